@@ -1,1 +1,23 @@
-//! See the workspace README.
+//! Safe, typed access to the CUDA Runtime API, with CUDA's own names.
+//!
+//! A CUDA C++ program carries over line for line: the same nouns, the same order of arguments, and for whatever
+//! has no wrapper, [`check!`] around the raw call. What changes is what can go wrong: memory frees itself, lengths
+//! are checked before the call, and work that conflicts is ordered by the crate where the program forgot to.
+//!
+//! # Map
+//! | module | what it owns |
+//! |---|---|
+//! | [`error`] | [`Error`], [`check!`], the last-error slot of the runtime |
+//! | [`sys`] | the raw bindings, re-exported |
+//!
+//! Names follow C without the `cuda` prefix; searching this documentation for a C name finds its wrapper.
+//!
+//! # Errors
+//! Every fallible function returns [`Result`]. An [`Error`] knows the call, its place in the caller's source, the
+//! code and, where sizes were involved, both of them. Nothing in this crate panics on a CUDA failure.
+
+pub mod error;
+
+pub use cuda_sys as sys;
+
+pub use error::{Error, Result};

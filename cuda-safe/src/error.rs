@@ -1,0 +1,303 @@
+//! What went wrong, where, and in which call.
+//!
+//! [`Error`] is what every function of the crate returns; [`check!`](crate::check) makes one out of any raw call. Nothing here
+//! blocks or touches a device, and all of it may be used from any thread.
+//!
+//! C functions: `cudaGetErrorName`, `cudaGetErrorString`, `cudaGetLastError`, `cudaPeekAtLastError`.
+#![expect(unsafe_code, reason = "asks the runtime for the names of its codes and for its last error")]
+
+mod class;
+mod detail;
+
+use std::ffi::{CStr, c_char};
+use std::fmt;
+use std::panic::Location;
+use std::sync::Mutex;
+
+use crate::sys;
+use crate::sys::cudaError_t;
+
+pub use detail::Detail;
+
+/// What a function of this crate returns.
+pub type Result<T> = core::result::Result<T, Error>;
+
+/// A failed call: its name, its code, its place in the caller's source and, where sizes were involved, those.
+///
+/// Made by the runtime's answer or, before any call, by a check of this crate; [`detail`](Self::detail) then says
+/// what was refused, and the code is the one that CUDA would have used for it.
+#[derive(Clone, Copy)]
+pub struct Error {
+    api: &'static str,
+    place: &'static Location<'static>,
+    code: cudaError_t,
+    refused: bool,
+    detail: Detail,
+}
+
+/// The first sticky failure of the process: later calls repeat its code without saying where it came from.
+static FIRST_STICKY: Mutex<Option<Error>> = Mutex::new(None);
+
+impl Error {
+    /// Turns what a runtime call returned into a `Result`; `api` is the call's C name.
+    ///
+    /// [`check!`](crate::check) is the short way to write this.
+    ///
+    /// # Errors
+    /// Any code but `cudaSuccess`.
+    #[inline]
+    #[track_caller]
+    pub fn check(api: &'static str, code: cudaError_t) -> Result<()> {
+        if code == sys::cudaSuccess { Ok(()) } else { Err(Self::from_code(api, code)) }
+    }
+
+    /// The error for a code that the runtime gave, with the caller's place.
+    #[cold]
+    #[track_caller]
+    #[must_use]
+    pub fn from_code(api: &'static str, code: cudaError_t) -> Self {
+        let place = Location::caller();
+        let detail = match class::of(code) {
+            class::Class::Driver => detail::versions(),
+            _ => Detail::None,
+        };
+        let error = Self { api, place, code, refused: false, detail };
+        if error.is_sticky() {
+            let mut first = FIRST_STICKY.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            first.get_or_insert(error);
+        }
+        error
+    }
+
+    /// The error for something refused before any runtime call: `api` is the Rust function that refuses.
+    #[cold]
+    #[track_caller]
+    #[must_use]
+    pub fn refused(api: &'static str, detail: Detail) -> Self {
+        Self { api, place: Location::caller(), code: detail.code(), refused: true, detail }
+    }
+
+    /// The same error with the sizes that the failed call was about.
+    #[must_use]
+    pub fn with_detail(mut self, detail: Detail) -> Self {
+        if matches!(self.detail, Detail::None) {
+            self.detail = detail;
+        }
+        self
+    }
+
+    /// The name of the call that failed: a C function, or the Rust function whose check refused.
+    #[must_use]
+    pub fn api(&self) -> &'static str {
+        self.api
+    }
+
+    /// The code, comparable with the constants of [`sys`].
+    ///
+    /// For an error that this crate made, the code that CUDA uses for the same mistake.
+    #[must_use]
+    pub fn code(&self) -> cudaError_t {
+        self.code
+    }
+
+    /// The code as a number. Codes newer than the toolkit's header are possible.
+    #[must_use]
+    pub fn number(&self) -> u32 {
+        class::number(self.code)
+    }
+
+    /// Where in the caller's source the failed call was written.
+    #[must_use]
+    pub fn place(&self) -> &'static Location<'static> {
+        self.place
+    }
+
+    /// The numbers of both sides, where the failure is about numbers.
+    #[must_use]
+    pub fn detail(&self) -> Detail {
+        self.detail
+    }
+
+    /// Whether a check of this crate refused, so that the runtime was never called.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        self.refused
+    }
+
+    /// The code's C name, such as `cudaErrorInvalidValue`.
+    #[doc(alias = "cudaGetErrorName")]
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        // SAFETY: a table look-up in the runtime that takes any number, needs no device and touches no memory of ours.
+        let name = unsafe { sys::cudaGetErrorName(self.code) };
+        text(name)
+    }
+
+    /// What the code means, in the runtime's words.
+    #[doc(alias = "cudaGetErrorString")]
+    #[must_use]
+    pub fn meaning(&self) -> &'static str {
+        // SAFETY: a table look-up in the runtime that takes any number, needs no device and touches no memory of ours.
+        let meaning = unsafe { sys::cudaGetErrorString(self.code) };
+        text(meaning)
+    }
+
+    /// Whether the device's context is lost: every later call fails with the same code until the process ends.
+    #[must_use]
+    pub fn is_sticky(&self) -> bool {
+        !self.refused && class::of(self.code) == class::Class::Sticky
+    }
+
+    /// Whether the failure is that of an *earlier* asynchronous operation and not of the call that reported it.
+    #[must_use]
+    pub fn is_from_earlier_work(&self) -> bool {
+        !self.refused && matches!(class::of(self.code), class::Class::Sticky | class::Class::Earlier)
+    }
+
+    /// Whether memory ran out, on the device or on the host.
+    #[must_use]
+    pub fn is_out_of_memory(&self) -> bool {
+        !self.refused && self.code == sys::cudaErrorMemoryAllocation
+    }
+
+    /// Whether the work asked about is still under way: not a failure, only an answer.
+    #[must_use]
+    pub fn is_not_ready(&self) -> bool {
+        !self.refused && self.code == sys::cudaErrorNotReady
+    }
+}
+
+/// A string of the runtime's static tables.
+fn text(raw: *const c_char) -> &'static str {
+    if raw.is_null() {
+        return "unrecognised code";
+    }
+    // SAFETY: the runtime returned a pointer, not null, into its tables of constant C strings, which are never freed.
+    let text = unsafe { CStr::from_ptr(raw) };
+    text.to_str().unwrap_or("unreadable text")
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.refused {
+            write!(f, "{}: {}", self.api, self.detail)?;
+        } else {
+            write!(f, "{}: {} ({}): {}", self.api, self.name(), self.number(), self.meaning())?;
+            if !matches!(self.detail, Detail::None) {
+                write!(f, "; {}", self.detail)?;
+            }
+        }
+        write!(f, ", at {}", self.place)?;
+        if self.is_from_earlier_work() {
+            write!(f, "; the failure is that of earlier asynchronous work, reported by this call")?;
+        }
+        if self.is_sticky() {
+            write!(f, "; the context is lost and every later call fails likewise until the process ends")?;
+            if let Some(first) = first_sticky()
+                && !std::ptr::eq(first.place, self.place)
+            {
+                write!(f, "; first reported by {} as {} at {}", first.api, first.name(), first.place)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Error({self})")
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl PartialEq for Error {
+    /// The same call, code, place and numbers.
+    fn eq(&self, other: &Self) -> bool {
+        (self.api, self.code, self.place, self.refused, self.detail)
+            == (other.api, other.code, other.place, other.refused, other.detail)
+    }
+}
+
+impl Eq for Error {}
+
+/// The first sticky failure that any call of this process reported, if there was one.
+///
+/// Later calls only repeat the code; this is the one nearest to the cause.
+#[must_use]
+pub fn first_sticky() -> Option<Error> {
+    *FIRST_STICKY.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Takes the calling thread's last runtime error and clears it, sticky ones excepted.
+///
+/// Stands for [`cudaGetLastError`](sys::cudaGetLastError). Needed only around raw calls: what this crate calls
+/// reports its own errors. Calls checked with [`check!`](crate::check) leave their code in the slot, as in C.
+///
+/// # Errors
+/// The error that was in the slot.
+#[doc(alias = "cudaGetLastError")]
+#[track_caller]
+pub fn take_last() -> Result<()> {
+    // SAFETY: takes no arguments and only reads and clears the calling thread's slot.
+    let code = unsafe { sys::cudaGetLastError() };
+    Error::check("cudaGetLastError", code)
+}
+
+/// Reads the calling thread's last runtime error and leaves it where it is.
+///
+/// Stands for [`cudaPeekAtLastError`](sys::cudaPeekAtLastError).
+///
+/// # Errors
+/// The error that is in the slot.
+#[doc(alias = "cudaPeekAtLastError")]
+#[track_caller]
+pub fn peek_last() -> Result<()> {
+    // SAFETY: takes no arguments and only reads the calling thread's slot.
+    let code = unsafe { sys::cudaPeekAtLastError() };
+    Error::check("cudaPeekAtLastError", code)
+}
+
+/// Calls a runtime function and turns its code into a [`Result`](crate::Result): the `CHECK(...)` of CUDA C++ programs.
+///
+/// A bare name is looked up in [`sys`](crate::sys) and needs no import; a path is taken as written, so functions of
+/// other libraries that return `cudaError_t` work too. The call is as unsafe as it is without the macro, and the
+/// place that the error remembers is that of the macro, or, in a `#[track_caller]` function, that of its caller.
+///
+/// # Examples
+/// ```
+/// use cuda_safe::check;
+///
+/// let mut count = 0;
+/// // SAFETY: the pointer is valid for the one integer that the call writes.
+/// let counted = unsafe { check!(cudaGetDeviceCount(&raw mut count)) };
+/// match counted {
+///     Ok(()) => println!("{count} devices"),
+///     Err(error) => println!("{error}"),
+/// }
+/// ```
+#[macro_export]
+macro_rules! check {
+    ($name:ident($($argument:expr),* $(,)?)) => {
+        $crate::Error::check(stringify!($name), $crate::sys::$name($($argument),*))
+    };
+    ($($segment:ident)::+ ($($argument:expr),* $(,)?)) => {
+        $crate::Error::check(
+            $crate::error::last_segment(stringify!($($segment)::+)),
+            $($segment)::+ ($($argument),*),
+        )
+    };
+    (:: $($segment:ident)::+ ($($argument:expr),* $(,)?)) => {
+        $crate::Error::check(
+            $crate::error::last_segment(stringify!($($segment)::+)),
+            :: $($segment)::+ ($($argument),*),
+        )
+    };
+}
+
+/// The last name of a path, for [`check!`](crate::check).
+#[doc(hidden)]
+#[must_use]
+pub fn last_segment(path: &'static str) -> &'static str {
+    path.rsplit("::").next().map_or(path, str::trim)
+}

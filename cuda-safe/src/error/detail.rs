@@ -1,0 +1,336 @@
+//! The numbers behind an error: what was asked, and what there was.
+#![expect(unsafe_code, reason = "asks driver and runtime for their versions")]
+
+use std::fmt;
+use std::panic::Location;
+
+use crate::sys;
+use crate::sys::cudaError_t;
+
+/// The numbers of both sides of a failure. Lengths are in elements where not said otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Detail {
+    /// Nothing beyond the code.
+    None,
+    /// The two sides of a copy differ in length.
+    LengthMismatch {
+        /// Elements of the destination.
+        destination: usize,
+        /// Elements of the source.
+        source: usize,
+    },
+    /// An argument has another length than the operation needs.
+    WrongLength {
+        /// Which argument.
+        what: &'static str,
+        /// Elements that are needed.
+        needed: usize,
+        /// Elements that there are.
+        found: usize,
+    },
+    /// A product or sum of sizes does not fit in `usize`.
+    Overflow {
+        /// What was being computed.
+        what: &'static str,
+        /// The first operand.
+        left: usize,
+        /// The second operand.
+        right: usize,
+    },
+    /// Source and destination are parts of one allocation and share bytes.
+    Overlapping {
+        /// First byte of the destination in the allocation.
+        destination: usize,
+        /// First byte of the source in the allocation.
+        source: usize,
+        /// Bytes of either.
+        bytes: usize,
+    },
+    /// A range reaches past the end, or ends before it starts.
+    OutOfRange {
+        /// First element asked for.
+        start: usize,
+        /// One past the last element asked for.
+        end: usize,
+        /// Elements that there are.
+        len: usize,
+    },
+    /// Elements of zero bytes: nothing could be copied or counted.
+    ZeroSized {
+        /// The element type.
+        type_name: &'static str,
+    },
+    /// Bytes cannot be looked at as another type: the size does not divide.
+    NotDivisible {
+        /// Bytes that there are.
+        bytes: usize,
+        /// Size of the element in bytes.
+        element: usize,
+    },
+    /// Bytes cannot be looked at as another type: the address does not fit.
+    Misaligned {
+        /// The address.
+        address: usize,
+        /// The alignment needed, in bytes.
+        align: usize,
+    },
+    /// A count that must be at least one is zero.
+    Zero {
+        /// What is zero.
+        what: &'static str,
+    },
+    /// A number is larger than what the device or the runtime takes.
+    Limit {
+        /// What is too large.
+        what: &'static str,
+        /// The number asked for.
+        asked: u64,
+        /// The largest that works.
+        limit: u64,
+    },
+    /// No device has this ordinal.
+    InvalidDevice {
+        /// The ordinal asked for.
+        ordinal: i32,
+        /// How many devices there are.
+        count: i32,
+    },
+    /// Two things that must be of one device are of two.
+    DeviceMismatch {
+        /// What is on the wrong device.
+        what: &'static str,
+        /// Its device.
+        found: i32,
+        /// The device that it must be of.
+        needed: i32,
+    },
+    /// Something that the device or the driver cannot do.
+    Unsupported {
+        /// What it cannot do.
+        what: &'static str,
+    },
+    /// An allocation of this many bytes.
+    Allocation {
+        /// Bytes asked for.
+        bytes: usize,
+        /// Whose memory: `"device"`, `"pinned host"`.
+        memory: &'static str,
+    },
+    /// A transfer or fill of this many bytes.
+    Transfer {
+        /// Bytes to move or set.
+        bytes: usize,
+    },
+    /// A call into CUDA, or a wait for it, from a host function that a stream runs.
+    InCallback,
+    /// Device work would reach host memory that a live guard lends out.
+    HostBorrowed,
+    /// Two conflicting operations that nothing orders, under `Policy::Error`.
+    Hazard {
+        /// The earlier operation, where its place was kept.
+        first: Option<&'static Location<'static>>,
+        /// The later one, which was refused.
+        second: &'static Location<'static>,
+    },
+    /// An operation started inside the closure of another on the same thread.
+    Nested,
+    /// Not possible while a stream is being captured into a graph.
+    Capturing,
+    /// A host function that a stream ran has panicked.
+    CallbackPanicked {
+        /// Where it was put on the stream.
+        launched: &'static Location<'static>,
+    },
+    /// Versions of driver and runtime, as `1000 * major + 10 * minor`; zero where unknown.
+    Versions {
+        /// The newest version that the installed driver supports; zero without a driver.
+        driver: i32,
+        /// The version of the loaded runtime library.
+        runtime: i32,
+        /// The version whose headers this crate was built against.
+        built: i32,
+    },
+}
+
+impl Detail {
+    /// The code that CUDA gives for the same mistake.
+    pub(super) fn code(&self) -> cudaError_t {
+        match self {
+            Self::InvalidDevice { .. } => sys::cudaErrorInvalidDevice,
+            Self::DeviceMismatch { .. } => sys::cudaErrorInvalidResourceHandle,
+            Self::Unsupported { .. } => sys::cudaErrorNotSupported,
+            Self::InCallback | Self::HostBorrowed | Self::Hazard { .. } | Self::Nested => {
+                sys::cudaErrorNotPermitted
+            }
+            Self::Capturing => sys::cudaErrorStreamCaptureUnsupported,
+            Self::CallbackPanicked { .. } => sys::cudaErrorUnknown,
+            Self::Allocation { .. } => sys::cudaErrorMemoryAllocation,
+            Self::Versions { .. } => sys::cudaErrorSystemDriverMismatch,
+            _ => sys::cudaErrorInvalidValue,
+        }
+    }
+}
+
+/// The versions of driver, loaded runtime and headers.
+pub(crate) fn versions() -> Detail {
+    let (mut driver, mut runtime) = (0, 0);
+    // SAFETY: the pointer is to a live integer; the call needs no device and answers 0 without a driver.
+    let driver_code = unsafe { sys::cudaDriverGetVersion(&raw mut driver) };
+    // SAFETY: the pointer is to a live integer; the call needs neither device nor driver.
+    let runtime_code = unsafe { sys::cudaRuntimeGetVersion(&raw mut runtime) };
+    if driver_code != sys::cudaSuccess {
+        driver = 0;
+    }
+    if runtime_code != sys::cudaSuccess {
+        runtime = 0;
+    }
+    Detail::Versions { driver, runtime, built: BUILT }
+}
+
+/// The version of the headers that the bindings were made from.
+pub(crate) const BUILT: i32 = {
+    let version = sys::CUDART_VERSION;
+    assert!(version < 1_000_000, "a version the format cannot hold");
+    #[expect(clippy::cast_possible_wrap, reason = "asserted to be far below the limit")]
+    let version = version as i32;
+    version
+};
+
+/// A version number as people write it.
+struct Version(i32);
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.0 / 1000, self.0 % 1000 / 10)
+    }
+}
+
+impl fmt::Display for Detail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::None => f.write_str("no further details"),
+            Self::LengthMismatch { destination, source } => {
+                write!(f, "lengths differ: the destination has {destination} elements, the source {source}")
+            }
+            Self::WrongLength { what, needed, found } => {
+                write!(f, "{what} has {found} elements, {needed} are needed")
+            }
+            Self::Overflow { what, left, right } => {
+                write!(f, "{what} overflows: {left} and {right} do not fit together in {} bits", usize::BITS)
+            }
+            Self::Overlapping { destination, source, bytes } => write!(
+                f,
+                "source and destination overlap: {bytes} bytes from byte {source} to byte {destination} of one allocation"
+            ),
+            Self::OutOfRange { start, end, len } => {
+                write!(f, "range {start}..{end} does not fit in {len} elements")
+            }
+            Self::ZeroSized { type_name } => write!(f, "elements of type {type_name} have no bytes"),
+            Self::NotDivisible { bytes, element } => {
+                write!(f, "{bytes} bytes are not a whole number of elements of {element} bytes")
+            }
+            Self::Misaligned { address, align } => {
+                write!(f, "address {address:#x} is not aligned to {align} bytes")
+            }
+            Self::Zero { what } => write!(f, "{what} is zero, at least 1 is needed"),
+            Self::Limit { what, asked, limit } => write!(f, "{what} is {asked}, at most {limit} is possible"),
+            Self::InvalidDevice { ordinal, count: 0 } => {
+                write!(f, "there is no device {ordinal}: this machine has none")
+            }
+            Self::InvalidDevice { ordinal, count } => {
+                write!(f, "there is no device {ordinal}: ordinals go from 0 to {}", count - 1)
+            }
+            Self::DeviceMismatch { what, found, needed } => {
+                write!(f, "{what} belongs to device {found}, device {needed} is needed")
+            }
+            Self::Unsupported { what } => write!(f, "{what} is not supported"),
+            Self::Allocation { bytes, memory } => write!(f, "asked for {bytes} bytes of {memory} memory"),
+            Self::Transfer { bytes } => write!(f, "the transfer was of {bytes} bytes"),
+            Self::InCallback => {
+                f.write_str("a host function that a stream runs may not call CUDA or wait for it")
+            }
+            Self::HostBorrowed => f.write_str("the memory is lent to the host by a guard that still lives"),
+            Self::Hazard { first: Some(first), second } => {
+                write!(f, "nothing orders the operation at {second} after the conflicting one at {first}")
+            }
+            Self::Hazard { first: None, second } => {
+                write!(f, "nothing orders the operation at {second} after an earlier conflicting one")
+            }
+            Self::Nested => f.write_str("an operation was started inside the closure of another one"),
+            Self::Capturing => f.write_str("not possible while a stream is being captured"),
+            Self::CallbackPanicked { launched } => {
+                write!(f, "the host function launched at {launched} panicked")
+            }
+            Self::Versions { driver, runtime, built } => write_versions(f, driver, runtime, built),
+        }
+    }
+}
+
+/// Says which of driver, runtime and headers does not fit, and what to do.
+fn write_versions(f: &mut fmt::Formatter<'_>, driver: i32, runtime: i32, built: i32) -> fmt::Result {
+    if runtime != 0 && runtime / 1000 != built / 1000 {
+        return write!(
+            f,
+            "the loaded libcudart is of CUDA {}, but this program was built for CUDA {}: put the CUDA {} \
+             library first on the loader path (LD_LIBRARY_PATH), or build with CUDA_PATH set to a CUDA {} toolkit",
+            Version(runtime),
+            Version(built),
+            built / 1000,
+            runtime / 1000
+        );
+    }
+    if driver == 0 {
+        return write!(
+            f,
+            "no NVIDIA driver answers (runtime CUDA {}): install one, or run where there is a GPU",
+            Version(runtime)
+        );
+    }
+    if driver < runtime {
+        return write!(
+            f,
+            "the driver supports CUDA up to {}, the runtime is CUDA {}: update the driver, or build with \
+             CUDA_PATH set to a toolkit no newer than {}",
+            Version(driver),
+            Version(runtime),
+            Version(driver)
+        );
+    }
+    write!(f, "the driver supports CUDA {}, the runtime is CUDA {}", Version(driver), Version(runtime))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Detail;
+
+    #[test]
+    fn a_length_mismatch_gives_both_lengths() {
+        let text = Detail::LengthMismatch { destination: 3, source: 40 }.to_string();
+        assert!(text.contains("destination has 3") && text.contains("source 40"), "{text}");
+    }
+
+    #[test]
+    fn a_library_of_another_major_says_which_and_what_to_do() {
+        let text = Detail::Versions { driver: 13_000, runtime: 12_040, built: 13_000 }.to_string();
+        assert!(text.contains("12.4") && text.contains("13.0") && text.contains("LD_LIBRARY_PATH"), "{text}");
+    }
+
+    #[test]
+    fn an_old_driver_says_what_it_supports() {
+        let text = Detail::Versions { driver: 12_080, runtime: 13_000, built: 13_000 }.to_string();
+        assert!(text.contains("12.8") && text.contains("update the driver"), "{text}");
+    }
+
+    #[test]
+    fn a_machine_without_a_driver_is_told_so() {
+        let text = Detail::Versions { driver: 0, runtime: 13_000, built: 13_000 }.to_string();
+        assert!(text.contains("no NVIDIA driver"), "{text}");
+    }
+
+    #[test]
+    fn an_ordinal_out_of_range_gives_the_range() {
+        assert!(Detail::InvalidDevice { ordinal: 7, count: 2 }.to_string().contains("from 0 to 1"));
+        assert!(Detail::InvalidDevice { ordinal: 0, count: 0 }.to_string().contains("has none"));
+    }
+}

@@ -1,0 +1,85 @@
+//! What an error tells: the call, the place, the code, and what kind of failure it is. Needs no device.
+#![expect(unsafe_code, reason = "the macro under test wraps raw calls")]
+
+use cuda_safe::{Error, check, error, sys};
+
+/// Fails everywhere: no machine has this many devices.
+fn set_impossible_device() -> cuda_safe::Result<()> {
+    // SAFETY: the call takes a number and checks it.
+    unsafe { check!(cudaSetDevice(9999)) }
+}
+
+#[test]
+fn check_names_the_call_and_the_line_that_made_it() {
+    let line = line!() + 2;
+    // SAFETY: the call takes a number and checks it.
+    let error = unsafe { check!(cudaSetDevice(9999)) }.unwrap_err();
+    assert_eq!(error.api(), "cudaSetDevice");
+    assert_eq!((error.place().file(), error.place().line()), (file!(), line));
+    let text = error.to_string();
+    assert!(text.contains("cudaSetDevice") && text.contains(file!()), "{text}");
+    assert!(text.contains(error.name()) && text.contains(error.meaning()), "{text}");
+}
+
+#[test]
+fn check_takes_a_path_and_keeps_only_the_last_name() {
+    // SAFETY: the call takes a number and checks it.
+    let error = unsafe { check!(sys::cudaSetDevice(9999)) }.unwrap_err();
+    assert_eq!(error.api(), "cudaSetDevice");
+    // SAFETY: the call takes a number and checks it.
+    let error = unsafe { check!(::cuda_safe::sys::cudaSetDevice(9999)) }.unwrap_err();
+    assert_eq!(error.api(), "cudaSetDevice");
+}
+
+#[test]
+fn the_question_mark_keeps_the_place() {
+    fn outer() -> cuda_safe::Result<()> {
+        set_impossible_device()?;
+        Ok(())
+    }
+    assert_eq!(outer().unwrap_err().place(), set_impossible_device().unwrap_err().place());
+}
+
+#[test]
+fn peek_leaves_the_last_error_and_take_clears_it() {
+    let failed = set_impossible_device().unwrap_err();
+    assert_eq!(error::peek_last().unwrap_err().code(), failed.code());
+    assert_eq!(error::take_last().unwrap_err().code(), failed.code());
+    // Where there is no device at all, the runtime may go on to say so; the slot itself is clear with one.
+    if failed.code() == sys::cudaErrorInvalidDevice {
+        assert!(error::take_last().is_ok());
+    }
+}
+
+#[test]
+fn a_code_that_no_header_knows_is_an_error_like_any_other() {
+    let error = Error::check("cudaSomethingNew", sys::cudaError(987_654)).unwrap_err();
+    assert_eq!(error.number(), 987_654);
+    assert!(error.to_string().contains("987654"));
+    assert!(!error.is_sticky() && !error.is_from_earlier_work());
+}
+
+#[test]
+fn errors_class_themselves() {
+    let of = |code| Error::check("cudaAnything", code).unwrap_err();
+    assert!(of(sys::cudaErrorMemoryAllocation).is_out_of_memory());
+    assert!(of(sys::cudaErrorNotReady).is_not_ready());
+    assert!(!of(sys::cudaErrorInvalidValue).is_from_earlier_work());
+    assert!(Error::check("cudaAnything", sys::cudaSuccess).is_ok());
+}
+
+#[test]
+fn a_refusal_says_that_the_runtime_was_never_called() {
+    let error = Error::refused("memcpy", error::Detail::LengthMismatch { destination: 4, source: 5 });
+    assert!(error.is_refused());
+    assert_eq!(error.code(), sys::cudaErrorInvalidValue);
+    let text = error.to_string();
+    assert!(text.starts_with("memcpy: ") && text.contains('4') && text.contains('5'), "{text}");
+}
+
+#[test]
+fn an_error_is_small_and_can_be_copied() {
+    fn copyable<T: Copy + Send + Sync + 'static>() {}
+    copyable::<Error>();
+    assert!(size_of::<Error>() <= 80, "{}", size_of::<Error>());
+}
