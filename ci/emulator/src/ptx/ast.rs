@@ -1,0 +1,328 @@
+//! The syntax tree of a PTX module.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A name as it stands in the text, shared between its uses.
+pub type Name = Arc<str>;
+
+/// Where a variable lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Space {
+    /// Registers.
+    Reg,
+    /// Memory of the device, seen by every thread.
+    Global,
+    /// Memory of the device that kernels only read.
+    Const,
+    /// Memory of one block.
+    Shared,
+    /// Memory of one thread.
+    Local,
+    /// Arguments of kernels and functions.
+    Param,
+    /// A window over all of the others.
+    Generic,
+}
+
+/// A fundamental type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names are those of the PTX language")]
+pub enum Type {
+    Pred,
+    B8,
+    B16,
+    B32,
+    B64,
+    B128,
+    U8,
+    U16,
+    U32,
+    U64,
+    S8,
+    S16,
+    S32,
+    S64,
+    F16,
+    F16x2,
+    Bf16,
+    Bf16x2,
+    F32,
+    F64,
+    Opaque,
+}
+
+impl Type {
+    /// Reads a type from its name without the dot.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        Some(match word {
+            "pred" => Self::Pred,
+            "b8" => Self::B8,
+            "b16" => Self::B16,
+            "b32" => Self::B32,
+            "b64" => Self::B64,
+            "b128" => Self::B128,
+            "u8" => Self::U8,
+            "u16" => Self::U16,
+            "u32" => Self::U32,
+            "u64" => Self::U64,
+            "s8" => Self::S8,
+            "s16" => Self::S16,
+            "s32" => Self::S32,
+            "s64" => Self::S64,
+            "f16" => Self::F16,
+            "f16x2" => Self::F16x2,
+            "bf16" => Self::Bf16,
+            "bf16x2" => Self::Bf16x2,
+            "f32" => Self::F32,
+            "f64" => Self::F64,
+            "texref" | "surfref" | "samplerref" => Self::Opaque,
+            _ => return None,
+        })
+    }
+
+    /// Size in bytes; a predicate counts as one.
+    #[must_use]
+    pub fn size(self) -> u32 {
+        match self {
+            Self::Pred | Self::B8 | Self::U8 | Self::S8 => 1,
+            Self::B16 | Self::U16 | Self::S16 | Self::F16 | Self::Bf16 => 2,
+            Self::B32 | Self::U32 | Self::S32 | Self::F32 | Self::F16x2 | Self::Bf16x2 => 4,
+            Self::B64 | Self::U64 | Self::S64 | Self::F64 | Self::Opaque => 8,
+            Self::B128 => 16,
+        }
+    }
+
+    /// Whether loads and conversions extend the sign.
+    #[must_use]
+    pub fn is_signed(self) -> bool {
+        matches!(self, Self::S8 | Self::S16 | Self::S32 | Self::S64)
+    }
+
+    /// Whether values are floating-point numbers.
+    #[must_use]
+    pub fn is_float(self) -> bool {
+        matches!(self, Self::F16 | Self::F16x2 | Self::Bf16 | Self::Bf16x2 | Self::F32 | Self::F64)
+    }
+}
+
+/// One element of an initialiser.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Initial {
+    /// An integer.
+    Int(u64),
+    /// A floating-point number.
+    Float(f64),
+    /// The bits of a 32-bit floating-point number.
+    F32Bits(u32),
+    /// The address of a symbol, and what is added to it.
+    Symbol {
+        /// The symbol.
+        name: Name,
+        /// Bytes added to its address.
+        offset: i64,
+        /// Whether the generic address is meant and not the one within the symbol's own space.
+        generic: bool,
+        /// Which byte of the address is stored, for tables of bytes: a shift in bits, when a mask was given.
+        shift: Option<u32>,
+    },
+}
+
+/// A declared variable, parameter or register.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variable {
+    /// Its name.
+    pub name: Name,
+    /// Where it lives.
+    pub space: Space,
+    /// The type of one element.
+    pub ty: Type,
+    /// Alignment in bytes.
+    pub align: u32,
+    /// How many elements (1 for a scalar; 0 for an array without bounds).
+    pub count: u64,
+    /// Whether it is an array.
+    pub array: bool,
+    /// Declared here, defined elsewhere.
+    pub external: bool,
+    /// Managed memory, shared with the host.
+    pub managed: bool,
+    /// What it holds at first; missing elements are zero.
+    pub initial: Vec<Initial>,
+    /// Line of its declaration.
+    pub line: u32,
+}
+
+impl Variable {
+    /// Size in bytes.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.count.saturating_mul(u64::from(self.ty.size()))
+    }
+}
+
+/// An operand of an instruction.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operand {
+    /// A register, variable, function or label.
+    Name(Name),
+    /// A symbol and a number of bytes.
+    Offset(Name, i64),
+    /// An integer, as its 64 bits.
+    Int(u64),
+    /// The bits of a 32-bit floating-point number.
+    F32(u32),
+    /// The bits of a 64-bit floating-point number.
+    F64(u64),
+    /// `{a, b}`.
+    Vector(Vec<Operand>),
+    /// `[base + offset]`; without a base, an absolute address.
+    Address(Option<Name>, i64),
+    /// `[a, {x, y}]`, of texture instructions.
+    Multi(Vec<Operand>),
+    /// `!p`.
+    Not(Box<Operand>),
+    /// `d|p`.
+    Pair(Box<Operand>, Box<Operand>),
+    /// `(a, b)`, of calls.
+    List(Vec<Operand>),
+}
+
+/// The predicate in front of an instruction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Guard {
+    /// The predicate register.
+    pub name: Name,
+    /// `@!p`.
+    pub negated: bool,
+}
+
+/// One instruction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instruction {
+    /// The predicate that guards it.
+    pub guard: Option<Guard>,
+    /// The word before the first dot.
+    pub opcode: Name,
+    /// The words after it, in order.
+    pub modifiers: Vec<Name>,
+    /// Its operands, in order.
+    pub operands: Vec<Operand>,
+    /// Line of the PTX text.
+    pub line: u32,
+}
+
+impl Instruction {
+    /// Whether a modifier is there.
+    #[must_use]
+    pub fn has(&self, word: &str) -> bool {
+        self.modifiers.iter().any(|m| &**m == word)
+    }
+
+    /// The types among the modifiers, in order.
+    pub fn types(&self) -> impl Iterator<Item = Type> + '_ {
+        self.modifiers.iter().filter_map(|m| Type::named(m))
+    }
+
+    /// Opcode and modifiers, as in the text.
+    #[must_use]
+    pub fn form(&self) -> String {
+        let mut text = self.opcode.to_string();
+        for m in &self.modifiers {
+            text.push('.');
+            text.push_str(m);
+        }
+        text
+    }
+}
+
+/// The shape of a function: what it returns and takes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Prototype {
+    /// What it returns.
+    pub returns: Vec<Variable>,
+    /// What it takes.
+    pub params: Vec<Variable>,
+}
+
+/// What a function's body is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Statement {
+    /// `name:`.
+    Label(Name),
+    /// An instruction.
+    Instruction(Instruction),
+    /// A variable or register of the scope it stands in.
+    Variable(Variable),
+    /// `.reg .b32 %r<9>`: the registers `%r0` to `%r8`.
+    Registers {
+        /// What the names start with.
+        prefix: Name,
+        /// Their type.
+        ty: Type,
+        /// How many.
+        count: u32,
+    },
+    /// `{`.
+    Open,
+    /// `}`.
+    Close,
+    /// `.loc`: the source line of what follows.
+    Location {
+        /// Index of the file in [`Module::files`].
+        file: u32,
+        /// Line in that file.
+        line: u32,
+    },
+    /// `name: .branchtargets a, b;`.
+    BranchTargets(Name, Vec<Name>),
+    /// `name: .callprototype ...;`.
+    CallPrototype(Name, Prototype),
+    /// `name: .calltargets f, g;`.
+    CallTargets(Name, Vec<Name>),
+}
+
+/// A kernel or a device function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function {
+    /// Its name.
+    pub name: Name,
+    /// A kernel (`.entry`) and not a device function (`.func`).
+    pub entry: bool,
+    /// What it returns and takes.
+    pub prototype: Prototype,
+    /// `.maxntid`: the largest block, when declared.
+    pub max_threads: Option<[u32; 3]>,
+    /// `.reqntid`: the only block shape, when declared.
+    pub required_threads: Option<[u32; 3]>,
+    /// Its statements; none for a declaration.
+    pub body: Option<Vec<Statement>>,
+    /// Line of its declaration.
+    pub line: u32,
+}
+
+/// A whole PTX text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Module {
+    /// PTX version, major and minor.
+    pub version: (u32, u32),
+    /// The architecture and options of `.target`.
+    pub target: Vec<Name>,
+    /// Variables of the module.
+    pub variables: Vec<Variable>,
+    /// Functions: definitions, and declarations that no definition follows.
+    pub functions: Vec<Function>,
+    /// Aliases: the new name and what it stands for.
+    pub aliases: Vec<(Name, Name)>,
+    /// Source files by index, for [`Statement::Location`].
+    pub files: HashMap<u32, Name>,
+}
+
+impl Module {
+    /// Finds a function that has a body.
+    #[must_use]
+    pub fn function(&self, name: &str) -> Option<&Function> {
+        self.functions.iter().find(|f| &*f.name == name && f.body.is_some())
+    }
+}
