@@ -17,6 +17,7 @@ use std::sync::Mutex;
 use crate::sys;
 use crate::sys::cudaError_t;
 
+pub(crate) use detail::BUILT;
 pub use detail::Detail;
 
 /// What a function of this crate returns.
@@ -58,7 +59,7 @@ impl Error {
     pub fn from_code(api: &'static str, code: cudaError_t) -> Self {
         let place = Location::caller();
         let detail = match class::of(code) {
-            class::Class::Driver => detail::versions(),
+            class::Class::Driver => Detail::versions(),
             _ => Detail::None,
         };
         let error = Self { api, place, code, refused: false, detail };
@@ -83,6 +84,13 @@ impl Error {
         if matches!(self.detail, Detail::None) {
             self.detail = detail;
         }
+        self
+    }
+
+    /// The same error at another place: for wrappers whose call sits in a closure, where the caller is not known.
+    #[must_use]
+    pub fn at(mut self, place: &'static Location<'static>) -> Self {
+        self.place = place;
         self
     }
 

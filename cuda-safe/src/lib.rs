@@ -8,6 +8,7 @@
 //! | module | what it owns |
 //! |---|---|
 //! | [`error`] | [`Error`], [`check!`], the last-error slot of the runtime |
+//! | [`device`] | devices: ordinal, current device, properties, limits, peer access |
 //! | [`sys`] | the raw bindings, re-exported |
 //!
 //! Names follow C without the `cuda` prefix; searching this documentation for a C name finds its wrapper.
@@ -16,8 +17,10 @@
 //! Every fallible function returns [`Result`]. An [`Error`] knows the call, its place in the caller's source, the
 //! code and, where sizes were involved, both of them. Nothing in this crate panics on a CUDA failure.
 
+pub mod device;
 pub mod error;
 
 pub use cuda_sys as sys;
 
+pub use device::Device;
 pub use error::{Error, Result};

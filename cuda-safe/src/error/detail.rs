@@ -4,6 +4,7 @@
 use std::fmt;
 use std::panic::Location;
 
+use crate::device::Limit as DeviceLimit;
 use crate::sys;
 use crate::sys::cudaError_t;
 
@@ -89,6 +90,13 @@ pub enum Detail {
         /// The largest that works.
         limit: u64,
     },
+    /// A limit of a device was set to this value.
+    LimitAsked {
+        /// Which limit.
+        limit: DeviceLimit,
+        /// The value, in the limit's unit.
+        value: usize,
+    },
     /// No device has this ordinal.
     InvalidDevice {
         /// The ordinal asked for.
@@ -172,20 +180,22 @@ impl Detail {
     }
 }
 
-/// The versions of driver, loaded runtime and headers.
-pub(crate) fn versions() -> Detail {
-    let (mut driver, mut runtime) = (0, 0);
-    // SAFETY: the pointer is to a live integer; the call needs no device and answers 0 without a driver.
-    let driver_code = unsafe { sys::cudaDriverGetVersion(&raw mut driver) };
-    // SAFETY: the pointer is to a live integer; the call needs neither device nor driver.
-    let runtime_code = unsafe { sys::cudaRuntimeGetVersion(&raw mut runtime) };
-    if driver_code != sys::cudaSuccess {
-        driver = 0;
+impl Detail {
+    /// The versions of driver, loaded runtime and headers.
+    pub(crate) fn versions() -> Self {
+        let (mut driver, mut runtime) = (0, 0);
+        // SAFETY: the pointer is to a live integer; the call needs no device and answers 0 without a driver.
+        let driver_code = unsafe { sys::cudaDriverGetVersion(&raw mut driver) };
+        // SAFETY: the pointer is to a live integer; the call needs neither device nor driver.
+        let runtime_code = unsafe { sys::cudaRuntimeGetVersion(&raw mut runtime) };
+        if driver_code != sys::cudaSuccess {
+            driver = 0;
+        }
+        if runtime_code != sys::cudaSuccess {
+            runtime = 0;
+        }
+        Self::Versions { driver, runtime, built: BUILT }
     }
-    if runtime_code != sys::cudaSuccess {
-        runtime = 0;
-    }
-    Detail::Versions { driver, runtime, built: BUILT }
 }
 
 /// The version of the headers that the bindings were made from.
@@ -235,6 +245,7 @@ impl fmt::Display for Detail {
             }
             Self::Zero { what } => write!(f, "{what} is zero, at least 1 is needed"),
             Self::Limit { what, asked, limit } => write!(f, "{what} is {asked}, at most {limit} is possible"),
+            Self::LimitAsked { limit, value } => write!(f, "asked to set {limit:?} to {value}"),
             Self::InvalidDevice { ordinal, count: 0 } => {
                 write!(f, "there is no device {ordinal}: this machine has none")
             }

@@ -1,0 +1,153 @@
+//! Devices: what they are, which is current, what they refuse. Needs a device, real or emulated.
+
+use cuda_safe::device::{self, DeviceFlags, Limit};
+use cuda_safe::{Device, Error, sys};
+
+#[test]
+fn every_ordinal_below_the_count_is_a_device_and_none_beyond() {
+    let count = Device::count().unwrap();
+    assert!(count >= 1);
+    assert_eq!(Device::all().unwrap().len(), usize::try_from(count).unwrap());
+    for ordinal in 0..count {
+        assert_eq!(Device::new(ordinal).unwrap().ordinal(), ordinal);
+    }
+    for ordinal in [count, -1, i32::MAX, i32::MIN] {
+        let error = Device::new(ordinal).unwrap_err();
+        assert_eq!(error.code(), sys::cudaErrorInvalidDevice);
+        assert!(error.is_refused());
+        let text = error.to_string();
+        assert!(text.contains(&ordinal.to_string()) && text.contains(&format!("to {}", count - 1)), "{text}");
+    }
+}
+
+#[test]
+fn the_current_device_belongs_to_the_thread() {
+    let last = Device::all().unwrap().next_back().unwrap();
+    last.set_current().unwrap();
+    assert_eq!(Device::current().unwrap(), last);
+    let elsewhere = std::thread::spawn(|| Device::current().unwrap()).join().unwrap();
+    assert_eq!(elsewhere.ordinal(), 0);
+}
+
+#[test]
+fn with_current_restores_the_former_device_after_success_error_and_panic() {
+    let first = Device::new(0).unwrap();
+    first.set_current().unwrap();
+    for device in Device::all().unwrap() {
+        assert_eq!(device.with_current(Device::current).unwrap(), device);
+        assert_eq!(Device::current().unwrap(), first);
+
+        let error = Error::from_code("test", sys::cudaErrorInvalidValue);
+        assert_eq!(device.with_current(|| Err::<(), _>(error)).unwrap_err(), error);
+        assert_eq!(Device::current().unwrap(), first);
+
+        let panicked = std::panic::catch_unwind(|| {
+            device.with_current(|| -> cuda_safe::Result<()> { panic!("on purpose") })
+        });
+        assert!(panicked.is_err());
+        assert_eq!(Device::current().unwrap(), first);
+    }
+}
+
+#[test]
+fn properties_and_attributes_agree() {
+    for device in Device::all().unwrap() {
+        let properties = device.properties().unwrap();
+        assert!(!properties.name().is_empty());
+        assert_eq!(properties.compute_capability(), device.compute_capability().unwrap());
+        assert_eq!(properties.warp_size(), 32);
+        let attribute = |name| u32::try_from(device.attribute(name).unwrap()).unwrap();
+        assert_eq!(properties.max_threads_per_block(), attribute(sys::cudaDevAttrMaxThreadsPerBlock));
+        assert_eq!(properties.multiprocessor_count(), attribute(sys::cudaDevAttrMultiProcessorCount));
+        assert_eq!(properties.max_grid_size()[1], attribute(sys::cudaDevAttrMaxGridDimY));
+        assert_eq!(properties.total_global_mem(), device.memory_info().unwrap().total);
+        assert!(format!("{properties:?}").contains(properties.name()));
+    }
+}
+
+#[test]
+fn an_attribute_that_does_not_exist_is_an_error() {
+    let error = Device::new(0).unwrap().attribute(sys::cudaDeviceAttr(99_999)).unwrap_err();
+    assert_eq!(error.code(), sys::cudaErrorInvalidValue);
+    assert_eq!(error.api(), "cudaDeviceGetAttribute");
+}
+
+#[test]
+fn free_memory_is_at_most_the_total() {
+    let info = Device::current().unwrap().memory_info().unwrap();
+    assert!(info.free > 0 && info.free <= info.total, "{info:?}");
+}
+
+#[test]
+fn a_limit_that_was_set_is_the_limit() {
+    let device = Device::new(0).unwrap();
+    device.set_limit(Limit::StackSize, 8192).unwrap();
+    assert!(device.limit(Limit::StackSize).unwrap() >= 8192);
+    assert!(device.limit(Limit::PrintfFifoSize).unwrap() > 0);
+    assert!(device.limit(Limit::MallocHeapSize).unwrap() > 0);
+}
+
+#[test]
+fn a_device_is_found_again_by_its_place_on_the_bus() {
+    for device in Device::all().unwrap() {
+        let id = device.pci_bus_id().unwrap();
+        assert_eq!(Device::by_pci_bus_id(&id).unwrap(), device, "{id}");
+    }
+    assert!(Device::by_pci_bus_id("nonsense").is_err());
+    assert!(Device::by_pci_bus_id("0000:\0").unwrap_err().is_refused());
+}
+
+#[test]
+fn a_device_is_not_its_own_peer() {
+    let device = Device::new(0).unwrap();
+    assert!(!device.can_access_peer(&device).unwrap());
+    assert!(device.enable_peer_access(&device).is_err());
+    let _ = cuda_safe::error::take_last();
+}
+
+#[test]
+fn enabling_peer_access_twice_is_no_error_and_leaves_none_behind() {
+    let devices: Vec<_> = Device::all().unwrap().collect();
+    let [first, second, ..] = devices[..] else {
+        println!("one device only: nothing to enable");
+        return;
+    };
+    if !first.can_access_peer(&second).unwrap() {
+        println!("devices 0 and 1 have no direct access");
+        return;
+    }
+    first.enable_peer_access(&second).unwrap();
+    first.enable_peer_access(&second).unwrap();
+    cuda_safe::error::take_last().unwrap();
+}
+
+#[test]
+fn the_highest_priority_is_not_above_the_lowest_number() {
+    let range = Device::new(0).unwrap().stream_priority_range().unwrap();
+    assert!(range.greatest <= range.least, "{range:?}");
+}
+
+#[test]
+fn the_loaded_runtime_is_of_the_major_version_that_was_built_for() {
+    let loaded = device::runtime_version().unwrap();
+    assert_eq!(loaded.major, device::Version::of_headers().major);
+    assert!(
+        device::driver_version().unwrap() >= loaded
+            || device::driver_version().unwrap().major >= loaded.major
+    );
+}
+
+#[test]
+fn the_flags_can_be_read_and_set() {
+    let device = Device::new(0).unwrap();
+    device.set_flags(DeviceFlags::SCHEDULE_BLOCKING_SYNC).unwrap();
+    assert!(device.flags().unwrap().contains(DeviceFlags::SCHEDULE_BLOCKING_SYNC));
+    device.set_flags(DeviceFlags::empty()).unwrap();
+}
+
+#[test]
+fn an_idle_device_synchronises() {
+    for device in Device::all().unwrap() {
+        device.synchronize().unwrap();
+    }
+}
