@@ -1,4 +1,13 @@
-//! Generates the bindings and tells cargo how to link them.
-fn main() {
-    cuda_sys_build::provisional();
+//! Finds the toolkit, generates the bindings and links libcudart: see `cuda-sys-build`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match cuda_sys_build::build() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            error.report();
+            ExitCode::FAILURE
+        }
+    }
 }

@@ -1,32 +1,34 @@
-//! Provisional: replaced by the toolkit search and generator.
-use std::path::PathBuf;
+//! Finds the CUDA toolkit, generates bindings to its runtime headers, and tells cargo how to link.
+//!
+//! This is what `cuda-sys`'s build script is made of, kept as a library so that it has unit tests and so that
+//! other build scripts use the same rules:
+//!
+//! - [`build`] is the whole of `cuda-sys`'s build script.
+//! - [`emit_version_cfgs`] gives the build script of a crate that depends on `cuda-sys` the same `cudart_12_4` ...
+//!   cfgs that `cuda-sys` has.
+//! - [`Search`] finds a toolkit, [`Bindings`] writes Rust for its headers, without linking anything.
+//!
+//! Nothing here reads the process's environment but [`Env::from_process`]; everything else takes it as data.
 
-/// Generates `bindings.rs` from the toolkit at `CUDA_PATH` and links libcudart.
-#[allow(clippy::unwrap_used, reason = "provisional")]
-pub fn provisional() {
-    println!("cargo:rerun-if-env-changed=CUDA_PATH");
-    let root = PathBuf::from(std::env::var("CUDA_PATH").unwrap());
-    let out = PathBuf::from(std::env::var("OUT_DIR").unwrap());
-    let cc = std::process::Command::new("cc").arg("-print-file-name=include").output().unwrap();
-    let header = root.join("include/cuda_runtime_api.h");
-    bindgen::Builder::default()
-        .header(header.to_str().unwrap())
-        .clang_arg(format!("-I{}", root.join("include").display()))
-        .clang_arg("-isystem")
-        .clang_arg(String::from_utf8(cc.stdout).unwrap().trim())
-        .allowlist_item("cuda.*|CUDA.*|CU.*|dim3|uint3|int[1-4]|float[1-4]")
-        .default_enum_style(bindgen::EnumVariation::NewType { is_bitfield: false, is_global: true })
-        .prepend_enum_name(false)
-        .derive_default(false)
-        .derive_debug(true)
-        .generate()
-        .unwrap()
-        .write_to_file(out.join("bindings.rs"))
-        .unwrap();
-    let lib = out.join("lib");
-    std::fs::create_dir_all(&lib).unwrap();
-    let _ = std::fs::remove_file(lib.join("libcudart.so"));
-    std::os::unix::fs::symlink(root.join("lib/libcudart.so.13"), lib.join("libcudart.so")).unwrap();
-    println!("cargo:rustc-link-search=native={}", lib.display());
-    println!("cargo:rustc-link-lib=dylib=cudart");
-}
+mod aliases;
+mod build;
+mod cargo;
+mod comments;
+mod env;
+mod error;
+mod generate;
+mod layout;
+mod libclang;
+mod link;
+mod python;
+mod search;
+mod toolkit;
+mod version;
+
+pub use build::{build, emit_version_cfgs};
+pub use env::Env;
+pub use error::{Error, Result};
+pub use generate::Bindings;
+pub use search::Search;
+pub use toolkit::Toolkit;
+pub use version::{KNOWN_VERSIONS, Version};

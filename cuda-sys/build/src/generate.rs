@@ -1,0 +1,132 @@
+//! Rust for the runtime's headers, by bindgen.
+
+use std::path::Path;
+
+use bindgen::callbacks::ParseCallbacks;
+use bindgen::{EnumVariation, RustEdition};
+
+use crate::{Env, Error, Result, Search, Toolkit, aliases, comments, libclang};
+
+/// What the headers declare that is CUDA's, and not the C library's.
+const ITEMS: &str =
+    "cuda.*|CUDA.*|CU.*|dim3|u?(char|short|int|long|longlong)[1-4]|(float|double)[1-4]|[a-z]+4_(16|32)a";
+
+/// Headers of the runtime's that `cuda_runtime_api.h` does not include, and that not every toolkit has.
+const EXTRA_HEADERS: [&str; 2] = ["library_types.h", "cuda_profiler_api.h"];
+
+/// What to generate.
+///
+/// Names are C's, unchanged. Enums are newtypes, so that a value which a newer driver returns is a value and not undefined
+/// behaviour. All derive or implement `Debug`, and structs `Default` (all zero, as C's `= {0}`).
+#[derive(Debug, Clone)]
+pub struct Bindings {
+    functions: bool,
+    comments: bool,
+    layout_tests: bool,
+}
+
+impl Default for Bindings {
+    fn default() -> Self {
+        Self { functions: true, comments: true, layout_tests: true }
+    }
+}
+
+impl Bindings {
+    /// Everything: functions, types, the header's comments, layout tests.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Leaves the functions out, for what must not ask for libcudart.
+    #[must_use]
+    pub fn types_only(mut self) -> Self {
+        self.functions = false;
+        self
+    }
+
+    /// Leaves out what is the header's own text, and the layout tests: a snapshot that may be published.
+    #[must_use]
+    pub fn signatures_only(mut self) -> Self {
+        self.comments = false;
+        self.layout_tests = false;
+        self
+    }
+
+    /// Writes the bindings for `toolkit` to `file`.
+    ///
+    /// # Errors
+    /// No libclang is found, the headers do not parse, or the file cannot be written.
+    pub fn generate(&self, env: &Env, toolkit: &Toolkit, file: &Path) -> Result<()> {
+        libclang::load(Search::new(env).workspace_folders())?;
+        let generated = self.builder(toolkit).generate();
+        let bindings = generated.map_err(|error| parse_error(toolkit, &error.to_string()))?.to_string();
+        let header = self.headers(toolkit)?;
+        let aliases = aliases::aliases(&header, &bindings)?;
+        let bindings = comments::link_known_names(&bindings, &aliases::bound_names(&bindings)?);
+        std::fs::write(file, bindings + &aliases).map_err(|error| Error::io("write", file, &error))
+    }
+
+    fn builder(&self, toolkit: &Toolkit) -> bindgen::Builder {
+        let mut source = String::from("#include <cuda_runtime_api.h>\n");
+        for extra in EXTRA_HEADERS {
+            source.push_str(&format!("#if __has_include(<{extra}>)\n#include <{extra}>\n#endif\n"));
+        }
+        let mut config = bindgen::CodegenConfig::all();
+        config.set(bindgen::CodegenConfig::FUNCTIONS, self.functions);
+        bindgen::Builder::default()
+            .header_contents("cudart.h", &source)
+            .clang_args(toolkit.includes().iter().map(|folder| format!("-I{}", folder.display())))
+            .clang_args(libclang::builtin_headers())
+            .allowlist_item(ITEMS)
+            .with_codegen_config(config)
+            .default_enum_style(EnumVariation::NewType { is_bitfield: false, is_global: true })
+            .prepend_enum_name(false)
+            .derive_debug(true)
+            .impl_debug(true)
+            .derive_default(true)
+            .use_core()
+            .rust_edition(RustEdition::Edition2024)
+            .layout_tests(self.layout_tests)
+            .generate_comments(self.comments)
+            .parse_callbacks(Box::new(bindgen::CargoCallbacks::new()))
+            .parse_callbacks(Box::new(Rustdoc))
+    }
+
+    /// The text of the headers that define aliases.
+    fn headers(&self, toolkit: &Toolkit) -> Result<String> {
+        let mut text = String::new();
+        for header in ["cuda_runtime_api.h", "driver_types.h"] {
+            let Some(path) =
+                toolkit.includes().iter().map(|folder| folder.join(header)).find(|path| path.is_file())
+            else {
+                continue;
+            };
+            let bytes = std::fs::read(&path).map_err(|error| Error::io("read", &path, &error))?;
+            text.push_str(&String::from_utf8_lossy(&bytes));
+        }
+        Ok(text)
+    }
+}
+
+/// Turns the headers' comments into rustdoc.
+#[derive(Debug)]
+struct Rustdoc;
+
+impl ParseCallbacks for Rustdoc {
+    fn process_comment(&self, comment: &str) -> Option<String> {
+        Some(comments::to_markdown(comment))
+    }
+}
+
+fn parse_error(toolkit: &Toolkit, why: &str) -> Error {
+    let mut error = Error::new(format!(
+        "bindgen cannot read {} (CUDA {})",
+        toolkit.header().display(),
+        toolkit.version()
+    ));
+    for line in why.lines().filter(|line| !line.trim().is_empty()) {
+        error = error.detail(line);
+    }
+    error
+}

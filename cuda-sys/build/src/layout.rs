@@ -1,0 +1,87 @@
+//! Where a toolkit's root keeps its headers, its libraries and nvcc.
+
+use std::path::{Path, PathBuf};
+
+/// The machine that is compiled for, as the folders of a toolkit and of Debian name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Target {
+    /// Names under `targets/`: `x86_64-linux`; on ARM servers `sbsa-linux`.
+    folders: Vec<String>,
+    /// Debian's name: `x86_64-linux-gnu`.
+    multiarch: String,
+}
+
+impl Target {
+    /// From a Rust target triple.
+    pub(crate) fn of(triple: &str) -> Self {
+        let arch = triple.split('-').next().unwrap_or(triple);
+        let mut folders = vec![format!("{arch}-linux")];
+        if arch == "aarch64" {
+            folders.insert(0, "sbsa-linux".to_owned());
+        }
+        Self { folders, multiarch: format!("{arch}-linux-gnu") }
+    }
+}
+
+/// The folders and files of one toolkit, before its version is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// Folders to include from; the first holds `cuda_runtime_api.h`.
+    pub(crate) includes: Vec<PathBuf>,
+    /// Folders that may hold libcudart, best first.
+    pub(crate) libs: Vec<PathBuf>,
+    /// The compiler, where there is one.
+    pub(crate) nvcc: Option<PathBuf>,
+}
+
+const HEADER: &str = "cuda_runtime_api.h";
+/// Included by every runtime header; NVIDIA packages it apart from them.
+const COMPANION: &str = "crt/host_defines.h";
+
+impl Layout {
+    /// Looks for a toolkit under `root`; the error says what is missing there.
+    pub(crate) fn of(root: &Path, target: &Target) -> Result<Self, String> {
+        if !root.is_dir() {
+            return Err("no such directory".to_owned());
+        }
+        if root.join("cuda_runtime/include").join(HEADER).is_file() {
+            return Self::wheels_of_12(root);
+        }
+        let per_target = target.folders.iter().map(|folder| root.join("targets").join(folder));
+        let mut includes = vec![root.join("include")];
+        let mut libs = vec![root.join("lib64"), root.join("lib"), root.join("lib").join(&target.multiarch)];
+        for folder in per_target {
+            includes.push(folder.join("include"));
+            libs.push(folder.join("lib"));
+        }
+        let nvcc = Some(root.join("bin/nvcc"));
+        Self { includes, libs, nvcc }.checked()
+    }
+
+    /// The Python wheels of CUDA 12, which are one folder for each component.
+    fn wheels_of_12(root: &Path) -> Result<Self, String> {
+        let part = |component: &str, folder: &str| root.join(component).join(folder);
+        let includes = ["cuda_runtime", "cuda_nvcc", "cuda_cccl"].map(|component| part(component, "include"));
+        let nvcc = Some(part("cuda_nvcc", "bin/nvcc"));
+        Self { includes: includes.to_vec(), libs: vec![part("cuda_runtime", "lib")], nvcc }.checked()
+    }
+
+    /// Keeps what exists, and insists on the headers.
+    fn checked(self) -> Result<Self, String> {
+        let mut includes: Vec<_> = self.includes.into_iter().filter(|folder| folder.is_dir()).collect();
+        for wanted in [HEADER, COMPANION] {
+            if !includes.iter().any(|folder| folder.join(wanted).is_file()) {
+                return Err(format!("no {wanted}"));
+            }
+        }
+        includes.sort_by_key(|folder| !folder.join(HEADER).is_file());
+        let libs = self.libs.into_iter().filter(|folder| folder.is_dir()).collect();
+        let nvcc = self.nvcc.filter(|file| file.is_file());
+        Ok(Self { includes, libs, nvcc })
+    }
+
+    /// The header that the version is read from.
+    pub(crate) fn header(&self) -> Option<PathBuf> {
+        self.includes.first().map(|folder| folder.join(HEADER))
+    }
+}

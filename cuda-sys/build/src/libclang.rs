@@ -1,0 +1,45 @@
+//! Finding the libclang that bindgen works with.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{Error, Result};
+
+/// Loads libclang, so that bindgen finds one already loaded. Where the usual places have none, the wheel that
+/// `ci/setup` put beside the toolkit serves. (Bindgen would panic.)
+pub(crate) fn load(workspace: &[PathBuf]) -> Result<()> {
+    if clang_sys::is_loaded() {
+        return Ok(());
+    }
+    let Err(usual) = clang_sys::load() else { return Ok(()) };
+    let ours = workspace.iter().map(|site| site.join("clang/native")).find(|folder| folder.is_dir());
+    let Some(folder) = ours else {
+        return Err(missing(&usual));
+    };
+    load_from(&folder).map_err(|wheel| missing(&usual).detail(format!("In {}: {wheel}", folder.display())))
+}
+
+#[expect(unsafe_code, reason = "clang-sys can be told where to look by an environment variable only")]
+fn load_from(folder: &Path) -> std::result::Result<(), String> {
+    // SAFETY: no other thread of this process reads or writes the environment: build scripts, which this library
+    // is for, have a single one.
+    unsafe { std::env::set_var("LIBCLANG_PATH", folder) };
+    clang_sys::load()
+}
+
+fn missing(why: &str) -> Error {
+    Error::new("no libclang found, which bindgen reads the CUDA headers with.")
+        .detail("Run ci/setup in this workspace, or install libclang (Debian: libclang-dev), or set LIBCLANG_PATH.")
+        .detail(format!("({})", why.replace('\n', " ")))
+}
+
+/// What to add for headers that a libclang without its own folder of headers lacks, `stddef.h` above all. They are the C
+/// compiler's, looked at last, so that a complete libclang uses its own.
+pub(crate) fn builtin_headers() -> Vec<String> {
+    let printed = ["cc", "gcc", "clang"].into_iter().find_map(|compiler| {
+        let output = Command::new(compiler).arg("-print-file-name=include").output().ok()?;
+        let folder = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+        Path::new(&folder).join("stddef.h").is_file().then_some(folder)
+    });
+    printed.map(|folder| vec!["-idirafter".to_owned(), folder]).unwrap_or_default()
+}

@@ -1,0 +1,48 @@
+//! Telling cargo how to link libcudart, and where the loader finds it in `cargo run` and `cargo test`.
+
+use std::path::Path;
+
+use crate::{Error, Result, Toolkit};
+
+/// Links the shared library.
+///
+/// Two links to it are made in `out`: `libcudart.so`, which the linker asks for and NVIDIA's wheels lack, and
+/// `libcudart.so.<major>`, which the loader asks for. Cargo puts search folders on the loader's path only where they lie in
+/// the target folder, as `out` does and a toolkit does not; so a program that cargo runs finds its library.
+pub(crate) fn dylib(toolkit: &Toolkit, out: &Path) -> Result<()> {
+    let folder = out.join("lib");
+    std::fs::create_dir_all(&folder).map_err(|error| Error::io("create", &folder, &error))?;
+    let real =
+        toolkit.cudart().canonicalize().map_err(|error| Error::io("resolve", toolkit.cudart(), &error))?;
+    let entries = folder.read_dir().map_err(|error| Error::io("read", &folder, &error))?;
+    for stale in entries.flatten().map(|entry| entry.path()) {
+        std::fs::remove_file(&stale).map_err(|error| Error::io("remove", &stale, &error))?;
+    }
+    for name in ["libcudart.so".to_owned(), toolkit.soname()] {
+        let link = folder.join(name);
+        std::os::unix::fs::symlink(&real, &link)
+            .map_err(|error| Error::io("create the link", &link, &error))?;
+    }
+    println!("cargo::rustc-link-search=native={}", folder.display());
+    println!("cargo::rustc-link-lib=dylib=cudart");
+    Ok(())
+}
+
+/// Links the static library, and what it needs of the system. It stays a library of its own (`-bundle`) rather than being
+/// copied into `libcuda_sys.rlib`.
+pub(crate) fn static_library(toolkit: &Toolkit) -> Result<()> {
+    let Some(library) = toolkit.cudart_static() else {
+        return Err(Error::new(format!(
+            "feature `static`: no libcudart_static.a in {}",
+            toolkit.root().display()
+        ))
+        .detail("Link the shared library instead (without the feature), or use a toolkit that has it."));
+    };
+    let folder = library.parent().unwrap_or(toolkit.root());
+    println!("cargo::rustc-link-search=native={}", folder.display());
+    println!("cargo::rustc-link-lib=static:-bundle=cudart_static");
+    for system in ["dl", "pthread", "rt"] {
+        println!("cargo::rustc-link-lib=dylib={system}");
+    }
+    Ok(())
+}

@@ -1,0 +1,175 @@
+//! The search for a toolkit: an ordered list of places, the first that holds one wins.
+//!
+//! 1. `CUDA_PATH`, `CUDA_HOME`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR`: one that is set but wrong is an error, never passed over
+//! 2. `nvcc` on `PATH`, links resolved
+//! 3. `/usr/local/cuda`, `/opt/cuda`, `/usr`
+//! 4. `CONDA_PREFIX`
+//! 5. NVIDIA's Python wheels in the active virtual environment (`VIRTUAL_ENV`)
+//! 6. `cuda-toolkit` in the target folder of this workspace, where `ci/setup` puts it
+
+use std::path::{Path, PathBuf};
+
+use crate::layout::Target;
+use crate::{Env, Error, Result, Toolkit, python};
+
+/// The variables that name a toolkit, in the order in which they are read.
+const VARIABLES: [&str; 4] = ["CUDA_PATH", "CUDA_HOME", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
+
+/// Where to look for a toolkit.
+#[derive(Debug, Clone)]
+pub struct Search<'a> {
+    env: &'a Env,
+    target: Target,
+    system: Vec<PathBuf>,
+    workspace: Vec<PathBuf>,
+}
+
+impl<'a> Search<'a> {
+    /// The places of a Linux system and those that `env` names.
+    ///
+    /// Read from `env` too: cargo's `TARGET` for the machine, `OUT_DIR` and `CARGO_MANIFEST_DIR` for the workspace.
+    #[must_use]
+    pub fn new(env: &'a Env) -> Self {
+        let triple = env.cargo("TARGET").map(|triple| triple.to_string_lossy().into_owned());
+        let triple = triple.unwrap_or_else(|_| format!("{}-unknown-linux-gnu", std::env::consts::ARCH));
+        let system = ["/usr/local/cuda", "/opt/cuda", "/usr"].map(PathBuf::from).to_vec();
+        Self { env, target: Target::of(&triple), system, workspace: workspace(env) }
+    }
+
+    /// Looks in these folders instead of those of the running system.
+    #[must_use]
+    pub fn system(mut self, folders: Vec<PathBuf>) -> Self {
+        self.system = folders;
+        self
+    }
+
+    /// Finds the toolkit.
+    ///
+    /// # Errors
+    /// A variable names a place that holds no toolkit, or no place holds one; the error lists all of them.
+    pub fn find(&self) -> Result<Toolkit> {
+        if let Some(toolkit) = self.named()? {
+            return Ok(toolkit);
+        }
+        let mut looked: Vec<_> = VARIABLES.map(|variable| format!("{variable}: not set")).into();
+        for Place { name, root } in self.places() {
+            match root.and_then(|root| Toolkit::at(&root, &self.target, &name)) {
+                Ok(toolkit) => return Ok(toolkit),
+                Err(wrong) => looked.push(format!("{name}: {wrong}")),
+            }
+        }
+        Err(not_found(&looked))
+    }
+
+    /// The toolkit that a variable names. What a person has said is not overruled by what happens to be installed.
+    fn named(&self) -> Result<Option<Toolkit>> {
+        let set = VARIABLES.into_iter().find_map(|variable| Some((variable, self.env.path(variable)?)));
+        let Some((variable, root)) = set else { return Ok(None) };
+        Toolkit::at(&root, &self.target, variable).map(Some).map_err(|wrong| {
+            Error::new(format!("{variable}={}: {wrong}", root.display()))
+                .detail(format!("Set {variable} to the root of a CUDA 12 or 13 toolkit, or unset it."))
+        })
+    }
+
+    /// The places to look at when no variable names one, in order.
+    fn places(&self) -> Vec<Place> {
+        let mut places = Place::all("nvcc on PATH", self.nvcc_roots(), "none");
+        places.extend(self.system.iter().map(|root| Place::folder(root.clone())));
+        places.extend(match self.env.path("CONDA_PREFIX") {
+            Some(prefix) => {
+                let wheels = python::toolkits_in_environment(&prefix);
+                Place::all("CONDA_PREFIX", [prefix].into_iter().chain(wheels).collect(), "")
+            }
+            None => vec![Place::none("CONDA_PREFIX", "not set")],
+        });
+        places.extend(match self.env.path("VIRTUAL_ENV") {
+            Some(prefix) => {
+                let wheels = python::toolkits_in_environment(&prefix);
+                Place::all("VIRTUAL_ENV", wheels, &format!("no CUDA wheels in {}", prefix.display()))
+            }
+            None => vec![Place::none("VIRTUAL_ENV", "not set")],
+        });
+        for site in &self.workspace {
+            let wheels = python::toolkits_in_site(site);
+            let missing = if site.is_dir() { "no CUDA wheels" } else { "no such directory" };
+            places.extend(Place::all(&site.display().to_string(), wheels, missing));
+        }
+        places
+    }
+
+    /// The roots of the toolkits whose nvcc is on `PATH`: two up from the file that the name leads to.
+    fn nvcc_roots(&self) -> Vec<PathBuf> {
+        let path = self.env.get("PATH").unwrap_or_default();
+        let files =
+            std::env::split_paths(path).map(|folder| folder.join("nvcc")).filter(|file| file.is_file());
+        let mut roots = Vec::new();
+        for file in files.filter_map(|file| file.canonicalize().ok()) {
+            let root = file.parent().and_then(Path::parent).map(Path::to_owned);
+            roots.extend(root.filter(|root| !roots.contains(root)));
+        }
+        roots
+    }
+
+    /// The folder that `ci/setup` filled, where there is one; a libclang may lie there too.
+    pub(crate) fn workspace_folders(&self) -> &[PathBuf] {
+        &self.workspace
+    }
+}
+
+/// One place of the search: what it is called in an error, and the folder to look into or why there is none.
+#[derive(Debug)]
+struct Place {
+    name: String,
+    root: std::result::Result<PathBuf, String>,
+}
+
+impl Place {
+    fn folder(root: PathBuf) -> Self {
+        Self { name: root.display().to_string(), root: Ok(root) }
+    }
+
+    fn none(name: &str, why: &str) -> Self {
+        Self { name: name.to_owned(), root: Err(why.to_owned()) }
+    }
+
+    fn all(name: &str, roots: Vec<PathBuf>, none: &str) -> Vec<Self> {
+        if roots.is_empty() {
+            return vec![Self::none(name, none)];
+        }
+        let named = |root: PathBuf| Self { name: format!("{name} ({})", root.display()), root: Ok(root) };
+        roots.into_iter().map(named).collect()
+    }
+}
+
+/// The `cuda-toolkit` folders of the workspace that is being built: above `OUT_DIR`, which is where the target folder
+/// really is, and beside the packages, in case the target folder was moved after `ci/setup` had run.
+fn workspace(env: &Env) -> Vec<PathBuf> {
+    let out = env.cargo("OUT_DIR").map(PathBuf::from).unwrap_or_default();
+    let package = env.cargo("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();
+    let above_out = out.ancestors().skip(1).map(|folder| folder.join("cuda-toolkit"));
+    let beside = package.ancestors().skip(1).take(2).map(|folder| folder.join("target/cuda-toolkit"));
+    let mut folders: Vec<_> = above_out.chain(beside).filter(|folder| folder.is_dir()).collect();
+    folders.dedup();
+    if folders.is_empty() {
+        // Where it would be: out, package, build, profile, target.
+        folders.extend(out.ancestors().nth(4).map(|target| target.join("cuda-toolkit")));
+    }
+    folders
+}
+
+fn not_found(looked: &[String]) -> Error {
+    let mut error =
+        Error::new("no CUDA toolkit found (headers and libcudart of CUDA 12 or 13 are needed). Looked at:");
+    for place in looked {
+        error = error.detail(format!("  {place}"));
+    }
+    error
+        .detail(
+            "Two ways out: run ci/setup in this workspace, which puts a toolkit under target/ without root,",
+        )
+        .detail("or install the CUDA toolkit and set CUDA_PATH to its root.")
+}
+
+#[cfg(test)]
+#[path = "search_tests.rs"]
+mod tests;

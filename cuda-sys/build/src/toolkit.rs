@@ -1,0 +1,123 @@
+//! A CUDA toolkit that was found: its folders, its version, and the libcudart in it.
+
+use std::path::{Path, PathBuf};
+
+use crate::layout::{Layout, Target};
+use crate::version::Version;
+
+/// A toolkit with headers and a libcudart of the same major version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Toolkit {
+    root: PathBuf,
+    layout: Layout,
+    version: Version,
+    cudart: PathBuf,
+    found_by: String,
+}
+
+impl Toolkit {
+    /// Looks for a toolkit under `root`; the error says what is wrong there, without the path.
+    pub(crate) fn at(root: &Path, target: &Target, found_by: &str) -> Result<Self, String> {
+        let layout = Layout::of(root, target)?;
+        let header = layout.header().ok_or("no include folder")?;
+        let version = Version::of_header(&header).map_err(|error| error.to_string())?;
+        if version < Version::OLDEST {
+            return Err(format!("CUDA {version} is older than {}", Version::OLDEST));
+        }
+        let cudart = cudart(&layout, version)?;
+        Ok(Self { root: root.to_owned(), layout, version, cudart, found_by: found_by.to_owned() })
+    }
+
+    /// The folder that everything else lies under.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The folders to include from, `cuda_runtime_api.h`'s first.
+    #[must_use]
+    pub fn includes(&self) -> &[PathBuf] {
+        &self.layout.includes
+    }
+
+    /// The header that declares the runtime API.
+    #[must_use]
+    pub fn header(&self) -> PathBuf {
+        self.layout.header().unwrap_or_default()
+    }
+
+    /// The version that the header states.
+    #[must_use]
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// The shared library.
+    #[must_use]
+    pub fn cudart(&self) -> &Path {
+        &self.cudart
+    }
+
+    /// The folder of the shared library.
+    #[must_use]
+    pub fn lib(&self) -> &Path {
+        self.cudart.parent().unwrap_or(&self.root)
+    }
+
+    /// The static library, where the toolkit has one.
+    #[must_use]
+    pub fn cudart_static(&self) -> Option<PathBuf> {
+        self.layout.libs.iter().map(|folder| folder.join("libcudart_static.a")).find(|file| file.is_file())
+    }
+
+    /// The compiler, where the toolkit has one.
+    #[must_use]
+    pub fn nvcc(&self) -> Option<&Path> {
+        self.layout.nvcc.as_deref()
+    }
+
+    /// The place that led here: a variable, `nvcc on PATH`, or a folder.
+    #[must_use]
+    pub fn found_by(&self) -> &str {
+        &self.found_by
+    }
+
+    /// The name that programs linked with this toolkit ask the loader for.
+    #[must_use]
+    pub fn soname(&self) -> String {
+        format!("libcudart.so.{}", self.version.major)
+    }
+}
+
+/// The shared library of the header's major version. NVIDIA's wheels have no plain `libcudart.so`, so the numbered
+/// name is looked for first; a plain one counts only if it does not turn out to be another major's.
+fn cudart(layout: &Layout, version: Version) -> Result<PathBuf, String> {
+    let numbered = format!("libcudart.so.{}", version.major);
+    if let Some(found) = layout.libs.iter().map(|folder| folder.join(&numbered)).find(|file| file.is_file()) {
+        return Ok(found);
+    }
+    let Some(plain) =
+        layout.libs.iter().map(|folder| folder.join("libcudart.so")).find(|file| file.is_file())
+    else {
+        return Err(match other_major(layout) {
+            Some(other) => format!("the headers are CUDA {version}, but the library there is {other}"),
+            None => format!("headers of CUDA {version}, but no {numbered}"),
+        });
+    };
+    let real = plain.canonicalize().unwrap_or_else(|_| plain.clone());
+    let name = real.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    match name.strip_prefix("libcudart.so.") {
+        Some(number) if number.split('.').next() != Some(&version.major.to_string()) => {
+            Err(format!("the headers are CUDA {version}, but the library there is {name}"))
+        }
+        _ => Ok(plain),
+    }
+}
+
+/// The name of a numbered libcudart of any version, to name in an error.
+fn other_major(layout: &Layout) -> Option<String> {
+    let entries = layout.libs.iter().filter_map(|folder| folder.read_dir().ok()).flatten().flatten();
+    entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .find(|name| name.starts_with("libcudart.so."))
+}
