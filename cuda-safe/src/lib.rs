@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`error`] | [`Error`], [`check!`], the last-error slot of the runtime |
 //! | [`device`] | devices: ordinal, current device, properties, limits, peer access |
+//! | [`launch`](mod@launch) | kernels: typed handles, launch dimensions |
 //! | [`sys`] | the raw bindings, re-exported |
 //!
 //! Names follow C without the `cuda` prefix; searching this documentation for a C name finds its wrapper.
@@ -19,7 +20,10 @@
 
 pub mod device;
 pub mod error;
+pub mod launch;
 
+#[doc(hidden)]
+pub use bytemuck;
 pub use cuda_sys as sys;
 
 pub use device::Device;

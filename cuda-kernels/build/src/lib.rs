@@ -1,1 +1,65 @@
-//! See the workspace README.
+//! Compiles `.cu` files into a crate and generates typed handles for their kernels: a library for build scripts.
+//!
+//! A crate with kernels of its own needs three things. A header that declares the kernels, and a source file that
+//! defines them, both plain CUDA C++:
+//!
+//! ```cpp
+//! // kernels/saxpy.cuh
+//! #pragma once
+//! #include <cuda_runtime.h>
+//! extern "C" __global__ void saxpy(float a, const float* x, float* y, unsigned count);
+//! ```
+//!
+//! A build script, with this crate among the `[build-dependencies]`:
+//!
+//! ```no_run
+//! cuda_kernels_build::Build::new().file("kernels/saxpy.cu").header("kernels/saxpy.cuh").compile("my_kernels");
+//! ```
+//!
+//! And a place for the handles, with `cuda-safe` among the `[dependencies]`:
+//!
+//! ```ignore
+//! mod kernels {
+//!     cuda_safe::include_kernels!("my_kernels");
+//! }
+//!
+//! let blocks = count.div_ceil(256);
+//! unsafe { launch!(kernels::saxpy<<<blocks, 256, 0, &stream>>>(2.0, &x, &mut y, count)) }?;
+//! ```
+//!
+//! # What a handle is
+//! For every `__global__` prototype of the headers there is one `static` of the same name; its type holds the
+//! parameters as C declares them, here `Kernel<(f32, *const f32, *mut f32, u32)>`, and a launch with another number
+//! of arguments, or with one of another type, does not compile. `const T*` takes memory that the kernel reads,
+//! `T*` memory that it writes; everything else is passed by value. Structs, enums and constants (`#define N 16`) of
+//! the headers are generated too; structs keep C's layout, which is checked at compile time, and are
+//! [`Pod`](https://docs.rs/bytemuck) where they have neither padding nor pointers, so that buffers can hold them.
+//!
+//! Kernels may be `extern "C"` or not. A kernel in a namespace gets the namespace in front (`fault::store` is
+//! `fault_store`), and overloads are numbered in the order of declaration (`fill`, `fill1`). Templates have no
+//! handle: declare one wrapper for each instance that Rust needs. Headers are read as plain C++, outside of any
+//! device code, so that bodies that need the device compiler belong into the `.cu` file.
+//!
+//! # What is compiled
+//! Machine code for the architectures asked for with [`Build::archs`], and PTX, always, so that newer devices (and
+//! software ones) can run the kernels. Default: `sm_90` and PTX for `compute_75`. Where the environment variable
+//! `CUDA_KERNELS_ARCHS` is set (`CUDA_KERNELS_ARCHS=sm_80,sm_90,compute_80`), it overrides both.
+//!
+//! The toolkit is the one that `cuda-sys` uses if the crate depends on that directly, else the one that
+//! `cuda-sys-build` finds, by the same rules. nvcc needs a C++ compiler on the host; `CXX` names another one.
+//! The build script runs again when a source, a header, or any file that these include changes.
+
+mod arch;
+mod build;
+mod depfile;
+mod error;
+mod generate;
+mod header;
+mod layout;
+mod nvcc;
+mod prototype;
+mod toolkit;
+
+pub use arch::Arch;
+pub use build::Build;
+pub use error::Error;

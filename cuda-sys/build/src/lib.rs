@@ -29,6 +29,7 @@ pub use build::{build, emit_version_cfgs};
 pub use env::Env;
 pub use error::{Error, Result};
 pub use generate::Bindings;
+pub use libclang::prepare_libclang;
 pub use search::Search;
 pub use toolkit::Toolkit;
 pub use version::{KNOWN_VERSIONS, Version};

@@ -3,7 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Error, Result};
+use crate::{Env, Error, Result, Search};
+
+/// Makes libclang ready for a bindgen run of the caller's own on this thread, found by the rules that `cuda-sys`
+/// follows. Returns what to give clang besides: where a bare libclang finds the compiler's own headers.
+///
+/// # Errors
+/// There is no libclang.
+pub fn prepare_libclang(env: &Env) -> Result<Vec<String>> {
+    load(Search::new(env).workspace_folders())?;
+    Ok(builtin_headers())
+}
 
 /// Loads libclang, so that bindgen finds one already loaded. Where the usual places have none, the wheel that
 /// `ci/setup` put beside the toolkit serves. (Bindgen would panic.)

@@ -1,0 +1,213 @@
+//! The builder that build scripts use.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process;
+
+use cuda_sys_build::{Env, prepare_libclang};
+
+use crate::nvcc::Settings;
+use crate::{Arch, Error, arch, depfile, generate, header, nvcc, toolkit};
+
+/// The variable that says, for one build, what code is made.
+const ARCHS: &str = "CUDA_KERNELS_ARCHS";
+
+/// Collects sources, headers and settings, then compiles: see the crate's page for a whole example.
+///
+/// Relative paths are relative to the package's folder, in which build scripts run.
+#[derive(Clone, Debug, Default)]
+#[must_use = "nothing is compiled before `compile`"]
+pub struct Build {
+    files: Vec<PathBuf>,
+    headers: Vec<PathBuf>,
+    includes: Vec<PathBuf>,
+    defines: Vec<(String, Option<String>)>,
+    flags: Vec<String>,
+    archs: Vec<String>,
+}
+
+impl Build {
+    /// Starts with nothing to compile.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a `.cu` file.
+    pub fn file(mut self, path: impl AsRef<Path>) -> Self {
+        self.files.push(path.as_ref().to_owned());
+        self
+    }
+
+    /// Adds several `.cu` files.
+    pub fn files<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
+        self.files.extend(paths.into_iter().map(|path| path.as_ref().to_owned()));
+        self
+    }
+
+    /// Adds a header whose kernels, types and constants Rust shall see.
+    ///
+    /// What it includes is read too, but only the types that its kernels need are taken from there.
+    pub fn header(mut self, path: impl AsRef<Path>) -> Self {
+        self.headers.push(path.as_ref().to_owned());
+        self
+    }
+
+    /// Adds several headers.
+    pub fn headers<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
+        self.headers.extend(paths.into_iter().map(|path| path.as_ref().to_owned()));
+        self
+    }
+
+    /// Adds a folder in which `#include` looks.
+    pub fn include(mut self, folder: impl AsRef<Path>) -> Self {
+        self.includes.push(folder.as_ref().to_owned());
+        self
+    }
+
+    /// Defines a macro, for the sources and for the headers.
+    pub fn define<'a>(mut self, name: &str, value: impl Into<Option<&'a str>>) -> Self {
+        self.defines.push((name.to_owned(), value.into().map(str::to_owned)));
+        self
+    }
+
+    /// Passes a flag to nvcc as it is, such as `--use_fast_math` or `-lineinfo`.
+    pub fn flag(mut self, flag: &str) -> Self {
+        self.flags.push(flag.to_owned());
+        self
+    }
+
+    /// Says what code is made: `sm_NN` is machine code, `compute_NN` PTX. Called again, it adds.
+    ///
+    /// PTX of the oldest generation is added where the list has none. Without a list: `sm_90` and `compute_75`.
+    pub fn archs<S: AsRef<str>>(mut self, archs: impl IntoIterator<Item = S>) -> Self {
+        self.archs.extend(archs.into_iter().map(|arch| arch.as_ref().to_owned()));
+        self
+    }
+
+    /// Compiles the sources into the crate as the static library `name`, and generates `name.rs` with the handles,
+    /// for [`include_kernels!`] to include.
+    ///
+    /// Call it from the build script's only thread: it sets `NVCC` in the environment. A failure is reported to
+    /// cargo and ends the build script.
+    ///
+    /// [`include_kernels!`]: https://docs.rs/cuda-safe
+    pub fn compile(self, name: &str) {
+        if let Err(error) = self.try_compile(name) {
+            for line in error.to_string().lines() {
+                println!("cargo::error={line}");
+            }
+            process::exit(1);
+        }
+    }
+
+    /// Does what [`compile`](Self::compile) does and returns the failure instead of ending the build script.
+    ///
+    /// # Errors
+    /// No toolkit, a file that is not there, what nvcc or the C++ compiler refuse, a header that is not plain C++.
+    pub fn try_compile(&self, name: &str) -> Result<(), Error> {
+        let env = Env::from_process();
+        let done = self.compile_in(&env, name);
+        for variable in env.asked() {
+            println!("cargo:rerun-if-env-changed={variable}");
+        }
+        done
+    }
+
+    fn compile_in(&self, env: &Env, name: &str) -> Result<(), Error> {
+        let out = env.path("OUT_DIR").ok_or(Error::NotABuildScript("OUT_DIR"))?;
+        let toolkit = toolkit::find(env)?;
+        let archs = self.wanted_archs(env.get(ARCHS).map(|text| text.to_string_lossy().into_owned()))?;
+        let headers = self.headers.iter().map(|path| absolute(path)).collect::<Result<Vec<_>, _>>()?;
+
+        let mut read: BTreeSet<PathBuf> = self.files.iter().chain(&headers).cloned().collect();
+        let mut arguments = self.clang_arguments(&toolkit.includes);
+        arguments.extend(prepare_libclang(env).map_err(|error| Error::Toolkit(error.to_string()))?);
+        let bindings = header::bind(&headers, &arguments)?;
+        read.extend(depfile::outside_of(bindings.files, &toolkit.root));
+        let file = out.join(format!("{name}.rs"));
+        fs::write(&file, generate::generate(&bindings.text)?).map_err(|error| Error::File(file, error))?;
+
+        let settings = Settings {
+            toolkit: &toolkit,
+            archs: &archs,
+            includes: &self.includes,
+            defines: &self.defines,
+            flags: &self.flags,
+            out: &out,
+        };
+        read.extend(nvcc::compile(&self.files, name, &settings)?);
+        for file in read.iter().filter(|file| !is_system(file)) {
+            println!("cargo:rerun-if-changed={}", file.display());
+        }
+        Ok(())
+    }
+
+    /// The architectures: the environment's, else the build script's, else the default; with PTX among them.
+    fn wanted_archs(&self, from_environment: Option<String>) -> Result<Vec<Arch>, Error> {
+        let asked = match from_environment.filter(|text| !text.trim().is_empty()) {
+            Some(text) => arch::parse_list(&text)?,
+            None => arch::parse_list(&self.archs.join(","))?,
+        };
+        Ok(arch::with_ptx(asked))
+    }
+
+    fn clang_arguments(&self, toolkit: &[PathBuf]) -> Vec<String> {
+        let mut arguments: Vec<String> =
+            self.includes.iter().map(|folder| format!("-I{}", folder.display())).collect();
+        for folder in toolkit {
+            arguments.extend(["-isystem".to_owned(), folder.display().to_string()]);
+        }
+        arguments.extend(self.defines.iter().map(|(name, value)| match value {
+            Some(value) => format!("-D{name}={value}"),
+            None => format!("-D{name}"),
+        }));
+        arguments
+    }
+}
+
+/// Headers of the system change with the system, and cargo would ask for the time of hundreds of them.
+fn is_system(file: &Path) -> bool {
+    let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    file.starts_with("/usr/include") || file.starts_with("/usr/lib")
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, Error> {
+    path.canonicalize().map_err(|error| Error::File(path.to_owned(), error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_overrides_the_build_script_and_an_empty_one_does_not() {
+        let build = Build::new().archs(["sm_80"]);
+        let spelled = |text: Option<&str>| {
+            let archs = build.wanted_archs(text.map(str::to_owned)).unwrap();
+            archs.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(spelled(None), ["sm_80", "compute_80"]);
+        assert_eq!(spelled(Some("compute_90")), ["compute_90"]);
+        assert_eq!(spelled(Some(" ")), ["sm_80", "compute_80"]);
+    }
+
+    #[test]
+    fn a_wrong_architecture_in_the_environment_is_an_error() {
+        let error = Build::new().wanted_archs(Some("native".to_owned())).unwrap_err();
+        assert!(error.to_string().contains("`native`"), "{error}");
+    }
+
+    #[test]
+    fn a_missing_header_is_named() {
+        let error = absolute(Path::new("kernels/none.cuh")).unwrap_err();
+        assert!(error.to_string().contains("kernels/none.cuh"), "{error}");
+    }
+
+    #[test]
+    fn definitions_reach_the_headers() {
+        let arguments =
+            Build::new().define("N", "4").define("FAST", None).clang_arguments(&["/cuda/include".into()]);
+        assert_eq!(arguments, ["-isystem", "/cuda/include", "-DN=4", "-DFAST"]);
+    }
+}

@@ -1,0 +1,52 @@
+//! What can go wrong while kernels are compiled, in words for the person who runs the build.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// Why kernels could not be compiled or their handles not be generated.
+///
+/// The text is meant for a terminal: it names the file or variable at fault and what to do.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// No toolkit with a usable nvcc was found; the text lists where it was looked for.
+    Toolkit(String),
+    /// An architecture that is not `sm_NN` or `compute_NN`.
+    Arch(String),
+    /// A variable that cargo sets for build scripts is missing: this is not a build script.
+    NotABuildScript(&'static str),
+    /// A file could not be read or written.
+    File(PathBuf, std::io::Error),
+    /// nvcc or the archiver failed; its own output stands above.
+    Compile(PathBuf, String),
+    /// The headers could not be read as C++, or bindgen refused them.
+    Header(String),
+    /// A prototype that no handle can stand for.
+    Prototype(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Toolkit(text) | Self::Header(text) | Self::Prototype(text) => f.write_str(text),
+            Self::Arch(text) => {
+                write!(
+                    f,
+                    "`{text}` is not an architecture: sm_NN (machine code) or compute_NN (PTX) is wanted"
+                )
+            }
+            Self::NotABuildScript(name) => {
+                write!(
+                    f,
+                    "{name} is not set; this library works in build scripts, which cargo gives that variable"
+                )
+            }
+            Self::File(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::Compile(path, text) => {
+                write!(f, "nvcc could not compile {}; its output is above ({text})", path.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}

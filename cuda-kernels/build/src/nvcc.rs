@@ -1,0 +1,148 @@
+//! Runs nvcc, through `cc`: one object a source file, and one archive of them.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::thread;
+
+use crate::depfile;
+use crate::toolkit::Toolkit;
+use crate::{Arch, Error, arch};
+
+/// What is the same for every file of one library.
+#[derive(Debug)]
+pub(crate) struct Settings<'a> {
+    pub(crate) toolkit: &'a Toolkit,
+    pub(crate) archs: &'a [Arch],
+    pub(crate) includes: &'a [PathBuf],
+    pub(crate) defines: &'a [(String, Option<String>)],
+    pub(crate) flags: &'a [String],
+    pub(crate) out: &'a Path,
+}
+
+/// An object, and the files that it was made from.
+#[derive(Debug)]
+struct Object {
+    path: PathBuf,
+    sources: Vec<PathBuf>,
+}
+
+/// Compiles the files, as many at once as cargo allows, into `lib<name>.a`, and tells cargo to link it.
+///
+/// Returns the files that nvcc read, the toolkit's own left out.
+pub(crate) fn compile(files: &[PathBuf], name: &str, settings: &Settings<'_>) -> Result<Vec<PathBuf>, Error> {
+    choose_compiler(&settings.toolkit.nvcc);
+    let objects = in_parallel(files, jobs(), |file| compile_one(file, settings))?;
+    let mut archive = cc::Build::new();
+    archive.cpp(true).cargo_debug(false);
+    let mut sources = Vec::new();
+    for object in objects {
+        archive.object(object.path);
+        sources.extend(object.sources);
+    }
+    // As C++, because the stubs need the C++ library: cc says so to cargo.
+    archive.try_compile(name).map_err(|error| Error::Compile(PathBuf::from(name), error.to_string()))?;
+    Ok(sources)
+}
+
+/// Tells `cc` which nvcc to run; it looks nowhere but at this variable and `PATH`.
+#[expect(unsafe_code, reason = "changes the process's environment, the only way to name an nvcc to cc")]
+fn choose_compiler(nvcc: &Path) {
+    // SAFETY: called before this library starts its threads; build scripts have one thread, which the documentation
+    // of `Build::compile` asks for.
+    unsafe { env::set_var("NVCC", nvcc) };
+}
+
+fn compile_one(file: &Path, settings: &Settings<'_>) -> Result<Object, Error> {
+    if !file.is_file() {
+        let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
+        return Err(Error::File(file.to_owned(), missing));
+    }
+    let mut build = cc::Build::new();
+    build
+        .cuda(true)
+        .cudart("none")
+        // Kernels are optimised in debug builds too: -G would make them many times slower.
+        .debug(false)
+        .opt_level(3)
+        .warnings(false)
+        .flag("-std=c++17")
+        .flags(arch::flags(settings.archs))
+        .includes(settings.includes)
+        .flags(settings.flags)
+        .file(file);
+    for (name, value) in settings.defines {
+        build.define(name, value.as_deref());
+    }
+    let dependencies = settings.out.join(format!("{}.d", file_tag(file)));
+    build.flag("-MD").flag("-MF").flag(&dependencies);
+    // One file a build: with several, cc would ask for relocatable device code and a device link.
+    let objects = build
+        .try_compile_intermediates()
+        .map_err(|error| Error::Compile(file.to_owned(), error.to_string()))?;
+    let path =
+        objects.into_iter().next().ok_or_else(|| Error::Compile(file.to_owned(), "no object".to_owned()))?;
+    let text = fs::read_to_string(&dependencies).map_err(|error| Error::File(dependencies, error))?;
+    Ok(Object { path, sources: depfile::outside_of(depfile::parse(&text), &settings.toolkit.root) })
+}
+
+/// A file name that is another one for every path.
+fn file_tag(file: &Path) -> String {
+    file.to_string_lossy()
+        .chars()
+        .map(|character| if character.is_ascii_alphanumeric() { character } else { '_' })
+        .collect()
+}
+
+fn jobs() -> usize {
+    env::var("NUM_JOBS").ok().and_then(|text| text.parse().ok()).unwrap_or(1).max(1)
+}
+
+/// Does the work for every item on up to `limit` threads; the results come in the order of the items.
+fn in_parallel<T: Sync, R: Send>(
+    items: &[T],
+    limit: usize,
+    work: impl Fn(&T) -> Result<R, Error> + Sync,
+) -> Result<Vec<R>, Error> {
+    let todo = Mutex::new(items.iter().enumerate());
+    let done = Mutex::new(Vec::with_capacity(items.len()));
+    thread::scope(|scope| {
+        for _ in 0..limit.min(items.len()) {
+            scope.spawn(|| {
+                loop {
+                    let next = todo.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
+                    let Some((at, item)) = next else { break };
+                    let result = work(item);
+                    done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((at, result));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_come_in_the_order_of_the_items() {
+        let items: Vec<u32> = (0..50).collect();
+        let doubled = in_parallel(&items, 4, |item| Ok(item * 2)).unwrap();
+        assert_eq!(doubled, (0..50).map(|item| item * 2).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_first_failing_item_is_the_error() {
+        let failing = in_parallel(&["sm_90", "x", "y"], 2, |item| item.parse::<Arch>());
+        assert!(failing.unwrap_err().to_string().contains("`x`"));
+    }
+
+    #[test]
+    fn tags_differ_for_files_of_the_same_name_in_different_folders() {
+        assert_ne!(file_tag(Path::new("/a/x.cu")), file_tag(Path::new("/b/x.cu")));
+    }
+}

@@ -1,0 +1,161 @@
+//! Kernel prototypes, read from what bindgen made of the headers.
+//!
+//! bindgen knows nothing of `__global__`. The headers are read with that word defined as an attribute that C++ has
+//! and bindgen reports, "does not return": so a function of type `!` in bindgen's text is a kernel, and every other
+//! function is none.
+
+use quote::ToTokens;
+use syn::{Attribute, Expr, FnArg, ForeignItem, ForeignItemFn, ItemForeignMod, Lit, Meta, ReturnType, Type};
+
+use crate::Error;
+
+/// What `__global__` is defined as while bindgen reads the headers.
+pub(crate) const GLOBAL_STANDS_FOR: &str = "__attribute__((noreturn))";
+
+/// One `__global__` prototype.
+#[derive(Debug)]
+pub(crate) struct Prototype {
+    /// The name in Rust: the C++ name, with namespaces in front and numbered overloads.
+    pub(crate) name: String,
+    /// The symbol of the host-side stub.
+    pub(crate) symbol: String,
+    /// The parameter types, as Rust spells them.
+    pub(crate) parameters: Vec<String>,
+    /// The parameter names, for the documentation.
+    pub(crate) names: Vec<String>,
+    /// The lines of the documentation comment.
+    pub(crate) docs: Vec<String>,
+}
+
+/// The kernels that one `extern` block declares.
+pub(crate) fn kernels(block: &ItemForeignMod) -> Result<Vec<Prototype>, Error> {
+    let functions = block.items.iter().filter_map(|item| match item {
+        ForeignItem::Fn(function) => Some(function),
+        _ => None,
+    });
+    functions.filter(|function| is_kernel(function)).map(prototype).collect()
+}
+
+fn is_kernel(function: &ForeignItemFn) -> bool {
+    matches!(&function.sig.output, ReturnType::Type(_, answer) if matches!(**answer, Type::Never(_)))
+}
+
+fn prototype(function: &ForeignItemFn) -> Result<Prototype, Error> {
+    let name = function.sig.ident.to_string();
+    if function.sig.variadic.is_some() {
+        return Err(Error::Prototype(format!("kernel `{name}` takes a variable number of arguments")));
+    }
+    let mut parameters = Vec::new();
+    let mut names = Vec::new();
+    for (at, input) in function.sig.inputs.iter().enumerate() {
+        let FnArg::Typed(input) = input else {
+            return Err(Error::Prototype(format!(
+                "kernel `{name}` is a member function, which CUDA does not allow"
+            )));
+        };
+        parameters.push(spell(&input.ty));
+        let given = input.pat.to_token_stream().to_string();
+        names.push(if given.starts_with("arg") { format!("#{}", at + 1) } else { given });
+    }
+    let symbol = link_name(&function.attrs).unwrap_or_else(|| name.clone());
+    Ok(Prototype { name, symbol, parameters, names, docs: docs(&function.attrs) })
+}
+
+/// The type as text, C's names replaced by the Rust types that they are on every platform that CUDA knows.
+fn spell(ty: &Type) -> String {
+    match ty {
+        Type::Ptr(pointer) => {
+            let kind = if pointer.mutability.is_some() { "*mut" } else { "*const" };
+            format!("{kind} {}", spell(&pointer.elem))
+        }
+        Type::Path(path) => {
+            let last = path.path.segments.last().map(|segment| segment.ident.to_string());
+            let plain = match last.as_deref() {
+                Some("c_schar") => "i8",
+                Some("c_uchar") => "u8",
+                Some("c_short") => "i16",
+                Some("c_ushort") => "u16",
+                Some("c_int") => "i32",
+                Some("c_uint") => "u32",
+                Some("c_longlong") => "i64",
+                Some("c_ulonglong") => "u64",
+                Some("c_float") => "f32",
+                Some("c_double") => "f64",
+                _ => return ty.to_token_stream().to_string(),
+            };
+            plain.to_owned()
+        }
+        _ => ty.to_token_stream().to_string(),
+    }
+}
+
+/// The symbol that bindgen gave, without the byte in front that tells LLVM to leave it alone.
+fn link_name(attributes: &[Attribute]) -> Option<String> {
+    text_of(attributes, "link_name").next().map(|name| name.trim_start_matches('\u{1}').to_owned())
+}
+
+/// The lines of a documentation comment.
+pub(crate) fn docs(attributes: &[Attribute]) -> Vec<String> {
+    text_of(attributes, "doc").flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
+fn text_of<'a>(attributes: &'a [Attribute], name: &'a str) -> impl Iterator<Item = String> + 'a {
+    attributes.iter().filter(move |attribute| attribute.path().is_ident(name)).filter_map(|attribute| {
+        let Meta::NameValue(pair) = &attribute.meta else { return None };
+        let Expr::Lit(literal) = &pair.value else { return None };
+        let Lit::Str(text) = &literal.lit else { return None };
+        Some(text.value())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Vec<Prototype> {
+        kernels(&syn::parse_str(text).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn only_functions_that_do_not_return_are_kernels() {
+        let found = of(r#"unsafe extern "C" {
+            pub fn host_helper(n: ::core::ffi::c_int) -> ::core::ffi::c_int;
+            pub fn nothing();
+            pub fn kernel() -> !;
+        }"#);
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].name.as_str(), found[0].symbol.as_str()), ("kernel", "kernel"));
+        assert!(found[0].parameters.is_empty());
+    }
+
+    #[test]
+    fn parameters_keep_constness_and_lose_c_aliases() {
+        let found = of(r#"unsafe extern "C" {
+            pub fn k(a: *const f32, b: *mut ::core::ffi::c_uint, p: Point, n: usize,
+                     q: *const *mut ::core::ffi::c_longlong, l: ::core::ffi::c_long) -> !;
+        }"#);
+        assert_eq!(
+            found[0].parameters,
+            ["*const f32", "*mut u32", "Point", "usize", "*const *mut i64", ":: core :: ffi :: c_long"]
+        );
+        assert_eq!(found[0].names, ["a", "b", "p", "n", "q", "l"]);
+    }
+
+    #[test]
+    fn the_symbol_is_the_mangled_name_where_there_is_one() {
+        let found = of(r#"unsafe extern "C" {
+            #[doc = " Stores."]
+            #[link_name = "\u{1}_ZN5fault5storeEPjj"]
+            pub fn fault_store(address: *mut ::core::ffi::c_uint, value: ::core::ffi::c_uint) -> !;
+        }"#);
+        assert_eq!(found[0].symbol, "_ZN5fault5storeEPjj");
+        assert_eq!(found[0].docs, [" Stores."]);
+    }
+
+    #[test]
+    fn a_variadic_kernel_is_refused_by_name() {
+        let block = syn::parse_str(r#"unsafe extern "C" { pub fn many(a: i32, ...) -> !; }"#).unwrap();
+        let error = kernels(&block).unwrap_err().to_string();
+        assert!(error.contains("`many`"), "{error}");
+    }
+}

@@ -1,0 +1,71 @@
+//! The toolkit whose nvcc compiles the kernels.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use cuda_sys_build::{Env, Search};
+
+use crate::Error;
+
+/// Where nvcc and the runtime's headers are.
+#[derive(Clone, Debug)]
+pub(crate) struct Toolkit {
+    pub(crate) root: PathBuf,
+    pub(crate) includes: Vec<PathBuf>,
+    pub(crate) nvcc: PathBuf,
+}
+
+/// The toolkit that `cuda-sys` reported to this build script, else the one found by the same rules.
+pub(crate) fn find(env: &Env) -> Result<Toolkit, Error> {
+    // Set by `cuda-sys`, but only for crates that depend on it directly.
+    if let (Some(root), Some(includes)) = (env.path("DEP_CUDART_ROOT"), env.get("DEP_CUDART_INCLUDE")) {
+        let nvcc = env.path("DEP_CUDART_NVCC");
+        return with_compiler(root, env::split_paths(includes).collect(), nvcc.as_deref());
+    }
+    let found = Search::new(env).find().map_err(|error| Error::Toolkit(error.to_string()))?;
+    with_compiler(found.root().to_owned(), found.includes().to_vec(), found.nvcc())
+}
+
+fn with_compiler(root: PathBuf, includes: Vec<PathBuf>, nvcc: Option<&Path>) -> Result<Toolkit, Error> {
+    match nvcc {
+        Some(nvcc) if nvcc.is_file() => Ok(Toolkit { root, includes, nvcc: nvcc.to_owned() }),
+        _ => Err(Error::Toolkit(format!(
+            "the CUDA toolkit at {} has no nvcc, and kernels cannot be compiled without.\n\
+             Install the whole toolkit (headers and libraries alone are not enough), or point CUDA_PATH at one that \
+             has bin/nvcc, or run ci/setup in this workspace.",
+            root.display()
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_toolkit_without_nvcc_is_an_error_that_names_it() {
+        let env =
+            Env::from_vars([("DEP_CUDART_ROOT", "/opt/none"), ("DEP_CUDART_INCLUDE", "/opt/none/include")]);
+        let error = find(&env).unwrap_err().to_string();
+        assert!(error.contains("/opt/none has no nvcc"), "{error}");
+    }
+
+    #[test]
+    fn what_cuda_sys_reported_is_taken() {
+        let nvcc = env::current_exe().unwrap();
+        let env = Env::from_vars([
+            ("DEP_CUDART_ROOT", "/opt/cuda"),
+            ("DEP_CUDART_INCLUDE", "/opt/cuda/include:/opt/cuda/more"),
+            ("DEP_CUDART_NVCC", nvcc.to_str().unwrap()),
+        ]);
+        let found = find(&env).unwrap();
+        assert_eq!(found.nvcc, nvcc);
+        assert_eq!(found.includes, [Path::new("/opt/cuda/include"), Path::new("/opt/cuda/more")]);
+    }
+
+    #[test]
+    fn a_variable_that_is_set_but_wrong_is_an_error_that_names_it() {
+        let error = find(&Env::from_vars([("CUDA_PATH", "/nonexistent/cuda")])).unwrap_err().to_string();
+        assert!(error.contains("CUDA_PATH") && error.contains("/nonexistent/cuda"), "{error}");
+    }
+}

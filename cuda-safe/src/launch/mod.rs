@@ -1,0 +1,19 @@
+//! Kernels: typed handles, launch dimensions, and [`launch!`](crate::launch!), which reads as in CUDA C++.
+//!
+//! A [`Kernel`] carries its parameter list in its type. A launch takes a tuple of arguments, each of which must be a
+//! [`KernelArg`] for its parameter: another number of arguments, or a wrong type, does not compile. Handles come
+//! from `cuda-kernels-build`, which reads them off the header that declares the kernels, and enter a crate through
+//! [`include_kernels!`](crate::include_kernels).
+//!
+//! A launch is stream-ordered and never blocks, unless the device's queue is full. It goes through the stream's
+//! `enqueue`, with one access for each buffer among its arguments (a read for `const T*`, a write for `T*`), so the
+//! order between streams is kept like that of copies. Handles may be used from any thread.
+//!
+//! C functions: `cudaLaunchKernel`.
+
+mod kernel;
+mod macros;
+mod value;
+
+pub use kernel::Kernel;
+pub use value::ByValue;

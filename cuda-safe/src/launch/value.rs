@@ -1,0 +1,36 @@
+//! What a kernel may take by value.
+#![expect(unsafe_code, reason = "declares which types have the same layout in C and in Rust")]
+
+/// A type that is passed to kernels by value and has the same bytes in C and in Rust.
+///
+/// Numbers, `bool`, raw pointers and what `cuda-kernels-build` generates from a header are; to pass an own struct,
+/// declare it in the header.
+///
+/// # Safety
+/// - The type has the size, the alignment and the layout of the C type in the kernel's prototype.
+/// - Copying its bytes to the device gives the kernel nothing that it must not have: no reference, no lock, no owner.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be passed to a kernel by value",
+    note = "numbers, raw pointers and types generated from the kernel's header can"
+)]
+pub unsafe trait ByValue: Copy + 'static {}
+
+macro_rules! numbers {
+    ($($number:ty)*) => {
+        $(
+            // SAFETY: a number has the same size and representation on both sides.
+            unsafe impl ByValue for $number {}
+        )*
+    };
+}
+
+numbers!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64 bool);
+
+// SAFETY: with unified addresses a pointer is the same number on both sides; what it points to is the launch's duty.
+unsafe impl<T: 'static> ByValue for *const T {}
+
+// SAFETY: as above.
+unsafe impl<T: 'static> ByValue for *mut T {}
+
+// SAFETY: an array inside of C structs has the layout of its elements in a row.
+unsafe impl<T: ByValue, const N: usize> ByValue for [T; N] {}
