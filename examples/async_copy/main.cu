@@ -1,4 +1,6 @@
-// A million random floats go to the device and back through a non-blocking stream; the host waits once, at the end.
+// A million random floats, to the device and back asynchronously.
+//
+// They go from pinned memory through a non-blocking stream; the host waits once, at the end.
 #include "../check.cuh"
 
 #include <cstdint>

@@ -1,5 +1,7 @@
-// What a person is told when allocations, copies and launches fail: one line for each mistake on standard output, the
-// library's whole sentence on standard error. No mistake costs anything afterwards: memory is as it was, and work goes on.
+// What a person is told when an allocation, a copy or a launch fails.
+//
+// One line for each mistake goes to standard output, the library's whole sentence to standard error. No
+// mistake costs anything afterwards: memory is as it was, and work goes on.
 #include "../check.cuh"
 #include "vector.cuh"
 

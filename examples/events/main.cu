@@ -1,5 +1,7 @@
-// Events mark places in a stream. They tell when a kernel and a copy are finished, let another stream wait for them, and
-// measure the time between them. A gate kernel holds the stream, so that "not finished" is a fact and not luck.
+// Events tell what is done, make streams wait, and measure time.
+//
+// They mark places in a stream: here the ends of a kernel and of a copy. A gate kernel holds the stream, so
+// that "not done" is a fact and not luck.
 #include "../check.cuh"
 #include "fill.cuh"
 #include "gate.cuh"

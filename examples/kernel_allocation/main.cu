@@ -1,5 +1,7 @@
-// A kernel can allocate from the device heap, whose size the host sets beforehand. Such memory is the kernels' own: the
-// host cannot copy from its address, and gets an error. What works is a kernel that moves the bytes into a staging
+// A kernel's own allocations, and how their bytes reach the host.
+//
+// The memory comes from the device heap, whose size the host sets. It is the kernels' own: the host cannot
+// copy from its address, and gets an error. What works is a kernel that moves the bytes into a staging
 // buffer, which the host then copies.
 #include "../check.cuh"
 #include "heap.cuh"

@@ -1,5 +1,7 @@
-// Adds two vectors through nothing but runtime calls and raw pointers. The Rust port beside this does the same through
-// `check!`, the raw layer: every call of the C API, with the errors of a typed one.
+// Runtime calls and raw pointers, and nothing else.
+//
+// The Rust port beside this does the same through `check!`, its raw layer: every call of the C API, with the
+// errors of a typed one.
 #include "../check.cuh"
 #include "vector.cuh"
 

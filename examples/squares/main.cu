@@ -1,4 +1,4 @@
-// The smallest whole program: ten integers go to the device, are squared there, and come back.
+// The smallest whole program: ten integers are squared.
 #include "../check.cuh"
 #include "vector.cuh"
 

@@ -1,4 +1,4 @@
-// An array of structs crosses to the device, is transformed there record by record, and comes back.
+// An array of structs, transformed on the device.
 #include "../check.cuh"
 #include "points.cuh"
 

@@ -1,5 +1,7 @@
-// What is finished when a call returns, and what is not. A gate kernel holds a stream until the host opens it, so each
-// answer is proven: while the gate is closed nothing behind it can have run.
+// What is finished when a call returns, and what is not.
+//
+// A gate kernel holds a stream until the host opens it, so each answer is proven: while the gate is closed
+// nothing behind it can have run.
 #include "../check.cuh"
 #include "fill.cuh"
 #include "gate.cuh"

@@ -1,5 +1,6 @@
-// Two devices work at the same time, each on a stream and a buffer of its own; then they exchange results, and the host
-// gathers them. On a machine with one device the program says so and ends well.
+// Two devices work, exchange results, and the host gathers them.
+//
+// Each has a stream and buffers of its own. On a machine with one device the program says so and ends well.
 #include "../check.cuh"
 #include "fill.cuh"
 #include "vector.cuh"

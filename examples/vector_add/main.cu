@@ -1,5 +1,7 @@
-// Adds two vectors on the device. The sum comes back by way of a second device buffer, the staging buffer, so that
-// the program uses all of: upload, kernel, copy on the device, download.
+// Two vectors are added, by way of a staging buffer.
+//
+// The sum comes back through a second device buffer, so that the program uses all of: upload, kernel, copy on
+// the device, download.
 #include "../check.cuh"
 #include "vector.cuh"
 

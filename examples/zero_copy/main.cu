@@ -1,4 +1,6 @@
-// A kernel reads and writes pinned host memory that is mapped into the device's address space: nothing is copied.
+// A kernel reads and writes host memory directly.
+//
+// The memory is pinned and mapped into the device's address space: nothing is copied.
 #include "../check.cuh"
 #include "vector.cuh"
 
