@@ -6,6 +6,7 @@
     non_snake_case,
     non_upper_case_globals,
     unreachable_pub,
+    unpredictable_function_pointer_comparisons,
     unsafe_code,
     clippy::all,
     clippy::pedantic,

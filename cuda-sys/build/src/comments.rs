@@ -29,18 +29,23 @@ pub(crate) fn to_markdown(comment: &str) -> String {
     let mut hidden = false;
     let mut parameters = false;
     for line in comment.strip_prefix("< ").unwrap_or(comment).lines() {
-        let line = line.trim();
+        let written = line.trim_end();
+        let mut line = written.trim_start();
+        let opens_code = line.strip_suffix("\\code").filter(|before| !before.is_empty());
+        if let Some(before) = opens_code {
+            line = before;
+        }
         let (command, rest) = command(line).unwrap_or(("", line));
         match command {
             "code" => {
                 markdown.push_str("\n```c\n");
                 code = true;
             }
-            "endcode" => {
+            "endcode" if code => {
                 markdown.push_str("```\n\n");
                 code = false;
             }
-            _ if code => push(&mut markdown, line),
+            _ if code => push(&mut markdown, written),
             "xmlonly" | "latexonly" => hidden = !line.contains("\\end"),
             "endxmlonly" | "endlatexonly" => hidden = false,
             _ if hidden => {}
@@ -62,6 +67,10 @@ pub(crate) fn to_markdown(comment: &str) -> String {
                     push(&mut markdown, &inline(line));
                 }
             }
+        }
+        if opens_code.is_some() {
+            markdown.push_str("\n```c\n");
+            code = true;
         }
     }
     if code {
@@ -246,7 +255,8 @@ mod tests {
     #[test]
     fn code_is_fenced_and_left_alone() {
         let markdown = to_markdown("Text\n \\code\n  int a[1]; ::x <b>\n \\endcode\nMore");
-        assert_eq!(markdown, "Text\n\n```c\nint a[1]; ::x <b>\n```\n\nMore");
+        assert_eq!(markdown, "Text\n\n```c\n  int a[1]; ::x <b>\n```\n\nMore");
+        assert_eq!(to_markdown("Text: \\code\nx\n\\endcode"), "Text:\n\n```c\nx\n```");
     }
 
     #[test]

@@ -17,7 +17,8 @@ const EXTRA_HEADERS: [&str; 2] = ["library_types.h", "cuda_profiler_api.h"];
 /// What to generate.
 ///
 /// Names are C's, unchanged. Enums are newtypes, so that a value which a newer driver returns is a value and not undefined
-/// behaviour. All derive or implement `Debug`, and structs `Default` (all zero, as C's `= {0}`).
+/// behaviour. All derive or implement `Debug`, structs `Default` (all zero, as C's
+/// `= {0}`), and all that have no union in them `PartialEq`.
 #[derive(Debug, Clone)]
 pub struct Bindings {
     functions: bool,
@@ -85,6 +86,7 @@ impl Bindings {
             .derive_debug(true)
             .impl_debug(true)
             .derive_default(true)
+            .derive_partialeq(true)
             .use_core()
             .rust_edition(RustEdition::Edition2024)
             .layout_tests(self.layout_tests)
