@@ -1,4 +1,4 @@
-// What a person is told when an allocation, a copy or a launch fails.
+// What a person is told when calls fail, and that nothing is lost.
 //
 // One line for each mistake goes to standard output, the library's whole sentence to standard error. No
 // mistake costs anything afterwards: memory is as it was, and work goes on.
