@@ -1,7 +1,25 @@
-//! See the workspace README.
+//! A stand-in for `libcudart.so.13` on machines without a GPU.
+//!
+//! Programs that are linked to the CUDA runtime, in C++ or in Rust, run on it unchanged: the loader path decides.
+//! Memory, streams, events and errors behave as on a device; kernels run by interpreting the PTX that nvcc embeds.
+//! Asynchronous work runs as late as CUDA's rules allow, so that a forgotten synchronisation shows. Nothing here says
+//! anything about speed.
+//!
+//! - [`exec`] runs kernels; the other modules are private: the C functions in `api` are the way in.
 
+mod api;
+mod config;
+mod device;
+mod error;
 pub mod exec;
+mod leaks;
+mod machine;
+mod memory;
 pub mod module;
 pub mod ptx;
+mod stream;
+mod sys;
 #[cfg(test)]
 mod testing;
+mod thread;
+mod transfer;

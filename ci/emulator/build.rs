@@ -1,0 +1,111 @@
+//! Prepares what the library is made of: the runtime's types, the names of its errors, an answer for every function
+//! that is not written yet, and the link arguments that make the result a drop-in `libcudart.so.13`.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            println!("cargo::error={error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
+    let out = PathBuf::from(std::env::var("OUT_DIR")?);
+    let bindings = bindings()?;
+    fs::write(out.join("errors.rs"), errors(&bindings)?)?;
+    fs::write(out.join("bindings.rs"), bindings)?;
+    fs::write(out.join("stubs.rs"), stubs()?)?;
+    // The loader looks for this name, and programs ask for symbols of this version: GNU ld gives every symbol the
+    // library's name as its version; other linkers refuse to do so beside the list of exports that rustc passes.
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libcudart.so.13");
+    println!("cargo:rustc-cdylib-link-arg=-fuse-ld=bfd");
+    println!("cargo:rustc-cdylib-link-arg=-Wl,--default-symver");
+    Ok(())
+}
+
+/// The runtime's types and constants, without its functions: those are what this crate defines.
+fn bindings() -> Result<String> {
+    println!("cargo:rerun-if-env-changed=CUDA_PATH");
+    let root = PathBuf::from(std::env::var("CUDA_PATH").map_err(|_| "CUDA_PATH is not set")?);
+    let compiler = std::process::Command::new("cc").arg("-print-file-name=include").output()?;
+    let builtin = String::from_utf8(compiler.stdout)?;
+    let header = root.join("include/cuda_runtime_api.h");
+    let bindings = bindgen::Builder::default()
+        .header(header.display().to_string())
+        .clang_arg(format!("-I{}", root.join("include").display()))
+        .clang_args(["-isystem", builtin.trim()])
+        .allowlist_item("cuda.*|CUDA.*|CU.*|dim3|uint3")
+        .ignore_functions()
+        .default_enum_style(bindgen::EnumVariation::NewType { is_bitfield: false, is_global: true })
+        .prepend_enum_name(false)
+        .generate_comments(false)
+        .generate()?;
+    Ok(bindings.to_string())
+}
+
+/// A table of the names and numbers of all errors, from the bindings.
+fn errors(bindings: &str) -> Result<String> {
+    let mut table = String::from("&[\n");
+    let mut count = 0;
+    for item in bindings.split("pub const ").skip(1) {
+        let Some((name, rest)) = item.split_once(':') else { continue };
+        let Some(number) = rest.trim().strip_prefix("cudaError = cudaError(") else { continue };
+        let Some((number, _)) = number.split_once(')') else { continue };
+        writeln!(table, "    ({}, c\"{}\"),", number.trim(), name.trim())?;
+        count += 1;
+    }
+    if count < 100 {
+        return Err(format!("only {count} error codes found in the bindings").into());
+    }
+    table.push(']');
+    Ok(table)
+}
+
+/// A `stub!` line for every exported function that no file of `src/api` defines.
+fn stubs() -> Result<String> {
+    println!("cargo:rerun-if-changed=exports.txt");
+    println!("cargo:rerun-if-changed=src/api");
+    let exports = fs::read_to_string("exports.txt")?;
+    let exports: BTreeSet<&str> = exports.lines().filter(|line| !line.starts_with('#')).collect();
+    let mut written = BTreeSet::new();
+    collect(Path::new("src/api"), &exports, &mut written)?;
+    let mut stubs = String::new();
+    for name in exports.iter().filter(|name| !written.contains(**name)) {
+        writeln!(stubs, "stub!({name});")?;
+    }
+    Ok(stubs)
+}
+
+/// Finds the names of `exports` that follow `fn` or `|` in the files of a folder.
+fn collect<'a>(folder: &Path, exports: &BTreeSet<&'a str>, written: &mut BTreeSet<&'a str>) -> Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect(&path, exports, written)?;
+            continue;
+        }
+        let source = fs::read_to_string(&path)?;
+        for line in source.lines().map(str::trim).filter(|line| !line.starts_with("//")) {
+            for word in line.split_inclusive(['(', '|']) {
+                let name = word.trim_end_matches(['(', '|']).trim().rsplit(' ').next().unwrap_or("");
+                let before = word.trim_end_matches(['(', '|']).trim();
+                let defined = before == name || before.ends_with(&format!("fn {name}"));
+                if let (true, Some(export)) = (defined, exports.get(name)) {
+                    written.insert(*export);
+                }
+            }
+        }
+    }
+    Ok(())
+}

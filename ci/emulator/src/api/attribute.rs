@@ -1,0 +1,39 @@
+//! What an address is.
+#![expect(unsafe_code, reason = "exports C functions")]
+
+use core::ffi::{c_int, c_void};
+
+use super::{Out, address, api, put};
+use crate::memory::Kind;
+use crate::sys::{
+    cudaErrorInvalidValue, cudaMemoryTypeDevice, cudaMemoryTypeHost, cudaMemoryTypeManaged,
+    cudaMemoryTypeUnregistered, cudaPointerAttributes,
+};
+
+/// The device of memory that no device knows.
+const NO_DEVICE: c_int = -2;
+
+api! {
+    /// What kind of memory an address is in, and by which addresses the host and the devices know it.
+    fn cudaPointerGetAttributes(call, out: Out<'_, cudaPointerAttributes>, memory: *const c_void) {
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        let (machine, _) = call.context()?;
+        let null = core::ptr::null_mut();
+        let (type_, device, on_device, on_host) = match machine.book.at(address(memory)) {
+            None => (cudaMemoryTypeUnregistered, NO_DEVICE, null, memory.cast_mut()),
+            Some(it) => {
+                let device = c_int::try_from(it.device).unwrap_or(NO_DEVICE);
+                let (type_, on_host) = match it.kind {
+                    Kind::Pinned | Kind::Registered => (cudaMemoryTypeHost, memory.cast_mut()),
+                    Kind::Managed => (cudaMemoryTypeManaged, memory.cast_mut()),
+                    Kind::Device | Kind::Pool | Kind::Heap | Kind::Symbol => (cudaMemoryTypeDevice, null),
+                };
+                (type_, device, memory.cast_mut(), on_host)
+            }
+        };
+        let found = cudaPointerAttributes {
+            type_, device, devicePointer: on_device, hostPointer: on_host, reserved: [0; 8],
+        };
+        put(Some(out), found)
+    }
+}

@@ -1,0 +1,303 @@
+//! Devices: which there are, which is current, what they are like, and what is set on them.
+#![expect(unsafe_code, reason = "exports C functions")]
+
+use core::ffi::{CStr, c_char, c_int, c_uint};
+use core::mem::MaybeUninit;
+
+use super::{Out, api, ordinal, put};
+use crate::device::{Device, attribute, p2p_attribute, pci_bus_id, properties, unsupported};
+use crate::error::Answer;
+use crate::machine::Guard;
+use crate::memory::Kind;
+use crate::stream::synchronize;
+use crate::sys::*;
+use crate::thread;
+
+/// The flags of a device that has been used: pinned memory is mapped on all.
+const ALWAYS: c_uint = cudaDeviceMapHost;
+
+fn device_mut(machine: &mut Guard, device: usize) -> Answer<&mut Device> {
+    machine.devices.get_mut(device).ok_or(cudaErrorInvalidDevice)
+}
+
+/// Checks the flags of a device: one way to wait at most.
+fn check_flags(flags: c_uint) -> Answer<c_uint> {
+    let schedule = flags & cudaDeviceScheduleMask;
+    let known = cudaDeviceScheduleMask | cudaDeviceMapHost | cudaDeviceLmemResizeToMax | cudaDeviceSyncMemops;
+    if flags & !known != 0 || (schedule != 0 && !schedule.is_power_of_two()) {
+        return Err(cudaErrorInvalidValue);
+    }
+    Ok(flags)
+}
+
+fn c_device(device: usize) -> c_int {
+    c_int::try_from(device).unwrap_or(c_int::MAX)
+}
+
+api! {
+    /// How many devices there are.
+    fn cudaGetDeviceCount(call, count: Out<'_, c_int>) {
+        let machine = call.machine()?;
+        let count = count.ok_or(cudaErrorInvalidValue)?;
+        count.write(c_device(machine.devices.len()));
+        if machine.devices.is_empty() { Err(cudaErrorNoDevice) } else { Ok(()) }
+    }
+
+    /// The calling thread's current device.
+    fn cudaGetDevice(call, device: Out<'_, c_int>) {
+        let machine = call.machine()?;
+        if machine.devices.is_empty() {
+            return Err(cudaErrorNoDevice);
+        }
+        put(device, c_device(thread::device()))
+    }
+
+    /// Makes a device the calling thread's current one.
+    fn cudaSetDevice(call, device: c_int) {
+        let machine = call.machine()?;
+        if machine.devices.is_empty() {
+            return Err(cudaErrorNoDevice);
+        }
+        let device = ordinal(&machine, device)?;
+        thread::set_device(device);
+        machine.devices.get(device).and_then(|device| device.fault).map_or(Ok(()), Err)
+    }
+
+    /// Makes a device ready, and current where the flags are to be used.
+    fn cudaInitDevice(call, device: c_int, device_flags: c_uint, flags: c_uint) {
+        let mut machine = call.machine()?;
+        let device = ordinal(&machine, device)?;
+        if flags & !cudaInitDeviceFlagsAreValid != 0 {
+            return Err(cudaErrorInvalidValue);
+        }
+        if flags & cudaInitDeviceFlagsAreValid != 0 {
+            device_mut(&mut machine, device)?.flags = check_flags(device_flags)?;
+        }
+        Ok(())
+    }
+
+    /// Names the devices that a thread may use: all are.
+    fn cudaSetValidDevices(call, devices: *const c_int, count: c_int) {
+        let machine = call.machine()?;
+        if c_int::is_negative(count) || usize::try_from(count).map_or(true, |count| count > machine.devices.len()) {
+            return Err(cudaErrorInvalidValue);
+        }
+        for at in 0..usize::try_from(count).unwrap_or(0) {
+            // SAFETY: the program says that the list has `count` entries.
+            let device = unsafe { devices.wrapping_add(at).read() };
+            ordinal(&machine, device)?;
+        }
+        Ok(())
+    }
+
+    /// Sets how the host waits for the current device.
+    fn cudaSetDeviceFlags(call, flags: c_uint) {
+        let mut machine = call.machine()?;
+        let flags = check_flags(flags)?;
+        device_mut(&mut machine, thread::device())?.flags = flags;
+        Ok(())
+    }
+
+    /// How the host waits for the current device.
+    fn cudaGetDeviceFlags(call, flags: Out<'_, c_uint>) {
+        let (mut machine, device) = call.context()?;
+        let set = device_mut(&mut machine, device)?.flags;
+        put(flags, set | ALWAYS)
+    }
+
+    /// Waits for all that the current device has to do.
+    fn cudaDeviceSynchronize(call) {
+        let (mut machine, device) = call.context()?;
+        let all = machine.queue.on_device(device);
+        synchronize(&mut machine, device, &all)
+    }
+
+    /// Ends all that the process has on the current device. A context that failed stays so until the process ends.
+    fn cudaDeviceReset(call) {
+        let (mut machine, device) = call.context()?;
+        let all = machine.queue.on_device(device);
+        synchronize(&mut machine, device, &all)?;
+        let kinds = [Kind::Device, Kind::Pool, Kind::Pinned, Kind::Managed, Kind::Heap];
+        for it in machine.book.live(Some(device)) {
+            if kinds.contains(&it.kind) {
+                machine.book.remove(it.start, call.name);
+            } else if it.kind == Kind::Registered {
+                machine.book.unregister(it.start)?;
+            }
+        }
+        machine.streams.reset(device);
+        machine.events.reset(device);
+        let state = device_mut(&mut machine, device)?;
+        let caller = state.caller.take();
+        *state = Device { caller, ..Device::default() };
+        Ok(())
+    }
+
+    /// What a device is like.
+    fn cudaGetDeviceProperties(call, out: Out<'_, cudaDeviceProp>, device: c_int) {
+        let machine = call.machine()?;
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        let device = ordinal(&machine, device)?;
+        out.write(properties(device, &machine.config));
+        Ok(())
+    }
+
+    /// One number about a device.
+    fn cudaDeviceGetAttribute(call, out: Out<'_, c_int>, attr: cudaDeviceAttr, device: c_int) {
+        let machine = call.machine()?;
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        let device = ordinal(&machine, device)?;
+        out.write(attribute(attr, device).ok_or(cudaErrorInvalidValue)?);
+        Ok(())
+    }
+
+    /// One number about a pair of devices.
+    fn cudaDeviceGetP2PAttribute(call, out: Out<'_, c_int>, attr: cudaDeviceP2PAttr, device: c_int, peer: c_int) {
+        let machine = call.machine()?;
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        let (device, peer) = (ordinal(&machine, device)?, ordinal(&machine, peer)?);
+        if device == peer {
+            return Err(cudaErrorInvalidDevice);
+        }
+        out.write(p2p_attribute(attr).ok_or(cudaErrorInvalidValue)?);
+        Ok(())
+    }
+
+    /// The device most like a description: the first, as all are alike.
+    fn cudaChooseDevice(call, device: Out<'_, c_int>, wanted: *const cudaDeviceProp) {
+        call.check()?;
+        if wanted.is_null() {
+            return Err(cudaErrorInvalidValue);
+        }
+        put(device, 0)
+    }
+
+    /// The priorities that streams may have.
+    fn cudaDeviceGetStreamPriorityRange(call, least: Out<'_, c_int>, greatest: Out<'_, c_int>) {
+        call.check()?;
+        if let Some(least) = least {
+            least.write(super::stream::LEAST);
+        }
+        if let Some(greatest) = greatest {
+            greatest.write(super::stream::GREATEST);
+        }
+        Ok(())
+    }
+
+    /// A limit of the current device.
+    fn cudaDeviceGetLimit(call, value: Out<'_, usize>, limit: cudaLimit) {
+        let (mut machine, device) = call.context()?;
+        let value = value.ok_or(cudaErrorInvalidValue)?;
+        let found = if limit == cudaLimitMallocHeapSize {
+            usize::try_from(machine.book.heap_limit(device)).ok()
+        } else if unsupported(limit) {
+            return Err(cudaErrorUnsupportedLimit);
+        } else {
+            device_mut(&mut machine, device)?.limits.get(limit)
+        };
+        value.write(found.ok_or(cudaErrorInvalidValue)?);
+        Ok(())
+    }
+
+    /// Sets a limit of the current device.
+    fn cudaDeviceSetLimit(call, limit: cudaLimit, value: usize) {
+        let (mut machine, device) = call.context()?;
+        let done = if limit == cudaLimitMallocHeapSize {
+            machine.book.set_heap_limit(device, super::wide(value))
+        } else if unsupported(limit) {
+            return Err(cudaErrorUnsupportedLimit);
+        } else {
+            device_mut(&mut machine, device)?.limits.set(limit, value)
+        };
+        if done { Ok(()) } else { Err(cudaErrorInvalidValue) }
+    }
+
+    /// How the current device divides its fast memory.
+    fn cudaDeviceGetCacheConfig(call, config: Out<'_, cudaFuncCache>) {
+        let (mut machine, device) = call.context()?;
+        put(config, device_mut(&mut machine, device)?.cache)
+    }
+
+    /// Sets that, which means nothing here.
+    fn cudaDeviceSetCacheConfig(call, config: cudaFuncCache) {
+        let (mut machine, device) = call.context()?;
+        if config.0 > cudaFuncCachePreferEqual.0 {
+            return Err(cudaErrorInvalidValue);
+        }
+        device_mut(&mut machine, device)?.cache = config;
+        Ok(())
+    }
+
+    /// How wide the banks of shared memory are.
+    fn cudaDeviceGetSharedMemConfig(call, config: Out<'_, cudaSharedMemConfig>) {
+        call.check()?;
+        put(config, cudaSharedMemBankSizeFourByte)
+    }
+
+    /// Sets that, which devices of this generation ignore.
+    fn cudaDeviceSetSharedMemConfig(call, _config: cudaSharedMemConfig) {
+        call.check()
+    }
+
+    /// Where a device is on the bus.
+    fn cudaDeviceGetPCIBusId(call, out: Option<&mut MaybeUninit<c_char>>, length: c_int, device: c_int) {
+        let machine = call.machine()?;
+        let out = out.ok_or(cudaErrorInvalidValue)?.as_mut_ptr();
+        let id = pci_bus_id(ordinal(&machine, device)?);
+        let length = usize::try_from(length).map_err(|_| cudaErrorInvalidValue)?;
+        if length <= id.len() {
+            return Err(cudaErrorInvalidValue);
+        }
+        for (at, byte) in id.bytes().chain([0]).enumerate() {
+            // SAFETY: the program says that there is room for `length` characters, which are enough.
+            unsafe { out.wrapping_add(at).write(c_char::try_from(byte).unwrap_or(0)) };
+        }
+        Ok(())
+    }
+
+    /// The device at a place on the bus.
+    fn cudaDeviceGetByPCIBusId(call, device: Out<'_, c_int>, id: *const c_char) {
+        let machine = call.machine()?;
+        let device = device.ok_or(cudaErrorInvalidValue)?;
+        if id.is_null() {
+            return Err(cudaErrorInvalidValue);
+        }
+        // SAFETY: the program gives a string that ends in NUL.
+        let wanted = unsafe { CStr::from_ptr(id) }.to_string_lossy().to_uppercase();
+        let full = |device: usize| pci_bus_id(device);
+        let same = |device: &usize| {
+            let id = full(*device);
+            id == wanted || id.trim_end_matches(".0") == wanted || id.trim_start_matches("0000:") == wanted
+        };
+        let found = (0..machine.devices.len()).find(same).ok_or(cudaErrorInvalidValue)?;
+        device.write(c_device(found));
+        Ok(())
+    }
+
+    /// How wide a texture over linear memory may be, in elements.
+    fn cudaDeviceGetTexture1DLinearMaxWidth(
+        call, width: Out<'_, usize>, format: Option<&cudaChannelFormatDesc>, device: c_int,
+    ) {
+        let machine = call.machine()?;
+        ordinal(&machine, device)?;
+        format.ok_or(cudaErrorInvalidValue)?;
+        put(width, 1 << 28)
+    }
+
+    /// Makes writes of other devices on the bus visible: none ever are outstanding.
+    fn cudaDeviceFlushGPUDirectRDMAWrites(
+        call, _target: cudaFlushGPUDirectRDMAWritesTarget, _scope: cudaFlushGPUDirectRDMAWritesScope,
+    ) {
+        call.check()
+    }
+
+    /// Starts a profiler, of which there is none.
+    fn cudaProfilerStart(call) {
+        call.check()
+    }
+
+    /// Stops a profiler, of which there is none.
+    fn cudaProfilerStop(call) {
+        call.check()
+    }
+}

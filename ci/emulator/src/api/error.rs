@@ -1,0 +1,61 @@
+//! Errors and versions.
+#![expect(unsafe_code, reason = "exports C functions")]
+
+use core::ffi::{c_char, c_int};
+
+use super::{Out, api, put};
+use crate::error::{Code, last, name, take_last, text};
+use crate::machine;
+use crate::sys::{cudaError_t, cudaSuccess};
+use crate::thread;
+
+/// The version of the runtime and of the driver that this stands for.
+const VERSION: c_int = 13000;
+
+/// The error that ended the current device's context, if one did.
+fn sticky() -> Option<Code> {
+    if thread::in_callback() {
+        return None;
+    }
+    machine::lock().ok()?.devices.get(thread::device())?.fault
+}
+
+fn known(found: Code) -> Code {
+    if found == cudaSuccess { sticky().unwrap_or(found) } else { found }
+}
+
+/// The calling thread's last error, which is forgotten; an error that ended the context is not.
+#[unsafe(no_mangle)]
+extern "C" fn cudaGetLastError() -> cudaError_t {
+    known(take_last())
+}
+
+/// The calling thread's last error.
+#[unsafe(no_mangle)]
+extern "C" fn cudaPeekAtLastError() -> cudaError_t {
+    known(last())
+}
+
+/// The name of a code.
+#[unsafe(no_mangle)]
+extern "C" fn cudaGetErrorName(error: cudaError_t) -> *const c_char {
+    name(error).unwrap_or(c"unrecognized error code").as_ptr()
+}
+
+/// What a code means.
+#[unsafe(no_mangle)]
+extern "C" fn cudaGetErrorString(error: cudaError_t) -> *const c_char {
+    text(error).unwrap_or(c"unrecognized error code").as_ptr()
+}
+
+api! {
+    /// The version of the driver that this stands for.
+    fn cudaDriverGetVersion(_call, version: Out<'_, c_int>) {
+        put(version, VERSION)
+    }
+
+    /// The version of the runtime that this stands for.
+    fn cudaRuntimeGetVersion(_call, version: Out<'_, c_int>) {
+        put(version, VERSION)
+    }
+}

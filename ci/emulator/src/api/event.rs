@@ -1,0 +1,118 @@
+//! Events.
+#![expect(unsafe_code, reason = "exports C functions")]
+
+use core::ffi::{c_float, c_uint};
+
+use super::{Call, Out, api};
+use crate::error::Answer;
+use crate::stream::{Record, Work, nudge, submit, synchronize};
+use crate::sys::{
+    cudaErrorIllegalState, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaErrorNotReady,
+    cudaEvent_t, cudaEventBlockingSync, cudaEventDisableTiming, cudaEventInterprocess,
+    cudaEventRecordExternal, cudaStream_t,
+};
+
+fn create(call: &Call, out: Out<'_, cudaEvent_t>, flags: c_uint) -> Answer {
+    let (mut machine, device) = call.context()?;
+    let out = out.ok_or(cudaErrorInvalidValue)?;
+    let known = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
+    // An event between processes cannot have timing.
+    let alone = flags & cudaEventInterprocess != 0 && flags & cudaEventDisableTiming == 0;
+    if flags & !known != 0 || alone {
+        return Err(cudaErrorInvalidValue);
+    }
+    out.write(machine.events.create(device, flags));
+    Ok(())
+}
+
+fn record(call: &Call, event: cudaEvent_t, stream: cudaStream_t, flags: c_uint) -> Answer {
+    let (mut machine, _, key) = call.stream(stream)?;
+    let device = machine.events.get(event)?.device;
+    match flags {
+        0 => {}
+        // External records are for graphs being captured.
+        it if it == cudaEventRecordExternal => return Err(cudaErrorIllegalState),
+        _ => return Err(cudaErrorInvalidValue),
+    }
+    if machine.streams.get(key)?.device != device {
+        return Err(cudaErrorInvalidResourceHandle);
+    }
+    submit(&mut machine, key, call.name, Work::Record(Record { event: event.addr() }), &[]).map(drop)
+}
+
+api! {
+    /// Creates an event with timing.
+    fn cudaEventCreate(call, out: Out<'_, cudaEvent_t>) {
+        create(call, out, 0)
+    }
+
+    /// Creates an event.
+    fn cudaEventCreateWithFlags(call, out: Out<'_, cudaEvent_t>, flags: c_uint) {
+        create(call, out, flags)
+    }
+
+    /// Ends an event; waits for it that were asked for stay.
+    fn cudaEventDestroy(call, event: cudaEvent_t) {
+        let (mut machine, _) = call.context()?;
+        machine.events.destroy(event)
+    }
+
+    /// Has an event mark the moment when a stream has done all that it has to do now.
+    fn cudaEventRecord | cudaEventRecord_ptsz(call, event: cudaEvent_t, stream: cudaStream_t) {
+        record(call, event, stream, 0)
+    }
+
+    /// The same, with flags.
+    fn cudaEventRecordWithFlags | cudaEventRecordWithFlags_ptsz(
+        call, event: cudaEvent_t, stream: cudaStream_t, flags: c_uint,
+    ) {
+        record(call, event, stream, flags)
+    }
+
+    /// Whether the moment that an event marks has come.
+    fn cudaEventQuery(call, event: cudaEvent_t) {
+        let (mut machine, _) = call.context()?;
+        let tick = machine.events.get(event)?.tick.filter(|tick| machine.queue.pending(*tick));
+        match tick {
+            None => Ok(()),
+            Some(tick) => {
+                nudge(&mut machine, &[tick]);
+                Err(cudaErrorNotReady)
+            }
+        }
+    }
+
+    /// Waits for the moment that an event marks.
+    fn cudaEventSynchronize(call, event: cudaEvent_t) {
+        let (mut machine, _) = call.context()?;
+        let event = machine.events.get(event)?;
+        let (device, tick) = (event.device, event.tick);
+        synchronize(&mut machine, device, tick.as_slice())
+    }
+
+    /// The milliseconds between the moments that two events mark.
+    fn cudaEventElapsedTime(call, out: Out<'_, c_float>, start: cudaEvent_t, end: cudaEvent_t) {
+        let (mut machine, _) = call.context()?;
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        let mut moments = [None; 2];
+        let mut pending = Vec::new();
+        for (moment, event) in moments.iter_mut().zip([start, end]) {
+            let event = machine.events.get(event)?;
+            let timed = event.flags & cudaEventDisableTiming == 0;
+            let tick = event.tick.filter(|_| timed).ok_or(cudaErrorInvalidResourceHandle)?;
+            if machine.queue.pending(tick) {
+                pending.push(tick);
+            }
+            *moment = event.at;
+        }
+        if !pending.is_empty() {
+            nudge(&mut machine, &pending);
+            return Err(cudaErrorNotReady);
+        }
+        let [Some(start), Some(end)] = moments else { return Err(cudaErrorInvalidResourceHandle) };
+        let forth = end.saturating_duration_since(start).as_secs_f32();
+        let back = start.saturating_duration_since(end).as_secs_f32();
+        out.write((forth - back) * 1000.0);
+        Ok(())
+    }
+}

@@ -1,0 +1,31 @@
+//! Functions of the program's in stream order.
+#![expect(unsafe_code, reason = "exports C functions")]
+
+use core::ffi::{c_uint, c_void};
+
+use super::api;
+use crate::stream::{HostCall, Work, submit};
+use crate::sys::{cudaErrorInvalidValue, cudaHostFn_t, cudaStream_t, cudaStreamCallback_t};
+
+api! {
+    /// Calls a function once a stream has done all that it has to do now; later work waits for it.
+    fn cudaLaunchHostFunc | cudaLaunchHostFunc_ptsz(
+        call, stream: cudaStream_t, function: cudaHostFn_t, data: *mut c_void,
+    ) {
+        let (mut machine, _, key) = call.stream(stream)?;
+        let work = Work::Host(HostCall::function(function.ok_or(cudaErrorInvalidValue)?, data));
+        submit(&mut machine, key, call.name, work, &[]).map(drop)
+    }
+
+    /// The same, for a function that is told the stream and the state of the device, and is called after errors too.
+    fn cudaStreamAddCallback | cudaStreamAddCallback_ptsz(
+        call, stream: cudaStream_t, function: cudaStreamCallback_t, data: *mut c_void, flags: c_uint,
+    ) {
+        let (mut machine, _, key) = call.stream(stream)?;
+        if flags != 0 {
+            return Err(cudaErrorInvalidValue);
+        }
+        let work = Work::Host(HostCall::callback(function.ok_or(cudaErrorInvalidValue)?, stream, data));
+        submit(&mut machine, key, call.name, work, &[]).map(drop)
+    }
+}

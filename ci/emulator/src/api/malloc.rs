@@ -1,0 +1,113 @@
+//! Device memory: allocation, release, how much there is.
+#![expect(unsafe_code, reason = "exports C functions")]
+
+use core::ffi::c_void;
+
+use super::{Call, Out, address, api, pointer, wide};
+use crate::error::Answer;
+use crate::memory::Kind;
+use crate::stream::synchronize;
+use crate::sys::{cudaErrorInvalidValue, cudaErrorMemoryAllocation, cudaExtent, cudaPitchedPtr};
+
+/// What every row of pitched memory is a multiple of.
+const PITCH: u64 = 512;
+
+/// Allocates device memory and writes its address; null for no bytes, and null on failure.
+fn allocate(call: &Call, out: Out<'_, *mut c_void>, size: u64) -> Answer {
+    let out = out.ok_or(cudaErrorInvalidValue)?;
+    let (mut machine, device) = call.context()?;
+    let out = out.write(core::ptr::null_mut());
+    if size > 0 {
+        *out = pointer(machine.book.allocate(device, size, Kind::Device, call.name)?);
+    }
+    Ok(())
+}
+
+/// The pitch of rows of `width` bytes; a width that no device could have is an error.
+fn pitch(width: u64) -> Answer<u64> {
+    width.checked_next_multiple_of(PITCH).ok_or(cudaErrorInvalidValue)
+}
+
+api! {
+    /// Allocates device memory.
+    fn cudaMalloc(call, out: Out<'_, *mut c_void>, size: usize) {
+        allocate(call, out, wide(size))
+    }
+
+    /// Allocates rows of device memory.
+    fn cudaMallocPitch(call, out: Out<'_, *mut c_void>, row: Out<'_, usize>, width: usize, height: usize) {
+        let (out, row) = (out.ok_or(cudaErrorInvalidValue)?, row.ok_or(cudaErrorInvalidValue)?);
+        out.write(core::ptr::null_mut());
+        if width == 0 || height == 0 {
+            drop(call.context()?);
+            row.write(0);
+            return Ok(());
+        }
+        let bytes = pitch(wide(width))?;
+        row.write(usize::try_from(bytes).map_err(|_| cudaErrorInvalidValue)?);
+        allocate(call, Some(out), bytes.checked_mul(wide(height)).ok_or(cudaErrorMemoryAllocation)?)
+    }
+
+    /// Allocates layers of rows of device memory.
+    fn cudaMalloc3D(call, out: Out<'_, cudaPitchedPtr>, extent: cudaExtent) {
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        let (mut machine, device) = call.context()?;
+        let cudaExtent { width, height, depth } = extent;
+        let mut found = cudaPitchedPtr { ptr: core::ptr::null_mut(), pitch: 0, xsize: width, ysize: height };
+        if width != 0 && height != 0 && depth != 0 {
+            let bytes = pitch(wide(width))?;
+            let size = bytes.checked_mul(wide(height)).and_then(|layer| layer.checked_mul(wide(depth)));
+            let size = size.ok_or(cudaErrorMemoryAllocation)?;
+            found.ptr = pointer(machine.book.allocate(device, size, Kind::Device, call.name)?);
+            found.pitch = usize::try_from(bytes).map_err(|_| cudaErrorInvalidValue)?;
+        }
+        out.write(found);
+        Ok(())
+    }
+
+    /// Frees device memory, after all work of its device.
+    fn cudaFree(call, memory: *mut c_void) {
+        let (mut machine, _) = call.context()?;
+        if memory.is_null() {
+            return Ok(());
+        }
+        let memory = address(memory);
+        let kinds = [Kind::Device, Kind::Pool, Kind::Managed];
+        let Some(device) = machine.book.starting_at(memory, &kinds).map(|it| it.device) else {
+            let near = match machine.book.at(memory) {
+                Some(it) => Some(format!("it lies in {it}")),
+                None => machine.book.nearest(memory),
+            };
+            let near = near.map_or_else(String::new, |near| format!(": {near}"));
+            eprintln!("CUDA emulator: {}: {memory:#x} is no address to free{near}", call.name);
+            return Err(cudaErrorInvalidValue);
+        };
+        let all = machine.queue.on_device(device);
+        synchronize(&mut machine, device, &all)?;
+        machine.book.remove(memory, call.name).ok_or(cudaErrorInvalidValue)
+    }
+
+    /// How much device memory there is.
+    fn cudaMemGetInfo(call, free: Out<'_, usize>, total: Out<'_, usize>) {
+        let (machine, device) = call.context()?;
+        let (unused, all) = machine.book.room(device);
+        for (out, bytes) in [(free, unused), (total, all)] {
+            if let Some(out) = out {
+                out.write(usize::try_from(bytes).unwrap_or(usize::MAX));
+            }
+        }
+        drop(machine);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pitch_is_a_multiple_that_holds_the_row() {
+        assert_eq!((pitch(1), pitch(512), pitch(513)), (Ok(512), Ok(512), Ok(1024)));
+        assert_eq!(pitch(u64::MAX), Err(cudaErrorInvalidValue));
+    }
+}

@@ -1,0 +1,112 @@
+//! Memsets of one, two and three dimensions.
+#![expect(unsafe_code, reason = "exports C functions")]
+
+use core::ffi::{c_int, c_void};
+
+use super::{Call, address, api, wide};
+use crate::error::Answer;
+use crate::stream::{Fill, Volume, Work, submit, synchronize};
+use crate::sys::{cudaErrorIllegalAddress, cudaErrorInvalidValue, cudaExtent, cudaPitchedPtr, cudaStream_t};
+use crate::transfer::{Mode, Place, place};
+
+/// What to write and where.
+#[derive(Clone, Copy)]
+struct Request {
+    address: u64,
+    pitch: u64,
+    slice: u64,
+    volume: Volume,
+    value: c_int,
+}
+
+fn set(call: &Call, stream: cudaStream_t, request: Request, mode: Mode) -> Answer {
+    let (mut machine, device, stream) = call.stream(stream)?;
+    let Request { address, pitch, slice, volume, value } = request;
+    if volume.is_empty() {
+        return Ok(());
+    }
+    // CUDA counts in 64 bits without looking for overflow: a range that wraps around passes its check and faults later.
+    let span = wrapping_span(volume, pitch, slice);
+    let wraps = address != 0 && address.checked_add(span).is_none();
+    if wraps {
+        let message = format!("{} writes over the end of all memory from {address:#x}", call.name);
+        submit(&mut machine, stream, call.name, Work::Fault(cudaErrorIllegalAddress, message), &[])?;
+        return Ok(());
+    }
+    let place = place(call.name, &machine.book, address, Some(span), true)?;
+    let [value, ..] = value.to_le_bytes();
+    let fill = Box::new(Fill { address, pitch, slice, volume, value });
+    let tick = submit(&mut machine, stream, call.name, Work::Fill(fill), &[])?;
+    let waits = mode == Mode::Blocking && place == Place::Pinned;
+    if waits { synchronize(&mut machine, device, &[tick]) } else { Ok(()) }
+}
+
+fn wrapping_span(volume: Volume, pitch: u64, slice: u64) -> u64 {
+    let layers = slice.wrapping_mul(volume.depth - 1);
+    let rows = pitch.wrapping_mul(volume.height - 1);
+    layers.wrapping_add(rows).wrapping_add(volume.width)
+}
+
+fn line(pointer: *mut c_void, value: c_int, count: usize) -> Request {
+    Request { address: address(pointer), pitch: 0, slice: 0, volume: Volume::row(wide(count)), value }
+}
+
+fn plane(pointer: *mut c_void, pitch: usize, value: c_int, width: usize, height: usize) -> Answer<Request> {
+    let volume = Volume { width: wide(width), height: wide(height), depth: 1 };
+    if height > 1 && pitch < width && width > 0 {
+        return Err(cudaErrorInvalidValue);
+    }
+    let pitch = if height > 1 { wide(pitch) } else { 0 };
+    Ok(Request { address: address(pointer), pitch, slice: 0, volume, value })
+}
+
+fn solid(pointer: cudaPitchedPtr, value: c_int, extent: cudaExtent) -> Answer<Request> {
+    let volume = Volume { width: wide(extent.width), height: wide(extent.height), depth: wide(extent.depth) };
+    if !volume.is_empty() && (pointer.pitch < extent.width || pointer.ysize < extent.height) {
+        return Err(cudaErrorInvalidValue);
+    }
+    let slice = wide(pointer.pitch).checked_mul(wide(pointer.ysize)).ok_or(cudaErrorInvalidValue)?;
+    Ok(Request { address: address(pointer.ptr), pitch: wide(pointer.pitch), slice, volume, value })
+}
+
+const NULL: cudaStream_t = core::ptr::null_mut();
+
+api! {
+    /// Fills bytes.
+    fn cudaMemset | cudaMemset_ptds(call, pointer: *mut c_void, value: c_int, count: usize) {
+        set(call, NULL, line(pointer, value, count), Mode::Blocking)
+    }
+
+    /// Fills bytes in stream order.
+    fn cudaMemsetAsync | cudaMemsetAsync_ptsz(
+        call, pointer: *mut c_void, value: c_int, count: usize, stream: cudaStream_t,
+    ) {
+        set(call, stream, line(pointer, value, count), Mode::Asynchronous)
+    }
+
+    /// Fills rows.
+    fn cudaMemset2D | cudaMemset2D_ptds(
+        call, pointer: *mut c_void, pitch: usize, value: c_int, width: usize, height: usize,
+    ) {
+        set(call, NULL, plane(pointer, pitch, value, width, height)?, Mode::Blocking)
+    }
+
+    /// Fills rows in stream order.
+    fn cudaMemset2DAsync | cudaMemset2DAsync_ptsz(
+        call, pointer: *mut c_void, pitch: usize, value: c_int, width: usize, height: usize, stream: cudaStream_t,
+    ) {
+        set(call, stream, plane(pointer, pitch, value, width, height)?, Mode::Asynchronous)
+    }
+
+    /// Fills layers of rows.
+    fn cudaMemset3D | cudaMemset3D_ptds(call, pointer: cudaPitchedPtr, value: c_int, extent: cudaExtent) {
+        set(call, NULL, solid(pointer, value, extent)?, Mode::Blocking)
+    }
+
+    /// Fills layers of rows in stream order.
+    fn cudaMemset3DAsync | cudaMemset3DAsync_ptsz(
+        call, pointer: cudaPitchedPtr, value: c_int, extent: cudaExtent, stream: cudaStream_t,
+    ) {
+        set(call, stream, solid(pointer, value, extent)?, Mode::Asynchronous)
+    }
+}

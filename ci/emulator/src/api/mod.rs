@@ -1,0 +1,159 @@
+//! The exported C functions, one file an area. A function checks its arguments, asks the machine, and answers with a
+//! code, which the calling thread's last error keeps.
+//!
+//! Functions are written inside `api!`, which exports them under their C name and, where a function exists for the
+//! per-thread default stream too, under the second name after `|`. Functions of `exports.txt` that no file here
+//! defines answer `cudaErrorNotSupported`: the build script finds out which, from the names after `fn` and `|`.
+//!
+//! Pointers that a program passes for an answer are [`Out`]: null is none. Everything else stays a raw pointer.
+
+mod attribute;
+mod device;
+mod error;
+mod event;
+mod host;
+mod malloc;
+mod managed;
+mod memcpy;
+mod memset;
+mod peer;
+mod pinned;
+mod pool;
+mod stream;
+mod stubs;
+
+use core::mem::MaybeUninit;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::error::{Answer, remember};
+use crate::machine::{self, Guard};
+use crate::stream::Key;
+use crate::sys::{
+    cudaError_t, cudaErrorInvalidDevice, cudaErrorInvalidValue, cudaErrorNoDevice, cudaErrorNotPermitted,
+    cudaErrorUnknown, cudaStream_t, cudaSuccess,
+};
+use crate::thread;
+
+/// Where a program wants an answer written; null is none.
+pub(crate) type Out<'a, T> = Option<&'a mut MaybeUninit<T>>;
+
+/// Writes an answer, or says that there is nowhere to write it.
+pub(crate) fn put<T>(out: Out<'_, T>, value: T) -> Answer {
+    out.ok_or(cudaErrorInvalidValue)?.write(value);
+    Ok(())
+}
+
+/// One call of an exported function.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Call {
+    /// The name under which the program called it.
+    pub(crate) name: &'static str,
+    /// Whether the null stream means the calling thread's own.
+    pub(crate) per_thread: bool,
+}
+
+impl Call {
+    /// Locks the machine for a call that needs no context.
+    pub(crate) fn machine(&self) -> Answer<Guard> {
+        if thread::in_callback() {
+            return Err(cudaErrorNotPermitted);
+        }
+        machine::lock()
+    }
+
+    /// Locks the machine for a call in the context of the current device, which must not have failed.
+    pub(crate) fn context(&self) -> Answer<(Guard, usize)> {
+        let machine = self.machine()?;
+        let device = thread::device();
+        if machine.devices.is_empty() {
+            return Err(cudaErrorNoDevice);
+        }
+        match machine.devices.get(device) {
+            None => Err(cudaErrorInvalidDevice),
+            Some(device) if device.fault.is_some() => Err(device.fault.unwrap_or(cudaErrorUnknown)),
+            Some(_) => Ok((machine, device)),
+        }
+    }
+
+    /// Checks that the context of the current device has not failed.
+    pub(crate) fn check(&self) -> Answer {
+        self.context().map(drop)
+    }
+
+    /// Does what [`Call::context`] does, and finds out what a stream handle means here.
+    pub(crate) fn stream(&self, stream: cudaStream_t) -> Answer<(Guard, usize, Key)> {
+        let (mut machine, device) = self.context()?;
+        let key = machine.streams.resolve(stream, device, self.per_thread)?;
+        Ok((machine, device, key))
+    }
+}
+
+/// Runs the body of an exported function and turns its answer into what C gets.
+pub(crate) fn enter(name: &'static str, per_thread: bool, body: impl FnOnce(&Call) -> Answer) -> cudaError_t {
+    let answer = catch_unwind(AssertUnwindSafe(|| body(&Call { name, per_thread })));
+    let code = match answer {
+        Ok(Ok(())) => cudaSuccess,
+        Ok(Err(code)) => code,
+        Err(_) => {
+            eprintln!("CUDA emulator: {name} panicked: a defect of the emulator");
+            cudaErrorUnknown
+        }
+    };
+    remember(code);
+    code
+}
+
+/// A device ordinal from a program, if there is such a device.
+pub(crate) fn ordinal(machine: &Guard, device: i32) -> Answer<usize> {
+    let found = usize::try_from(device).ok().filter(|device| *device < machine.devices.len());
+    found.ok_or(cudaErrorInvalidDevice)
+}
+
+/// Bytes or counts from a program.
+pub(crate) fn wide(size: usize) -> u64 {
+    u64::try_from(size).unwrap_or(u64::MAX)
+}
+
+/// An address for a program.
+pub(crate) fn pointer(address: u64) -> *mut core::ffi::c_void {
+    core::ptr::with_exposed_provenance_mut(usize::try_from(address).unwrap_or(0))
+}
+
+/// An address from a program.
+pub(crate) fn address(pointer: *const core::ffi::c_void) -> u64 {
+    wide(pointer.expose_provenance())
+}
+
+/// Exports functions under their C names. The body is given the [`Call`] and answers with an [`Answer`].
+macro_rules! api {
+    () => {};
+    ($(#[$meta:meta])* fn $name:ident ($call:ident $(, $arg:ident : $ty:ty)* $(,)?) $body:block $($rest:tt)*) => {
+        const _: () = {
+            fn body($call: &$crate::api::Call $(, $arg: $ty)*) -> $crate::error::Answer $body
+            $(#[$meta])*
+            #[unsafe(no_mangle)]
+            extern "C" fn $name($($arg: $ty),*) -> $crate::sys::cudaError_t {
+                $crate::api::enter(stringify!($name), false, |call| body(call $(, $arg)*))
+            }
+        };
+        $crate::api::api! { $($rest)* }
+    };
+    ($(#[$meta:meta])* fn $name:ident | $own:ident ($call:ident $(, $arg:ident : $ty:ty)* $(,)?) $body:block
+     $($rest:tt)*) => {
+        const _: () = {
+            fn body($call: &$crate::api::Call $(, $arg: $ty)*) -> $crate::error::Answer $body
+            $(#[$meta])*
+            #[unsafe(no_mangle)]
+            extern "C" fn $name($($arg: $ty),*) -> $crate::sys::cudaError_t {
+                $crate::api::enter(stringify!($name), false, |call| body(call $(, $arg)*))
+            }
+            /// The same with the calling thread's own default stream.
+            #[unsafe(no_mangle)]
+            extern "C" fn $own($($arg: $ty),*) -> $crate::sys::cudaError_t {
+                $crate::api::enter(stringify!($own), true, |call| body(call $(, $arg)*))
+            }
+        };
+        $crate::api::api! { $($rest)* }
+    };
+}
+pub(crate) use api;

@@ -1,0 +1,86 @@
+//! Access of one device to another's memory, and copies between devices.
+#![expect(unsafe_code, reason = "exports C functions")]
+
+use core::ffi::{c_int, c_uint, c_void};
+
+use super::{Call, Out, address, api, ordinal, put, wide};
+use crate::error::Answer;
+use crate::stream::{Volume, Work, submit, submit_everywhere};
+use crate::sys::{
+    cudaErrorInvalidDevice, cudaErrorInvalidValue, cudaErrorPeerAccessAlreadyEnabled,
+    cudaErrorPeerAccessNotEnabled, cudaMemcpyDeviceToDevice, cudaStream_t,
+};
+use crate::transfer::{Mode, Request, Side, plan};
+
+fn request(dst: *mut c_void, src: *const c_void, count: usize) -> Request {
+    let (to, from) = (Side::row(address(dst)), Side::row(address(src)));
+    Request { to, from, volume: Volume::row(wide(count)), kind: cudaMemcpyDeviceToDevice }
+}
+
+/// Copies between two devices: after and before everything else on them, unless a stream says otherwise.
+fn copy(call: &Call, request: Request, devices: (c_int, c_int), stream: Option<cudaStream_t>) -> Answer {
+    let (mut machine, current, key) = call.stream(stream.unwrap_or(core::ptr::null_mut()))?;
+    if request.volume.is_empty() {
+        return Ok(());
+    }
+    let (to, from) = (ordinal(&machine, devices.0)?, ordinal(&machine, devices.1)?);
+    let planned = plan(call, &machine.book, &request, Mode::Asynchronous)?;
+    let work = Work::Copy(Box::new(planned.copy));
+    if stream.is_some() {
+        submit(&mut machine, key, call.name, work, &[]).map(drop)
+    } else {
+        let mut devices = vec![current, to, from];
+        devices.sort_unstable();
+        devices.dedup();
+        submit_everywhere(&mut machine, key, &devices, call.name, work).map(drop)
+    }
+}
+
+api! {
+    /// Whether one device can use another's memory: every other one can.
+    fn cudaDeviceCanAccessPeer(call, out: Out<'_, c_int>, device: c_int, peer: c_int) {
+        let machine = call.machine()?;
+        let (device, peer) = (ordinal(&machine, device)?, ordinal(&machine, peer)?);
+        put(out, c_int::from(device != peer))
+    }
+
+    /// Lets kernels of the current device use another's memory.
+    fn cudaDeviceEnablePeerAccess(call, peer: c_int, flags: c_uint) {
+        let (mut machine, device) = call.context()?;
+        let peer = ordinal(&machine, peer)?;
+        if peer == device {
+            return Err(cudaErrorInvalidDevice);
+        }
+        if flags != 0 {
+            return Err(cudaErrorInvalidValue);
+        }
+        let peers = &mut machine.devices.get_mut(device).ok_or(cudaErrorInvalidDevice)?.peers;
+        if peers.contains(&peer) {
+            return Err(cudaErrorPeerAccessAlreadyEnabled);
+        }
+        peers.push(peer);
+        Ok(())
+    }
+
+    /// Ends that.
+    fn cudaDeviceDisablePeerAccess(call, peer: c_int) {
+        let (mut machine, device) = call.context()?;
+        let peer = ordinal(&machine, peer)?;
+        let peers = &mut machine.devices.get_mut(device).ok_or(cudaErrorInvalidDevice)?.peers;
+        let at = peers.iter().position(|it| *it == peer).ok_or(cudaErrorPeerAccessNotEnabled)?;
+        peers.remove(at);
+        Ok(())
+    }
+
+    /// Copies between devices, in order with all that both have to do.
+    fn cudaMemcpyPeer(call, dst: *mut c_void, to: c_int, src: *const c_void, from: c_int, count: usize) {
+        copy(call, request(dst, src, count), (to, from), None)
+    }
+
+    /// Copies between devices in stream order.
+    fn cudaMemcpyPeerAsync(
+        call, dst: *mut c_void, to: c_int, src: *const c_void, from: c_int, count: usize, stream: cudaStream_t,
+    ) {
+        copy(call, request(dst, src, count), (to, from), Some(stream))
+    }
+}

@@ -1,0 +1,139 @@
+//! Pinned host memory, and the program's own memory made known to the devices.
+#![expect(unsafe_code, reason = "exports C functions")]
+
+use core::ffi::{c_uint, c_void};
+
+use super::{Call, Out, address, api, pointer, put, wide};
+use crate::error::Answer;
+use crate::memory::Kind;
+use crate::stream::synchronize;
+use crate::sys::{
+    cudaErrorInvalidValue, cudaErrorNotSupported, cudaHostAllocMapped, cudaHostAllocPortable,
+    cudaHostAllocWriteCombined, cudaHostRegisterIoMemory, cudaHostRegisterMapped, cudaHostRegisterPortable,
+    cudaHostRegisterReadOnly,
+};
+
+const ALLOC_FLAGS: c_uint = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
+const REGISTER_FLAGS: c_uint =
+    cudaHostRegisterPortable | cudaHostRegisterMapped | cudaHostRegisterIoMemory | cudaHostRegisterReadOnly;
+
+/// Allocates pinned memory and writes its address; null for no bytes, and null on failure.
+fn allocate(call: &Call, out: Out<'_, *mut c_void>, size: usize, flags: c_uint) -> Answer {
+    let out = out.ok_or(cudaErrorInvalidValue)?;
+    let (mut machine, device) = call.context()?;
+    let out = out.write(core::ptr::null_mut());
+    if size == 0 {
+        return Ok(());
+    }
+    if flags & !ALLOC_FLAGS != 0 {
+        return Err(cudaErrorInvalidValue);
+    }
+    // With unified addressing all pinned memory is mapped, and is said to be.
+    let flags = flags | cudaHostAllocMapped;
+    *out = pointer(machine.book.allocate_host(device, wide(size), Kind::Pinned, flags, call.name)?);
+    Ok(())
+}
+
+/// Whether every page from an address on can be read and written.
+fn mapped_for_writing(start: u64, size: u64) -> bool {
+    let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return true };
+    let Some(end) = start.checked_add(size) else { return false };
+    let mut covered = start;
+    for line in maps.lines() {
+        let Some((range, rest)) = line.split_once(' ') else { continue };
+        let Some((low, high)) = range.split_once('-') else { continue };
+        let (Ok(low), Ok(high)) = (u64::from_str_radix(low, 16), u64::from_str_radix(high, 16)) else {
+            continue;
+        };
+        if low <= covered && covered < high && rest.starts_with("rw") {
+            covered = high;
+        }
+    }
+    covered >= end
+}
+
+api! {
+    /// Allocates pinned host memory.
+    fn cudaMallocHost(call, out: Out<'_, *mut c_void>, size: usize) {
+        allocate(call, out, size, 0)
+    }
+
+    /// Allocates pinned host memory with flags.
+    fn cudaHostAlloc(call, out: Out<'_, *mut c_void>, size: usize, flags: c_uint) {
+        allocate(call, out, size, flags)
+    }
+
+    /// Frees pinned host memory, after all work of the device.
+    fn cudaFreeHost(call, memory: *mut c_void) {
+        let (mut machine, device) = call.context()?;
+        if memory.is_null() {
+            return Ok(());
+        }
+        let memory = address(memory);
+        machine.book.starting_at(memory, &[Kind::Pinned]).ok_or(cudaErrorInvalidValue)?;
+        let all = machine.queue.on_device(device);
+        synchronize(&mut machine, device, &all)?;
+        machine.book.remove(memory, call.name).ok_or(cudaErrorInvalidValue)
+    }
+
+    /// Makes the program's own memory known to the devices.
+    fn cudaHostRegister(call, memory: *mut c_void, size: usize, flags: c_uint) {
+        let (mut machine, device) = call.context()?;
+        if memory.is_null() || size == 0 || flags & !REGISTER_FLAGS != 0 {
+            return Err(cudaErrorInvalidValue);
+        }
+        if flags & cudaHostRegisterIoMemory != 0 {
+            return Err(cudaErrorNotSupported);
+        }
+        if !mapped_for_writing(address(memory), wide(size)) {
+            return Err(cudaErrorInvalidValue);
+        }
+        machine.book.register(device, memory.cast(), wide(size), flags | cudaHostRegisterMapped)
+    }
+
+    /// Makes it unknown again, after all work of the device.
+    fn cudaHostUnregister(call, memory: *mut c_void) {
+        let (mut machine, device) = call.context()?;
+        if memory.is_null() {
+            return Err(cudaErrorInvalidValue);
+        }
+        let all = machine.queue.on_device(device);
+        synchronize(&mut machine, device, &all)?;
+        machine.book.unregister(address(memory))
+    }
+
+    /// The address by which kernels know host memory: its own.
+    fn cudaHostGetDevicePointer(call, out: Out<'_, *mut c_void>, memory: *mut c_void, flags: c_uint) {
+        let (machine, _) = call.context()?;
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        let found = machine.book.at(address(memory)).map(|it| it.kind);
+        if flags != 0 || !matches!(found, Some(Kind::Pinned | Kind::Registered)) {
+            return Err(cudaErrorInvalidValue);
+        }
+        out.write(memory);
+        Ok(())
+    }
+
+    /// The flags with which host memory was allocated or registered.
+    fn cudaHostGetFlags(call, out: Out<'_, c_uint>, memory: *mut c_void) {
+        let (machine, _) = call.context()?;
+        let found = machine.book.at(address(memory)).filter(|it| it.kind.on_host()).ok_or(cudaErrorInvalidValue)?;
+        put(out, found.flags)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_mapped_writable_memory_counts() {
+        let mut memory = vec![0_u8; 10000];
+        let start = address(memory.as_mut_ptr().cast());
+        assert!(mapped_for_writing(start, 10000));
+        assert!(!mapped_for_writing(start, u64::MAX));
+        let text = "constant";
+        assert!(!mapped_for_writing(address(text.as_ptr().cast()), 8));
+        assert!(!mapped_for_writing(16, 16));
+    }
+}

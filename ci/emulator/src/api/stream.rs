@@ -1,0 +1,187 @@
+//! Streams.
+#![expect(unsafe_code, reason = "exports C functions")]
+
+use core::ffi::{c_int, c_uint, c_ulonglong};
+
+use super::{Call, Out, api, put};
+use crate::error::Answer;
+use crate::stream::{Key, Work, nudge, submit, synchronize};
+use crate::sys::{
+    cudaErrorIllegalState, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaErrorNotReady,
+    cudaEvent_t, cudaEventWaitExternal, cudaLaunchAttributeID, cudaLaunchAttributePriority,
+    cudaLaunchAttributeSynchronizationPolicy, cudaLaunchAttributeValue, cudaStream_t, cudaStreamCaptureMode,
+    cudaStreamCaptureStatus, cudaStreamCaptureStatusNone, cudaStreamNonBlocking, cudaSyncPolicyAuto,
+    cudaSyncPolicyBlockingSync, cudaSynchronizationPolicy,
+};
+use crate::thread;
+
+/// The priorities of streams, from the least to the greatest.
+pub(super) const LEAST: c_int = 0;
+pub(super) const GREATEST: c_int = -5;
+
+fn create(call: &Call, out: Out<'_, cudaStream_t>, flags: c_uint, priority: c_int) -> Answer {
+    let (mut machine, device) = call.context()?;
+    let out = out.ok_or(cudaErrorInvalidValue)?;
+    if flags & !cudaStreamNonBlocking != 0 {
+        return Err(cudaErrorInvalidValue);
+    }
+    out.write(machine.streams.create(device, flags, priority.clamp(GREATEST, LEAST)));
+    Ok(())
+}
+
+/// All that a stream has to do: waiting for it means waiting for these.
+fn pending(machine: &crate::machine::Guard, key: Key) -> Vec<crate::stream::Tick> {
+    machine.streams.before(key, &machine.queue)
+}
+
+api! {
+    /// Creates a stream that the legacy stream waits for.
+    fn cudaStreamCreate(call, out: Out<'_, cudaStream_t>) {
+        create(call, out, 0, 0)
+    }
+
+    /// Creates a stream.
+    fn cudaStreamCreateWithFlags(call, out: Out<'_, cudaStream_t>, flags: c_uint) {
+        create(call, out, flags, 0)
+    }
+
+    /// Creates a stream with a priority, which is brought into range.
+    fn cudaStreamCreateWithPriority(call, out: Out<'_, cudaStream_t>, flags: c_uint, priority: c_int) {
+        create(call, out, flags, priority)
+    }
+
+    /// Ends a stream; what it has to do is still done.
+    fn cudaStreamDestroy(call, stream: cudaStream_t) {
+        let (mut machine, _) = call.context()?;
+        machine.streams.destroy(stream)
+    }
+
+    /// Waits for all that a stream has to do.
+    fn cudaStreamSynchronize | cudaStreamSynchronize_ptsz(call, stream: cudaStream_t) {
+        let (mut machine, _, key) = call.stream(stream)?;
+        let (device, ticks) = (machine.streams.get(key)?.device, pending(&machine, key));
+        synchronize(&mut machine, device, &ticks)
+    }
+
+    /// Whether a stream has nothing left to do.
+    fn cudaStreamQuery | cudaStreamQuery_ptsz(call, stream: cudaStream_t) {
+        let (mut machine, _, key) = call.stream(stream)?;
+        let ticks = pending(&machine, key);
+        nudge(&mut machine, &ticks);
+        if ticks.is_empty() { Ok(()) } else { Err(cudaErrorNotReady) }
+    }
+
+    /// Has a stream wait for the moment that an event marks now.
+    fn cudaStreamWaitEvent | cudaStreamWaitEvent_ptsz(call, stream: cudaStream_t, event: cudaEvent_t, flags: c_uint) {
+        let (mut machine, _, key) = call.stream(stream)?;
+        let tick = machine.events.get(event)?.tick;
+        match flags {
+            0 => {}
+            // External waits are for graphs being captured.
+            it if it == cudaEventWaitExternal => return Err(cudaErrorIllegalState),
+            _ => return Err(cudaErrorInvalidValue),
+        }
+        if let Some(tick) = tick.filter(|tick| machine.queue.pending(*tick)) {
+            submit(&mut machine, key, call.name, Work::Nothing, &[tick])?;
+        }
+        Ok(())
+    }
+
+    /// The flags of a stream.
+    fn cudaStreamGetFlags | cudaStreamGetFlags_ptsz(call, stream: cudaStream_t, flags: Out<'_, c_uint>) {
+        let (machine, _, key) = call.stream(stream)?;
+        put(flags, machine.streams.get(key)?.flags)
+    }
+
+    /// The priority of a stream.
+    fn cudaStreamGetPriority | cudaStreamGetPriority_ptsz(call, stream: cudaStream_t, priority: Out<'_, c_int>) {
+        let (machine, _, key) = call.stream(stream)?;
+        put(priority, machine.streams.get(key)?.priority)
+    }
+
+    /// The device of a stream.
+    fn cudaStreamGetDevice | cudaStreamGetDevice_ptsz(call, stream: cudaStream_t, device: Out<'_, c_int>) {
+        let (machine, _, key) = call.stream(stream)?;
+        put(device, c_int::try_from(machine.streams.get(key)?.device).unwrap_or(-1))
+    }
+
+    /// The number of a stream, which no other stream has or had.
+    fn cudaStreamGetId | cudaStreamGetId_ptsz(call, stream: cudaStream_t, id: Out<'_, c_ulonglong>) {
+        let (_, _, key) = call.stream(stream)?;
+        put(id, key)
+    }
+
+    /// Whether a stream is being captured: none ever is, as there are no graphs yet.
+    fn cudaStreamIsCapturing | cudaStreamIsCapturing_ptsz(
+        call, stream: cudaStream_t, status: Out<'_, cudaStreamCaptureStatus>,
+    ) {
+        drop(call.stream(stream)?);
+        put(status, cudaStreamCaptureStatusNone)
+    }
+
+    /// Changes what a capture by another thread means for this one, and answers with what it meant.
+    fn cudaThreadExchangeStreamCaptureMode(call, mode: Option<&mut cudaStreamCaptureMode>) {
+        drop(call.machine()?);
+        let mode = mode.ok_or(cudaErrorInvalidValue)?;
+        *mode = thread::exchange_capture_mode(*mode);
+        Ok(())
+    }
+
+    /// An attribute of a stream.
+    fn cudaStreamGetAttribute | cudaStreamGetAttribute_ptsz(
+        call, stream: cudaStream_t, attr: cudaLaunchAttributeID, value: Out<'_, cudaLaunchAttributeValue>,
+    ) {
+        let (machine, _, key) = call.stream(stream)?;
+        let value = value.ok_or(cudaErrorInvalidValue)?;
+        let stream = machine.streams.get(key)?;
+        if attr == cudaLaunchAttributeSynchronizationPolicy {
+            value.write(cudaLaunchAttributeValue { syncPolicy: cudaSynchronizationPolicy(stream.policy) });
+        } else if attr == cudaLaunchAttributePriority {
+            value.write(cudaLaunchAttributeValue { priority: stream.priority });
+        } else {
+            return Err(cudaErrorInvalidValue);
+        }
+        Ok(())
+    }
+
+    /// Sets an attribute of a stream.
+    fn cudaStreamSetAttribute | cudaStreamSetAttribute_ptsz(
+        call, stream: cudaStream_t, attr: cudaLaunchAttributeID, value: Option<&cudaLaunchAttributeValue>,
+    ) {
+        let (mut machine, _, key) = call.stream(stream)?;
+        let value = value.ok_or(cudaErrorInvalidValue)?;
+        if attr == cudaLaunchAttributeSynchronizationPolicy {
+            // SAFETY: the attribute says which member of the union the program has set.
+            let policy = unsafe { value.syncPolicy };
+            if !(cudaSyncPolicyAuto.0..=cudaSyncPolicyBlockingSync.0).contains(&policy.0) {
+                return Err(cudaErrorInvalidValue);
+            }
+            machine.streams.get_mut(key)?.policy = policy.0;
+        } else if attr == cudaLaunchAttributePriority {
+            // SAFETY: as above.
+            let priority = unsafe { value.priority };
+            machine.streams.get_mut(key)?.priority = priority.clamp(GREATEST, LEAST);
+        } else {
+            return Err(cudaErrorInvalidValue);
+        }
+        Ok(())
+    }
+
+    /// Gives one stream the attributes of another on the same device.
+    fn cudaStreamCopyAttributes | cudaStreamCopyAttributes_ptsz(call, to: cudaStream_t, from: cudaStream_t) {
+        let (mut machine, device, to) = call.stream(to)?;
+        let from = machine.streams.resolve(from, device, call.per_thread)?;
+        let (source, policy) = { let it = machine.streams.get(from)?; (it.device, it.policy) };
+        let target = machine.streams.get_mut(to)?;
+        if target.device != source {
+            return Err(cudaErrorInvalidResourceHandle);
+        }
+        target.policy = policy;
+        Ok(())
+    }
+
+    /// Forgets which cache lines were to stay: there is no cache.
+    fn cudaCtxResetPersistingL2Cache(call) {
+        call.check()
+    }
+}

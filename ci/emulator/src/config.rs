@@ -1,0 +1,101 @@
+//! What the environment says about the machine to be.
+//!
+//! | variable | meaning | default |
+//! |---|---|---|
+//! | `CUDA_EMULATOR_DEVICES` | how many devices there are (0 to 64) | 2 |
+//! | `CUDA_EMULATOR_MEMORY` | memory of each device in MiB | 16384 |
+//! | `CUDA_EMULATOR_SCHEDULE` | `late`, `eager` or `random:SEED` (`random` alone picks a seed) | `late` |
+//! | `CUDA_EMULATOR_LEAKS` | `1`: list at exit what was never freed | `0` |
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// When asynchronous work runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Schedule {
+    /// When something waits for it or asks about it, or when it has waited long enough.
+    Late,
+    /// As soon as it can.
+    Eager,
+    /// In an order and at times drawn from a seed.
+    Random(u64),
+}
+
+/// The machine that the environment asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Config {
+    pub(crate) devices: usize,
+    /// Bytes of memory of each device.
+    pub(crate) memory: u64,
+    pub(crate) schedule: Schedule,
+    pub(crate) leaks: bool,
+}
+
+impl Config {
+    /// Reads the process's environment; an answer of the wrong form is an error that names the variable.
+    pub(crate) fn from_env() -> Result<Self, String> {
+        Self::read(|name| std::env::var(name).ok())
+    }
+
+    fn read(get: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+        let number = |name: &str, default: u64, most: u64| match get(name) {
+            None => Ok(default),
+            Some(text) => match text.parse::<u64>() {
+                Ok(number) if number <= most => Ok(number),
+                _ => Err(format!("{name} is {text:?}: expected a number from 0 to {most}")),
+            },
+        };
+        let devices = number("CUDA_EMULATOR_DEVICES", 2, 64)?;
+        let memory = number("CUDA_EMULATOR_MEMORY", 16384, 1 << 20)?;
+        let leaks = number("CUDA_EMULATOR_LEAKS", 0, 1)? == 1;
+        let schedule = match get("CUDA_EMULATOR_SCHEDULE").as_deref() {
+            None | Some("" | "late") => Schedule::Late,
+            Some("eager") => Schedule::Eager,
+            Some("random") => Schedule::Random(seed()),
+            Some(text) => match text.strip_prefix("random:").and_then(|seed| seed.parse().ok()) {
+                Some(seed) => Schedule::Random(seed),
+                None => {
+                    let name = "CUDA_EMULATOR_SCHEDULE";
+                    return Err(format!("{name} is {text:?}: expected late, eager or random:SEED"));
+                }
+            },
+        };
+        let devices = usize::try_from(devices).unwrap_or(2);
+        Ok(Self { devices, memory: memory << 20, schedule, leaks })
+    }
+}
+
+/// A seed that differs from run to run.
+fn seed() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    now.as_secs().wrapping_mul(1_000_003) ^ u64::from(now.subsec_nanos())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(pairs: &[(&str, &str)]) -> Result<Config, String> {
+        Config::read(|name| pairs.iter().find(|pair| pair.0 == name).map(|pair| pair.1.to_owned()))
+    }
+
+    #[test]
+    fn nothing_set_gives_two_devices_that_run_late() {
+        let config = with(&[]).unwrap();
+        assert_eq!((config.devices, config.schedule, config.leaks), (2, Schedule::Late, false));
+    }
+
+    #[test]
+    fn a_schedule_of_another_form_is_refused_by_name() {
+        let error = with(&[("CUDA_EMULATOR_SCHEDULE", "random:soon")]).unwrap_err();
+        assert!(error.contains("CUDA_EMULATOR_SCHEDULE") && error.contains("random:soon"), "{error}");
+        assert_eq!(with(&[("CUDA_EMULATOR_SCHEDULE", "random:7")]).unwrap().schedule, Schedule::Random(7));
+        assert_eq!(with(&[("CUDA_EMULATOR_SCHEDULE", "eager")]).unwrap().schedule, Schedule::Eager);
+    }
+
+    #[test]
+    fn numbers_out_of_range_are_refused_by_name() {
+        let error = with(&[("CUDA_EMULATOR_DEVICES", "65")]).unwrap_err();
+        assert!(error.contains("CUDA_EMULATOR_DEVICES") && error.contains("65"), "{error}");
+        assert!(with(&[("CUDA_EMULATOR_MEMORY", "lots")]).is_err());
+    }
+}

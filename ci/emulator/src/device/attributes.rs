@@ -1,0 +1,117 @@
+//! The attributes of a device: numbers of a small machine of compute capability 9.0.
+
+use crate::sys::*;
+
+/// The value of an attribute; none where there is no such attribute.
+pub(crate) fn attribute(attr: cudaDeviceAttr, device: usize) -> Option<i32> {
+    let value = match attr {
+        it if it == cudaDevAttrMaxThreadsPerBlock => 1024,
+        it if it == cudaDevAttrMaxBlockDimX || it == cudaDevAttrMaxBlockDimY => 1024,
+        it if it == cudaDevAttrMaxBlockDimZ => 64,
+        it if it == cudaDevAttrMaxGridDimX => i32::MAX,
+        it if it == cudaDevAttrMaxGridDimY || it == cudaDevAttrMaxGridDimZ => 65535,
+        it if it == cudaDevAttrMaxSharedMemoryPerBlock => 48 << 10,
+        it if it == cudaDevAttrTotalConstantMemory => 64 << 10,
+        it if it == cudaDevAttrWarpSize => 32,
+        it if it == cudaDevAttrMaxPitch => i32::MAX,
+        it if it == cudaDevAttrMaxRegistersPerBlock => 65536,
+        it if it == cudaDevAttrClockRate => 1_000_000,
+        it if it == cudaDevAttrTextureAlignment => 512,
+        it if it == cudaDevAttrGpuOverlap => 1,
+        it if it == cudaDevAttrMultiProcessorCount => 8,
+        it if it == cudaDevAttrCanMapHostMemory => 1,
+        it if it == cudaDevAttrSurfaceAlignment => 512,
+        it if it == cudaDevAttrConcurrentKernels => 1,
+        it if it == cudaDevAttrPciBusId => i32::try_from(device + 1).unwrap_or(0),
+        it if it == cudaDevAttrMemoryClockRate => 1_000_000,
+        it if it == cudaDevAttrGlobalMemoryBusWidth => 64,
+        it if it == cudaDevAttrL2CacheSize => 4 << 20,
+        it if it == cudaDevAttrMaxThreadsPerMultiProcessor => 2048,
+        it if it == cudaDevAttrAsyncEngineCount => 3,
+        it if it == cudaDevAttrUnifiedAddressing => 1,
+        it if it == cudaDevAttrTexturePitchAlignment => 32,
+        it if it == cudaDevAttrComputeCapabilityMajor => 9,
+        it if it == cudaDevAttrStreamPrioritiesSupported => 1,
+        it if it == cudaDevAttrGlobalL1CacheSupported || it == cudaDevAttrLocalL1CacheSupported => 1,
+        it if it == cudaDevAttrMaxSharedMemoryPerMultiprocessor => 228 << 10,
+        it if it == cudaDevAttrMaxRegistersPerMultiprocessor => 65536,
+        it if it == cudaDevAttrManagedMemory => 1,
+        it if it == cudaDevAttrMultiGpuBoardGroupID => i32::try_from(device).unwrap_or(0),
+        it if it == cudaDevAttrSingleToDoublePrecisionPerfRatio => 2,
+        it if it == cudaDevAttrConcurrentManagedAccess => 1,
+        it if it == cudaDevAttrComputePreemptionSupported => 1,
+        it if it == cudaDevAttrCanUseHostPointerForRegisteredMem => 1,
+        it if it == cudaDevAttrCooperativeLaunch => 1,
+        it if it == cudaDevAttrMaxSharedMemoryPerBlockOptin => 227 << 10,
+        it if it == cudaDevAttrHostRegisterSupported => 1,
+        it if it == cudaDevAttrMaxBlocksPerMultiprocessor => 32,
+        it if it == cudaDevAttrMaxPersistingL2CacheSize => 2 << 20,
+        it if it == cudaDevAttrMaxAccessPolicyWindowSize => 2 << 20,
+        it if it == cudaDevAttrReservedSharedMemoryPerBlock => 1024,
+        it if it == cudaDevAttrMemoryPoolsSupported => 1,
+        it if it == cudaDevAttrNumaId || it == cudaDevAttrHostNumaId => -1,
+        it if it == cudaDevAttrMemSyncDomainCount => 4,
+        it if (21..=29).contains(&it.0) || (42..=74).contains(&it.0) || it.0 == 77 => return image(it),
+        it if known(it) => 0,
+        _ => return None,
+    };
+    Some(value)
+}
+
+/// Sizes of textures and surfaces.
+fn image(attr: cudaDeviceAttr) -> Option<i32> {
+    let value = match attr {
+        it if it == cudaDevAttrPciDomainId => 0,
+        it if it == cudaDevAttrTexturePitchAlignment => 32,
+        it if it == cudaDevAttrMaxTexture1DWidth || it == cudaDevAttrMaxTexture2DWidth => 131_072,
+        it if it == cudaDevAttrMaxTexture2DHeight => 65536,
+        it if it == cudaDevAttrMaxTexture3DWidth => 16384,
+        it if it == cudaDevAttrMaxTexture3DHeight || it == cudaDevAttrMaxTexture3DDepth => 16384,
+        it if it == cudaDevAttrMaxTexture3DWidthAlt || it == cudaDevAttrMaxTexture3DHeightAlt => 8192,
+        it if it == cudaDevAttrMaxTexture1DLinearWidth => 1 << 28,
+        it if it == cudaDevAttrMaxTexture2DLinearWidth => 131_072,
+        it if it == cudaDevAttrMaxTexture2DLinearHeight => 65000,
+        it if it == cudaDevAttrMaxTexture2DLinearPitch => 2 << 20,
+        it if it == cudaDevAttrMaxTexture2DLayeredLayers || it == cudaDevAttrMaxTexture1DLayeredLayers => {
+            2048
+        }
+        it if it == cudaDevAttrMaxTextureCubemapLayeredLayers => 2046,
+        it if it == cudaDevAttrMaxSurface1DLayeredLayers || it == cudaDevAttrMaxSurface2DLayeredLayers => {
+            2048
+        }
+        it if it == cudaDevAttrMaxSurfaceCubemapLayeredLayers => 2046,
+        it if it == cudaDevAttrMaxSurface2DWidth => 131_072,
+        it if it == cudaDevAttrMaxSurface2DHeight => 65536,
+        it if it.0 == 44 || !known(it) => return None,
+        _ => 32768,
+    };
+    Some(value)
+}
+
+/// Whether the headers have an attribute of this number; those without a meaning here are zero.
+fn known(attr: cudaDeviceAttr) -> bool {
+    (1..cudaDevAttrMax.0).contains(&attr.0) && attr.0 != 44
+}
+
+/// The value of an attribute of a pair of devices: every pair has peer access and native atomics.
+pub(crate) fn p2p_attribute(attr: cudaDeviceP2PAttr) -> Option<i32> {
+    match attr {
+        it if it == cudaDevP2PAttrPerformanceRank => Some(0),
+        it if it == cudaDevP2PAttrAccessSupported || it == cudaDevP2PAttrNativeAtomicSupported => Some(1),
+        it if it == cudaDevP2PAttrCudaArrayAccessSupported => Some(1),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_attribute_of_the_headers_has_a_value_and_no_other_has() {
+        assert!((1..148).filter(|n| *n != 44).all(|n| attribute(cudaDeviceAttr(n), 0).is_some()));
+        for number in [0, 44, 148, u32::MAX] {
+            assert_eq!(attribute(cudaDeviceAttr(number), 0), None, "{number}");
+        }
+    }
+}

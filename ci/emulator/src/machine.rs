@@ -1,0 +1,107 @@
+//! The machine: one per process, behind one lock, made at the first call that needs it.
+//!
+//! Kernels and copies run in bounded steps under the lock; host functions run outside it.
+
+use std::sync::LazyLock;
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
+
+use crate::config::{Config, Schedule};
+use crate::device::Device;
+use crate::error::{Answer, Code};
+use crate::memory::Book;
+use crate::stream::{Events, Queue, Streams};
+use crate::sys::cudaErrorInitializationError;
+use crate::thread;
+
+/// The lock on the machine, held.
+pub(crate) type Guard = MutexGuard<'static, Machine>;
+
+/// Everything that the library knows.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    pub(crate) config: Config,
+    pub(crate) book: Book,
+    pub(crate) devices: Vec<Device>,
+    pub(crate) streams: Streams,
+    pub(crate) events: Events,
+    pub(crate) queue: Queue,
+}
+
+impl Machine {
+    /// A machine as `config` describes it; none where the system has no address space for it.
+    pub(crate) fn new(config: Config) -> Option<Self> {
+        Some(Self {
+            config,
+            book: Book::new(config.devices, config.memory)?,
+            devices: (0..config.devices).map(|_| Device::default()).collect(),
+            streams: Streams::new(config.devices),
+            events: Events::default(),
+            queue: Queue::new(config.schedule),
+        })
+    }
+
+    /// Ends a device's context with an error that every later call on it answers with.
+    pub(crate) fn fail(&mut self, device: usize, code: Code, message: &str) {
+        let name =
+            crate::error::name(code).map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        eprintln!("CUDA emulator: {name} ({}) on device {device}: {message}", code.0);
+        if let Some(device) = self.devices.get_mut(device) {
+            device.fault.get_or_insert(code);
+        }
+    }
+}
+
+struct Shared {
+    machine: Mutex<Machine>,
+    changed: Condvar,
+}
+
+static SHARED: LazyLock<Result<Shared, String>> = LazyLock::new(|| {
+    let started = Config::from_env().and_then(|config| {
+        let machine = Machine::new(config).ok_or_else(|| "there is no address space left".to_owned())?;
+        if let Schedule::Random(seed) = config.schedule {
+            eprintln!("CUDA emulator: CUDA_EMULATOR_SCHEDULE=random:{seed}");
+        }
+        Ok(Shared { machine: Mutex::new(machine), changed: Condvar::new() })
+    });
+    match &started {
+        Ok(_) => {
+            thread::watch_forks();
+            crate::leaks::list_at_exit();
+        }
+        Err(message) => eprintln!("CUDA emulator: {message}"),
+    }
+    started
+});
+
+fn shared() -> Answer<&'static Shared> {
+    SHARED.as_ref().map_err(|_| cudaErrorInitializationError)
+}
+
+/// Locks the machine, which is made by the first call.
+pub(crate) fn lock() -> Answer<Guard> {
+    if thread::forked() {
+        return Err(cudaErrorInitializationError);
+    }
+    Ok(shared()?.machine.lock())
+}
+
+/// Wakes every thread that waits for the machine to change.
+pub(crate) fn announce() {
+    if let Ok(shared) = shared() {
+        shared.changed.notify_all();
+    }
+}
+
+/// Waits, with the lock released, until another thread announces a change, or until `most` has passed.
+pub(crate) fn wait(guard: &mut Guard, most: std::time::Duration) {
+    if let Ok(shared) = shared() {
+        shared.changed.wait_for(guard, most);
+    }
+}
+
+/// Lets threads that want the lock have it, in turn.
+pub(crate) fn give_way(guard: &mut Guard) {
+    MutexGuard::bump(guard);
+}

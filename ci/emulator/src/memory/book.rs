@@ -1,0 +1,273 @@
+//! The book of live allocations, by address, and of what was freed lately.
+//!
+//! Nothing here waits or runs anything: callers synchronise first where the runtime does.
+#![expect(unsafe_code, reason = "fills and unmaps memory that the book owns")]
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::allocation::{Allocation, Kind};
+use super::heap::Heap;
+use super::space::{ALIGNMENT, GAP, Space, map, unmap};
+use crate::error::Answer;
+use crate::sys::{
+    cudaErrorHostMemoryAlreadyRegistered, cudaErrorHostMemoryNotRegistered, cudaErrorInvalidValue,
+    cudaErrorMemoryAllocation,
+};
+
+/// How many freed allocations are remembered, for messages.
+const REMEMBERED: usize = 256;
+/// New memory is filled with this up to [`POISONED`] bytes, so that reading what was never written shows.
+const POISON: u8 = 0xcd;
+const POISONED: u64 = 1 << 20;
+const PAGE: u64 = 4096;
+
+/// What lies at a range of addresses.
+#[derive(Debug)]
+pub(crate) enum Found<'a> {
+    /// Memory that the machine does not know: pageable, or no memory at all.
+    Unknown,
+    /// All of it lies inside this allocation.
+    Inside(&'a Allocation),
+    /// It starts inside this allocation and goes past its end.
+    Beyond(&'a Allocation),
+}
+
+/// The book of one process.
+#[derive(Debug)]
+pub(crate) struct Book {
+    spaces: Vec<Space>,
+    /// Bytes in use on each device.
+    used: Vec<u64>,
+    pub(super) heaps: Vec<Heap>,
+    total: u64,
+    live: BTreeMap<u64, Allocation>,
+    freed: VecDeque<(Allocation, &'static str)>,
+    serial: u64,
+}
+
+impl Book {
+    /// A book for `devices` devices with `total` bytes of memory each; none where the system has no addresses left.
+    pub(crate) fn new(devices: usize, total: u64) -> Option<Self> {
+        let spaces = (0..devices).map(|_| Space::reserve(total)).collect::<Option<Vec<_>>>()?;
+        let heaps = (0..devices).map(|_| Heap::default()).collect();
+        let used = vec![0; devices];
+        Some(Self { spaces, used, heaps, total, live: BTreeMap::new(), freed: VecDeque::new(), serial: 0 })
+    }
+
+    /// Free and total bytes of a device.
+    pub(crate) fn room(&self, device: usize) -> (u64, u64) {
+        (self.total - self.used.get(device).copied().unwrap_or(0).min(self.total), self.total)
+    }
+
+    /// Allocates device memory.
+    pub(crate) fn allocate(
+        &mut self,
+        device: usize,
+        size: u64,
+        kind: Kind,
+        call: &'static str,
+    ) -> Answer<u64> {
+        let (free, _) = self.room(device);
+        let charged = size.checked_next_multiple_of(512).filter(|charged| *charged <= free);
+        let charged = charged.ok_or(cudaErrorMemoryAllocation)?;
+        let space = self.spaces.get_mut(device).ok_or(cudaErrorMemoryAllocation)?;
+        let (alignment, gap) = if kind == Kind::Heap { (16, 32) } else { (ALIGNMENT, GAP) };
+        let (start, host) = space.take(size, alignment, gap).ok_or(cudaErrorMemoryAllocation)?;
+        if let Some(used) = self.used.get_mut(device) {
+            *used += charged;
+        }
+        let poisoned = usize::try_from(size.min(POISONED)).unwrap_or(0);
+        // SAFETY: `take` gave at least `size` bytes at `host`, and nothing else uses them yet.
+        unsafe { host.write_bytes(POISON, poisoned) };
+        self.enter(Allocation { start, size, kind, device, flags: 0, host, call, serial: 0 });
+        Ok(start)
+    }
+
+    /// Allocates host memory that devices reach too: pinned or managed.
+    pub(crate) fn allocate_host(
+        &mut self,
+        device: usize,
+        size: u64,
+        kind: Kind,
+        flags: u32,
+        call: &'static str,
+    ) -> Answer<u64> {
+        let length = size.checked_next_multiple_of(PAGE).ok_or(cudaErrorMemoryAllocation)?;
+        let host = map(length, libc::PROT_READ | libc::PROT_WRITE).ok_or(cudaErrorMemoryAllocation)?;
+        let start = u64::try_from(host.addr()).map_err(|_| cudaErrorMemoryAllocation)?;
+        self.enter(Allocation { start, size, kind, device, flags, host, call, serial: 0 });
+        Ok(start)
+    }
+
+    /// Makes the program's own memory known.
+    pub(crate) fn register(&mut self, device: usize, host: *mut u8, size: u64, flags: u32) -> Answer {
+        let start = u64::try_from(host.addr()).map_err(|_| cudaErrorInvalidValue)?;
+        let end = start.checked_add(size).ok_or(cudaErrorInvalidValue)?;
+        if let Some(other) = self.live.range(..end).next_back().map(|entry| entry.1)
+            && other.end() > start
+        {
+            let registered = other.kind == Kind::Registered;
+            return Err(if registered {
+                cudaErrorHostMemoryAlreadyRegistered
+            } else {
+                cudaErrorInvalidValue
+            });
+        }
+        let call = "cudaHostRegister";
+        self.enter(Allocation { start, size, kind: Kind::Registered, device, flags, host, call, serial: 0 });
+        Ok(())
+    }
+
+    /// Forgets the program's own memory again.
+    pub(crate) fn unregister(&mut self, address: u64) -> Answer {
+        match self.at(address) {
+            None => Err(cudaErrorHostMemoryNotRegistered),
+            Some(it) if it.kind != Kind::Registered || it.start != address => Err(cudaErrorInvalidValue),
+            Some(_) => {
+                self.remove(address, "cudaHostUnregister");
+                Ok(())
+            }
+        }
+    }
+
+    /// The live allocation around an address.
+    pub(crate) fn at(&self, address: u64) -> Option<&Allocation> {
+        self.live.range(..=address).next_back().map(|entry| entry.1).filter(|it| it.contains(address))
+    }
+
+    /// The live allocation that starts at an address, if it is of one of these kinds.
+    pub(crate) fn starting_at(&self, address: u64, kinds: &[Kind]) -> Option<&Allocation> {
+        self.live.get(&address).filter(|it| kinds.contains(&it.kind))
+    }
+
+    /// What lies at `size` bytes from an address.
+    pub(crate) fn find(&self, address: u64, size: u64) -> Found<'_> {
+        match self.at(address) {
+            None => Found::Unknown,
+            Some(it) if size <= it.end() - address => Found::Inside(it),
+            Some(it) => Found::Beyond(it),
+        }
+    }
+
+    /// Whether an address is one that only devices could use, live or not.
+    pub(crate) fn on_device(&self, address: u64) -> bool {
+        self.spaces.iter().any(|space| space.owns(address))
+    }
+
+    /// Ends the life of the allocation that starts at `start`, which `call` asked for.
+    pub(crate) fn remove(&mut self, start: u64, call: &'static str) -> Option<()> {
+        let gone = self.live.remove(&start)?;
+        match gone.kind {
+            Kind::Registered => {}
+            Kind::Pinned | Kind::Managed => {
+                // SAFETY: the book mapped this range itself, whole pages of it, and it was live until now.
+                unsafe { unmap(gone.host, gone.size.next_multiple_of(PAGE)) };
+            }
+            Kind::Device | Kind::Pool | Kind::Heap | Kind::Symbol => {
+                if let Some(used) = self.used.get_mut(gone.device) {
+                    *used = used.saturating_sub(gone.size.next_multiple_of(512));
+                }
+                if let Some(space) = self.spaces.get_mut(gone.device) {
+                    space.give_back(start);
+                }
+            }
+        }
+        if self.freed.len() == REMEMBERED {
+            self.freed.pop_front();
+        }
+        self.freed.push_back((gone, call));
+        Some(())
+    }
+
+    /// Everything that is live on a device, or on all, in the order in which it was allocated.
+    pub(crate) fn live(&self, device: Option<usize>) -> Vec<Allocation> {
+        let wanted = |it: &&Allocation| device.is_none_or(|device| it.device == device);
+        let mut live: Vec<_> = self.live.values().filter(wanted).cloned().collect();
+        live.sort_by_key(|it| it.serial);
+        live
+    }
+
+    /// Says in words what is nearest to an address that no live allocation covers.
+    pub(crate) fn nearest(&self, address: u64) -> Option<String> {
+        if let Some((gone, call)) = self.freed.iter().rev().find(|entry| entry.0.contains(address)) {
+            let offset = address - gone.start;
+            return Some(format!("{offset} bytes into {gone}, which {call} has freed"));
+        }
+        let near = 1 << 20;
+        let before = self.live.range(..=address).next_back().map(|entry| entry.1);
+        if let Some(it) = before.filter(|it| address - it.end().min(address) < near) {
+            return Some(format!("{} bytes past the end of {it}", address - it.end().min(address)));
+        }
+        let after = self.live.range(address..).next().map(|entry| entry.1);
+        if let Some(it) = after.filter(|it| it.start - address < near) {
+            return Some(format!("{} bytes before {it}", it.start - address));
+        }
+        self.on_device(address).then(|| "a device address that was never allocated".to_owned())
+    }
+
+    fn enter(&mut self, mut allocation: Allocation) {
+        self.serial += 1;
+        allocation.serial = self.serial;
+        self.live.insert(allocation.start, allocation);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn book() -> Book {
+        Book::new(2, 1 << 24).unwrap()
+    }
+
+    #[test]
+    fn a_range_is_inside_beyond_or_unknown() {
+        let mut book = book();
+        let a = book.allocate(0, 1000, Kind::Device, "cudaMalloc").unwrap();
+        assert!(matches!(book.find(a, 1000), Found::Inside(_)));
+        assert!(matches!(book.find(a + 999, 1), Found::Inside(_)));
+        assert!(matches!(book.find(a + 1, 1000), Found::Beyond(_)));
+        assert!(matches!(book.find(a + 1000, 1), Found::Unknown));
+        assert!(matches!(book.find(a, u64::MAX), Found::Beyond(_)));
+    }
+
+    #[test]
+    fn memory_of_one_device_runs_out_without_touching_the_other() {
+        let mut book = book();
+        assert_eq!(book.allocate(0, 1 << 25, Kind::Device, "cudaMalloc"), Err(cudaErrorMemoryAllocation));
+        let a = book.allocate(0, 1 << 24, Kind::Device, "cudaMalloc").unwrap();
+        assert_eq!(book.room(0), (0, 1 << 24));
+        assert_eq!(book.allocate(0, 1, Kind::Device, "cudaMalloc"), Err(cudaErrorMemoryAllocation));
+        assert!(book.allocate(1, 1, Kind::Device, "cudaMalloc").is_ok());
+        book.remove(a, "cudaFree");
+        assert_eq!(book.room(0), (1 << 24, 1 << 24));
+    }
+
+    #[test]
+    fn what_was_freed_is_named() {
+        let mut book = book();
+        let a = book.allocate(1, 100, Kind::Device, "cudaMallocPitch").unwrap();
+        let near = book.nearest(a + 104).unwrap();
+        assert!(near.starts_with("4 bytes past the end of 100 bytes of device memory"), "{near}");
+        book.remove(a, "cudaFree");
+        let gone = book.nearest(a + 7).unwrap();
+        assert!(
+            gone.contains("cudaMallocPitch on device 1") && gone.contains("cudaFree has freed"),
+            "{gone}"
+        );
+    }
+
+    #[test]
+    fn registrations_may_share_pages_but_not_bytes() {
+        let mut book = book();
+        let mut memory = vec![0_u8; 4096];
+        let p = memory.as_mut_ptr();
+        let start = u64::try_from(p.addr()).unwrap();
+        book.register(0, p, 100, 0).unwrap();
+        assert_eq!(book.register(0, p.wrapping_add(50), 100, 0), Err(cudaErrorHostMemoryAlreadyRegistered));
+        book.register(0, p.wrapping_add(100), 100, 0).unwrap();
+        assert_eq!(book.unregister(start + 1), Err(cudaErrorInvalidValue));
+        book.unregister(start).unwrap();
+        assert_eq!(book.unregister(start), Err(cudaErrorHostMemoryNotRegistered));
+    }
+}

@@ -1,0 +1,10 @@
+//! All memory that the machine knows: device memory, pinned and registered host memory, managed memory, the device
+//! heap. Everything else is pageable memory, of which the machine knows nothing.
+
+mod allocation;
+mod book;
+mod heap;
+mod space;
+
+pub(crate) use allocation::{Allocation, Kind};
+pub(crate) use book::{Book, Found};

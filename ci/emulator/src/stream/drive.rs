@@ -1,0 +1,200 @@
+//! Runs what is queued: by the threads that wait for it, and by one background thread for the rest.
+//!
+//! Everything here runs in steps under the machine's lock, which is offered to other threads after each. A thread that
+//! waits runs wanted work until its own is done. The background thread runs wanted work when nobody waits, and wants
+//! what has stayed in the queue for too long.
+
+use std::time::{Duration, Instant};
+
+use super::around::{Around, show};
+use super::host::Caller;
+use super::queue::{Picked, Tick};
+use super::work::Work;
+use crate::device::Device;
+use crate::error::{Answer, Code};
+use crate::exec::env::Step;
+use crate::machine::{self, Guard, Machine};
+use crate::sys::cudaErrorIllegalAddress;
+
+/// What one step came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    /// There was nothing to run.
+    Nothing,
+    /// An operation is done, or was handed to the thread that calls host functions.
+    Worked,
+    /// An operation ran and has more to do.
+    Yielded,
+}
+
+/// No wait is longer than this without looking again.
+const LONGEST: Duration = Duration::from_secs(1);
+/// How much of a kernel runs between two looks at a query's clock: a bound on what asking costs.
+const STEPS_OF_A_QUERY: usize = 4;
+
+impl Machine {
+    /// Runs one step of a wanted operation.
+    fn drive(&mut self) -> Progress {
+        match self.queue.pick() {
+            Some(picked) => self.step(picked),
+            None => Progress::Nothing,
+        }
+    }
+
+    fn step(&mut self, picked: Picked) -> Progress {
+        let Picked { tick, device, call, work } = picked;
+        let failed = self.devices.get(device).and_then(|device| device.fault);
+        self.queue.staged -= work.staged();
+        match work {
+            Work::Host(host) if failed.is_none() || host.survives_errors() => {
+                let caller = self.devices.get_mut(device).and_then(Device::caller);
+                if let Some(caller) = caller {
+                    caller.call(tick, host, failed);
+                    return Progress::Worked;
+                }
+                self.fail(device, crate::sys::cudaErrorOperatingSystem, "no thread for host functions");
+            }
+            Work::Record(record) => self.events.done(record, tick),
+            Work::Free(address) => {
+                self.book.remove(address, call);
+            }
+            _ if failed.is_some() => {}
+            Work::Nothing | Work::Host(_) => {}
+            Work::Copy(mut copy) => {
+                let done = copy.run(&self.book);
+                self.check(device, call, done);
+            }
+            Work::Copies(copies) => {
+                for mut copy in copies {
+                    let done = copy.run(&self.book);
+                    self.check(device, call, done);
+                }
+            }
+            Work::Fill(fill) => {
+                let done = fill.run(&self.book);
+                self.check(device, call, done);
+            }
+            Work::Fault(code, message) => self.fail(device, code, &message),
+            Work::Task(mut task) => {
+                let peers = self.devices.get(device).map_or(&[][..], |device| &device.peers);
+                let budget = self.queue.budget();
+                let mut around = Around { book: &mut self.book, device, peers, printed: Vec::new() };
+                let step = task.step(&mut around, budget);
+                show(&around.printed);
+                match step {
+                    Step::Done => {}
+                    Step::Yield => {
+                        self.queue.put_back(tick, Work::Task(task));
+                        return Progress::Yielded;
+                    }
+                    Step::Fault(fault) => self.fail(device, Code(fault.code), &fault.message),
+                }
+            }
+        }
+        self.queue.complete(tick);
+        Progress::Worked
+    }
+
+    fn check(&mut self, device: usize, call: &str, done: Result<(), String>) {
+        if let Err(message) = done {
+            self.fail(device, cudaErrorIllegalAddress, &format!("{call} {message}"));
+        }
+    }
+}
+
+/// Waits until all of these operations are done, running what they need.
+pub(crate) fn wait_for(machine: &mut Guard, ticks: &[Tick]) {
+    stir(machine);
+    for tick in ticks {
+        machine.queue.want(*tick);
+    }
+    machine.queue.drivers += 1;
+    while ticks.iter().any(|tick| machine.queue.pending(*tick)) {
+        match machine.drive() {
+            Progress::Nothing => machine::wait(machine, LONGEST),
+            Progress::Worked => {
+                machine::announce();
+                machine::give_way(machine);
+            }
+            Progress::Yielded => machine::give_way(machine),
+        }
+    }
+    machine.queue.drivers -= 1;
+    machine::announce();
+}
+
+/// Waits for operations, and answers with the error that a device failed with, if it did.
+pub(crate) fn synchronize(machine: &mut Guard, device: usize, ticks: &[Tick]) -> Answer {
+    wait_for(machine, ticks);
+    machine.devices.get(device).and_then(|device| device.fault).map_or(Ok(()), Err)
+}
+
+/// Wants operations that a program asked about and runs some of what they need, without waiting for anything.
+pub(crate) fn nudge(machine: &mut Guard, ticks: &[Tick]) {
+    stir(machine);
+    for tick in ticks {
+        machine.queue.want(*tick);
+    }
+    let mut yields = 0;
+    while yields < STEPS_OF_A_QUERY && ticks.iter().any(|tick| machine.queue.pending(*tick)) {
+        match machine.drive() {
+            Progress::Nothing => break,
+            Progress::Worked => {}
+            Progress::Yielded => yields += 1,
+        }
+    }
+    machine::announce();
+}
+
+/// What happens after something was queued: the background thread exists, and where the schedule says so, work runs.
+pub(super) fn queued(machine: &mut Guard) {
+    if !machine.queue.started {
+        machine.queue.started = true;
+        let builder = std::thread::Builder::new().name("cuda-background".to_owned());
+        if builder.spawn(background).is_err() {
+            eprintln!("CUDA emulator: no background thread: work runs only when something waits for it");
+        }
+    }
+    stir(machine);
+    if machine.queue.eager() {
+        while machine.drive() == Progress::Worked {}
+    }
+    machine::announce();
+}
+
+/// In the random schedule, runs a few steps of whatever may run.
+fn stir(machine: &mut Guard) {
+    while let Some(picked) = machine.queue.pick_at_random() {
+        machine.step(picked);
+    }
+}
+
+fn background() {
+    let Ok(mut machine) = machine::lock() else { return };
+    loop {
+        let now = Instant::now();
+        let due = machine.queue.want_overdue(now);
+        let progress = if machine.queue.drivers == 0 { machine.drive() } else { Progress::Nothing };
+        match progress {
+            Progress::Nothing => {
+                let patience = due.map_or(LONGEST, |due| due.saturating_duration_since(now));
+                machine::wait(&mut machine, patience);
+            }
+            Progress::Worked => {
+                machine::announce();
+                machine::give_way(&mut machine);
+            }
+            Progress::Yielded => machine::give_way(&mut machine),
+        }
+    }
+}
+
+impl Device {
+    /// The thread that calls host functions for this device, started by the first call.
+    fn caller(&mut self) -> Option<&Caller> {
+        if self.caller.is_none() {
+            self.caller = Caller::start();
+        }
+        self.caller.as_ref()
+    }
+}

@@ -1,0 +1,106 @@
+//! Events: which operation each one marks, and when that was done.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use super::queue::Tick;
+use crate::error::Answer;
+use crate::sys::{CUevent_st, cudaErrorInvalidResourceHandle, cudaEvent_t};
+
+/// The moment that an event marks, once it has come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Record {
+    pub(crate) event: usize,
+}
+
+/// One event.
+#[derive(Debug)]
+pub(crate) struct Event {
+    pub(crate) device: usize,
+    pub(crate) flags: u32,
+    /// The operation of the last record, if there was one.
+    pub(crate) tick: Option<Tick>,
+    /// When that operation was done.
+    pub(crate) at: Option<Instant>,
+}
+
+/// All events of the process.
+#[derive(Debug, Default)]
+pub(crate) struct Events {
+    last: usize,
+    all: HashMap<usize, Event>,
+}
+
+/// Event handles start here and are far enough apart to be told from small numbers.
+const FIRST: usize = 0x00ee_0000_0000;
+const STRIDE: usize = 0x40;
+
+impl Events {
+    pub(crate) fn create(&mut self, device: usize, flags: u32) -> cudaEvent_t {
+        self.last += 1;
+        let handle = FIRST + self.last * STRIDE;
+        self.all.insert(handle, Event { device, flags, tick: None, at: None });
+        core::ptr::without_provenance_mut::<CUevent_st>(handle)
+    }
+
+    pub(crate) fn get(&self, event: cudaEvent_t) -> Answer<&Event> {
+        self.all.get(&event.addr()).ok_or(cudaErrorInvalidResourceHandle)
+    }
+
+    #[cfg(test)]
+    fn get_mut(&mut self, event: cudaEvent_t) -> Answer<&mut Event> {
+        self.all.get_mut(&event.addr()).ok_or(cudaErrorInvalidResourceHandle)
+    }
+
+    pub(crate) fn destroy(&mut self, event: cudaEvent_t) -> Answer {
+        self.all.remove(&event.addr()).map(|_| ()).ok_or(cudaErrorInvalidResourceHandle)
+    }
+
+    /// Says which operation is the last record of an event.
+    pub(super) fn recorded(&mut self, event: usize, tick: Tick) {
+        if let Some(event) = self.all.get_mut(&event) {
+            event.tick = Some(tick);
+            event.at = None;
+        }
+    }
+
+    /// Says that a record's moment has come; of no concern where the event is gone or was recorded again.
+    pub(super) fn done(&mut self, record: Record, tick: Tick) {
+        if let Some(event) = self.all.get_mut(&record.event)
+            && event.tick == Some(tick)
+        {
+            event.at = Some(Instant::now());
+        }
+    }
+
+    /// Destroys the events of a device.
+    pub(crate) fn reset(&mut self, device: usize) {
+        self.all.retain(|_, event| event.device != device);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_last_record_of_an_event_counts() {
+        let mut events = Events::default();
+        let event = events.create(0, 0);
+        events.get_mut(event).unwrap().tick = Some(5);
+        let record = Record { event: event.addr() };
+        events.done(record, 4);
+        assert!(events.get(event).unwrap().at.is_none());
+        events.done(record, 5);
+        assert!(events.get(event).unwrap().at.is_some());
+    }
+
+    #[test]
+    fn a_destroyed_handle_is_known_no_more() {
+        let mut events = Events::default();
+        let event = events.create(0, 0);
+        events.destroy(event).unwrap();
+        assert_eq!(events.destroy(event), Err(cudaErrorInvalidResourceHandle));
+        assert_ne!(events.create(0, 0), event);
+    }
+}

@@ -1,0 +1,29 @@
+//! A memset: rows of one byte's value, checked against the live allocations when it runs.
+#![expect(unsafe_code, reason = "writes bytes")]
+
+use super::copy::{Volume, live};
+use crate::memory::Book;
+
+/// A memset that was checked when it was asked for.
+#[derive(Debug)]
+pub(crate) struct Fill {
+    pub(crate) address: u64,
+    pub(crate) pitch: u64,
+    pub(crate) slice: u64,
+    pub(crate) volume: Volume,
+    pub(crate) value: u8,
+}
+
+impl Fill {
+    /// Writes the bytes; an error says, in words, what is gone.
+    pub(super) fn run(&self, book: &Book) -> Result<(), String> {
+        let host = live(book, self.address, self.volume.span(self.pitch, self.slice), "writes")?;
+        let layout = (self.pitch, self.slice);
+        self.volume.rows(layout, layout, |at, _, length| {
+            let row = host.wrapping_add(usize::try_from(at).unwrap_or(usize::MAX));
+            // SAFETY: `live` has just found the whole span inside one live allocation.
+            unsafe { row.write_bytes(self.value, usize::try_from(length).unwrap_or(0)) };
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,91 @@
+//! Functions of the program's that a stream calls: host functions and stream callbacks.
+//!
+//! They run on a thread of their own, one a device, with the machine unlocked, and may not call CUDA.
+#![expect(unsafe_code, reason = "calls the program's functions")]
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use super::queue::Tick;
+use crate::error::Code;
+use crate::machine;
+use crate::sys::{CUstream_st, cudaError_t, cudaStream_t, cudaSuccess};
+use crate::thread;
+
+type HostFunction = unsafe extern "C" fn(*mut core::ffi::c_void);
+type Callback = unsafe extern "C" fn(cudaStream_t, cudaError_t, *mut core::ffi::c_void);
+
+/// What to call, and with what.
+#[derive(Clone, Copy, Debug)]
+enum Target {
+    Function(HostFunction),
+    Callback(Callback, usize),
+}
+
+/// One call of a function of the program's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HostCall {
+    target: Target,
+    data: usize,
+}
+
+impl HostCall {
+    /// A host function: skipped after an error.
+    pub(crate) fn function(function: HostFunction, data: *mut core::ffi::c_void) -> Self {
+        Self { target: Target::Function(function), data: data.expose_provenance() }
+    }
+
+    /// A stream callback: called with the error after one.
+    pub(crate) fn callback(callback: Callback, stream: cudaStream_t, data: *mut core::ffi::c_void) -> Self {
+        let target = Target::Callback(callback, stream.expose_provenance());
+        Self { target, data: data.expose_provenance() }
+    }
+
+    /// Whether it is called even when the device has failed.
+    pub(super) fn survives_errors(&self) -> bool {
+        matches!(self.target, Target::Callback(..))
+    }
+
+    fn call(self, status: Code) {
+        let data = core::ptr::with_exposed_provenance_mut(self.data);
+        match self.target {
+            // SAFETY: the program gave this function to be called with this argument, once its turn has come.
+            Target::Function(function) => unsafe { function(data) },
+            Target::Callback(callback, stream) => {
+                let stream: *mut CUstream_st = core::ptr::with_exposed_provenance_mut(stream);
+                // SAFETY: as above.
+                unsafe { callback(stream, status, data) };
+            }
+        }
+    }
+}
+
+/// The thread that calls the program's functions for one device.
+#[derive(Debug)]
+pub(crate) struct Caller(Sender<(Tick, HostCall, Code)>);
+
+impl Caller {
+    /// Starts the thread; none where the system refuses.
+    pub(super) fn start() -> Option<Self> {
+        let (sender, receiver) = channel();
+        let builder = std::thread::Builder::new().name("cuda-host-func".to_owned());
+        builder.spawn(move || serve(&receiver)).ok()?;
+        Some(Self(sender))
+    }
+
+    /// Has the thread call a function and then complete its operation.
+    pub(super) fn call(&self, tick: Tick, call: HostCall, status: Option<Code>) {
+        // The receiver lives as long as its thread, which never ends.
+        let _ = self.0.send((tick, call, status.unwrap_or(cudaSuccess)));
+    }
+}
+
+fn serve(calls: &Receiver<(Tick, HostCall, Code)>) {
+    thread::becomes_callback_thread();
+    for (tick, call, status) in calls {
+        call.call(status);
+        let Ok(mut machine) = machine::lock() else { return };
+        machine.queue.complete(tick);
+        drop(machine);
+        machine::announce();
+    }
+}

@@ -1,0 +1,31 @@
+//! Streams, events and the queue of asynchronous work.
+//!
+//! Every operation on a stream is an entry of one [`Queue`]: a graph in which an operation knows what it must come
+//! after. Streams and events only remember entries. Whoever waits for an entry runs what it needs, in bounded steps
+//! under the machine's lock; a background thread runs what has waited long enough ([`drive`]).
+//!
+//! To put work on a stream: [`submit`], which is all that a launch needs.
+
+mod around;
+mod copy;
+mod drive;
+mod event;
+mod fill;
+mod host;
+mod queue;
+mod random;
+mod submit;
+mod table;
+mod work;
+
+pub(crate) use copy::{Copy, End, Memory, Volume};
+pub(crate) use drive::{nudge, synchronize};
+pub(crate) use event::{Events, Record};
+pub(crate) use fill::Fill;
+pub(crate) use host::{Caller, HostCall};
+pub(crate) use queue::{Queue, Tick};
+#[allow(unused_imports, reason = "launches are what it is for")]
+pub(crate) use submit::submit_task;
+pub(crate) use submit::{submit, submit_everywhere};
+pub(crate) use table::{Key, Streams};
+pub(crate) use work::Work;

@@ -1,0 +1,288 @@
+//! The queue of asynchronous work: which operation waits for which, and which one may run next.
+//!
+//! An operation is named by its tick. Ticks only grow and are never used again, so that "is it done" is "is it gone".
+//! An operation runs when everything before it is done *and* it is wanted: because something waits for it, asked about
+//! it, because it has waited long enough, or because the schedule wants everything.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use super::random::Random;
+use super::work::Work;
+use crate::config::Schedule;
+
+/// The name of an operation; zero names none.
+pub(crate) type Tick = u64;
+
+/// How long an operation that nothing asks for stays where it is.
+pub(crate) const PATIENCE: Duration = Duration::from_millis(50);
+
+/// One operation that is not done.
+#[derive(Debug)]
+struct Entry {
+    device: usize,
+    call: &'static str,
+    /// Taken out while a step of it runs.
+    work: Option<Work>,
+    submitted: Instant,
+    wanted: bool,
+    before: Vec<Tick>,
+    /// How many of `before` are not done.
+    unmet: usize,
+    after: Vec<Tick>,
+}
+
+/// An operation that was picked to run.
+#[derive(Debug)]
+pub(crate) struct Picked {
+    pub(crate) tick: Tick,
+    pub(crate) device: usize,
+    pub(crate) call: &'static str,
+    pub(crate) work: Work,
+}
+
+/// All operations that are not done.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    schedule: Schedule,
+    random: Random,
+    last: Tick,
+    entries: BTreeMap<Tick, Entry>,
+    /// What has nothing left before it, in the order in which it takes turns.
+    ready: VecDeque<Tick>,
+    /// How many threads are running wanted work.
+    pub(super) drivers: usize,
+    /// Whether the background thread exists.
+    pub(super) started: bool,
+    /// Bytes of pageable memory held for copies that have not run.
+    pub(super) staged: usize,
+}
+
+impl Queue {
+    pub(crate) fn new(schedule: Schedule) -> Self {
+        let seed = if let Schedule::Random(seed) = schedule { seed } else { 0 };
+        Self {
+            schedule,
+            random: Random::new(seed),
+            last: 0,
+            entries: BTreeMap::new(),
+            ready: VecDeque::new(),
+            drivers: 0,
+            started: false,
+            staged: 0,
+        }
+    }
+
+    /// Adds an operation that comes after `before`.
+    pub(crate) fn push(&mut self, device: usize, call: &'static str, work: Work, before: &[Tick]) -> Tick {
+        self.last += 1;
+        let tick = self.last;
+        let mut before: Vec<Tick> = before.iter().copied().filter(|tick| self.pending(*tick)).collect();
+        before.sort_unstable();
+        before.dedup();
+        for earlier in &before {
+            if let Some(entry) = self.entries.get_mut(earlier) {
+                entry.after.push(tick);
+            }
+        }
+        if before.is_empty() {
+            self.ready.push_back(tick);
+        }
+        self.staged += work.staged();
+        let unmet = before.len();
+        let (submitted, wanted) = (Instant::now(), self.schedule == Schedule::Eager);
+        let work = Some(work);
+        self.entries
+            .insert(tick, Entry { device, call, work, submitted, wanted, before, unmet, after: Vec::new() });
+        tick
+    }
+
+    /// Whether an operation is not done.
+    pub(crate) fn pending(&self, tick: Tick) -> bool {
+        self.entries.contains_key(&tick)
+    }
+
+    /// Every operation of a device that is not done.
+    pub(crate) fn on_device(&self, device: usize) -> Vec<Tick> {
+        self.entries.iter().filter(|entry| entry.1.device == device).map(|entry| *entry.0).collect()
+    }
+
+    /// Wants an operation, and so all that comes before it.
+    pub(crate) fn want(&mut self, tick: Tick) {
+        let mut open = vec![tick];
+        while let Some(tick) = open.pop() {
+            if let Some(entry) = self.entries.get_mut(&tick)
+                && !entry.wanted
+            {
+                entry.wanted = true;
+                open.extend_from_slice(&entry.before);
+            }
+        }
+    }
+
+    /// Wants what has waited long enough, and says when the next one will have.
+    pub(crate) fn want_overdue(&mut self, now: Instant) -> Option<Instant> {
+        loop {
+            let (tick, due) = self
+                .entries
+                .iter()
+                .find(|entry| !entry.1.wanted)
+                .map(|(tick, entry)| (*tick, entry.submitted + PATIENCE))?;
+            if due > now {
+                return Some(due);
+            }
+            self.want(tick);
+        }
+    }
+
+    /// Takes the next wanted operation that may run, in turn.
+    pub(crate) fn pick(&mut self) -> Option<Picked> {
+        let at = if matches!(self.schedule, Schedule::Random(_)) {
+            let wanted: Vec<usize> = (0..self.ready.len())
+                .filter(|at| self.ready.get(*at).is_some_and(|tick| self.wanted(*tick)))
+                .collect();
+            wanted.get(self.random.below(wanted.len())).copied()?
+        } else {
+            self.ready.iter().position(|tick| self.wanted(*tick))?
+        };
+        self.take(at)
+    }
+
+    /// In the random schedule: now and then takes any operation that may run, wanted or not.
+    pub(crate) fn pick_at_random(&mut self) -> Option<Picked> {
+        if !matches!(self.schedule, Schedule::Random(_)) || self.random.below(2) == 0 {
+            return None;
+        }
+        let at = self.random.below(self.ready.len());
+        self.take(at)
+    }
+
+    /// How much of a kernel runs in one step.
+    pub(crate) fn budget(&mut self) -> u64 {
+        const FULL: u64 = 50_000;
+        match self.schedule {
+            Schedule::Random(_) => FULL >> self.random.below(12),
+            Schedule::Late | Schedule::Eager => FULL,
+        }
+    }
+
+    /// Whether everything runs as soon as it can.
+    pub(crate) fn eager(&self) -> bool {
+        self.schedule == Schedule::Eager
+    }
+
+    /// Puts an operation that has more to do behind the others.
+    pub(crate) fn put_back(&mut self, tick: Tick, work: Work) {
+        if let Some(entry) = self.entries.get_mut(&tick) {
+            entry.work = Some(work);
+            self.ready.push_back(tick);
+        }
+    }
+
+    /// Says that an operation is done.
+    pub(crate) fn complete(&mut self, tick: Tick) {
+        let Some(done) = self.entries.remove(&tick) else { return };
+        for later in done.after {
+            if let Some(entry) = self.entries.get_mut(&later) {
+                entry.unmet = entry.unmet.saturating_sub(1);
+                if entry.unmet == 0 {
+                    self.ready.push_back(later);
+                }
+            }
+        }
+    }
+
+    fn wanted(&self, tick: Tick) -> bool {
+        self.entries.get(&tick).is_some_and(|entry| entry.wanted)
+    }
+
+    fn take(&mut self, at: usize) -> Option<Picked> {
+        let tick = self.ready.remove(at)?;
+        let entry = self.entries.get_mut(&tick)?;
+        let work = entry.work.take()?;
+        Some(Picked { tick, device: entry.device, call: entry.call, work })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn push(queue: &mut Queue, before: &[Tick]) -> Tick {
+        queue.push(0, "test", Work::Nothing, before)
+    }
+
+    fn run(queue: &mut Queue) -> Vec<Tick> {
+        let mut ran = Vec::new();
+        while let Some(picked) = queue.pick() {
+            queue.complete(picked.tick);
+            ran.push(picked.tick);
+        }
+        ran
+    }
+
+    #[test]
+    fn late_runs_only_what_the_wanted_operation_needs() {
+        let mut queue = Queue::new(Schedule::Late);
+        let a = push(&mut queue, &[]);
+        let other = push(&mut queue, &[]);
+        let b = push(&mut queue, &[a]);
+        let later = push(&mut queue, &[b]);
+        assert_eq!(run(&mut queue), []);
+        queue.want(b);
+        assert_eq!(run(&mut queue), [a, b]);
+        assert!(queue.pending(other) && queue.pending(later) && !queue.pending(b));
+    }
+
+    #[test]
+    fn an_operation_waits_for_all_that_it_comes_after() {
+        let mut queue = Queue::new(Schedule::Eager);
+        let (a, b) = (push(&mut queue, &[]), push(&mut queue, &[]));
+        let c = push(&mut queue, &[a, b, a]);
+        let first = queue.pick().unwrap();
+        assert_eq!(first.tick, a);
+        queue.complete(a);
+        let second = queue.pick().unwrap();
+        assert_eq!(second.tick, b);
+        assert!(queue.pick().is_none(), "c ran before b was done");
+        queue.complete(b);
+        assert_eq!(run(&mut queue), [c]);
+    }
+
+    #[test]
+    fn what_is_put_back_lets_the_others_go_first() {
+        let mut queue = Queue::new(Schedule::Eager);
+        let (a, b) = (push(&mut queue, &[]), push(&mut queue, &[]));
+        let picked = queue.pick().unwrap();
+        assert_eq!(picked.tick, a);
+        queue.put_back(a, picked.work);
+        assert_eq!(queue.pick().unwrap().tick, b);
+        assert_eq!(queue.pick().unwrap().tick, a);
+    }
+
+    #[test]
+    fn what_has_waited_long_enough_is_wanted_and_the_rest_is_due_later() {
+        let mut queue = Queue::new(Schedule::Late);
+        let a = push(&mut queue, &[]);
+        let now = Instant::now();
+        let due = queue.want_overdue(now).unwrap();
+        assert!(due > now && due <= now + PATIENCE);
+        assert!(queue.pick().is_none());
+        assert_eq!(queue.want_overdue(now + PATIENCE), None);
+        assert_eq!(run(&mut queue), [a]);
+    }
+
+    #[test]
+    fn a_seed_repeats_its_order_and_seeds_differ() {
+        let order = |seed| {
+            let mut queue = Queue::new(Schedule::Random(seed));
+            let all: Vec<_> = (0..8).map(|_| push(&mut queue, &[])).collect();
+            for tick in all {
+                queue.want(tick);
+            }
+            run(&mut queue)
+        };
+        assert_eq!(order(1), order(1));
+        assert!((2..20).any(|seed| order(seed) != order(1)));
+    }
+}

@@ -1,0 +1,255 @@
+//! The table of streams: what a handle means for the calling thread, and what a new operation must come after.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::queue::{Queue, Tick};
+use crate::error::Answer;
+use crate::sys::{CUstream_st, cudaErrorInvalidResourceHandle, cudaStream_t};
+use crate::thread;
+
+/// The name of a stream, never used again.
+pub(crate) type Key = u64;
+
+/// One stream.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    pub(crate) device: usize,
+    pub(crate) flags: u32,
+    pub(crate) priority: i32,
+    /// The synchronisation policy, an attribute of streams.
+    pub(crate) policy: u32,
+    pub(crate) legacy: bool,
+    /// The last operation given to it.
+    tail: Tick,
+    /// Whether its handle is gone: it leaves the table when its work is done.
+    destroyed: bool,
+}
+
+impl Stream {
+    fn new(device: usize, flags: u32, priority: i32) -> Self {
+        Self { device, flags, priority, policy: u32::MAX, legacy: false, tail: 0, destroyed: false }
+    }
+
+    /// Whether the legacy stream and this one wait for each other.
+    fn blocking(&self) -> bool {
+        self.flags & 1 == 0
+    }
+}
+
+/// All streams of the process.
+#[derive(Debug)]
+pub(crate) struct Streams {
+    last: Key,
+    all: BTreeMap<Key, Stream>,
+    handles: HashMap<usize, Key>,
+    /// The legacy stream of each device.
+    legacy: Vec<Key>,
+    /// The per-thread streams: by thread and device.
+    per_thread: HashMap<(u64, usize), Key>,
+}
+
+/// The handles that stand for a stream without being one.
+const LEGACY: usize = 1;
+const PER_THREAD: usize = 2;
+/// Stream handles start here and are far enough apart to be told from small numbers.
+const FIRST: usize = 0x0055_0000_0000;
+const STRIDE: usize = 0x40;
+
+impl Streams {
+    pub(crate) fn new(devices: usize) -> Self {
+        let mut streams = Self {
+            last: 0,
+            all: BTreeMap::new(),
+            handles: HashMap::new(),
+            legacy: Vec::new(),
+            per_thread: HashMap::new(),
+        };
+        for device in 0..devices {
+            let key = streams.add(Stream { legacy: true, ..Stream::new(device, 0, 0) });
+            streams.legacy.push(key);
+        }
+        streams
+    }
+
+    pub(crate) fn create(&mut self, device: usize, flags: u32, priority: i32) -> cudaStream_t {
+        let key = self.add(Stream::new(device, flags, priority));
+        let handle = FIRST + usize::try_from(key).unwrap_or(0) * STRIDE;
+        self.handles.insert(handle, key);
+        core::ptr::without_provenance_mut::<CUstream_st>(handle)
+    }
+
+    /// What a handle means on the calling thread; `per_thread` says what null means.
+    pub(crate) fn resolve(&mut self, stream: cudaStream_t, device: usize, per_thread: bool) -> Answer<Key> {
+        match stream.addr() {
+            0 if !per_thread => self.legacy(device),
+            LEGACY => self.legacy(device),
+            0 | PER_THREAD => Ok(self.of_thread(device)),
+            handle => self.handles.get(&handle).copied().ok_or(cudaErrorInvalidResourceHandle),
+        }
+    }
+
+    /// The legacy stream of a device.
+    pub(crate) fn legacy(&self, device: usize) -> Answer<Key> {
+        self.legacy.get(device).copied().ok_or(cudaErrorInvalidResourceHandle)
+    }
+
+    fn of_thread(&mut self, device: usize) -> Key {
+        let name = (thread::number(), device);
+        if let Some(key) = self.per_thread.get(&name) {
+            return *key;
+        }
+        let key = self.add(Stream::new(device, 0, 0));
+        self.per_thread.insert(name, key);
+        key
+    }
+
+    pub(crate) fn get(&self, key: Key) -> Answer<&Stream> {
+        self.all.get(&key).ok_or(cudaErrorInvalidResourceHandle)
+    }
+
+    pub(crate) fn get_mut(&mut self, key: Key) -> Answer<&mut Stream> {
+        self.all.get_mut(&key).ok_or(cudaErrorInvalidResourceHandle)
+    }
+
+    /// What a new operation on a stream comes after.
+    pub(crate) fn before(&self, key: Key, queue: &Queue) -> Vec<Tick> {
+        let Some(stream) = self.all.get(&key) else { return Vec::new() };
+        let mut before = vec![stream.tail];
+        if stream.legacy {
+            let others = self.all.values().filter(|it| it.device == stream.device && it.blocking());
+            before.extend(others.map(|it| it.tail));
+        } else if stream.blocking() {
+            let legacy = self.legacy.get(stream.device).and_then(|key| self.all.get(key));
+            before.extend(legacy.map(|legacy| legacy.tail));
+        }
+        before.retain(|tick| queue.pending(*tick));
+        before
+    }
+
+    /// The last operation of every stream of a device.
+    pub(crate) fn tails(&self, device: usize) -> Vec<Tick> {
+        self.all.values().filter(|it| it.device == device).map(|it| it.tail).collect()
+    }
+
+    /// Says that an operation is the last one of a stream.
+    pub(crate) fn append(&mut self, key: Key, tick: Tick, queue: &Queue) {
+        if let Some(stream) = self.all.get_mut(&key) {
+            stream.tail = tick;
+        }
+        self.all.retain(|_, stream| !stream.destroyed || queue.pending(stream.tail));
+    }
+
+    /// Says that an operation is the last one of every stream of a device.
+    pub(crate) fn append_everywhere(&mut self, device: usize, tick: Tick) {
+        for stream in self.all.values_mut().filter(|it| it.device == device) {
+            stream.tail = tick;
+        }
+    }
+
+    /// Ends a handle; the stream's work goes on.
+    pub(crate) fn destroy(&mut self, stream: cudaStream_t) -> Answer {
+        let key = self.handles.remove(&stream.addr()).ok_or(cudaErrorInvalidResourceHandle)?;
+        self.get_mut(key)?.destroyed = true;
+        Ok(())
+    }
+
+    /// Destroys the streams of a device that the program made.
+    pub(crate) fn reset(&mut self, device: usize) {
+        let all = &mut self.all;
+        self.handles.retain(|_, key| {
+            let stays = all.get(key).is_none_or(|stream| stream.device != device);
+            if !stays {
+                all.remove(key);
+            }
+            stays
+        });
+    }
+
+    fn add(&mut self, stream: Stream) -> Key {
+        self.last += 1;
+        self.all.insert(self.last, stream);
+        self.last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Schedule;
+    use crate::stream::Work;
+
+    struct World {
+        streams: Streams,
+        queue: Queue,
+    }
+
+    impl World {
+        fn new() -> Self {
+            Self { streams: Streams::new(2), queue: Queue::new(Schedule::Late) }
+        }
+
+        fn key(&mut self, stream: cudaStream_t) -> Key {
+            self.streams.resolve(stream, 0, false).unwrap()
+        }
+
+        fn put(&mut self, key: Key) -> (Tick, Vec<Tick>) {
+            let before = self.streams.before(key, &self.queue);
+            let tick = self.queue.push(0, "test", Work::Nothing, &before);
+            self.streams.append(key, tick, &self.queue);
+            (tick, before)
+        }
+    }
+
+    const NULL: cudaStream_t = core::ptr::null_mut();
+
+    #[test]
+    fn the_legacy_stream_and_blocking_streams_wait_for_each_other_and_non_blocking_ones_do_not() {
+        let mut world = World::new();
+        let (blocking, free) = (world.streams.create(0, 0, 0), world.streams.create(0, 1, 0));
+        let (blocking, free, legacy) = (world.key(blocking), world.key(free), world.key(NULL));
+        let per_thread = world.streams.resolve(NULL, 0, true).unwrap();
+        let elsewhere = world.streams.legacy(1).unwrap();
+        let (a, _) = world.put(blocking);
+        let (b, before_b) = world.put(free);
+        let (t, before_t) = world.put(per_thread);
+        assert_eq!((before_b, before_t), (vec![], vec![]));
+        let (c, before_c) = world.put(legacy);
+        assert_eq!(before_c, [a, t]);
+        assert_eq!(world.put(blocking).1, [a, c]);
+        assert_eq!(world.put(free).1, [b]);
+        assert_eq!(world.put(elsewhere).1, []);
+    }
+
+    #[test]
+    fn a_destroyed_stream_still_counts_until_its_work_is_done() {
+        let mut world = World::new();
+        let handle = world.streams.create(0, 0, 0);
+        let key = world.key(handle);
+        let (tick, _) = world.put(key);
+        world.streams.destroy(handle).unwrap();
+        assert_eq!(world.streams.resolve(handle, 0, false), Err(cudaErrorInvalidResourceHandle));
+        let legacy = world.key(NULL);
+        assert_eq!(world.put(legacy).1, [tick]);
+        assert!(world.streams.get(key).is_ok());
+        world.queue.complete(tick);
+        world.put(legacy);
+        assert!(world.streams.get(key).is_err());
+    }
+
+    #[test]
+    fn each_thread_has_its_own_per_thread_stream() {
+        let mut world = World::new();
+        let two = core::ptr::without_provenance_mut(2);
+        let mine = world.streams.resolve(two, 0, false).unwrap();
+        assert_eq!(world.streams.resolve(NULL, 0, true), Ok(mine));
+        let theirs = std::thread::scope(|scope| {
+            let streams = &mut world.streams;
+            let two = two.addr();
+            scope
+                .spawn(move || streams.resolve(core::ptr::without_provenance_mut(two), 0, false))
+                .join()
+                .unwrap()
+        });
+        assert_ne!(theirs, Ok(mine));
+    }
+}

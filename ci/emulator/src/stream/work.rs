@@ -1,0 +1,60 @@
+//! What an operation on a stream does when its turn comes.
+
+use std::fmt;
+
+use super::copy::Copy;
+use super::event::Record;
+use super::fill::Fill;
+use super::host::HostCall;
+use crate::error::Code;
+use crate::exec::env::Task;
+
+/// One operation.
+#[allow(dead_code, reason = "launches and batches will make the rest")]
+pub(crate) enum Work {
+    /// Nothing: only its place in the order matters.
+    Nothing,
+    /// A kernel, or anything else that runs in bounded steps.
+    Task(Box<dyn Task>),
+    /// A copy.
+    Copy(Box<Copy>),
+    /// Several copies, one after the other.
+    Copies(Vec<Copy>),
+    /// A memset.
+    Fill(Box<Fill>),
+    /// A function of the program's, on the host.
+    Host(HostCall),
+    /// The moment that an event marks.
+    Record(Record),
+    /// The end of a stream-ordered allocation.
+    Free(u64),
+    /// An error that hardware finds only when it runs the operation.
+    Fault(Code, String),
+}
+
+impl Work {
+    /// Bytes of pageable memory that this holds a copy of.
+    pub(crate) fn staged(&self) -> usize {
+        match self {
+            Self::Copy(copy) => copy.staged(),
+            Self::Copies(copies) => copies.iter().map(Copy::staged).sum(),
+            _ => 0,
+        }
+    }
+}
+
+impl fmt::Debug for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nothing => "Nothing",
+            Self::Task(_) => "Task",
+            Self::Copy(_) => "Copy",
+            Self::Copies(_) => "Copies",
+            Self::Fill(_) => "Fill",
+            Self::Host(_) => "Host",
+            Self::Record(_) => "Record",
+            Self::Free(_) => "Free",
+            Self::Fault(..) => "Fault",
+        })
+    }
+}

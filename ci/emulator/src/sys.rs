@@ -1,0 +1,13 @@
+//! The runtime's own types and constants, generated from the installed headers.
+#![expect(
+    non_camel_case_types,
+    non_upper_case_globals,
+    non_snake_case,
+    dead_code,
+    unreachable_pub,
+    unused_imports,
+    reason = "generated code, which keeps the names of the C headers"
+)]
+#![allow(unsafe_code, clippy::all, reason = "generated code")]
+
+include!(concat!(env!("OUT_DIR"), "/bindings.rs"));

@@ -1,0 +1,65 @@
+//! What belongs to a host thread: its current device, its number, and whether it is running a host function.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use crate::sys::{cudaStreamCaptureMode, cudaStreamCaptureModeGlobal};
+
+static NEXT: AtomicU64 = AtomicU64::new(1);
+static FORKED: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    static DEVICE: Cell<usize> = const { Cell::new(0) };
+    static NUMBER: Cell<u64> = const { Cell::new(0) };
+    static IN_CALLBACK: Cell<bool> = const { Cell::new(false) };
+    static CAPTURE_MODE: Cell<cudaStreamCaptureMode> = const { Cell::new(cudaStreamCaptureModeGlobal) };
+}
+
+/// The calling thread's current device.
+pub(crate) fn device() -> usize {
+    DEVICE.get()
+}
+
+/// Makes a device the calling thread's current one.
+pub(crate) fn set_device(device: usize) {
+    DEVICE.set(device);
+}
+
+/// A number that no other thread of the process has or had.
+pub(crate) fn number() -> u64 {
+    if NUMBER.get() == 0 {
+        NUMBER.set(NEXT.fetch_add(1, Ordering::Relaxed));
+    }
+    NUMBER.get()
+}
+
+/// Whether the calling thread runs host functions: those may not call CUDA.
+pub(crate) fn in_callback() -> bool {
+    IN_CALLBACK.get()
+}
+
+/// Says that the calling thread runs host functions, for good.
+pub(crate) fn becomes_callback_thread() {
+    IN_CALLBACK.set(true);
+}
+
+/// Changes the calling thread's capture mode, and answers with what it was.
+pub(crate) fn exchange_capture_mode(mode: cudaStreamCaptureMode) -> cudaStreamCaptureMode {
+    CAPTURE_MODE.replace(mode)
+}
+
+/// Whether this process is a child that was forked after its parent had started the machine, which does not survive.
+pub(crate) fn forked() -> bool {
+    FORKED.load(Ordering::Relaxed)
+}
+
+extern "C" fn in_child() {
+    FORKED.store(true, Ordering::Relaxed);
+}
+
+/// Arranges for [`forked`] to be true in children from now on.
+#[expect(unsafe_code, reason = "asks to be told about forks")]
+pub(crate) fn watch_forks() {
+    // SAFETY: the handler only stores to an atomic, which is allowed between fork and exec.
+    unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+}

@@ -1,0 +1,185 @@
+//! Decides about a copy before it is queued: where both sides are, whether the direction is possible, and whether the
+//! call waits.
+//!
+//! | source → destination | blocking call | asynchronous call |
+//! |---|---|---|
+//! | pageable → device | takes the bytes, does not wait | takes the bytes, does not wait |
+//! | pinned → device | waits | does not wait |
+//! | device → pageable, pinned | waits | does not wait |
+//! | host → host | waits | waits |
+//! | device → device | does not wait | does not wait |
+//!
+//! That is as little waiting as CUDA's rules allow. Managed memory counts as the device's, unless the program says that
+//! it copies to the host.
+
+use crate::api::Call;
+use crate::error::Answer;
+use crate::machine::Guard;
+use crate::memory::{Book, Found, Kind};
+use crate::stream::{Copy, End, Key, Memory, Volume, Work, submit, synchronize};
+use crate::sys::{
+    cudaErrorInvalidMemcpyDirection, cudaErrorInvalidValue, cudaMemcpyDefault, cudaMemcpyDeviceToDevice,
+    cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaMemcpyHostToHost, cudaMemcpyKind,
+};
+
+/// One side of a copy as the program gives it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Side {
+    pub(crate) address: u64,
+    /// Bytes from one row to the next.
+    pub(crate) pitch: u64,
+    /// Bytes from one layer to the next.
+    pub(crate) slice: u64,
+}
+
+impl Side {
+    /// A side of a copy of one row.
+    pub(crate) fn row(address: u64) -> Self {
+        Self { address, pitch: 0, slice: 0 }
+    }
+}
+
+/// A copy as the program asks for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request {
+    pub(crate) to: Side,
+    pub(crate) from: Side,
+    pub(crate) volume: Volume,
+    pub(crate) kind: cudaMemcpyKind,
+}
+
+/// Whether the call is one that may wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Blocking,
+    Asynchronous,
+}
+
+/// What kind of memory one side is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Pageable,
+    Pinned,
+    Managed,
+    Device,
+}
+
+impl Place {
+    /// Whether the bytes are the host's, where `host` says that the program takes managed memory for that.
+    fn on_host(self, host: bool) -> bool {
+        match self {
+            Self::Pageable | Self::Pinned => true,
+            Self::Managed => host,
+            Self::Device => false,
+        }
+    }
+}
+
+/// What kind of memory lies at `span` bytes from an address. `device` says that the program claims it for a device.
+///
+/// # Errors
+/// `cudaErrorInvalidValue`, with a line on standard error, where the bytes are not all there or not to be copied.
+pub(crate) fn place(call: &str, book: &Book, address: u64, span: Option<u64>, device: bool) -> Answer<Place> {
+    let size = span.unwrap_or(u64::MAX);
+    let wrong = |what: String| {
+        eprintln!("CUDA emulator: {call}: {size} bytes at {address:#x}: {what}");
+        cudaErrorInvalidValue
+    };
+    match book.find(address, size) {
+        Found::Inside(it) => match it.kind {
+            Kind::Heap => Err(wrong(format!("only kernels reach {it}"))),
+            Kind::Pinned | Kind::Registered => Ok(Place::Pinned),
+            Kind::Managed => Ok(Place::Managed),
+            Kind::Device | Kind::Pool | Kind::Symbol => Ok(Place::Device),
+        },
+        Found::Beyond(it) => Err(wrong(format!("past the end of {it}"))),
+        Found::Unknown if book.on_device(address) => {
+            Err(wrong(book.nearest(address).unwrap_or_else(|| "no memory is live there".to_owned())))
+        }
+        Found::Unknown if device && address != 0 => Err(wrong("no memory that a device reaches".to_owned())),
+        Found::Unknown if device || address == 0 => Err(cudaErrorInvalidValue),
+        Found::Unknown => Ok(Place::Pageable),
+    }
+}
+
+/// Which sides a direction claims for the device: destination and source.
+fn claims(kind: cudaMemcpyKind) -> Answer<(bool, bool)> {
+    match kind {
+        it if it == cudaMemcpyHostToHost || it == cudaMemcpyDefault => Ok((false, false)),
+        it if it == cudaMemcpyHostToDevice => Ok((true, false)),
+        it if it == cudaMemcpyDeviceToHost => Ok((false, true)),
+        it if it == cudaMemcpyDeviceToDevice => Ok((true, true)),
+        _ => Err(cudaErrorInvalidMemcpyDirection),
+    }
+}
+
+/// A copy that was found possible.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    pub(crate) copy: Copy,
+    /// Whether the call waits until it is done.
+    pub(crate) waits: bool,
+}
+
+/// Checks a copy.
+///
+/// # Errors
+/// `cudaErrorInvalidMemcpyDirection` for a direction that there is not, `cudaErrorInvalidValue` for a side that is not
+/// where the program says.
+pub(crate) fn plan(call: &Call, book: &Book, request: &Request, mode: Mode) -> Answer<Planned> {
+    let (to_device, from_device) = claims(request.kind)?;
+    let Request { to, from, volume, .. } = *request;
+    if to.address == 0 || from.address == 0 {
+        return Err(cudaErrorInvalidValue);
+    }
+    let look = |side: Side, device| {
+        place(call.name, book, side.address, volume.span(side.pitch, side.slice), device)
+    };
+    let (target, source) = (look(to, to_device)?, look(from, from_device)?);
+    let to_host = request.kind == cudaMemcpyDeviceToHost || request.kind == cudaMemcpyHostToHost;
+    let target_on_host = target.on_host(to_host);
+    let source_on_host = source.on_host(false);
+    let waits = match mode {
+        Mode::Blocking => target_on_host || source == Place::Pinned,
+        Mode::Asynchronous => target_on_host && source_on_host,
+    };
+    let end = |side: Side, place: Place| End {
+        memory: match place {
+            Place::Pageable => Memory::Pageable(usize::try_from(side.address).unwrap_or(0)),
+            _ => Memory::Known(side.address),
+        },
+        pitch: side.pitch,
+        slice: side.slice,
+    };
+    let mut copy = Copy { to: end(to, target), from: end(from, source), volume };
+    if source == Place::Pageable && !target_on_host {
+        take_source(&mut copy);
+    }
+    Ok(Planned { copy, waits })
+}
+
+#[expect(unsafe_code, reason = "reads the program's memory")]
+fn take_source(copy: &mut Copy) {
+    // SAFETY: the program called a copy function with this source, which it thereby says can be read.
+    unsafe { copy.stage() };
+}
+
+/// Checks a copy, puts it on a stream, and waits where the call does.
+///
+/// # Errors
+/// Those of [`plan`], and the error that ended the device's context.
+pub(crate) fn transfer(
+    machine: &mut Guard,
+    call: &Call,
+    stream: Key,
+    request: &Request,
+    mode: Mode,
+) -> Answer {
+    if request.volume.is_empty() {
+        return Ok(());
+    }
+    let Planned { copy, waits } = plan(call, &machine.book, request, mode)?;
+    let device = machine.streams.get(stream)?.device;
+    let tick = submit(machine, stream, call.name, Work::Copy(Box::new(copy)), &[])?;
+    if waits { synchronize(machine, device, &[tick]) } else { Ok(()) }
+}
