@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use bindgen::callbacks::ParseCallbacks;
-use bindgen::{EnumVariation, RustEdition};
+use bindgen::{EnumVariation, RustEdition, RustTarget};
 
 use crate::{Env, Error, Result, Search, Toolkit, aliases, comments, libclang};
 
@@ -60,22 +60,28 @@ impl Bindings {
     /// No libclang is found, the headers do not parse, or the file cannot be written.
     pub fn generate(&self, env: &Env, toolkit: &Toolkit, file: &Path) -> Result<()> {
         libclang::load(Search::new(env).workspace_folders())?;
-        let generated = self.builder(toolkit).generate();
+        let generated = self.builder(toolkit)?.generate();
         let bindings = generated.map_err(|error| parse_error(toolkit, &error.to_string()))?.to_string();
         let header = self.headers(toolkit)?;
         let aliases = aliases::aliases(&header, &bindings)?;
         let bindings = comments::link_known_names(&bindings, &aliases::bound_names(&bindings)?);
-        std::fs::write(file, bindings + &aliases).map_err(|error| Error::io("write", file, &error))
+        let head = format!(
+            "// What the headers of CUDA {} declare, by bindgen. Do not edit.\n\n",
+            toolkit.version()
+        );
+        std::fs::write(file, head + &bindings + &aliases).map_err(|error| Error::io("write", file, &error))
     }
 
-    fn builder(&self, toolkit: &Toolkit) -> bindgen::Builder {
+    fn builder(&self, toolkit: &Toolkit) -> Result<bindgen::Builder> {
         let mut source = String::from("#include <cuda_runtime_api.h>\n");
         for extra in EXTRA_HEADERS {
             source.push_str(&format!("#if __has_include(<{extra}>)\n#include <{extra}>\n#endif\n"));
         }
         let mut config = bindgen::CodegenConfig::all();
         config.set(bindgen::CodegenConfig::FUNCTIONS, self.functions);
-        bindgen::Builder::default()
+        // The oldest compiler with the edition, whichever is running: the same output everywhere.
+        let target = RustTarget::stable(85, 0).map_err(|error| Error::new(error.to_string()))?;
+        let builder = bindgen::Builder::default()
             .header_contents("cudart.h", &source)
             .clang_args(toolkit.includes().iter().map(|folder| format!("-I{}", folder.display())))
             .clang_args(libclang::builtin_headers())
@@ -88,11 +94,14 @@ impl Bindings {
             .derive_default(true)
             .derive_partialeq(true)
             .use_core()
+            .rust_target(target)
             .rust_edition(RustEdition::Edition2024)
+            .disable_header_comment()
             .layout_tests(self.layout_tests)
             .generate_comments(self.comments)
             .parse_callbacks(Box::new(bindgen::CargoCallbacks::new()))
-            .parse_callbacks(Box::new(Rustdoc))
+            .parse_callbacks(Box::new(Rustdoc));
+        Ok(builder)
     }
 
     /// The text of the headers that define aliases.
