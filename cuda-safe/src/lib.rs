@@ -20,10 +20,13 @@
 
 pub mod device;
 pub mod error;
+pub mod hazard;
 pub mod launch;
 
 #[doc(hidden)]
 pub use bytemuck;
+pub mod stream;
+
 pub use cuda_sys as sys;
 
 pub use device::Device;

@@ -21,6 +21,7 @@ mod version;
 
 pub use flags::DeviceFlags;
 pub use limit::Limit;
+pub(crate) use ordinal::Switched;
 pub use ordinal::{Device, MemoryInfo, PriorityRange};
 pub use peer::PeerAttribute;
 pub use properties::DeviceProperties;

@@ -164,9 +164,7 @@ impl Device {
     #[doc(alias = "cudaDeviceSynchronize")]
     #[track_caller]
     pub fn synchronize(self) -> Result<()> {
-        let _current = self.switch()?;
-        // SAFETY: the call takes nothing and waits.
-        unsafe { check!(cudaDeviceSynchronize()) }
+        crate::stream::synchronize_device(self)
     }
 
     /// How much of the device's memory is free, and how much there is, in bytes.

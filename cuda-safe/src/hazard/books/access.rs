@@ -1,0 +1,108 @@
+//! Accesses: which bytes of which allocation an operation reads or writes.
+
+use std::fmt;
+use std::ops::Range;
+
+use super::ledger::Ledger;
+
+/// Whether bytes are read or written. What is both is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// Only read: any number of these may run at once.
+    Read,
+    /// Written, or read and written.
+    Write,
+}
+
+/// Bytes of one allocation that an operation reads or writes.
+///
+/// What `stream.enqueue` takes: the tracker orders the operation after every conflicting one by these.
+#[derive(Clone, Copy)]
+pub struct Access<'a> {
+    pub(super) ledger: &'a Ledger,
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) mode: Mode,
+    pub(super) unborrowed: bool,
+}
+
+impl<'a> Access<'a> {
+    /// A read of the bytes `range` of the allocation that `ledger` is about.
+    #[must_use]
+    pub fn read(ledger: &'a Ledger, range: Range<usize>) -> Self {
+        Self::new(ledger, range, Mode::Read)
+    }
+
+    /// A write of the bytes `range`, or a read and a write.
+    #[must_use]
+    pub fn write(ledger: &'a Ledger, range: Range<usize>) -> Self {
+        Self::new(ledger, range, Mode::Write)
+    }
+
+    /// A read or a write of the bytes `range`. An empty range is no access.
+    #[must_use]
+    pub fn new(ledger: &'a Ledger, range: Range<usize>, mode: Mode) -> Self {
+        Self { ledger, start: range.start, end: range.end, mode, unborrowed: false }
+    }
+
+    /// The same access, made without a Rust borrow of the memory's owner: through a graph, a symbol, a mapped alias.
+    ///
+    /// Such an access is refused while a host guard lends conflicting bytes of the allocation out.
+    #[must_use]
+    pub fn unborrowed(mut self) -> Self {
+        self.unborrowed = true;
+        self
+    }
+
+    /// The bytes, counted from the start of the allocation.
+    #[must_use]
+    pub fn range(&self) -> Range<usize> {
+        self.start..self.end
+    }
+
+    /// Whether they are read or written.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Whether the access is of no byte at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.start >= self.end
+    }
+
+    /// Where the ledger is, which gives allocations the one order that all operations stamp them in.
+    #[inline]
+    pub(super) fn address(&self) -> usize {
+        std::ptr::from_ref(self.ledger).addr()
+    }
+
+    /// What the access wants of its allocation.
+    #[inline]
+    pub(super) fn want(&self) -> Want {
+        Want { start: self.start, end: self.end.min(self.ledger.bytes()), mode: self.mode }
+    }
+}
+
+impl fmt::Debug for Access<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} {}..{} of {:#x}", self.mode, self.start, self.end, self.address())
+    }
+}
+
+/// An access whose allocation is understood.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Want {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) mode: Mode,
+}
+
+impl Want {
+    /// Whether the access is a write.
+    #[inline]
+    pub(super) fn writes(self) -> bool {
+        self.mode == Mode::Write
+    }
+}

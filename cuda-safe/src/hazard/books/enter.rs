@@ -1,0 +1,516 @@
+//! Entering operations: what happens, in which order, between `enqueue` and CUDA.
+
+use super::access::Access;
+use super::clock::{Clock, Stamp, Tick};
+use super::list::{Conflict, View};
+use super::policy::Policy;
+use super::slot::{Kind, Lane, Slot};
+use super::sync::pause;
+use super::table::Books;
+use super::waits::{AddedWait, Hazard, Place};
+
+/// Accesses of one operation that are sorted without asking for memory.
+const INLINE: usize = 16;
+
+/// The way to the streams, for the waits that the books add.
+pub(crate) trait Port {
+    /// What a failed call gives.
+    type Error;
+
+    /// Makes `waiter`'s stream wait for all that `other`'s stream has been given so far, or waits for that itself.
+    ///
+    /// Called with `waiter`'s lane locked and no other lock of the books held.
+    fn order(&self, waiter: &Slot, other: &Slot) -> Result<Route, Self::Error>;
+}
+
+/// How a [`Port`] has ordered one stream after another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Route {
+    /// By an event recorded on the other stream just now.
+    Stream,
+    /// By an event recorded just now on the legacy stream of the other stream's device.
+    Legacy,
+    /// By the last event of a stream that is gone.
+    Event,
+    /// By holding the host until it was complete, the watermarks raised accordingly.
+    Host,
+}
+
+/// Why an operation was not entered, or failed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Refusal<E> {
+    /// Nothing orders it after a conflicting one, and the policy is to say so.
+    Hazard(Hazard),
+    /// It would reach memory that a live host guard lends out.
+    HostBorrowed,
+    /// A call failed: its own, or one that was to order it.
+    Call(E),
+}
+
+impl Books {
+    /// Puts one operation on a stream: enters its accesses, orders it, and has `call` hand it to CUDA.
+    ///
+    /// If `accesses` has any bytes and `call` succeeds, `call` must have put at least one operation on the stream.
+    /// Gives what `call` gave, and the operation's stamp.
+    #[inline]
+    pub(crate) fn enqueue<P: Port, R>(
+        &self,
+        slot: &Slot,
+        accesses: &[Access<'_>],
+        port: &P,
+        at: Place,
+        call: impl FnOnce() -> Result<R, P::Error>,
+    ) -> Result<(R, Stamp), Refusal<P::Error>> {
+        if ascending(accesses) {
+            return self.enter(slot, accesses, port, at, call);
+        }
+        let Some(first) = accesses.first() else { return self.enter(slot, accesses, port, at, call) };
+        let mut few = [*first; INLINE];
+        let mut many = Vec::new();
+        let sorted = if accesses.len() <= INLINE {
+            let used = &mut few[..accesses.len()];
+            used.copy_from_slice(accesses);
+            used
+        } else {
+            many.extend_from_slice(accesses);
+            many.as_mut_slice()
+        };
+        // Empty accesses first, to be left out; the others by allocation.
+        sorted.sort_unstable_by_key(|access| if access.is_empty() { 0 } else { access.address() });
+        let empty = sorted.partition_point(Access::is_empty);
+        self.enter(slot, &sorted[empty..], port, at, call)
+    }
+
+    /// [`enqueue`](Self::enqueue) with accesses sorted by allocation, none of them empty.
+    #[inline]
+    fn enter<P: Port, R>(
+        &self,
+        slot: &Slot,
+        accesses: &[Access<'_>],
+        port: &P,
+        at: Place,
+        call: impl FnOnce() -> Result<R, P::Error>,
+    ) -> Result<(R, Stamp), Refusal<P::Error>> {
+        let mut lane = slot.lane.lock();
+        let lane = &mut *lane;
+        let policy = self.policy();
+        let real = !accesses.is_empty();
+        let pending = real && self.catch_up(slot, lane);
+        if policy == Policy::Error {
+            self.refuse(slot, lane, pending, accesses, at)?;
+        }
+        if accesses.iter().any(|access| access.unborrowed && access.ledger.lent_against(access.mode)) {
+            return Err(Refusal::HostBorrowed);
+        }
+
+        let before = slot.submitted_by_owner();
+        let solid = slot.provable() == before;
+        let me = Stamp { slot: slot.id, tick: before + 1 };
+        // From here on the tick is published whatever happens, or others would wait for it for ever.
+        let mut publish = Publish { slot, tick: me.tick, proven: solid && !pending };
+        if policy != Policy::Off {
+            let place = (policy == Policy::Error).then_some(at);
+            let mut conflicts = Vec::new();
+            self.stamp_all(slot, lane, pending, me, accesses, place, &mut conflicts);
+            if !conflicts.is_empty() {
+                if policy == Policy::Error {
+                    return Err(Refusal::Hazard(hazard(&conflicts, at)));
+                }
+                self.order_all(slot, lane, pending, conflicts, port, at).map_err(Refusal::Call)?;
+                let view = Known::new(self, slot, &lane.clock, pending.then_some(&lane.pending), me);
+                for group in accesses.chunk_by(|a, b| a.address() == b.address()) {
+                    if let Some(first) = group.first() {
+                        first.ledger.settle(group, &view);
+                    }
+                }
+            }
+            // Again, now that whoever takes a guard from here on sees the stamps.
+            if accesses.iter().any(|access| access.unborrowed && access.ledger.lent_against(access.mode)) {
+                return Err(Refusal::HostBorrowed);
+            }
+        }
+
+        let answer = call().map_err(Refusal::Call)?;
+        if real {
+            publish.proven = true;
+            if pending {
+                Self::commit(slot, lane);
+            }
+        }
+        drop(publish);
+        if real && slot.kind == Kind::Legacy {
+            slot.device.acted(me, lane.untold.then_some(&lane.clock));
+            lane.untold = false;
+        }
+        Ok((answer, me))
+    }
+
+    /// Enters all accesses, and waits for conflicting stamps that are not published yet.
+    ///
+    /// Why nobody waits in a circle here: each thread enters the allocations in the order of their addresses, one atomic step for each, and
+    /// waits only for stamps that were in an allocation before its own, before it goes on to the next one. So
+    /// whoever is waited for stands at the same allocation, where it came earlier, or at a later one. Along a chain of waits
+    /// the address never falls, and where it stays the order of arrival falls: no chain closes. No other wait
+    /// happens in between: the lane is locked before the first stamp and no second lane ever is.
+    #[inline]
+    #[expect(clippy::too_many_arguments, reason = "one step of `enter`, cut out to be read by itself")]
+    fn stamp_all(
+        &self,
+        slot: &Slot,
+        lane: &Lane,
+        pending: bool,
+        me: Stamp,
+        accesses: &[Access<'_>],
+        place: Option<Place>,
+        conflicts: &mut Vec<Conflict>,
+    ) {
+        let view = Known::new(self, slot, &lane.clock, pending.then_some(&lane.pending), me);
+        for group in accesses.chunk_by(|a, b| a.address() == b.address()) {
+            let Some(first) = group.first() else { continue };
+            let found = conflicts.len();
+            first.ledger.stamp(group, &view, place, conflicts);
+            for conflict in &conflicts[found..] {
+                self.await_published(conflict.stamp);
+            }
+        }
+    }
+
+    /// Waits until an operation that is being entered has been handed to CUDA, or given up.
+    #[inline]
+    fn await_published(&self, stamp: Stamp) {
+        let mut turn = 0;
+        while !self.published(stamp) {
+            pause(turn);
+            turn = turn.saturating_add(1);
+        }
+    }
+
+    /// Under `Policy::Error`: refuses before anything is entered.
+    fn refuse<E>(
+        &self,
+        slot: &Slot,
+        lane: &Lane,
+        pending: bool,
+        accesses: &[Access<'_>],
+        at: Place,
+    ) -> Result<(), Refusal<E>> {
+        let me = Stamp { slot: slot.id, tick: slot.submitted_by_owner() + 1 };
+        let view = Known::new(self, slot, &lane.clock, pending.then_some(&lane.pending), me);
+        let mut conflicts = Vec::new();
+        for access in accesses {
+            let ordered = |stamp: Stamp| stamp.slot == slot.id || view.knows(stamp);
+            access.ledger.conflicts(access.want(), ordered, &mut conflicts);
+        }
+        if conflicts.is_empty() { Ok(()) } else { Err(Refusal::Hazard(hazard(&conflicts, at))) }
+    }
+
+    /// Orders the stream after every conflict that it is not yet ordered after.
+    #[cold]
+    fn order_all<P: Port>(
+        &self,
+        slot: &Slot,
+        lane: &mut Lane,
+        pending: bool,
+        mut conflicts: Vec<Conflict>,
+        port: &P,
+        at: Place,
+    ) -> Result<(), P::Error> {
+        // One wait covers all of a stream, so only its last operation counts.
+        conflicts
+            .sort_unstable_by_key(|conflict| (conflict.stamp.slot, std::cmp::Reverse(conflict.stamp.tick)));
+        conflicts.dedup_by_key(|conflict| conflict.stamp.slot);
+        loop {
+            let me = Stamp { slot: slot.id, tick: slot.submitted_by_owner() + 1 };
+            let view = Known::new(self, slot, &lane.clock, pending.then_some(&lane.pending), me);
+            conflicts.retain(|conflict| !view.knows(conflict.stamp));
+            // A stream that is itself ordered after another conflict saves the wait for that one: it goes first.
+            let covered = |one: &Conflict| {
+                let mut others = conflicts.iter().filter(|other| other.stamp.slot != one.stamp.slot);
+                others.any(|other| {
+                    self.slot(other.stamp.slot).is_some_and(|other| other.is_known_after(one.stamp))
+                })
+            };
+            let Some(next) = conflicts.iter().find(|one| !covered(one)).or(conflicts.first()) else {
+                return Ok(());
+            };
+            let next = *next;
+            let Some(other) = self.slot(next.stamp.slot) else { return Ok(()) };
+            let by_host = self.order_after(slot, lane, other, port)?;
+            conflicts.retain(|conflict| conflict.stamp.slot != other.id);
+            self.waits.note(AddedWait {
+                at,
+                after: next.place,
+                device: slot.device.ordinal,
+                other_device: other.device.ordinal,
+                stream: slot.id.0,
+                other_stream: other.id.0,
+                other_operation: next.stamp.tick,
+                by_host,
+            });
+        }
+    }
+
+    /// Orders the stream after all that another has been given; says whether the host had to wait for that.
+    ///
+    /// What that is worth is read *before* the call: more may be given to the other stream meanwhile, and the wait need not cover it.
+    fn order_after<P: Port>(
+        &self,
+        slot: &Slot,
+        lane: &mut Lane,
+        other: &Slot,
+        port: &P,
+    ) -> Result<bool, P::Error> {
+        let mut own = other.known();
+        own.add(Stamp { slot: other.id, tick: other.submitted() });
+        let mut by_rule = own.clone();
+        let mut by_legacy = Clock::new();
+        let legacy = other.device.legacy().and_then(|id| self.slot(id));
+        match other.kind {
+            Kind::NonBlocking => {}
+            Kind::Legacy => self.scan(other, &mut by_rule),
+            Kind::Blocking | Kind::PerThread => {
+                other.device.seen_into(&mut by_rule);
+                if other.kind == Kind::PerThread {
+                    self.scan(legacy.unwrap_or(other), &mut by_legacy);
+                }
+            }
+        }
+        let gained = match port.order(slot, other)? {
+            Route::Host => return Ok(true),
+            Route::Event => own,
+            Route::Stream => {
+                if other.kind == Kind::Legacy {
+                    // The record was an action of the legacy stream, whoever asked for it.
+                    other.device.acted(Stamp { slot: other.id, tick: 0 }, Some(&by_rule));
+                }
+                by_rule
+            }
+            Route::Legacy => {
+                other.device.acted(Stamp { slot: other.id, tick: 0 }, Some(&by_legacy));
+                by_legacy
+            }
+        };
+        if lane.clock.merge(&gained) {
+            self.tidy(slot, lane);
+        }
+        Ok(false)
+    }
+
+    /// All that an action of the legacy stream would be ordered after now. `legacy` is its slot, or any of its device if it has none.
+    pub(super) fn scan(&self, legacy: &Slot, clock: &mut Clock) {
+        clock.add(Stamp { slot: legacy.id, tick: legacy.submitted() });
+        legacy.known_into(clock);
+        legacy.device.each_blocking(|id| {
+            if let Some(slot) = self.slot(id) {
+                clock.add(Stamp { slot: id, tick: slot.submitted() });
+                slot.known_into(clock);
+            }
+        });
+    }
+
+    /// Takes in what the legacy rule gives the stream's next operation. For a blocking stream that is held back until
+    /// the operation is really issued: says whether there is any.
+    #[inline]
+    fn catch_up(&self, slot: &Slot, lane: &mut Lane) -> bool {
+        match slot.kind {
+            Kind::NonBlocking => false,
+            Kind::Legacy => {
+                if slot.device.take_news() {
+                    self.catch_up_legacy(slot, lane);
+                }
+                false
+            }
+            Kind::Blocking | Kind::PerThread => {
+                if slot.device.epoch() == lane.legacy_epoch {
+                    return false;
+                }
+                lane.pending.clear();
+                lane.pending_epoch = slot.device.seen_into(&mut lane.pending);
+                true
+            }
+        }
+    }
+
+    /// Takes in what the blocking streams have done. That holds at once: any end of the legacy stream is also theirs.
+    #[cold]
+    fn catch_up_legacy(&self, slot: &Slot, lane: &mut Lane) {
+        let mut news = Clock::new();
+        self.scan(slot, &mut news);
+        if lane.clock.merge(&news) {
+            self.tidy(slot, lane);
+        }
+        slot.device.prune(|stamp| self.completed(stamp));
+    }
+
+    /// The operation was issued: what the legacy rule gave it, the stream now has.
+    fn commit(slot: &Slot, lane: &mut Lane) {
+        lane.legacy_epoch = lane.pending_epoch;
+        if lane.clock.merge(&lane.pending) {
+            slot.share(lane);
+        }
+    }
+
+    /// Drops what has completed from a clock that has become long, and lets others see it.
+    fn tidy(&self, slot: &Slot, lane: &mut Lane) {
+        if lane.clock.len() > 8 {
+            lane.clock.prune(|stamp| self.completed(stamp));
+        }
+        slot.share(lane);
+    }
+
+    /// Puts an event record on a stream, and gives what the event will stand for.
+    pub(crate) fn record<E>(
+        &self,
+        slot: &Slot,
+        call: impl FnOnce() -> Result<(), E>,
+    ) -> Result<super::Snapshot, E> {
+        let mut lane = slot.lane.lock();
+        let lane = &mut *lane;
+        let pending = self.catch_up(slot, lane);
+        let stamp = Stamp { slot: slot.id, tick: slot.submitted_by_owner() };
+        call()?;
+        if pending {
+            Self::commit(slot, lane);
+        }
+        slot.made_provable();
+        if slot.kind == Kind::Legacy {
+            slot.device.acted(stamp, lane.untold.then_some(&lane.clock));
+            lane.untold = false;
+        }
+        let clock = lane.shared_clock(|stamp| self.completed(stamp));
+        Ok(super::Snapshot { stamp, clock })
+    }
+
+    /// Puts a wait for an event on a stream.
+    pub(crate) fn wait<E>(
+        &self,
+        slot: &Slot,
+        snapshot: &super::Snapshot,
+        call: impl FnOnce() -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut lane = slot.lane.lock();
+        let lane = &mut *lane;
+        call()?;
+        let mut news = lane.clock.merge(&snapshot.clock);
+        if snapshot.stamp.slot != slot.id {
+            news |= lane.clock.add(snapshot.stamp);
+        }
+        if !news {
+            return Ok(());
+        }
+        // Not all that the clock says: a wait for what is over need not be an action of the legacy stream.
+        if slot.kind == Kind::Legacy {
+            slot.device.acted(snapshot.stamp, Some(&snapshot.clock));
+        }
+        self.tidy(slot, lane);
+        Ok(())
+    }
+
+    /// The accesses that the host has to wait for before it does this one. All of them are with CUDA.
+    pub(crate) fn host_conflicts(&self, access: Access<'_>) -> Vec<Conflict> {
+        let mut conflicts = Vec::new();
+        if !access.is_empty() {
+            access.ledger.conflicts(access.want(), |stamp| self.completed(stamp), &mut conflicts);
+        }
+        for conflict in &conflicts {
+            self.await_published(conflict.stamp);
+        }
+        conflicts
+    }
+
+    /// Whether nothing stands against the host's doing this now, as far as is known.
+    pub(crate) fn is_quiet(&self, access: Access<'_>) -> bool {
+        let mut conflicts = Vec::new();
+        if !access.is_empty() {
+            access.ledger.conflicts(access.want(), |stamp| self.completed(stamp), &mut conflicts);
+        }
+        conflicts.is_empty()
+    }
+
+    /// Drops what has completed from an allocation's ledger.
+    pub(crate) fn prune(&self, access: Access<'_>) {
+        access.ledger.prune(|stamp| self.completed(stamp));
+    }
+}
+
+/// Publishes a tick when dropped, also when the closure that hands the operation over panics.
+struct Publish<'a> {
+    slot: &'a Slot,
+    tick: Tick,
+    proven: bool,
+}
+
+impl Drop for Publish<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.slot.publish(self.tick, self.proven);
+        self.slot.device.note_news(self.slot.kind);
+    }
+}
+
+/// What the operation that is being entered knows.
+struct Known<'a> {
+    books: &'a Books,
+    slot: &'a Slot,
+    clock: &'a Clock,
+    pending: Option<&'a Clock>,
+    me: Stamp,
+}
+
+impl<'a> Known<'a> {
+    fn new(
+        books: &'a Books,
+        slot: &'a Slot,
+        clock: &'a Clock,
+        pending: Option<&'a Clock>,
+        me: Stamp,
+    ) -> Self {
+        Self { books, slot, clock, pending, me }
+    }
+}
+
+impl View for Known<'_> {
+    #[inline]
+    fn me(&self) -> Stamp {
+        self.me
+    }
+
+    #[inline]
+    fn completed(&self, stamp: Stamp) -> bool {
+        self.books.completed(stamp)
+    }
+
+    #[inline]
+    fn knows(&self, stamp: Stamp) -> bool {
+        if self.clock.covers(stamp) || self.pending.is_some_and(|clock| clock.covers(stamp)) {
+            return true;
+        }
+        let Some(other) = self.books.slot(stamp.slot) else { return false };
+        if other.completed() >= stamp.tick {
+            return true;
+        }
+        self.slot.kind == Kind::Legacy
+            && other.kind.blocking()
+            && other.device.ordinal == self.slot.device.ordinal
+            && other.submitted() >= stamp.tick
+    }
+}
+
+/// Whether the accesses are already one for each allocation, in order, and none of them empty.
+#[inline]
+fn ascending(accesses: &[Access<'_>]) -> bool {
+    let mut last = 0;
+    for access in accesses {
+        let address = access.address();
+        if address <= last || access.is_empty() {
+            return false;
+        }
+        last = address;
+    }
+    true
+}
+
+/// The conflict to report: one whose place is known, if there is one.
+fn hazard(conflicts: &[Conflict], second: Place) -> Hazard {
+    Hazard { first: conflicts.iter().find_map(|conflict| conflict.place), second }
+}

@@ -1,0 +1,255 @@
+//! The ledger of one allocation: who last read and wrote which bytes, and whether the host is looking.
+
+use std::fmt;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+
+use super::access::{Access, Mode, Want};
+use super::clock::Stamp;
+use super::list::{Conflict, List, View};
+use super::sync::{AtomicU64, Mutex, constructor};
+use super::waits::Place;
+use super::word::{LISTED, Word};
+
+/// Added to the count of host guards by one that writes; readers add one.
+const HOST_WRITER: u64 = 1 << 32;
+
+/// Guards of one kind beyond which no more are given out, so that forgotten ones can never make the count wrap.
+const HOST_LIMIT: u64 = 1 << 31;
+
+/// The accesses of one allocation. Every owner of memory that a stream can reach has one.
+///
+/// Its address is its identity while anything on a stream uses the memory: keep it where it does not move during a call, as
+/// any field of a borrowed owner does.
+pub struct Ledger {
+    /// What the last accesses were, in short form; see [`Word`].
+    word: AtomicU64,
+    /// Host guards alive.
+    hosts: AtomicU64,
+    /// Bytes of the allocation, or `usize::MAX` where it is not known.
+    bytes: usize,
+    /// The long form, used while the word says so.
+    list: Mutex<List>,
+}
+
+impl Ledger {
+    constructor! {
+        /// A ledger for an allocation of `bytes` bytes: an access to all of them then costs one atomic step.
+        ///
+        /// Where the length is not known, `usize::MAX` serves.
+        #[must_use]
+        pub fn new(bytes: usize) -> Self {
+            Self { word: AtomicU64::new(0), hosts: AtomicU64::new(0), bytes, list: Mutex::new(List::new()) }
+        }
+    }
+
+    /// Bytes of the allocation, or `usize::MAX`.
+    #[inline]
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Enters the accesses `group`, all of this ledger, in one step, and collects the conflicts with accesses that
+    /// were there before.
+    #[inline]
+    pub(super) fn stamp<V: View>(
+        &self,
+        group: &[Access<'_>],
+        view: &V,
+        place: Option<Place>,
+        out: &mut Vec<Conflict>,
+    ) {
+        if place.is_none()
+            && let Some(mode) = self.whole(group)
+        {
+            let mut bits = self.word.load(Acquire);
+            while let Some(next) = after(Word::unpack(bits), mode, view).and_then(Word::pack) {
+                match self.word.compare_exchange_weak(bits, next, SeqCst, Acquire) {
+                    Ok(_) => return,
+                    Err(found) => bits = found,
+                }
+            }
+        }
+        self.stamp_list(group, view, place, out);
+    }
+
+    /// The mode of the whole group, if each access of it is of the whole allocation.
+    #[inline]
+    fn whole(&self, group: &[Access<'_>]) -> Option<Mode> {
+        let mut mode = Mode::Read;
+        for access in group {
+            if access.start != 0 || access.end < self.bytes {
+                return None;
+            }
+            if access.mode == Mode::Write {
+                mode = Mode::Write;
+            }
+        }
+        Some(mode)
+    }
+
+    /// [`stamp`](Self::stamp) in the long form.
+    #[cold]
+    fn stamp_list<V: View>(
+        &self,
+        group: &[Access<'_>],
+        view: &V,
+        place: Option<Place>,
+        out: &mut Vec<Conflict>,
+    ) {
+        let mut list = self.list.lock();
+        let mut bits = self.word.load(Acquire);
+        // Only the holder of the list's lock ends the long form, and the short form ends when this exchange succeeds.
+        while bits != LISTED {
+            match self.word.compare_exchange_weak(bits, LISTED, SeqCst, Acquire) {
+                Ok(_) => {
+                    list.take_over(Word::unpack(bits), self.bytes);
+                    break;
+                }
+                Err(found) => bits = found,
+            }
+        }
+        for access in group {
+            list.stamp(access.want(), view, place, out);
+        }
+        self.shorten(&mut list);
+    }
+
+    /// Goes back to the short form where it can say all that the list says.
+    fn shorten(&self, list: &mut List) {
+        if list.len() <= 2
+            && let Some(bits) = list.give_up(self.bytes)
+        {
+            self.word.store(bits, Release);
+        }
+    }
+
+    /// Drops what `group`, entered before with conflicts, has made redundant now that its waits are in place.
+    pub(super) fn settle<V: View>(&self, group: &[Access<'_>], view: &V) {
+        let mut list = self.list.lock();
+        if self.word.load(Acquire) != LISTED {
+            return;
+        }
+        for access in group {
+            list.settle(access.want(), view);
+        }
+        self.shorten(&mut list);
+    }
+
+    /// Collects what `want` conflicts with and `ordered` does not know of, and enters nothing.
+    pub(super) fn conflicts(&self, want: Want, ordered: impl Fn(Stamp) -> bool, out: &mut Vec<Conflict>) {
+        let mut tell = |mode: Mode, stamp: Stamp| {
+            if (want.writes() || mode == Mode::Write) && !ordered(stamp) {
+                out.push(Conflict { stamp, place: None });
+            }
+        };
+        match Word::unpack(self.word.load(SeqCst)) {
+            Word::Empty => return,
+            Word::Write(stamp) => return tell(Mode::Write, stamp),
+            Word::Read(stamp) => return tell(Mode::Read, stamp),
+            Word::Both { write, read } => {
+                tell(Mode::Write, write);
+                return tell(Mode::Read, Stamp { slot: write.slot, tick: read });
+            }
+            Word::Listed => {}
+        }
+        let list = self.list.lock();
+        match Word::unpack(self.word.load(SeqCst)) {
+            Word::Listed => list.conflicts(want, ordered, out),
+            // It went back to the short form in between.
+            _ => {
+                drop(list);
+                self.conflicts(want, ordered, out);
+            }
+        }
+    }
+
+    /// Drops accesses that have completed, so that a quiet allocation is back to its short form.
+    pub(super) fn prune(&self, completed: impl Fn(Stamp) -> bool) {
+        if self.word.load(Acquire) != LISTED {
+            return;
+        }
+        let mut list = self.list.lock();
+        if self.word.load(Acquire) == LISTED {
+            list.prune(completed);
+            self.shorten(&mut list);
+        }
+    }
+
+    /// Counts a host guard in. To be called before looking for conflicts, so that either side sees the other.
+    /// Says no when there are so many that some must have been forgotten.
+    #[must_use]
+    pub(crate) fn host_enters(&self, mode: Mode) -> bool {
+        let before = self.hosts.fetch_add(weight(mode), SeqCst);
+        let fits = before % HOST_WRITER < HOST_LIMIT && before / HOST_WRITER < HOST_LIMIT;
+        if !fits {
+            self.host_leaves(mode);
+        }
+        fits
+    }
+
+    /// Counts a host guard out.
+    pub(crate) fn host_leaves(&self, mode: Mode) {
+        self.hosts.fetch_sub(weight(mode), SeqCst);
+    }
+
+    /// Whether a live host guard stands against an access that no Rust borrow keeps away from it.
+    pub(super) fn lent_against(&self, mode: Mode) -> bool {
+        let hosts = self.hosts.load(SeqCst);
+        match mode {
+            Mode::Read => hosts >= HOST_WRITER,
+            Mode::Write => hosts != 0,
+        }
+    }
+
+    /// Host guards alive, for tests and messages.
+    #[must_use]
+    pub fn host_guards(&self) -> u64 {
+        let hosts = self.hosts.load(Relaxed);
+        hosts / HOST_WRITER + hosts % HOST_WRITER
+    }
+}
+
+impl fmt::Debug for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ledger")
+            .field("accesses", &Word::unpack(self.word.load(Relaxed)))
+            .field("host_guards", &self.host_guards())
+            .finish()
+    }
+}
+
+/// What a host guard adds to the count.
+fn weight(mode: Mode) -> u64 {
+    match mode {
+        Mode::Read => 1,
+        Mode::Write => HOST_WRITER,
+    }
+}
+
+/// The word after a whole access of mode `mode`, if all it meets is ordered before it and a word can say it.
+#[inline]
+fn after<V: View>(word: Word, mode: Mode, view: &V) -> Option<Word> {
+    let me = view.me();
+    let next = match mode {
+        Mode::Write => Word::Write(me),
+        Mode::Read => Word::Read(me),
+    };
+    let passed = |stamp: Stamp| stamp.slot == me.slot || view.knows(stamp);
+    match (word, mode) {
+        (Word::Empty, _) => Some(next),
+        (Word::Listed, _) => None,
+        (Word::Write(stamp) | Word::Read(stamp), Mode::Write) => passed(stamp).then_some(next),
+        (Word::Both { write, read }, Mode::Write) => {
+            passed(Stamp { slot: write.slot, tick: read }).then_some(next)
+        }
+        (Word::Read(stamp), Mode::Read) => passed(stamp).then_some(next),
+        (Word::Write(write) | Word::Both { write, .. }, Mode::Read) if write.slot == me.slot => {
+            Some(Word::Both { write, read: me.tick })
+        }
+        (Word::Write(write), Mode::Read) => view.completed(write).then_some(next),
+        (Word::Both { write, read }, Mode::Read) => {
+            let read = Stamp { slot: write.slot, tick: read };
+            (view.completed(write) && passed(read)).then_some(next)
+        }
+    }
+}

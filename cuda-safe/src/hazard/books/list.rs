@@ -1,0 +1,248 @@
+//! The long form of an allocation's accesses: a list sorted by first byte.
+//!
+//! An entry is dropped, in part or whole, once a later access makes it redundant: a write makes redundant whatever it
+//! covers and is ordered after; a read likewise makes redundant the reads that it covers. That loses nothing, because whoever is
+//! ordered after the later access is then ordered after the earlier one.
+
+use super::access::{Mode, Want};
+use super::clock::Stamp;
+use super::waits::Place;
+use super::word::Word;
+
+/// Entries beyond which the list is compacted.
+const COMPACT_AT: usize = 64;
+
+/// Entries beyond which accesses of one stream are taken together although their ticks differ.
+const AT_MOST: usize = 512;
+
+/// What an operation that is being entered knows about earlier ones.
+pub(super) trait View {
+    /// The operation itself.
+    fn me(&self) -> Stamp;
+    /// Whether `stamp` has completed, which is so for everybody.
+    fn completed(&self, stamp: Stamp) -> bool;
+    /// Whether `stamp` is ordered before the operation.
+    fn knows(&self, stamp: Stamp) -> bool;
+}
+
+/// An access on record.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) mode: Mode,
+    pub(super) stamp: Stamp,
+    pub(super) place: Option<Place>,
+}
+
+impl Entry {
+    /// Whether the two accesses must not run at once, whoever makes them.
+    fn conflicts(&self, want: Want) -> bool {
+        want.writes() || self.mode == Mode::Write
+    }
+}
+
+/// A conflict found: an earlier access that the new one is not known to be ordered after.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Conflict {
+    pub(crate) stamp: Stamp,
+    pub(crate) place: Option<Place>,
+}
+
+/// The accesses of one allocation, sorted by first byte.
+#[derive(Debug)]
+pub(super) struct List {
+    entries: Vec<Entry>,
+    /// No entry is longer than this, so that a search knows where to begin.
+    longest: usize,
+    /// The length at which to compact next.
+    limit: usize,
+    /// Kept for its capacity.
+    scratch: Vec<Entry>,
+}
+
+impl List {
+    /// A list of nothing.
+    pub(super) const fn new() -> Self {
+        Self { entries: Vec::new(), longest: 0, limit: COMPACT_AT, scratch: Vec::new() }
+    }
+
+    /// Takes over what the access word said of an allocation of `bytes` bytes. The list must be empty.
+    pub(super) fn take_over(&mut self, word: Word, bytes: usize) {
+        let entry = |mode, stamp| Entry { start: 0, end: bytes, mode, stamp, place: None };
+        match word {
+            Word::Empty | Word::Listed => return,
+            Word::Write(stamp) => self.entries.push(entry(Mode::Write, stamp)),
+            Word::Read(stamp) => self.entries.push(entry(Mode::Read, stamp)),
+            Word::Both { write, read } => {
+                self.entries.push(entry(Mode::Write, write));
+                self.entries.push(entry(Mode::Read, Stamp { slot: write.slot, tick: read }));
+            }
+        }
+        self.longest = bytes;
+    }
+
+    /// The word that says all that the list says, if there is one; the list is then emptied.
+    pub(super) fn give_up(&mut self, bytes: usize) -> Option<u64> {
+        let whole = |entry: &Entry| entry.start == 0 && entry.end == bytes && entry.place.is_none();
+        let word = match self.entries.as_slice() {
+            [] => Word::Empty,
+            [one] if whole(one) && one.mode == Mode::Write => Word::Write(one.stamp),
+            [one] if whole(one) => Word::Read(one.stamp),
+            [a, b] if whole(a) && whole(b) && a.stamp.slot == b.stamp.slot && a.mode != b.mode => {
+                let (write, read) = if a.mode == Mode::Write { (a, b) } else { (b, a) };
+                Word::Both { write: write.stamp, read: read.stamp.tick }
+            }
+            _ => return None,
+        };
+        let bits = word.pack()?;
+        self.entries.clear();
+        self.longest = 0;
+        self.limit = COMPACT_AT;
+        Some(bits)
+    }
+
+    /// The entries that may overlap `start..end`, as positions.
+    #[inline]
+    fn window(&self, start: usize, end: usize) -> (usize, usize) {
+        let longest = self.longest;
+        let low = self.entries.partition_point(|entry| entry.start.saturating_add(longest) <= start);
+        let high = self.entries.partition_point(|entry| entry.start < end);
+        (low.min(high), high)
+    }
+
+    /// Enters one access, collects what it conflicts with and drops what it makes redundant.
+    pub(super) fn stamp<V: View>(
+        &mut self,
+        want: Want,
+        view: &V,
+        place: Option<Place>,
+        out: &mut Vec<Conflict>,
+    ) {
+        let me = view.me();
+        let (low, high) = self.window(want.start, want.end);
+        let new = Entry { start: want.start, end: want.end, mode: want.mode, stamp: me, place };
+
+        // The steady state of a chunked program: this stream did the same to these bytes before, and nobody else since.
+        if let [only] = &mut self.entries[low..high]
+            && (only.start, only.end, only.mode) == (want.start, want.end, want.mode)
+            && only.stamp.slot == me.slot
+        {
+            *only = new;
+            return;
+        }
+
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.clear();
+        for entry in &self.entries[low..high] {
+            if entry.end <= want.start {
+                scratch.push(*entry);
+                continue;
+            }
+            if entry.conflicts(want) && !view.knows(entry.stamp) {
+                out.push(Conflict { stamp: entry.stamp, place: entry.place });
+            }
+            if redundant(entry, want, view) {
+                scratch.extend(outside(entry, want));
+            } else {
+                scratch.push(*entry);
+            }
+        }
+        scratch.push(new);
+        scratch.sort_unstable_by_key(|entry| entry.start);
+        self.entries.splice(low..high, scratch.drain(..));
+        self.scratch = scratch;
+        self.longest = self.longest.max(want.end - want.start);
+        if self.entries.len() > self.limit {
+            self.compact(view);
+        }
+    }
+
+    /// Drops what `want`, entered before, has made redundant now that its waits are in place.
+    pub(super) fn settle<V: View>(&mut self, want: Want, view: &V) {
+        let me = view.me();
+        let (low, high) = self.window(want.start, want.end);
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.clear();
+        for entry in &self.entries[low..high] {
+            if entry.end > want.start && entry.stamp.slot != me.slot && redundant(entry, want, view) {
+                scratch.extend(outside(entry, want));
+            } else {
+                scratch.push(*entry);
+            }
+        }
+        scratch.sort_unstable_by_key(|entry| entry.start);
+        self.entries.splice(low..high, scratch.drain(..));
+        self.scratch = scratch;
+    }
+
+    /// Collects what `want` conflicts with, as far as `ordered` does not already know, and changes nothing.
+    pub(super) fn conflicts(&self, want: Want, ordered: impl Fn(Stamp) -> bool, out: &mut Vec<Conflict>) {
+        let (low, high) = self.window(want.start, want.end);
+        for entry in &self.entries[low..high] {
+            if entry.end > want.start && entry.conflicts(want) && !ordered(entry.stamp) {
+                out.push(Conflict { stamp: entry.stamp, place: entry.place });
+            }
+        }
+    }
+
+    /// Drops what has completed.
+    pub(super) fn prune(&mut self, completed: impl Fn(Stamp) -> bool) {
+        self.entries.retain(|entry| !completed(entry.stamp));
+        self.longest = self.entries.iter().map(|entry| entry.end - entry.start).max().unwrap_or(0);
+    }
+
+    /// Makes the list shorter: drops what has completed, joins equal neighbours and, if that is not enough, takes the accesses
+    /// of a stream together, the last tick standing for all. The last is the only step that forgets, and it errs
+    /// towards waiting.
+    fn compact<V: View>(&mut self, view: &V) {
+        self.prune(|stamp| view.completed(stamp));
+        self.join(|a, b| a.stamp == b.stamp && a.end >= b.start);
+        if self.entries.len() > AT_MOST {
+            self.entries
+                .sort_unstable_by_key(|entry| (entry.stamp.slot, entry.mode == Mode::Write, entry.start));
+            self.join(|a, b| a.stamp.slot == b.stamp.slot);
+            self.entries.sort_unstable_by_key(|entry| entry.start);
+        }
+        self.longest = self.entries.iter().map(|entry| entry.end - entry.start).max().unwrap_or(0);
+        self.limit = COMPACT_AT.max(self.entries.len() * 2);
+    }
+
+    /// Joins neighbours of the same mode that `same` allows to.
+    fn join(&mut self, same: impl Fn(&Entry, &Entry) -> bool) {
+        self.entries.dedup_by(|next, kept| {
+            let join = kept.mode == next.mode && same(kept, next);
+            if join {
+                kept.end = kept.end.max(next.end);
+                kept.start = kept.start.min(next.start);
+                if next.stamp.tick > kept.stamp.tick {
+                    kept.stamp = next.stamp;
+                    kept.place = next.place;
+                }
+            }
+            join
+        });
+    }
+
+    /// How many entries there are.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+}
+
+/// Whether the part of `entry` that `want` covers need not be remembered once `want` is on record.
+#[inline]
+fn redundant<V: View>(entry: &Entry, want: Want, view: &V) -> bool {
+    if want.writes() || entry.mode == Mode::Read {
+        entry.stamp.slot == view.me().slot || view.knows(entry.stamp)
+    } else {
+        view.completed(entry.stamp)
+    }
+}
+
+/// The parts of `entry` that `want` does not cover.
+fn outside(entry: &Entry, want: Want) -> impl Iterator<Item = Entry> + use<> {
+    let left = (entry.start < want.start).then_some(Entry { end: want.start, ..*entry });
+    let right = (entry.end > want.end).then_some(Entry { start: want.end, ..*entry });
+    left.into_iter().chain(right)
+}

@@ -1,0 +1,31 @@
+//! The books: the tracker proper, without FFI and without unsafe code.
+//!
+//! [`Books::enqueue`] enters an operation, [`Books::record`] and [`Books::wait`] carry knowledge from stream to stream,
+//! [`Coverage`] turns synchronisations into watermarks. `hazard` has the model and why it holds.
+
+mod access;
+mod clock;
+mod device;
+mod enter;
+mod ledger;
+mod list;
+mod policy;
+mod slot;
+mod snapshot;
+mod table;
+mod waits;
+mod word;
+
+use super::sync;
+
+pub use access::{Access, Mode};
+pub use ledger::Ledger;
+pub use policy::Policy;
+pub use waits::AddedWait;
+
+pub(crate) use clock::{SlotId, Stamp};
+pub(crate) use enter::{Port, Refusal, Route};
+pub(crate) use slot::{Kind, Reach, Slot};
+pub(crate) use snapshot::Snapshot;
+pub(crate) use table::Books;
+pub(crate) use waits::Place;

@@ -1,0 +1,193 @@
+//! Slots: a stream's identity in the books, which outlives its handle.
+
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use super::clock::{Clock, SlotId, Stamp, Tick};
+use super::device::DeviceBook;
+use super::sync::{Arc, AtomicU64, Mutex, MutexGuard};
+
+/// How a stream relates to the legacy stream of its device, and how others can reach it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Kind {
+    /// Ordered with the legacy stream, both ways.
+    Blocking,
+    /// Ordered with nothing but what it waits for.
+    NonBlocking,
+    /// The legacy stream itself.
+    Legacy,
+    /// One thread's own default stream: ordered with the legacy stream, and its handle means another stream to every other thread.
+    PerThread,
+}
+
+impl Kind {
+    /// Whether the legacy stream orders itself with it.
+    pub(crate) fn blocking(self) -> bool {
+        matches!(self, Self::Blocking | Self::PerThread)
+    }
+}
+
+/// How a slot's stream can be waited for. The numbers are raw handles, which mean nothing here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// By recording an event on this stream.
+    Stream(usize),
+    /// By waiting for this event: the stream itself is gone.
+    Event(usize),
+    /// Only by waiting for the whole device.
+    Device,
+}
+
+/// What one operation at a time changes: the stream's own end of its queue.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    /// What everything that the stream does from now on is ordered after.
+    pub(super) clock: Clock,
+    /// What the legacy stream had done when the stream last did something after it; of blocking streams only.
+    pub(super) legacy_epoch: u64,
+    /// What the next operation will be ordered after by the legacy rule, once it is really issued.
+    pub(super) pending: Clock,
+    /// The epoch that `pending` is about.
+    pub(super) pending_epoch: u64,
+    /// Whether `clock` has grown since the legacy stream last told its device's page; of the legacy stream only.
+    pub(super) untold: bool,
+    /// `clock` as the last event took it, as long as it has not changed.
+    pub(super) shared: Option<Arc<Clock>>,
+}
+
+impl Lane {
+    /// The clock, to be shared with an event. Asks for memory only when it has changed since the last event.
+    pub(super) fn shared_clock(&mut self, completed: impl FnMut(Stamp) -> bool) -> Arc<Clock> {
+        if let Some(shared) = &self.shared {
+            return Arc::clone(shared);
+        }
+        self.clock.prune(completed);
+        let shared = Arc::new(self.clock.clone());
+        self.shared = Some(Arc::clone(&shared));
+        shared
+    }
+}
+
+/// A stream's identity in the books.
+#[derive(Debug)]
+#[repr(align(64))]
+pub(crate) struct Slot {
+    /// Operations handed to CUDA, or given up. Ticks go on for ever, whatever stream has the slot.
+    submitted: AtomicU64,
+    /// Operations known to have completed.
+    completed: AtomicU64,
+    /// The operations that a synchronisation of the stream proves complete; see [`Slot::publish`].
+    provable: AtomicU64,
+    pub(super) lane: Mutex<Lane>,
+    pub(crate) id: SlotId,
+    pub(crate) kind: Kind,
+    pub(crate) device: Arc<DeviceBook>,
+    /// `Lane::clock` for others to read. A leaf lock: nothing is called while it is held.
+    known: Mutex<Clock>,
+    /// A leaf lock too, but held over the CUDA calls that use the handle, so that it cannot go away under them.
+    reach: Mutex<Reach>,
+}
+
+impl Slot {
+    /// A slot that has done nothing yet.
+    pub(super) fn new(id: SlotId, kind: Kind, device: Arc<DeviceBook>, reach: Reach) -> Self {
+        let lane = Lane {
+            clock: Clock::new(),
+            legacy_epoch: 0,
+            pending: Clock::new(),
+            pending_epoch: 0,
+            untold: false,
+            shared: None,
+        };
+        Self {
+            submitted: AtomicU64::new(0),
+            completed: AtomicU64::new(0),
+            provable: AtomicU64::new(0),
+            lane: Mutex::new(lane),
+            id,
+            kind,
+            device,
+            known: Mutex::new(Clock::new()),
+            reach: Mutex::new(reach),
+        }
+    }
+
+    /// The last operation handed to CUDA.
+    #[inline]
+    pub(crate) fn submitted(&self) -> Tick {
+        self.submitted.load(Acquire)
+    }
+
+    /// The last operation handed to CUDA, for whoever has the lane locked.
+    #[inline]
+    pub(super) fn submitted_by_owner(&self) -> Tick {
+        self.submitted.load(Relaxed)
+    }
+
+    /// The last operation known to have completed.
+    #[inline]
+    pub(crate) fn completed(&self) -> Tick {
+        self.completed.load(Acquire)
+    }
+
+    /// The last operation that the end of everything on the stream now would prove complete.
+    #[inline]
+    pub(super) fn provable(&self) -> Tick {
+        self.provable.load(Acquire)
+    }
+
+    /// Whether nothing of the stream can still be running.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.completed() >= self.submitted()
+    }
+
+    /// Publishes operation `tick`. `proven` says whether the end of the stream's queue, as it now is, proves all its
+    /// operations complete, and with them all that was taken off the ledgers on their account.
+    ///
+    /// That is not so after an operation that CUDA refused and that the legacy rule alone would have ordered: the
+    /// stream's *next* operation will be behind the legacy stream, but there may be none.
+    #[inline]
+    pub(super) fn publish(&self, tick: Tick, proven: bool) {
+        if proven {
+            self.provable.store(tick, Release);
+        }
+        self.submitted.store(tick, Release);
+    }
+
+    /// The stream has really done something: all that is submitted is provable again.
+    pub(super) fn made_provable(&self) {
+        self.provable.store(self.submitted.load(Relaxed), Release);
+    }
+
+    /// Notes that operation `tick` and all before it have completed.
+    pub(super) fn complete(&self, tick: Tick) {
+        self.completed.fetch_max(tick, std::sync::atomic::Ordering::AcqRel);
+    }
+
+    /// All that the stream is ordered after, for another stream or thread to read.
+    pub(super) fn known(&self) -> Clock {
+        self.known.lock().clone()
+    }
+
+    /// Adds all that the stream is ordered after to `clock`; says whether that was news.
+    pub(super) fn known_into(&self, clock: &mut Clock) -> bool {
+        clock.merge(&self.known.lock())
+    }
+
+    /// Whether the stream is known by others to be ordered after `stamp`.
+    pub(super) fn is_known_after(&self, stamp: Stamp) -> bool {
+        self.known.lock().covers(stamp)
+    }
+
+    /// Lets others see a changed clock.
+    pub(super) fn share(&self, lane: &mut Lane) {
+        lane.shared = None;
+        lane.untold = true;
+        self.known.lock().clone_from(&lane.clock);
+        self.device.note_news(self.kind);
+    }
+
+    /// How the stream can be waited for; the handle stays valid while the guard lives.
+    pub(crate) fn reach(&self) -> MutexGuard<'_, Reach> {
+        self.reach.lock()
+    }
+}

@@ -1,0 +1,250 @@
+//! [`Event`]: a mark on a stream, to wait for or to take the time by.
+#![expect(unsafe_code, reason = "calls the runtime's event functions")]
+
+use bitflags::bitflags;
+
+use super::enqueue::{self, BOOKS};
+use super::pool::{self, RawEvent};
+use super::view::AsStream;
+use super::{busy, deferred};
+use crate::device::Device;
+use crate::error::{Detail, Error, Result};
+use crate::hazard::books::Snapshot;
+use crate::{check, sys};
+
+bitflags! {
+    /// What an event is to be like.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub struct EventFlags: u32 {
+        /// A thread that waits for the event sleeps instead of spinning.
+        const BLOCKING_SYNC = sys::cudaEventBlockingSync;
+        /// The event takes no time, which makes recording and waiting much cheaper.
+        const DISABLE_TIMING = sys::cudaEventDisableTiming;
+    }
+}
+
+/// A mark on a stream. Once recorded, it stands for all that the stream had been given until then.
+///
+/// Recording again moves the mark, which needs `&mut`: nobody can be waiting for it at that moment. A dropped event goes
+/// to a pool, as creating one is dear.
+#[derive(Debug)]
+pub struct Event {
+    /// `None` only while being dropped.
+    raw: Option<RawEvent>,
+    device: Device,
+    flags: EventFlags,
+    mark: Mark,
+    process: u32,
+}
+
+/// What an event stands for.
+#[derive(Debug)]
+pub(super) enum Mark {
+    /// Nothing: it was never recorded. The handle may have a former life, so the runtime is not asked.
+    Nothing,
+    /// All that the stream was ordered after then.
+    Recorded(Snapshot),
+    /// It was recorded behind the crate's back, or recording it failed.
+    Unknown,
+}
+
+// SAFETY: the handle is a name that the runtime takes from any thread; through `&Event` it is only waited for and asked.
+unsafe impl Sync for Event {}
+
+impl Event {
+    /// Makes an event of the current device that takes the time.
+    ///
+    /// Stands for [`cudaEventCreate`](sys::cudaEventCreate).
+    ///
+    /// # Errors
+    /// Where there is no device; a refusal inside a host function.
+    #[doc(alias = "cudaEventCreate")]
+    #[track_caller]
+    pub fn new() -> Result<Self> {
+        Self::with_flags(EventFlags::empty())
+    }
+
+    /// Makes an event of the current device that takes no time: the cheap one, for ordering.
+    ///
+    /// Stands for [`cudaEventCreateWithFlags`](sys::cudaEventCreateWithFlags) with `cudaEventDisableTiming`.
+    ///
+    /// # Errors
+    /// Where there is no device; a refusal inside a host function.
+    #[doc(alias = "cudaEventDisableTiming")]
+    #[track_caller]
+    pub fn without_timing() -> Result<Self> {
+        Self::with_flags(EventFlags::DISABLE_TIMING)
+    }
+
+    /// Makes an event of the current device.
+    ///
+    /// Stands for [`cudaEventCreateWithFlags`](sys::cudaEventCreateWithFlags).
+    ///
+    /// # Errors
+    /// Where there is no device; a refusal inside a host function.
+    #[doc(alias = "cudaEventCreateWithFlags")]
+    #[track_caller]
+    pub fn with_flags(flags: EventFlags) -> Result<Self> {
+        busy::ensure_idle("Event::with_flags")?;
+        Self::on(Device::current()?, flags)
+    }
+
+    /// Makes an event of `device`, which need not be current.
+    ///
+    /// # Errors
+    /// Where the device cannot be made current; a refusal inside a host function.
+    #[doc(alias = "cudaEventCreateWithFlags")]
+    #[track_caller]
+    pub fn on(device: Device, flags: EventFlags) -> Result<Self> {
+        busy::ensure_idle("Event::on")?;
+        deferred::run();
+        let raw = pool::event(device, flags.bits())?;
+        Ok(Self { raw: Some(raw), device, flags, mark: Mark::Nothing, process: std::process::id() })
+    }
+
+    /// Puts the mark on a stream of the same device: it stands for all that the stream has been given so far.
+    ///
+    /// Stands for [`cudaEventRecord`](sys::cudaEventRecord). Does not block.
+    ///
+    /// # Errors
+    /// `DeviceMismatch` if the stream is of another device; what the runtime fails with; a refusal inside a host function.
+    #[doc(alias = "cudaEventRecord")]
+    #[track_caller]
+    pub fn record(&mut self, stream: &impl AsStream) -> Result<()> {
+        let stream = stream.as_stream();
+        let _entered = busy::enter("Event::record")?;
+        let (found, needed) = (stream.device().ordinal(), self.device.ordinal());
+        if found != needed {
+            return Err(Error::refused(
+                "Event::record",
+                Detail::DeviceMismatch { what: "the stream", found, needed },
+            ));
+        }
+        let (raw, slot) = (self.as_raw(), stream.slot());
+        // SAFETY: event and stream live while the borrows do, and the stream is of the device that its slot says.
+        let record = || unsafe { enqueue::record(self.device, stream.as_raw(), slot.kind, raw) };
+        // If the call fails, there is no telling what the event stands for.
+        self.mark = Mark::Unknown;
+        self.mark = Mark::Recorded(BOOKS.record(slot, record)?);
+        Ok(())
+    }
+
+    /// Blocks until what the event stands for is complete. At once if it was never recorded.
+    ///
+    /// Stands for [`cudaEventSynchronize`](sys::cudaEventSynchronize).
+    ///
+    /// # Errors
+    /// The failure of any work that the device has done since; a refusal inside a host function.
+    #[doc(alias = "cudaEventSynchronize")]
+    #[track_caller]
+    pub fn synchronize(&self) -> Result<()> {
+        busy::ensure_idle("Event::synchronize")?;
+        if matches!(self.mark, Mark::Nothing) {
+            return Ok(());
+        }
+        // SAFETY: the event lives while the borrow does.
+        unsafe { check!(cudaEventSynchronize(self.as_raw())) }?;
+        self.completed();
+        Ok(())
+    }
+
+    /// Whether what the event stands for is complete; so too if it was never recorded. Does not block.
+    ///
+    /// Stands for [`cudaEventQuery`](sys::cudaEventQuery).
+    ///
+    /// # Errors
+    /// The failure of any work that the device has done since; a refusal inside a host function.
+    #[doc(alias = "cudaEventQuery")]
+    #[track_caller]
+    pub fn is_done(&self) -> Result<bool> {
+        busy::ensure_idle("Event::is_done")?;
+        if matches!(self.mark, Mark::Nothing) {
+            return Ok(true);
+        }
+        // SAFETY: the event lives while the borrow does.
+        let code = unsafe { sys::cudaEventQuery(self.as_raw()) };
+        if code == sys::cudaErrorNotReady {
+            return Ok(false);
+        }
+        Error::check("cudaEventQuery", code)?;
+        self.completed();
+        Ok(true)
+    }
+
+    /// The milliseconds from `start` to this event, both complete. Negative if `start` came later.
+    ///
+    /// Stands for [`cudaEventElapsedTime`](sys::cudaEventElapsedTime).
+    ///
+    /// # Errors
+    /// `cudaErrorNotReady` while either is pending, `cudaErrorInvalidResourceHandle` where one takes no time, was never recorded
+    /// or is of another device; a refusal inside a host function.
+    #[doc(alias = "cudaEventElapsedTime")]
+    #[track_caller]
+    pub fn elapsed_ms(&self, start: &Self) -> Result<f32> {
+        busy::ensure_idle("Event::elapsed_ms")?;
+        if [self, start].iter().any(|event| matches!(event.mark, Mark::Nothing)) {
+            return Err(Error::from_code("cudaEventElapsedTime", sys::cudaErrorInvalidResourceHandle));
+        }
+        let mut milliseconds = 0.0;
+        // SAFETY: both events live while the borrows do; the pointer is to a live number, which the call fills.
+        unsafe { check!(cudaEventElapsedTime(&raw mut milliseconds, start.as_raw(), self.as_raw())) }?;
+        Ok(milliseconds)
+    }
+
+    /// The device that the event is of.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
+    /// What the event was made with.
+    #[must_use]
+    pub fn flags(&self) -> EventFlags {
+        self.flags
+    }
+
+    /// The raw handle. Recording it behind the crate's back does not change what the tracker thinks that it stands for.
+    #[must_use]
+    pub fn as_raw(&self) -> sys::cudaEvent_t {
+        self.raw.as_ref().map_or(std::ptr::null_mut(), |raw| raw.0)
+    }
+
+    /// Takes over an event that was made elsewhere. What it stands for so far, the tracker does not know.
+    ///
+    /// # Safety
+    /// `raw` is a live event of `device`, made with `flags`, not in use by anybody else.
+    #[must_use]
+    pub unsafe fn from_raw(raw: sys::cudaEvent_t, device: Device, flags: EventFlags) -> Self {
+        Self { raw: Some(RawEvent(raw)), device, flags, mark: Mark::Unknown, process: std::process::id() }
+    }
+
+    /// Gives the event up without destroying it, which is then the caller's affair.
+    #[must_use = "the event is destroyed by nobody else"]
+    pub fn into_raw(mut self) -> sys::cudaEvent_t {
+        self.raw.take().map_or(std::ptr::null_mut(), |raw| raw.0)
+    }
+
+    /// What the event stands for.
+    pub(super) fn mark(&self) -> &Mark {
+        &self.mark
+    }
+
+    /// What the event stands for has completed.
+    fn completed(&self) {
+        if let Mark::Recorded(snapshot) = &self.mark {
+            BOOKS.completed_snapshot(snapshot);
+        }
+        deferred::run();
+    }
+}
+
+impl Drop for Event {
+    /// Keeps the handle for the next event. No call, so it may happen anywhere.
+    fn drop(&mut self) {
+        if let Some(raw) = self.raw.take()
+            && self.process == std::process::id()
+        {
+            pool::keep_event(self.device, self.flags.bits(), raw);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The host as one more agent: waiting for the work that uses memory, and for devices.
+#![expect(unsafe_code, reason = "records events and waits for them and for devices")]
+
+use std::ops::Range;
+
+use super::enqueue::{self, BOOKS};
+use super::{busy, deferred, host_function, per_thread, pool};
+use crate::device::Device;
+use crate::error::{Detail, Error, Result};
+use crate::hazard::books::{Kind, Reach, Slot};
+use crate::hazard::{Access, Ledger, Mode};
+use crate::{check, sys};
+
+/// Blocks until every operation is complete that conflicts with the host's doing this to the bytes `range`.
+///
+/// At once, and without a call, where nothing conflicts that is not known to be complete.
+///
+/// # Errors
+/// `InCallback` or `Nested` where something conflicts and the thread may not wait; the failure of any work that a device
+/// has done since. The memory may then still be in use.
+#[track_caller]
+pub(crate) fn wait_host(ledger: &Ledger, range: Range<usize>, mode: Mode) -> Result<()> {
+    let access = Access::new(ledger, range, mode);
+    if busy::ensure_idle("host access").is_err() {
+        // Facts already known serve here too, but what is still being entered cannot be waited for.
+        return if BOOKS.is_quiet(access) { Ok(()) } else { busy::ensure_idle("host access") };
+    }
+    let mut slots: Vec<&Slot> = Vec::new();
+    for conflict in BOOKS.host_conflicts(access) {
+        if let Some(slot) = BOOKS.slot(conflict.stamp.slot)
+            && !slots.iter().any(|known| known.id == slot.id)
+        {
+            slots.push(slot);
+        }
+    }
+    if slots.is_empty() {
+        return Ok(());
+    }
+    for slot in slots {
+        wait_slot(slot)?;
+    }
+    // What a refused operation left on a ledger may be more than its stream can prove: the device can.
+    while let Some(conflict) = BOOKS.host_conflicts(access).first() {
+        let slot = BOOKS.slot(conflict.stamp.slot);
+        let Some(slot) = slot else { return Err(Error::refused("host access", Detail::HostBorrowed)) };
+        wait_device(Device::from_ordinal(slot.device.ordinal))?;
+    }
+    BOOKS.prune(access);
+    deferred::run();
+    Ok(())
+}
+
+/// Blocks until a stream has done all that it has been given so far, whatever became of its handle.
+#[track_caller]
+fn wait_slot(slot: &Slot) -> Result<()> {
+    let device = Device::from_ordinal(slot.device.ordinal);
+    if slot.kind == Kind::PerThread && !per_thread::is_mine(slot) {
+        return wait_device(device);
+    }
+    let coverage = BOOKS.coverage_by_event(slot);
+    // The handle is only held for the record: the wait may be long, and others may want to wait for the stream meanwhile.
+    let reach = slot.reach();
+    let Reach::Stream(number) = *reach else {
+        drop(reach);
+        return wait_device(device);
+    };
+    let event = pool::event(device, sys::cudaEventDisableTiming)?;
+    // SAFETY: the slot's lock is held, so the handle that it names is live; the event is ours.
+    let recorded = unsafe { enqueue::record(device, pool::raw_stream(number), slot.kind, event.0) };
+    drop(reach);
+    let waited = recorded.and_then(|()| {
+        // SAFETY: the event is ours.
+        unsafe { check!(cudaEventSynchronize(event.0)) }
+    });
+    pool::keep_event(device, sys::cudaEventDisableTiming, event);
+    given_up(device, &waited);
+    waited?;
+    BOOKS.completed_all(&coverage);
+    Ok(())
+}
+
+/// Blocks until a device has done all that it has been given so far.
+///
+/// What [`Device::synchronize`] is made of.
+///
+/// # Errors
+/// The failure of any work that the device has done since; `InCallback` or `Nested` where the thread may not wait.
+#[track_caller]
+pub(crate) fn synchronize_device(device: Device) -> Result<()> {
+    busy::ensure_idle("Device::synchronize")?;
+    wait_device(device)?;
+    deferred::run();
+    host_function::panicked_on(device.ordinal())
+}
+
+/// [`synchronize_device`] in the middle of an operation.
+#[track_caller]
+pub(super) fn wait_device(device: Device) -> Result<()> {
+    let coverage = BOOKS.coverage_of_device(device.ordinal());
+    let waited = {
+        let _current = device.switch()?;
+        // SAFETY: the call takes nothing and waits.
+        unsafe { check!(cudaDeviceSynchronize()) }
+    };
+    given_up(device, &waited);
+    waited?;
+    BOOKS.completed_all(&coverage);
+    Ok(())
+}
+
+/// After a lost context no host function runs any more: drops those that are still waiting for their turn.
+fn given_up(device: Device, waited: &Result<()>) {
+    if let Err(error) = waited
+        && error.is_sticky()
+    {
+        host_function::abandon(device.ordinal());
+    }
+}

@@ -1,0 +1,171 @@
+//! Functions that a stream runs on the host.
+//!
+//! The runtime gets a number, not a pointer: the functions themselves wait in a register of ours. So one that never runs, because the
+//! context was lost before its turn, can be dropped as soon as that is known, and if the runtime came to it all the
+//! same, it would find nothing. A panic stays in Rust: it is caught, and the stream's next synchronisation reports it.
+#![expect(unsafe_code, reason = "gives the runtime a function to call")]
+
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::busy;
+use super::view::StreamRef;
+use crate::check;
+use crate::error::{Detail, Error, Result};
+use crate::hazard::books::{Place, Slot, SlotId};
+#[cfg(doc)]
+use crate::sys;
+
+/// A function that waits for its turn.
+struct Waiting {
+    f: Box<dyn FnOnce() + Send>,
+    slot: SlotId,
+    device: i32,
+    place: Place,
+}
+
+/// A function that panicked.
+struct Panicked {
+    slot: SlotId,
+    device: i32,
+    place: Place,
+}
+
+/// All functions whose turn has not come, by number.
+struct Register {
+    next: usize,
+    waiting: Option<HashMap<usize, Waiting>>,
+    panicked: Vec<Panicked>,
+}
+
+static REGISTER: Mutex<Register> = Mutex::new(Register { next: 1, waiting: None, panicked: Vec::new() });
+
+/// Whether any panic is waiting to be reported, so that a synchronisation need not lock.
+static PANICKED: AtomicBool = AtomicBool::new(false);
+
+fn register() -> MutexGuard<'static, Register> {
+    REGISTER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl StreamRef<'_> {
+    /// Runs a function on the host once the stream has done all that it was given before. Does not block.
+    ///
+    /// The function runs on a thread of the runtime, and what the stream is given later waits for it. It may not call CUDA,
+    /// nor wait for what does: this crate refuses with `InCallback`. What it drops is freed later. If it panics, the
+    /// stream's next synchronisation says so. If the context is lost before its turn, it never runs and is dropped
+    /// by whoever finds that out.
+    ///
+    /// Stands for [`cudaLaunchHostFunc`](sys::cudaLaunchHostFunc).
+    ///
+    /// # Errors
+    /// What the runtime fails with; the function is dropped and never runs. A refusal inside another host function.
+    ///
+    /// # Examples
+    /// ```compile_fail
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let mut count = 0;
+    /// let stream = cuda_safe::stream::Stream::new()?;
+    /// stream.launch_host_fn(|| count += 1)?; // would outlive the borrow
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaLaunchHostFunc")]
+    #[doc(alias = "cudaStreamAddCallback")]
+    #[track_caller]
+    pub fn launch_host_fn(&self, f: impl FnOnce() + Send + 'static) -> Result<()> {
+        busy::ensure_idle("StreamRef::launch_host_fn")?;
+        let slot = self.slot();
+        let waiting =
+            Waiting { f: Box::new(f), slot: slot.id, device: slot.device.ordinal, place: Location::caller() };
+        let number = {
+            let mut register = register();
+            let number = register.next;
+            register.next += 1;
+            register.waiting.get_or_insert_default().insert(number, waiting);
+            number
+        };
+        let data = std::ptr::without_provenance_mut::<c_void>(number);
+        let launch = |raw| {
+            // SAFETY: the stream lives while the view does; the function may be called at any time, from any thread,
+            // with a number that the register knows or no longer knows.
+            unsafe { check!(cudaLaunchHostFunc(raw, Some(call), data)) }
+        };
+        // SAFETY: what the closure puts on the stream reaches no memory that streams use.
+        let launched = unsafe { self.enqueue(&[], launch) };
+        if launched.is_err() {
+            drop(take(number));
+        }
+        launched
+    }
+}
+
+/// Takes a function out of the register.
+fn take(number: usize) -> Option<Waiting> {
+    register().waiting.as_mut()?.remove(&number)
+}
+
+/// What the runtime calls. Nothing unwinds out of here.
+unsafe extern "C" fn call(data: *mut c_void) {
+    let Some(waiting) = take(data.addr()) else { return };
+    let Waiting { f, slot, device, place } = waiting;
+    let _entered = busy::enter_callback();
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
+        // What was thrown may itself panic when dropped.
+        if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+            let _ = std::mem::ManuallyDrop::new(second);
+        }
+        register().panicked.push(Panicked { slot, device, place });
+        PANICKED.store(true, Ordering::Release);
+    }
+}
+
+/// Reports a panic in a host function of the stream, once.
+///
+/// # Errors
+/// `CallbackPanicked`.
+#[track_caller]
+pub(super) fn panicked(slot: &Slot) -> Result<()> {
+    report(|panicked| panicked.slot == slot.id)
+}
+
+/// Reports a panic in a host function of any stream of the device, once.
+///
+/// # Errors
+/// `CallbackPanicked`.
+#[track_caller]
+pub(super) fn panicked_on(device: i32) -> Result<()> {
+    report(|panicked| panicked.device == device)
+}
+
+#[track_caller]
+fn report(mut about: impl FnMut(&Panicked) -> bool) -> Result<()> {
+    if !PANICKED.load(Ordering::Acquire) {
+        return Ok(());
+    }
+    let mut register = register();
+    let Some(at) = register.panicked.iter().position(&mut about) else { return Ok(()) };
+    let launched = register.panicked.remove(at).place;
+    // The same synchronisation is over for these: one report stands for all.
+    register.panicked.retain(|panicked| !about(panicked));
+    PANICKED.store(!register.panicked.is_empty(), Ordering::Release);
+    drop(register);
+    Err(Error::refused("host function", Detail::CallbackPanicked { launched }))
+}
+
+/// The device's context is lost: drops the functions that wait for a turn that will not come.
+pub(super) fn abandon(device: i32) {
+    let mut dropped = Vec::new();
+    if let Some(waiting) = register().waiting.as_mut() {
+        let numbers: Vec<usize> = waiting
+            .iter()
+            .filter(|(_, waiting)| waiting.device == device)
+            .map(|(number, _)| *number)
+            .collect();
+        dropped.extend(numbers.into_iter().filter_map(|number| waiting.remove(&number)));
+    }
+    // Outside the lock: what they own may do anything when it is dropped.
+    drop(dropped);
+}

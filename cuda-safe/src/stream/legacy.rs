@@ -1,0 +1,52 @@
+//! [`LegacyStream`]: the default stream of a device, which all blocking streams wait for and which waits for them.
+#![expect(unsafe_code, reason = "has the unsafe way onto a stream")]
+
+use super::enqueue::BOOKS;
+use super::methods::stream_methods;
+use super::pool;
+use super::view::{AsStream, StreamRef, sealed};
+use crate::device::Device;
+use crate::error::Result;
+use crate::hazard::books::{Reach, Slot};
+use crate::sys;
+
+/// The number that the runtime knows the legacy stream of the current device by, whatever the program was compiled for.
+const NUMBER: usize = 1;
+
+/// The same as a handle.
+pub(super) const HANDLE: sys::cudaStream_t = std::ptr::without_provenance_mut(NUMBER);
+
+/// The legacy default stream of one device: what C means by stream `0`, made explicit.
+///
+/// It is ordered with every blocking stream of its device, both ways, and the tracker knows. It owns nothing: make as
+/// many of these as you like. Each use makes the device current for as long as that takes.
+#[derive(Clone, Copy, Debug)]
+pub struct LegacyStream {
+    slot: &'static Slot,
+}
+
+impl LegacyStream {
+    /// The legacy stream of `device`.
+    ///
+    /// # Errors
+    /// Where there are more streams than the tracker can tell apart.
+    #[doc(alias = "cudaStreamLegacy")]
+    #[track_caller]
+    pub fn of(device: Device) -> Result<Self> {
+        match BOOKS.legacy(device.ordinal(), Reach::Stream(NUMBER)) {
+            Ok(slot) => Ok(Self { slot }),
+            Err(_) => Err(pool::too_many()),
+        }
+    }
+}
+
+stream_methods!(LegacyStream);
+
+impl sealed::Sealed for LegacyStream {}
+
+impl AsStream for LegacyStream {
+    #[inline]
+    fn as_stream(&self) -> StreamRef<'_> {
+        StreamRef::new(HANDLE, self.slot)
+    }
+}

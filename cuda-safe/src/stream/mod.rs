@@ -1,0 +1,41 @@
+//! Streams, events, host functions and scopes: everything that puts work on a device in order.
+//!
+//! Whatever a stream is given runs in order on it; streams run beside each other. [`Event`]s and the tracker
+//! ([`hazard`](crate::hazard)) order work of different streams. Putting work on a stream does not block; the
+//! `synchronize` functions, [`Stream::scope`] at its end, and nothing else here do. Explicit streams and events remember their
+//! device, so it does not matter which one is current.
+//!
+//! C functions: `cudaStreamCreateWithPriority`, `cudaStreamDestroy`, `cudaStreamSynchronize`, `cudaStreamQuery`,
+//! `cudaStreamWaitEvent`, `cudaStreamGetFlags`, `cudaStreamGetPriority`, `cudaStreamGetId`, `cudaLaunchHostFunc`,
+//! `cudaEventCreateWithFlags`, `cudaEventRecord`, `cudaEventSynchronize`, `cudaEventQuery`, `cudaEventElapsedTime`,
+//! `cudaEventDestroy`.
+
+mod builder;
+mod busy;
+mod deferred;
+mod enqueue;
+mod event;
+mod host;
+mod host_function;
+mod legacy;
+mod methods;
+mod owned;
+mod per_thread;
+mod policy;
+mod pool;
+mod scope;
+mod view;
+
+pub use builder::StreamBuilder;
+pub use event::{Event, EventFlags};
+pub use legacy::LegacyStream;
+pub use owned::Stream;
+pub use per_thread::PerThreadStream;
+pub use scope::Scope;
+pub use view::{AsStream, StreamRef};
+
+pub(crate) use busy::in_callback;
+#[expect(unused_imports, reason = "what owners of memory drop in host functions")]
+pub(crate) use deferred::defer;
+pub(crate) use host::{synchronize_device, wait_host};
+pub(crate) use policy::{added_waits, policy, recent_waits, set_policy, set_policy_off};

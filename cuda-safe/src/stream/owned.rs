@@ -1,0 +1,184 @@
+//! [`Stream`]: a stream that the program made and owns.
+#![expect(unsafe_code, reason = "takes raw streams in and gives them out")]
+
+use super::builder::StreamBuilder;
+use super::legacy::LegacyStream;
+use super::methods::stream_methods;
+use super::per_thread::PerThreadStream;
+use super::view::{AsStream, StreamRef, sealed};
+use super::{busy, enqueue, pool};
+use crate::device::Device;
+use crate::error::Result;
+use crate::hazard::books::{Kind, Reach, Slot};
+use crate::{check, sys};
+
+/// A queue of work for one device: what it is given runs in order.
+///
+/// Any number of threads may put work on one stream at once. Dropping a stream does not wait: what it was given runs to its
+/// end, and whoever needs the memory involved waits for exactly that.
+///
+/// # Examples
+/// ```no_run
+/// use cuda_safe::stream::{Event, Stream};
+///
+/// # fn main() -> cuda_safe::Result<()> {
+/// let producer = Stream::non_blocking()?;
+/// let consumer = Stream::non_blocking()?;
+/// let mut ready = Event::without_timing()?;
+/// // ... work on `producer` ...
+/// ready.record(&producer)?;
+/// consumer.wait(&ready)?;
+/// // ... work on `consumer` that needs it ...
+/// consumer.synchronize()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Stream {
+    raw: sys::cudaStream_t,
+    slot: &'static Slot,
+    priority: i32,
+    process: u32,
+}
+
+// SAFETY: a stream's handle is a name that the runtime takes from any thread, and the slot is made for many threads.
+unsafe impl Send for Stream {}
+// SAFETY: as above: the runtime serialises what several threads put on one stream, and the books lock the stream.
+unsafe impl Sync for Stream {}
+
+impl Stream {
+    /// Makes a stream of the current device that waits for the legacy stream, and the legacy stream for it.
+    ///
+    /// Stands for [`cudaStreamCreate`](sys::cudaStreamCreate).
+    ///
+    /// # Errors
+    /// Those of [`StreamBuilder::build`].
+    #[doc(alias = "cudaStreamCreate")]
+    #[track_caller]
+    pub fn new() -> Result<Self> {
+        Self::builder().build()
+    }
+
+    /// Makes a stream of the current device that is ordered with nothing but what it is told to wait for.
+    ///
+    /// Stands for [`cudaStreamCreateWithFlags`](sys::cudaStreamCreateWithFlags) with `cudaStreamNonBlocking`.
+    ///
+    /// # Errors
+    /// Those of [`StreamBuilder::build`].
+    #[doc(alias = "cudaStreamCreateWithFlags")]
+    #[doc(alias = "cudaStreamNonBlocking")]
+    #[track_caller]
+    pub fn non_blocking() -> Result<Self> {
+        Self::builder().non_blocking().build()
+    }
+
+    /// Begins to describe a stream: device, priority, blocking or not.
+    #[doc(alias = "cudaStreamCreateWithPriority")]
+    pub fn builder() -> StreamBuilder {
+        StreamBuilder::new()
+    }
+
+    /// The legacy default stream of the current device: what C means by stream `0`.
+    ///
+    /// # Errors
+    /// Where there is no device.
+    #[doc(alias = "cudaStreamLegacy")]
+    #[track_caller]
+    pub fn legacy() -> Result<LegacyStream> {
+        LegacyStream::of(Device::current()?)
+    }
+
+    /// The calling thread's own default stream of the current device.
+    ///
+    /// # Errors
+    /// Where there is no device.
+    #[doc(alias = "cudaStreamPerThread")]
+    #[track_caller]
+    pub fn per_thread() -> Result<PerThreadStream> {
+        PerThreadStream::of(Device::current()?)
+    }
+
+    /// A stream with this handle and slot.
+    pub(super) fn of(raw: sys::cudaStream_t, slot: &'static Slot, priority: i32) -> Self {
+        Self { raw, slot, priority, process: std::process::id() }
+    }
+
+    /// Takes over a stream that was made elsewhere.
+    ///
+    /// The runtime is asked what kind of stream it is. Work that it was given before is the caller's affair.
+    ///
+    /// # Errors
+    /// Where the runtime does not know the stream. It is then still the caller's.
+    ///
+    /// # Safety
+    /// - `raw` is a live stream of `device`, made by `cudaStreamCreate` or a function like it, and no longer used by whoever made it.
+    /// - What it was given before does not touch memory that this crate owns.
+    #[track_caller]
+    pub unsafe fn from_raw(raw: sys::cudaStream_t, device: Device) -> Result<Self> {
+        busy::ensure_idle("Stream::from_raw")?;
+        let (mut flags, mut priority) = (0, 0);
+        // SAFETY: the caller vouches for the stream; the pointer is to a live integer.
+        unsafe { check!(cudaStreamGetFlags(raw, &raw mut flags)) }?;
+        // SAFETY: the caller vouches for the stream; the pointer is to a live integer.
+        unsafe { check!(cudaStreamGetPriority(raw, &raw mut priority)) }?;
+        let kind = if flags & sys::cudaStreamNonBlocking == 0 { Kind::Blocking } else { Kind::NonBlocking };
+        Ok(Self::of(raw, pool::enrol(device, kind, raw)?, priority))
+    }
+
+    /// Gives the stream up without destroying it, which is then the caller's affair.
+    ///
+    /// What it was given stays on the books: an event recorded now stands for it.
+    #[must_use = "the stream is destroyed by nobody else"]
+    pub fn into_raw(self) -> sys::cudaStream_t {
+        let raw = self.raw;
+        let device = self.device();
+        let reach = self.last_event(device);
+        enqueue::BOOKS.dismiss(self.slot, reach);
+        let _ = std::mem::ManuallyDrop::new(self);
+        raw
+    }
+
+    /// An event that stands for all that the stream was given, for when the handle is gone.
+    fn last_event(&self, device: Device) -> Reach {
+        if self.slot.is_drained() || busy::in_callback() {
+            return Reach::Device;
+        }
+        let Ok(event) = pool::event(device, sys::cudaEventDisableTiming) else { return Reach::Device };
+        // SAFETY: the stream lives until the end of the caller, and the event is ours.
+        let record = || unsafe { enqueue::record(device, self.raw, self.slot.kind, event.0) };
+        match enqueue::BOOKS.record(self.slot, record) {
+            Ok(_) => Reach::Event(event.0.expose_provenance()),
+            Err(_) => {
+                pool::keep_event(device, sys::cudaEventDisableTiming, event);
+                Reach::Device
+            }
+        }
+    }
+}
+
+stream_methods!(Stream);
+
+impl Drop for Stream {
+    /// Gives the handle back to the pool. No call, no wait: so it may happen anywhere, host functions included.
+    fn drop(&mut self) {
+        // In the child of a fork the runtime is not usable.
+        if self.process == std::process::id() {
+            pool::keep_stream(
+                self.raw.expose_provenance(),
+                self.device(),
+                self.slot.kind,
+                self.priority,
+                self.slot,
+            );
+        }
+    }
+}
+
+impl sealed::Sealed for Stream {}
+
+impl AsStream for Stream {
+    #[inline]
+    fn as_stream(&self) -> StreamRef<'_> {
+        StreamRef::new(self.raw, self.slot)
+    }
+}

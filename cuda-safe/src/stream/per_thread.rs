@@ -1,0 +1,104 @@
+//! [`PerThreadStream`]: the calling thread's own default stream.
+#![expect(unsafe_code, reason = "has the runtime make the thread's stream")]
+
+use std::cell::RefCell;
+use std::marker::PhantomData;
+
+use super::enqueue::BOOKS;
+use super::methods::stream_methods;
+use super::view::{AsStream, StreamRef, sealed};
+use super::{busy, pool};
+use crate::device::Device;
+use crate::error::{Detail, Error, Result};
+use crate::hazard::books::{Kind, Reach, Slot};
+use crate::{check, sys};
+
+/// The number that the runtime knows the calling thread's stream of the current device by.
+const HANDLE: sys::cudaStream_t = std::ptr::without_provenance_mut(2);
+
+/// The default stream that belongs to the calling thread, one for each device.
+///
+/// Its handle means another stream on every other thread, so this can be neither sent nor shared: others wait for it by an event
+/// that it has recorded. Like all blocking streams it is ordered with the legacy stream.
+///
+/// # Examples
+/// ```compile_fail
+/// # fn main() -> cuda_safe::Result<()> {
+/// let stream = cuda_safe::stream::Stream::per_thread()?;
+/// std::thread::spawn(move || stream.synchronize()); // not another thread's affair
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct PerThreadStream {
+    slot: &'static Slot,
+    here: PhantomData<*mut ()>,
+}
+
+/// The slots of the thread's streams. When the thread ends, they stay in the books with nothing to reach them by.
+struct Mine(Vec<&'static Slot>);
+
+impl Drop for Mine {
+    fn drop(&mut self) {
+        for slot in &self.0 {
+            BOOKS.dismiss(slot, Reach::Device);
+        }
+    }
+}
+
+thread_local! {
+    static MINE: RefCell<Mine> = const { RefCell::new(Mine(Vec::new())) };
+}
+
+/// Whether the slot is that of a stream of the calling thread.
+pub(super) fn is_mine(slot: &Slot) -> bool {
+    let found = MINE.try_with(|mine| mine.borrow().0.iter().any(|mine| mine.id == slot.id));
+    found.unwrap_or(false)
+}
+
+impl PerThreadStream {
+    /// The calling thread's stream of `device`.
+    ///
+    /// # Errors
+    /// Where the device cannot be made current, the thread is ending, or in a host function.
+    #[doc(alias = "cudaStreamPerThread")]
+    #[track_caller]
+    pub fn of(device: Device) -> Result<Self> {
+        busy::ensure_idle("PerThreadStream::of")?;
+        let found = MINE.try_with(|mine| {
+            mine.borrow().0.iter().copied().find(|slot| slot.device.ordinal == device.ordinal())
+        });
+        let ending = Detail::Unsupported { what: "the default stream of a thread that is ending" };
+        match found {
+            Ok(Some(slot)) => return Ok(Self { slot, here: PhantomData }),
+            Ok(None) => {}
+            Err(_) => return Err(Error::refused("PerThreadStream::of", ending)),
+        }
+        {
+            // The runtime makes its own per-thread state now, before ours, and so destroys it after ours: until then the
+            // legacy stream is sure to wait for the thread's stream.
+            let _current = device.switch()?;
+            let mut flags = 0;
+            // SAFETY: the handle is the runtime's own number; the pointer is to a live integer, which the call fills.
+            unsafe { check!(cudaStreamGetFlags(HANDLE, &raw mut flags)) }?;
+        }
+        let slot = pool::enrol(device, Kind::PerThread, HANDLE)?;
+        let kept = MINE.try_with(|mine| mine.borrow_mut().0.push(slot));
+        if kept.is_err() {
+            BOOKS.dismiss(slot, Reach::Device);
+            return Err(Error::refused("PerThreadStream::of", ending));
+        }
+        Ok(Self { slot, here: PhantomData })
+    }
+}
+
+stream_methods!(PerThreadStream);
+
+impl sealed::Sealed for PerThreadStream {}
+
+impl AsStream for PerThreadStream {
+    #[inline]
+    fn as_stream(&self) -> StreamRef<'_> {
+        StreamRef::new(HANDLE, self.slot)
+    }
+}

@@ -1,0 +1,61 @@
+//! The policy of the process: how it is chosen, and changing it.
+
+use super::enqueue::BOOKS;
+use super::{busy, host};
+use crate::device::Device;
+use crate::error::{Detail, Error, Result};
+use crate::hazard::{AddedWait, Policy};
+
+/// The environment variable that chooses the policy: `order` or `error`.
+const VARIABLE: &str = "CUDA_SAFE_HAZARDS";
+
+/// The policy before anybody sets one.
+pub(super) fn initial() -> Policy {
+    let Some(value) = std::env::var_os(VARIABLE) else { return Policy::Order };
+    let named = value.to_str().and_then(Policy::named);
+    named.unwrap_or_else(|| {
+        eprintln!("cuda-safe: {VARIABLE}={} is not known; use order or error", value.to_string_lossy());
+        Policy::Order
+    })
+}
+
+pub(crate) fn policy() -> Policy {
+    BOOKS.policy()
+}
+
+#[track_caller]
+pub(crate) fn set_policy(policy: Policy) -> Result<()> {
+    busy::ensure_idle("hazard::set_policy")?;
+    if policy == Policy::Off {
+        return Err(Error::refused(
+            "hazard::set_policy",
+            Detail::Unsupported { what: "Policy::Off as a safe choice" },
+        ));
+    }
+    if BOOKS.set_policy(policy) != Some(Policy::Off) {
+        return Ok(());
+    }
+    // What was done without books is on none: it has to be over.
+    for device in BOOKS.devices() {
+        if let Err(error) = host::wait_device(Device::from_ordinal(device)) {
+            BOOKS.set_policy(Policy::Off);
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+#[track_caller]
+pub(crate) fn set_policy_off() -> Result<()> {
+    busy::ensure_idle("hazard::set_policy_off")?;
+    BOOKS.set_policy(Policy::Off);
+    Ok(())
+}
+
+pub(crate) fn added_waits() -> u64 {
+    BOOKS.added_waits()
+}
+
+pub(crate) fn recent_waits() -> Vec<AddedWait> {
+    BOOKS.recent_waits()
+}

@@ -1,0 +1,136 @@
+//! Handles kept for the next user: events per device and flags, streams per device, kind and priority.
+//!
+//! Creating an event costs microseconds, so the waits that the tracker adds take theirs from here. Streams are kept for another reason too: what
+//! a dropped stream was given may still be running, and another stream or the host may yet have to wait for it. So a
+//! stream's handle and its slot stay together here, are never destroyed, and serve again only once the stream is drained.
+#![expect(unsafe_code, reason = "creates and asks about streams and events")]
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::enqueue::BOOKS;
+use crate::device::Device;
+use crate::error::{Detail, Error, Result};
+use crate::hazard::books::{Kind, Reach, Slot};
+use crate::{check, sys};
+
+/// A raw event that nobody else has.
+#[derive(Debug)]
+pub(super) struct RawEvent(pub(super) sys::cudaEvent_t);
+
+// SAFETY: an event handle is a name that the runtime takes from any thread; this value is its only owner.
+unsafe impl Send for RawEvent {}
+
+/// A raw stream with its slot.
+#[derive(Debug)]
+struct Kept {
+    raw: usize,
+    device: i32,
+    kind: Kind,
+    priority: i32,
+    slot: &'static Slot,
+}
+
+/// Events that nobody uses: device, flags, handle.
+static EVENTS: Mutex<Vec<(i32, u32, RawEvent)>> = Mutex::new(Vec::new());
+
+/// Streams that were dropped.
+static STREAMS: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An event of a device, from the pool or new.
+#[track_caller]
+pub(super) fn event(device: Device, flags: u32) -> Result<RawEvent> {
+    {
+        let mut events = lock(&EVENTS);
+        let fits = |(of, with, _): &(i32, u32, RawEvent)| (*of, *with) == (device.ordinal(), flags);
+        if let Some(at) = events.iter().rposition(fits) {
+            return Ok(events.swap_remove(at).2);
+        }
+    }
+    let _current = device.switch()?;
+    let mut raw = std::ptr::null_mut();
+    // SAFETY: the pointer is to a live variable of ours, which the call fills.
+    unsafe { check!(cudaEventCreateWithFlags(&raw mut raw, flags)) }?;
+    Ok(RawEvent(raw))
+}
+
+/// Keeps an event for the next user. Work recorded in it may still be pending: recording again replaces that.
+pub(super) fn keep_event(device: Device, flags: u32, event: RawEvent) {
+    lock(&EVENTS).push((device.ordinal(), flags, event));
+}
+
+/// A drained stream of this device, kind and priority, if one was dropped before.
+pub(super) fn stream(device: Device, kind: Kind, priority: i32) -> Option<(usize, &'static Slot)> {
+    let mut streams = lock(&STREAMS);
+    let at = streams.iter().position(|kept| {
+        (kept.device, kept.kind, kept.priority) == (device.ordinal(), kind, priority) && drained(kept)
+    })?;
+    let kept = streams.swap_remove(at);
+    Some((kept.raw, kept.slot))
+}
+
+/// Keeps a stream that was dropped.
+pub(super) fn keep_stream(raw: usize, device: Device, kind: Kind, priority: i32, slot: &'static Slot) {
+    lock(&STREAMS).push(Kept { raw, device: device.ordinal(), kind, priority, slot });
+}
+
+/// Whether nothing runs on a kept stream any more.
+fn drained(kept: &Kept) -> bool {
+    if kept.slot.is_drained() {
+        return true;
+    }
+    let coverage = BOOKS.coverage_of(kept.slot);
+    // SAFETY: kept streams are never destroyed, so the handle is live; asking changes nothing.
+    let answer = unsafe { sys::cudaStreamQuery(raw_stream(kept.raw)) };
+    if answer == sys::cudaSuccess {
+        BOOKS.completed_all(&coverage);
+    }
+    kept.slot.is_drained()
+}
+
+/// A stream's handle from the number that it is kept as.
+pub(super) fn raw_stream(number: usize) -> sys::cudaStream_t {
+    std::ptr::with_exposed_provenance_mut(number)
+}
+
+/// An event's handle from the number that it is kept as.
+pub(super) fn raw_event(number: usize) -> sys::cudaEvent_t {
+    std::ptr::with_exposed_provenance_mut(number)
+}
+
+/// Enrols a stream that has no slot yet.
+#[track_caller]
+pub(super) fn enrol(device: Device, kind: Kind, raw: sys::cudaStream_t) -> Result<&'static Slot> {
+    reclaim();
+    let reach = Reach::Stream(raw.expose_provenance());
+    BOOKS.enrol(device.ordinal(), kind, reach).map_err(|_| too_many())
+}
+
+/// The refusal where the books have no slot left.
+#[cold]
+#[track_caller]
+pub(super) fn too_many() -> Error {
+    Error::refused(
+        "Stream",
+        Detail::Limit { what: "number of streams", asked: 1 << 21, limit: (1 << 21) - 1 },
+    )
+}
+
+/// Takes back the last events of streams that are gone and whose work is done, which frees their slots too.
+fn reclaim() {
+    for slot in BOOKS.dismissed().into_iter().filter_map(|id| BOOKS.slot(id)) {
+        let mut reach = slot.reach();
+        let Reach::Event(number) = *reach else { continue };
+        let coverage = BOOKS.coverage_by_last_event(slot);
+        let raw = raw_event(number);
+        // SAFETY: the event was recorded when the stream went, belongs to the slot alone and was not destroyed.
+        if unsafe { sys::cudaEventQuery(raw) } == sys::cudaSuccess {
+            BOOKS.completed_all(&coverage);
+            *reach = Reach::Device;
+            keep_event(Device::from_ordinal(slot.device.ordinal), sys::cudaEventDisableTiming, RawEvent(raw));
+        }
+    }
+}

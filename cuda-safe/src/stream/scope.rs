@@ -1,0 +1,82 @@
+//! Scopes: operations that borrow from the caller, all over before the scope returns.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use super::busy;
+use super::view::{AsStream, StreamRef, sealed};
+use crate::error::Result;
+
+/// What [`StreamRef::scope`] lends to its closure: the stream, and the promise that it is synchronised before `'scope` ends.
+pub struct Scope<'scope, 'env: 'scope> {
+    stream: StreamRef<'scope>,
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+impl<'scope> Scope<'scope, '_> {
+    /// The stream of the scope.
+    #[must_use]
+    pub fn stream(&self) -> StreamRef<'scope> {
+        self.stream
+    }
+}
+
+impl fmt::Debug for Scope<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope").field("stream", &self.stream).finish_non_exhaustive()
+    }
+}
+
+impl sealed::Sealed for Scope<'_, '_> {}
+
+impl AsStream for Scope<'_, '_> {
+    fn as_stream(&self) -> StreamRef<'_> {
+        self.stream
+    }
+}
+
+impl StreamRef<'_> {
+    /// Lets operations borrow memory of the caller: the stream is synchronised before this returns, also when `f` panics.
+    ///
+    /// Lifetimes are those of [`std::thread::scope`]: what is borrowed in the scope must live longer than it, and can be used again
+    /// after it.
+    ///
+    /// # Errors
+    /// Before `f` runs: a refusal inside a host function or another operation. At the end: the failure of the device's
+    /// work; the context is then lost and nothing runs any more. A host function's panic is reported too.
+    ///
+    /// If the end cannot synchronise for another reason, the process is aborted: there would be no safe way on.
+    ///
+    /// # Examples
+    /// ```compile_fail
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let stream = cuda_safe::stream::Stream::new()?;
+    /// let mut escaped = None;
+    /// stream.scope(|scope| escaped = Some(scope))?; // the scope does not outlive its closure
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn scope<'env, F, R>(&self, f: F) -> Result<R>
+    where
+        F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
+    {
+        busy::ensure_idle("StreamRef::scope")?;
+        let scope = Scope { stream: *self, scope: PhantomData, env: PhantomData };
+        let answer = catch_unwind(AssertUnwindSafe(|| f(&scope)));
+        let over = self.synchronize();
+        if let Err(error) = &over
+            && !error.is_sticky()
+            && !error.is_refused()
+        {
+            eprintln!("cuda-safe: a scope could not be brought to its end: {error}");
+            std::process::abort();
+        }
+        match answer {
+            Ok(answer) => over.map(|()| answer),
+            Err(panic) => resume_unwind(panic),
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Views of streams: what every verb of the crate takes.
+#![expect(unsafe_code, reason = "calls the runtime's stream functions")]
+
+use std::marker::PhantomData;
+
+use super::enqueue::BOOKS;
+use super::event::{Event, Mark};
+use super::{busy, deferred, host_function};
+use crate::device::{Device, Switched};
+use crate::error::{Error, Result};
+use crate::hazard::books::{Kind, Slot};
+use crate::{check, sys};
+
+/// What an operation can be put on: a [`Stream`](super::Stream), the [`LegacyStream`](super::LegacyStream) of a device, this
+/// thread's [`PerThreadStream`](super::PerThreadStream), or a view of any of them.
+///
+/// Sealed: what is ordered, and how, is known of these only.
+pub trait AsStream: sealed::Sealed {
+    /// A view of the stream.
+    fn as_stream(&self) -> StreamRef<'_>;
+}
+
+pub(super) mod sealed {
+    /// Keeps [`AsStream`](super::AsStream) to this crate.
+    pub trait Sealed {}
+}
+
+/// A view of a stream that lives at least as long as `'a`. Copies are the same stream.
+#[derive(Clone, Copy, Debug)]
+pub struct StreamRef<'a> {
+    /// A raw pointer, which also keeps views of per-thread streams on their thread.
+    raw: sys::cudaStream_t,
+    slot: &'static Slot,
+    owner: PhantomData<&'a ()>,
+}
+
+impl sealed::Sealed for StreamRef<'_> {}
+
+impl AsStream for StreamRef<'_> {
+    #[inline]
+    fn as_stream(&self) -> StreamRef<'_> {
+        *self
+    }
+}
+
+impl<'a> StreamRef<'a> {
+    /// The view of a stream that has this slot.
+    #[inline]
+    pub(super) fn new(raw: sys::cudaStream_t, slot: &'static Slot) -> Self {
+        Self { raw, slot, owner: PhantomData }
+    }
+
+    /// The stream's slot in the books.
+    #[inline]
+    pub(super) fn slot(&self) -> &'static Slot {
+        self.slot
+    }
+
+    /// The device that the stream is of.
+    #[doc(alias = "cudaStreamGetDevice")]
+    #[must_use]
+    #[inline]
+    pub fn device(&self) -> Device {
+        Device::from_ordinal(self.slot.device.ordinal)
+    }
+
+    /// The raw handle. What is put on it behind the crate's back, the tracker does not know of.
+    #[must_use]
+    #[inline]
+    pub fn as_raw(&self) -> sys::cudaStream_t {
+        self.raw
+    }
+
+    /// Whether the legacy stream of the device waits for this stream and the other way round.
+    ///
+    /// Answered from what the stream was made with; stands for [`cudaStreamGetFlags`](sys::cudaStreamGetFlags).
+    #[doc(alias = "cudaStreamGetFlags")]
+    #[must_use]
+    pub fn is_blocking(&self) -> bool {
+        self.slot.kind != Kind::NonBlocking
+    }
+
+    /// The stream's priority: smaller numbers go first.
+    ///
+    /// Stands for [`cudaStreamGetPriority`](sys::cudaStreamGetPriority).
+    ///
+    /// # Errors
+    /// What the runtime fails with.
+    #[doc(alias = "cudaStreamGetPriority")]
+    #[track_caller]
+    pub fn priority(&self) -> Result<i32> {
+        busy::ensure_idle("StreamRef::priority")?;
+        let _current = self.switch()?;
+        let mut priority = 0;
+        // SAFETY: the stream lives while the view does; the pointer is to a live integer, which the call fills.
+        unsafe { check!(cudaStreamGetPriority(self.raw, &raw mut priority)) }?;
+        Ok(priority)
+    }
+
+    /// A number that no other stream of the process has or will have. Handles, in contrast, are used again.
+    ///
+    /// Stands for [`cudaStreamGetId`](sys::cudaStreamGetId).
+    ///
+    /// # Errors
+    /// What the runtime fails with.
+    #[doc(alias = "cudaStreamGetId")]
+    #[track_caller]
+    pub fn id(&self) -> Result<u64> {
+        busy::ensure_idle("StreamRef::id")?;
+        let _current = self.switch()?;
+        let mut id = 0;
+        // SAFETY: the stream lives while the view does; the pointer is to a live integer, which the call fills.
+        unsafe { check!(cudaStreamGetId(self.raw, &raw mut id)) }?;
+        Ok(id)
+    }
+
+    /// Blocks until the stream has done all that it was given before this call.
+    ///
+    /// Stands for [`cudaStreamSynchronize`](sys::cudaStreamSynchronize).
+    ///
+    /// # Errors
+    /// The failure of any work that the device has done since; `CallbackPanicked` if a host function of this stream
+    /// did; a refusal inside a host function.
+    #[doc(alias = "cudaStreamSynchronize")]
+    #[track_caller]
+    pub fn synchronize(&self) -> Result<()> {
+        busy::ensure_idle("StreamRef::synchronize")?;
+        let coverage = BOOKS.coverage_of(self.slot);
+        let waited = {
+            let _current = self.switch()?;
+            // SAFETY: the stream lives while the view does.
+            unsafe { check!(cudaStreamSynchronize(self.raw)) }
+        };
+        self.waited(waited)?;
+        BOOKS.completed_all(&coverage);
+        deferred::run();
+        host_function::panicked(self.slot)
+    }
+
+    /// Whether the stream has done all that it was given before this call. Does not block.
+    ///
+    /// Stands for [`cudaStreamQuery`](sys::cudaStreamQuery).
+    ///
+    /// # Errors
+    /// The failure of any work that the device has done since; `CallbackPanicked` as for
+    /// [`synchronize`](Self::synchronize); a refusal inside a host function.
+    #[doc(alias = "cudaStreamQuery")]
+    #[track_caller]
+    pub fn is_done(&self) -> Result<bool> {
+        busy::ensure_idle("StreamRef::is_done")?;
+        let coverage = BOOKS.coverage_of(self.slot);
+        let code = {
+            let _current = self.switch()?;
+            // SAFETY: the stream lives while the view does.
+            unsafe { sys::cudaStreamQuery(self.raw) }
+        };
+        if code == sys::cudaErrorNotReady {
+            return Ok(false);
+        }
+        self.waited(Error::check("cudaStreamQuery", code))?;
+        BOOKS.completed_all(&coverage);
+        deferred::run();
+        host_function::panicked(self.slot)?;
+        Ok(true)
+    }
+
+    /// After a lost context no host function runs any more: drops those of the device that are still waiting for their turn.
+    fn waited(&self, result: Result<()>) -> Result<()> {
+        if let Err(error) = &result
+            && error.is_sticky()
+        {
+            host_function::abandon(self.slot.device.ordinal);
+        }
+        result
+    }
+
+    /// Has everything that the stream is given from now on wait for what the event stands for. Does not block.
+    ///
+    /// An event that was never recorded stands for nothing. Stands for
+    /// [`cudaStreamWaitEvent`](sys::cudaStreamWaitEvent).
+    ///
+    /// # Errors
+    /// What the runtime fails with; a refusal inside a host function.
+    #[doc(alias = "cudaStreamWaitEvent")]
+    #[track_caller]
+    pub fn wait(&self, event: &Event) -> Result<()> {
+        let _entered = busy::enter("StreamRef::wait")?;
+        if matches!(event.mark(), Mark::Nothing) {
+            return Ok(());
+        }
+        let _current = self.switch()?;
+        let wait = || {
+            // SAFETY: stream and event live while the view and the borrow do.
+            unsafe { check!(cudaStreamWaitEvent(self.raw, event.as_raw(), 0)) }
+        };
+        match event.mark() {
+            Mark::Recorded(snapshot) => BOOKS.wait(self.slot, snapshot, wait),
+            Mark::Nothing | Mark::Unknown => wait(),
+        }
+    }
+
+    /// Makes the stream's device current where the handle means another stream on another device.
+    #[inline]
+    #[track_caller]
+    pub(super) fn switch(&self) -> Result<Option<Switched>> {
+        match self.slot.kind {
+            Kind::Blocking | Kind::NonBlocking => Ok(None),
+            Kind::Legacy | Kind::PerThread => self.device().switch().map(Some),
+        }
+    }
+}
