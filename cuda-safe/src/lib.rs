@@ -9,6 +9,9 @@
 //! |---|---|
 //! | [`error`] | [`Error`], [`check!`], the last-error slot of the runtime |
 //! | [`device`] | devices: ordinal, current device, properties, limits, peer access |
+//! | [`element`] | which types may cross to a device |
+//! | [`memory`] | device and pinned memory: owners, views, guards |
+//! | [`copy`] | copies and fills |
 //! | [`launch`](mod@launch) | kernels: typed handles, launch dimensions |
 //! | [`sys`] | the raw bindings, re-exported |
 //!
@@ -18,16 +21,23 @@
 //! Every fallible function returns [`Result`]. An [`Error`] knows the call, its place in the caller's source, the
 //! code and, where sizes were involved, both of them. Nothing in this crate panics on a CUDA failure.
 
+pub mod copy;
 pub mod device;
+pub mod element;
 pub mod error;
 pub mod hazard;
 pub mod launch;
+pub mod memory;
+pub mod stream;
 
 #[doc(hidden)]
 pub use bytemuck;
-pub mod stream;
-
 pub use cuda_sys as sys;
 
+pub use copy::{memcpy, memcpy_async, memset, memset_async};
 pub use device::Device;
 pub use error::{Error, Result};
+pub use memory::{
+    DeviceBuffer, DeviceSlice, DeviceSliceMut, HostMut, HostRef, MappedFlag, PinnedBuffer, PinnedFlags,
+    PinnedSlice, PinnedSliceMut,
+};

@@ -4,10 +4,10 @@
 use std::ffi::c_int;
 
 use super::version;
-use crate::check;
 use crate::error::{Detail, Error, Result};
 #[cfg(doc)]
 use crate::sys;
+use crate::{check, stream};
 
 /// One of the machine's devices, by its ordinal.
 ///
@@ -164,7 +164,7 @@ impl Device {
     #[doc(alias = "cudaDeviceSynchronize")]
     #[track_caller]
     pub fn synchronize(self) -> Result<()> {
-        crate::stream::synchronize_device(self)
+        stream::synchronize_device(self)
     }
 
     /// How much of the device's memory is free, and how much there is, in bytes.

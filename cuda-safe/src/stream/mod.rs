@@ -35,7 +35,6 @@ pub use scope::Scope;
 pub use view::{AsStream, StreamRef};
 
 pub(crate) use busy::in_callback;
-#[expect(unused_imports, reason = "what owners of memory drop in host functions")]
 pub(crate) use deferred::defer;
 pub(crate) use host::{synchronize_device, wait_host};
 pub(crate) use policy::{added_waits, policy, recent_waits, set_policy, set_policy_off};

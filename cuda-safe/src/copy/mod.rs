@@ -1,0 +1,27 @@
+//! Copies and fills, with C's names and C's order of arguments: destination, then source.
+//!
+//! The family has two axes. *Blocking* verbs ([`memcpy`], [`memset`]) are `cudaMemcpy` and `cudaMemset`: they run on
+//! the legacy stream of the device concerned and take any memory, pageable slices and vectors included. When they
+//! return, the host's side is done; what may still be in flight on the device is in the books, so later work on any
+//! stream is ordered after it. *Asynchronous* verbs ([`memcpy_async`], [`memset_async`]) name a stream, return at once,
+//! and take memory that the crate owns: device and pinned.
+//!
+//! The direction is never named: it follows from the types of the operands, and so does whether two devices are
+//! involved. A direction that cannot be does not compile, nor does an asynchronous copy of a borrowed slice.
+//!
+//! Before any call: both sides must have the same length and share no byte. Lengths are in elements. No elements, no
+//! call.
+//!
+//! C functions: `cudaMemcpy`, `cudaMemcpyAsync`, `cudaMemcpyPeer`, `cudaMemcpyPeerAsync`, `cudaMemset`,
+//! `cudaMemsetAsync`.
+
+mod fill;
+mod linear;
+mod operand;
+mod owned;
+mod shape;
+mod transfer;
+
+pub use fill::{memset, memset_async};
+pub use linear::{memcpy, memcpy_async};
+pub use operand::{AsyncDestination, AsyncSource, Destination, Source};

@@ -1,0 +1,97 @@
+//! Device buffers from elements, and elements from device memory.
+#![expect(unsafe_code, reason = "takes a vector's room as filled once the copy has filled it")]
+
+use bytemuck::{AnyBitPattern, NoUninit};
+
+use super::fill::memset;
+use super::linear::memcpy;
+use super::operand::Operand;
+use super::transfer::{How, transfer};
+use crate::error::Result;
+use crate::memory::span::Span;
+use crate::memory::{DeviceBuffer, DeviceSlice, DeviceSliceMut};
+
+impl<T: AnyBitPattern> DeviceBuffer<T> {
+    /// Allocates as many elements as the slice has on the current device, and copies them there.
+    ///
+    /// Stands for [`cudaMalloc`](crate::sys::cudaMalloc) and [`cudaMemcpy`](crate::sys::cudaMemcpy).
+    ///
+    /// # Errors
+    /// As [`alloc`](Self::alloc) and [`memcpy`].
+    ///
+    /// # Examples
+    /// ```
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let squares = cuda_safe::DeviceBuffer::from_slice(&[1, 4, 9])?;
+    /// assert_eq!(squares.to_vec()?, [1, 4, 9]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn from_slice(elements: &[T]) -> Result<Self>
+    where
+        T: NoUninit,
+    {
+        let mut buffer = Self::alloc(elements.len())?;
+        memcpy(&mut buffer, elements)?;
+        Ok(buffer)
+    }
+
+    /// Allocates `len` elements on the current device, all bytes 0.
+    ///
+    /// Stands for [`cudaMalloc`](crate::sys::cudaMalloc) and [`cudaMemset`](crate::sys::cudaMemset).
+    ///
+    /// # Errors
+    /// As [`alloc`](Self::alloc) and [`memset`].
+    #[track_caller]
+    pub fn alloc_zeroed(len: usize) -> Result<Self> {
+        let mut buffer = Self::alloc(len)?;
+        memset(&mut buffer, 0)?;
+        Ok(buffer)
+    }
+
+    /// Copies the elements to a new vector, as [`memcpy`] does.
+    ///
+    /// # Errors
+    /// As [`memcpy`].
+    #[track_caller]
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        to_vec(self.span())
+    }
+}
+
+impl<T: AnyBitPattern> DeviceSlice<'_, T> {
+    /// Copies the elements to a new vector, as [`memcpy`] does.
+    ///
+    /// # Errors
+    /// As [`memcpy`].
+    #[track_caller]
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        to_vec(self.span())
+    }
+}
+
+impl<T: AnyBitPattern> DeviceSliceMut<'_, T> {
+    /// Copies the elements to a new vector, as [`memcpy`] does.
+    ///
+    /// # Errors
+    /// As [`memcpy`].
+    #[track_caller]
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        to_vec(self.span())
+    }
+}
+
+/// Copies device memory straight into a vector's room, which is never written twice.
+#[track_caller]
+fn to_vec<T: AnyBitPattern>(span: Span<'_, T>) -> Result<Vec<T>> {
+    let len = span.len();
+    let mut elements = Vec::with_capacity(len);
+    // A vector may have more room than was asked for.
+    let room = elements.spare_capacity_mut().get_mut(..len).unwrap_or(&mut []);
+    transfer("to_vec", How::Blocking, &Operand::of_room(room), &Operand::of_device(span))?;
+    // SAFETY: the copy was of `len` elements to the start of the room and is complete on the host's side; any bytes are
+    // a valid `T`.
+    unsafe { elements.set_len(len) };
+    Ok(elements)
+}

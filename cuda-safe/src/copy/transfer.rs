@@ -1,0 +1,229 @@
+//! The copy core: two operands and a shape become the one right runtime call, checked and in the books.
+#![expect(unsafe_code, reason = "hands the operands' pointers to the runtime")]
+
+use std::panic::Location;
+
+use super::operand::{Operand, Side};
+use super::shape::Shape;
+use crate::device::Device;
+use crate::error::{Detail, Result};
+use crate::hazard::{Access, Ledger, Mode};
+use crate::stream::{AsStream, LegacyStream, StreamRef, wait_host};
+use crate::{check, sys};
+
+/// When the call returns.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum How<'s> {
+    /// Once the host's side is done.
+    Blocking,
+    /// At once; the copy is done in the order of the stream.
+    Enqueued(StreamRef<'s>),
+}
+
+/// From where to where, as the runtime has to be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    HostToHost,
+    HostToDevice(Device),
+    DeviceToHost(Device),
+    DeviceToDevice(Device),
+    Peer { destination: Device, source: Device },
+}
+
+impl Direction {
+    fn of(destination: Side, source: Side) -> Self {
+        match (destination, source) {
+            (Side::Device(to), Side::Device(from)) if to == from => Self::DeviceToDevice(to),
+            (Side::Device(destination), Side::Device(source)) => Self::Peer { destination, source },
+            (Side::Device(to), _) => Self::HostToDevice(to),
+            (_, Side::Device(from)) => Self::DeviceToHost(from),
+            _ => Self::HostToHost,
+        }
+    }
+
+    /// C's constant; none where the call takes devices instead.
+    fn kind(self) -> sys::cudaMemcpyKind {
+        match self {
+            Self::HostToHost => sys::cudaMemcpyHostToHost,
+            Self::HostToDevice(_) => sys::cudaMemcpyHostToDevice,
+            Self::DeviceToHost(_) => sys::cudaMemcpyDeviceToHost,
+            Self::DeviceToDevice(_) | Self::Peer { .. } => sys::cudaMemcpyDeviceToDevice,
+        }
+    }
+}
+
+/// Copies `source` to `destination`.
+#[track_caller]
+pub(super) fn transfer(
+    api: &'static str,
+    how: How<'_>,
+    destination: &Operand<'_>,
+    source: &Operand<'_>,
+) -> Result<()> {
+    let shape = Shape::linear(api, destination, source)?;
+    if shape.bytes() == 0 {
+        return Ok(());
+    }
+    let direction = Direction::of(destination.side(), source.side());
+    let result = match (how, direction) {
+        (How::Blocking, Direction::HostToHost) => on_the_host(destination, source, shape),
+        (
+            How::Blocking,
+            Direction::HostToDevice(device)
+            | Direction::DeviceToHost(device)
+            | Direction::DeviceToDevice(device)
+            | Direction::Peer { destination: device, .. },
+        ) => blocking(device, direction, destination, source, shape),
+        (How::Enqueued(stream), _) => enqueued(stream, direction, destination, source, shape),
+    };
+    result.map_err(|error| error.with_detail(Detail::Transfer { bytes: shape.bytes() }))
+}
+
+/// Copies within the host's memory. The host does it, so it waits as a guard would, and nothing is left for the books.
+#[track_caller]
+fn on_the_host(destination: &Operand<'_>, source: &Operand<'_>, shape: Shape) -> Result<()> {
+    for (operand, mode) in [(destination, Mode::Write), (source, Mode::Read)] {
+        if let Some((ledger, range)) = operand.books() {
+            wait_host(ledger, range, mode)?;
+        }
+    }
+    // SAFETY: both operands are borrowed host memory of at least so many bytes, the shape says that they do not
+    // overlap, and no device uses them any more.
+    unsafe {
+        check!(cudaMemcpy(
+            destination.pointer().cast(),
+            source.pointer().cast_const().cast(),
+            shape.bytes(),
+            sys::cudaMemcpyHostToHost
+        ))
+    }
+}
+
+/// Copies on the legacy stream of a device, as `cudaMemcpy` does.
+#[track_caller]
+fn blocking(
+    device: Device,
+    direction: Direction,
+    destination: &Operand<'_>,
+    source: &Operand<'_>,
+    shape: Shape,
+) -> Result<()> {
+    let place = Location::caller();
+    let (to, from, bytes) = (destination.pointer(), source.pointer().cast_const(), shape.bytes());
+    let legacy = LegacyStream::of(device)?;
+    let accesses = Accesses::of(destination, source);
+    let call = |_| {
+        let copied = match direction {
+            // SAFETY: both operands are borrowed memory of at least so many bytes; the ordinals are those of the operands.
+            Direction::Peer { destination, source } => unsafe {
+                check!(cudaMemcpyPeer(to.cast(), destination.ordinal(), from.cast(), source.ordinal(), bytes))
+            },
+            // SAFETY: both operands are borrowed memory of at least so many bytes, the host's for as long as it is needed:
+            // for these directions the call returns once the host's side is done. The direction is that of the operands.
+            _ => unsafe { check!(cudaMemcpy(to.cast(), from.cast(), bytes, direction.kind())) },
+        };
+        copied.map_err(|error| error.at(place))
+    };
+    let stream = legacy.as_stream();
+    if waits(direction, source.side()) {
+        // SAFETY: the accesses are all that the call touches of tracked memory, and it returns once the copy is done.
+        unsafe { stream.enqueue_blocking(accesses.list(), call) }
+    } else {
+        // SAFETY: the accesses are all that the call touches of tracked memory.
+        unsafe { stream.enqueue(accesses.list(), call) }
+    }
+}
+
+/// Whether `cudaMemcpy` returns only when all of the copy is done. From pageable memory it may return once it has read the
+/// source, and between devices at once; both stay in the books.
+fn waits(direction: Direction, source: Side) -> bool {
+    match direction {
+        Direction::DeviceToHost(_) => true,
+        Direction::HostToDevice(_) => matches!(source, Side::Pinned(_)),
+        Direction::HostToHost | Direction::DeviceToDevice(_) | Direction::Peer { .. } => false,
+    }
+}
+
+/// Gives the copy to a stream.
+#[track_caller]
+fn enqueued(
+    stream: StreamRef<'_>,
+    direction: Direction,
+    destination: &Operand<'_>,
+    source: &Operand<'_>,
+    shape: Shape,
+) -> Result<()> {
+    let place = Location::caller();
+    let (to, from, bytes) = (destination.pointer(), source.pointer().cast_const(), shape.bytes());
+    let accesses = Accesses::of(destination, source);
+    let call = |raw| {
+        let copied = match direction {
+            // SAFETY: both operands are memory of at least so many bytes that outlives the copy, the ordinals are those of
+            // the operands, and the stream is live.
+            Direction::Peer { destination, source } => unsafe {
+                let (to_device, from_device) = (destination.ordinal(), source.ordinal());
+                check!(cudaMemcpyPeerAsync(to.cast(), to_device, from.cast(), from_device, bytes, raw))
+            },
+            // SAFETY: both operands are memory of at least so many bytes that outlives the copy, the direction is that of
+            // the operands, and the stream is live.
+            _ => unsafe { check!(cudaMemcpyAsync(to.cast(), from.cast(), bytes, direction.kind(), raw)) },
+        };
+        copied.map_err(|error| error.at(place))
+    };
+    // SAFETY: the accesses are all that the copy touches of tracked memory, whose owners wait for it before they free;
+    // memory that is not tracked is borrowed by a scope that outlives the copy.
+    unsafe { stream.enqueue(accesses.list(), call) }
+}
+
+/// What a copy enters in the books: a write, a read, or both, without a heap allocation.
+struct Accesses<'a> {
+    list: [Access<'a>; 2],
+    len: usize,
+}
+
+impl<'a> Accesses<'a> {
+    fn of(destination: &Operand<'a>, source: &Operand<'a>) -> Self {
+        let none = Access::read(&NOTHING, 0..0);
+        match (destination.access(Mode::Write), source.access(Mode::Read)) {
+            (Some(write), Some(read)) => Self { list: [write, read], len: 2 },
+            (Some(one), None) | (None, Some(one)) => Self { list: [one, none], len: 1 },
+            (None, None) => Self { list: [none, none], len: 0 },
+        }
+    }
+
+    fn list(&self) -> &[Access<'a>] {
+        self.list.get(..self.len).unwrap_or(&[])
+    }
+}
+
+/// The books of no memory, for the places of a list that are not used.
+static NOTHING: Ledger = Ledger::new(0);
+
+#[cfg(test)]
+mod tests {
+    use super::{Direction, Side, waits};
+    use crate::device::Device;
+
+    #[test]
+    fn the_direction_follows_from_where_the_operands_are() {
+        let (zero, one) = (Device::from_ordinal(0), Device::from_ordinal(1));
+        let of = Direction::of;
+        assert_eq!(of(Side::Device(zero), Side::Pageable), Direction::HostToDevice(zero));
+        assert_eq!(of(Side::Pinned(zero), Side::Device(one)), Direction::DeviceToHost(one));
+        assert_eq!(of(Side::Device(one), Side::Device(one)), Direction::DeviceToDevice(one));
+        assert_eq!(
+            of(Side::Device(one), Side::Device(zero)),
+            Direction::Peer { destination: one, source: zero }
+        );
+        assert_eq!(of(Side::Pinned(zero), Side::Pageable), Direction::HostToHost);
+    }
+
+    #[test]
+    fn only_copies_that_the_header_promises_are_taken_as_complete() {
+        let device = Device::from_ordinal(0);
+        assert!(waits(Direction::DeviceToHost(device), Side::Device(device)));
+        assert!(waits(Direction::HostToDevice(device), Side::Pinned(device)));
+        assert!(!waits(Direction::HostToDevice(device), Side::Pageable));
+        assert!(!waits(Direction::DeviceToDevice(device), Side::Device(device)));
+    }
+}

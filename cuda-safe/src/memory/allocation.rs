@@ -1,0 +1,225 @@
+//! One piece of memory: where it is, how large, on which device, who uses it, and how it is freed.
+//!
+//! Every owner of the crate holds one, behind a reference count that only graphs ever raise.
+#![expect(unsafe_code, reason = "allocates and frees through the runtime")]
+
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::OnceLock;
+
+use crate::device::Device;
+use crate::error::{Detail, Error, Result};
+use crate::hazard::{Ledger, Mode};
+use crate::{check, stream, sys};
+
+/// How memory was allocated, and so how it is freed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// `cudaMalloc`, `cudaFree`.
+    Device,
+    /// `cudaHostAlloc`, `cudaFreeHost`.
+    Pinned,
+}
+
+/// Memory, and the books about who uses it.
+#[derive(Debug)]
+pub(crate) struct Allocation {
+    /// Null where there are no bytes.
+    pointer: *mut u8,
+    bytes: usize,
+    device: Device,
+    kind: Kind,
+    ledger: Ledger,
+}
+
+// SAFETY: the pointer is to memory that this value alone frees and that it never reads or writes itself; the runtime
+// takes it from any thread. Who may reach the bytes is decided by the typed owner around it.
+unsafe impl Send for Allocation {}
+// SAFETY: as above, and the books are made for many threads.
+unsafe impl Sync for Allocation {}
+
+impl Allocation {
+    /// Allocates memory of a device. No bytes, no call.
+    #[track_caller]
+    pub(crate) fn device(device: Device, bytes: usize) -> Result<Self> {
+        Self::with(device, bytes, Kind::Device, |pointer| {
+            // SAFETY: the pointer is to a live variable of the caller, which the call fills.
+            unsafe { sys::cudaMalloc(pointer, bytes) }
+        })
+    }
+
+    /// Allocates page-locked memory of the host, for use with a device. No bytes, no call.
+    #[track_caller]
+    pub(crate) fn pinned(device: Device, bytes: usize, flags: u32) -> Result<Self> {
+        Self::with(device, bytes, Kind::Pinned, |pointer| {
+            // SAFETY: the pointer is to a live variable of the caller, which the call fills.
+            unsafe { sys::cudaHostAlloc(pointer, bytes, flags) }
+        })
+    }
+
+    /// Makes the owner right after the call that allocates.
+    #[track_caller]
+    fn with(
+        device: Device,
+        bytes: usize,
+        kind: Kind,
+        allocate: impl FnOnce(*mut *mut c_void) -> sys::cudaError_t,
+    ) -> Result<Self> {
+        let (api, memory) = match kind {
+            Kind::Device => ("cudaMalloc", "device"),
+            Kind::Pinned => ("cudaHostAlloc", "pinned host"),
+        };
+        let mut pointer = ptr::null_mut();
+        if bytes > 0 {
+            process();
+            let _current = device.switch()?;
+            let _relaxed = Relaxed::enter()?;
+            Error::check(api, allocate(&raw mut pointer))
+                .map_err(|error| error.with_detail(Detail::Allocation { bytes, memory }))?;
+        }
+        Ok(Self { pointer: pointer.cast(), bytes, device, kind, ledger: Ledger::new(bytes) })
+    }
+
+    /// Takes over memory that was allocated elsewhere.
+    ///
+    /// # Safety
+    /// The memory is of the device, of at least `bytes` bytes, allocated as `kind` says, and freed by nobody else.
+    pub(crate) unsafe fn from_raw(device: Device, pointer: *mut u8, bytes: usize, kind: Kind) -> Self {
+        process();
+        Self { pointer, bytes, device, kind, ledger: Ledger::new(bytes) }
+    }
+
+    /// Gives the memory up without freeing it.
+    pub(crate) fn into_raw(mut self) -> *mut u8 {
+        self.bytes = 0;
+        self.pointer
+    }
+
+    /// The first byte; null where there are none.
+    #[inline]
+    pub(crate) fn pointer(&self) -> *mut u8 {
+        self.pointer
+    }
+
+    /// The device that the memory is of; for pinned memory, the one that was current.
+    #[inline]
+    pub(crate) fn on(&self) -> Device {
+        self.device
+    }
+
+    /// The books about who uses the bytes.
+    #[inline]
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Waits for the work that still uses the memory and frees it.
+    ///
+    /// Where the thread may not wait or call the runtime, in a host function for one, the memory is freed later. Memory
+    /// that work may still be using, because waiting failed, is leaked. Device memory of a lost context is given to the
+    /// runtime all the same: nothing runs there any more.
+    #[track_caller]
+    pub(crate) fn free(mut self) -> Result<()> {
+        self.release()
+    }
+
+    #[track_caller]
+    fn release(&mut self) -> Result<()> {
+        if self.bytes == 0 {
+            return Ok(());
+        }
+        if stream::in_callback() {
+            self.defer();
+            return Err(Error::refused("free", Detail::InCallback));
+        }
+        let quiet = stream::wait_host(&self.ledger, 0..self.bytes, Mode::Write);
+        match (self.kind, quiet) {
+            (_, Err(error)) if error.is_refused() => {
+                self.defer();
+                Err(error)
+            }
+            (Kind::Device, Err(error)) if error.is_sticky() => {
+                // The wait's error says more than the one that this call is bound to give.
+                let _ = self.free_device();
+                Err(error)
+            }
+            (_, Err(error)) => {
+                self.bytes = 0;
+                Err(error)
+            }
+            (Kind::Device, Ok(())) => self.free_device(),
+            (Kind::Pinned, Ok(())) => self.free_pinned(),
+        }
+    }
+
+    /// Leaves the memory to the next thread that may free it.
+    fn defer(&mut self) {
+        let later = Self {
+            pointer: self.pointer,
+            bytes: std::mem::take(&mut self.bytes),
+            device: self.device,
+            kind: self.kind,
+            ledger: std::mem::replace(&mut self.ledger, Ledger::new(0)),
+        };
+        stream::defer(Box::new(move || drop(later)));
+    }
+
+    #[track_caller]
+    fn free_device(&mut self) -> Result<()> {
+        // Whatever comes of it, nobody frees the memory again.
+        self.bytes = 0;
+        let _current = self.device.switch()?;
+        let _relaxed = Relaxed::enter()?;
+        // SAFETY: the pointer came from cudaMalloc, is freed only here (`bytes` is 0 from now on), and no work uses it.
+        unsafe { check!(cudaFree(self.pointer.cast())) }
+    }
+
+    #[track_caller]
+    fn free_pinned(&mut self) -> Result<()> {
+        // Whatever comes of it, nobody frees the memory again.
+        self.bytes = 0;
+        let _current = self.device.switch()?;
+        let _relaxed = Relaxed::enter()?;
+        // SAFETY: the pointer came from cudaHostAlloc, is freed only here (`bytes` is 0 from now on), and no work uses it.
+        unsafe { check!(cudaFreeHost(self.pointer.cast())) }
+    }
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        // In the child of a fork the runtime is not usable and the memory is the parent's.
+        if self.bytes == 0 || process() != std::process::id() {
+            return;
+        }
+        // Nobody could take the error; `free` is for who wants it. At process exit the runtime only says that it is gone.
+        let _ = self.release();
+    }
+}
+
+/// The process that first allocated.
+fn process() -> u32 {
+    static PROCESS: OnceLock<u32> = OnceLock::new();
+    *PROCESS.get_or_init(std::process::id)
+}
+
+/// Lets calls through that a capture elsewhere in the process would otherwise forbid, until it goes out of scope.
+///
+/// Allocating and freeing are never part of a graph here, so a capture has nothing to fear from them.
+struct Relaxed(sys::cudaStreamCaptureMode);
+
+impl Relaxed {
+    #[track_caller]
+    fn enter() -> Result<Self> {
+        let mut mode = sys::cudaStreamCaptureModeRelaxed;
+        // SAFETY: the pointer is to a live variable, which the call reads and then fills with the thread's former mode.
+        unsafe { check!(cudaThreadExchangeStreamCaptureMode(&raw mut mode)) }?;
+        Ok(Self(mode))
+    }
+}
+
+impl Drop for Relaxed {
+    fn drop(&mut self) {
+        // SAFETY: the pointer is to a live variable that holds the mode which the thread had before.
+        let _ = unsafe { sys::cudaThreadExchangeStreamCaptureMode(&raw mut self.0) };
+    }
+}

@@ -1,0 +1,104 @@
+//! A flag that a kernel polls while the host sets it.
+#![expect(unsafe_code, reason = "shares an atomic with devices")]
+
+use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::allocation::Allocation;
+use super::pinned::{PinnedFlags, mapped_pointer};
+use super::span::Span;
+use crate::device::Device;
+use crate::error::Result;
+use crate::hazard::{Access, Mode};
+
+/// An `AtomicU32` in mapped pinned memory, shared by the host and all devices at once.
+///
+/// Neither memory that the tracker orders nor memory that a guard lends: host and kernels may read and write it at any
+/// time, and nobody waits for anybody. A kernel that spins until the host sets a flag is a gate, and how tests hold a
+/// stream. Starts at 0.
+///
+/// # Ordering
+/// [`set`](Self::set) releases and [`load`](Self::load) acquires: a kernel that sees the value and then fences for the
+/// whole system also sees what the host wrote before, and the other way round.
+///
+/// Dropping it waits for the kernels that it was passed to, so a kernel that polls it must have been let go.
+///
+/// # Examples
+/// ```
+/// # fn main() -> cuda_safe::Result<()> {
+/// let gate = cuda_safe::MappedFlag::new()?;
+/// assert_eq!(gate.load(), 0);
+/// gate.set(1);
+/// assert_eq!(gate.load(), 1);
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias = "cudaHostAllocMapped")]
+pub struct MappedFlag {
+    allocation: Allocation,
+    device_pointer: *mut u32,
+}
+
+// SAFETY: the memory is an atomic that is only ever reached as one, and the device's pointer is only a number here.
+unsafe impl Send for MappedFlag {}
+// SAFETY: as above.
+unsafe impl Sync for MappedFlag {}
+
+impl MappedFlag {
+    /// Allocates a flag that is 0, for every device.
+    ///
+    /// Stands for [`cudaHostAlloc`](crate::sys::cudaHostAlloc) and
+    /// [`cudaHostGetDevicePointer`](crate::sys::cudaHostGetDevicePointer).
+    ///
+    /// # Errors
+    /// `cudaErrorMemoryAllocation`, or what stops the device from being set up.
+    #[track_caller]
+    pub fn new() -> Result<Self> {
+        let flags = PinnedFlags::MAPPED | PinnedFlags::PORTABLE;
+        let allocation = Allocation::pinned(Device::current()?, size_of::<AtomicU32>(), flags.bits())?;
+        // SAFETY: the allocation is new, large enough, aligned for anything this small, and nobody else knows of it.
+        unsafe { allocation.pointer().cast::<AtomicU32>().write(AtomicU32::new(0)) };
+        let device_pointer = mapped_pointer(Span::whole(&allocation, 1))?;
+        Ok(Self { allocation, device_pointer })
+    }
+
+    /// Sets the flag, for whoever polls it. Never blocks.
+    pub fn set(&self, value: u32) {
+        self.atomic().store(value, Ordering::Release);
+    }
+
+    /// Reads the flag. Never blocks.
+    #[must_use]
+    pub fn load(&self) -> u32 {
+        self.atomic().load(Ordering::Acquire)
+    }
+
+    /// The atomic itself, for everything else that atomics can do.
+    #[must_use]
+    pub fn atomic(&self) -> &AtomicU32 {
+        // SAFETY: `new` put an atomic there, which lives as long as the allocation; everybody reaches it atomically.
+        unsafe { &*self.allocation.pointer().cast::<AtomicU32>() }
+    }
+
+    /// The address at which kernels reach the flag.
+    #[must_use]
+    pub fn device_ptr(&self) -> *mut u32 {
+        self.device_pointer
+    }
+
+    /// What an operation that uses the flag enters in the books: it keeps the memory from being freed too early, and
+    /// orders nothing, whether the kernel reads the flag or sets it.
+    #[must_use]
+    pub fn access(&self) -> Access<'_> {
+        Access::new(self.allocation.ledger(), 0..size_of::<AtomicU32>(), Mode::Read)
+    }
+}
+
+impl fmt::Debug for MappedFlag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MappedFlag")
+            .field("value", &self.load())
+            .field("pointer", &self.device_pointer)
+            .finish()
+    }
+}

@@ -1,0 +1,32 @@
+//! Memory that frees itself: on the device, and pinned on the host; its owners, views and guards.
+//!
+//! An owner ([`DeviceBuffer`], [`PinnedBuffer`]) remembers its device and how it was allocated, so it is freed
+//! rightly from any thread, whatever device is current. A view ([`DeviceSlice`], [`PinnedSlice`] and their `Mut`
+//! forms) is a part of an owner, with a lifetime; two `Mut` views never overlap, and work on the one is not ordered
+//! after work on the other.
+//!
+//! Allocating and freeing are not stream-ordered. Freeing waits, on the host, for the work that still uses the
+//! memory; so do the guards ([`HostRef`], [`HostMut`]) through which the host reaches pinned memory. Nothing else here
+//! blocks. Owners and views may be sent to and shared with other threads wherever their elements may.
+//!
+//! Forgetting an owner, a view or a guard leaks memory and is otherwise harmless.
+//!
+//! C functions: `cudaMalloc`, `cudaFree`, `cudaMallocHost`, `cudaHostAlloc`, `cudaFreeHost`,
+//! `cudaHostGetDevicePointer`.
+
+mod allocation;
+mod device;
+mod device_view;
+mod flag;
+mod guard;
+mod pinned;
+mod pinned_view;
+pub(crate) mod size;
+pub(crate) mod span;
+
+pub use device::DeviceBuffer;
+pub use device_view::{DeviceSlice, DeviceSliceMut};
+pub use flag::MappedFlag;
+pub use guard::{HostMut, HostRef};
+pub use pinned::{PinnedBuffer, PinnedFlags};
+pub use pinned_view::{PinnedSlice, PinnedSliceMut};

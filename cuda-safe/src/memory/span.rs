@@ -1,0 +1,189 @@
+//! What all views are made of: a part of an allocation, typed.
+
+use std::marker::PhantomData;
+use std::ops::{Range, RangeBounds};
+
+use super::allocation::Allocation;
+use super::size;
+use crate::device::Device;
+use crate::error::{Detail, Error, Result};
+use crate::hazard::{Access, Mode};
+
+/// `len` elements of `T` from byte `start` of an allocation on; always within it.
+#[derive(Debug)]
+pub(crate) struct Span<'a, T> {
+    allocation: &'a Allocation,
+    start: usize,
+    len: usize,
+    element: PhantomData<T>,
+}
+
+impl<T> Clone for Span<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Span<'_, T> {}
+
+impl<'a, T> Span<'a, T> {
+    /// The first `len` elements of an allocation that has at least as many.
+    pub(crate) fn whole(allocation: &'a Allocation, len: usize) -> Self {
+        Self { allocation, start: 0, len, element: PhantomData }
+    }
+
+    /// Length in elements.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Size in bytes. The allocation holds it, so it does not overflow.
+    pub(crate) fn bytes(&self) -> usize {
+        self.len * size_of::<T>()
+    }
+
+    /// The bytes, counted from the start of the allocation.
+    pub(crate) fn range(&self) -> Range<usize> {
+        self.start..self.start + self.bytes()
+    }
+
+    /// The allocation that this is a part of.
+    pub(crate) fn allocation(&self) -> &'a Allocation {
+        self.allocation
+    }
+
+    /// The device of the allocation.
+    pub(crate) fn device(&self) -> Device {
+        self.allocation.on()
+    }
+
+    /// The first element; null where the allocation has no bytes.
+    pub(crate) fn pointer(&self) -> *mut T {
+        self.allocation.pointer().wrapping_add(self.start).cast()
+    }
+
+    /// A read or a write of all the bytes.
+    pub(crate) fn access(&self, mode: Mode) -> Access<'a> {
+        Access::new(self.allocation.ledger(), self.range(), mode)
+    }
+
+    /// A part, by elements.
+    #[track_caller]
+    pub(crate) fn part(&self, api: &'static str, range: &impl RangeBounds<usize>) -> Result<Self> {
+        let range = size::range_in(api, range, self.len)?;
+        Ok(self.cut(range))
+    }
+
+    /// A part that is known to be within.
+    fn cut(&self, range: Range<usize>) -> Self {
+        Self { start: self.start + range.start * size_of::<T>(), len: range.len(), ..*self }
+    }
+
+    /// The elements before `middle`, and those from it on.
+    #[track_caller]
+    pub(crate) fn split(&self, api: &'static str, middle: usize) -> Result<(Self, Self)> {
+        if middle > self.len {
+            return Err(Error::refused(api, Detail::OutOfRange { start: 0, end: middle, len: self.len }));
+        }
+        Ok((self.cut(0..middle), self.cut(middle..self.len)))
+    }
+
+    /// Parts of `size` elements, the last one shorter where it does not divide.
+    #[track_caller]
+    pub(crate) fn chunks(&self, api: &'static str, size: usize) -> Result<Chunks<'a, T>> {
+        if size == 0 {
+            return Err(Error::refused(api, Detail::Zero { what: "the chunk size" }));
+        }
+        Ok(Chunks { rest: *self, size })
+    }
+
+    /// The same bytes as elements of another type.
+    #[track_caller]
+    pub(crate) fn reinterpret<U>(&self, api: &'static str) -> Result<Span<'a, U>> {
+        let len = size::reinterpreted::<U>(api, self.pointer().addr(), self.bytes())?;
+        Ok(Span { allocation: self.allocation, start: self.start, len, element: PhantomData })
+    }
+}
+
+/// Parts of a span, one after the other.
+#[derive(Debug)]
+pub(crate) struct Chunks<'a, T> {
+    rest: Span<'a, T>,
+    size: usize,
+}
+
+impl<'a, T> Iterator for Chunks<'a, T> {
+    type Item = Span<'a, T>;
+
+    fn next(&mut self) -> Option<Span<'a, T>> {
+        if self.rest.len == 0 {
+            return None;
+        }
+        let size = self.size.min(self.rest.len);
+        let chunk = self.rest.cut(0..size);
+        self.rest = self.rest.cut(size..self.rest.len);
+        Some(chunk)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let count = self.rest.len.div_ceil(self.size);
+        (count, Some(count))
+    }
+}
+
+impl<T> ExactSizeIterator for Chunks<'_, T> {}
+
+#[cfg(test)]
+mod tests {
+    use super::super::allocation::Allocation;
+    use super::Span;
+    use crate::device::Device;
+    use crate::error::Detail;
+
+    /// An allocation without bytes: enough for arithmetic, and no call is made.
+    fn nothing() -> Allocation {
+        Allocation::device(Device::from_ordinal(0), 0).unwrap()
+    }
+
+    #[test]
+    fn parts_of_parts_count_from_the_allocation() {
+        let allocation = nothing();
+        let span = Span::<u32> { len: 100, ..Span::whole(&allocation, 0) };
+        let part = span.part("test", &(10..50)).unwrap();
+        assert_eq!((part.len(), part.range()), (40, 40..200));
+        let inner = part.part("test", &(5..=9)).unwrap();
+        assert_eq!((inner.len(), inner.range()), (5, 60..80));
+        assert!(part.part("test", &(5..41)).is_err());
+    }
+
+    #[test]
+    fn a_split_gives_two_halves_that_touch() {
+        let allocation = nothing();
+        let span = Span::<u64> { len: 10, ..Span::whole(&allocation, 0) };
+        let (left, right) = span.split("test", 3).unwrap();
+        assert_eq!((left.range(), right.range()), (0..24, 24..80));
+        assert!(span.split("test", 10).unwrap().1.range().is_empty());
+        let error = span.split("test", 11).unwrap_err();
+        assert_eq!(error.detail(), Detail::OutOfRange { start: 0, end: 11, len: 10 });
+    }
+
+    #[test]
+    fn chunks_cover_everything_once() {
+        let allocation = nothing();
+        let span = Span::<u16> { len: 10, ..Span::whole(&allocation, 0) };
+        let chunks = span.chunks("test", 4).unwrap();
+        assert_eq!(chunks.len(), 3);
+        let ranges: Vec<_> = chunks.map(|chunk| chunk.range()).collect();
+        assert_eq!(ranges, [0..8, 8..16, 16..20]);
+        assert!(span.chunks("test", 0).is_err());
+    }
+
+    #[test]
+    fn another_type_has_as_many_elements_as_fit() {
+        let allocation = nothing();
+        let span = Span::<u8> { len: 24, ..Span::whole(&allocation, 0) };
+        assert_eq!(span.reinterpret::<u64>("test").unwrap().len(), 3);
+        assert!(span.part("test", &(..23)).unwrap().reinterpret::<u64>("test").is_err());
+        assert!(span.part("test", &(4..12)).unwrap().reinterpret::<u64>("test").is_err());
+    }
+}

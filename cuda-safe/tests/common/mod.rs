@@ -1,0 +1,30 @@
+//! What tests hold streams with, so that an order is proven and not timed.
+#![allow(dead_code, clippy::unwrap_used, reason = "test support: each binary uses a part of it")]
+
+use std::sync::mpsc::{Sender, channel};
+
+use cuda_safe::stream::Stream;
+
+/// Holds a stream until it is opened or dropped, whichever way the test ends.
+pub(crate) struct Gate {
+    open: Sender<()>,
+}
+
+impl Gate {
+    /// Puts a gate on a stream: nothing given to it later runs before the gate is open.
+    pub(crate) fn on(stream: &Stream) -> Self {
+        let (open, opened) = channel::<()>();
+        stream
+            .launch_host_fn(move || {
+                // An error means that the gate was dropped, which opens it too.
+                let _ = opened.recv();
+            })
+            .unwrap();
+        Self { open }
+    }
+
+    /// Opens the gate.
+    pub(crate) fn open(self) {
+        self.open.send(()).unwrap();
+    }
+}

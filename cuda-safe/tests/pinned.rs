@@ -1,0 +1,182 @@
+//! Pinned memory: what the host sees, and when it is made to wait.
+#![expect(unsafe_code, reason = "takes buffers apart and puts them together again")]
+
+mod common;
+
+use std::sync::mpsc::channel;
+
+use common::Gate;
+use cuda_safe::error::Detail;
+use cuda_safe::stream::Stream;
+use cuda_safe::{DeviceBuffer, MappedFlag, PinnedBuffer, PinnedFlags, memcpy_async, memset_async, sys};
+
+#[test]
+fn what_the_host_writes_the_host_reads() {
+    let mut buffer = PinnedBuffer::<u32>::alloc(4).unwrap();
+    buffer.host_mut().unwrap().copy_from_slice(&[1, 2, 3, 4]);
+    buffer.host_mut().unwrap()[0] = 9;
+    assert_eq!(*buffer.host().unwrap(), [9, 2, 3, 4]);
+    assert_eq!(buffer.slice(1..3).unwrap().host().unwrap()[1], 3);
+    assert_eq!(buffer.to_vec().unwrap(), [9, 2, 3, 4]);
+    assert_eq!(format!("{:?}", buffer.host().unwrap()), "[9, 2, 3, 4]");
+}
+
+#[test]
+fn a_buffer_without_elements_lends_an_empty_slice() {
+    let mut none = PinnedBuffer::<u64>::alloc(0).unwrap();
+    assert!(none.host().unwrap().is_empty() && none.host_mut().unwrap().is_empty());
+    assert!(none.as_ptr().is_null() && none.device_ptr().unwrap().is_null());
+    none.free().unwrap();
+}
+
+#[test]
+fn every_kind_of_pinned_memory_works() {
+    for flags in [PinnedFlags::PORTABLE, PinnedFlags::MAPPED, PinnedFlags::WRITE_COMBINED, PinnedFlags::all()]
+    {
+        let mut buffer = PinnedBuffer::<u8>::with_flags(100, flags).unwrap();
+        buffer.host_mut().unwrap().fill(7);
+        assert_eq!(*buffer.host().unwrap(), [7; 100], "{flags:?}");
+        assert!(!buffer.device_ptr().unwrap().is_null());
+    }
+    let error = PinnedBuffer::<u8>::with_flags(1, PinnedFlags::from_bits_retain(0x80)).unwrap_err();
+    assert_eq!(error.code(), sys::cudaErrorInvalidValue);
+    let _ = cuda_safe::error::take_last();
+}
+
+#[test]
+fn the_host_waits_for_a_copy_into_the_memory() {
+    let stream = Stream::non_blocking().unwrap();
+    let device = DeviceBuffer::from_slice(&[7_u32; 1000]).unwrap();
+    let mut pinned = PinnedBuffer::from_slice(&[1_u32; 1000]).unwrap();
+    let gate = Gate::on(&stream);
+    memcpy_async(&mut pinned, &device, &stream).unwrap();
+    let opener = std::thread::spawn(move || gate.open());
+    assert_eq!(*pinned.host().unwrap(), [7; 1000]);
+    opener.join().unwrap();
+}
+
+#[test]
+fn the_host_may_read_what_a_pending_copy_only_reads() {
+    let stream = Stream::non_blocking().unwrap();
+    let mut device = DeviceBuffer::<u32>::alloc(1000).unwrap();
+    let pinned = PinnedBuffer::from_slice(&[1_u32; 1000]).unwrap();
+    let gate = Gate::on(&stream);
+    memcpy_async(&mut device, &pinned, &stream).unwrap();
+    // Would wait for ever otherwise: the gate is closed.
+    assert_eq!(pinned.host().unwrap()[999], 1);
+    gate.open();
+}
+
+#[test]
+fn the_host_waits_before_it_writes_what_a_pending_copy_reads() {
+    let stream = Stream::non_blocking().unwrap();
+    let mut device = DeviceBuffer::<u32>::alloc(1000).unwrap();
+    let mut pinned = PinnedBuffer::from_slice(&[1_u32; 1000]).unwrap();
+    let gate = Gate::on(&stream);
+    memcpy_async(&mut device, &pinned, &stream).unwrap();
+    let opener = std::thread::spawn(move || gate.open());
+    pinned.host_mut().unwrap().fill(2);
+    opener.join().unwrap();
+    assert_eq!(device.to_vec().unwrap(), [1; 1000]);
+}
+
+#[test]
+fn the_host_may_use_one_half_while_a_stream_uses_the_other() {
+    let stream = Stream::non_blocking().unwrap();
+    let device = DeviceBuffer::from_slice(&[7_u32; 500]).unwrap();
+    let mut pinned = PinnedBuffer::from_slice(&[1_u32; 1000]).unwrap();
+    let gate = Gate::on(&stream);
+    let (mut left, mut right) = pinned.split_at_mut(500).unwrap();
+    memcpy_async(&mut right, &device, &stream).unwrap();
+    // Would wait for ever otherwise: the gate is closed.
+    left.host_mut().unwrap().fill(3);
+    gate.open();
+    let numbers = pinned.host().unwrap();
+    assert_eq!((numbers[499], numbers[500]), (3, 7));
+}
+
+#[test]
+fn pinned_memory_read_after_its_stream_was_dropped_holds_what_the_stream_wrote() {
+    let stream = Stream::non_blocking().unwrap();
+    let device = DeviceBuffer::from_slice(&[7_u32; 1000]).unwrap();
+    let mut pinned = PinnedBuffer::from_slice(&[1_u32; 1000]).unwrap();
+    let gate = Gate::on(&stream);
+    memcpy_async(&mut pinned, &device, &stream).unwrap();
+    drop(stream);
+    let opener = std::thread::spawn(move || gate.open());
+    assert_eq!(*pinned.host().unwrap(), [7; 1000]);
+    opener.join().unwrap();
+}
+
+#[test]
+fn pinned_memory_dropped_while_a_copy_into_it_is_pending_waits_for_it() {
+    let stream = Stream::non_blocking().unwrap();
+    let device = DeviceBuffer::from_slice(&[7_u32; 1000]).unwrap();
+    let mut pinned = PinnedBuffer::from_slice(&[1_u32; 1000]).unwrap();
+    let gate = Gate::on(&stream);
+    memcpy_async(&mut pinned, &device, &stream).unwrap();
+    let opener = std::thread::spawn(move || gate.open());
+    drop(pinned);
+    opener.join().unwrap();
+    assert!(stream.is_done().unwrap());
+}
+
+#[test]
+fn a_host_function_gets_pinned_memory_only_where_nothing_can_be_pending() {
+    let stream = Stream::non_blocking().unwrap();
+    let quiet = PinnedBuffer::from_slice(&[5_u8]).unwrap();
+    let mut busy = PinnedBuffer::<u8>::alloc(1).unwrap();
+    memset_async(&mut busy, 1, &stream).unwrap();
+    let (tell, told) = channel();
+    stream
+        .launch_host_fn(move || {
+            let quiet = quiet.host().map(|numbers| numbers[0]);
+            // Done, as this function comes after it; but nobody has asked the runtime yet, and here nobody may.
+            let busy = busy.host().map(|numbers| numbers[0]);
+            tell.send((quiet, busy)).unwrap();
+        })
+        .unwrap();
+    stream.synchronize().unwrap();
+    let (quiet, busy) = told.recv().unwrap();
+    assert_eq!(quiet.unwrap(), 5);
+    assert_eq!(busy.unwrap_err().detail(), Detail::InCallback);
+}
+
+#[test]
+fn forgetting_a_guard_does_no_harm_to_reading() {
+    let mut pinned = PinnedBuffer::from_slice(&[1_u8; 8]).unwrap();
+    let forgotten = std::mem::ManuallyDrop::new(pinned.host().unwrap());
+    assert_eq!(forgotten[0], 1);
+    let forgotten = std::mem::ManuallyDrop::new(pinned.host_mut().unwrap());
+    assert_eq!(forgotten[0], 1);
+    assert_eq!(*pinned.host().unwrap(), [1; 8]);
+}
+
+#[test]
+fn sizes_that_cannot_be_are_refused() {
+    assert!(matches!(PinnedBuffer::<u64>::alloc(usize::MAX).unwrap_err().detail(), Detail::Overflow { .. }));
+    assert!(matches!(PinnedBuffer::<()>::alloc(1).unwrap_err().detail(), Detail::ZeroSized { .. }));
+    let error = PinnedBuffer::<u8>::alloc(isize::MAX as usize).unwrap_err();
+    assert!(error.is_out_of_memory() && error.to_string().contains("pinned host"), "{error}");
+    let _ = cuda_safe::error::take_last();
+}
+
+#[test]
+fn a_buffer_taken_apart_can_be_put_together_again() {
+    let buffer = PinnedBuffer::from_slice(&[1_u32, 2, 3]).unwrap();
+    let device = buffer.device();
+    let pointer = buffer.into_raw();
+    // SAFETY: pointer, length and device are those of the buffer that was just taken apart.
+    let buffer = unsafe { PinnedBuffer::from_raw(device, pointer, 3) }.unwrap();
+    assert_eq!(*buffer.host().unwrap(), [1, 2, 3]);
+}
+
+#[test]
+fn a_mapped_flag_is_seen_by_all_threads_and_starts_at_zero() {
+    let flag = std::sync::Arc::new(MappedFlag::new().unwrap());
+    assert_eq!(flag.load(), 0);
+    assert!(!flag.device_ptr().is_null());
+    let other = flag.clone();
+    std::thread::spawn(move || other.set(3)).join().unwrap();
+    assert_eq!(flag.load(), 3);
+}
