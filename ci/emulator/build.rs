@@ -8,6 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use cuda_sys_build::{Bindings, Env, Search};
+
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> ExitCode {
@@ -22,9 +24,8 @@ fn main() -> ExitCode {
 
 fn run() -> Result<()> {
     let out = PathBuf::from(std::env::var("OUT_DIR")?);
-    let bindings = bindings()?;
+    let bindings = bindings(&out.join("bindings.rs"))?;
     fs::write(out.join("errors.rs"), errors(&bindings)?)?;
-    fs::write(out.join("bindings.rs"), bindings)?;
     fs::write(out.join("stubs.rs"), stubs()?)?;
     // The loader looks for this name, and programs ask for symbols of this version: GNU ld gives every symbol the
     // library's name as its version; other linkers refuse to do so beside the list of exports that rustc passes.
@@ -35,23 +36,24 @@ fn run() -> Result<()> {
 }
 
 /// The runtime's types and constants, without its functions: those are what this crate defines.
-fn bindings() -> Result<String> {
-    println!("cargo:rerun-if-env-changed=CUDA_PATH");
-    let root = PathBuf::from(std::env::var("CUDA_PATH").map_err(|_| "CUDA_PATH is not set")?);
-    let compiler = std::process::Command::new("cc").arg("-print-file-name=include").output()?;
-    let builtin = String::from_utf8(compiler.stdout)?;
-    let header = root.join("include/cuda_runtime_api.h");
-    let bindings = bindgen::Builder::default()
-        .header(header.display().to_string())
-        .clang_arg(format!("-I{}", root.join("include").display()))
-        .clang_args(["-isystem", builtin.trim()])
-        .allowlist_item("cuda.*|CUDA.*|CU.*|dim3|uint3")
-        .ignore_functions()
-        .default_enum_style(bindgen::EnumVariation::NewType { is_bitfield: false, is_global: true })
-        .prepend_enum_name(false)
-        .generate_comments(false)
-        .generate()?;
-    Ok(bindings.to_string())
+fn bindings(file: &Path) -> Result<String> {
+    let env = Env::from_process();
+    let generated = Search::new(&env).find().and_then(|toolkit| {
+        let version = toolkit.version();
+        Bindings::new().types_only().signatures_only().generate(&env, &toolkit, file)?;
+        Ok(version)
+    });
+    for name in env.asked() {
+        println!("cargo:rerun-if-env-changed={name}");
+    }
+    let version = generated?;
+    if version.major != 13 {
+        return Err(format!(
+            "the emulator stands for the runtime of CUDA 13, and the toolkit is CUDA {version}"
+        )
+        .into());
+    }
+    Ok(fs::read_to_string(file)?)
 }
 
 /// A table of the names and numbers of all errors, from the bindings.

@@ -12,6 +12,8 @@
 //! | [`element`] | which types may cross to a device |
 //! | [`memory`] | device and pinned memory: owners, views, guards |
 //! | [`copy`] | copies and fills |
+//! | [`stream`] | streams, events, host functions, scopes, and the one way onto a stream |
+//! | [`hazard`] | what orders conflicting work where the program did not |
 //! | [`launch`](mod@launch) | kernels: typed handles, launch dimensions |
 //! | [`sys`] | the raw bindings, re-exported |
 //!

@@ -8,6 +8,15 @@
     unused_imports,
     reason = "generated code, which keeps the names of the C headers"
 )]
-#![allow(unsafe_code, clippy::all, reason = "generated code")]
+#![allow(
+    unsafe_code,
+    unpredictable_function_pointer_comparisons,
+    clippy::all,
+    clippy::undocumented_unsafe_blocks,
+    clippy::multiple_unsafe_ops_per_block,
+    clippy::ptr_as_ptr,
+    clippy::allow_attributes_without_reason,
+    reason = "generated code"
+)]
 
 include!(concat!(env!("OUT_DIR"), "/bindings.rs"));

@@ -27,7 +27,8 @@ pub(crate) fn bind(headers: &[PathBuf], arguments: &[String]) -> Result<Bindings
         .with_codegen_config(CodegenConfig::TYPES | CodegenConfig::VARS | CodegenConfig::FUNCTIONS)
         .default_enum_style(EnumVariation::NewType { is_bitfield: false, is_global: false })
         .enable_function_attribute_detection()
-        .derive_default(false)
+        .derive_default(true)
+        .derive_partialeq(true)
         .generate_comments(true)
         .use_core()
         .formatter(Formatter::None)
@@ -108,5 +109,79 @@ mod tests {
     #[test]
     fn a_path_with_signs_matches_only_itself() {
         assert_eq!(escape("/a-b/c++/x.cuh"), "/a\\-b/c\\+\\+/x\\.cuh");
+    }
+
+    /// Reads a header made of this text: needs a toolkit's headers and libclang, as every build does.
+    fn read(header: &str) -> Result<Bindings, Error> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("kernels.cuh");
+        std::fs::write(&file, header).unwrap();
+        let env = cuda_sys_build::Env::from_process();
+        let toolkit = cuda_sys_build::Search::new(&env).find().unwrap();
+        let mut arguments = cuda_sys_build::prepare_libclang(&env).unwrap();
+        for include in toolkit.includes() {
+            arguments.extend(["-isystem".to_owned(), include.display().to_string()]);
+        }
+        let bindings = bind(&[file.clone()], &arguments)?;
+        assert!(bindings.files.contains(&file), "{:?}", bindings.files);
+        Ok(bindings)
+    }
+
+    /// What a crate would include for it.
+    fn generated(header: &str) -> String {
+        crate::generate::generate(&read(header).unwrap().text).unwrap()
+    }
+
+    #[test]
+    fn real_prototypes_become_handles_of_their_very_types() {
+        let text = generated(
+            r#"
+            #pragma once
+            #include <cuda_runtime.h>
+            #include <cstdint>
+            typedef float real;
+            enum class Way : int { Up = 1 };
+            extern "C" __global__ void plain(const float* a, float* b, unsigned n);
+            __global__ void __launch_bounds__(128, 2) bounded(float3 a, uint8_t b, int64_t c, bool d, size_t e, Way f);
+            namespace outer { namespace inner { __global__ void deep(const real* __restrict__ p); } }
+            __global__ void pointers(float** pp, const int* const* cpp, void* v, int fixed[4], cudaTextureObject_t t);
+            __global__ void same(float* p);
+            __global__ void same(double* p);
+            __global__ void flag(const volatile unsigned* flag);
+            "#,
+        );
+        for expected in [
+            "static plain: ::cuda_safe::launch::Kernel<(*const f32, *mut f32, u32)>",
+            "static bounded: ::cuda_safe::launch::Kernel<(float3, u8, i64, bool, usize, Way)>",
+            "static outer_inner_deep: ::cuda_safe::launch::Kernel<(*const real,)>",
+            "#[link_name = \"_ZN5outer5inner4deepEPKf\"]",
+            "Kernel<(*mut *mut f32, *const *const i32, *mut :: core :: ffi :: c_void, *mut i32, cudaTextureObject_t)>",
+            "static same: ::cuda_safe::launch::Kernel<(*mut f32,)>",
+            "static same1: ::cuda_safe::launch::Kernel<(*mut f64,)>",
+            "static flag: ::cuda_safe::launch::Kernel<(*const u32,)>",
+        ] {
+            assert!(text.contains(expected), "{expected} is not in {text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_kernel_has_no_handle() {
+        let text = generated(
+            r#"
+            #include <cuda_runtime.h>
+            __device__ float device_function(float x);
+            __host__ __device__ inline float both(float x) { return x; }
+            int host_function(int n);
+            template <typename T> __global__ void templated(T* p);
+            extern __constant__ float table[4];
+            "#,
+        );
+        assert!(!text.contains("Kernel<"), "{text}");
+    }
+
+    #[test]
+    fn a_header_that_is_not_cpp_is_an_error_that_names_file_and_fault() {
+        let error = read("__global__ void broken(unknown_type* p);").unwrap_err().to_string();
+        assert!(error.contains("kernels.cuh") && error.contains("unknown_type"), "{error}");
     }
 }

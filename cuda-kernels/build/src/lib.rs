@@ -18,7 +18,7 @@
 //!
 //! And a place for the handles, with `cuda-safe` among the `[dependencies]`:
 //!
-//! ```ignore
+//! ```text
 //! mod kernels {
 //!     cuda_safe::include_kernels!("my_kernels");
 //! }

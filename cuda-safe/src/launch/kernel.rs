@@ -1,9 +1,17 @@
-//! The typed handle of a kernel.
+//! The typed handle of a kernel, and its launch.
 #![expect(unsafe_code, reason = "a handle vouches that its type is the kernel's parameter list")]
 
 use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
+use std::panic::Location;
+
+use crate::error::{Detail, Error, Result};
+use crate::stream::AsStream;
+use crate::sys;
+
+use super::dimensions::wide;
+use super::{Arguments, LaunchConfig, attributes};
 
 /// A kernel of this program, with its parameter list `P` as a tuple of the types in its C prototype.
 ///
@@ -35,9 +43,96 @@ impl<P> Kernel<P> {
     }
 
     /// What the runtime knows the kernel by: the address of its host-side stub.
+    #[inline]
     #[must_use]
     pub fn as_raw(&self) -> *const c_void {
         self.stub as *const c_void
+    }
+
+    /// Puts one run of the kernel on a stream: what `kernel<<<grid, block, shared_bytes, stream>>>(...)` does in CUDA C++.
+    ///
+    /// [`launch!`](crate::launch!) is the way to write it as there. Stands for
+    /// [`cudaLaunchKernel`](sys::cudaLaunchKernel).
+    ///
+    /// # Ordering
+    /// Stream-ordered: returns when the launch is queued. It runs after what the stream was given before, and after conflicting
+    /// work of other streams on the memory among its arguments.
+    ///
+    /// # Errors
+    /// A shape that no device can run is refused before the call, by the number that is wrong. What the device or this kernel
+    /// cannot run, the runtime refuses. What goes wrong while the kernel runs is reported by a later call.
+    ///
+    /// # Safety
+    /// - For every thread of this shape the kernel stays within the memory it is given, and its own: no access past the end of
+    ///   an argument's range, none through addresses that it makes up or finds in memory.
+    /// - It writes through no `*const` parameter. Threads do not race with each other in a way that the kernel's author forbids.
+    /// - Values that it leaves behind may be anything; addresses that the program later uses as such must be right.
+    /// - The memory behind raw pointers among the arguments lives until the kernel has ended, is reachable from the stream's
+    ///   device, and is not used by anybody else in a conflicting way until then: nobody keeps books about it.
+    /// - The memory among the arguments can be reached from the stream's device: it is of this device, of one that it has been
+    ///   given peer access to, or pinned.
+    /// - The kernel ends, once what it waits for has happened.
+    #[doc(alias = "cudaLaunchKernel")]
+    #[doc(alias = "<<<>>>")]
+    #[inline]
+    #[track_caller]
+    pub unsafe fn launch<A: Arguments<P>>(
+        &self,
+        config: impl Into<LaunchConfig>,
+        stream: &impl AsStream,
+        arguments: A,
+    ) -> Result<()> {
+        let config = config.into();
+        config.check(self.name)?;
+        let place = Location::caller();
+        let stream = stream.as_stream();
+        arguments.with(|accesses, pointers| {
+            let call = |raw: sys::cudaStream_t| {
+                let LaunchConfig { grid, block, shared_bytes } = config;
+                let (kernel, values) = (self.as_raw(), pointers.as_mut_ptr());
+                // SAFETY: the stub is a kernel's and `values` has a pointer for each parameter (`from_stub`,
+                // `Arguments`); the stream is live; what the kernel does is the duty of `launch`'s caller.
+                let code = unsafe {
+                    sys::cudaLaunchKernel(kernel, grid.into(), block.into(), values, shared_bytes, raw)
+                };
+                if code == sys::cudaSuccess { Ok(()) } else { Err(self.failed(code, &config, place)) }
+            };
+            // SAFETY: the accesses are those of all the memory that the kernel is given by its owners, and the closure
+            // puts one launch on the stream and nothing else.
+            unsafe { stream.enqueue(accesses, call) }
+        })
+    }
+
+    /// The error of a launch that the runtime refused, with the number that is too large for this kernel where it is that.
+    #[cold]
+    fn failed(
+        &self,
+        code: sys::cudaError_t,
+        config: &LaunchConfig,
+        place: &'static Location<'static>,
+    ) -> Error {
+        let error = Error::from_code("cudaLaunchKernel", code).at(place);
+        if error.is_sticky() {
+            return error;
+        }
+        let Ok(attributes) = attributes::of(self.as_raw()) else { return error };
+        let threads = config.block.count();
+        let most = u128::from(attributes.max_threads_per_block());
+        if threads > most {
+            let asked = u64::try_from(threads).unwrap_or(u64::MAX);
+            let limit = u64::from(attributes.max_threads_per_block());
+            return error.with_detail(Detail::Limit {
+                what: "the number of threads of a block",
+                asked,
+                limit,
+            });
+        }
+        let limit = attributes.max_dynamic_shared_bytes();
+        if config.shared_bytes > limit {
+            let (asked, limit) = (wide(config.shared_bytes), wide(limit));
+            return error.with_detail(Detail::Limit { what: "dynamic shared memory in bytes", asked, limit });
+        }
+        error
     }
 }
 
@@ -54,3 +149,9 @@ impl<P> fmt::Debug for Kernel<P> {
         write!(f, "Kernel({}{})", self.name, std::any::type_name::<P>())
     }
 }
+
+/// Where a `Kernel` is also a `static`, threads share it: a name and an address, no state.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    shared::<Kernel<(*mut f32, u32)>>();
+};

@@ -1,11 +1,94 @@
-//! `include_kernels!`.
+//! `launch!` and `include_kernels!`.
+
+/// Launches a kernel, written as in CUDA C++: `launch!(kernel<<<grid, block, shared_bytes, &stream>>>(arguments))`.
+///
+/// One line over [`Kernel::launch`](crate::launch::Kernel::launch), whose duties the surrounding `unsafe` takes on.
+/// Grid and block are numbers, pairs or triples of `u32`, or [`Dim3`](crate::launch::Dim3)s; `shared_bytes` is a
+/// `usize`. All four stand in the brackets, always: asynchronous work names its stream.
+///
+/// # Examples
+/// ```no_run
+/// use cuda_safe::launch;
+/// use cuda_safe::launch::Kernel;
+/// use cuda_safe::stream::Stream;
+///
+/// # fn run(saxpy: Kernel<(f32, *const f32, *mut f32, u32)>, x: *const f32, y: *mut f32) -> cuda_safe::Result<()> {
+/// let stream = Stream::new()?;
+/// // SAFETY: the kernel's threads below the count touch one element each, the others none.
+/// unsafe { launch!(saxpy<<<4, 256, 0, &stream>>>(0.5, x, y, 1000)) }?;
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias = "cudaLaunchKernel")]
+#[doc(alias = "<<<>>>")]
+#[macro_export]
+macro_rules! launch {
+    ($kernel:ident << < $($rest:tt)*) => {
+        $crate::__launch!(@config [$kernel] [] $($rest)*)
+    };
+    ($($tokens:tt)*) => {
+        $crate::__launch!(@kernel [] $($tokens)*)
+    };
+}
+
+/// The steps of [`launch!`](crate::launch!): the tokens before `<<<`, those up to `>>>`, then the call.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __launch {
+    (@kernel [$($kernel:tt)+] << < $($rest:tt)*) => {
+        $crate::__launch!(@config [$($kernel)+] [] $($rest)*)
+    };
+    (@kernel [$($kernel:tt)*] $next:tt $($rest:tt)*) => {
+        $crate::__launch!(@kernel [$($kernel)* $next] $($rest)*)
+    };
+    (@kernel [$($kernel:tt)*]) => {
+        ::core::compile_error!(
+            "a launch is written `launch!(kernel<<<grid, block, shared_bytes, &stream>>>(arguments))`"
+        )
+    };
+    (@config [$($kernel:tt)+] [$($config:tt)*] >> > ($($arguments:tt)*)) => {
+        $crate::__launch!(@call [$($kernel)+] [$($config)*] [$($arguments)*])
+    };
+    (@config [$($kernel:tt)+] [$($config:tt)*] $next:tt $($rest:tt)*) => {
+        $crate::__launch!(@config [$($kernel)+] [$($config)* $next] $($rest)*)
+    };
+    (@config [$($kernel:tt)+] [$($config:tt)*]) => {
+        ::core::compile_error!("a launch ends with `>>>(arguments)`")
+    };
+    (@call [$($kernel:tt)+] [$grid:expr, $block:expr, $shared_bytes:expr, $stream:expr $(,)?]
+        [$($argument:expr),* $(,)?]) => {
+        ($($kernel)+).launch(
+            $crate::launch::LaunchConfig::new($grid, $block).with_shared_bytes($shared_bytes),
+            $stream,
+            ($($argument,)*),
+        )
+    };
+    (@call [$($kernel:tt)+] [$grid:expr, $block:expr, $shared_bytes:expr $(,)?] [$($arguments:tt)*]) => {
+        ::core::compile_error!(
+            "asynchronous work names its stream: `<<<grid, block, shared_bytes, &stream>>>`; the stream that C++ means \
+             here is `&Stream::legacy()?`"
+        )
+    };
+    (@call [$($kernel:tt)+] [$grid:expr, $block:expr $(,)?] [$($arguments:tt)*]) => {
+        ::core::compile_error!(
+            "asynchronous work names its stream: `<<<grid, block, 0, &stream>>>`; the stream that C++ means here is \
+             `&Stream::legacy()?`"
+        )
+    };
+    (@call [$($kernel:tt)+] [$($config:tt)*] [$($arguments:tt)*]) => {
+        ::core::compile_error!(
+            "four things stand in the brackets, `<<<grid, block, shared_bytes, &stream>>>`, and arguments separated by \
+             commas after them"
+        )
+    };
+}
 
 /// Includes the handles that `cuda-kernels-build` generated under this name in the crate's build script.
 ///
 /// Best written inside of a module, since it brings one `static` for each kernel, named as in C.
 ///
 /// # Examples
-/// ```ignore
+/// ```text
 /// mod kernels {
 ///     cuda_safe::include_kernels!("my_kernels");
 /// }

@@ -9,11 +9,20 @@
 //! `enqueue`, with one access for each buffer among its arguments (a read for `const T*`, a write for `T*`), so the
 //! order between streams is kept like that of copies. Handles may be used from any thread.
 //!
-//! C functions: `cudaLaunchKernel`.
+//! C functions: `cudaLaunchKernel`, `cudaFuncGetAttributes`, `cudaFuncSetAttribute`,
+//! `cudaOccupancyMaxActiveBlocksPerMultiprocessor`.
 
+mod argument;
+mod arguments;
+mod attributes;
+mod dimensions;
 mod kernel;
 mod macros;
 mod value;
 
+pub use argument::KernelArg;
+pub use arguments::Arguments;
+pub use attributes::KernelAttributes;
+pub use dimensions::{Dim3, LaunchConfig};
 pub use kernel::Kernel;
 pub use value::ByValue;

@@ -33,3 +33,8 @@ pub use libclang::prepare_libclang;
 pub use search::Search;
 pub use toolkit::Toolkit;
 pub use version::{KNOWN_VERSIONS, Version};
+
+/// The snippets of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -31,8 +31,6 @@ pub(crate) fn properties(device: usize, config: &Config) -> cudaDeviceProp {
     cudaDeviceProp {
         name,
         uuid,
-        luid: [0; 8],
-        luidDeviceNodeMask: 0,
         totalGlobalMem: usize::try_from(config.memory).unwrap_or(usize::MAX),
         sharedMemPerBlock: size(cudaDevAttrMaxSharedMemoryPerBlock),
         regsPerBlock: get(cudaDevAttrMaxRegistersPerBlock),
@@ -149,21 +147,15 @@ pub(crate) fn properties(device: usize, config: &Config) -> cudaDeviceProp {
         timelineSemaphoreInteropSupported: get(cudaDevAttrTimelineSemaphoreInteropSupported),
         memoryPoolsSupported: get(cudaDevAttrMemoryPoolsSupported),
         gpuDirectRDMASupported: get(cudaDevAttrGPUDirectRDMASupported),
-        gpuDirectRDMAFlushWritesOptions: 0,
         gpuDirectRDMAWritesOrdering: get(cudaDevAttrGPUDirectRDMAWritesOrdering),
-        memoryPoolSupportedHandleTypes: 0,
         deferredMappingCudaArraySupported: get(cudaDevAttrDeferredMappingCudaArraySupported),
         ipcEventSupported: get(cudaDevAttrIpcEventSupport),
         clusterLaunch: get(cudaDevAttrClusterLaunch),
-        unifiedFunctionPointers: 0,
         deviceNumaConfig: get(cudaDevAttrNumaConfig),
         deviceNumaId: get(cudaDevAttrNumaId),
         mpsEnabled: get(cudaDevAttrMpsEnabled),
         hostNumaId: get(cudaDevAttrHostNumaId),
-        gpuPciDeviceID: 0,
-        gpuPciSubsystemID: 0,
-        hostNumaMultinodeIpcSupported: 0,
-        reserved: [0; 56],
+        ..cudaDeviceProp::default()
     }
 }
 

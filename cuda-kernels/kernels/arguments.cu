@@ -1,0 +1,53 @@
+#include "arguments.cuh"
+
+namespace arguments {
+
+__global__ void scalars(double* out, bool a, char b, signed char c, unsigned char d, short e, unsigned short f, int g,
+                        unsigned h, long long i, unsigned long long j, float k, double l, size_t m, Direction n) {
+    const double values[] = {
+        a ? 1.0 : 0.0,          static_cast<double>(b), static_cast<double>(c), static_cast<double>(d),
+        static_cast<double>(e), static_cast<double>(f), static_cast<double>(g), static_cast<double>(h),
+        static_cast<double>(i), static_cast<double>(j), static_cast<double>(k), l,
+        static_cast<double>(m), static_cast<double>(static_cast<int>(n)),
+    };
+    for (unsigned at = 0; at < sizeof(values) / sizeof(values[0]); ++at) out[at] = values[at];
+}
+
+__global__ void structs(double* out, Padded padded, Nested nested, unsigned char between, Aligned aligned, View view) {
+    *out++ = padded.tag;
+    *out++ = padded.value;
+    *out++ = padded.tail;
+    for (int row = 0; row < 2; ++row) {
+        for (int column = 0; column < 3; ++column) *out++ = nested.numbers[row][column];
+    }
+    *out++ = nested.padded.tag;
+    *out++ = nested.padded.value;
+    *out++ = nested.padded.tail;
+    *out++ = between;
+    for (int at = 0; at < 4; ++at) *out++ = aligned.values[at];
+    double sum = 0.0;
+    for (size_t at = 0; at < view.count; ++at) sum += view.data[at];
+    *out = sum;
+}
+
+__global__ void shape(unsigned* threads, unsigned* shared_words, unsigned words) {
+    extern __shared__ unsigned scratch[];
+    unsigned thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+    unsigned size = blockDim.x * blockDim.y * blockDim.z;
+    for (unsigned at = thread; at < words; at += size) scratch[at] = 1u;
+    __syncthreads();
+    atomicAdd(threads, 1u);
+    if (thread == 0) {
+        unsigned sum = 0;
+        for (unsigned at = 0; at < words; ++at) sum += scratch[at];
+        atomicAdd(shared_words, sum);
+    }
+}
+
+__global__ void overloaded(float* data, float value) { *data += value; }
+
+__global__ void overloaded(int* data, int value) { *data += value; }
+
+__global__ void __launch_bounds__(64) bounded(unsigned* out) { out[threadIdx.x] = threadIdx.x; }
+
+}  // namespace arguments

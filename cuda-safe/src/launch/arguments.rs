@@ -1,0 +1,147 @@
+//! Tuples of arguments, one for each parameter.
+#![expect(unsafe_code, reason = "promises that a tuple of arguments fits a tuple of parameters")]
+
+use std::ffi::c_void;
+
+use crate::error::Result;
+use crate::hazard::Access;
+
+use super::{ByValue, KernelArg};
+
+/// A tuple of arguments that fits the parameter list `P`, a tuple of up to sixteen types.
+///
+/// Implemented for tuples of [`KernelArg`]s of the same length, and for nothing else.
+///
+/// # Safety
+/// `with` passes one pointer for each parameter, in order, each to a live value of that parameter's type.
+#[diagnostic::on_unimplemented(
+    message = "the arguments `{Self}` do not fit the kernel's parameters `{P}`",
+    label = "wrong number of arguments: the kernel's parameters are `{P}`"
+)]
+pub unsafe trait Arguments<P>: sealed::Sealed {
+    /// Calls `enqueue` with the accesses of all arguments and the pointers to their values. Allocates nothing.
+    #[doc(hidden)]
+    #[track_caller]
+    #[allow(clippy::missing_errors_doc, reason = "hidden")]
+    fn with<R>(&self, enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>) -> Result<R>;
+}
+
+mod sealed {
+    /// Keeps other implementations out.
+    pub trait Sealed {}
+}
+
+macro_rules! tuple {
+    ($(($argument:ident $parameter:ident $index:tt $value:ident))*) => {
+        impl<$($argument),*> sealed::Sealed for ($($argument,)*) {}
+
+        // SAFETY: each pointer is to a local variable of the parameter's type, which lives until `enqueue` returns.
+        unsafe impl<$($argument, $parameter),*> Arguments<($($parameter,)*)> for ($($argument,)*)
+        where
+            $($argument: KernelArg<$parameter>, $parameter: ByValue,)*
+        {
+            #[inline]
+            #[track_caller]
+            fn with<R>(&self, enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>) -> Result<R> {
+                const COUNT: usize = [$($index),*].len();
+                let found: [Option<Access<'_>>; COUNT] = [$(self.$index.access()),*];
+                // The array starts out full of the first access, because there is no such thing as none.
+                let packed: [Access<'_>; COUNT];
+                let accesses = match found.iter().flatten().next() {
+                    None => &[][..],
+                    Some(first) => {
+                        let mut array = [*first; COUNT];
+                        let mut used = 0;
+                        for (place, access) in array.iter_mut().zip(found.iter().flatten()) {
+                            *place = *access;
+                            used += 1;
+                        }
+                        packed = array;
+                        packed.get(..used).unwrap_or_default()
+                    }
+                };
+                $(let mut $value = self.$index.value()?;)*
+                let mut pointers: [*mut c_void; COUNT] = [$((&raw mut $value).cast()),*];
+                enqueue(accesses, &mut pointers)
+            }
+        }
+    };
+}
+
+/// One implementation for each length.
+macro_rules! tuples {
+    ([$($done:tt)*]) => {};
+    ([$($done:tt)*] $next:tt $($rest:tt)*) => {
+        tuple!($($done)* $next);
+        tuples!([$($done)* $next] $($rest)*);
+    };
+}
+
+impl sealed::Sealed for () {}
+
+// SAFETY: no parameters, no pointers.
+unsafe impl Arguments<()> for () {
+    #[inline]
+    fn with<R>(&self, enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>) -> Result<R> {
+        enqueue(&[], &mut [])
+    }
+}
+
+tuples!([]
+    (A0 P0 0 v0) (A1 P1 1 v1) (A2 P2 2 v2) (A3 P3 3 v3) (A4 P4 4 v4) (A5 P5 5 v5) (A6 P6 6 v6) (A7 P7 7 v7)
+    (A8 P8 8 v8) (A9 P9 9 v9) (A10 P10 10 v10) (A11 P11 11 v11) (A12 P12 12 v12) (A13 P13 13 v13)
+    (A14 P14 14 v14) (A15 P15 15 v15)
+);
+
+#[cfg(test)]
+mod tests {
+    use crate::hazard::Ledger;
+
+    use super::*;
+
+    struct Reads<'a>(&'a Ledger, usize);
+
+    // SAFETY: a stand-in for memory in tests; nothing is launched with it.
+    unsafe impl KernelArg<*const f32> for Reads<'_> {
+        fn value(&self) -> Result<*const f32> {
+            Ok(std::ptr::without_provenance(self.1))
+        }
+        fn access(&self) -> Option<Access<'_>> {
+            Some(Access::read(self.0, 0..self.1))
+        }
+    }
+
+    /// What the second parameter of the kernel would be.
+    fn second<P, A: Arguments<P>>(arguments: &A) -> (usize, Vec<std::ops::Range<usize>>, u32) {
+        arguments
+            .with(|accesses, pointers| {
+                // SAFETY: the tests below pass a u32 as their second argument.
+                let value = unsafe { *pointers[1].cast::<u32>() };
+                Ok((pointers.len(), accesses.iter().map(Access::range).collect(), value))
+            })
+            .unwrap()
+    }
+
+    #[test]
+    fn pointers_come_in_order_and_accesses_only_from_memory() {
+        let (a, b) = (Ledger::new(64), Ledger::new(64));
+        let arguments = (Reads(&a, 8), 77_u32, 2.5_f32, Reads(&b, 16));
+        let seen = second::<(*const f32, u32, f32, *const f32), _>(&arguments);
+        assert_eq!(seen, (4, vec![0..8, 0..16], 77));
+    }
+
+    #[test]
+    fn sixteen_arguments_fit() {
+        let arguments = (0, 1_u32, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+        type U = u32;
+        let seen = second::<(U, U, U, U, U, U, U, U, U, U, U, U, U, U, U, U), _>(&arguments);
+        assert_eq!(seen, (16, vec![], 1));
+    }
+
+    #[test]
+    fn the_same_memory_twice_gives_two_reads() {
+        let a = Ledger::new(64);
+        let arguments = (Reads(&a, 8), 1_u32, Reads(&a, 8));
+        assert_eq!(second::<(*const f32, u32, *const f32), _>(&arguments).1, [0..8, 0..8]);
+    }
+}

@@ -1,0 +1,249 @@
+//! How many blocks, of how many threads, with how much shared memory: the `<<<...>>>` without its stream.
+
+use std::fmt;
+
+use crate::error::{Detail, Error, Result};
+use crate::sys;
+
+/// What CUDA takes at most, on every device that a supported toolkit compiles for.
+mod limit {
+    use super::Dim3;
+
+    pub(super) const GRID: Dim3 = Dim3 { x: 0x7fff_ffff, y: 65_535, z: 65_535 };
+    pub(super) const BLOCK: Dim3 = Dim3 { x: 1024, y: 1024, z: 64 };
+    pub(super) const THREADS: u64 = 1024;
+}
+
+/// Sizes along three axes; axes left out are 1.
+///
+/// Made from a number, a pair or a triple: `256`, `(16, 16)`, `(8, 8, 4)`.
+#[doc(alias = "dim3")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Dim3 {
+    /// Along the first axis, the one in which neighbouring threads lie.
+    pub x: u32,
+    /// Along the second axis.
+    pub y: u32,
+    /// Along the third axis.
+    pub z: u32,
+}
+
+impl Dim3 {
+    /// The product of the three sizes.
+    #[must_use]
+    pub fn count(self) -> u128 {
+        u128::from(self.x) * u128::from(self.y) * u128::from(self.z)
+    }
+}
+
+impl From<u32> for Dim3 {
+    fn from(x: u32) -> Self {
+        Self { x, y: 1, z: 1 }
+    }
+}
+
+impl From<(u32, u32)> for Dim3 {
+    fn from((x, y): (u32, u32)) -> Self {
+        Self { x, y, z: 1 }
+    }
+}
+
+impl From<(u32, u32, u32)> for Dim3 {
+    fn from((x, y, z): (u32, u32, u32)) -> Self {
+        Self { x, y, z }
+    }
+}
+
+impl From<sys::dim3> for Dim3 {
+    fn from(sys::dim3 { x, y, z }: sys::dim3) -> Self {
+        Self { x, y, z }
+    }
+}
+
+impl From<Dim3> for sys::dim3 {
+    fn from(Dim3 { x, y, z }: Dim3) -> Self {
+        Self { x, y, z }
+    }
+}
+
+impl fmt::Display for Dim3 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({}, {}, {})", self.x, self.y, self.z)
+    }
+}
+
+/// The shape of a launch: blocks, threads of each block, and bytes of dynamic shared memory for each block.
+///
+/// Made from a pair or a triple: `(blocks, threads)` or `(blocks, threads, shared_bytes)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[must_use]
+pub struct LaunchConfig {
+    /// Blocks of the grid.
+    pub grid: Dim3,
+    /// Threads of each block.
+    pub block: Dim3,
+    /// Bytes of dynamic shared memory of each block, on top of what the kernel declares.
+    pub shared_bytes: usize,
+}
+
+impl LaunchConfig {
+    /// A grid of blocks without dynamic shared memory.
+    pub fn new(grid: impl Into<Dim3>, block: impl Into<Dim3>) -> Self {
+        Self { grid: grid.into(), block: block.into(), shared_bytes: 0 }
+    }
+
+    /// Enough blocks of `threads` threads for `count` elements, one thread an element.
+    ///
+    /// # Errors
+    /// `count` or `threads` is zero, or so many blocks do not fit into a grid.
+    #[track_caller]
+    pub fn for_elements(count: usize, threads: u32) -> Result<Self> {
+        const API: &str = "LaunchConfig::for_elements";
+        if count == 0 {
+            return Err(Error::refused(API, Detail::Zero { what: "the number of elements" }));
+        }
+        let Some(blocks) = usize::try_from(threads).ok().filter(|threads| *threads > 0) else {
+            return Err(Error::refused(API, Detail::Zero { what: "the number of threads of a block" }));
+        };
+        let blocks = count.div_ceil(blocks);
+        match u32::try_from(blocks) {
+            Ok(blocks) if blocks <= limit::GRID.x => Ok(Self::new(blocks, threads)),
+            _ => Err(too_large(API, "the number of blocks", wide(blocks), limit::GRID.x.into())),
+        }
+    }
+
+    /// The same shape with this many bytes of dynamic shared memory for each block.
+    pub fn with_shared_bytes(mut self, bytes: usize) -> Self {
+        self.shared_bytes = bytes;
+        self
+    }
+
+    /// Refuses what no device can run; a kernel or a device may take less, which the runtime says.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn check(&self, kernel: &'static str) -> Result<()> {
+        let Self { grid, block, .. } = *self;
+        let fits = |sizes: Dim3, most: Dim3| {
+            let along = |size: u32, most: u32| size.wrapping_sub(1) < most;
+            along(sizes.x, most.x) & along(sizes.y, most.y) & along(sizes.z, most.z)
+        };
+        let fine = fits(grid, limit::GRID)
+            && fits(block, limit::BLOCK)
+            && u64::from(block.x) * u64::from(block.y) * u64::from(block.z) <= limit::THREADS;
+        if fine { Ok(()) } else { Err(self.refused(kernel)) }
+    }
+
+    /// Says which number is wrong.
+    #[cold]
+    #[track_caller]
+    fn refused(&self, kernel: &'static str) -> Error {
+        let Self { grid, block, .. } = *self;
+        let sizes = [
+            ("the grid's x", grid.x, limit::GRID.x),
+            ("the grid's y", grid.y, limit::GRID.y),
+            ("the grid's z", grid.z, limit::GRID.z),
+            ("the block's x", block.x, limit::BLOCK.x),
+            ("the block's y", block.y, limit::BLOCK.y),
+            ("the block's z", block.z, limit::BLOCK.z),
+        ];
+        for (what, size, most) in sizes {
+            if size == 0 {
+                return Error::refused(kernel, Detail::Zero { what });
+            }
+            if size > most {
+                return too_large(kernel, what, size.into(), most.into());
+            }
+        }
+        let threads = u64::from(block.x) * u64::from(block.y) * u64::from(block.z);
+        too_large(kernel, "the number of threads of a block", threads, limit::THREADS)
+    }
+}
+
+impl<G: Into<Dim3>, B: Into<Dim3>> From<(G, B)> for LaunchConfig {
+    fn from((grid, block): (G, B)) -> Self {
+        Self::new(grid, block)
+    }
+}
+
+impl<G: Into<Dim3>, B: Into<Dim3>> From<(G, B, usize)> for LaunchConfig {
+    fn from((grid, block, shared_bytes): (G, B, usize)) -> Self {
+        Self::new(grid, block).with_shared_bytes(shared_bytes)
+    }
+}
+
+impl fmt::Display for LaunchConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "<<<{}, {}, {}>>>", self.grid, self.block, self.shared_bytes)
+    }
+}
+
+#[cold]
+#[track_caller]
+fn too_large(api: &'static str, what: &'static str, asked: u64, limit: u64) -> Error {
+    Error::refused(api, Detail::Limit { what, asked, limit })
+}
+
+/// A count as the error type holds it: no platform of CUDA's has counts beyond 64 bits.
+pub(super) fn wide(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(config: impl Into<LaunchConfig>) -> Option<Detail> {
+        config.into().check("kernel").err().map(|error| error.detail())
+    }
+
+    #[test]
+    fn numbers_pairs_and_triples_are_dimensions() {
+        assert_eq!(Dim3::from(7), Dim3 { x: 7, y: 1, z: 1 });
+        assert_eq!(Dim3::from((7, 8)), Dim3 { x: 7, y: 8, z: 1 });
+        assert_eq!(Dim3::from((7, 8, 9)), Dim3 { x: 7, y: 8, z: 9 });
+        assert_eq!(
+            Dim3::from((u32::MAX, u32::MAX, 2)).count(),
+            2 * (u128::from(u32::MAX) * u128::from(u32::MAX))
+        );
+    }
+
+    #[test]
+    fn the_largest_shapes_pass() {
+        assert_eq!(refusal((0x7fff_ffff, 1024)), None);
+        assert_eq!(refusal(((1, 65_535, 65_535), (16, 1, 64))), None);
+        assert_eq!(refusal((1, (1, 1024, 1), 1 << 20)), None);
+    }
+
+    #[test]
+    fn a_zero_along_any_axis_is_refused_by_name() {
+        assert_eq!(refusal((0, 32)), Some(Detail::Zero { what: "the grid's x" }));
+        assert_eq!(refusal(((1, 0), 32)), Some(Detail::Zero { what: "the grid's y" }));
+        assert_eq!(refusal((1, (1, 1, 0))), Some(Detail::Zero { what: "the block's z" }));
+    }
+
+    #[test]
+    fn what_is_too_large_is_refused_with_both_numbers() {
+        let limit = |what, asked, limit| Some(Detail::Limit { what, asked, limit });
+        assert_eq!(refusal((0x8000_0000, 1)), limit("the grid's x", 0x8000_0000, 0x7fff_ffff));
+        assert_eq!(refusal(((1, 65_536), 1)), limit("the grid's y", 65_536, 65_535));
+        assert_eq!(refusal((1, 1025)), limit("the block's x", 1025, 1024));
+        assert_eq!(refusal((1, (1, 1, 65))), limit("the block's z", 65, 64));
+        assert_eq!(refusal((1, (64, 32))), limit("the number of threads of a block", 2048, 1024));
+        assert_eq!(refusal((1, (1024, 1024, 64))), limit("the number of threads of a block", 1 << 26, 1024));
+    }
+
+    #[test]
+    fn a_grid_for_elements_covers_the_last_one() {
+        let grid = |count, threads| LaunchConfig::for_elements(count, threads).unwrap().grid.x;
+        assert_eq!((grid(1, 256), grid(256, 256), grid(257, 256)), (1, 1, 2));
+        for wrong in [(0, 256), (10, 0), (usize::MAX, 1)] {
+            let error = LaunchConfig::for_elements(wrong.0, wrong.1).unwrap_err();
+            assert!(error.is_refused(), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_shape_prints_as_in_cuda() {
+        assert_eq!(LaunchConfig::from((2, (16, 8), 64)).to_string(), "<<<(2, 1, 1), (16, 8, 1), 64>>>");
+    }
+}
