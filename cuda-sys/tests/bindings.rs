@@ -1,6 +1,6 @@
 //! The bindings against the headers they were made from, and against the library.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test")]
 #![expect(unsafe_code, reason = "asks the loader and the library for names")]
 
 use std::collections::BTreeSet;

@@ -2,7 +2,7 @@
 //!
 //! The program under test is this test binary itself, started again with another library first on the loader's path.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
