@@ -43,3 +43,4 @@ pub use memory::{
     DeviceBuffer, DeviceSlice, DeviceSliceMut, HostMut, HostRef, MappedFlag, PinnedBuffer, PinnedFlags,
     PinnedSlice, PinnedSliceMut,
 };
+pub use stream::{AsStream, Event, Stream};
