@@ -153,15 +153,15 @@ pub(crate) fn plan(call: &Call, book: &Book, request: &Request, mode: Mode) -> A
     };
     let mut copy = Copy { to: end(to, target), from: end(from, source), volume };
     if source == Place::Pageable && !target_on_host {
-        take_source(&mut copy);
+        take_source(&mut copy, book);
     }
     Ok(Planned { copy, waits })
 }
 
 #[expect(unsafe_code, reason = "reads the program's memory")]
-fn take_source(copy: &mut Copy) {
+fn take_source(copy: &mut Copy, book: &Book) {
     // SAFETY: the program called a copy function with this source, which it thereby says can be read.
-    unsafe { copy.stage() };
+    unsafe { copy.stage(book) };
 }
 
 /// Checks a copy, puts it on a stream, and waits where the call does.

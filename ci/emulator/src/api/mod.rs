@@ -8,6 +8,7 @@
 //! Pointers that a program passes for an answer are [`Out`]: null is none. Everything else stays a raw pointer.
 
 mod attribute;
+mod batch;
 mod device;
 mod error;
 mod event;
@@ -15,6 +16,7 @@ mod host;
 mod malloc;
 mod managed;
 mod memcpy;
+mod memcpy_shaped;
 mod memset;
 mod peer;
 mod pinned;

@@ -87,18 +87,17 @@ impl Copy {
         if let Memory::Staged(bytes) = &self.from.memory { bytes.len() } else { 0 }
     }
 
-    /// Takes the bytes out of a pageable source now, so that the program may use it again.
+    /// Takes the bytes out of the source now, so that the program may use it again. Does nothing where the machine knows
+    /// the source but it is gone: the copy itself will say so.
     ///
     /// # Safety
     /// The program must have given a source that can be read.
-    pub(crate) unsafe fn stage(&mut self) {
-        let Memory::Pageable(source) = self.from.memory else { return };
-        let source: *const u8 = core::ptr::with_exposed_provenance(source);
+    pub(crate) unsafe fn stage(&mut self, book: &Book) {
+        let Ok(source) = resolve(&mut self.from, self.volume, book, "reads") else { return };
         let Volume { width, height, depth } = self.volume;
-        let bytes = usize::try_from(width * height * depth).unwrap_or(0);
-        let mut staged = Vec::with_capacity(bytes);
+        let mut staged = Vec::with_capacity(usize::try_from(width * height * depth).unwrap_or(0));
         self.volume.rows((self.from.pitch, self.from.slice), (width, width * height), |at, _, length| {
-            let start = source.wrapping_add(usize::try_from(at).unwrap_or(0));
+            let start = offset(source, at);
             // SAFETY: the caller says that the program's source can be read; these are bytes of it.
             let row = unsafe { core::slice::from_raw_parts(start, usize::try_from(length).unwrap_or(0)) };
             staged.extend_from_slice(row);
@@ -179,7 +178,7 @@ mod tests {
         let to = End { memory: Memory::Known(address), pitch: 0, slice: 0 };
         let mut copy = Copy { to, from, volume: Volume::row(8) };
         // SAFETY: `source` has eight bytes.
-        unsafe { copy.stage() };
+        unsafe { copy.stage(&book) };
         source.fill(9);
         copy.run(&book).unwrap();
         let host = book.at(address).unwrap().host;

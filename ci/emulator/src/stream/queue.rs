@@ -4,7 +4,8 @@
 //! An operation runs when everything before it is done *and* it is wanted: because something waits for it, asked about
 //! it, because it has waited long enough, or because the schedule wants everything.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::random::Random;
@@ -26,6 +27,8 @@ struct Entry {
     work: Option<Work>,
     submitted: Instant,
     wanted: bool,
+    /// How many steps of it have run.
+    turns: u64,
     before: Vec<Tick>,
     /// How many of `before` are not done.
     unmet: usize,
@@ -48,8 +51,8 @@ pub(crate) struct Queue {
     random: Random,
     last: Tick,
     entries: BTreeMap<Tick, Entry>,
-    /// What has nothing left before it, in the order in which it takes turns.
-    ready: VecDeque<Tick>,
+    /// What has nothing left before it.
+    ready: Vec<Tick>,
     /// How many threads are running wanted work.
     pub(super) drivers: usize,
     /// Whether the background thread exists.
@@ -66,7 +69,7 @@ impl Queue {
             random: Random::new(seed),
             last: 0,
             entries: BTreeMap::new(),
-            ready: VecDeque::new(),
+            ready: Vec::new(),
             drivers: 0,
             started: false,
             staged: 0,
@@ -86,14 +89,16 @@ impl Queue {
             }
         }
         if before.is_empty() {
-            self.ready.push_back(tick);
+            self.ready.push(tick);
         }
         self.staged += work.staged();
         let unmet = before.len();
         let (submitted, wanted) = (Instant::now(), self.schedule == Schedule::Eager);
         let work = Some(work);
-        self.entries
-            .insert(tick, Entry { device, call, work, submitted, wanted, before, unmet, after: Vec::new() });
+        self.entries.insert(
+            tick,
+            Entry { device, call, work, submitted, wanted, turns: 0, before, unmet, after: Vec::new() },
+        );
         tick
     }
 
@@ -135,15 +140,22 @@ impl Queue {
         }
     }
 
-    /// Takes the next wanted operation that may run, in turn.
+    /// Takes the next wanted operation that may run. What has had fewer turns goes first, so that a kernel which polls
+    /// holds nothing up; among equals the late schedule prefers what was queued last, so that nothing comes first which
+    /// the program has not ordered before something else.
     pub(crate) fn pick(&mut self) -> Option<Picked> {
-        let at = if matches!(self.schedule, Schedule::Random(_)) {
-            let wanted: Vec<usize> = (0..self.ready.len())
-                .filter(|at| self.ready.get(*at).is_some_and(|tick| self.wanted(*tick)))
-                .collect();
-            wanted.get(self.random.below(wanted.len())).copied()?
-        } else {
-            self.ready.iter().position(|tick| self.wanted(*tick))?
+        let wanted: Vec<(usize, u64, Tick)> = self
+            .ready
+            .iter()
+            .enumerate()
+            .filter_map(|(at, tick)| {
+                self.entries.get(tick).filter(|it| it.wanted).map(|it| (at, it.turns, *tick))
+            })
+            .collect();
+        let (at, ..) = match self.schedule {
+            Schedule::Late => wanted.into_iter().min_by_key(|(_, turns, tick)| (*turns, Reverse(*tick)))?,
+            Schedule::Eager => wanted.into_iter().min_by_key(|(_, turns, tick)| (*turns, *tick))?,
+            Schedule::Random(_) => *wanted.get(self.random.below(wanted.len()))?,
         };
         self.take(at)
     }
@@ -171,11 +183,12 @@ impl Queue {
         self.schedule == Schedule::Eager
     }
 
-    /// Puts an operation that has more to do behind the others.
+    /// Puts back an operation that has more to do.
     pub(crate) fn put_back(&mut self, tick: Tick, work: Work) {
         if let Some(entry) = self.entries.get_mut(&tick) {
             entry.work = Some(work);
-            self.ready.push_back(tick);
+            entry.turns += 1;
+            self.ready.push(tick);
         }
     }
 
@@ -186,18 +199,17 @@ impl Queue {
             if let Some(entry) = self.entries.get_mut(&later) {
                 entry.unmet = entry.unmet.saturating_sub(1);
                 if entry.unmet == 0 {
-                    self.ready.push_back(later);
+                    self.ready.push(later);
                 }
             }
         }
     }
 
-    fn wanted(&self, tick: Tick) -> bool {
-        self.entries.get(&tick).is_some_and(|entry| entry.wanted)
-    }
-
     fn take(&mut self, at: usize) -> Option<Picked> {
-        let tick = self.ready.remove(at)?;
+        if at >= self.ready.len() {
+            return None;
+        }
+        let tick = self.ready.remove(at);
         let entry = self.entries.get_mut(&tick)?;
         let work = entry.work.take()?;
         Some(Picked { tick, device: entry.device, call: entry.call, work })
@@ -258,6 +270,17 @@ mod tests {
         queue.put_back(a, picked.work);
         assert_eq!(queue.pick().unwrap().tick, b);
         assert_eq!(queue.pick().unwrap().tick, a);
+    }
+
+    #[test]
+    fn late_runs_what_nothing_orders_in_the_reverse_of_how_it_was_queued() {
+        let mut queue = Queue::new(Schedule::Late);
+        let (a, b, c) = (push(&mut queue, &[]), push(&mut queue, &[]), push(&mut queue, &[]));
+        let after_c = push(&mut queue, &[c]);
+        for tick in [a, b, after_c] {
+            queue.want(tick);
+        }
+        assert_eq!(run(&mut queue), [c, after_c, b, a]);
     }
 
     #[test]

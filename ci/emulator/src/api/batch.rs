@@ -1,0 +1,145 @@
+//! Batches of copies. The copies of one batch are not ordered among themselves: here they run from the last to the
+//! first, so that nothing comes to rely on the other order.
+#![expect(unsafe_code, reason = "exports C functions, and reads the lists that they are given")]
+
+use core::ffi::{c_ulonglong, c_void};
+
+use super::{Call, address, api, wide};
+use crate::error::Answer;
+use crate::machine::Guard;
+use crate::stream::{Copy, Key, Volume, Work, submit};
+use crate::sys::{
+    cudaErrorInvalidValue, cudaErrorNotSupported, cudaMemcpy3DBatchOp, cudaMemcpy3DOperand,
+    cudaMemcpyAttributes, cudaMemcpyDefault, cudaMemcpyFlagPreferOverlapWithCompute,
+    cudaMemcpyOperandTypeArray, cudaMemcpyOperandTypePointer, cudaMemcpySrcAccessOrder,
+    cudaMemcpySrcAccessOrderAny, cudaMemcpySrcAccessOrderStream, cudaStream_t,
+};
+use crate::transfer::{Mode, Request, Side, plan};
+
+/// A list that a program gives: `length` elements.
+///
+/// # Safety
+/// Where it is not null, it must have that many elements that can be read.
+unsafe fn list<'a, T>(start: *const T, length: usize) -> Answer<&'a [T]> {
+    if start.is_null() {
+        return Err(cudaErrorInvalidValue);
+    }
+    // SAFETY: not null, and the caller answers for the elements.
+    Ok(unsafe { core::slice::from_raw_parts(start, length) })
+}
+
+/// The stream of a batch, which may not be the legacy one.
+fn batch_stream(call: &Call, stream: cudaStream_t) -> Answer<(Guard, Key)> {
+    let (machine, _, key) = call.stream(stream)?;
+    if machine.streams.get(key)?.legacy {
+        return Err(cudaErrorInvalidValue);
+    }
+    Ok((machine, key))
+}
+
+fn check_order(order: cudaMemcpySrcAccessOrder) -> Answer {
+    let known = (cudaMemcpySrcAccessOrderStream.0..=cudaMemcpySrcAccessOrderAny.0).contains(&order.0);
+    if known { Ok(()) } else { Err(cudaErrorInvalidValue) }
+}
+
+fn check_flags(flags: u32) -> Answer {
+    if flags & !cudaMemcpyFlagPreferOverlapWithCompute.0 == 0 { Ok(()) } else { Err(cudaErrorInvalidValue) }
+}
+
+fn planned(call: &Call, machine: &Guard, request: &Request, order: cudaMemcpySrcAccessOrder) -> Answer<Copy> {
+    let mut copy = plan(call, &machine.book, request, Mode::Asynchronous)?.copy;
+    if order != cudaMemcpySrcAccessOrderStream {
+        // Read now: during the call, or at any time, which need not be after what the stream has still to do.
+        // SAFETY: the program says by the order that its source can be read during the call.
+        unsafe { copy.stage(&machine.book) };
+    }
+    Ok(copy)
+}
+
+fn put_on(machine: &mut Guard, key: Key, call: &Call, mut copies: Vec<Copy>) -> Answer {
+    copies.reverse();
+    submit(machine, key, call.name, Work::Copies(copies), &[]).map(drop)
+}
+
+/// One side of a copy of a volume, in a batch.
+fn operand(operand: &cudaMemcpy3DOperand, volume: Volume) -> Answer<Side> {
+    if operand.type_ == cudaMemcpyOperandTypeArray {
+        return Err(cudaErrorNotSupported);
+    }
+    if operand.type_ != cudaMemcpyOperandTypePointer {
+        return Err(cudaErrorInvalidValue);
+    }
+    // SAFETY: the type says which member of the union the program has set.
+    let memory = unsafe { operand.op.ptr };
+    let or = |given: usize, packed: u64| if given == 0 { packed } else { wide(given) };
+    let (pitch, rows) = (or(memory.rowLength, volume.width), or(memory.layerHeight, volume.height));
+    if pitch < volume.width || rows < volume.height {
+        return Err(cudaErrorInvalidValue);
+    }
+    let slice = pitch.checked_mul(rows).ok_or(cudaErrorInvalidValue)?;
+    Ok(Side { address: address(memory.ptr), pitch, slice })
+}
+
+api! {
+    /// Puts many copies of one row on a stream.
+    fn cudaMemcpyBatchAsync | cudaMemcpyBatchAsync_ptsz(
+        call, dsts: *const *mut c_void, srcs: *const *const c_void, sizes: *const usize, count: usize,
+        attrs: *const cudaMemcpyAttributes, starts: *const usize, attr_count: usize, stream: cudaStream_t,
+    ) {
+        let (mut machine, key) = batch_stream(call, stream)?;
+        if count == 0 || attr_count == 0 || attr_count > count {
+            return Err(cudaErrorInvalidValue);
+        }
+        // SAFETY: the program says that these three lists have `count` elements.
+        let (dsts, srcs) = (unsafe { list(dsts, count) }?, unsafe { list(srcs, count) }?);
+        // SAFETY: as above.
+        let sizes = unsafe { list(sizes, count) }?;
+        // SAFETY: the program says that these two lists have `attr_count` elements.
+        let (attrs, starts) = (unsafe { list(attrs, attr_count) }?, unsafe { list(starts, attr_count) }?);
+        let rising = starts.windows(2).all(|pair| pair.first() < pair.last());
+        if starts.first() != Some(&0) || !rising || starts.last().is_some_and(|last| *last >= count) {
+            return Err(cudaErrorInvalidValue);
+        }
+        for attr in attrs {
+            check_order(attr.srcAccessOrder)?;
+            check_flags(attr.flags)?;
+        }
+        let mut copies = Vec::with_capacity(count);
+        for (at, ((dst, src), size)) in dsts.iter().zip(srcs).zip(sizes).enumerate() {
+            if *size == 0 {
+                return Err(cudaErrorInvalidValue);
+            }
+            let segment = starts.partition_point(|start| *start <= at).saturating_sub(1);
+            let order = attrs.get(segment).ok_or(cudaErrorInvalidValue)?.srcAccessOrder;
+            let (to, from) = (Side::row(address(*dst)), Side::row(address(*src)));
+            let request = Request { to, from, volume: Volume::row(wide(*size)), kind: cudaMemcpyDefault };
+            copies.push(planned(call, &machine, &request, order)?);
+        }
+        put_on(&mut machine, key, call, copies)
+    }
+
+    /// Puts many copies of volumes on a stream.
+    fn cudaMemcpy3DBatchAsync | cudaMemcpy3DBatchAsync_ptsz(
+        call, count: usize, ops: *const cudaMemcpy3DBatchOp, flags: c_ulonglong, stream: cudaStream_t,
+    ) {
+        let (mut machine, key) = batch_stream(call, stream)?;
+        if count == 0 || flags != 0 {
+            return Err(cudaErrorInvalidValue);
+        }
+        let mut copies = Vec::with_capacity(count.min(1 << 16));
+        // SAFETY: the program says that the list has `count` elements.
+        for op in unsafe { list(ops, count) }? {
+            check_order(op.srcAccessOrder)?;
+            check_flags(op.flags)?;
+            let extent = op.extent;
+            let volume = Volume { width: wide(extent.width), height: wide(extent.height), depth: wide(extent.depth) };
+            if volume.is_empty() {
+                return Err(cudaErrorInvalidValue);
+            }
+            let (to, from) = (operand(&op.dst, volume)?, operand(&op.src, volume)?);
+            let request = Request { to, from, volume, kind: cudaMemcpyDefault };
+            copies.push(planned(call, &machine, &request, op.srcAccessOrder)?);
+        }
+        put_on(&mut machine, key, call, copies)
+    }
+}
