@@ -131,6 +131,7 @@ macro_rules! api {
     () => {};
     ($(#[$meta:meta])* fn $name:ident ($call:ident $(, $arg:ident : $ty:ty)* $(,)?) $body:block $($rest:tt)*) => {
         const _: () = {
+            #[allow(clippy::too_many_arguments, reason = "the arguments are C's")]
             fn body($call: &$crate::api::Call $(, $arg: $ty)*) -> $crate::error::Answer $body
             $(#[$meta])*
             #[unsafe(no_mangle)]
@@ -143,6 +144,7 @@ macro_rules! api {
     ($(#[$meta:meta])* fn $name:ident | $own:ident ($call:ident $(, $arg:ident : $ty:ty)* $(,)?) $body:block
      $($rest:tt)*) => {
         const _: () = {
+            #[allow(clippy::too_many_arguments, reason = "the arguments are C's")]
             fn body($call: &$crate::api::Call $(, $arg: $ty)*) -> $crate::error::Answer $body
             $(#[$meta])*
             #[unsafe(no_mangle)]

@@ -162,7 +162,7 @@ impl Queue {
 
     /// In the random schedule: now and then takes any operation that may run, wanted or not.
     pub(crate) fn pick_at_random(&mut self) -> Option<Picked> {
-        if !matches!(self.schedule, Schedule::Random(_)) || self.random.below(2) == 0 {
+        if !matches!(self.schedule, Schedule::Random(_)) || self.random.below(4) != 0 {
             return None;
         }
         let at = self.random.below(self.ready.len());

@@ -1,0 +1,132 @@
+//! C++ programs without kernels, compiled here against the installed headers, run on the built library in every
+//! schedule.
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test may panic")]
+
+mod built;
+
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+
+const SCHEDULES: [&str; 5] = ["late", "eager", "random:1", "random:2", "random:3"];
+
+/// Compiles `host.cpp`, once.
+fn program() -> &'static PathBuf {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("host");
+        let toolkit = built::toolkit();
+        let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
+        let status = Command::new(compiler)
+            .args(["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "tests/programs/host.cpp", "-o"])
+            .arg(&program)
+            .args(toolkit.includes().iter().map(|folder| format!("-I{}", folder.display())))
+            .arg(format!("-L{}", built::folder().display()))
+            .args(["-lcudart", "-pthread"])
+            .status()
+            .expect("a C++ compiler");
+        assert!(status.success());
+        program
+    })
+}
+
+fn run(case: &str, schedule: &str) -> Output {
+    Command::new(program())
+        .arg(case)
+        .env("LD_LIBRARY_PATH", built::folder())
+        .env("CUDA_EMULATOR_SCHEDULE", schedule)
+        .env("CUDA_EMULATOR_LEAKS", if case == "leak" { "1" } else { "0" })
+        .stdin(Stdio::null())
+        .output()
+        .expect("the program starts")
+}
+
+fn passes(case: &str, schedules: &[&str]) {
+    for schedule in schedules {
+        let output = run(case, schedule);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{case} under {schedule}: {}\n{stderr}", output.status);
+    }
+}
+
+macro_rules! everywhere {
+    ($($case:ident)*) => {$(
+        #[test]
+        fn $case() {
+            passes(stringify!($case), &SCHEDULES);
+        }
+    )*};
+}
+
+everywhere! {
+    event_order event_snapshot staged_source pinned_source legacy_order per_thread done_by_itself polling
+    destroyed_stream host_functions two_devices sticky_error fork_child elapsed shapes
+}
+
+#[test]
+fn late_work_happens_only_when_waited_for_and_not_in_the_order_that_was_hoped_for() {
+    for case in ["late_copy", "late_order", "late_blocking_copy"] {
+        passes(case, &["late"]);
+        assert!(
+            !run(case, "eager").status.success(),
+            "{case} passes eagerly too: it says nothing about late"
+        );
+    }
+}
+
+#[test]
+fn misuse_gives_the_codes_of_hardware_and_says_what_was_wrong() {
+    passes("misuse", &SCHEDULES);
+    let stderr = String::from_utf8(run("misuse", "late").stderr).unwrap();
+    for words in [
+        "cudaMemcpy: 1001 bytes at 0x",
+        "past the end of 1000 bytes of device memory",
+        "no memory that a device reaches",
+        "which cudaFree has freed",
+    ] {
+        assert!(stderr.contains(words), "{words:?} is not in\n{stderr}");
+    }
+}
+
+#[test]
+fn a_device_pointer_dereferenced_on_the_host_faults() {
+    use std::os::unix::process::ExitStatusExt as _;
+    const SIGSEGV: i32 = 11;
+    assert_eq!(run("host_dereference", "late").status.signal(), Some(SIGSEGV));
+}
+
+#[test]
+fn leaks_are_listed_by_call_and_size_on_request() {
+    let output = run("leak", "late");
+    assert!(output.status.success());
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let lines: Vec<&str> = stderr.lines().collect();
+    assert_eq!(lines.len(), 3, "{stderr}");
+    assert!(lines[0].contains("1234 bytes of device memory") && lines[0].contains("cudaMalloc on device 0"));
+    assert!(lines[1].contains("77 bytes of pinned host memory") && lines[1].contains("cudaMallocHost"));
+    assert!(lines[2].ends_with("2 leaks, 1311 bytes"), "{}", lines[2]);
+}
+
+#[test]
+fn a_seed_repeats_its_run_and_prints_itself_and_other_seeds_differ() {
+    let line = |seed: u32| {
+        let output = run("outcomes", &format!("random:{seed}"));
+        assert!(output.status.success());
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(stderr.contains(&format!("CUDA_EMULATOR_SCHEDULE=random:{seed}")), "{stderr}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let first = line(1);
+    assert_eq!(first, line(1));
+    assert!((2..6).any(|seed| line(seed) != first), "five seeds gave {first}");
+    assert!(['1', '2', '3'].iter().all(|end| first.contains(*end)), "{first}: not every order was tried");
+}
+
+#[test]
+fn a_wrong_setting_is_named_and_nothing_runs() {
+    let output = run("late_copy", "sometimes");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success());
+    assert!(stderr.contains("CUDA_EMULATOR_SCHEDULE is \"sometimes\""), "{stderr}");
+    assert!(stderr.contains("cudaErrorInitializationError"), "{stderr}");
+}
