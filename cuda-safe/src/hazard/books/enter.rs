@@ -198,8 +198,7 @@ impl Books {
         let view = Known::new(self, slot, &lane.clock, pending.then_some(&lane.pending), me);
         let mut conflicts = Vec::new();
         for access in accesses {
-            let ordered = |stamp: Stamp| stamp.slot == slot.id || view.knows(stamp);
-            access.ledger.conflicts(access.want(), ordered, &mut conflicts);
+            access.ledger.conflicts(access.want(), |stamp| view.knows(stamp), &mut conflicts);
         }
         if conflicts.is_empty() { Ok(()) } else { Err(Refusal::Hazard(hazard(&conflicts, at))) }
     }
@@ -395,14 +394,13 @@ impl Books {
         if snapshot.stamp.slot != slot.id {
             news |= lane.clock.add(snapshot.stamp);
         }
-        if !news {
-            return Ok(());
-        }
         // Not all that the clock says: a wait for what is over need not be an action of the legacy stream.
         if slot.kind == Kind::Legacy {
             slot.device.acted(snapshot.stamp, Some(&snapshot.clock));
         }
-        self.tidy(slot, lane);
+        if news {
+            self.tidy(slot, lane);
+        }
         Ok(())
     }
 
@@ -482,7 +480,10 @@ impl View for Known<'_> {
 
     #[inline]
     fn knows(&self, stamp: Stamp) -> bool {
-        if self.clock.covers(stamp) || self.pending.is_some_and(|clock| clock.covers(stamp)) {
+        if stamp.slot == self.me.slot || self.clock.covers(stamp) {
+            return true;
+        }
+        if self.pending.is_some_and(|clock| clock.covers(stamp)) {
             return true;
         }
         let Some(other) = self.books.slot(stamp.slot) else { return false };

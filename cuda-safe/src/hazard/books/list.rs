@@ -21,7 +21,7 @@ pub(super) trait View {
     fn me(&self) -> Stamp;
     /// Whether `stamp` has completed, which is so for everybody.
     fn completed(&self, stamp: Stamp) -> bool;
-    /// Whether `stamp` is ordered before the operation.
+    /// Whether `stamp` is ordered before the operation, for one because it is of the same stream.
     fn knows(&self, stamp: Stamp) -> bool;
 }
 
@@ -234,7 +234,7 @@ impl List {
 #[inline]
 fn redundant<V: View>(entry: &Entry, want: Want, view: &V) -> bool {
     if want.writes() || entry.mode == Mode::Read {
-        entry.stamp.slot == view.me().slot || view.knows(entry.stamp)
+        view.knows(entry.stamp)
     } else {
         view.completed(entry.stamp)
     }

@@ -1,0 +1,616 @@
+//! Random programs: the same steps done with the tracker and in the model, compared after each.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::panic::Location;
+
+use crate::books::{Access, Books, Kind, Ledger, Mode, Policy, Port, Reach, Refusal, Route, Slot, Snapshot};
+use crate::machine::{Machine, Set, Touch, Track};
+
+const DEVICES: usize = 2;
+const BUFFERS: usize = 3;
+const EVENTS: usize = 3;
+const BYTES: usize = 16;
+
+/// What is broken on purpose, to see that the model notices.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sabotage {
+    None,
+    /// The tracker's waits are not carried out.
+    NoWait,
+    /// The tracker is made to forget what it knows, so that it waits for nothing.
+    WaitTwice,
+    /// The host goes ahead without waiting.
+    NoHostWait,
+    /// What a synchronisation covers is read after it instead of before.
+    LateCoverage,
+}
+
+/// What a program, or all of them, came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Run {
+    pub(crate) operations: u64,
+    pub(crate) added_waits: u64,
+    /// Conflicting pairs that the program itself had ordered.
+    pub(crate) ordered_pairs: u64,
+    pub(crate) refusals: u64,
+    pub(crate) host_waits: u64,
+    pub(crate) by_legacy_rule: u64,
+    pub(crate) reused_slots: u64,
+    pub(crate) failed_calls: u64,
+}
+
+impl Run {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.operations += other.operations;
+        self.added_waits += other.added_waits;
+        self.ordered_pairs += other.ordered_pairs;
+        self.refusals += other.refusals;
+        self.host_waits += other.host_waits;
+        self.by_legacy_rule += other.by_legacy_rule;
+        self.reused_slots += other.reused_slots;
+        self.failed_calls += other.failed_calls;
+    }
+}
+
+/// A generator of numbers, so that a seed means the same programs for ever.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self) -> u64 {
+        // SplitMix64.
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}
+
+/// A program: any list of numbers is one. Each step takes what it needs off its number.
+#[derive(Clone)]
+pub(crate) struct Program {
+    policy: Policy,
+    failures: bool,
+    steps: Vec<u64>,
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "policy {:?}, calls {} fail", self.policy, if self.failures { "may" } else { "never" })?;
+        for step in &self.steps {
+            writeln!(f, "  {:?}", Step::of(*step))?;
+        }
+        Ok(())
+    }
+}
+
+/// The digits of a step's number.
+struct Digits(u64);
+
+impl Digits {
+    fn below(&mut self, limit: usize) -> usize {
+        let limit = u64::try_from(limit).unwrap();
+        let digit = self.0 % limit;
+        self.0 /= limit;
+        usize::try_from(digit).unwrap()
+    }
+}
+
+/// What a program can do. Numbers of streams and the like are taken modulo what there is.
+#[derive(Clone, Debug)]
+enum Step {
+    Operate {
+        stream: usize,
+        touches: Vec<Touch>,
+        fails: bool,
+    },
+    Record {
+        event: usize,
+        stream: usize,
+    },
+    Wait {
+        stream: usize,
+        event: usize,
+    },
+    StreamSynchronize(usize),
+    StreamQuery(usize),
+    EventSynchronize(usize),
+    EventQuery(usize),
+    DeviceSynchronize(usize),
+    Host(Touch),
+    Progress(usize),
+    /// The handle goes to the pool.
+    Drop(usize),
+    /// The handle leaves the crate and an event stays behind, or nothing does.
+    Dismiss {
+        stream: usize,
+        event: bool,
+    },
+    Create {
+        device: usize,
+        blocking: bool,
+    },
+    PerThread(usize),
+}
+
+impl Step {
+    fn of(number: u64) -> Self {
+        let mut d = Digits(number);
+        match d.below(100) {
+            0..42 => {
+                let stream = d.below(60);
+                let fails = d.below(8) == 0;
+                let touches = (0..[0, 1, 1, 1, 2, 2, 3][d.below(7)]).map(|_| Self::touch(&mut d)).collect();
+                Self::Operate { stream, touches, fails }
+            }
+            42..54 => Self::Record { event: d.below(EVENTS), stream: d.below(60) },
+            54..66 => Self::Wait { stream: d.below(60), event: d.below(EVENTS) },
+            66..69 => Self::StreamSynchronize(d.below(60)),
+            69..73 => Self::StreamQuery(d.below(60)),
+            73..75 => Self::EventSynchronize(d.below(EVENTS)),
+            75..79 => Self::EventQuery(d.below(EVENTS)),
+            79..80 => Self::DeviceSynchronize(d.below(DEVICES)),
+            80..85 => Self::Host(Self::touch(&mut d)),
+            85..92 => Self::Progress(d.below(40)),
+            92..94 => Self::Drop(d.below(60)),
+            94..95 => Self::Dismiss { stream: d.below(60), event: d.below(3) > 0 },
+            95..99 => Self::Create { device: d.below(DEVICES), blocking: d.below(2) == 0 },
+            _ => Self::PerThread(d.below(DEVICES)),
+        }
+    }
+
+    fn touch(d: &mut Digits) -> Touch {
+        let buffer = d.below(BUFFERS);
+        let mode = if d.below(2) == 0 { Mode::Read } else { Mode::Write };
+        let (start, end) =
+            [(0, BYTES), (0, BYTES), (0, BYTES), (0, 8), (8, BYTES), (4, 12), (4, 4), (0, 4)][d.below(8)];
+        Touch { buffer, start, end, mode }
+    }
+}
+
+impl Program {
+    pub(crate) fn random(seed: u64) -> Self {
+        let mut dice = Dice(seed.wrapping_mul(0x2545_f491_4f6c_dd1d));
+        let length = 8 + dice.roll() % 40;
+        let policy = if dice.roll().is_multiple_of(4) { Policy::Error } else { Policy::Order };
+        let failures = dice.roll().is_multiple_of(4);
+        Self { policy, failures, steps: (0..length).map(|_| dice.roll()).collect() }
+    }
+
+    /// Runs the program with the tracker and in the model.
+    pub(crate) fn run(&self, sabotage: Sabotage) -> Result<Run, String> {
+        let books = Books::new(Policy::default);
+        books.set_policy(self.policy);
+        let ledgers: Vec<Ledger> = (0..BUFFERS).map(|_| Ledger::new(BYTES)).collect();
+        let mut bench = Bench::new(&books, &ledgers, self, sabotage);
+        for step in &self.steps {
+            if bench.port.machine.borrow().nodes.len() + 1 >= Set::LIMIT {
+                break;
+            }
+            bench.step(Step::of(*step)).map_err(|message| format!("{message}, in {:?}", Step::of(*step)))?;
+        }
+        let mut run = bench.run;
+        run.added_waits = books.added_waits();
+        Ok(run)
+    }
+
+    /// Leaves out steps for as long as the program still fails.
+    pub(crate) fn shrink(&self, message: String, sabotage: Sabotage) -> (Self, String) {
+        let (mut small, mut message) = (self.clone(), message);
+        let mut at = 0;
+        while at < small.steps.len() {
+            let mut shorter = small.clone();
+            shorter.steps.remove(at);
+            match shorter.run(sabotage) {
+                Err(found) => (small, message, at) = (shorter, found, 0),
+                Ok(_) => at += 1,
+            }
+        }
+        (small, message)
+    }
+}
+
+/// The model as the tracker's way to the streams.
+struct Model<'a> {
+    books: &'a Books,
+    machine: RefCell<Machine>,
+    /// The events of dismissed streams.
+    last_events: RefCell<Vec<Set>>,
+    /// The accesses of the operation that is being entered.
+    touches: RefCell<Vec<Touch>>,
+    /// Whether calls of this program have failed: what they left in the books may cost a wait.
+    imprecise: Cell<bool>,
+    sabotage: Sabotage,
+    complaint: RefCell<Option<String>>,
+    /// Whether a per-thread stream is another thread's, this time.
+    elsewhere: Cell<bool>,
+}
+
+impl Model<'_> {
+    fn track(&self, slot: &Slot) -> usize {
+        self.machine.borrow().tracks.iter().rposition(|track| track.slot == slot.id).unwrap()
+    }
+
+    fn complain(&self, message: String) {
+        self.complaint.borrow_mut().get_or_insert(message);
+    }
+
+    fn device_synchronize(&self, device: usize) {
+        let coverage = self.books.coverage_of_device(i32::try_from(device).unwrap());
+        let mut machine = self.machine.borrow_mut();
+        let end = machine.end_of_device(device);
+        machine.waited(end);
+        self.books.completed_all(&coverage);
+    }
+}
+
+impl Port for Model<'_> {
+    type Error = ();
+
+    fn order(&self, waiter: &Slot, other: &Slot) -> Result<Route, ()> {
+        let (me, them) = (self.track(waiter), self.track(other));
+        {
+            let machine = self.machine.borrow();
+            let ordered = machine.before_next(me);
+            let needed = machine
+                .unordered(&self.touches.borrow(), ordered)
+                .any(|node| machine.nodes[node].slot == other.id);
+            if !needed && !self.imprecise.get() {
+                self.complain(format!("{:?} was made to wait for {:?} for nothing", waiter.id, other.id));
+            }
+        }
+        if self.sabotage == Sabotage::NoWait {
+            return Ok(Route::Stream);
+        }
+        let reach = *other.reach();
+        let device = self.machine.borrow().tracks[them].device;
+        let (event, route) = match reach {
+            Reach::Device => {
+                self.device_synchronize(device);
+                return Ok(Route::Host);
+            }
+            Reach::Event(number) => (self.last_events.borrow()[number], Route::Event),
+            Reach::Stream(_) if other.kind == Kind::PerThread && self.elsewhere.get() => {
+                (self.machine.borrow_mut().record_in_passing(self.legacy_of(device)), Route::Legacy)
+            }
+            Reach::Stream(_) => (self.machine.borrow_mut().record_in_passing(them), Route::Stream),
+        };
+        self.machine.borrow_mut().wait(me, event);
+        Ok(route)
+    }
+}
+
+impl Model<'_> {
+    /// Legacy streams are the first tracks, by device.
+    fn legacy_of(&self, device: usize) -> usize {
+        device
+    }
+}
+
+/// A program under way.
+struct Bench<'a> {
+    books: &'a Books,
+    ledgers: &'a [Ledger],
+    port: Model<'a>,
+    /// Streams that the program has, as tracks of the model.
+    streams: Vec<(usize, &'a Slot)>,
+    pool: Vec<(usize, &'a Slot)>,
+    events: Vec<Option<(Snapshot, Set)>>,
+    policy: Policy,
+    failures: bool,
+    run: Run,
+}
+
+impl<'a> Bench<'a> {
+    fn new(books: &'a Books, ledgers: &'a [Ledger], program: &Program, sabotage: Sabotage) -> Self {
+        let port = Model {
+            books,
+            machine: RefCell::default(),
+            last_events: RefCell::default(),
+            touches: RefCell::default(),
+            imprecise: Cell::new(false),
+            sabotage,
+            complaint: RefCell::new(None),
+            elsewhere: Cell::new(false),
+        };
+        let mut bench = Self {
+            books,
+            ledgers,
+            port,
+            streams: Vec::new(),
+            pool: Vec::new(),
+            events: vec![None; EVENTS],
+            policy: program.policy,
+            failures: program.failures,
+            run: Run::default(),
+        };
+        for device in 0..DEVICES {
+            let slot = books.legacy(i32::try_from(device).unwrap(), Reach::Stream(0)).unwrap();
+            bench.track(slot, device);
+        }
+        bench.create(0, Kind::Blocking);
+        bench.create(0, Kind::Blocking);
+        bench.create(0, Kind::NonBlocking);
+        bench.create(1, Kind::NonBlocking);
+        bench
+    }
+
+    /// A stream of the model for a slot.
+    fn track(&mut self, slot: &'a Slot, device: usize) {
+        let mut machine = self.port.machine.borrow_mut();
+        self.streams.push((machine.tracks.len(), slot));
+        machine.tracks.push(Track { slot: slot.id, kind: slot.kind, device, tail: Set::default() });
+    }
+
+    fn create(&mut self, device: usize, kind: Kind) {
+        let ordinal = i32::try_from(device).unwrap();
+        for at in 0..self.pool.len() {
+            let (track, slot) = self.pool[at];
+            if slot.kind == kind && slot.device.ordinal == ordinal && self.drained(track, slot) {
+                self.run.reused_slots += 1;
+                self.streams.push(self.pool.swap_remove(at));
+                return;
+            }
+        }
+        let slot = self.books.enrol(ordinal, kind, Reach::Stream(0)).unwrap();
+        if self.port.machine.borrow().tracks.iter().any(|track| track.slot == slot.id) {
+            self.run.reused_slots += 1;
+        }
+        self.track(slot, device);
+    }
+
+    fn drained(&self, track: usize, slot: &Slot) -> bool {
+        if slot.is_drained() {
+            return true;
+        }
+        let coverage = self.books.coverage_of(slot);
+        let mut machine = self.port.machine.borrow_mut();
+        let end = machine.end_of(track);
+        if machine.ask(end) {
+            self.books.completed_all(&coverage);
+        }
+        slot.is_drained()
+    }
+
+    fn stream(&self, number: usize) -> (usize, &'a Slot) {
+        self.streams[number % self.streams.len()]
+    }
+
+    fn step(&mut self, step: Step) -> Result<(), String> {
+        match step {
+            Step::Operate { stream, touches, fails } => {
+                self.operate(stream, touches, fails && self.failures)?;
+            }
+            Step::Record { event, stream } => {
+                let (track, slot) = self.stream(stream);
+                let mut set = Set::default();
+                let recorded = self.books.record(slot, || {
+                    set = self.port.machine.borrow_mut().record(track);
+                    Ok::<(), ()>(())
+                });
+                self.events[event] = Some((recorded.unwrap(), set));
+            }
+            Step::Wait { stream, event } => {
+                let (track, slot) = self.stream(stream);
+                if let Some((snapshot, set)) = &self.events[event] {
+                    let wait = || {
+                        self.port.machine.borrow_mut().wait(track, *set);
+                        Ok::<(), ()>(())
+                    };
+                    self.books.wait(slot, snapshot, wait).unwrap();
+                }
+            }
+            Step::StreamSynchronize(stream) => {
+                let (track, slot) = self.stream(stream);
+                let coverage = self.books.coverage_of(slot);
+                let end = self.port.machine.borrow().end_of(track);
+                let coverage = if self.port.sabotage == Sabotage::LateCoverage {
+                    // As if another thread had given the stream more while this one waited.
+                    let touch = Touch { buffer: 0, start: 0, end: BYTES, mode: Mode::Write };
+                    self.operate(stream, vec![touch], false)?;
+                    self.books.coverage_of(slot)
+                } else {
+                    coverage
+                };
+                self.port.machine.borrow_mut().waited(end);
+                self.books.completed_all(&coverage);
+            }
+            Step::StreamQuery(stream) => {
+                let (track, slot) = self.stream(stream);
+                let coverage = self.books.coverage_of(slot);
+                let end = self.port.machine.borrow().end_of(track);
+                if self.port.machine.borrow_mut().ask(end) {
+                    self.books.completed_all(&coverage);
+                }
+            }
+            Step::EventSynchronize(event) => {
+                if let Some((snapshot, set)) = &self.events[event] {
+                    self.port.machine.borrow_mut().waited(*set);
+                    self.books.completed_snapshot(snapshot);
+                }
+            }
+            Step::EventQuery(event) => {
+                if let Some((snapshot, set)) = &self.events[event]
+                    && self.port.machine.borrow_mut().ask(*set)
+                {
+                    self.books.completed_snapshot(snapshot);
+                }
+            }
+            Step::DeviceSynchronize(device) => self.port.device_synchronize(device),
+            Step::Host(touch) => self.host(touch)?,
+            Step::Progress(choice) => self.port.machine.borrow_mut().progress(choice),
+            Step::Drop(stream) => self.leave(stream, |bench, gone| bench.pool.push(gone)),
+            Step::Dismiss { stream, event } => self.leave(stream, |bench, gone| bench.dismiss(gone, event)),
+            Step::Create { device, blocking } => {
+                self.create(device, if blocking { Kind::Blocking } else { Kind::NonBlocking });
+            }
+            Step::PerThread(device) => {
+                self.port.elsewhere.set(!self.port.elsewhere.get());
+                self.create(device, Kind::PerThread);
+            }
+        }
+        self.check_watermarks()?;
+        match self.port.complaint.borrow_mut().take() {
+            Some(complaint) => Err(complaint),
+            None => Ok(()),
+        }
+    }
+
+    /// A stream goes, unless it is one of those that the program keeps.
+    fn leave(&mut self, stream: usize, how: impl FnOnce(&mut Self, (usize, &'a Slot))) {
+        let at = stream % self.streams.len();
+        if self.streams[at].1.kind != Kind::Legacy && self.streams.len() > DEVICES + 1 {
+            let gone = self.streams.swap_remove(at);
+            how(self, gone);
+        }
+    }
+
+    fn dismiss(&mut self, (track, slot): (usize, &'a Slot), event: bool) {
+        let reach = if event && !slot.is_drained() {
+            let mut set = Set::default();
+            let record = || {
+                set = self.port.machine.borrow_mut().record(track);
+                Ok::<(), ()>(())
+            };
+            self.books.record(slot, record).unwrap();
+            let mut events = self.port.last_events.borrow_mut();
+            events.push(set);
+            Reach::Event(events.len() - 1)
+        } else {
+            Reach::Device
+        };
+        self.books.dismiss(slot, reach);
+    }
+
+    fn operate(&mut self, stream: usize, touches: Vec<Touch>, fails: bool) -> Result<(), String> {
+        let (track, slot) = self.stream(stream);
+        let accesses: Vec<Access<'_>> = touches
+            .iter()
+            .map(|touch| Access::new(&self.ledgers[touch.buffer], touch.start..touch.end, touch.mode))
+            .collect();
+        let touches: Vec<Touch> = touches.into_iter().filter(|touch| touch.start < touch.end).collect();
+        if fails {
+            self.port.imprecise.set(true);
+            self.run.failed_calls += 1;
+        }
+        *self.port.touches.borrow_mut() = touches.clone();
+        if self.port.sabotage == Sabotage::WaitTwice
+            && let Some((_, other)) = self.streams.iter().find(|(_, other)| other.id != slot.id)
+        {
+            // A tracker that waits for a stream whether it needs to or not.
+            let _ = self.port.order(slot, other);
+        }
+        let (unordered, pairs, by_rule) = {
+            let machine = self.port.machine.borrow();
+            let ordered = machine.before_next(track);
+            let own = machine.tracks[track].tail;
+            let conflicting =
+                |node: &usize| machine.nodes[*node].slot != slot.id && machine.conflicts(*node, &touches);
+            let pairs = (0..machine.nodes.len()).filter(conflicting).filter(|node| ordered.contains(*node));
+            let by_rule = pairs.clone().filter(|node| !own.contains(*node)).count();
+            (machine.unordered(&touches, ordered).count(), pairs.count(), by_rule)
+        };
+        let before = self.books.added_waits();
+        let mut node = None;
+        let answer = self.books.enqueue(slot, &accesses, &self.port, Location::caller(), || {
+            if fails {
+                return Err(());
+            }
+            if !touches.is_empty() {
+                node = Some(self.port.machine.borrow_mut().operate(track, touches.clone()));
+            }
+            Ok(())
+        });
+        let waited = self.books.added_waits() - before;
+        self.run.operations += 1;
+        self.run.ordered_pairs += u64::try_from(pairs).unwrap();
+        self.run.by_legacy_rule += u64::try_from(by_rule).unwrap();
+        match answer {
+            Err(Refusal::Hazard(hazard)) => {
+                self.run.refusals += 1;
+                if self.policy != Policy::Error {
+                    return Err("refused although the policy is to order".into());
+                }
+                if unordered == 0 && !self.port.imprecise.get() {
+                    return Err("refused although everything was ordered".into());
+                }
+                if hazard.first.is_none() {
+                    return Err("the refusal does not say where the earlier operation was".into());
+                }
+            }
+            Err(Refusal::HostBorrowed) => return Err("refused for a guard that there is not".into()),
+            Err(Refusal::Call(())) if fails => {}
+            Err(Refusal::Call(())) => return Err("a call failed that could not".into()),
+            Ok(_) => {
+                if self.policy == Policy::Error && unordered > 0 {
+                    return Err(format!("{unordered} unordered conflicts were not reported"));
+                }
+                if unordered == 0 && waited > 0 && !self.port.imprecise.get() {
+                    return Err(format!("{waited} waits added where everything was ordered"));
+                }
+                if let Some(node) = node {
+                    let machine = self.port.machine.borrow();
+                    let before = machine.nodes[node].before;
+                    if let Some(race) = machine.unordered(&touches, before).find(|other| *other != node) {
+                        return Err(format!("operation {node} races with operation {race}"));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The host reads or writes a buffer, waiting as `wait_host` does.
+    fn host(&mut self, touch: Touch) -> Result<(), String> {
+        let access = Access::new(&self.ledgers[touch.buffer], touch.start..touch.end, touch.mode);
+        if touch.start >= touch.end {
+            return Ok(());
+        }
+        let conflicts = self.books.host_conflicts(access);
+        let unproven = self.port.machine.borrow().unordered(&[touch], Set::default()).count();
+        if !conflicts.is_empty() && unproven == 0 && !self.port.imprecise.get() {
+            return Err("the host is made to wait for nothing".into());
+        }
+        self.run.host_waits += u64::from(!conflicts.is_empty());
+        if self.port.sabotage != Sabotage::NoHostWait {
+            for conflict in conflicts {
+                let slot = self.books.slot(conflict.stamp.slot).unwrap();
+                let track = self.port.track(slot);
+                let reach = *slot.reach();
+                if let Reach::Stream(_) = reach {
+                    let coverage = self.books.coverage_by_event(slot);
+                    let event = self.port.machine.borrow_mut().record_in_passing(track);
+                    self.port.machine.borrow_mut().waited(event);
+                    self.books.completed_all(&coverage);
+                } else {
+                    self.port.device_synchronize(self.device(track));
+                }
+            }
+            while let Some(conflict) = self.books.host_conflicts(access).first() {
+                let slot = self.books.slot(conflict.stamp.slot).unwrap();
+                self.port.device_synchronize(self.device(self.port.track(slot)));
+            }
+            self.books.prune(access);
+        }
+        let machine = self.port.machine.borrow();
+        match machine.unordered(&[touch], Set::default()).next() {
+            Some(node) => Err(format!("the host races with operation {node}")),
+            None => Ok(()),
+        }
+    }
+
+    fn device(&self, track: usize) -> usize {
+        self.port.machine.borrow().tracks[track].device
+    }
+
+    /// Nothing is taken for complete that the host has not been told.
+    fn check_watermarks(&self) -> Result<(), String> {
+        for slot in self.books.slots_of(None) {
+            if slot.completed() > slot.submitted() {
+                return Err(format!("{:?} has completed more than it was given", slot.id));
+            }
+        }
+        Ok(())
+    }
+}

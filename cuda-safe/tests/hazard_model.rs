@@ -1,0 +1,81 @@
+//! The tracker against a brute-force model of happens-before, over random programs.
+//!
+//! The model keeps, for every operation, the set of all operations that CUDA guarantees to be over before it, and nothing cleverer.
+//! A program is a list of numbers, any list is a program, so a failing one is cut down by leaving numbers out.
+//!
+//! `HAZARD_PROGRAMS=n` runs another number of programs, `HAZARD_SEED=n` begins with another seed.
+#![allow(
+    dead_code,
+    unused_imports,
+    unreachable_pub,
+    reason = "the tracker is compiled by itself, without the rest of the crate that uses all of it"
+)]
+
+#[path = "../src/hazard/books/mod.rs"]
+mod books;
+#[path = "hazard/machine.rs"]
+mod machine;
+#[path = "hazard/program.rs"]
+mod program;
+#[path = "../src/hazard/sync.rs"]
+mod sync;
+
+use program::{Program, Run, Sabotage};
+
+fn number(variable: &str, otherwise: u64) -> u64 {
+    match std::env::var(variable) {
+        Ok(value) => value.parse().unwrap_or_else(|_| panic!("{variable}={value} is not a number")),
+        Err(_) => otherwise,
+    }
+}
+
+#[test]
+fn every_conflicting_pair_is_ordered_and_no_wait_is_added_for_nothing() {
+    let programs = number("HAZARD_PROGRAMS", 100_000);
+    let first = number("HAZARD_SEED", 1);
+    let mut seen = Run::default();
+    for seed in first..first + programs {
+        let program = Program::random(seed);
+        match program.run(Sabotage::None) {
+            Ok(run) => seen.add(run),
+            Err(message) => {
+                let (small, message) = program.shrink(message, Sabotage::None);
+                panic!("seed {seed}: {message}\nsmallest program that fails:\n{small}");
+            }
+        }
+    }
+    println!("{programs} programs: {seen:?}");
+    // A test that never gets anywhere would pass too.
+    assert!(seen.operations > programs * 5, "{seen:?}");
+    assert!(seen.added_waits > programs / 2, "{seen:?}");
+    assert!(seen.ordered_pairs > programs, "{seen:?}");
+    assert!(seen.refusals > programs / 10, "{seen:?}");
+    assert!(seen.host_waits > programs / 10, "{seen:?}");
+    assert!(seen.by_legacy_rule > programs / 10, "{seen:?}");
+    assert!(seen.reused_slots > programs / 100, "{seen:?}");
+}
+
+#[test]
+fn the_model_catches_a_tracker_whose_waits_do_nothing() {
+    assert!(caught_within(200, Sabotage::NoWait));
+}
+
+#[test]
+fn the_model_catches_a_tracker_that_waits_for_everything() {
+    assert!(caught_within(200, Sabotage::WaitTwice));
+}
+
+#[test]
+fn the_model_catches_a_host_that_does_not_wait() {
+    assert!(caught_within(200, Sabotage::NoHostWait));
+}
+
+#[test]
+fn the_model_catches_a_synchronisation_that_claims_what_came_after_its_call() {
+    assert!(caught_within(2000, Sabotage::LateCoverage));
+}
+
+/// Whether one of the first programs finds the tracker out.
+fn caught_within(programs: u64, sabotage: Sabotage) -> bool {
+    (1..=programs).any(|seed| Program::random(seed).run(sabotage).is_err())
+}
