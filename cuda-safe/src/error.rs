@@ -78,6 +78,13 @@ impl Error {
         Self { api, place: Location::caller(), code: detail.code(), refused: true, detail }
     }
 
+    /// The same refusal under another code, where CUDA has one of its own for the mistake.
+    #[must_use]
+    pub(crate) fn with_code(mut self, code: cudaError_t) -> Self {
+        self.code = code;
+        self
+    }
+
     /// The same error with the sizes that the failed call was about.
     #[must_use]
     pub fn with_detail(mut self, detail: Detail) -> Self {

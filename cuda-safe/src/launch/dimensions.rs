@@ -130,7 +130,7 @@ impl LaunchConfig {
         let fine = fits(grid, limit::GRID)
             && fits(block, limit::BLOCK)
             && u64::from(block.x) * u64::from(block.y) * u64::from(block.z) <= limit::THREADS;
-        if fine { Ok(()) } else { Err(self.refused(kernel)) }
+        if fine { Ok(()) } else { Err(self.refused(kernel).with_code(sys::cudaErrorInvalidConfiguration)) }
     }
 
     /// Says which number is wrong.
@@ -194,6 +194,14 @@ mod tests {
 
     fn refusal(config: impl Into<LaunchConfig>) -> Option<Detail> {
         config.into().check("kernel").err().map(|error| error.detail())
+    }
+
+    #[test]
+    fn an_impossible_shape_has_the_code_that_cuda_gives_it() {
+        for shape in [(0, 32), (1, 4096)] {
+            let error = LaunchConfig::from(shape).check("kernel").unwrap_err();
+            assert_eq!(error.code(), sys::cudaErrorInvalidConfiguration, "{error}");
+        }
     }
 
     #[test]
