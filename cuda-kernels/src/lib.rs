@@ -1,6 +1,43 @@
-//! CUDA kernels with typed handles.
+//! CUDA kernels, compiled with this crate, and two ways to launch each of them.
+//!
+//! - The functions of this crate ([`vector_add`], [`matrix_multiply_tiled`], ...) are safe: they check lengths and
+//!   devices, choose the grid, and launch.
+//! - [`kernels`] has the typed handles, to be launched with [`launch!`](cuda_safe::launch!) as in CUDA C++. That is
+//!   `unsafe`: a kernel believes what it is told about lengths.
+//!
+//! All of it is stream-ordered and returns when the launch is queued. Work of other streams on the same memory is
+//! kept in order by `cuda-safe`. Functions over no elements launch nothing.
+//!
+//! | module | kernels |
+//! |---|---|
+//! | [`vector`] | element by element over vectors |
+//! | [`fill`](mod@fill) | one value everywhere |
+//! | [`matrix`] | products of matrices |
+//! | [`points`] | an array of structs |
+//! | [`heap`] | memory from the device heap |
+//! | [`gate`](mod@gate) | holding a stream until the host says so |
+//!
+//! A crate with kernels of its own does as this one: see `cuda-kernels-build`.
 
-/// The handles, one for each kernel of the headers.
+mod check;
+pub mod fill;
+pub mod gate;
+pub mod heap;
+pub mod matrix;
+pub mod points;
+pub mod vector;
+
+/// The typed handles, one for each kernel, with the structs and constants of their headers.
+///
+/// Named as in C++; a namespace comes in front (`fault::trap` is [`fault_trap`](kernels::fault_trap)).
 pub mod kernels {
     cuda_safe::include_kernels!("cuda_kernels");
 }
+
+pub use fill::{Fill, fill};
+pub use gate::{gate, gate_announced, gate_then_write, raise_flag};
+pub use heap::heap_squares;
+pub use kernels::Point;
+pub use matrix::{MatrixShape, matrix_multiply_naive, matrix_multiply_tiled};
+pub use points::transform_points;
+pub use vector::{add_one, copy_values, double_values, scale_offset, square, vector_add};

@@ -122,7 +122,7 @@ mod tests {
         for include in toolkit.includes() {
             arguments.extend(["-isystem".to_owned(), include.display().to_string()]);
         }
-        let bindings = bind(&[file.clone()], &arguments)?;
+        let bindings = bind(std::slice::from_ref(&file), &arguments)?;
         assert!(bindings.files.contains(&file), "{:?}", bindings.files);
         Ok(bindings)
     }

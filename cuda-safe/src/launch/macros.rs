@@ -8,14 +8,16 @@
 ///
 /// # Examples
 /// ```no_run
-/// use cuda_safe::launch;
 /// use cuda_safe::launch::Kernel;
 /// use cuda_safe::stream::Stream;
+/// use cuda_safe::{DeviceBuffer, launch};
 ///
-/// # fn run(saxpy: Kernel<(f32, *const f32, *mut f32, u32)>, x: *const f32, y: *mut f32) -> cuda_safe::Result<()> {
+/// # fn run(saxpy: Kernel<(f32, *const f32, *mut f32, u32)>) -> cuda_safe::Result<()> {
 /// let stream = Stream::new()?;
+/// let x = DeviceBuffer::from_slice(&[1.0_f32; 1000])?;
+/// let mut y = DeviceBuffer::from_slice(&[2.0_f32; 1000])?;
 /// // SAFETY: the kernel's threads below the count touch one element each, the others none.
-/// unsafe { launch!(saxpy<<<4, 256, 0, &stream>>>(0.5, x, y, 1000)) }?;
+/// unsafe { launch!(saxpy<<<4, 256, 0, &stream>>>(0.5, &x, &mut y, 1000)) }?;
 /// # Ok(())
 /// # }
 /// ```

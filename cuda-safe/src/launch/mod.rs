@@ -18,6 +18,7 @@ mod attributes;
 mod dimensions;
 mod kernel;
 mod macros;
+mod memory;
 mod value;
 
 pub use argument::KernelArg;
@@ -25,4 +26,5 @@ pub use arguments::Arguments;
 pub use attributes::KernelAttributes;
 pub use dimensions::{Dim3, LaunchConfig};
 pub use kernel::Kernel;
+pub use memory::{KernelInput, KernelOutput};
 pub use value::ByValue;

@@ -1,0 +1,88 @@
+//! Products of matrices of `f32`, row by row in memory.
+#![expect(unsafe_code, reason = "launches kernels after checking what they rely on")]
+
+use cuda_safe::error::Detail;
+use cuda_safe::launch::{Kernel, KernelInput, KernelOutput, LaunchConfig};
+use cuda_safe::stream::AsStream;
+use cuda_safe::{Error, Result};
+
+use crate::{check, kernels};
+
+/// The sizes of a product: `rows x inner` times `inner x columns` gives `rows x columns`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MatrixShape {
+    /// Rows of the first factor and of the product.
+    pub rows: u32,
+    /// Columns of the first factor, rows of the second.
+    pub inner: u32,
+    /// Columns of the second factor and of the product.
+    pub columns: u32,
+}
+
+type Multiply = Kernel<(*const f32, *const f32, *mut f32, u32, u32, u32)>;
+
+/// Multiplies with one thread an element, each reading a row and a column from global memory.
+///
+/// # Errors
+/// Memory whose length is not that of its matrix, or of another device than the stream's; a shape whose grid would be
+/// too large; what the launch reports.
+#[track_caller]
+pub fn matrix_multiply_naive(
+    a: impl KernelInput<f32>,
+    b: impl KernelInput<f32>,
+    product: impl KernelOutput<f32>,
+    shape: MatrixShape,
+    stream: &impl AsStream,
+) -> Result<()> {
+    multiply("matrix_multiply_naive", &kernels::matrix_multiply_naive, (a, b, product), shape, stream)
+}
+
+/// Multiplies tile by tile, each tile loaded once into shared memory by the block that needs it.
+///
+/// # Errors
+/// As [`matrix_multiply_naive`].
+#[track_caller]
+pub fn matrix_multiply_tiled(
+    a: impl KernelInput<f32>,
+    b: impl KernelInput<f32>,
+    product: impl KernelOutput<f32>,
+    shape: MatrixShape,
+    stream: &impl AsStream,
+) -> Result<()> {
+    multiply("matrix_multiply_tiled", &kernels::matrix_multiply_tiled, (a, b, product), shape, stream)
+}
+
+#[track_caller]
+fn multiply(
+    api: &'static str,
+    kernel: &Multiply,
+    (a, b, product): (impl KernelInput<f32>, impl KernelInput<f32>, impl KernelOutput<f32>),
+    MatrixShape { rows, inner, columns }: MatrixShape,
+    stream: &impl AsStream,
+) -> Result<()> {
+    check::input(api, "a", &a, elements(api, "the size of a", rows, inner)?, stream)?;
+    check::input(api, "b", &b, elements(api, "the size of b", inner, columns)?, stream)?;
+    check::output(
+        api,
+        "product",
+        &product,
+        elements(api, "the size of the product", rows, columns)?,
+        stream,
+    )?;
+    if rows == 0 || columns == 0 {
+        return Ok(());
+    }
+    let tile = kernels::MATRIX_TILE;
+    let config = LaunchConfig::new((columns.div_ceil(tile), rows.div_ceil(tile)), (tile, tile));
+    // SAFETY: each matrix has the length that the kernel computes from the same sizes, on the stream's device, and the
+    // block is the one that the tiled kernel is written for.
+    unsafe { kernel.launch(config, stream, (a, b, product, rows, inner, columns)) }
+}
+
+/// Elements of a matrix.
+#[track_caller]
+fn elements(api: &'static str, what: &'static str, rows: u32, columns: u32) -> Result<usize> {
+    let wide = |size: u32| usize::try_from(size).unwrap_or(usize::MAX);
+    let (left, right) = (wide(rows), wide(columns));
+    left.checked_mul(right).ok_or_else(|| Error::refused(api, Detail::Overflow { what, left, right }))
+}

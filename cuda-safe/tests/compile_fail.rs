@@ -1,0 +1,6 @@
+//! What must not compile does not, and the compiler says why: one file for each forbidden act.
+
+#[test]
+fn what_must_not_compile_does_not() {
+    trybuild::TestCases::new().compile_fail("tests/compile_fail/*.rs");
+}

@@ -1,0 +1,12 @@
+//! A kernel does not get the memory of the host.
+use cuda_safe::DeviceBuffer;
+use cuda_safe::launch;
+use cuda_safe::launch::Kernel;
+use cuda_safe::stream::Stream;
+
+fn run(k: Kernel<(*const f32, *mut f32, u32)>, s: Stream, a: DeviceBuffer<f32>, mut b: DeviceBuffer<f32>) {
+    let host = [0.0_f32; 32];
+    let _ = unsafe { launch!(k<<<1, 32, 0, &s>>>(&host[..], &mut b, 32)) };
+}
+
+fn main() {}

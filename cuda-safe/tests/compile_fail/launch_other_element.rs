@@ -1,0 +1,12 @@
+//! The elements have the type that the kernel declares.
+use cuda_safe::DeviceBuffer;
+use cuda_safe::launch;
+use cuda_safe::launch::Kernel;
+use cuda_safe::stream::Stream;
+
+fn run(k: Kernel<(*const f32, *mut f32, u32)>, s: Stream, a: DeviceBuffer<f32>, mut b: DeviceBuffer<f32>) {
+    let c = DeviceBuffer::<i32>::alloc(32).unwrap();
+    let _ = unsafe { launch!(k<<<1, 32, 0, &s>>>(&c, &mut b, 32)) };
+}
+
+fn main() {}

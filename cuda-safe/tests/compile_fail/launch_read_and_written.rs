@@ -1,0 +1,11 @@
+//! One buffer is not read and written by two arguments of one launch.
+use cuda_safe::DeviceBuffer;
+use cuda_safe::launch;
+use cuda_safe::launch::Kernel;
+use cuda_safe::stream::Stream;
+
+fn run(k: Kernel<(*const f32, *mut f32, u32)>, s: Stream, mut b: DeviceBuffer<f32>) {
+    let _ = unsafe { launch!(k<<<1, 32, 0, &s>>>(&b, &mut b, 32)) };
+}
+
+fn main() {}

@@ -1,0 +1,11 @@
+//! A scalar has the very type of its parameter.
+use cuda_safe::DeviceBuffer;
+use cuda_safe::launch;
+use cuda_safe::launch::Kernel;
+use cuda_safe::stream::Stream;
+
+fn run(k: Kernel<(*const f32, *mut f32, u32)>, s: Stream, a: DeviceBuffer<f32>, mut b: DeviceBuffer<f32>) {
+    let _ = unsafe { launch!(k<<<1, 32, 0, &s>>>(&a, &mut b, 32_i32)) };
+}
+
+fn main() {}
