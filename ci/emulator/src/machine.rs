@@ -3,6 +3,7 @@
 //! Kernels and copies run in bounded steps under the lock; host functions run outside it.
 
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
@@ -54,7 +55,10 @@ impl Machine {
 
 struct Shared {
     machine: Mutex<Machine>,
+    /// For threads that wait for an operation.
     changed: Condvar,
+    /// For the background thread.
+    work: Condvar,
 }
 
 static SHARED: LazyLock<Result<Shared, String>> = LazyLock::new(|| {
@@ -63,7 +67,7 @@ static SHARED: LazyLock<Result<Shared, String>> = LazyLock::new(|| {
         if let Schedule::Random(seed) = config.schedule {
             eprintln!("CUDA emulator: CUDA_EMULATOR_SCHEDULE=random:{seed}");
         }
-        Ok(Shared { machine: Mutex::new(machine), changed: Condvar::new() })
+        Ok(Shared { machine: Mutex::new(machine), changed: Condvar::new(), work: Condvar::new() })
     });
     match &started {
         Ok(_) => {
@@ -95,9 +99,23 @@ pub(crate) fn announce() {
 }
 
 /// Waits, with the lock released, until another thread announces a change, or until `most` has passed.
-pub(crate) fn wait(guard: &mut Guard, most: std::time::Duration) {
+pub(crate) fn wait(guard: &mut Guard, most: Duration) {
     if let Ok(shared) = shared() {
         shared.changed.wait_for(guard, most);
+    }
+}
+
+/// Has the background thread look at the queue.
+pub(crate) fn wake_background() {
+    if let Ok(shared) = shared() {
+        shared.work.notify_one();
+    }
+}
+
+/// Waits, with the lock released, for [`wake_background`], or until `most` has passed: for the background thread.
+pub(crate) fn wait_for_work(guard: &mut Guard, most: Duration) {
+    if let Ok(shared) = shared() {
+        shared.work.wait_for(guard, most);
     }
 }
 

@@ -109,7 +109,12 @@ pub(crate) fn wait_for(machine: &mut Guard, ticks: &[Tick]) {
         machine.queue.want(*tick);
     }
     machine.queue.drivers += 1;
-    while ticks.iter().any(|tick| machine.queue.pending(*tick)) {
+    let mut left = ticks.to_vec();
+    while let Some(last) = left.last() {
+        if !machine.queue.pending(*last) {
+            left.pop();
+            continue;
+        }
         match machine.drive() {
             Progress::Nothing => machine::wait(machine, LONGEST),
             Progress::Worked => {
@@ -120,7 +125,15 @@ pub(crate) fn wait_for(machine: &mut Guard, ticks: &[Tick]) {
         }
     }
     machine.queue.drivers -= 1;
-    machine::announce();
+    leave_the_rest(machine);
+}
+
+/// Has another thread go on with what is wanted, if anything is.
+pub(super) fn leave_the_rest(machine: &Guard) {
+    if machine.queue.has_work() {
+        // One that waits runs what it finds; where none waits, the background thread does.
+        if machine.queue.drivers > 0 { machine::announce() } else { machine::wake_background() }
+    }
 }
 
 /// Waits for operations, and answers with the error that a device failed with, if it did.
@@ -139,11 +152,11 @@ pub(crate) fn nudge(machine: &mut Guard, ticks: &[Tick]) {
     while yields < STEPS_OF_A_QUERY && ticks.iter().any(|tick| machine.queue.pending(*tick)) {
         match machine.drive() {
             Progress::Nothing => break,
-            Progress::Worked => {}
+            Progress::Worked => machine::announce(),
             Progress::Yielded => yields += 1,
         }
     }
-    machine::announce();
+    leave_the_rest(machine);
 }
 
 /// What happens after something was queued: the background thread exists, and where the schedule says so, work runs.
@@ -157,15 +170,21 @@ pub(super) fn queued(machine: &mut Guard) {
     }
     stir(machine);
     if machine.queue.eager() {
-        while machine.drive() == Progress::Worked {}
+        while machine.drive() == Progress::Worked {
+            machine::announce();
+        }
+        leave_the_rest(machine);
     }
-    machine::announce();
+    if machine.queue.first_to_be_patient_with() {
+        machine::wake_background();
+    }
 }
 
 /// In the random schedule, runs a few steps of whatever may run.
 fn stir(machine: &mut Guard) {
     while let Some(picked) = machine.queue.pick_at_random() {
         machine.step(picked);
+        machine::announce();
     }
 }
 
@@ -175,10 +194,14 @@ fn background() {
         let now = Instant::now();
         let due = machine.queue.want_overdue(now);
         let progress = if machine.queue.drivers == 0 { machine.drive() } else { Progress::Nothing };
+        if machine.queue.drivers > 0 {
+            // What has just become overdue is for those who wait, too.
+            machine::announce();
+        }
         match progress {
             Progress::Nothing => {
                 let patience = due.map_or(LONGEST, |due| due.saturating_duration_since(now));
-                machine::wait(&mut machine, patience);
+                machine::wait_for_work(&mut machine, patience);
             }
             Progress::Worked => {
                 machine::announce();

@@ -85,6 +85,7 @@ fn serve(calls: &Receiver<(Tick, HostCall, Code)>) {
         call.call(status);
         let Ok(mut machine) = machine::lock() else { return };
         machine.queue.complete(tick);
+        super::drive::leave_the_rest(&machine);
         drop(machine);
         machine::announce();
     }

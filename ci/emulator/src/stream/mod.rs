@@ -16,6 +16,8 @@ mod queue;
 mod random;
 mod submit;
 mod table;
+#[cfg(test)]
+mod tests;
 mod work;
 
 pub(crate) use copy::{Copy, End, Memory, Volume};

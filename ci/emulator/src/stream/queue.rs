@@ -169,6 +169,17 @@ impl Queue {
         self.take(at)
     }
 
+    /// Whether some wanted operation may run.
+    pub(crate) fn has_work(&self) -> bool {
+        self.ready.iter().any(|tick| self.entries.get(tick).is_some_and(|it| it.wanted))
+    }
+
+    /// Whether the last operation queued is the only one that nothing wants: the background thread knows of no other.
+    pub(crate) fn first_to_be_patient_with(&self) -> bool {
+        let unwanted = |tick: &Tick| self.entries.get(tick).is_some_and(|it| !it.wanted);
+        unwanted(&self.last) && self.entries.values().rev().skip(1).all(|it| it.wanted)
+    }
+
     /// How much of a kernel runs in one step.
     pub(crate) fn budget(&mut self) -> u64 {
         const FULL: u64 = 50_000;

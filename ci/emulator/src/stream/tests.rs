@@ -1,0 +1,132 @@
+//! Work that runs in steps, on the one machine of this process, in the late schedule.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::channel;
+
+use super::{Key, Tick, Work, nudge, submit, submit_task, synchronize};
+use crate::error::Code;
+use crate::exec::env::{Env, Fault, Step, Task};
+use crate::machine::{self, Guard};
+use crate::sys::cudaErrorLaunchFailure;
+
+/// A kernel that polls until `flag` has a value, and then sets it to another.
+struct Poll {
+    flag: Arc<AtomicU32>,
+    until: u32,
+    then: u32,
+}
+
+impl Task for Poll {
+    fn step(&mut self, _env: &mut dyn Env, _budget: u64) -> Step {
+        if self.flag.load(Ordering::SeqCst) != self.until {
+            return Step::Yield;
+        }
+        self.flag.store(self.then, Ordering::SeqCst);
+        Step::Done
+    }
+}
+
+/// A kernel that dies.
+struct Die;
+
+impl Task for Die {
+    fn step(&mut self, _env: &mut dyn Env, _budget: u64) -> Step {
+        Step::Fault(Fault { code: Fault::LAUNCH_FAILURE, message: "a test".to_owned() })
+    }
+}
+
+fn stream(machine: &mut Guard, device: usize) -> Key {
+    let handle = machine.streams.create(device, 1, 0);
+    machine.streams.resolve(handle, device, false).unwrap()
+}
+
+fn poll(machine: &mut Guard, stream: Key, flag: &Arc<AtomicU32>, until: u32, then: u32) -> Tick {
+    let task = Box::new(Poll { flag: Arc::clone(flag), until, then });
+    submit_task(machine, stream, 0, "test", task).unwrap()
+}
+
+#[test]
+fn a_kernel_that_polls_sees_what_the_host_sets_while_another_thread_waits_for_it() {
+    let flag = Arc::new(AtomicU32::new(0));
+    let mut machine = machine::lock().unwrap();
+    let key = stream(&mut machine, 0);
+    let tick = poll(&mut machine, key, &flag, 1, 2);
+    drop(machine);
+    let (started, waiting) = channel();
+    let waiter = std::thread::spawn(move || {
+        let mut machine = machine::lock().unwrap();
+        started.send(()).unwrap();
+        synchronize(&mut machine, 0, &[tick])
+    });
+    waiting.recv().unwrap();
+    // The waiter holds the machine only for a step at a time.
+    assert!(machine::lock().unwrap().queue.pending(tick));
+    flag.store(1, Ordering::SeqCst);
+    assert_eq!(waiter.join().unwrap(), Ok(()));
+    assert_eq!(flag.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn kernels_that_poll_for_each_other_on_two_streams_take_turns() {
+    let flag = Arc::new(AtomicU32::new(0));
+    let mut machine = machine::lock().unwrap();
+    let (a, b) = (stream(&mut machine, 0), stream(&mut machine, 0));
+    let ticks = [
+        poll(&mut machine, a, &flag, 1, 2),
+        poll(&mut machine, a, &flag, 3, 4),
+        poll(&mut machine, b, &flag, 0, 1),
+        poll(&mut machine, b, &flag, 2, 3),
+    ];
+    synchronize(&mut machine, 0, &ticks).unwrap();
+    assert_eq!(flag.load(Ordering::SeqCst), 4);
+}
+
+#[test]
+fn a_kernel_that_polls_for_work_nobody_asked_for_gets_it_in_the_end() {
+    let flag = Arc::new(AtomicU32::new(0));
+    let mut machine = machine::lock().unwrap();
+    let (a, b) = (stream(&mut machine, 0), stream(&mut machine, 0));
+    let wanted = poll(&mut machine, a, &flag, 1, 2);
+    poll(&mut machine, b, &flag, 0, 1);
+    synchronize(&mut machine, 0, &[wanted]).unwrap();
+    assert_eq!(flag.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn asking_runs_some_of_a_kernel_and_never_waits_for_it() {
+    let flag = Arc::new(AtomicU32::new(0));
+    let mut machine = machine::lock().unwrap();
+    let key = stream(&mut machine, 0);
+    let tick = poll(&mut machine, key, &flag, 1, 2);
+    nudge(&mut machine, &[tick]);
+    assert!(machine.queue.pending(tick));
+    flag.store(1, Ordering::SeqCst);
+    nudge(&mut machine, &[tick]);
+    assert!(!machine.queue.pending(tick));
+}
+
+#[test]
+fn a_kernel_that_dies_takes_its_device_with_it_and_what_came_after_it() {
+    const DEVICE: usize = 1;
+    let flag = Arc::new(AtomicU32::new(0));
+    let mut machine = machine::lock().unwrap();
+    let key = stream(&mut machine, DEVICE);
+    submit_task(&mut machine, key, DEVICE, "test", Box::new(Die)).unwrap();
+    let task = Box::new(Poll { flag: Arc::clone(&flag), until: 0, then: 1 });
+    let after = submit_task(&mut machine, key, DEVICE, "test", task).unwrap();
+    assert_eq!(synchronize(&mut machine, DEVICE, &[after]), Err(cudaErrorLaunchFailure));
+    assert_eq!(flag.load(Ordering::SeqCst), 0, "the second kernel ran");
+    assert_eq!(machine.devices[DEVICE].fault, Some(Code(Fault::LAUNCH_FAILURE)));
+    let own = stream(&mut machine, 0);
+    let tick = submit(&mut machine, own, "test", Work::Nothing, &[]).unwrap();
+    assert_eq!(synchronize(&mut machine, 0, &[tick]), Ok(()));
+}
+
+#[test]
+fn a_kernel_is_launched_only_on_a_stream_of_the_current_device() {
+    let mut machine = machine::lock().unwrap();
+    let key = stream(&mut machine, 0);
+    let refused = submit_task(&mut machine, key, 1, "test", Box::new(Die));
+    assert_eq!(refused, Err(crate::sys::cudaErrorInvalidResourceHandle));
+}
