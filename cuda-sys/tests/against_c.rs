@@ -103,7 +103,8 @@ fn inline_helpers_and_constants_give_what_they_give_in_c() {
     command.arg("-L").arg(concat!(env!("OUT_DIR"), "/lib")).arg("-lcudart");
     succeeded(&command.output().expect("a C++ compiler runs"));
     // Some helpers call the library, which needs no device for it: the toolkit's own, whatever runs this test.
-    let output = Command::new(&program).env("LD_LIBRARY_PATH", concat!(env!("OUT_DIR"), "/lib")).output().unwrap();
+    let output =
+        Command::new(&program).env("LD_LIBRARY_PATH", concat!(env!("OUT_DIR"), "/lib")).output().unwrap();
     succeeded(&output);
 
     let e = make_cudaExtent(1, 2, 3);

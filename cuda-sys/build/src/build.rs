@@ -37,7 +37,7 @@ fn build_in(env: &Env) -> Result<()> {
         ));
     }
     Bindings::new().generate(env, &toolkit, &file)?;
-    if env.get("CARGO_FEATURE_STATIC").is_some() {
+    if env.cargo("CARGO_FEATURE_STATIC").is_ok() {
         link::static_library(&toolkit)?;
     } else {
         link::dylib(&toolkit, &out)?;
