@@ -8,3 +8,8 @@
 pub fn yes_no(answer: bool) -> &'static str {
     if answer { "yes" } else { "no" }
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+#[doc = include_str!("../docs/porting.md")]
+struct Documents;

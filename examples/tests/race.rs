@@ -1,0 +1,81 @@
+//! Without the tracker's wait two streams on one buffer give the wrong numbers, every time: the wait is what makes them
+//! right. A gate makes the order a fact: the first stream cannot start before the second is done.
+#![expect(unsafe_code, reason = "launches kernels, and switches the tracker off")]
+
+use cuda_kernels::kernels::{add_one, double_values, gate};
+use cuda_safe::hazard::{self, Policy};
+use cuda_safe::{DeviceBuffer, MappedFlag, PinnedBuffer, Stream, launch, memcpy_async};
+
+const N: u32 = 1000;
+const LEN: usize = 1000;
+const ROUNDS: usize = 20;
+
+/// The work of `two_streams`, its first stream held by a gate; gives what both copies brought.
+fn doubled_and_plus_one(
+    first: &Stream,
+    second: &Stream,
+    flag: &MappedFlag,
+) -> cuda_safe::Result<(Vec<i32>, Vec<i32>)> {
+    let mut data = DeviceBuffer::from_slice(&[5_i32; LEN])?;
+    let mut doubled = PinnedBuffer::from_slice(&[0_i32; LEN])?;
+    let mut plus_one = PinnedBuffer::from_slice(&[0_i32; LEN])?;
+    // Buffers are uploaded by the legacy stream, which these streams do not wait for.
+    data.device().synchronize()?;
+
+    // SAFETY: the flag is opened below, in every case.
+    unsafe { launch!(gate<<<1, 1, 0, first>>>(flag)) }?;
+    // SAFETY: the buffer holds `N` integers.
+    unsafe { launch!(double_values<<<4, 256, 0, first>>>(&mut data, N)) }?;
+    memcpy_async(&mut doubled, &data, first)?;
+    // SAFETY: the buffer holds `N` integers.
+    unsafe { launch!(add_one<<<4, 256, 0, second>>>(&mut data, N)) }?;
+    memcpy_async(&mut plus_one, &data, second)?;
+
+    if hazard::policy() == Policy::Off {
+        second.synchronize()?;
+        flag.set(1);
+    } else {
+        // The second stream waits for the first, so it cannot be done before the gate is open.
+        assert!(!second.is_done()?);
+        flag.set(1);
+        second.synchronize()?;
+    }
+    first.synchronize()?;
+    flag.set(0);
+    Ok((doubled.to_vec()?, plus_one.to_vec()?))
+}
+
+#[test]
+fn without_the_trackers_wait_the_result_is_wrong_every_time() -> cuda_safe::Result<()> {
+    let (first, second, flag) = (Stream::non_blocking()?, Stream::non_blocking()?, MappedFlag::new()?);
+    // Kernels are loaded at their first launch, which may wait for the device: not while the gate is closed.
+    let mut data = DeviceBuffer::from_slice(&[0_i32; LEN])?;
+    flag.set(1);
+    // SAFETY: the flag is open.
+    unsafe { launch!(gate<<<1, 1, 0, &first>>>(&flag)) }?;
+    // SAFETY: the buffer holds `N` integers.
+    unsafe { launch!(double_values<<<4, 256, 0, &first>>>(&mut data, N)) }?;
+    // SAFETY: the buffer holds `N` integers.
+    unsafe { launch!(add_one<<<4, 256, 0, &first>>>(&mut data, N)) }?;
+    first.synchronize()?;
+    flag.set(0);
+
+    for _ in 0..ROUNDS {
+        let added = hazard::added_waits();
+        let (doubled, plus_one) = doubled_and_plus_one(&first, &second, &flag)?;
+        assert_eq!((doubled, plus_one), (vec![10; LEN], vec![11; LEN]));
+        assert!(hazard::added_waits() > added, "the order came from elsewhere");
+    }
+
+    // SAFETY: what the host reads and frees is synchronised with; on the device the order is wrong on purpose.
+    unsafe { hazard::set_policy_off() }?;
+    for _ in 0..ROUNDS {
+        let (doubled, plus_one) = doubled_and_plus_one(&first, &second, &flag)?;
+        assert_eq!(
+            (doubled, plus_one),
+            (vec![12; LEN], vec![6; LEN]),
+            "the second stream did not come first"
+        );
+    }
+    hazard::set_policy(Policy::Order)
+}

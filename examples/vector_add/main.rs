@@ -1,0 +1,41 @@
+//! Two vectors are added, by way of a staging buffer.
+//!
+//! The sum comes back through a second device buffer, so that the program uses all of: upload, kernel, copy
+//! on the device, download.
+#![expect(unsafe_code, reason = "launches a kernel")]
+use anyhow::ensure;
+use cuda_kernels::kernels::vector_add;
+use cuda_safe::launch;
+use cuda_safe::{DeviceBuffer, Stream, memcpy};
+
+fn main() -> anyhow::Result<()> {
+    let (n, threads) = (1024_u32, 256);
+    let len = n as usize;
+    let a: Vec<f32> = (0..n).map(|i| i as f32).collect();
+    let b: Vec<f32> = (0..n).map(|i| 0.5 * i as f32).collect();
+    let mut sum = vec![0.0_f32; len];
+
+    let mut d_a = DeviceBuffer::<f32>::alloc(len)?;
+    let mut d_b = DeviceBuffer::<f32>::alloc(len)?;
+    let mut d_sum = DeviceBuffer::<f32>::alloc(len)?;
+    let mut d_staging = DeviceBuffer::<f32>::alloc(len)?;
+    memcpy(&mut d_a, &a)?;
+    memcpy(&mut d_b, &b)?;
+
+    // SAFETY: all three buffers hold the `n` elements that the kernel is told of.
+    unsafe {
+        launch!(vector_add<<<n / threads, threads, 0, &Stream::legacy()?>>>(&d_a, &d_b, &mut d_sum, n))
+    }?;
+
+    memcpy(&mut d_staging, &d_sum)?;
+    memcpy(&mut sum, &d_staging)?;
+
+    for i in 0..len {
+        ensure!(sum[i] == a[i] + b[i]);
+    }
+    for i in (0..len).step_by(341) {
+        println!("{:.1} + {:.1} = {:.1}", a[i], b[i], sum[i]);
+    }
+    println!("all {n} sums are right");
+    Ok(())
+}
