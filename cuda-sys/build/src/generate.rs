@@ -141,3 +141,7 @@ fn parse_error(toolkit: &Toolkit, why: &str) -> Error {
     }
     error
 }
+
+#[cfg(test)]
+#[path = "generate_tests.rs"]
+mod tests;

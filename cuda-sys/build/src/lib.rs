@@ -20,6 +20,8 @@ mod generate;
 mod layout;
 mod libclang;
 mod link;
+#[cfg(test)]
+mod made_up;
 mod python;
 mod search;
 mod toolkit;

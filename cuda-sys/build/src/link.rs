@@ -46,3 +46,39 @@ pub(crate) fn static_library(toolkit: &Toolkit) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made_up::Tree;
+
+    #[test]
+    fn both_names_lead_to_the_library_and_older_ones_are_gone() {
+        let tree = Tree::new();
+        let toolkit = tree.found(&tree.toolkit("cuda", 13000));
+        let out = tree.path("out");
+        tree.file("out/lib/libcudart.so.12", "of an earlier build");
+        dylib(&toolkit, &out).unwrap();
+        dylib(&toolkit, &out).unwrap();
+        let mut names: Vec<_> =
+            out.join("lib").read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["libcudart.so", "libcudart.so.13"]);
+        for name in names {
+            assert_eq!(
+                out.join("lib").join(name).canonicalize().unwrap(),
+                toolkit.cudart().canonicalize().unwrap()
+            );
+        }
+    }
+
+    #[test]
+    fn a_toolkit_without_the_static_library_is_an_error_that_names_feature_and_place() {
+        let tree = Tree::new();
+        let root = tree.toolkit("cuda", 13000);
+        let error = static_library(&tree.found(&root)).unwrap_err().to_string();
+        assert!(error.contains("feature `static`") && error.contains(root.to_str().unwrap()), "{error}");
+        tree.file("cuda/lib64/libcudart_static.a", "");
+        static_library(&tree.found(&root)).unwrap();
+    }
+}

@@ -4,44 +4,11 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use tempfile::TempDir;
-
 use super::*;
 use crate::Version;
-
-/// A folder in which a test makes up a file system.
-struct Tree(TempDir);
+use crate::made_up::Tree;
 
 impl Tree {
-    fn new() -> Self {
-        Self(TempDir::new().unwrap())
-    }
-
-    fn path(&self, path: &str) -> PathBuf {
-        // Links are resolved by the search; on some systems the temporary folder is reached through one.
-        self.0.path().canonicalize().unwrap().join(path)
-    }
-
-    fn file(&self, path: &str, text: &str) -> PathBuf {
-        let path = self.path(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, text).unwrap();
-        path
-    }
-
-    fn headers(&self, include: &str, number: u32) {
-        self.file(&format!("{include}/cuda_runtime_api.h"), &format!("#define CUDART_VERSION {number}\n"));
-        self.file(&format!("{include}/crt/host_defines.h"), "");
-    }
-
-    /// A toolkit as NVIDIA's installer lays it out.
-    fn toolkit(&self, root: &str, number: u32) -> PathBuf {
-        self.headers(&format!("{root}/include"), number);
-        self.file(&format!("{root}/lib64/libcudart.so.{}", number / 1000), "");
-        self.file(&format!("{root}/bin/nvcc"), "");
-        self.path(root)
-    }
-
     fn find(&self, vars: &[(&str, PathBuf)]) -> Result<Toolkit> {
         let mut vars = vars.to_vec();
         vars.push(("TARGET", PathBuf::from("x86_64-unknown-linux-gnu")));
