@@ -1,3 +1,36 @@
 //! Runs kernels: PTX functions lowered once, then interpreted a warp at a time.
+//!
+//! [`lower`] makes a [`program`] of a kernel, [`launch`] says with what shape and arguments it runs, [`kernel`] runs it
+//! as a [`env::Task`] in bounded steps. The machine around it is an [`env::Env`].
 
+mod barrier;
+mod builtin;
+mod collective;
 pub mod env;
+pub mod file;
+mod flow;
+pub mod kernel;
+pub mod launch;
+pub mod lower;
+mod memory;
+pub mod printf;
+pub mod program;
+pub mod rounding;
+mod warp;
+
+pub use env::{Env, Fault, Region, Step, Task};
+pub use kernel::Kernel;
+pub use launch::Launch;
+pub use lower::{Addresses, lower};
+pub use program::Program;
+
+#[cfg(test)]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    clippy::cast_possible_wrap,
+    clippy::cast_lossless,
+    reason = "the tests compute what kernels compute"
+)]
+mod tests;

@@ -1,0 +1,84 @@
+//! The barriers of one block.
+
+/// One barrier.
+#[derive(Clone, Copy, Debug, Default)]
+struct Barrier {
+    /// How often it has opened.
+    generation: u64,
+    arrived: u32,
+    /// How many threads it waits for; all of the block when none is given.
+    expected: Option<u32>,
+    /// How many of the threads that arrived brought a true predicate.
+    truths: u32,
+    /// What the last two generations gathered: threads, and truths among them.
+    gathered: [(u32, u32); 2],
+}
+
+/// The barriers of a block, and how many of its threads have not ended.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Barriers {
+    list: [Barrier; 17],
+    live: u32,
+}
+
+impl Barriers {
+    pub(super) fn new(live: u32) -> Self {
+        Self { list: Default::default(), live }
+    }
+
+    /// How many barriers a block has.
+    pub(super) fn count(&self) -> u32 {
+        17
+    }
+
+    /// How often a barrier has opened.
+    pub(super) fn generation(&self, id: u32) -> u64 {
+        self.list[id as usize].generation
+    }
+
+    /// Lets threads arrive, and opens the barrier if they were the last.
+    pub(super) fn arrive(&mut self, id: u32, threads: u32, truths: u32, expected: Option<u32>) {
+        let live = self.live;
+        let b = &mut self.list[id as usize];
+        b.arrived += threads;
+        b.truths += truths;
+        b.expected = expected;
+        b.open(live);
+    }
+
+    /// Threads have ended: nobody waits for them.
+    pub(super) fn exit(&mut self, threads: u32) {
+        self.live -= threads.min(self.live);
+        let live = self.live;
+        for b in &mut self.list {
+            if b.arrived > 0 {
+                b.open(live);
+            }
+        }
+    }
+
+    /// What a generation gathered: how many threads, and how many true predicates.
+    pub(super) fn gathered(&self, id: u32, generation: u64) -> (u32, u32) {
+        self.list[id as usize].gathered[usize::from(generation % 2 == 1)]
+    }
+
+    /// Says which barriers threads wait at, and how many are missing.
+    pub(super) fn describe(&self) -> String {
+        let mut text = Vec::new();
+        for (id, b) in self.list.iter().enumerate().filter(|(_, b)| b.arrived > 0) {
+            let expected = b.expected.unwrap_or(self.live);
+            text.push(format!("{} of {expected} threads at barrier {id}", b.arrived));
+        }
+        text.join(", ")
+    }
+}
+
+impl Barrier {
+    fn open(&mut self, live: u32) {
+        if self.arrived >= self.expected.unwrap_or(live) {
+            self.gathered[usize::from(self.generation % 2 == 1)] = (self.arrived, self.truths);
+            self.generation += 1;
+            (self.arrived, self.truths, self.expected) = (0, 0, None);
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Functions that device code calls and the machine provides: `printf`, `malloc`, `free`, `assert`.
+
+use super::env::Fault;
+use super::launch::{Cached, Context};
+use super::memory::lanes;
+use super::printf;
+use super::program::{Call, Target};
+use super::warp::Warp;
+
+impl Warp {
+    pub(super) fn builtin(
+        &mut self,
+        cx: &mut Context<'_>,
+        target: &Target,
+        call: &Call,
+        mask: u32,
+        pc: u32,
+    ) -> Result<(), Fault> {
+        let mut failed = None;
+        for lane in lanes(mask) {
+            let thread = self.thread(u32::try_from(lane).unwrap_or(0));
+            let mut args = [0u64; 5];
+            for (value, &(at, size)) in args.iter_mut().zip(&call.args) {
+                *value = self.frame_value(lane, at, size);
+            }
+            let result = match target {
+                Target::Print => self.print(cx, args[0], args[1], lane, pc)?,
+                Target::Malloc => match args[0] {
+                    0 => 0,
+                    bytes => cx.env.heap_malloc(bytes),
+                },
+                Target::Free => {
+                    let address = args[0];
+                    if address != 0 && !cx.env.heap_free(address) {
+                        let what =
+                            format!("free of {address:#x}, which malloc did not give or which is freed");
+                        return Err(cx.fault(Fault::LAUNCH_FAILURE, &what, thread, pc));
+                    }
+                    cx.caches.fill(Cached::EMPTY);
+                    0
+                }
+                Target::Assert => {
+                    failed = Some(self.assertion(cx, &args, lane, pc)?);
+                    0
+                }
+                Target::Routine(_) => 0,
+                Target::Missing(name) => {
+                    let what = format!("a call of {name}, which the program does not define");
+                    return Err(cx.fault(Fault::NOT_SUPPORTED, &what, thread, pc));
+                }
+            };
+            if let Some(&(at, size)) = call.returns.first() {
+                let fp = self.file.words[0][lane];
+                let (from, bytes) = ((fp + at) as usize, result.to_le_bytes());
+                let size = (size as usize).min(8);
+                if let Some(place) = self.stack_bytes(lane).get_mut(from..from + size) {
+                    place.copy_from_slice(&bytes[..size]);
+                }
+            }
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
+    fn frame_value(&mut self, lane: usize, at: u32, size: u32) -> u64 {
+        let from = (self.file.words[0][lane] + at) as usize;
+        let size = (size as usize).min(8);
+        let mut bytes = [0; 8];
+        if let Some(place) = self.stack_bytes(lane).get(from..from + size) {
+            bytes[..size].copy_from_slice(place);
+        }
+        u64::from_le_bytes(bytes)
+    }
+
+    /// `printf`: the arguments lie one after the other, each aligned to its size.
+    fn print(
+        &mut self,
+        cx: &mut Context<'_>,
+        format: u64,
+        args: u64,
+        lane: usize,
+        pc: u32,
+    ) -> Result<u64, Fault> {
+        if format == 0 {
+            return Ok(u64::from(u32::MAX));
+        }
+        let format = self.read_text(cx, format, lane, pc)?;
+        let mut at = args;
+        let mut text = String::new();
+        let mut count = 0;
+        for piece in printf::pieces(&format) {
+            let mut values = Vec::new();
+            for size in piece.arguments() {
+                at = at.next_multiple_of(size);
+                let mut bytes = [0; 8];
+                let size_now = usize::try_from(size).unwrap_or(8);
+                self.read_bytes(cx, at, &mut bytes[..size_now], lane, pc)?;
+                at += size;
+                count += 1;
+                values.push(u64::from_le_bytes(bytes));
+            }
+            let string = match values.last() {
+                Some(&p) if piece.wants_text() && p != 0 => Some(self.read_text(cx, p, lane, pc)?),
+                _ => None,
+            };
+            piece.write(&values, string.as_deref(), &mut text);
+        }
+        cx.env.print(&text);
+        Ok(count)
+    }
+
+    fn assertion(
+        &mut self,
+        cx: &mut Context<'_>,
+        args: &[u64; 5],
+        lane: usize,
+        pc: u32,
+    ) -> Result<Fault, Fault> {
+        let [message, file, line, function, _] = *args;
+        let mut text = |address: u64| match address {
+            0 => Ok(String::from("?")),
+            _ => self.read_text(cx, address, lane, pc),
+        };
+        let (message, file, function) = (text(message)?, text(file)?, text(function)?);
+        let thread = self.thread(u32::try_from(lane).unwrap_or(0));
+        let [bx, by, bz] = cx.block;
+        let [tx, ty, tz] = cx.launch.thread(thread);
+        cx.env.complain(&format!(
+            "{file}:{line}: {function}: block: [{bx},{by},{bz}], thread: [{tx},{ty},{tz}] \
+             Assertion `{message}` failed."
+        ));
+        let what = format!("the assertion `{message}` failed at {file}:{line}");
+        Ok(cx.fault(Fault::ASSERT, &what, thread, pc))
+    }
+}

@@ -1,0 +1,242 @@
+//! What lanes of a warp do together: shuffles, votes, matches, reductions. And special registers.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::file::{LANES, Slot, Word};
+use super::launch::Context;
+use super::lower::{LOCAL, PARAM, SHARED, low};
+use super::memory::lanes;
+use super::program::{Ins, NONE, Op, Reduce, Shuffle, Special, Vote};
+use super::warp::{Flow, Group, Wait, Warp};
+use crate::ptx::Space;
+
+impl Warp {
+    pub(super) fn together(&mut self, ins: &Ins, group: &mut Group, mask: u32) -> Flow {
+        match ins.op {
+            Op::Predicate => {
+                let side = self.side;
+                self.file.set_pred(ins.s[0], side, mask);
+                group.pc += 1;
+                return Flow::Next;
+            }
+            Op::ActiveMask => {
+                let row = u32::row_mut(&mut self.file, ins.s[0]);
+                lanes(mask).for_each(|l| row[l] = mask);
+                group.pc += 1;
+                return Flow::Next;
+            }
+            Op::IsSpace(space) => {
+                let row = u64::row(&self.file, ins.s[1]);
+                let inside = |a: u64| match space {
+                    Space::Shared => a >> 56 == SHARED >> 56,
+                    Space::Local => a >> 56 == LOCAL >> 56,
+                    Space::Param => a >> 56 == PARAM >> 56,
+                    Space::Const => false,
+                    _ => a >> 56 == 0,
+                };
+                let bits = lanes(mask).filter(|&l| inside(row[l])).fold(0, |m, l| m | 1 << l);
+                self.file.set_pred(ins.s[0], bits, mask);
+                group.pc += 1;
+                return Flow::Next;
+            }
+            _ => {}
+        }
+        self.split(group, mask);
+        let members = match ins.op {
+            Op::Shuffle(_, true) => ins.s[4],
+            Op::Vote(_, _, true) | Op::Match(..) | Op::Redux(_) => ins.s[2],
+            Op::WarpBarrier => ins.s[0],
+            Op::Elect => ins.s[1],
+            _ => NONE,
+        };
+        if members != NONE {
+            let same = self.alike(members, group.mask);
+            self.leave_behind(group, same);
+            let members = self.uniform(members, group.mask);
+            if let Op::WarpBarrier = ins.op {
+                group.pc += 1;
+                if members & self.live & !group.mask != 0 {
+                    group.wait = Wait::Warp(members);
+                    self.park(*group);
+                    return Flow::Leave;
+                }
+                return Flow::Next;
+            }
+            // Those that came here before are taken along.
+            let (pc, depth) = (group.pc, group.depth);
+            self.groups.retain(|g| {
+                let same = g.wait == Wait::Lanes(members) && g.pc == pc && g.depth == depth;
+                if same {
+                    group.mask |= g.mask;
+                }
+                !same
+            });
+            if members & self.live & !group.mask != 0 {
+                group.wait = Wait::Lanes(members);
+                self.park(*group);
+                return Flow::Leave;
+            }
+        }
+        self.exchange(ins, group.mask);
+        group.pc += 1;
+        Flow::Next
+    }
+
+    fn exchange(&mut self, ins: &Ins, mask: u32) {
+        match ins.op {
+            Op::Shuffle(kind, _) => self.shuffle(ins, kind, mask),
+            Op::Vote(kind, negated, _) => {
+                let p = self.file.pred(ins.s[1]);
+                let bits = mask & if negated { !p } else { p };
+                let truth = match kind {
+                    Vote::All => bits == mask,
+                    Vote::Any => bits != 0,
+                    Vote::Uniform => bits == mask || bits == 0,
+                    Vote::Ballot => {
+                        let row = u32::row_mut(&mut self.file, ins.s[0]);
+                        lanes(mask).for_each(|l| row[l] = bits);
+                        return;
+                    }
+                };
+                self.file.set_pred(ins.s[0], if truth { mask } else { 0 }, mask);
+            }
+            Op::Match(all, wide) => {
+                let value = |l: usize| {
+                    if wide {
+                        u64::row(&self.file, ins.s[1])[l]
+                    } else {
+                        u64::from(u32::row(&self.file, ins.s[1])[l])
+                    }
+                };
+                let mut out = [0; LANES];
+                for l in lanes(mask) {
+                    out[l] = lanes(mask).filter(|&o| value(o) == value(l)).fold(0, |m, o| m | 1 << o);
+                }
+                let row = u32::row_mut(&mut self.file, ins.s[0]);
+                self.side = 0;
+                for l in lanes(mask) {
+                    row[l] = if all && out[l] != mask { 0 } else { out[l] };
+                    self.side |= u32::from(out[l] == mask) << l;
+                }
+            }
+            Op::Redux(op) => {
+                let row = *u32::row(&self.file, ins.s[1]);
+                let all = lanes(mask).map(|l| row[l]).reduce(|a, b| match op {
+                    Reduce::Add | Reduce::Popc => a.wrapping_add(b),
+                    Reduce::MinU => a.min(b),
+                    Reduce::MaxU => a.max(b),
+                    Reduce::MinS => a.cast_signed().min(b.cast_signed()).cast_unsigned(),
+                    Reduce::MaxS => a.cast_signed().max(b.cast_signed()).cast_unsigned(),
+                    Reduce::And => a & b,
+                    Reduce::Or => a | b,
+                    Reduce::Xor => a ^ b,
+                });
+                let out = u32::row_mut(&mut self.file, ins.s[0]);
+                lanes(mask).for_each(|l| out[l] = all.unwrap_or(0));
+            }
+            Op::Elect => {
+                let leader = mask.trailing_zeros();
+                let row = u32::row_mut(&mut self.file, ins.s[0]);
+                lanes(mask).for_each(|l| row[l] = leader);
+                self.side = mask & mask.wrapping_neg();
+            }
+            _ => {}
+        }
+    }
+
+    fn shuffle(&mut self, ins: &Ins, kind: Shuffle, mask: u32) {
+        let from = *u32::row(&self.file, ins.s[1]);
+        let (by, bound) = (*u32::row(&self.file, ins.s[2]), *u32::row(&self.file, ins.s[3]));
+        let mut out = [0; LANES];
+        let mut valid = 0;
+        for (lane, l) in (0..).zip(0..LANES) {
+            let (b, clamp, segment) = (by[l] & 31, bound[l] & 31, bound[l] >> 8 & 31);
+            let least = lane & segment;
+            let most = least | clamp & !segment;
+            let (other, inside) = match kind {
+                Shuffle::Up => {
+                    let other = i64::from(lane) - i64::from(b);
+                    (u32::try_from(other).unwrap_or(0), other >= i64::from(most))
+                }
+                Shuffle::Down => (lane + b, lane + b <= most),
+                Shuffle::Butterfly => (lane ^ b, lane ^ b <= most),
+                Shuffle::Index => {
+                    let other = least | b & !segment;
+                    (other, other <= most)
+                }
+            };
+            out[l] = from[if inside { (other & 31) as usize } else { l }];
+            valid |= u32::from(inside) << lane;
+        }
+        self.side = self.side & !mask | valid & mask;
+        let row = u32::row_mut(&mut self.file, ins.s[0]);
+        lanes(mask).for_each(|l| row[l] = out[l]);
+    }
+
+    pub(super) fn read_special(&mut self, cx: &Context<'_>, which: Special, wide: bool, d: Slot, mask: u32) {
+        let launch = cx.launch;
+        let time = || {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
+        };
+        let mut row = [0u64; LANES];
+        let value = match which {
+            Special::Tid(n) => {
+                let tid = &self.tid[usize::from(n)];
+                (0..LANES).for_each(|l| row[l] = u64::from(tid[l]));
+                None
+            }
+            Special::LaneId => {
+                (0..).zip(&mut row).for_each(|(l, v)| *v = l);
+                None
+            }
+            Special::LaneMaskEq
+            | Special::LaneMaskLe
+            | Special::LaneMaskLt
+            | Special::LaneMaskGe
+            | Special::LaneMaskGt => {
+                for (l, v) in row.iter_mut().enumerate() {
+                    let bit = 1u32 << l;
+                    *v = u64::from(match which {
+                        Special::LaneMaskEq => bit,
+                        Special::LaneMaskLt => bit - 1,
+                        Special::LaneMaskLe => bit | (bit - 1),
+                        Special::LaneMaskGe => !(bit - 1),
+                        _ => !(bit | (bit - 1)),
+                    });
+                }
+                None
+            }
+            Special::Ntid(n) => Some(u64::from(launch.block[usize::from(n)])),
+            Special::Ctaid(n) => Some(u64::from(cx.block[usize::from(n)])),
+            Special::Nctaid(n) => Some(u64::from(launch.grid[usize::from(n)])),
+            Special::WarpId => Some(u64::from(self.first / 32)),
+            Special::NWarpId => Some(64),
+            Special::SmId => Some(cx.number % u64::from(launch.multiprocessors.max(1))),
+            Special::NSmId => Some(u64::from(launch.multiprocessors)),
+            Special::GridId => Some(launch.number),
+            Special::Clock => Some(*cx.clock),
+            Special::ClockHi => Some(*cx.clock >> 32),
+            Special::GlobalTimer => Some(time()),
+            Special::GlobalTimerHi => Some(time() >> 32),
+            Special::DynamicShared => Some(u64::from(launch.dynamic_shared)),
+            Special::TotalShared => Some(u64::from(launch.shared())),
+            Special::Zero => Some(0),
+            Special::One => Some(1),
+            // The address of the memory that grid-wide barriers use.
+            Special::EnvReg(1) => Some(cx.workspace & 0xFFFF_FFFF),
+            Special::EnvReg(2) => Some(cx.workspace >> 32),
+            Special::EnvReg(_) => Some(0),
+        };
+        if let Some(value) = value {
+            row.fill(value);
+        }
+        if wide {
+            let out = u64::row_mut(&mut self.file, d);
+            lanes(mask).for_each(|l| out[l] = row[l]);
+        } else {
+            let out = u32::row_mut(&mut self.file, d);
+            lanes(mask).for_each(|l| out[l] = low(row[l]));
+        }
+    }
+}

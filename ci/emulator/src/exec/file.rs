@@ -1,0 +1,315 @@
+//! The registers of one warp, as rows of 32 lanes, and how typed values are read from and written to them.
+//!
+//! A register of up to 32 bits is a row of `u32`, one of 64 bits a row of `u64`, a predicate one word with a bit per
+//! lane. Constants are rows too, shared by all warps of a kernel, so that an instruction never asks what kind of
+//! operand it has.
+
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "registers hold bits; reading them at a narrower type truncates by definition"
+)]
+
+use std::sync::Arc;
+
+use half::{bf16, f16};
+
+/// Lanes of a warp.
+pub const LANES: usize = 32;
+
+/// All lanes.
+pub const FULL: u32 = u32::MAX;
+
+/// Which row of a [`File`]; the instruction knows of which kind.
+pub type Slot = u32;
+
+/// Set in a slot that names a constant.
+pub const CONSTANT: Slot = 1 << 29;
+
+/// Class of a slot while a function is being lowered, in its two highest bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// Up to 32 bits.
+    Word,
+    /// 64 bits.
+    Wide,
+    /// A predicate.
+    Pred,
+}
+
+/// The constants of a kernel.
+#[derive(Debug, Default)]
+pub struct Constants {
+    /// Rows of 32-bit constants.
+    pub words: Vec<[u32; LANES]>,
+    /// Rows of 64-bit constants.
+    pub wides: Vec<[u64; LANES]>,
+}
+
+/// The registers of one warp.
+#[derive(Debug)]
+pub struct File {
+    /// Registers of up to 32 bits.
+    pub words: Vec<[u32; LANES]>,
+    /// Registers of 64 bits.
+    pub wides: Vec<[u64; LANES]>,
+    /// Predicates.
+    pub preds: Vec<u32>,
+    /// Constants.
+    pub constants: Arc<Constants>,
+    /// The carry flag of each lane.
+    pub carry: u32,
+}
+
+/// Number of registers of each class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sizes {
+    /// Registers of up to 32 bits.
+    pub words: u32,
+    /// Registers of 64 bits.
+    pub wides: u32,
+    /// Predicates.
+    pub preds: u32,
+}
+
+impl File {
+    /// Makes registers that hold zero.
+    #[must_use]
+    pub fn new(sizes: Sizes, constants: Arc<Constants>) -> Self {
+        Self {
+            words: vec![[0; LANES]; sizes.words as usize],
+            wides: vec![[0; LANES]; sizes.wides as usize],
+            preds: vec![0; sizes.preds as usize],
+            constants,
+            carry: 0,
+        }
+    }
+
+    /// Sets all registers to zero.
+    pub fn clear(&mut self) {
+        self.words.fill([0; LANES]);
+        self.wides.fill([0; LANES]);
+        self.preds.fill(0);
+        self.carry = 0;
+    }
+
+    /// A predicate's bits.
+    #[must_use]
+    pub fn pred(&self, slot: Slot) -> u32 {
+        self.preds[slot as usize]
+    }
+
+    /// Sets a predicate in the lanes of a mask.
+    pub fn set_pred(&mut self, slot: Slot, bits: u32, mask: u32) {
+        let p = &mut self.preds[slot as usize];
+        *p = (*p & !mask) | (bits & mask);
+    }
+}
+
+/// A row's element.
+pub trait Word: Copy + Default {
+    /// A register's or constant's row.
+    fn row(file: &File, slot: Slot) -> &[Self; LANES];
+    /// A register's row, to write.
+    fn row_mut(file: &mut File, slot: Slot) -> &mut [Self; LANES];
+}
+
+impl Word for u32 {
+    #[inline(always)]
+    fn row(file: &File, slot: Slot) -> &[Self; LANES] {
+        if slot & CONSTANT == 0 {
+            &file.words[slot as usize]
+        } else {
+            &file.constants.words[(slot & !CONSTANT) as usize]
+        }
+    }
+    #[inline(always)]
+    fn row_mut(file: &mut File, slot: Slot) -> &mut [Self; LANES] {
+        &mut file.words[slot as usize]
+    }
+}
+
+impl Word for u64 {
+    #[inline(always)]
+    fn row(file: &File, slot: Slot) -> &[Self; LANES] {
+        if slot & CONSTANT == 0 {
+            &file.wides[slot as usize]
+        } else {
+            &file.constants.wides[(slot & !CONSTANT) as usize]
+        }
+    }
+    #[inline(always)]
+    fn row_mut(file: &mut File, slot: Slot) -> &mut [Self; LANES] {
+        &mut file.wides[slot as usize]
+    }
+}
+
+/// A type that registers hold.
+pub trait Value: Copy {
+    /// What a register of this type is made of.
+    type Word: Word;
+    /// Reads it from a register.
+    fn of(word: Self::Word) -> Self;
+    /// Writes it to a register; narrow integers are extended to the register's width.
+    fn word(self) -> Self::Word;
+}
+
+macro_rules! value {
+    ($($ty:ty, $word:ty, $of:expr, $to:expr;)*) => {$(
+        impl Value for $ty {
+            type Word = $word;
+            #[inline(always)]
+            fn of(word: $word) -> Self { let of: fn($word) -> $ty = $of; of(word) }
+            #[inline(always)]
+            fn word(self) -> $word { let to: fn($ty) -> $word = $to; to(self) }
+        }
+    )*};
+}
+
+value! {
+    u8, u32, |w| w as u8, u32::from;
+    i8, u32, |w| w as i8, |v| i32::from(v) as u32;
+    u16, u32, |w| w as u16, u32::from;
+    i16, u32, |w| w as i16, |v| i32::from(v) as u32;
+    u32, u32, |w| w, |v| v;
+    i32, u32, |w| w as i32, |v| v as u32;
+    u64, u64, |w| w, |v| v;
+    i64, u64, |w| w as i64, |v| v as u64;
+    f32, u32, f32::from_bits, f32::to_bits;
+    f64, u64, f64::from_bits, f64::to_bits;
+    f16, u32, |w| f16::from_bits(w as u16), |v| u32::from(v.to_bits());
+    bf16, u32, |w| bf16::from_bits(w as u16), |v| u32::from(v.to_bits());
+}
+
+/// The slots of an instruction; the first is the destination.
+pub type Slots = [Slot; 5];
+
+/// A lowered instruction without side effects: works on the lanes of a mask.
+pub type Alu = fn(&mut File, &Slots, u32);
+
+#[inline(always)]
+fn write<D: Value>(file: &mut File, slot: Slot, mask: u32, value: impl Fn(&File, usize) -> D) {
+    let mut out = [D::Word::default(); LANES];
+    if mask == FULL {
+        for (lane, out) in out.iter_mut().enumerate() {
+            *out = value(file, lane).word();
+        }
+        *D::Word::row_mut(file, slot) = out;
+    } else {
+        let mut left = mask;
+        while left != 0 {
+            let lane = left.trailing_zeros() as usize;
+            out[lane & 31] = value(file, lane & 31).word();
+            left &= left - 1;
+        }
+        let row = D::Word::row_mut(file, slot);
+        for lane in 0..LANES {
+            row[lane] = if mask >> lane & 1 != 0 { out[lane] } else { row[lane] };
+        }
+    }
+}
+
+/// Applies a function of one operand.
+#[inline(always)]
+pub fn map1<A: Value, D: Value>(file: &mut File, s: &Slots, mask: u32, f: impl Fn(A) -> D) {
+    let slot = s[1];
+    write(file, s[0], mask, |file, l| f(A::of(A::Word::row(file, slot)[l])));
+}
+
+/// Applies a function of two operands.
+#[inline(always)]
+pub fn map2<A: Value, B: Value, D: Value>(file: &mut File, s: &Slots, mask: u32, f: impl Fn(A, B) -> D) {
+    let (a, b) = (s[1], s[2]);
+    write(file, s[0], mask, |file, l| f(A::of(A::Word::row(file, a)[l]), B::of(B::Word::row(file, b)[l])));
+}
+
+/// Applies a function of three operands.
+#[inline(always)]
+pub fn map3<A: Value, B: Value, C: Value, D: Value>(
+    file: &mut File,
+    s: &Slots,
+    mask: u32,
+    f: impl Fn(A, B, C) -> D,
+) {
+    let (a, b, c) = (s[1], s[2], s[3]);
+    write(file, s[0], mask, |file, l| {
+        f(A::of(A::Word::row(file, a)[l]), B::of(B::Word::row(file, b)[l]), C::of(C::Word::row(file, c)[l]))
+    });
+}
+
+/// Applies a function of four operands.
+#[inline(always)]
+pub fn map4<A: Value, B: Value, C: Value, E: Value, D: Value>(
+    file: &mut File,
+    s: &Slots,
+    mask: u32,
+    f: impl Fn(A, B, C, E) -> D,
+) {
+    let (a, b, c, e) = (s[1], s[2], s[3], s[4]);
+    write(file, s[0], mask, |file, l| {
+        f(
+            A::of(A::Word::row(file, a)[l]),
+            B::of(B::Word::row(file, b)[l]),
+            C::of(C::Word::row(file, c)[l]),
+            E::of(E::Word::row(file, e)[l]),
+        )
+    });
+}
+
+/// Chooses between two operands by the predicate in the fourth slot.
+#[inline(always)]
+pub fn choose<A: Value>(file: &mut File, s: &Slots, mask: u32) {
+    let (a, b, p) = (s[1], s[2], file.pred(s[3]));
+    write(file, s[0], mask, |file, l| {
+        let (a, b) = (A::Word::row(file, a)[l], A::Word::row(file, b)[l]);
+        A::of(if p >> l & 1 != 0 { a } else { b })
+    });
+}
+
+/// Compares two operands into a predicate.
+#[inline(always)]
+pub fn compare<A: Value>(file: &mut File, s: &Slots, mask: u32, f: impl Fn(A, A) -> bool) {
+    let (a, b) = (A::Word::row(file, s[1]), A::Word::row(file, s[2]));
+    let mut bits = 0;
+    for lane in 0..LANES {
+        bits |= u32::from(f(A::of(a[lane]), A::of(b[lane]))) << lane;
+    }
+    file.set_pred(s[0], bits, mask);
+}
+
+/// Tests one operand into a predicate.
+#[inline(always)]
+pub fn test<A: Value>(file: &mut File, s: &Slots, mask: u32, f: impl Fn(A) -> bool) {
+    let a = A::Word::row(file, s[1]);
+    let mut bits = 0;
+    for lane in 0..LANES {
+        bits |= u32::from(f(A::of(a[lane]))) << lane;
+    }
+    file.set_pred(s[0], bits, mask);
+}
+
+/// Applies a function of three operands and the carry flag, which gives a value and the new flag.
+#[inline(always)]
+pub fn carry3<A: Value, D: Value>(
+    file: &mut File,
+    s: &Slots,
+    mask: u32,
+    set: bool,
+    f: impl Fn(A, A, D, bool) -> (D, bool),
+) {
+    let mut left = mask;
+    let mut flags = file.carry;
+    while left != 0 {
+        let lane = (left.trailing_zeros() & 31) as usize;
+        let a = A::of(A::Word::row(file, s[1])[lane]);
+        let b = A::of(A::Word::row(file, s[2])[lane]);
+        let c = D::of(D::Word::row(file, s[3])[lane]);
+        let (d, out) = f(a, b, c, file.carry >> lane & 1 != 0);
+        D::Word::row_mut(file, s[0])[lane] = d.word();
+        flags = flags & !(1 << lane) | u32::from(out) << lane;
+        left &= left - 1;
+    }
+    if set {
+        file.carry = flags;
+    }
+}

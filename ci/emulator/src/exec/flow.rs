@@ -1,0 +1,265 @@
+//! Calls, returns, indirect jumps and exits of a warp, and the barriers of its block.
+
+use super::env::Fault;
+use super::file::Word;
+use super::launch::Context;
+use super::memory::lanes;
+use super::program::{Ins, NONE, Op, Reduce, Target};
+use super::warp::{Flow, Frame, Group, Saved, Wait, Warp};
+
+impl Warp {
+    pub(super) fn jump(
+        &mut self,
+        cx: &mut Context<'_>,
+        ins: &Ins,
+        group: &mut Group,
+        mask: u32,
+    ) -> Result<Flow, Fault> {
+        self.split(group, mask);
+        match ins.op {
+            Op::Table(table) => {
+                // One target at a time; the others come back to this instruction.
+                let same = self.alike(ins.s[0], mask);
+                let index = self.uniform(ins.s[0], mask);
+                self.leave_behind(group, same);
+                let targets = &cx.program.tables[table as usize];
+                let Some(&target) = targets.get(index as usize) else {
+                    let what = format!("a jump to entry {index} of a table of {}", targets.len());
+                    let thread = self.thread(group.mask.trailing_zeros());
+                    return Err(cx.fault(Fault::INVALID_PC, &what, thread, group.pc));
+                };
+                group.pc = target;
+            }
+            Op::Call(call) => return self.call(cx, ins, group, call),
+            Op::Return => return self.back(cx, group),
+            _ => {
+                self.exit(cx, group.mask);
+                return Ok(Flow::Leave);
+            }
+        }
+        self.park(*group);
+        Ok(Flow::Leave)
+    }
+
+    /// Keeps some lanes of a group; the others stay at the instruction.
+    pub(super) fn leave_behind(&mut self, group: &mut Group, keep: u32) {
+        if keep != group.mask {
+            self.park(Group { mask: group.mask & !keep, ..*group });
+            group.mask = keep;
+        }
+    }
+
+    fn call(&mut self, cx: &mut Context<'_>, ins: &Ins, group: &mut Group, call: u32) -> Result<Flow, Fault> {
+        let info = &cx.program.calls[call as usize];
+        let routine = match &info.target {
+            Some(Target::Routine(number)) => *number,
+            Some(other) => {
+                self.builtin(cx, other, info, group.mask, group.pc)?;
+                group.pc += 1;
+                return Ok(Flow::Next);
+            }
+            None => {
+                let row = u64::row(&self.file, ins.s[0]);
+                let address = row[(group.mask.trailing_zeros() & 31) as usize];
+                let same = lanes(group.mask).filter(|&l| row[l] == address).fold(0, |m, l| m | 1 << l);
+                self.leave_behind(group, same);
+                let Some(&number) = cx.program.by_number.get(&address) else {
+                    let what = format!("a call to {address:#x}, where no function is");
+                    let thread = self.thread(group.mask.trailing_zeros());
+                    return Err(cx.fault(Fault::INVALID_PC, &what, thread, group.pc));
+                };
+                number
+            }
+        };
+        let callee = &cx.program.functions[routine as usize];
+        let caller_frame = cx.program.functions[info.caller as usize].frame;
+        for lane in lanes(group.mask) {
+            let fp = self.file.words[0][lane];
+            let new = fp.saturating_add(caller_frame);
+            let top = new.saturating_add(callee.frame);
+            if top > cx.launch.stack {
+                let what = format!(
+                    "stack overflow: {} calls need {top} bytes, a thread has {}",
+                    self.frames[lane].len() + 1,
+                    cx.launch.stack
+                );
+                let thread = self.thread(u32::try_from(lane).unwrap_or(0));
+                return Err(cx.fault(Fault::LAUNCH_FAILURE, &what, thread, group.pc));
+            }
+            self.grow(lane, top);
+            for (&(from, size), &(to, room)) in info.args.iter().zip(&callee.params) {
+                self.move_bytes(lane, fp + from, new + to, size.min(room));
+            }
+            let inside = self.active[routine as usize] >> lane & 1 != 0;
+            let saved = inside.then(|| Box::new(self.save(callee, lane)));
+            self.active[routine as usize] |= 1 << lane;
+            self.frames[lane].push(Frame { back: group.pc + 1, fp, routine, call, saved });
+            self.file.words[0][lane] = new;
+        }
+        self.park(Group { pc: callee.start, depth: group.depth + 1, ..*group });
+        Ok(Flow::Leave)
+    }
+
+    fn back(&mut self, cx: &mut Context<'_>, group: &mut Group) -> Result<Flow, Fault> {
+        if group.depth == 0 {
+            self.exit(cx, group.mask);
+            return Ok(Flow::Leave);
+        }
+        let mut left = group.mask;
+        while left != 0 {
+            // Lanes that were called from the same place return together.
+            let mut place = None;
+            let mut together = 0;
+            for lane in lanes(left) {
+                let back = self.frames[lane].last().map(|f| f.back);
+                if place.is_none() {
+                    place = back;
+                }
+                if back != place {
+                    continue;
+                }
+                together |= 1 << lane;
+                self.pop(cx, lane);
+            }
+            let Some(pc) = place else {
+                let thread = self.thread(left.trailing_zeros());
+                return Err(cx.fault(Fault::INVALID_PC, "a return without a call", thread, group.pc));
+            };
+            self.park(Group { mask: together, pc, depth: group.depth - 1, ..*group });
+            left &= !together;
+        }
+        Ok(Flow::Leave)
+    }
+
+    fn pop(&mut self, cx: &Context<'_>, lane: usize) {
+        let Some(frame) = self.frames[lane].pop() else { return };
+        let callee = &cx.program.functions[frame.routine as usize];
+        let call = &cx.program.calls[frame.call as usize];
+        let fp = self.file.words[0][lane];
+        for (&(to, size), &(from, room)) in call.returns.iter().zip(&callee.returns) {
+            self.move_bytes(lane, fp + from, frame.fp + to, size.min(room));
+        }
+        match frame.saved {
+            Some(saved) => self.restore(callee, lane, &saved),
+            None => self.active[frame.routine as usize] &= !(1 << lane),
+        }
+        self.file.words[0][lane] = frame.fp;
+    }
+
+    fn move_bytes(&mut self, lane: usize, from: u32, to: u32, size: u32) {
+        let stack = self.stack_bytes(lane);
+        let (from, to, size) = (from as usize, to as usize, size as usize);
+        if from + size <= stack.len() && to + size <= stack.len() {
+            stack.copy_within(from..from + size, to);
+        }
+    }
+
+    fn save(&self, f: &super::program::Routine, lane: usize) -> Saved {
+        let range = |base: u32, n: u32| base as usize..(base + n) as usize;
+        Saved {
+            words: self.file.words[range(f.base.words, f.sizes.words)].iter().map(|r| r[lane]).collect(),
+            wides: self.file.wides[range(f.base.wides, f.sizes.wides)].iter().map(|r| r[lane]).collect(),
+            preds: self.file.preds[range(f.base.preds, f.sizes.preds)]
+                .iter()
+                .map(|p| p >> lane & 1 != 0)
+                .collect(),
+        }
+    }
+
+    fn restore(&mut self, f: &super::program::Routine, lane: usize, saved: &Saved) {
+        for (row, v) in self.file.words[f.base.words as usize..].iter_mut().zip(&saved.words) {
+            row[lane] = *v;
+        }
+        for (row, v) in self.file.wides[f.base.wides as usize..].iter_mut().zip(&saved.wides) {
+            row[lane] = *v;
+        }
+        for (row, v) in self.file.preds[f.base.preds as usize..].iter_mut().zip(&saved.preds) {
+            *row = *row & !(1 << lane) | u32::from(*v) << lane;
+        }
+    }
+
+    pub(super) fn barrier(
+        &mut self,
+        cx: &mut Context<'_>,
+        ins: &Ins,
+        group: &mut Group,
+        mask: u32,
+    ) -> Result<Flow, Fault> {
+        let reduces = matches!(ins.op, Op::BarrierReduce(..));
+        let at = usize::from(reduces);
+        let (id_slot, count_slot) = (ins.s[at], ins.s[at + 1]);
+        self.split(group, mask);
+        let same = self.alike(id_slot, group.mask);
+        self.leave_behind(group, same);
+        let id = self.uniform(id_slot, group.mask);
+        if reduces && self.reduced(cx, ins, group, id) {
+            return Ok(Flow::Next);
+        }
+        let thread = self.thread(group.mask.trailing_zeros());
+        let wrong = |cx: &Context<'_>, what: &str, pc| Err(cx.fault(Fault::LAUNCH_FAILURE, what, thread, pc));
+        if id >= cx.barriers.count() {
+            return wrong(cx, &format!("barrier {id} does not exist"), group.pc);
+        }
+        let expected = (count_slot != NONE).then(|| self.uniform(count_slot, group.mask));
+        if let Some(n) = expected.filter(|n| n % 32 != 0 || *n == 0) {
+            let what = format!("a barrier for {n} threads, which is no multiple of the warp size");
+            return wrong(cx, &what, group.pc);
+        }
+        let generation = cx.barriers.generation(id);
+        if let Op::Barrier(true) = ins.op {
+            // Threads of one warp must meet a barrier at the same place.
+            let elsewhere =
+                self.groups.iter().find(|g| g.wait == Wait::Barrier(id, generation) && g.pc != group.pc + 1);
+            if let Some(other) = elsewhere {
+                let there = cx.place(other.pc.saturating_sub(1));
+                let [x, y, z] = cx.launch.thread(self.thread(other.mask.trailing_zeros()));
+                let what = format!(
+                    "threads of one warp wait at barrier {id} in different places (thread ({x},{y},{z}){there})"
+                );
+                return wrong(cx, &what, group.pc);
+            }
+        }
+        let truths = match ins.op {
+            Op::BarrierReduce(_, negated) => {
+                let p = self.file.pred(ins.s[3]);
+                (group.mask & if negated { !p } else { p }).count_ones()
+            }
+            _ => 0,
+        };
+        if reduces {
+            // It stays at the instruction, and finds the result there when the barrier has opened.
+            lanes(group.mask).for_each(|l| self.reducing[l] = Some(generation));
+        } else {
+            group.pc += 1;
+        }
+        cx.barriers.arrive(id, group.mask.count_ones(), truths, expected);
+        if !matches!(ins.op, Op::Arrive) {
+            group.wait = Wait::Barrier(id, generation);
+        }
+        self.park(*group);
+        Ok(Flow::Leave)
+    }
+
+    /// Gives the result of a reduction to lanes that come back for it; answers whether these do.
+    fn reduced(&mut self, cx: &Context<'_>, ins: &Ins, group: &mut Group, id: u32) -> bool {
+        let first = self.reducing[(group.mask.trailing_zeros() & 31) as usize];
+        let same = lanes(group.mask).filter(|&l| self.reducing[l] == first).fold(0, |m, l| m | 1 << l);
+        self.leave_behind(group, same);
+        let Some(generation) = first else { return false };
+        let mask = group.mask;
+        lanes(mask).for_each(|l| self.reducing[l] = None);
+        let (threads, truths) = cx.barriers.gathered(id, generation);
+        match ins.op {
+            Op::BarrierReduce(Reduce::Popc, _) => {
+                let row = u32::row_mut(&mut self.file, ins.s[0]);
+                lanes(mask).for_each(|l| row[l] = truths);
+            }
+            Op::BarrierReduce(Reduce::And, _) => {
+                self.file.set_pred(ins.s[0], if truths == threads { mask } else { 0 }, mask);
+            }
+            _ => self.file.set_pred(ins.s[0], if truths > 0 { mask } else { 0 }, mask),
+        }
+        group.pc += 1;
+        true
+    }
+}

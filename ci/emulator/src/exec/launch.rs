@@ -1,0 +1,154 @@
+//! One launch of a kernel: what all of its blocks share.
+
+use std::sync::Arc;
+
+use super::env::{Env, Fault};
+use super::program::Program;
+
+/// A launch: the kernel, its shape and its arguments.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// The kernel.
+    pub program: Arc<Program>,
+    /// Blocks of the grid, in three dimensions.
+    pub grid: [u32; 3],
+    /// Threads of a block, in three dimensions.
+    pub block: [u32; 3],
+    /// Bytes of shared memory asked for at the launch.
+    pub dynamic_shared: u32,
+    /// The arguments, laid out as [`Program::params`] says.
+    pub params: Vec<u8>,
+    /// Whether all blocks must be able to wait for each other.
+    pub cooperative: bool,
+    /// How many bytes of stack a thread may use.
+    pub stack: u32,
+    /// Multiprocessors of the device.
+    pub multiprocessors: u32,
+    /// The launch's number, for `%gridid`.
+    pub number: u64,
+}
+
+impl Launch {
+    /// A launch with the limits of a large device.
+    #[must_use]
+    pub fn new(program: Arc<Program>, grid: [u32; 3], block: [u32; 3], params: Vec<u8>) -> Self {
+        Self {
+            program,
+            grid,
+            block,
+            dynamic_shared: 0,
+            params,
+            cooperative: false,
+            stack: 1 << 16,
+            multiprocessors: 132,
+            number: 0,
+        }
+    }
+
+    /// Threads of a block.
+    #[must_use]
+    pub fn threads(&self) -> u32 {
+        self.block.iter().fold(1, |n, &d| n.saturating_mul(d))
+    }
+
+    /// Blocks of the grid.
+    #[must_use]
+    pub fn blocks(&self) -> u64 {
+        self.grid.iter().fold(1, |n, &d| n.saturating_mul(u64::from(d)))
+    }
+
+    /// Bytes of shared memory of a block.
+    #[must_use]
+    pub fn shared(&self) -> u32 {
+        self.program.static_shared.saturating_add(self.dynamic_shared)
+    }
+
+    /// How many blocks a multiprocessor holds at a time.
+    #[must_use]
+    pub fn blocks_per_multiprocessor(&self) -> u32 {
+        let threads = self.threads().max(1).next_multiple_of(32);
+        let by_memory = (227 * 1024u32).checked_div(self.shared()).unwrap_or(32);
+        (2048 / threads).min(by_memory).min(32)
+    }
+
+    /// How many blocks run at the same time.
+    #[must_use]
+    pub fn resident(&self) -> u64 {
+        u64::from(self.blocks_per_multiprocessor().max(1)) * u64::from(self.multiprocessors.max(1))
+    }
+
+    /// Where a block is in the grid.
+    #[must_use]
+    pub fn place(&self, block: u64) -> [u32; 3] {
+        let [x, y, _] = self.grid.map(u64::from);
+        let small = |v: u64| u32::try_from(v).unwrap_or(u32::MAX);
+        [small(block % x.max(1)), small(block / x.max(1) % y.max(1)), small(block / (x * y).max(1))]
+    }
+
+    /// Where a thread is in its block.
+    #[must_use]
+    pub fn thread(&self, linear: u32) -> [u32; 3] {
+        let [x, y, _] = self.block;
+        [linear % x.max(1), linear / x.max(1) % y.max(1), linear / (x * y).max(1)]
+    }
+}
+
+/// What a running warp sees beyond itself.
+pub(super) struct Context<'a> {
+    pub(super) env: &'a mut dyn Env,
+    pub(super) launch: &'a Launch,
+    pub(super) program: &'a Program,
+    /// The block at hand.
+    pub(super) block: [u32; 3],
+    /// Its number in the grid.
+    pub(super) number: u64,
+    pub(super) shared: *mut u8,
+    pub(super) shared_len: u64,
+    pub(super) caches: &'a mut Vec<Cached>,
+    pub(super) barriers: &'a mut super::barrier::Barriers,
+    /// Instructions that warps of this launch have run: its clock.
+    pub(super) clock: &'a mut u64,
+    /// The memory that grid-wide barriers of this launch use.
+    pub(super) workspace: u64,
+}
+
+/// The region that an instruction last found its memory in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cached {
+    pub(super) start: u64,
+    pub(super) len: u64,
+    pub(super) host: *mut u8,
+    pub(super) writable: bool,
+}
+
+impl Cached {
+    pub(super) const EMPTY: Self = Self { start: 0, len: 0, host: core::ptr::null_mut(), writable: false };
+}
+
+impl Context<'_> {
+    /// An error in a thread of the block at hand.
+    pub(super) fn fault(&self, code: u32, what: &str, thread: u32, pc: u32) -> Fault {
+        let [bx, by, bz] = self.block;
+        let [tx, ty, tz] = self.launch.thread(thread);
+        let place = self.place(pc);
+        let name = &self.program.name;
+        let message =
+            format!("kernel {name}: {what}, by thread ({tx},{ty},{tz}) of block ({bx},{by},{bz}){place}");
+        Fault { code, message }
+    }
+
+    /// Where an instruction is, in PTX and, when known, in the source.
+    pub(super) fn place(&self, pc: u32) -> String {
+        let line = self.program.lines.get(pc as usize).copied().unwrap_or(0);
+        let routine = self.program.functions.iter().find(|f| f.start <= pc && pc < f.end);
+        let function = match routine {
+            Some(f) if f.name != self.program.name => format!(" in function {}", f.name),
+            _ => String::new(),
+        };
+        let source = self.program.locations.iter().take_while(|l| l.0 <= pc).last();
+        let source = source
+            .filter(|l| routine.is_none_or(|f| f.start <= l.0))
+            .and_then(|(_, file, line)| self.program.files.get(file).map(|file| format!(", {file}:{line}")));
+        format!("{function} at PTX line {line}{}", source.unwrap_or_default())
+    }
+}

@@ -1,0 +1,193 @@
+//! Gives the registers of a function their final places.
+//!
+//! Compilers write PTX with a register for every value; a warp of a large kernel would fill megabytes. Values that are
+//! not alive at the same time share a place. Lanes of a warp may be at different instructions, but each lane has its
+//! own column of every register, so what holds for one thread holds for all.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::operand::{FRAME, class};
+use crate::exec::file::{CONSTANT, Class, Sizes, Slot};
+use crate::exec::program::{Ins, NONE, Op};
+
+/// Where a register is in use: from the first to the last instruction that touches it.
+#[derive(Clone, Copy, Debug)]
+struct Interval {
+    start: u32,
+    end: u32,
+    /// The basic block of all touches, while there is only one and it starts by writing the register.
+    block: Option<u32>,
+}
+
+/// Rewrites the slots of a function's code, which starts at `start`, to final places from `base` on. Answers how many
+/// registers of each class are in use.
+pub(super) fn allocate(
+    code: &mut [Ins],
+    start: u32,
+    tables: &[Vec<u32>],
+    counts: Sizes,
+    base: Sizes,
+) -> Sizes {
+    let (blocks, loops) = flow(code, start, tables);
+    let mut live = [
+        vec![None; counts.words as usize],
+        vec![None; counts.wides as usize],
+        vec![None; counts.preds as usize],
+    ];
+    for (at, ins) in (0..).zip(code.iter()) {
+        let block = blocks[at as usize];
+        let defined = defined(ins);
+        for (place, &slot) in ins.s.iter().enumerate() {
+            let writes = place < defined && ins.guard.slot == NONE && !ins.s[defined..].contains(&slot);
+            touch(&mut live, slot, at, block, writes);
+        }
+        touch(&mut live, ins.guard.slot, at, block, false);
+    }
+    let classes = [Class::Word, Class::Wide, Class::Pred];
+    let first = [base.words, base.wides, base.preds];
+    let mut places = Vec::new();
+    let mut used = [0; 3];
+    for i in 0..3 {
+        let (map, n) = scan(&mut live[i], &loops, first[i]);
+        places.push(map);
+        used[i] = n;
+    }
+    let rewrite = |slot: Slot| {
+        if slot == NONE || slot == FRAME {
+            return slot;
+        }
+        let index = slot & (CONSTANT - 1);
+        if slot & CONSTANT != 0 {
+            return CONSTANT | index;
+        }
+        let i = classes.iter().position(|&c| c == class(slot)).unwrap_or(0);
+        places[i].get(index as usize).copied().unwrap_or(0)
+    };
+    for ins in code {
+        ins.s = ins.s.map(rewrite);
+        ins.guard.slot = rewrite(ins.guard.slot);
+    }
+    Sizes { words: used[0], wides: used[1], preds: used[2] }
+}
+
+/// How many of the first slots an instruction writes.
+fn defined(ins: &Ins) -> usize {
+    match ins.op {
+        Op::Alu(_)
+        | Op::Special(..)
+        | Op::Atomic(..)
+        | Op::BarrierReduce(..)
+        | Op::Shuffle(..)
+        | Op::Predicate
+        | Op::Vote(..)
+        | Op::Match(..)
+        | Op::Redux(_)
+        | Op::ActiveMask
+        | Op::Elect
+        | Op::IsSpace(_) => 1,
+        Op::Load(access) | Op::Param(access) => usize::from(access.count),
+        _ => 0,
+    }
+}
+
+fn touch(live: &mut [Vec<Option<Interval>>; 3], slot: Slot, at: u32, block: u32, writes: bool) {
+    if slot == NONE || slot == FRAME || slot & CONSTANT != 0 {
+        return;
+    }
+    let class = match class(slot) {
+        Class::Word => 0,
+        Class::Wide => 1,
+        Class::Pred => 2,
+    };
+    let Some(place) = live[class].get_mut((slot & (CONSTANT - 1)) as usize) else { return };
+    match place {
+        None => *place = Some(Interval { start: at, end: at, block: writes.then_some(block) }),
+        Some(interval) => {
+            interval.end = at;
+            if interval.block != Some(block) {
+                interval.block = None;
+            }
+        }
+    }
+}
+
+/// Numbers the basic blocks, and finds the ranges that backward jumps span.
+fn flow(code: &[Ins], start: u32, tables: &[Vec<u32>]) -> (Vec<u32>, Vec<(u32, u32)>) {
+    let mut leader = vec![false; code.len() + 1];
+    let mut loops = Vec::new();
+    for (at, ins) in (0..).zip(code) {
+        let mut jump = |target: u32| {
+            let target = target.saturating_sub(start);
+            if let Some(l) = leader.get_mut(target as usize) {
+                *l = true;
+            }
+            if target <= at {
+                loops.push((target, at));
+            }
+        };
+        match ins.op {
+            Op::Branch(target) => jump(target),
+            Op::Table(table) => tables[table as usize].iter().for_each(|&t| jump(t)),
+            Op::Call(_) | Op::Return | Op::Exit | Op::Trap => {}
+            _ => continue,
+        }
+        leader[at as usize + 1] = true;
+    }
+    // A wide loop first: then one pass over the list usually is enough.
+    loops.sort_unstable_by_key(|&(from, to)| Reverse(to - from));
+    let mut number = 0;
+    let blocks = leader[..code.len()]
+        .iter()
+        .map(|&first| {
+            number += u32::from(first);
+            number
+        })
+        .collect();
+    (blocks, loops)
+}
+
+/// Places intervals, each as low as possible; answers the places and how many there are.
+fn scan(live: &mut [Option<Interval>], loops: &[(u32, u32)], base: u32) -> (Vec<u32>, u32) {
+    for interval in live.iter_mut().flatten().filter(|i| i.block.is_none()) {
+        // What lives across blocks must survive every turn of a loop that it is touched in.
+        loop {
+            let before = (interval.start, interval.end);
+            for &(from, to) in loops {
+                if interval.start <= to && interval.end >= from {
+                    interval.start = interval.start.min(from);
+                    interval.end = interval.end.max(to);
+                }
+            }
+            if (interval.start, interval.end) == before {
+                break;
+            }
+        }
+    }
+    let mut order: Vec<(u32, u32, usize)> =
+        live.iter().enumerate().filter_map(|(i, v)| v.map(|v| (v.start, v.end, i))).collect();
+    order.sort_unstable();
+    let mut places = vec![base; live.len()];
+    let mut busy: BinaryHeap<Reverse<(u32, u32)>> = BinaryHeap::new();
+    let mut free: BinaryHeap<Reverse<u32>> = BinaryHeap::new();
+    let mut used = 0;
+    for (start, end, register) in order {
+        while let Some(&Reverse((until, place))) = busy.peek() {
+            if until >= start {
+                break;
+            }
+            busy.pop();
+            free.push(Reverse(place));
+        }
+        let place = free.pop().map_or_else(
+            || {
+                used += 1;
+                base + used - 1
+            },
+            |Reverse(place)| place,
+        );
+        places[register] = place;
+        busy.push(Reverse((end, place)));
+    }
+    (places, used)
+}

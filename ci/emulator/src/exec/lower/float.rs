@@ -1,0 +1,245 @@
+//! Floating-point arithmetic in 32 and 64 bits.
+
+#![expect(clippy::cast_possible_truncation, reason = "approximations are computed wide and narrowed")]
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "functions compiled for newer processors are called after asking for them")
+)]
+
+use super::integer::operand;
+use super::{Failure, Lower};
+use crate::exec::file::{Alu, Class, Slot, test};
+use crate::exec::rounding::{
+    Rounding, add32, add64, canonical, div32, div64, flush, fma32, fma64, mul32, mul64, saturate, sqrt32,
+    sqrt64,
+};
+use crate::ptx::{Instruction, Type};
+
+/// One expression for each rounding mode: `M` stands for the mode in it.
+macro_rules! by_mode {
+    ($mode:expr, $nearest:expr, $m:ident => $body:expr) => {
+        match $mode {
+            Rounding::Nearest => $nearest,
+            Rounding::Zero => {
+                const $m: Rounding = Rounding::Zero;
+                $body
+            }
+            Rounding::Down => {
+                const $m: Rounding = Rounding::Down;
+                $body
+            }
+            Rounding::Up => {
+                const $m: Rounding = Rounding::Up;
+                $body
+            }
+        }
+    };
+}
+
+/// The rounding mode among an instruction's modifiers.
+pub(super) fn rounding(i: &Instruction) -> Rounding {
+    for m in &i.modifiers {
+        match &**m {
+            "rz" => return Rounding::Zero,
+            "rm" => return Rounding::Down,
+            "rp" => return Rounding::Up,
+            _ => {}
+        }
+    }
+    Rounding::Nearest
+}
+
+impl Lower<'_> {
+    pub(super) fn float(&mut self, i: &Instruction) -> Result<(), Failure> {
+        let ty = i.types().last().ok_or("no type")?;
+        if matches!(ty, Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2) {
+            return self.half(i, ty);
+        }
+        if i.has("f32x2") {
+            return Err("packed 32-bit arithmetic is not known to the emulator".into());
+        }
+        if &*i.opcode == "testp" {
+            return self.test_number(i, ty);
+        }
+        let f = if ty == Type::F32 { operation32(i)? } else { operation64(i)? };
+        let d = self.dst(operand(i, 0)?, ty)?;
+        let mut slots = vec![d];
+        for o in &i.operands[1..] {
+            let slot = self.src(o, ty)?;
+            slots.push(slot);
+        }
+        let ftz = i.has("ftz") && ty == Type::F32;
+        if ftz {
+            for slot in &mut slots[1..] {
+                let t = self.register(Class::Word);
+                self.alu(op1!(f32 => f32, flush), &[t, *slot]);
+                *slot = t;
+            }
+        }
+        self.alu(f, &slots);
+        if ftz {
+            self.alu(op1!(f32 => f32, flush), &[d, d]);
+        }
+        if i.has("sat") {
+            self.saturated(d, ty);
+        }
+        Ok(())
+    }
+
+    pub(super) fn saturated(&mut self, d: Slot, ty: Type) {
+        if ty == Type::F64 {
+            self.alu(op1!(f64 => f64, |v| if v > 0.0 { v.min(1.0) } else { 0.0 }), &[d, d]);
+        } else {
+            self.alu(op1!(f32 => f32, saturate), &[d, d]);
+        }
+    }
+
+    fn test_number(&mut self, i: &Instruction, ty: Type) -> Result<(), Failure> {
+        let p = self.dst(operand(i, 0)?, Type::Pred)?;
+        let a = self.src(operand(i, 1)?, ty)?;
+        macro_rules! pick {
+            ($t:ty) => {
+                match i.modifiers.first().map(|m| &**m) {
+                    Some("finite") => |f, s, m| test::<$t>(f, s, m, <$t>::is_finite),
+                    Some("infinite") => |f, s, m| test::<$t>(f, s, m, <$t>::is_infinite),
+                    Some("number") => |f, s, m| test::<$t>(f, s, m, |v| !v.is_nan()),
+                    Some("notanumber") => |f, s, m| test::<$t>(f, s, m, <$t>::is_nan),
+                    Some("normal") => |f, s, m| test::<$t>(f, s, m, <$t>::is_normal),
+                    Some("subnormal") => |f, s, m| test::<$t>(f, s, m, <$t>::is_subnormal),
+                    _ => return Err("an unknown test".into()),
+                }
+            };
+        }
+        let f: Alu = if ty == Type::F32 { pick!(f32) } else { pick!(f64) };
+        self.alu(f, &[p, a]);
+        Ok(())
+    }
+}
+
+fn operation32(i: &Instruction) -> Result<Alu, Failure> {
+    let mode = rounding(i);
+    Ok(match &*i.opcode {
+        "add" => by_mode!(mode, op2!(f32, f32 => f32, |a, b| canonical(a + b)),
+            M => op2!(f32, f32 => f32, |a, b| canonical(add32(a, b, M)))),
+        "sub" => by_mode!(mode, op2!(f32, f32 => f32, |a, b| canonical(a - b)),
+            M => op2!(f32, f32 => f32, |a, b| canonical(add32(a, -b, M)))),
+        "mul" => by_mode!(mode, op2!(f32, f32 => f32, |a, b| canonical(a * b)),
+            M => op2!(f32, f32 => f32, |a, b| canonical(mul32(a, b, M)))),
+        "fma" | "mad" => by_mode!(mode, nearest_fma32(),
+            M => op3!(f32, f32, f32 => f32, |a, b, c| canonical(fma32(a, b, c, M)))),
+        "div" => by_mode!(mode, op2!(f32, f32 => f32, |a, b| canonical(a / b)),
+            M => op2!(f32, f32 => f32, |a, b| canonical(div32(a, b, M)))),
+        "rcp" => by_mode!(mode, op1!(f32 => f32, |a| canonical(1.0 / a)),
+            M => op1!(f32 => f32, |a| canonical(div32(1.0, a, M)))),
+        "sqrt" => by_mode!(mode, op1!(f32 => f32, |a| canonical(a.sqrt())),
+            M => op1!(f32 => f32, |a| canonical(sqrt32(a, M)))),
+        "rsqrt" => op1!(f32 => f32, |a| canonical((1.0 / f64::from(a).sqrt()) as f32)),
+        "ex2" => op1!(f32 => f32, |a| canonical(f64::from(a).exp2() as f32)),
+        "lg2" => op1!(f32 => f32, |a| canonical(f64::from(a).log2() as f32)),
+        "sin" => op1!(f32 => f32, |a| canonical(f64::from(a).sin() as f32)),
+        "cos" => op1!(f32 => f32, |a| canonical(f64::from(a).cos() as f32)),
+        "tanh" => op1!(f32 => f32, |a| canonical(f64::from(a).tanh() as f32)),
+        "abs" => op1!(f32 => f32, f32::abs),
+        "neg" => op1!(f32 => f32, |a| -a),
+        "copysign" => op2!(f32, f32 => f32, |a, b| b.copysign(a)),
+        "min" | "max" if i.operands.len() != 3 => {
+            return Err("three operands are not known to the emulator".into());
+        }
+        "min" if i.has("xorsign") => op2!(f32, f32 => f32, |a, b| xor_sign(a, b, min32(a.abs(), b.abs()))),
+        "max" if i.has("xorsign") => op2!(f32, f32 => f32, |a, b| xor_sign(a, b, max32(a.abs(), b.abs()))),
+        "min" if i.has("NaN") => {
+            op2!(f32, f32 => f32, |a, b| if a.is_nan() || b.is_nan() { canonical(f32::NAN) } else { min32(a, b) })
+        }
+        "max" if i.has("NaN") => {
+            op2!(f32, f32 => f32, |a, b| if a.is_nan() || b.is_nan() { canonical(f32::NAN) } else { max32(a, b) })
+        }
+        "min" => op2!(f32, f32 => f32, min32),
+        "max" => op2!(f32, f32 => f32, max32),
+        _ => return Err("not an instruction on 32-bit floats".into()),
+    })
+}
+
+fn operation64(i: &Instruction) -> Result<Alu, Failure> {
+    let mode = rounding(i);
+    Ok(match &*i.opcode {
+        "add" => by_mode!(mode, op2!(f64, f64 => f64, |a, b| a + b),
+            M => op2!(f64, f64 => f64, |a, b| add64(a, b, M))),
+        "sub" => by_mode!(mode, op2!(f64, f64 => f64, |a, b| a - b),
+            M => op2!(f64, f64 => f64, |a, b| add64(a, -b, M))),
+        "mul" => by_mode!(mode, op2!(f64, f64 => f64, |a, b| a * b),
+            M => op2!(f64, f64 => f64, |a, b| mul64(a, b, M))),
+        "fma" | "mad" => by_mode!(mode, nearest_fma64(),
+            M => op3!(f64, f64, f64 => f64, |a, b, c| fma64(a, b, c, M))),
+        "div" => by_mode!(mode, op2!(f64, f64 => f64, |a, b| a / b),
+            M => op2!(f64, f64 => f64, |a, b| div64(a, b, M))),
+        "rcp" => by_mode!(mode, op1!(f64 => f64, |a| 1.0 / a),
+            M => op1!(f64 => f64, |a| div64(1.0, a, M))),
+        "sqrt" => by_mode!(mode, op1!(f64 => f64, f64::sqrt),
+            M => op1!(f64 => f64, |a| sqrt64(a, M))),
+        "rsqrt" => op1!(f64 => f64, |a| 1.0 / a.sqrt()),
+        "abs" => op1!(f64 => f64, f64::abs),
+        "neg" => op1!(f64 => f64, |a| -a),
+        "copysign" => op2!(f64, f64 => f64, |a, b| b.copysign(a)),
+        "min" => op2!(f64, f64 => f64, |a, b| {
+            if a.is_nan() || b < a || (a == b && b.is_sign_negative()) { b } else { a }
+        }),
+        "max" => op2!(f64, f64 => f64, |a, b| {
+            if a.is_nan() || b > a || (a == b && a.is_sign_negative()) { b } else { a }
+        }),
+        _ => return Err("not an instruction on 64-bit floats".into()),
+    })
+}
+
+/// The smaller number; a NaN loses, minus zero is below zero.
+pub(super) fn min32(a: f32, b: f32) -> f32 {
+    canonical(if a.is_nan() || b < a || (a == b && b.is_sign_negative()) { b } else { a })
+}
+
+/// The larger number; a NaN loses, minus zero is below zero.
+pub(super) fn max32(a: f32, b: f32) -> f32 {
+    canonical(if a.is_nan() || b > a || (a == b && a.is_sign_negative()) { b } else { a })
+}
+
+fn xor_sign(a: f32, b: f32, v: f32) -> f32 {
+    f32::from_bits(v.to_bits() & 0x7FFF_FFFF | (a.to_bits() ^ b.to_bits()) & 0x8000_0000)
+}
+
+#[cfg(target_arch = "x86_64")]
+mod native {
+    //! Fused multiplication on processors that have it: elsewhere the host computes it in software, lane by lane.
+
+    use crate::exec::file::{File, Slots, map3};
+    use crate::exec::rounding::canonical;
+
+    pub(super) fn available() -> bool {
+        std::arch::is_x86_feature_detected!("fma") && std::arch::is_x86_feature_detected!("avx2")
+    }
+
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn fma32(file: &mut File, s: &Slots, mask: u32) {
+        map3::<f32, f32, f32, f32>(file, s, mask, |a, b, c| canonical(a.mul_add(b, c)));
+    }
+
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn fma64(file: &mut File, s: &Slots, mask: u32) {
+        map3::<f64, f64, f64, f64>(file, s, mask, f64::mul_add);
+    }
+}
+
+fn nearest_fma32() -> Alu {
+    #[cfg(target_arch = "x86_64")]
+    if native::available() {
+        // SAFETY: the processor was just asked whether it has the instructions.
+        return |f, s, m| unsafe { native::fma32(f, s, m) };
+    }
+    op3!(f32, f32, f32 => f32, |a, b, c| canonical(a.mul_add(b, c)))
+}
+
+fn nearest_fma64() -> Alu {
+    #[cfg(target_arch = "x86_64")]
+    if native::available() {
+        // SAFETY: the processor was just asked whether it has the instructions.
+        return |f, s, m| unsafe { native::fma64(f, s, m) };
+    }
+    op3!(f64, f64, f64 => f64, f64::mul_add)
+}

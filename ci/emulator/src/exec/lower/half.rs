@@ -1,0 +1,194 @@
+//! Floating-point arithmetic in 16 bits, alone and in pairs.
+//!
+//! Sums and products of two 16-bit numbers are computed in 32 bits, which have more than twice the digits, so that
+//! rounding twice gives what rounding once does. A fused product is computed in 64 bits and rounded to odd first.
+
+#![expect(clippy::cast_possible_truncation, reason = "narrowing is what rounding does")]
+
+use half::{bf16, f16};
+
+use super::float::{max32, min32};
+use super::integer::operand;
+use super::{Failure, Lower};
+use crate::exec::file::Alu;
+use crate::ptx::{Instruction, Type};
+
+/// A 16-bit format.
+pub(super) trait Half: Copy {
+    fn wide(self) -> f32;
+    fn near(v: f32) -> Self;
+    fn from16(bits: u16) -> Self;
+    fn bits16(self) -> u16;
+    /// Rounds a number of 64 bits once.
+    fn once(v: f64) -> Self {
+        // To odd first: the last bit of the 32-bit number says that digits were cut.
+        let near = v as f32;
+        let back = f64::from(near);
+        let odd = if back == v || near.to_bits() & 1 == 1 || !near.is_finite() {
+            near
+        } else if (back < v) == (v > 0.0) {
+            f32::from_bits(near.to_bits() + 1)
+        } else {
+            f32::from_bits(near.to_bits().wrapping_sub(1))
+        };
+        Self::near(odd)
+    }
+}
+
+impl Half for f16 {
+    fn wide(self) -> f32 {
+        self.to_f32()
+    }
+    fn near(v: f32) -> Self {
+        if v.is_nan() { Self::from_bits(0x7FFF) } else { Self::from_f32(v) }
+    }
+    fn from16(bits: u16) -> Self {
+        Self::from_bits(bits)
+    }
+    fn bits16(self) -> u16 {
+        self.to_bits()
+    }
+}
+
+impl Half for bf16 {
+    fn wide(self) -> f32 {
+        self.to_f32()
+    }
+    fn near(v: f32) -> Self {
+        if v.is_nan() { Self::from_bits(0x7FFF) } else { Self::from_f32(v) }
+    }
+    fn from16(bits: u16) -> Self {
+        Self::from_bits(bits)
+    }
+    fn bits16(self) -> u16 {
+        self.to_bits()
+    }
+}
+
+fn pair<H: Half>(low: H, high: H) -> u32 {
+    u32::from(high.bits16()) << 16 | u32::from(low.bits16())
+}
+
+fn halves<H: Half>(v: u32) -> [H; 2] {
+    [H::from16(v as u16), H::from16((v >> 16) as u16)]
+}
+
+fn fused<H: Half>(a: H, b: H, c: H) -> H {
+    let product = f64::from(a.wide()) * f64::from(b.wide());
+    let c = f64::from(c.wide());
+    let sum = product + c;
+    let t = sum - product;
+    let error = (product - (sum - t)) + (c - t);
+    // A sum that 64 bits cannot hold is rounded to odd as well.
+    let sum = if error == 0.0 || !sum.is_finite() || sum.to_bits() & 1 == 1 {
+        sum
+    } else if (error > 0.0) == (sum > 0.0) {
+        f64::from_bits(sum.to_bits() + 1)
+    } else {
+        f64::from_bits(sum.to_bits() - 1)
+    };
+    H::once(sum)
+}
+
+macro_rules! half1 {
+    ($t:ty, $packed:expr, $f:expr) => {
+        if $packed {
+            op1!(u32 => u32, |a| {
+                let [al, ah] = halves::<$t>(a);
+                let f: fn($t) -> $t = $f;
+                pair(f(al), f(ah))
+            })
+        } else {
+            op1!($t => $t, $f)
+        }
+    };
+}
+
+macro_rules! half2 {
+    ($t:ty, $packed:expr, $f:expr) => {
+        if $packed {
+            op2!(u32, u32 => u32, |a, b| {
+                let ([al, ah], [bl, bh]) = (halves::<$t>(a), halves::<$t>(b));
+                let f: fn($t, $t) -> $t = $f;
+                pair(f(al, bl), f(ah, bh))
+            })
+        } else {
+            op2!($t, $t => $t, $f)
+        }
+    };
+}
+
+macro_rules! half3 {
+    ($t:ty, $packed:expr, $f:expr) => {
+        if $packed {
+            op3!(u32, u32, u32 => u32, |a, b, c| {
+                let ([al, ah], [bl, bh], [cl, ch]) = (halves::<$t>(a), halves::<$t>(b), halves::<$t>(c));
+                let f: fn($t, $t, $t) -> $t = $f;
+                pair(f(al, bl, cl), f(ah, bh, ch))
+            })
+        } else {
+            op3!($t, $t, $t => $t, $f)
+        }
+    };
+}
+
+macro_rules! operations {
+    ($t:ty, $i:expr, $packed:expr) => {
+        match &*$i.opcode {
+            "add" => half2!($t, $packed, |a, b| Half::near(a.wide() + b.wide())),
+            "sub" => half2!($t, $packed, |a, b| Half::near(a.wide() - b.wide())),
+            "mul" => half2!($t, $packed, |a, b| Half::near(a.wide() * b.wide())),
+            "fma" if $i.has("relu") => half3!($t, $packed, |a, b, c| {
+                let v = fused(a, b, c);
+                if v.wide() < 0.0 { Half::near(0.0) } else { v }
+            }),
+            "fma" => half3!($t, $packed, fused),
+            "min" if $i.has("NaN") => half2!($t, $packed, |a, b| {
+                let nan = a.wide().is_nan() || b.wide().is_nan();
+                Half::near(if nan { f32::NAN } else { min32(a.wide(), b.wide()) })
+            }),
+            "max" if $i.has("NaN") => half2!($t, $packed, |a, b| {
+                let nan = a.wide().is_nan() || b.wide().is_nan();
+                Half::near(if nan { f32::NAN } else { max32(a.wide(), b.wide()) })
+            }),
+            "min" => half2!($t, $packed, |a, b| Half::near(min32(a.wide(), b.wide()))),
+            "max" => half2!($t, $packed, |a, b| Half::near(max32(a.wide(), b.wide()))),
+            "abs" => half1!($t, $packed, |a| Half::from16(a.bits16() & 0x7FFF)),
+            "neg" => half1!($t, $packed, |a| Half::from16(a.bits16() ^ 0x8000)),
+            "ex2" => half1!($t, $packed, |a| Half::near(a.wide().exp2())),
+            "tanh" => half1!($t, $packed, |a| Half::near(a.wide().tanh())),
+            _ => return Err("not an instruction on 16-bit floats".into()),
+        }
+    };
+}
+
+impl Lower<'_> {
+    pub(super) fn half(&mut self, i: &Instruction, ty: Type) -> Result<(), Failure> {
+        let packed = matches!(ty, Type::F16x2 | Type::Bf16x2);
+        let f: Alu = if matches!(ty, Type::F16 | Type::F16x2) {
+            operations!(f16, i, packed)
+        } else {
+            operations!(bf16, i, packed)
+        };
+        if i.has("ftz") || i.operands.len() > 4 {
+            return Err("this form is not known to the emulator".into());
+        }
+        let d = self.dst(operand(i, 0)?, ty)?;
+        let mut slots = vec![d];
+        for o in &i.operands[1..] {
+            let slot = self.src(o, ty)?;
+            slots.push(slot);
+        }
+        self.alu(f, &slots);
+        if i.has("sat") {
+            let clamp: Alu = match ty {
+                Type::F16 | Type::F16x2 => half1!(f16, packed, |a| Half::near(saturate(a.wide()))),
+                _ => half1!(bf16, packed, |a| Half::near(saturate(a.wide()))),
+            };
+            self.alu(clamp, &[d, d]);
+        }
+        Ok(())
+    }
+}
+
+use crate::exec::rounding::saturate;

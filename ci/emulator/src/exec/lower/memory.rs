@@ -1,0 +1,293 @@
+//! Loads, stores and atomic operations.
+
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_possible_wrap,
+    reason = "atomic operations work on the low bits of 64"
+)]
+
+use half::{bf16, f16};
+
+use super::integer::operand;
+use super::operand::{FRAME, low};
+use super::{Failure, Lower, Symbol};
+use crate::exec::file::{Class, Slot};
+use crate::exec::program::{Access, Element, Modify, NONE, Op};
+use crate::exec::rounding::canonical;
+use crate::ptx::{Function, Instruction, Operand, Space, Type};
+
+/// The memory space that an instruction names.
+pub(super) fn space(i: &Instruction) -> Space {
+    i.modifiers
+        .iter()
+        .find_map(|m| match &**m {
+            "global" => Some(Space::Global),
+            "const" => Some(Space::Const),
+            "shared" | "shared::cta" | "shared::cluster" => Some(Space::Shared),
+            "local" => Some(Space::Local),
+            "param" | "param::entry" | "param::func" => Some(Space::Param),
+            _ => None,
+        })
+        .unwrap_or(Space::Generic)
+}
+
+fn element(ty: Type) -> Result<Element, Failure> {
+    Ok(match ty {
+        Type::U8 | Type::B8 => Element::U8,
+        Type::S8 => Element::S8,
+        Type::U16 | Type::B16 | Type::F16 | Type::Bf16 => Element::U16,
+        Type::S16 => Element::S16,
+        Type::U32 | Type::B32 | Type::F32 | Type::F16x2 | Type::Bf16x2 => Element::U32,
+        Type::S32 => Element::S32,
+        Type::U64 | Type::B64 | Type::S64 | Type::F64 => Element::U64,
+        _ => return Err("memory of this type is not known to the emulator".into()),
+    })
+}
+
+/// Where an instruction's address operand points.
+struct Place {
+    space: Space,
+    slot: Slot,
+    wide: bool,
+    offset: i64,
+    /// An argument of the kernel at a fixed place.
+    argument: bool,
+}
+
+impl Lower<'_> {
+    fn place(&mut self, operand: &Operand, space: Space) -> Result<Place, Failure> {
+        let (name, offset) = match operand {
+            Operand::Address(Some(name), offset) => (name, *offset),
+            Operand::Address(None, at) => {
+                let slot = self.wide(at.cast_unsigned());
+                return Ok(Place { space, slot, wide: true, offset: 0, argument: false });
+            }
+            _ => return Err("an address is needed here".into()),
+        };
+        Ok(match self.lookup(name) {
+            Some(Symbol::Register(class, slot)) => {
+                // Within a function, the space of parameters is its frame.
+                let space = if space == Space::Param && !self.in_kernel() { Space::Local } else { space };
+                if class == Class::Pred {
+                    return Err(format!("{name} is a predicate and no address"));
+                }
+                Place { space, slot, wide: class == Class::Wide, offset, argument: false }
+            }
+            Some(Symbol::Frame(at, _)) => Place {
+                space: Space::Local,
+                slot: FRAME,
+                wide: false,
+                offset: offset + i64::from(at),
+                argument: false,
+            },
+            Some(Symbol::Argument(at)) => Place {
+                space: Space::Param,
+                slot: NONE,
+                wide: false,
+                offset: offset + i64::from(at),
+                argument: true,
+            },
+            Some(Symbol::Shared(at)) => {
+                let slot = self.word(at);
+                Place { space: Space::Shared, slot, wide: false, offset, argument: false }
+            }
+            Some(Symbol::Device(at)) => {
+                let slot = self.wide(at);
+                let space = if space == Space::Const { space } else { Space::Global };
+                Place { space, slot, wide: true, offset, argument: false }
+            }
+            Some(_) => return Err(format!("{name} is not in memory")),
+            None => return Err(format!("{name} is not declared")),
+        })
+    }
+
+    fn in_kernel(&self) -> bool {
+        self.number as usize + 1 == self.program.functions.len()
+    }
+
+    fn access(&mut self, place: &Place, element: Element, count: u8, wide: bool) -> Result<Access, Failure> {
+        let cache = self.program.accesses;
+        self.program.accesses += 1;
+        let offset = i32::try_from(place.offset).map_err(|_| "an offset too large")?;
+        Ok(Access { space: place.space, element, count, wide, wide_address: place.wide, offset, cache })
+    }
+
+    pub(super) fn load(&mut self, i: &Instruction) -> Result<(), Failure> {
+        let ty = i.types().last().ok_or("no type")?;
+        let element = element(ty)?;
+        let single = std::slice::from_ref(operand(i, 0)?);
+        let parts = match operand(i, 0)? {
+            Operand::Vector(parts) => parts,
+            _ => single,
+        };
+        let count = vector(parts.len())?;
+        // Registers may be wider than what is loaded.
+        let class = parts.iter().find_map(|p| self.named(p)).map_or(Class::of(ty), |(class, _)| class);
+        let whole = if class == Class::Wide { Type::B64 } else { Type::B32 };
+        if class == Class::Pred || class == Class::Word && element == Element::U64 {
+            return Err("the destination has another size than the instruction".into());
+        }
+        let place = self.place(operand(i, 1)?, space(i))?;
+        let mut s = [NONE; 5];
+        for (slot, part) in s.iter_mut().zip(parts) {
+            *slot = self.dst(part, whole)?;
+        }
+        s[4] = place.slot;
+        let access = self.access(&place, element, count, class == Class::Wide)?;
+        self.emit(if place.argument { Op::Param(access) } else { Op::Load(access) }, &s);
+        Ok(())
+    }
+
+    pub(super) fn store(&mut self, i: &Instruction) -> Result<(), Failure> {
+        let ty = i.types().last().ok_or("no type")?;
+        if i.has("async") || i.has("bulk") {
+            return Err("this form is not known to the emulator".into());
+        }
+        let element = element(ty)?;
+        let single = std::slice::from_ref(operand(i, 1)?);
+        let parts = match operand(i, 1)? {
+            Operand::Vector(parts) => parts,
+            _ => single,
+        };
+        let count = vector(parts.len())?;
+        let place = self.place(operand(i, 0)?, space(i))?;
+        if place.argument || place.space == Space::Const {
+            return Err("arguments and constants cannot be written".into());
+        }
+        let class = parts.iter().find_map(|p| self.named(p)).map_or(Class::of(ty), |(class, _)| class);
+        if class == Class::Pred || class == Class::Word && element == Element::U64 {
+            return Err("the value has another size than the instruction".into());
+        }
+        let mut s = [NONE; 5];
+        for (slot, part) in s.iter_mut().zip(parts) {
+            // A float constant keeps its type; a register keeps its class.
+            let ty = if class == Class::of(ty) { ty } else { Type::B64 };
+            *slot = self.src(part, ty)?;
+        }
+        s[4] = place.slot;
+        let access = self.access(&place, element, count, class == Class::Wide)?;
+        self.emit(Op::Store(access), &s);
+        Ok(())
+    }
+
+    pub(super) fn atomic(&mut self, i: &Instruction) -> Result<(), Failure> {
+        let ty = i.types().last().ok_or("no type")?;
+        let wants = &*i.opcode == "atom";
+        let element = match ty.size() {
+            2 => Element::U16,
+            4 => Element::U32,
+            8 => Element::U64,
+            _ => return Err("this type is not known to the emulator".into()),
+        };
+        if i.has("v2") || i.has("v4") || i.has("v8") || i.has("async") {
+            return Err("this form is not known to the emulator".into());
+        }
+        let op = i.modifiers.iter().find_map(|m| modify(m, ty));
+        let op = op.ok_or("this operation is not known to the emulator")?;
+        let first = usize::from(wants);
+        let place = self.place(operand(i, first)?, space(i))?;
+        if matches!(place.space, Space::Const | Space::Param) || place.argument {
+            return Err("this memory is not written atomically".into());
+        }
+        let d = if wants { self.dst(operand(i, 0)?, ty)? } else { NONE };
+        let b = self.src(operand(i, first + 1)?, ty)?;
+        let c = match i.operands.get(first + 2) {
+            Some(c) if i.has("cas") => self.src(c, ty)?,
+            _ => b,
+        };
+        let access = self.access(&place, element, 1, ty.size() == 8)?;
+        self.emit(Op::Atomic(access, op, wants), &[d, b, c, NONE, place.slot]);
+        Ok(())
+    }
+
+    /// Old PTX passes arguments in registers: they travel through the frame all the same.
+    pub(super) fn register_arguments(&mut self, f: &Function) {
+        let places = self.routine.params.clone();
+        for (v, (at, _)) in f.prototype.params.iter().zip(places) {
+            if v.space == Space::Reg {
+                let slot = self.register(Class::of(v.ty));
+                self.declare(v.name.clone(), Symbol::Register(Class::of(v.ty), slot));
+                self.frame_access(v.ty, at, slot, true);
+            }
+        }
+        for v in &f.prototype.returns {
+            if v.space == Space::Reg {
+                let slot = self.register(Class::of(v.ty));
+                self.declare(v.name.clone(), Symbol::Register(Class::of(v.ty), slot));
+            }
+        }
+    }
+
+    /// Loads a register from the frame, or stores it there.
+    pub(super) fn frame_access(&mut self, ty: Type, at: u32, slot: Slot, load: bool) {
+        let place =
+            Place { space: Space::Local, slot: FRAME, wide: false, offset: i64::from(at), argument: false };
+        let element = element(ty).unwrap_or(Element::U32);
+        if let Ok(access) = self.access(&place, element, 1, Class::of(ty) == Class::Wide) {
+            self.emit(
+                if load { Op::Load(access) } else { Op::Store(access) },
+                &[slot, NONE, NONE, NONE, FRAME],
+            );
+        }
+    }
+}
+
+fn vector(parts: usize) -> Result<u8, Failure> {
+    match parts {
+        1 => Ok(1),
+        2 => Ok(2),
+        4 => Ok(4),
+        _ => Err("vectors of this length are not known to the emulator".into()),
+    }
+}
+
+fn f32_of(v: u64) -> f32 {
+    f32::from_bits(low(v))
+}
+
+/// What an atomic operation of a name does at a type.
+fn modify(op: &str, ty: Type) -> Option<Modify> {
+    Some(match (op, ty) {
+        ("exch", _) => |_, b, _| b,
+        ("cas", _) => |old, b, c| if old == b { c } else { old },
+        ("and", _) => |old, b, _| old & b,
+        ("or", _) => |old, b, _| old | b,
+        ("xor", _) => |old, b, _| old ^ b,
+        ("add", Type::F32) => |old, b, _| u64::from(canonical(f32_of(old) + f32_of(b)).to_bits()),
+        ("add", Type::F64) => |old, b, _| (f64::from_bits(old) + f64::from_bits(b)).to_bits(),
+        ("add", Type::F16) => |old, b, _| {
+            let sum = f16::from_bits(old as u16).to_f32() + f16::from_bits(b as u16).to_f32();
+            u64::from(f16::from_f32(sum).to_bits())
+        },
+        ("add", Type::Bf16) => |old, b, _| {
+            let sum = bf16::from_bits(old as u16).to_f32() + bf16::from_bits(b as u16).to_f32();
+            u64::from(bf16::from_f32(sum).to_bits())
+        },
+        ("add", Type::F16x2) => |old, b, _| {
+            let part = |n: u32| {
+                let at = |v: u64| f16::from_bits((v >> n) as u16).to_f32();
+                u64::from(f16::from_f32(at(old) + at(b)).to_bits()) << n
+            };
+            part(0) | part(16)
+        },
+        ("add", Type::Bf16x2) => |old, b, _| {
+            let part = |n: u32| {
+                let at = |v: u64| bf16::from_bits((v >> n) as u16).to_f32();
+                u64::from(bf16::from_f32(at(old) + at(b)).to_bits()) << n
+            };
+            part(0) | part(16)
+        },
+        ("add", _) if ty.size() == 4 => |old, b, _| u64::from((old as u32).wrapping_add(b as u32)),
+        ("add", _) => |old, b, _| old.wrapping_add(b),
+        ("min", Type::S32) => |old, b, _| u64::from((old as i32).min(b as i32) as u32),
+        ("max", Type::S32) => |old, b, _| u64::from((old as i32).max(b as i32) as u32),
+        ("min", Type::S64) => |old, b, _| (old as i64).min(b as i64) as u64,
+        ("max", Type::S64) => |old, b, _| (old as i64).max(b as i64) as u64,
+        ("min", Type::U32 | Type::U64) => |old, b, _| old.min(b),
+        ("max", Type::U32 | Type::U64) => |old, b, _| old.max(b),
+        ("inc", _) => |old, b, _| if old >= b { 0 } else { old + 1 },
+        ("dec", _) => |old, b, _| if old == 0 || old > b { b } else { old - 1 },
+        _ => return None,
+    })
+}

@@ -1,0 +1,447 @@
+//! Lowers PTX functions to a [`Program`]: names become registers and addresses, each instruction one or a few
+//! operations over 32 lanes.
+//!
+//! An instruction that cannot be lowered becomes one that explains itself when a kernel meets it, so that a module is
+//! as usable as its kernels are.
+
+#[macro_use]
+mod macros;
+
+mod allocate;
+mod compare;
+mod control;
+mod convert;
+mod float;
+mod half;
+mod integer;
+mod logic;
+mod memory;
+mod operand;
+mod reach;
+mod warp;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::file::{Alu, Class, Constants, LANES, Sizes, Slot};
+use super::program::{Call, Guard, Ins, NONE, Op, Program, Routine};
+use crate::ptx::ast::Name;
+use crate::ptx::{Function, Instruction, Module, Space, Statement, Variable};
+
+/// Where function addresses start: the function with number `n` of a module is at `CODE + 16·n`.
+pub const CODE: u64 = 0x0400_0000_0000_0000;
+/// Where the window over a block's shared memory starts.
+pub const SHARED: u64 = 0x0100_0000_0000_0000;
+/// Where the window over a thread's local memory starts.
+pub const LOCAL: u64 = 0x0200_0000_0000_0000;
+/// Where the window over a kernel's arguments starts.
+pub const PARAM: u64 = 0x0300_0000_0000_0000;
+
+/// Addresses of a module's variables on one device.
+pub type Addresses = HashMap<Name, u64>;
+
+/// The address that stands for a function in pointers: its place in the module makes it.
+#[must_use]
+pub fn code_address(module: &Module, name: &str) -> Option<u64> {
+    let name = resolve(module, name);
+    let number = module.functions.iter().position(|f| *f.name == *name)?;
+    Some(CODE + 16 * u64::try_from(number).ok()?)
+}
+
+fn resolve<'m>(module: &'m Module, name: &'m str) -> &'m str {
+    module.aliases.iter().find(|(new, _)| **new == *name).map_or(name, |(_, old)| old)
+}
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+enum Symbol {
+    Register(Class, Slot),
+    /// A variable in the frame of the thread's stack.
+    Frame(u32, u32),
+    /// An argument of the kernel.
+    Argument(u32),
+    Shared(u32),
+    /// Global or constant memory.
+    Device(u64),
+    Code(u64),
+    Prototype(crate::ptx::ast::Prototype),
+    Targets(Vec<Name>),
+}
+
+pub(in crate::exec) use operand::low;
+
+/// Why an instruction cannot be lowered.
+type Failure = String;
+
+struct Lower<'m> {
+    module: &'m Module,
+    symbols: HashMap<Name, Symbol>,
+    program: Program,
+    words: HashMap<u32, Slot>,
+    wides: HashMap<u64, Slot>,
+    constants: Constants,
+    routines: HashMap<Name, u32>,
+    // Of the function at hand:
+    scopes: Vec<HashMap<Name, Symbol>>,
+    labels: HashMap<Name, u32>,
+    jumps: Vec<(u32, Name)>,
+    tables: Vec<(u32, Vec<Name>)>,
+    counts: Sizes,
+    routine: Routine,
+    number: u32,
+    guard: Guard,
+    line: u32,
+}
+
+/// Lowers a kernel and all that it may call. Answers nothing when the module has no such kernel.
+#[must_use]
+pub fn lower(module: &Module, kernel: &str, addresses: &Addresses) -> Option<Program> {
+    let kernel = module.function(kernel).filter(|f| f.entry)?;
+    let reached = reach::reach(module, kernel);
+    let (shared, static_shared) = reach::shared(module, &reached);
+    let mut symbols: HashMap<Name, Symbol> =
+        addresses.iter().map(|(name, &at)| (name.clone(), Symbol::Device(at))).collect();
+    symbols.extend(shared.into_iter().map(|(name, at)| (name, Symbol::Shared(at))));
+    for f in &module.functions {
+        if let Some(at) = code_address(module, &f.name) {
+            symbols.insert(f.name.clone(), Symbol::Code(at));
+        }
+    }
+    for (new, old) in &module.aliases {
+        if let Some(at) = code_address(module, old) {
+            symbols.insert(new.clone(), Symbol::Code(at));
+        }
+    }
+    let mut lower = Lower::new(module, kernel, symbols, static_shared);
+    for (number, f) in (0..).zip(&reached) {
+        lower.routines.insert(f.name.clone(), number);
+        if let Some(at) = code_address(module, &f.name) {
+            lower.program.by_number.insert(at, number);
+        }
+    }
+    // Frames are laid out first: calls need those of their callees.
+    for f in &reached {
+        let routine = layout(f);
+        lower.program.functions.push(routine);
+    }
+    for (number, f) in (0..).zip(&reached) {
+        lower.function(number, f);
+    }
+    lower.program.constants = Arc::new(lower.constants);
+    Some(lower.program)
+}
+
+/// Places what a function returns and takes at the start of its frame.
+fn layout(f: &Function) -> Routine {
+    let mut routine = Routine { name: f.name.to_string(), ..Routine::default() };
+    if !f.entry {
+        for v in &f.prototype.returns {
+            let place = reserve(&mut routine.frame, v);
+            routine.returns.push(place);
+        }
+        for v in &f.prototype.params {
+            let place = reserve(&mut routine.frame, v);
+            routine.params.push(place);
+        }
+    }
+    routine
+}
+
+/// Takes room for a variable; answers its offset and size.
+fn reserve(frame: &mut u32, v: &Variable) -> (u32, u32) {
+    let size = u32::try_from(v.size()).unwrap_or(u32::MAX / 4);
+    *frame = frame.next_multiple_of(v.align.max(1));
+    let at = *frame;
+    *frame = frame.saturating_add(size);
+    (at, size)
+}
+
+impl<'m> Lower<'m> {
+    fn new(
+        module: &'m Module,
+        kernel: &Function,
+        symbols: HashMap<Name, Symbol>,
+        static_shared: u32,
+    ) -> Self {
+        let mut param_bytes = 0;
+        let params = kernel.prototype.params.iter().map(|v| reserve(&mut param_bytes, v)).collect();
+        let program = Program {
+            name: kernel.name.to_string(),
+            code: Vec::new(),
+            lines: Vec::new(),
+            locations: Vec::new(),
+            files: module.files.clone(),
+            functions: Vec::new(),
+            by_number: HashMap::new(),
+            unsupported: Vec::new(),
+            calls: Vec::<Call>::new(),
+            tables: Vec::new(),
+            constants: Arc::default(),
+            // The first word is the frame pointer.
+            sizes: Sizes { words: 1, wides: 0, preds: 0 },
+            static_shared,
+            param_bytes,
+            params,
+            accesses: 0,
+            max_threads: kernel.max_threads.map(|t| t.iter().fold(1u32, |n, &m| n.saturating_mul(m))),
+            required_threads: kernel.required_threads,
+            constant_bytes: module
+                .variables
+                .iter()
+                .filter(|v| v.space == Space::Const)
+                .map(Variable::size)
+                .sum(),
+        };
+        Self {
+            module,
+            symbols,
+            program,
+            words: HashMap::new(),
+            wides: HashMap::new(),
+            constants: Constants::default(),
+            routines: HashMap::new(),
+            scopes: Vec::new(),
+            labels: HashMap::new(),
+            jumps: Vec::new(),
+            tables: Vec::new(),
+            counts: Sizes::default(),
+            routine: Routine::default(),
+            number: 0,
+            guard: Guard::ALWAYS,
+            line: 0,
+        }
+    }
+
+    fn function(&mut self, number: u32, f: &Function) {
+        self.number = number;
+        self.routine = self.program.functions[number as usize].clone();
+        self.routine.start = self.here();
+        self.scopes = vec![HashMap::new()];
+        self.labels.clear();
+        self.jumps.clear();
+        self.tables.clear();
+        self.counts = Sizes { words: 1, wides: 0, preds: 0 };
+        self.line = f.line;
+        self.guard = Guard::ALWAYS;
+        if f.entry {
+            for (v, (at, _)) in f.prototype.params.iter().zip(self.program.params.clone()) {
+                self.declare(v.name.clone(), Symbol::Argument(at));
+            }
+        } else {
+            let places = self.routine.returns.clone().into_iter().chain(self.routine.params.clone());
+            for (v, (at, size)) in f.prototype.returns.iter().chain(&f.prototype.params).zip(places) {
+                if v.space != Space::Reg {
+                    self.declare(v.name.clone(), Symbol::Frame(at, size));
+                }
+            }
+            self.register_arguments(f);
+        }
+        let body = f.body.as_deref().unwrap_or(&[]);
+        for statement in body {
+            self.statement(f, statement);
+        }
+        // A function may end without a return.
+        self.guard = Guard::ALWAYS;
+        self.emit(Op::Return, &[]);
+        self.finish();
+    }
+
+    /// Patches jumps, gives registers their final places.
+    fn finish(&mut self) {
+        self.routine.frame = self.routine.frame.next_multiple_of(16);
+        self.routine.end = self.here();
+        for (at, label) in std::mem::take(&mut self.jumps) {
+            let op = match self.labels.get(&label) {
+                Some(&target) => Op::Branch(target),
+                None => self.unsupported(format!("the label {label} is not there")),
+            };
+            self.program.code[at as usize].op = op;
+        }
+        for (table, labels) in std::mem::take(&mut self.tables) {
+            let targets: Vec<u32> = labels.iter().filter_map(|l| self.labels.get(l).copied()).collect();
+            self.program.tables[table as usize] = targets;
+        }
+        let start = self.routine.start as usize;
+        self.routine.base = self.program.sizes;
+        self.routine.sizes = allocate::allocate(
+            &mut self.program.code[start..],
+            self.routine.start,
+            &self.program.tables,
+            self.counts,
+            self.program.sizes,
+        );
+        self.program.sizes.words += self.routine.sizes.words;
+        self.program.sizes.wides += self.routine.sizes.wides;
+        self.program.sizes.preds += self.routine.sizes.preds;
+        self.program.functions[self.number as usize] = std::mem::take(&mut self.routine);
+    }
+
+    fn statement(&mut self, f: &Function, statement: &Statement) {
+        match statement {
+            Statement::Label(name) => {
+                let here = self.here();
+                self.labels.insert(name.clone(), here);
+            }
+            Statement::Open => self.scopes.push(HashMap::new()),
+            Statement::Close => {
+                self.scopes.pop();
+            }
+            Statement::Location { file, line } => {
+                let here = self.here();
+                self.program.locations.push((here, *file, *line));
+            }
+            Statement::Registers { prefix, ty, count } => {
+                let class = Class::of(*ty);
+                for i in 0..*count {
+                    let slot = self.register(class);
+                    self.declare(format!("{prefix}{i}").into(), Symbol::Register(class, slot));
+                }
+            }
+            Statement::Variable(v) => self.variable(v),
+            Statement::BranchTargets(name, list) | Statement::CallTargets(name, list) => {
+                self.declare(name.clone(), Symbol::Targets(list.clone()));
+            }
+            Statement::CallPrototype(name, prototype) => {
+                self.declare(name.clone(), Symbol::Prototype(prototype.clone()));
+            }
+            Statement::Instruction(i) => {
+                self.line = i.line;
+                let before = self.program.code.len();
+                if let Err(why) = self.guarded(f, i) {
+                    self.program.code.truncate(before);
+                    self.program.lines.truncate(before);
+                    let op = self.unsupported(format!("{}: {why}", i.form()));
+                    self.emit(op, &[]);
+                }
+            }
+        }
+    }
+
+    fn variable(&mut self, v: &Variable) {
+        match v.space {
+            Space::Reg => {
+                let class = Class::of(v.ty);
+                let slot = self.register(class);
+                self.declare(v.name.clone(), Symbol::Register(class, slot));
+            }
+            // Declared in a function, but of the module: found by name.
+            Space::Shared | Space::Global | Space::Const => {}
+            Space::Local | Space::Param | Space::Generic => {
+                let (at, size) = reserve(&mut self.routine.frame, v);
+                self.declare(v.name.clone(), Symbol::Frame(at, size));
+            }
+        }
+    }
+
+    fn guarded(&mut self, f: &Function, i: &Instruction) -> Result<(), Failure> {
+        self.guard = Guard::ALWAYS;
+        if let Some(guard) = &i.guard {
+            match self.lookup(&guard.name) {
+                Some(Symbol::Register(Class::Pred, slot)) => {
+                    self.guard = Guard { slot, negated: guard.negated };
+                }
+                _ => return Err(format!("{} is not a predicate", guard.name)),
+            }
+        }
+        self.instruction(f, i)
+    }
+
+    fn instruction(&mut self, f: &Function, i: &Instruction) -> Result<(), Failure> {
+        let ty = i.types().last();
+        match &*i.opcode {
+            "mov" => self.mov(i),
+            "cvta" => self.cvta(i),
+            "cvt" => self.cvt(i),
+            "setp" | "set" => self.setp(i),
+            "selp" | "slct" => self.select(i),
+            "ld" | "ldu" => self.load(i),
+            "st" => self.store(i),
+            "atom" | "red" => self.atomic(i),
+            "and" | "or" | "xor" | "not" | "cnot" | "shl" | "shr" | "shf" | "bfe" | "bfi" | "brev"
+            | "popc" | "clz" | "bfind" | "prmt" | "lop3" | "fns" | "bmsk" | "szext" => self.logic(i),
+            "add" | "sub" | "mul" | "mad" | "fma" | "div" | "min" | "max" | "abs" | "neg" | "rcp"
+            | "sqrt" | "rsqrt" | "ex2" | "lg2" | "sin" | "cos" | "tanh" | "copysign" | "testp"
+                if ty.is_some_and(|t| t.is_float()) =>
+            {
+                self.float(i)
+            }
+            "add" | "sub" | "mul" | "mad" | "div" | "rem" | "min" | "max" | "abs" | "neg" | "sad"
+            | "mul24" | "mad24" | "dp4a" | "dp2a" | "addc" | "subc" | "madc" => self.integer(i),
+            "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" => self.control(f, i),
+            "bar" | "barrier" | "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" | "isspacep" => {
+                self.warp(i)
+            }
+            "membar" | "fence" | "prefetch" | "prefetchu" | "discard" | "applypriority"
+            | "griddepcontrol" | "setmaxnreg" | "pmevent" => {
+                self.emit(Op::Nothing, &[]);
+                Ok(())
+            }
+            "nanosleep" => {
+                self.emit(Op::Sleep, &[]);
+                Ok(())
+            }
+            _ => Err("this instruction is not known to the emulator".into()),
+        }
+    }
+
+    // What the families of instructions are made of.
+
+    fn here(&self) -> u32 {
+        u32::try_from(self.program.code.len()).unwrap_or(u32::MAX)
+    }
+
+    fn emit(&mut self, op: Op, slots: &[Slot]) {
+        let mut s = [NONE; 5];
+        for (place, slot) in s.iter_mut().zip(slots) {
+            *place = *slot;
+        }
+        self.program.code.push(Ins { op, s, guard: self.guard });
+        self.program.lines.push(self.line);
+    }
+
+    fn alu(&mut self, f: Alu, slots: &[Slot]) {
+        self.emit(Op::Alu(f), slots);
+    }
+
+    fn unsupported(&mut self, why: String) -> Op {
+        let number = u32::try_from(self.program.unsupported.len()).unwrap_or(u32::MAX);
+        self.program.unsupported.push(why);
+        Op::Unsupported(number)
+    }
+
+    fn register(&mut self, class: Class) -> Slot {
+        let count = match class {
+            Class::Word => &mut self.counts.words,
+            Class::Wide => &mut self.counts.wides,
+            Class::Pred => &mut self.counts.preds,
+        };
+        *count += 1;
+        class.tag() | (*count - 1)
+    }
+
+    fn word(&mut self, value: u32) -> Slot {
+        let list = &mut self.constants.words;
+        *self.words.entry(value).or_insert_with(|| {
+            list.push([value; LANES]);
+            Class::Word.constant(list.len() - 1)
+        })
+    }
+
+    fn wide(&mut self, value: u64) -> Slot {
+        let list = &mut self.constants.wides;
+        *self.wides.entry(value).or_insert_with(|| {
+            list.push([value; LANES]);
+            Class::Wide.constant(list.len() - 1)
+        })
+    }
+
+    fn declare(&mut self, name: Name, symbol: Symbol) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.insert(name, symbol);
+        }
+    }
+
+    fn lookup(&self, name: &str) -> Option<Symbol> {
+        self.scopes.iter().rev().find_map(|s| s.get(name)).or_else(|| self.symbols.get(name)).cloned()
+    }
+}

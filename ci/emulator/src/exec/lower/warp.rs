@@ -1,0 +1,169 @@
+//! What threads of a block and lanes of a warp do together.
+
+use super::integer::operand;
+use super::{Failure, Lower};
+use crate::exec::program::{NONE, Op, Reduce, Shuffle, Vote};
+use crate::ptx::{Instruction, Operand, Type};
+
+/// The barrier that stands for the one of a cluster.
+const CLUSTER: u32 = 16;
+
+impl Lower<'_> {
+    pub(super) fn warp(&mut self, i: &Instruction) -> Result<(), Failure> {
+        match &*i.opcode {
+            "bar" | "barrier" => self.barrier(i),
+            "shfl" => self.shuffle(i),
+            "vote" => self.vote(i),
+            "match" => {
+                let wide = i.types().last().is_some_and(|t| t.size() == 8);
+                let (d, p) = self.with_predicate(operand(i, 0)?, Type::B32)?;
+                let a = self.src(operand(i, 1)?, if wide { Type::B64 } else { Type::B32 })?;
+                let mask = self.src(operand(i, 2)?, Type::B32)?;
+                self.emit(Op::Match(i.has("all"), wide), &[d, a, mask]);
+                self.emit_predicate(p);
+                Ok(())
+            }
+            "redux" => {
+                let ty = i.types().last().ok_or("no type")?;
+                if ty.is_float() {
+                    return Err("this type is not known to the emulator".into());
+                }
+                let d = self.dst(operand(i, 0)?, ty)?;
+                let a = self.src(operand(i, 1)?, ty)?;
+                let mask = self.src(operand(i, 2)?, Type::B32)?;
+                let op = reduce(i, ty).ok_or("an unknown reduction")?;
+                self.emit(Op::Redux(op), &[d, a, mask]);
+                Ok(())
+            }
+            "activemask" => {
+                let d = self.dst(operand(i, 0)?, Type::B32)?;
+                self.emit(Op::ActiveMask, &[d]);
+                Ok(())
+            }
+            "elect" => {
+                let (d, p) = self.with_predicate(operand(i, 0)?, Type::B32)?;
+                let mask = self.src(operand(i, 1)?, Type::B32)?;
+                self.emit(Op::Elect, &[d, mask]);
+                self.emit_predicate(p);
+                Ok(())
+            }
+            "isspacep" => {
+                let p = self.dst(operand(i, 0)?, Type::Pred)?;
+                let a = self.src(operand(i, 1)?, Type::B64)?;
+                self.emit(Op::IsSpace(super::memory::space(i)), &[p, a]);
+                Ok(())
+            }
+            _ => Err("this instruction is not known to the emulator".into()),
+        }
+    }
+
+    fn barrier(&mut self, i: &Instruction) -> Result<(), Failure> {
+        if i.has("warp") {
+            let mask = self.src(operand(i, 0)?, Type::B32)?;
+            self.emit(Op::WarpBarrier, &[mask]);
+            return Ok(());
+        }
+        if i.has("cluster") {
+            // A block is a cluster of its own: arriving never has to wait, waiting is for the block.
+            if i.has("wait") {
+                let id = self.word(CLUSTER);
+                self.emit(Op::Barrier(false), &[id, NONE]);
+            } else {
+                self.emit(Op::Nothing, &[]);
+            }
+            return Ok(());
+        }
+        let aligned = &*i.opcode == "bar" || i.has("aligned");
+        if i.has("red") {
+            let last = i.operands.len().checked_sub(1).ok_or("an operand is missing")?;
+            let (p, negated) = self.predicate(operand(i, last)?)?;
+            let id = self.src(operand(i, 1)?, Type::U32)?;
+            let count = if last == 3 { self.src(operand(i, 2)?, Type::U32)? } else { NONE };
+            if i.has("popc") {
+                let d = self.dst(operand(i, 0)?, Type::U32)?;
+                self.emit(Op::BarrierReduce(Reduce::Popc, negated), &[d, id, count, p]);
+            } else {
+                let d = self.dst(operand(i, 0)?, Type::Pred)?;
+                let op = if i.has("and") { Reduce::And } else { Reduce::Or };
+                self.emit(Op::BarrierReduce(op, negated), &[d, id, count, p]);
+            }
+            return Ok(());
+        }
+        let id = match i.operands.first() {
+            Some(id) => self.src(id, Type::U32)?,
+            None => self.word(0),
+        };
+        let count = match i.operands.get(1) {
+            Some(count) => self.src(count, Type::U32)?,
+            None => NONE,
+        };
+        self.emit(if i.has("arrive") { Op::Arrive } else { Op::Barrier(aligned) }, &[id, count]);
+        Ok(())
+    }
+
+    fn shuffle(&mut self, i: &Instruction) -> Result<(), Failure> {
+        let kind = i.modifiers.iter().find_map(|m| match &**m {
+            "up" => Some(Shuffle::Up),
+            "down" => Some(Shuffle::Down),
+            "bfly" => Some(Shuffle::Butterfly),
+            "idx" => Some(Shuffle::Index),
+            _ => None,
+        });
+        let kind = kind.ok_or("an unknown shuffle")?;
+        let (d, p) = self.with_predicate(operand(i, 0)?, Type::B32)?;
+        let a = self.src(operand(i, 1)?, Type::B32)?;
+        let b = self.src(operand(i, 2)?, Type::B32)?;
+        let c = self.src(operand(i, 3)?, Type::B32)?;
+        let sync = i.has("sync");
+        let mask = if sync { self.src(operand(i, 4)?, Type::B32)? } else { NONE };
+        self.emit(Op::Shuffle(kind, sync), &[d, a, b, c, mask]);
+        self.emit_predicate(p);
+        Ok(())
+    }
+
+    fn vote(&mut self, i: &Instruction) -> Result<(), Failure> {
+        let kind = i.modifiers.iter().find_map(|m| match &**m {
+            "all" => Some(Vote::All),
+            "any" => Some(Vote::Any),
+            "uni" => Some(Vote::Uniform),
+            "ballot" => Some(Vote::Ballot),
+            _ => None,
+        });
+        let kind = kind.ok_or("an unknown vote")?;
+        let ty = if kind == Vote::Ballot { Type::B32 } else { Type::Pred };
+        let d = self.dst(operand(i, 0)?, ty)?;
+        let (p, negated) = self.predicate(operand(i, 1)?)?;
+        let sync = i.has("sync");
+        let mask = if sync { self.src(operand(i, 2)?, Type::B32)? } else { NONE };
+        self.emit(Op::Vote(kind, negated, sync), &[d, p, mask]);
+        Ok(())
+    }
+
+    /// A destination `d|p`, where the predicate may be missing.
+    fn with_predicate(&mut self, o: &Operand, ty: Type) -> Result<(u32, Option<u32>), Failure> {
+        Ok(match o {
+            Operand::Pair(d, p) => (self.dst(d, ty)?, Some(self.dst(p, Type::Pred)?)),
+            _ => (self.dst(o, ty)?, None),
+        })
+    }
+
+    fn emit_predicate(&mut self, p: Option<u32>) {
+        if let Some(p) = p {
+            self.emit(Op::Predicate, &[p]);
+        }
+    }
+}
+
+fn reduce(i: &Instruction, ty: Type) -> Option<Reduce> {
+    i.modifiers.iter().find_map(|m| match (&**m, ty.is_signed()) {
+        ("add", _) => Some(Reduce::Add),
+        ("min", false) => Some(Reduce::MinU),
+        ("max", false) => Some(Reduce::MaxU),
+        ("min", true) => Some(Reduce::MinS),
+        ("max", true) => Some(Reduce::MaxS),
+        ("and", _) => Some(Reduce::And),
+        ("or", _) => Some(Reduce::Or),
+        ("xor", _) => Some(Reduce::Xor),
+        _ => None,
+    })
+}

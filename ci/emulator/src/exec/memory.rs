@@ -1,0 +1,472 @@
+//! How a warp reaches memory: every access is checked, in every lane.
+
+#![expect(unsafe_code, reason = "memory of the machine is reached through pointers that its regions give")]
+
+use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+
+use super::env::Fault;
+use super::file::{FULL, LANES, Slots, Word};
+use super::launch::{Cached, Context};
+use super::lower::{LOCAL, PARAM, SHARED};
+use super::program::{Access, Element, Modify};
+use super::warp::Warp;
+use crate::ptx::Space;
+
+/// A window's width: the highest byte of a generic address says which window it is in.
+const WINDOW: u64 = (1 << 56) - 1;
+
+type Pointers = [*mut u8; LANES];
+
+/// What a thread wanted to do with memory, for messages.
+#[derive(Clone, Copy)]
+enum Verb {
+    Read,
+    Write,
+    Change,
+}
+
+impl Warp {
+    /// `ld`.
+    pub(super) fn load(
+        &mut self,
+        cx: &mut Context<'_>,
+        a: Access,
+        s: &Slots,
+        mask: u32,
+        pc: u32,
+    ) -> Result<(), Fault> {
+        let at = self.pointers(cx, a, s, mask, pc, Verb::Read)?;
+        match (a.element, a.wide) {
+            (Element::U8, false) => self.fetch(&at, a, s, mask, |p| u32::from(read8(p))),
+            (Element::U16, false) => self.fetch(&at, a, s, mask, |p| u32::from(read16(p))),
+            (Element::U32 | Element::S32 | Element::U64, false) => self.fetch(&at, a, s, mask, read32),
+            (Element::S8, false) => {
+                self.fetch(&at, a, s, mask, |p| i32::from(read8(p).cast_signed()).cast_unsigned());
+            }
+            (Element::S16, false) => {
+                self.fetch(&at, a, s, mask, |p| i32::from(read16(p).cast_signed()).cast_unsigned());
+            }
+            (Element::U8, true) => self.fetch(&at, a, s, mask, |p| u64::from(read8(p))),
+            (Element::U16, true) => self.fetch(&at, a, s, mask, |p| u64::from(read16(p))),
+            (Element::U32, true) => self.fetch(&at, a, s, mask, |p| u64::from(read32(p))),
+            (Element::U64, true) => self.fetch(&at, a, s, mask, read64),
+            (Element::S8, true) => {
+                self.fetch(&at, a, s, mask, |p| i64::from(read8(p).cast_signed()).cast_unsigned());
+            }
+            (Element::S16, true) => {
+                self.fetch(&at, a, s, mask, |p| i64::from(read16(p).cast_signed()).cast_unsigned());
+            }
+            (Element::S32, true) => {
+                self.fetch(&at, a, s, mask, |p| i64::from(read32(p).cast_signed()).cast_unsigned());
+            }
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn fetch<W: Word>(
+        &mut self,
+        at: &Pointers,
+        a: Access,
+        s: &Slots,
+        mask: u32,
+        read: impl Fn(*mut u8) -> W,
+    ) {
+        let size = a.element.size() as usize;
+        for part in 0..usize::from(a.count) {
+            let row = W::row_mut(&mut self.file, s[part]);
+            if mask == FULL {
+                for lane in 0..LANES {
+                    row[lane] = read(at[lane].wrapping_add(part * size));
+                }
+            } else {
+                for lane in lanes(mask) {
+                    row[lane] = read(at[lane].wrapping_add(part * size));
+                }
+            }
+        }
+    }
+
+    /// `st`.
+    pub(super) fn store(
+        &mut self,
+        cx: &mut Context<'_>,
+        a: Access,
+        s: &Slots,
+        mask: u32,
+        pc: u32,
+    ) -> Result<(), Fault> {
+        let at = self.pointers(cx, a, s, mask, pc, Verb::Write)?;
+        let size = a.element.size() as usize;
+        for part in 0..usize::from(a.count) {
+            for lane in lanes(mask) {
+                let p = at[lane].wrapping_add(part * size);
+                let value = if a.wide {
+                    u64::row(&self.file, s[part])[lane]
+                } else {
+                    u64::from(u32::row(&self.file, s[part])[lane])
+                };
+                write(p, a.element, value);
+            }
+        }
+        Ok(())
+    }
+
+    /// `atom` and `red`: lane after lane.
+    #[expect(clippy::too_many_arguments, reason = "they are the parts of one instruction")]
+    pub(super) fn atomic(
+        &mut self,
+        cx: &mut Context<'_>,
+        a: Access,
+        modify: Modify,
+        wants: bool,
+        s: &Slots,
+        mask: u32,
+        pc: u32,
+    ) -> Result<(), Fault> {
+        let at = self.pointers(cx, a, s, mask, pc, Verb::Change)?;
+        for lane in lanes(mask) {
+            if a.wide {
+                let (b, c) = (u64::row(&self.file, s[1])[lane], u64::row(&self.file, s[2])[lane]);
+                let old = change(at[lane], a.element, b, c, modify);
+                if wants {
+                    u64::row_mut(&mut self.file, s[0])[lane] = old;
+                }
+            } else {
+                let (b, c) = (u32::row(&self.file, s[1])[lane], u32::row(&self.file, s[2])[lane]);
+                let old = change(at[lane], a.element, u64::from(b), u64::from(c), modify);
+                if wants {
+                    u32::row_mut(&mut self.file, s[0])[lane] = super::lower::low(old);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `ld.param` of a kernel's argument: the same for all lanes.
+    pub(super) fn argument(
+        &mut self,
+        cx: &Context<'_>,
+        a: Access,
+        s: &Slots,
+        mask: u32,
+        pc: u32,
+    ) -> Result<(), Fault> {
+        let size = a.element.size();
+        for part in 0..u32::from(a.count) {
+            let from = i64::from(a.offset) + i64::from(part * size);
+            let bytes = usize::try_from(from)
+                .ok()
+                .and_then(|from| cx.launch.params.get(from..from + size as usize))
+                .ok_or_else(|| {
+                    let what = format!("a read of argument bytes from {from}, past the last");
+                    cx.fault(Fault::ILLEGAL_ADDRESS, &what, self.thread(mask.trailing_zeros()), pc)
+                })?;
+            let mut value = [0; 8];
+            value[..size as usize].copy_from_slice(bytes);
+            let value = u64::from_le_bytes(value);
+            let value = match a.element {
+                Element::S8 => extend(value, 8),
+                Element::S16 => extend(value, 16),
+                Element::S32 => extend(value, 32),
+                _ => value,
+            };
+            let slot = s[part as usize];
+            if a.wide {
+                let row = u64::row_mut(&mut self.file, slot);
+                lanes(mask).for_each(|lane| row[lane] = value);
+            } else {
+                let row = u32::row_mut(&mut self.file, slot);
+                lanes(mask).for_each(|lane| row[lane] = super::lower::low(value));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the addresses of all lanes and finds their bytes.
+    fn pointers(
+        &mut self,
+        cx: &mut Context<'_>,
+        a: Access,
+        s: &Slots,
+        mask: u32,
+        pc: u32,
+        verb: Verb,
+    ) -> Result<Pointers, Fault> {
+        let bytes = u64::from(a.element.size()) * u64::from(a.count);
+        let mut addresses = [0; LANES];
+        if a.wide_address {
+            let row = u64::row(&self.file, s[4]);
+            for lane in 0..LANES {
+                addresses[lane] = row[lane].wrapping_add_signed(i64::from(a.offset));
+            }
+        } else {
+            let row = u32::row(&self.file, s[4]);
+            for lane in 0..LANES {
+                addresses[lane] = u64::from(row[lane].wrapping_add_signed(a.offset));
+            }
+        }
+        let mut at = [core::ptr::null_mut(); LANES];
+        let known = match a.space {
+            Space::Shared => Cached { start: 0, len: cx.shared_len, host: cx.shared, writable: true },
+            Space::Local | Space::Param | Space::Reg => Cached::EMPTY,
+            Space::Global | Space::Const | Space::Generic => cx.caches[a.cache as usize],
+        };
+        let writes = !matches!(verb, Verb::Read);
+        let mut left = mask;
+        if known.len >= bytes && (known.writable || !writes) {
+            let last = known.len - bytes;
+            let mut bad = 0;
+            for lane in 0..LANES {
+                let from = addresses[lane].wrapping_sub(known.start);
+                let outside = from > last || addresses[lane] & (bytes - 1) != 0;
+                bad |= u32::from(outside) << lane;
+                at[lane] = known.host.wrapping_add(usize::try_from(from).unwrap_or(0));
+            }
+            left &= bad;
+        }
+        for lane in lanes(left) {
+            at[lane] = self.pointer(cx, a, addresses[lane], bytes, lane, pc, verb)?;
+        }
+        Ok(at)
+    }
+
+    /// Checks one address and finds its bytes.
+    #[expect(clippy::too_many_arguments, reason = "an error message tells all of them")]
+    fn pointer(
+        &mut self,
+        cx: &mut Context<'_>,
+        a: Access,
+        address: u64,
+        bytes: u64,
+        lane: usize,
+        pc: u32,
+        verb: Verb,
+    ) -> Result<*mut u8, Fault> {
+        let (space, inside) = match a.space {
+            Space::Generic => match address & !WINDOW {
+                SHARED => (Space::Shared, address & WINDOW),
+                LOCAL => (Space::Local, address & WINDOW),
+                PARAM => (Space::Param, address & WINDOW),
+                _ => (Space::Global, address),
+            },
+            space => (space, address),
+        };
+        let wrong = |cx: &mut Context<'_>, code: u32, why: &str, thread: u32| {
+            let verb = match verb {
+                Verb::Read => "read",
+                Verb::Write => "write",
+                Verb::Change => "atomic access",
+            };
+            let kind = match space {
+                Space::Shared => "shared",
+                Space::Local => "local",
+                Space::Param => "argument",
+                Space::Const => "constant",
+                _ => "global",
+            };
+            cx.fault(code, &format!("{kind} {verb} of {bytes} bytes at {inside:#x}: {why}"), thread, pc)
+        };
+        let thread = self.thread(u32::try_from(lane).unwrap_or(0));
+        if inside & (bytes - 1) != 0 {
+            return Err(wrong(cx, Fault::MISALIGNED_ADDRESS, "the address is not aligned", thread));
+        }
+        let within = |len: u64| inside.checked_add(bytes).is_some_and(|end| end <= len);
+        match space {
+            Space::Shared if within(cx.shared_len) => {
+                Ok(cx.shared.wrapping_add(usize::try_from(inside).unwrap_or(0)))
+            }
+            Space::Shared => {
+                let why = format!("the block has {} bytes", cx.shared_len);
+                Err(wrong(cx, Fault::ILLEGAL_ADDRESS, &why, thread))
+            }
+            Space::Local => {
+                let stack = self.stack_bytes(lane);
+                let len = stack.len() as u64;
+                if within(len) {
+                    return Ok(stack.as_mut_ptr().wrapping_add(usize::try_from(inside).unwrap_or(0)));
+                }
+                let why = format!("the thread has {len} bytes");
+                Err(wrong(cx, Fault::ILLEGAL_ADDRESS, &why, thread))
+            }
+            Space::Param => {
+                let len = cx.launch.params.len() as u64;
+                if !matches!(verb, Verb::Read) {
+                    return Err(wrong(cx, Fault::ILLEGAL_ADDRESS, "arguments are read-only", thread));
+                }
+                if within(len) {
+                    let from = usize::try_from(inside).unwrap_or(0);
+                    return Ok(cx.launch.params.as_ptr().wrapping_add(from).cast_mut());
+                }
+                Err(wrong(cx, Fault::ILLEGAL_ADDRESS, &format!("there are {len} bytes of arguments"), thread))
+            }
+            _ => {
+                let Some(r) = cx.env.region(inside) else {
+                    let why = if inside < 4096 {
+                        "a null pointer".into()
+                    } else {
+                        cx.env.nearest(inside).unwrap_or_else(|| "no allocation is there".into())
+                    };
+                    return Err(wrong(cx, Fault::ILLEGAL_ADDRESS, &why, thread));
+                };
+                if !(r.start <= inside && bytes <= r.end.saturating_sub(inside)) {
+                    let why = format!(
+                        "the allocation from {:#x} ends at {:#x}, {} bytes from here",
+                        r.start,
+                        r.end,
+                        r.end.saturating_sub(inside)
+                    );
+                    return Err(wrong(cx, Fault::ILLEGAL_ADDRESS, &why, thread));
+                }
+                if !r.writable && !matches!(verb, Verb::Read) {
+                    return Err(wrong(cx, Fault::ILLEGAL_ADDRESS, "the memory is read-only", thread));
+                }
+                let known =
+                    Cached { start: r.start, len: r.end - r.start, host: r.host, writable: r.writable };
+                if let Some(place) = cx.caches.get_mut(a.cache as usize) {
+                    *place = known;
+                }
+                Ok(r.host.wrapping_add(usize::try_from(inside - r.start).unwrap_or(0)))
+            }
+        }
+    }
+
+    /// Reads bytes for a function that the emulator itself provides.
+    pub(super) fn read_bytes(
+        &mut self,
+        cx: &mut Context<'_>,
+        address: u64,
+        out: &mut [u8],
+        lane: usize,
+        pc: u32,
+    ) -> Result<(), Fault> {
+        let a = Access {
+            space: Space::Generic,
+            element: Element::U8,
+            count: 1,
+            wide: false,
+            wide_address: true,
+            offset: 0,
+            cache: u32::MAX,
+        };
+        for (at, byte) in (address..).zip(out) {
+            *byte = read8(self.pointer(cx, a, at, 1, lane, pc, Verb::Read)?);
+        }
+        Ok(())
+    }
+
+    /// Reads text up to its end.
+    pub(super) fn read_text(
+        &mut self,
+        cx: &mut Context<'_>,
+        address: u64,
+        lane: usize,
+        pc: u32,
+    ) -> Result<String, Fault> {
+        let mut text = Vec::new();
+        loop {
+            let mut byte = [0];
+            self.read_bytes(cx, address + text.len() as u64, &mut byte, lane, pc)?;
+            if byte[0] == 0 {
+                return Ok(String::from_utf8_lossy(&text).into_owned());
+            }
+            text.push(byte[0]);
+        }
+    }
+}
+
+fn extend(value: u64, bits: u32) -> u64 {
+    (value.cast_signed() << (64 - bits) >> (64 - bits)).cast_unsigned()
+}
+
+/// The lanes of a mask.
+pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    let mut left = mask;
+    std::iter::from_fn(move || {
+        let lane = left.trailing_zeros();
+        left &= left.wrapping_sub(1);
+        (lane < 32).then_some(lane as usize)
+    })
+}
+
+// The host may use the same bytes while a kernel runs, so all accesses are atomic; on every common processor a relaxed
+// atomic access is a plain one.
+
+macro_rules! accessors {
+    ($read:ident, $write:ident, $change:ident, $ty:ty, $atomic:ty) => {
+        #[inline(always)]
+        fn $read(p: *mut u8) -> $ty {
+            // SAFETY: `pointer` or `pointers` found these bytes in a live allocation, aligned.
+            let a = unsafe { <$atomic>::from_ptr(p.cast()) };
+            a.load(Ordering::Relaxed)
+        }
+        #[inline(always)]
+        fn $write(p: *mut u8, value: $ty) {
+            // SAFETY: `pointers` found these bytes in a live, writable allocation, aligned.
+            let a = unsafe { <$atomic>::from_ptr(p.cast()) };
+            a.store(value, Ordering::Relaxed);
+        }
+        fn $change(p: *mut u8, mut f: impl FnMut(u64) -> u64) -> u64 {
+            // SAFETY: `pointers` found these bytes in a live, writable allocation, aligned.
+            let a = unsafe { <$atomic>::from_ptr(p.cast()) };
+            let mut old = a.load(Ordering::Relaxed);
+            loop {
+                // The bits above the element are cut.
+                let [.., new] = [f(u64::from(old))].map(|v| {
+                    let mut bytes = [0; size_of::<$ty>()];
+                    bytes.copy_from_slice(&v.to_le_bytes()[..size_of::<$ty>()]);
+                    <$ty>::from_le_bytes(bytes)
+                });
+                match a.compare_exchange_weak(old, new, Ordering::SeqCst, Ordering::Relaxed) {
+                    Ok(old) => return u64::from(old),
+                    Err(now) => old = now,
+                }
+            }
+        }
+    };
+}
+
+accessors!(read8, write8, change8, u8, AtomicU8);
+accessors!(read16, write16, change16, u16, AtomicU16);
+accessors!(read32, write32, change32, u32, AtomicU32);
+accessors!(read64, write64, change64, u64, AtomicU64);
+
+#[inline(always)]
+fn write(p: *mut u8, element: Element, value: u64) {
+    let [b0, b1, b2, b3, ..] = value.to_le_bytes();
+    match element {
+        Element::U8 | Element::S8 => write8(p, b0),
+        Element::U16 | Element::S16 => write16(p, u16::from_le_bytes([b0, b1])),
+        Element::U32 | Element::S32 => write32(p, u32::from_le_bytes([b0, b1, b2, b3])),
+        Element::U64 => write64(p, value),
+    }
+}
+
+fn change(p: *mut u8, element: Element, b: u64, c: u64, modify: Modify) -> u64 {
+    let cut = |v: u64| match element {
+        Element::U8 | Element::S8 => v & 0xFF,
+        Element::U16 | Element::S16 => v & 0xFFFF,
+        Element::U32 | Element::S32 => v & 0xFFFF_FFFF,
+        Element::U64 => v,
+    };
+    let (b, c) = (cut(b), cut(c));
+    let f = |old| modify(old, b, c);
+    match element {
+        Element::U8 | Element::S8 => change8(p, f),
+        Element::U16 | Element::S16 => change16(p, f),
+        Element::U32 | Element::S32 => change32(p, f),
+        Element::U64 => change64(p, f),
+    }
+}
+
+/// Sets bytes of a region to zero; nothing when they are not all in it.
+pub(super) fn clear(region: &super::env::Region, address: u64, bytes: u64) -> Option<()> {
+    let end = address.checked_add(bytes)?;
+    if address < region.start || end > region.end || !region.writable {
+        return None;
+    }
+    for at in address - region.start..end - region.start {
+        write8(region.host.wrapping_add(usize::try_from(at).ok()?), 0);
+    }
+    Some(())
+}

@@ -1,0 +1,311 @@
+//! A kernel and the functions that it calls, lowered: what the interpreter runs.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::file::{Alu, Constants, Sizes, Slot, Slots};
+use crate::ptx::Space;
+
+/// A slot that is not used.
+pub const NONE: Slot = Slot::MAX;
+
+/// A lowered kernel.
+#[derive(Debug)]
+pub struct Program {
+    /// The kernel's name.
+    pub name: String,
+    /// All instructions; those of callees come before those of callers.
+    pub code: Vec<Ins>,
+    /// The PTX line of each instruction.
+    pub lines: Vec<u32>,
+    /// Where source lines change: instruction, file, line.
+    pub locations: Vec<(u32, u32, u32)>,
+    /// Names of source files.
+    pub files: HashMap<u32, Arc<str>>,
+    /// The functions; the kernel is the last.
+    pub functions: Vec<Routine>,
+    /// Functions by the number that stands in function pointers.
+    pub by_number: HashMap<u64, u32>,
+    /// Why the instructions lowered to [`Op::Unsupported`] cannot be run.
+    pub unsupported: Vec<String>,
+    /// Calls that instructions refer to.
+    pub calls: Vec<Call>,
+    /// Branch tables that instructions refer to.
+    pub tables: Vec<Vec<u32>>,
+    /// Constants.
+    pub constants: Arc<Constants>,
+    /// Registers of all functions together.
+    pub sizes: Sizes,
+    /// Bytes of shared memory declared with a size.
+    pub static_shared: u32,
+    /// Bytes of all arguments together.
+    pub param_bytes: u32,
+    /// Offset and size of each argument.
+    pub params: Vec<(u32, u32)>,
+    /// How many instructions access memory: each has a place in a cache of regions.
+    pub accesses: u32,
+    /// The largest block that the kernel was compiled for.
+    pub max_threads: Option<u32>,
+    /// The only block shape that the kernel allows.
+    pub required_threads: Option<[u32; 3]>,
+    /// Bytes of constant memory that the module declares.
+    pub constant_bytes: u64,
+}
+
+/// One function of a program.
+#[derive(Clone, Debug, Default)]
+pub struct Routine {
+    /// Its name.
+    pub name: String,
+    /// Its first instruction.
+    pub start: u32,
+    /// Just past its last instruction.
+    pub end: u32,
+    /// Bytes of its frame in the stack of each thread.
+    pub frame: u32,
+    /// Offset and size of what it returns, in its frame.
+    pub returns: Vec<(u32, u32)>,
+    /// Offset and size of what it takes, in its frame.
+    pub params: Vec<(u32, u32)>,
+    /// Where its registers start.
+    pub base: Sizes,
+    /// How many registers it has.
+    pub sizes: Sizes,
+}
+
+/// What a call needs to know.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Who is called; nobody when the address is in a register.
+    pub target: Option<Target>,
+    /// The function that calls.
+    pub caller: u32,
+    /// Offset in the caller's frame and size of each argument.
+    pub args: Vec<(u32, u32)>,
+    /// The same for what comes back.
+    pub returns: Vec<(u32, u32)>,
+}
+
+/// Who is called.
+#[derive(Clone, Debug)]
+pub enum Target {
+    /// A function of the program.
+    Routine(u32),
+    /// `vprintf`.
+    Print,
+    /// `malloc`.
+    Malloc,
+    /// `free`.
+    Free,
+    /// `__assertfail`.
+    Assert,
+    /// A function that the module only declares.
+    Missing(String),
+}
+
+/// A predicate in front of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guard {
+    /// The predicate; [`NONE`] for none.
+    pub slot: Slot,
+    /// Whether it is negated.
+    pub negated: bool,
+}
+
+impl Guard {
+    /// No guard.
+    pub const ALWAYS: Self = Self { slot: NONE, negated: false };
+}
+
+/// A lowered instruction.
+#[derive(Clone, Copy, Debug)]
+pub struct Ins {
+    /// What it does.
+    pub op: Op,
+    /// Its registers; the first is the destination.
+    pub s: Slots,
+    /// Its guard.
+    pub guard: Guard,
+}
+
+/// How an element of memory becomes a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Element {
+    /// 8 bits, extended with zeros.
+    U8,
+    /// 8 bits, extended with the sign.
+    S8,
+    /// 16 bits, extended with zeros.
+    U16,
+    /// 16 bits, extended with the sign.
+    S16,
+    /// 32 bits, extended with zeros.
+    U32,
+    /// 32 bits, extended with the sign.
+    S32,
+    /// 64 bits.
+    U64,
+}
+
+impl Element {
+    /// Size in bytes.
+    #[must_use]
+    pub fn size(self) -> u32 {
+        match self {
+            Self::U8 | Self::S8 => 1,
+            Self::U16 | Self::S16 => 2,
+            Self::U32 | Self::S32 => 4,
+            Self::U64 => 8,
+        }
+    }
+}
+
+/// A load or store.
+#[derive(Clone, Copy, Debug)]
+pub struct Access {
+    /// Where the address points.
+    pub space: Space,
+    /// What is moved.
+    pub element: Element,
+    /// How many elements (1, 2 or 4), in slots 0 to 3. Slot 4 is the address.
+    pub count: u8,
+    /// Whether the registers have 64 bits.
+    pub wide: bool,
+    /// Whether the address register has 64 bits.
+    pub wide_address: bool,
+    /// Added to the address.
+    pub offset: i32,
+    /// The place in the cache of regions.
+    pub cache: u32,
+}
+
+/// What an atomic operation makes of the old value and two operands.
+pub type Modify = fn(u64, u64, u64) -> u64;
+
+/// A special register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are those of the PTX language")]
+pub enum Special {
+    Tid(u8),
+    Ntid(u8),
+    Ctaid(u8),
+    Nctaid(u8),
+    LaneId,
+    WarpId,
+    NWarpId,
+    SmId,
+    NSmId,
+    GridId,
+    LaneMaskEq,
+    LaneMaskLe,
+    LaneMaskLt,
+    LaneMaskGe,
+    LaneMaskGt,
+    Clock,
+    ClockHi,
+    GlobalTimer,
+    GlobalTimerHi,
+    DynamicShared,
+    TotalShared,
+    Zero,
+    One,
+    EnvReg(u8),
+}
+
+/// How lanes exchange values in `shfl`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are those of the PTX language")]
+pub enum Shuffle {
+    Up,
+    Down,
+    Butterfly,
+    Index,
+}
+
+/// What `vote` asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are those of the PTX language")]
+pub enum Vote {
+    All,
+    Any,
+    Uniform,
+    Ballot,
+}
+
+/// What a reduction over a warp or a barrier computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are those of the PTX language")]
+pub enum Reduce {
+    Add,
+    MinU,
+    MaxU,
+    MinS,
+    MaxS,
+    And,
+    Or,
+    Xor,
+    Popc,
+}
+
+/// What an instruction does.
+#[derive(Clone, Copy, Debug)]
+pub enum Op {
+    /// Pure arithmetic.
+    Alu(Alu),
+    /// Reads a special register; the flag says whether the destination has 64 bits.
+    Special(Special, bool),
+    /// Reads memory.
+    Load(Access),
+    /// Writes memory.
+    Store(Access),
+    /// Reads an argument of the kernel at a fixed offset.
+    Param(Access),
+    /// Changes memory: element, operands in slots 1 and 2, address in slot 4; the flag says that the old value is
+    /// wanted in slot 0.
+    Atomic(Access, Modify, bool),
+    /// Goes elsewhere.
+    Branch(u32),
+    /// Goes to an entry of a table, by the index in slot 0.
+    Table(u32),
+    /// Calls; the address, if any, is in slot 0.
+    Call(u32),
+    /// Returns; at the outermost level, exits.
+    Return,
+    /// Ends the thread.
+    Exit,
+    /// Ends the kernel with an error.
+    Trap,
+    /// `bar.sync`: barrier in slot 0, number of threads in slot 1. The flag says that all threads of the warp must
+    /// take part together.
+    Barrier(bool),
+    /// `bar.arrive`, with the same slots.
+    Arrive,
+    /// `bar.red`: destination in slot 0, barrier and number in 1 and 2, predicate in slot 3, negated or not.
+    BarrierReduce(Reduce, bool),
+    /// `bar.warp.sync`: mask in slot 0.
+    WarpBarrier,
+    /// `shfl`: destination, source, lane operand and clamp in slots 0 to 3, mask in slot 4; the predicate's slot is
+    /// that of [`Op::Predicate`], which follows.
+    Shuffle(Shuffle, bool),
+    /// Sets the predicate in slot 0 from what the shuffle or match before it left behind.
+    Predicate,
+    /// `vote`: destination in slot 0 (a predicate, or a register for a ballot), predicate in slot 1, mask in slot 2.
+    Vote(Vote, bool, bool),
+    /// `match.any` (and, with the flag, `match.all`): destination, source, mask; the second flag says that the source
+    /// has 64 bits.
+    Match(bool, bool),
+    /// `redux`: destination, source, mask.
+    Redux(Reduce),
+    /// `activemask`.
+    ActiveMask,
+    /// `elect`: destination lane in slot 0, mask in slot 1; [`Op::Predicate`] follows.
+    Elect,
+    /// `nanosleep`: gives other warps a chance.
+    Sleep,
+    /// `isspacep`: predicate in slot 0, address in slot 1.
+    IsSpace(Space),
+    /// Has no effect here: fences, prefetches.
+    Nothing,
+    /// Cannot be run; the number is its place in a list of explanations.
+    Unsupported(u32),
+}

@@ -1,0 +1,413 @@
+//! One warp: 32 threads that run together while they are at the same instruction.
+//!
+//! Threads that part ways form groups. Of the groups that can go on, the one deepest in calls and lowest in the code
+//! runs, so that those that are ahead are caught up with; and now and then another, so that threads of one warp may
+//! wait for each other.
+
+use std::sync::Arc;
+
+use super::env::Fault;
+use super::file::{File, LANES, Word};
+use super::launch::{Context, Launch};
+use super::memory::lanes;
+use super::program::{Ins, NONE, Op, Program};
+
+/// After how many backward jumps another group of the warp gets a turn.
+const PATIENCE: u32 = 512;
+/// How many instructions such a turn lasts.
+const TURN: u32 = 2048;
+
+/// Threads of a warp that are at the same instruction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Group {
+    pub(super) mask: u32,
+    pub(super) pc: u32,
+    pub(super) depth: u32,
+    pub(super) wait: Wait,
+    /// When it ran last.
+    pub(super) stamp: u64,
+}
+
+/// What a group waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wait {
+    Nothing,
+    /// A barrier of the block, from the generation it arrived in.
+    Barrier(u32, u64),
+    /// The other lanes of a mask, at the same instruction.
+    Lanes(u32),
+    /// The other lanes of a mask, at any barrier of the warp.
+    Warp(u32),
+}
+
+/// Where a turn left a warp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// It can go on.
+    Ready,
+    /// All of its threads wait.
+    Waiting,
+    /// All of its threads have ended.
+    Over,
+}
+
+/// What an instruction does to the flow of its group.
+pub(super) enum Flow {
+    /// The group goes on with the next instruction.
+    Next,
+    /// The group is gone or must be chosen anew.
+    Leave,
+}
+
+/// A call that has not returned, of one thread.
+#[derive(Debug)]
+pub(super) struct Frame {
+    pub(super) back: u32,
+    pub(super) fp: u32,
+    pub(super) routine: u32,
+    pub(super) call: u32,
+    /// The registers of the called function as they were, when it calls itself in some way.
+    pub(super) saved: Option<Box<Saved>>,
+}
+
+/// One thread's registers of a function.
+#[derive(Debug)]
+pub(super) struct Saved {
+    pub(super) words: Vec<u32>,
+    pub(super) wides: Vec<u64>,
+    pub(super) preds: Vec<bool>,
+}
+
+/// A warp.
+#[derive(Debug)]
+pub(super) struct Warp {
+    pub(super) file: File,
+    pub(super) groups: Vec<Group>,
+    /// Threads that have not ended.
+    pub(super) live: u32,
+    /// Linear number of the first thread in its block.
+    pub(super) first: u32,
+    pub(super) frames: Vec<Vec<Frame>>,
+    /// For every function, the lanes that are in it.
+    pub(super) active: Vec<u32>,
+    stacks: Vec<Vec<u128>>,
+    /// The second result of the last shuffle, match or election.
+    pub(super) side: u32,
+    pub(super) tid: [[u32; LANES]; 3],
+    /// The generation of the barrier whose reduction a lane will fetch.
+    pub(super) reducing: [Option<u64>; LANES],
+    unfair: u32,
+    stamp: u64,
+}
+
+impl Warp {
+    pub(super) fn new(program: &Program) -> Self {
+        Self {
+            file: File::new(program.sizes, Arc::clone(&program.constants)),
+            groups: Vec::new(),
+            live: 0,
+            first: 0,
+            frames: (0..LANES).map(|_| Vec::new()).collect(),
+            active: vec![0; program.functions.len()],
+            stacks: (0..LANES).map(|_| Vec::new()).collect(),
+            side: 0,
+            tid: [[0; LANES]; 3],
+            reducing: [None; LANES],
+            unfair: 0,
+            stamp: 0,
+        }
+    }
+
+    /// Starts over, as a warp of another block.
+    pub(super) fn reset(&mut self, launch: &Launch, first: u32) {
+        let program = &launch.program;
+        let count = launch.threads().saturating_sub(first).min(32);
+        self.file.clear();
+        self.first = first;
+        self.live = u32::MAX.checked_shr(32 - count).unwrap_or(0);
+        for lane in 0..LANES {
+            let place = launch.thread(self.thread(u32::try_from(lane).unwrap_or(0)));
+            for (row, at) in self.tid.iter_mut().zip(place) {
+                row[lane] = at;
+            }
+        }
+        let (start, frame) = program.functions.last().map_or((0, 0), |k| (k.start, k.frame));
+        self.active.fill(0);
+        for lane in 0..LANES {
+            self.frames[lane].clear();
+            // Not cleared: what a thread left on its stack is what another finds.
+            self.grow(lane, frame);
+        }
+        self.groups.clear();
+        self.reducing = [None; LANES];
+        (self.side, self.unfair, self.stamp) = (0, 0, 0);
+        self.groups.push(Group { mask: self.live, pc: start, depth: 0, wait: Wait::Nothing, stamp: 0 });
+    }
+
+    /// The linear number of a lane's thread in its block.
+    pub(super) fn thread(&self, lane: u32) -> u32 {
+        self.first + lane
+    }
+
+    pub(super) fn stack_bytes(&mut self, lane: usize) -> &mut [u8] {
+        bytemuck::cast_slice_mut(&mut self.stacks[lane])
+    }
+
+    /// Makes a thread's stack reach up to an address.
+    pub(super) fn grow(&mut self, lane: usize, top: u32) {
+        let units = (top as usize).div_ceil(16);
+        if self.stacks[lane].len() < units {
+            self.stacks[lane].resize(units, 0);
+        }
+    }
+
+    /// Runs until the fuel is used up or all threads wait or have ended.
+    pub(super) fn run(&mut self, cx: &mut Context<'_>, fuel: &mut u64) -> Result<Turn, Fault> {
+        let program = cx.program;
+        while let Some((mut group, limit)) = self.pick(cx) {
+            let mut turn = if limit.is_none() { TURN } else { u32::MAX };
+            let limit = limit.unwrap_or(u32::MAX);
+            loop {
+                if *fuel == 0 || turn == 0 {
+                    self.park(group);
+                    if *fuel == 0 {
+                        return Ok(Turn::Ready);
+                    }
+                    break;
+                }
+                *fuel -= 1;
+                turn -= 1;
+                *cx.clock += 1;
+                let ins = &program.code[group.pc as usize];
+                let mut mask = group.mask;
+                if ins.guard.slot != NONE {
+                    let bits = self.file.pred(ins.guard.slot);
+                    mask &= if ins.guard.negated { !bits } else { bits };
+                }
+                match ins.op {
+                    Op::Alu(f) => {
+                        if mask != 0 {
+                            f(&mut self.file, &ins.s, mask);
+                        }
+                        group.pc += 1;
+                    }
+                    Op::Load(a) => {
+                        if mask != 0 {
+                            self.load(cx, a, &ins.s, mask, group.pc)?;
+                        }
+                        group.pc += 1;
+                    }
+                    Op::Store(a) => {
+                        if mask != 0 {
+                            self.store(cx, a, &ins.s, mask, group.pc)?;
+                        }
+                        group.pc += 1;
+                    }
+                    Op::Branch(target) if mask == group.mask => {
+                        let back = target <= group.pc;
+                        group.pc = target;
+                        if back && !self.groups.is_empty() && self.unfair() {
+                            self.park(group);
+                            break;
+                        }
+                    }
+                    _ if mask == 0 => group.pc += 1,
+                    Op::Branch(target) => {
+                        self.groups.push(Group { mask, pc: target, ..group });
+                        group.mask &= !mask;
+                        group.pc += 1;
+                        self.park(group);
+                        break;
+                    }
+                    _ => {
+                        let others = self.groups.len();
+                        match self.special(cx, ins, &mut group, mask)? {
+                            Flow::Next if self.groups.len() == others => {}
+                            // Lanes that were split off may be met again soon.
+                            Flow::Next => {
+                                self.park(group);
+                                break;
+                            }
+                            Flow::Leave => break,
+                        }
+                    }
+                }
+                if group.pc >= limit {
+                    self.park(group);
+                    break;
+                }
+            }
+        }
+        Ok(if self.groups.is_empty() { Turn::Over } else { Turn::Waiting })
+    }
+
+    /// Counts a backward jump that is taken while other groups wait for their turn.
+    fn unfair(&mut self) -> bool {
+        self.unfair += 1;
+        self.unfair.is_multiple_of(PATIENCE)
+    }
+
+    /// Sets a group aside.
+    pub(super) fn park(&mut self, mut group: Group) {
+        self.stamp += 1;
+        group.stamp = self.stamp;
+        self.groups.push(group);
+    }
+
+    /// Takes the group that runs next, and up to where it runs before another must be looked at.
+    fn pick(&mut self, cx: &Context<'_>) -> Option<(Group, Option<u32>)> {
+        self.wake(cx);
+        // After many turns of a loop the group that has waited longest has its turn.
+        let fair = self.unfair >= PATIENCE;
+        let ready = |g: &&Group| g.wait == Wait::Nothing;
+        let chosen = if fair {
+            self.unfair = 0;
+            self.groups.iter().filter(ready).min_by_key(|g| g.stamp)
+        } else {
+            self.groups.iter().filter(ready).min_by_key(|g| (u32::MAX - g.depth, g.pc))
+        };
+        let mut group = *chosen?;
+        // Groups at the same instruction become one.
+        self.groups.retain(|g| {
+            let same = g.wait == Wait::Nothing && g.pc == group.pc && g.depth == group.depth;
+            if same {
+                group.mask |= g.mask;
+            }
+            !same
+        });
+        if fair && !self.groups.is_empty() {
+            return Some((group, None));
+        }
+        let limit = self
+            .groups
+            .iter()
+            .filter(|g| g.wait == Wait::Nothing && g.depth == group.depth && g.pc > group.pc)
+            .map(|g| g.pc)
+            .min();
+        Some((group, Some(limit.unwrap_or(u32::MAX))))
+    }
+
+    /// Wakes the groups whose wait is over.
+    fn wake(&mut self, cx: &Context<'_>) {
+        let live = self.live;
+        for at in 0..self.groups.len() {
+            let g = self.groups[at];
+            let over = match g.wait {
+                Wait::Nothing => false,
+                Wait::Barrier(id, generation) => cx.barriers.generation(id) != generation,
+                Wait::Lanes(mask) => mask & live & !g.mask == 0,
+                Wait::Warp(mask) => {
+                    let arrived = self.groups.iter().filter(|o| o.wait == g.wait).fold(0, |m, o| m | o.mask);
+                    let over = mask & live & !arrived == 0;
+                    if over {
+                        let met = self.groups.iter_mut().filter(|o| o.wait == g.wait);
+                        met.for_each(|o| o.wait = Wait::Nothing);
+                    }
+                    over
+                }
+            };
+            if over {
+                self.groups[at].wait = Wait::Nothing;
+            }
+        }
+    }
+
+    /// Splits a group where only some of its lanes take part in an instruction: the others go on.
+    pub(super) fn split(&mut self, group: &mut Group, mask: u32) {
+        if mask != group.mask {
+            let others = Group { mask: group.mask & !mask, pc: group.pc + 1, ..*group };
+            self.park(others);
+            group.mask = mask;
+        }
+    }
+
+    /// Ends threads.
+    pub(super) fn exit(&mut self, cx: &mut Context<'_>, mask: u32) {
+        self.live &= !mask;
+        cx.barriers.exit(mask.count_ones());
+    }
+
+    /// Says where the threads of this warp wait.
+    pub(super) fn describe(&self, cx: &Context<'_>, out: &mut Vec<String>) {
+        for g in &self.groups {
+            let from = cx.launch.thread(self.thread(g.mask.trailing_zeros()));
+            let to = cx.launch.thread(self.thread(31 - g.mask.leading_zeros()));
+            let what = match g.wait {
+                Wait::Barrier(id, _) => format!("at barrier {id}"),
+                Wait::Lanes(mask) | Wait::Warp(mask) => {
+                    format!("for lanes {:#x} of the warp", mask & !g.mask & self.live)
+                }
+                Wait::Nothing => "ready".into(),
+            };
+            // A barrier is passed by waking up behind it.
+            let pc = if matches!(g.wait, Wait::Barrier(..) | Wait::Warp(_)) {
+                g.pc.saturating_sub(1)
+            } else {
+                g.pc
+            };
+            out.push(format!("threads {from:?} to {to:?} wait {what}{}", cx.place(pc)));
+        }
+    }
+
+    /// A value that all lanes of a mask are expected to share: that of the first.
+    pub(super) fn uniform(&self, slot: u32, mask: u32) -> u32 {
+        u32::row(&self.file, slot)[(mask.trailing_zeros() & 31) as usize]
+    }
+
+    /// The lanes of a mask whose register holds the same as the first's.
+    pub(super) fn alike(&self, slot: u32, mask: u32) -> u32 {
+        let row = u32::row(&self.file, slot);
+        let first = row[(mask.trailing_zeros() & 31) as usize];
+        lanes(mask).filter(|&l| row[l] == first).fold(0, |m, l| m | 1 << l)
+    }
+
+    fn special(
+        &mut self,
+        cx: &mut Context<'_>,
+        ins: &Ins,
+        group: &mut Group,
+        mask: u32,
+    ) -> Result<Flow, Fault> {
+        match ins.op {
+            Op::Alu(_) | Op::Load(_) | Op::Store(_) | Op::Branch(_) => {}
+            Op::Special(which, wide) => self.read_special(cx, which, wide, ins.s[0], mask),
+            Op::Param(a) => self.argument(cx, a, &ins.s, mask, group.pc)?,
+            Op::Atomic(a, modify, wants) => self.atomic(cx, a, modify, wants, &ins.s, mask, group.pc)?,
+            Op::Nothing => {}
+            Op::Sleep => {
+                group.pc += 1;
+                self.park(*group);
+                // Others in this warp first.
+                self.unfair = PATIENCE;
+                return Ok(Flow::Leave);
+            }
+            Op::Trap => {
+                let thread = self.thread(mask.trailing_zeros());
+                return Err(cx.fault(Fault::LAUNCH_FAILURE, "a trap instruction", thread, group.pc));
+            }
+            Op::Unsupported(n) => {
+                let thread = self.thread(mask.trailing_zeros());
+                let why = cx.program.unsupported.get(n as usize).map_or("", |w| w);
+                let what = format!("an instruction that the emulator cannot run: {why}");
+                return Err(cx.fault(Fault::NOT_SUPPORTED, &what, thread, group.pc));
+            }
+            Op::Table(_) | Op::Call(_) | Op::Return | Op::Exit => {
+                return self.jump(cx, ins, group, mask);
+            }
+            Op::Barrier(_) | Op::Arrive | Op::BarrierReduce(..) => {
+                return self.barrier(cx, ins, group, mask);
+            }
+            Op::WarpBarrier
+            | Op::Shuffle(..)
+            | Op::Predicate
+            | Op::Vote(..)
+            | Op::Match(..)
+            | Op::Redux(_)
+            | Op::ActiveMask
+            | Op::Elect
+            | Op::IsSpace(_) => return Ok(self.together(ins, group, mask)),
+        }
+        group.pc += 1;
+        Ok(Flow::Next)
+    }
+}
