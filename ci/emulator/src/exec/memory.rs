@@ -73,8 +73,8 @@ impl Warp {
         read: impl Fn(*mut u8) -> W,
     ) {
         let size = a.element.size() as usize;
-        for part in 0..usize::from(a.count) {
-            let row = W::row_mut(&mut self.file, s[part]);
+        for (part, &slot) in s[..usize::from(a.count)].iter().enumerate() {
+            let row = W::row_mut(&mut self.file, slot);
             if mask == FULL {
                 for lane in 0..LANES {
                     row[lane] = read(at[lane].wrapping_add(part * size));
@@ -98,13 +98,13 @@ impl Warp {
     ) -> Result<(), Fault> {
         let at = self.pointers(cx, a, s, mask, pc, Verb::Write)?;
         let size = a.element.size() as usize;
-        for part in 0..usize::from(a.count) {
+        for (part, &slot) in s[..usize::from(a.count)].iter().enumerate() {
             for lane in lanes(mask) {
                 let p = at[lane].wrapping_add(part * size);
                 let value = if a.wide {
-                    u64::row(&self.file, s[part])[lane]
+                    u64::row(&self.file, slot)[lane]
                 } else {
-                    u64::from(u32::row(&self.file, s[part])[lane])
+                    u64::from(u32::row(&self.file, slot)[lane])
                 };
                 write(p, a.element, value);
             }

@@ -30,7 +30,6 @@ pub use program::Program;
     clippy::cast_sign_loss,
     clippy::cast_precision_loss,
     clippy::cast_possible_wrap,
-    clippy::cast_lossless,
     reason = "the tests compute what kernels compute"
 )]
 mod tests;

@@ -6,6 +6,7 @@
     clippy::cast_possible_wrap,
     clippy::cast_precision_loss,
     clippy::cast_lossless,
+    clippy::unnecessary_fallible_conversions,
     reason = "converting is what these instructions are for"
 )]
 
@@ -51,7 +52,7 @@ impl Lower<'_> {
     /// `mov.b64 {a, b}, c`: the first part is the lowest.
     fn unpack(&mut self, parts: &[Operand], from: &Operand, ty: Type) -> Result<(), Failure> {
         let count = u32::try_from(parts.len()).unwrap_or(0);
-        if count == 0 || ty.size() % count != 0 || ty.size() > 8 {
+        if count == 0 || !ty.size().is_multiple_of(count) || ty.size() > 8 {
             return Err("parts that do not fit".into());
         }
         let bytes = ty.size() / count;
@@ -79,7 +80,7 @@ impl Lower<'_> {
 
     fn pack(&mut self, to: &Operand, parts: &[Operand], ty: Type) -> Result<(), Failure> {
         let count = u32::try_from(parts.len()).unwrap_or(0);
-        if count == 0 || ty.size() % count != 0 || ty.size() > 8 {
+        if count == 0 || !ty.size().is_multiple_of(count) || ty.size() > 8 {
             return Err("parts that do not fit".into());
         }
         let bytes = ty.size() / count;
@@ -147,13 +148,13 @@ impl Lower<'_> {
         };
         let whole = if found == Class::Wide { Type::B64 } else { Type::B32 };
         // The conversion is the last operation, so it can write to the register itself when nothing follows.
-        if found == Class::of(to) {
-            if let Some(last) = self.program.code.last_mut().filter(|last| last.s[0] == t) {
-                let reads_itself = last.s[1..].contains(&t);
-                if !reads_itself {
-                    last.s[0] = d;
-                    return Ok(());
-                }
+        if found == Class::of(to)
+            && let Some(last) = self.program.code.last_mut().filter(|last| last.s[0] == t)
+        {
+            let reads_itself = last.s[1..].contains(&t);
+            if !reads_itself {
+                last.s[0] = d;
+                return Ok(());
             }
         }
         self.copy(d, t, whole);

@@ -2,7 +2,6 @@
 
 #![expect(
     clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
     clippy::cast_possible_wrap,
     reason = "the instructions are defined on the low bits"
 )]
@@ -252,12 +251,12 @@ fn low24(v: u32) -> u64 {
 /// The upper half of a product.
 fn high(ty: Type) -> Result<Alu, Failure> {
     Ok(match ty {
-        Type::U16 => op2!(u16, u16 => u16, |a, b| (u32::from(a) * u32::from(b) >> 16) as u16),
-        Type::S16 => op2!(i16, i16 => i16, |a, b| (i32::from(a) * i32::from(b) >> 16) as i16),
-        Type::U32 => op2!(u32, u32 => u32, |a, b| (u64::from(a) * u64::from(b) >> 32) as u32),
-        Type::S32 => op2!(i32, i32 => i32, |a, b| (i64::from(a) * i64::from(b) >> 32) as i32),
-        Type::U64 => op2!(u64, u64 => u64, |a, b| (u128::from(a) * u128::from(b) >> 64) as u64),
-        Type::S64 => op2!(i64, i64 => i64, |a, b| (i128::from(a) * i128::from(b) >> 64) as i64),
+        Type::U16 => op2!(u16, u16 => u16, |a, b| ((u32::from(a) * u32::from(b)) >> 16) as u16),
+        Type::S16 => op2!(i16, i16 => i16, |a, b| ((i32::from(a) * i32::from(b)) >> 16) as i16),
+        Type::U32 => op2!(u32, u32 => u32, |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32),
+        Type::S32 => op2!(i32, i32 => i32, |a, b| ((i64::from(a) * i64::from(b)) >> 32) as i32),
+        Type::U64 => op2!(u64, u64 => u64, |a, b| ((u128::from(a) * u128::from(b)) >> 64) as u64),
+        Type::S64 => op2!(i64, i64 => i64, |a, b| ((i128::from(a) * i128::from(b)) >> 64) as i64),
         _ => return Err("this type does not fit the instruction".into()),
     })
 }

@@ -234,7 +234,7 @@ impl Lower<'_> {
         } else if i.has("ecl") {
             op3!(u32, u32, u32 => u32, |a, b, c| {
                 let n = c & 3;
-                bytes(a, b, [0.max(n), 1.max(n), 2.max(n), 3])
+                bytes(a, b, [n, 1.max(n), 2.max(n), 3])
             })
         } else if i.has("ecr") {
             op3!(u32, u32, u32 => u32, |a, b, c| {

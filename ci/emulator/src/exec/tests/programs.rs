@@ -98,7 +98,7 @@ fn calls_recursion_tables_structures_and_printf() {
     }
     let got: Vec<i32> = m.machine.download(out);
     for i in 0..32i32 {
-        let mut v = [1, 2, 3, 4][(31 - i & 3) as usize] + (i ^ 1) * (i ^ 1);
+        let mut v = [1, 2, 3, 4][((31 - i) & 3) as usize] + (i ^ 1) * (i ^ 1);
         v += if i & 1 == 1 { i * 5 } else { i * 3 };
         v += fib(i & 15) + if i & 1 == 1 { 4 } else { 3 };
         v += 9 + (1 + i + 3) + (i ^ 1) + 11;
