@@ -13,6 +13,9 @@ use crate::{Arch, Error, arch, depfile, generate, header, nvcc, toolkit};
 /// The variable that says, for one build, what code is made.
 const ARCHS: &str = "CUDA_KERNELS_ARCHS";
 
+/// Variables under which crates document and type-check without a toolkit, as `cuda-sys` does: nothing is compiled then.
+const DOCUMENTATION_ONLY: [&str; 2] = ["DOCS_RS", "CUDA_SYS_SNAPSHOT"];
+
 /// Collects sources, headers and settings, then compiles: see the crate's page for a whole example.
 ///
 /// Relative paths are relative to the package's folder, in which build scripts run.
@@ -116,31 +119,47 @@ impl Build {
 
     fn compile_in(&self, env: &Env, name: &str) -> Result<(), Error> {
         let out = env.path("OUT_DIR").ok_or(Error::NotABuildScript("OUT_DIR"))?;
-        let toolkit = toolkit::find(env)?;
-        let archs = self.wanted_archs(env.get(ARCHS).map(|text| text.to_string_lossy().into_owned()))?;
         let headers = self.headers.iter().map(|path| absolute(path)).collect::<Result<Vec<_>, _>>()?;
-
         let mut read: BTreeSet<PathBuf> = self.files.iter().chain(&headers).cloned().collect();
-        let mut arguments = self.clang_arguments(&toolkit.includes);
-        arguments.extend(prepare_libclang(env).map_err(|error| Error::Toolkit(error.to_string()))?);
-        let bindings = header::bind(&headers, &arguments)?;
-        read.extend(depfile::outside_of(bindings.files, &toolkit.root));
-        let file = out.join(format!("{name}.rs"));
-        fs::write(&file, generate::generate(&bindings.text)?).map_err(|error| Error::File(file, error))?;
-
-        let settings = Settings {
-            toolkit: &toolkit,
-            archs: &archs,
-            includes: &self.includes,
-            defines: &self.defines,
-            flags: &self.flags,
-            out: &out,
-        };
-        read.extend(nvcc::compile(&self.files, name, &settings)?);
+        if DOCUMENTATION_ONLY.iter().any(|name| env.get(name).is_some()) {
+            let include = header::stand_in(&out)?;
+            read.extend(self.handles(env, name, &out, &headers, &[include])?);
+        } else {
+            let toolkit = toolkit::find(env)?;
+            let archs = self.wanted_archs(env.get(ARCHS).map(|text| text.to_string_lossy().into_owned()))?;
+            let seen = self.handles(env, name, &out, &headers, &toolkit.includes)?;
+            read.extend(depfile::outside_of(seen, &toolkit.root));
+            let settings = Settings {
+                toolkit: &toolkit,
+                archs: &archs,
+                includes: &self.includes,
+                defines: &self.defines,
+                flags: &self.flags,
+                out: &out,
+            };
+            read.extend(nvcc::compile(&self.files, name, &settings)?);
+        }
         for file in read.iter().filter(|file| !is_system(file)) {
             println!("cargo:rerun-if-changed={}", file.display());
         }
         Ok(())
+    }
+
+    /// Writes `name.rs`, and returns the files that were read for it.
+    fn handles(
+        &self,
+        env: &Env,
+        name: &str,
+        out: &Path,
+        headers: &[PathBuf],
+        includes: &[PathBuf],
+    ) -> Result<Vec<PathBuf>, Error> {
+        let mut arguments = self.clang_arguments(includes);
+        arguments.extend(prepare_libclang(env).map_err(|error| Error::Toolkit(error.to_string()))?);
+        let bindings = header::bind(headers, &arguments)?;
+        let file = out.join(format!("{name}.rs"));
+        fs::write(&file, generate::generate(&bindings.text)?).map_err(|error| Error::File(file, error))?;
+        Ok(bindings.files)
     }
 
     /// The architectures: the environment's, else the build script's, else the default; with PTX among them.

@@ -1,6 +1,7 @@
 //! Reads the headers that declare the kernels: bindgen over them, as C++, with CUDA's words defined away.
 
 use std::cell::RefCell;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -46,6 +47,16 @@ pub(crate) fn bind(headers: &[PathBuf], arguments: &[String]) -> Result<Bindings
     drop(bindings);
     let files = files.borrow().iter().map(PathBuf::from).collect();
     Ok(Bindings { text, files })
+}
+
+/// Writes the header that stands in for CUDA's where there is no toolkit, and returns its folder.
+pub(crate) fn stand_in(out: &Path) -> Result<PathBuf, Error> {
+    let folder = out.join("stand-in");
+    let file = folder.join("cuda_runtime.h");
+    fs::create_dir_all(&folder)
+        .and_then(|()| fs::write(&file, include_str!("stand_in.h")))
+        .map_err(|error| Error::File(file, error))?;
+    Ok(folder)
 }
 
 /// A file that includes the headers after CUDA's own and gives `__global__` a meaning that bindgen reports.
@@ -183,5 +194,20 @@ mod tests {
     fn a_header_that_is_not_cpp_is_an_error_that_names_file_and_fault() {
         let error = read("__global__ void broken(unknown_type* p);").unwrap_err().to_string();
         assert!(error.contains("kernels.cuh") && error.contains("unknown_type"), "{error}");
+    }
+
+    #[test]
+    fn prototypes_can_be_read_without_a_toolkit() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("kernels.cuh");
+        fs::write(&file, "#include <cuda_runtime.h>\n__global__ void k(const float4* in, dim3 d, size_t n);")
+            .unwrap();
+        let mut arguments = vec![format!("-I{}", stand_in(folder.path()).unwrap().display())];
+        arguments.extend(cuda_sys_build::prepare_libclang(&cuda_sys_build::Env::from_process()).unwrap());
+        let text = crate::generate::generate(&bind(&[file], &arguments).unwrap().text).unwrap();
+        assert!(
+            text.contains("static k: ::cuda_safe::launch::Kernel<(*const float4, dim3, usize)>"),
+            "{text}"
+        );
     }
 }

@@ -47,6 +47,9 @@
 //!
 //! The toolkit is the one that `cuda-sys` uses if the crate depends on that directly, else the one that
 //! `cuda-sys-build` finds, by the same rules. nvcc needs a C++ compiler on the host; `CXX` names another one.
+//! Where `DOCS_RS` or `CUDA_SYS_SNAPSHOT` is set, nothing is compiled and no toolkit needed: enough to document a crate and
+//! to check its types.
+//!
 //! The build script runs again when a source, a header, or any file that these include changes.
 
 mod arch;

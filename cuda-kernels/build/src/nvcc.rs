@@ -42,7 +42,7 @@ pub(crate) fn compile(files: &[PathBuf], name: &str, settings: &Settings<'_>) ->
         sources.extend(object.sources);
     }
     // As C++, because the stubs need the C++ library: cc says so to cargo.
-    archive.try_compile(name).map_err(|error| Error::Compile(PathBuf::from(name), error.to_string()))?;
+    archive.try_compile(name).map_err(|error| failed(Path::new(name), &error))?;
     Ok(sources)
 }
 
@@ -85,6 +85,16 @@ fn compile_one(file: &Path, settings: &Settings<'_>) -> Result<Object, Error> {
         objects.into_iter().next().ok_or_else(|| Error::Compile(file.to_owned(), "no object".to_owned()))?;
     let text = fs::read_to_string(&dependencies).map_err(|error| Error::File(dependencies, error))?;
     Ok(Object { path, sources: depfile::outside_of(depfile::parse(&text), &settings.toolkit.root) })
+}
+
+/// Says what failed, and what to do where a tool is missing.
+fn failed(what: &Path, error: &cc::Error) -> Error {
+    let text = error.to_string();
+    if text.contains("ToolNotFound") {
+        let wanted = "nvcc and the archive need a C++ compiler and binutils on this machine";
+        return Error::Toolkit(format!("{wanted}: install them (Debian: g++), or set CXX ({text})."));
+    }
+    Error::Compile(what.to_owned(), text)
 }
 
 /// A file name that is another one for every path.

@@ -1,0 +1,36 @@
+// Stands in for cuda_runtime.h where there is no toolkit and documentation is all that is wanted: as much of it as
+// prototypes of kernels need. Layouts are not asked for there, so only the names matter.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#define __host__
+#define __device__
+#define __shared__
+#define __constant__
+#define __managed__
+#define __forceinline__ inline
+#define __align__(bytes) __attribute__((aligned(bytes)))
+
+#define VECTORS(name, type)               \
+    struct name##1 { type x; };           \
+    struct name##2 { type x, y; };        \
+    struct name##3 { type x, y, z; };     \
+    struct name##4 { type x, y, z, w; };
+VECTORS(char, signed char)
+VECTORS(uchar, unsigned char)
+VECTORS(short, short)
+VECTORS(ushort, unsigned short)
+VECTORS(int, int)
+VECTORS(uint, unsigned)
+VECTORS(long, long)
+VECTORS(ulong, unsigned long)
+VECTORS(longlong, long long)
+VECTORS(ulonglong, unsigned long long)
+VECTORS(float, float)
+VECTORS(double, double)
+#undef VECTORS
+
+struct dim3 { unsigned x, y, z; };
+typedef unsigned long long cudaTextureObject_t;
+typedef unsigned long long cudaSurfaceObject_t;
