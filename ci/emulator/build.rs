@@ -10,6 +10,11 @@ use std::process::ExitCode;
 
 use cuda_sys_build::{Bindings, Env, Search};
 
+/// The major version of the runtime that this library stands for.
+const STANDS_FOR: u32 = 13;
+/// The signatures of CUDA 13.0.
+const KEPT: &str = "../../cuda-sys/snapshot/bindings.rs";
+
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> ExitCode {
@@ -35,23 +40,23 @@ fn run() -> Result<()> {
     Ok(())
 }
 
-/// The runtime's types and constants, without its functions: those are what this crate defines.
+/// The runtime's types and constants: from the installed headers where they are those of CUDA 13, which is what this
+/// library stands for, and from the kept signatures of CUDA 13.0 where another version is installed.
 fn bindings(file: &Path) -> Result<String> {
     let env = Env::from_process();
-    let generated = Search::new(&env).find().and_then(|toolkit| {
-        let version = toolkit.version();
-        Bindings::new().types_only().signatures_only().generate(&env, &toolkit, file)?;
-        Ok(version)
+    let found = Search::new(&env).find().and_then(|toolkit| {
+        let suits = toolkit.version().major == STANDS_FOR;
+        if suits {
+            Bindings::new().types_only().signatures_only().generate(&env, &toolkit, file)?;
+        }
+        Ok(suits)
     });
     for name in env.asked() {
         println!("cargo:rerun-if-env-changed={name}");
     }
-    let version = generated?;
-    if version.major != 13 {
-        return Err(format!(
-            "the emulator stands for the runtime of CUDA 13, and the toolkit is CUDA {version}"
-        )
-        .into());
+    if !found? {
+        println!("cargo:rerun-if-changed={KEPT}");
+        fs::copy(KEPT, file)?;
     }
     Ok(fs::read_to_string(file)?)
 }

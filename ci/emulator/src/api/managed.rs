@@ -1,11 +1,114 @@
-//! Managed memory: one address for the host and the devices. Here it is plain memory that both reach.
+//! Managed memory: one address for the host and the devices. Here it is plain memory that both reach; advice and
+//! prefetches are remembered and change nothing else.
 #![expect(unsafe_code, reason = "exports C functions")]
 
-use core::ffi::{c_uint, c_void};
+use core::ffi::{c_int, c_uint, c_void};
 
-use super::{Out, api, pointer, wide};
-use crate::memory::Kind;
-use crate::sys::{cudaErrorInvalidValue, cudaMemAttachGlobal, cudaMemAttachHost};
+use super::{Out, address, api, ordinal, pointer, wide};
+use crate::error::Answer;
+use crate::machine::Guard;
+use crate::memory::{Advice, Found, HOST, Kind, Location, NOWHERE};
+use crate::stream::{Work, submit};
+use crate::sys::{
+    cudaErrorInvalidDevice, cudaErrorInvalidValue, cudaMemAdviseSetAccessedBy,
+    cudaMemAdviseSetPreferredLocation, cudaMemAdviseSetReadMostly, cudaMemAdviseUnsetAccessedBy,
+    cudaMemAdviseUnsetPreferredLocation, cudaMemAdviseUnsetReadMostly, cudaMemAttachGlobal,
+    cudaMemAttachHost, cudaMemAttachSingle, cudaMemLocation, cudaMemLocationTypeDevice,
+    cudaMemLocationTypeHost, cudaMemLocationTypeHostNuma, cudaMemLocationTypeHostNumaCurrent,
+    cudaMemLocationTypeInvalid, cudaMemRangeAttribute, cudaMemRangeAttributeAccessedBy,
+    cudaMemRangeAttributeLastPrefetchLocation, cudaMemRangeAttributeLastPrefetchLocationId,
+    cudaMemRangeAttributeLastPrefetchLocationType, cudaMemRangeAttributePreferredLocation,
+    cudaMemRangeAttributePreferredLocationId, cudaMemRangeAttributePreferredLocationType,
+    cudaMemRangeAttributeReadMostly, cudaMemoryAdvise, cudaStream_t,
+};
+
+/// Finds that a range is managed memory.
+fn managed(machine: &Guard, memory: *const c_void, size: usize) -> Answer<(u64, u64)> {
+    let (start, size) = (address(memory), wide(size));
+    match machine.book.find(start, size) {
+        Found::Inside(it) if it.kind == Kind::Managed && size > 0 => Ok((start, size)),
+        _ => Err(cudaErrorInvalidValue),
+    }
+}
+
+/// The number in a location: a device's ordinal or a NUMA node, by its type.
+fn number(location: &cudaMemLocation) -> c_int {
+    let words = core::ptr::from_ref(location).cast::<c_int>();
+    // SAFETY: a location is its type and a number, in this order in every version of the headers; newer ones only put
+    // the number into a union.
+    unsafe { words.wrapping_add(1).read() }
+}
+
+/// Where a program says that memory is to be.
+fn place(machine: &Guard, location: &cudaMemLocation) -> Answer<Location> {
+    if location.type_ == cudaMemLocationTypeDevice {
+        let device = number(location);
+        return ordinal(machine, device).map(|_| device);
+    }
+    let hosts = [cudaMemLocationTypeHost, cudaMemLocationTypeHostNuma, cudaMemLocationTypeHostNumaCurrent];
+    if hosts.contains(&location.type_) { Ok(HOST) } else { Err(cudaErrorInvalidValue) }
+}
+
+/// What a location's type is in the headers.
+fn kind_of(location: Location) -> c_int {
+    let kind = match location {
+        NOWHERE => cudaMemLocationTypeInvalid,
+        HOST => cudaMemLocationTypeHost,
+        _ => cudaMemLocationTypeDevice,
+    };
+    c_int::try_from(kind.0).unwrap_or(0)
+}
+
+/// The answer to one question about a range, as numbers.
+fn ask(
+    machine: &Guard,
+    range: (u64, u64),
+    attribute: cudaMemRangeAttribute,
+    room: usize,
+) -> Answer<Vec<c_int>> {
+    let (start, size) = range;
+    let common =
+        |get: fn(&Advice) -> Location| machine.book.advices.common(start, size, get).unwrap_or(NOWHERE);
+    let preferred = || common(|advice| advice.preferred);
+    let prefetched = || common(|advice| advice.prefetched);
+    let one = |value: c_int| if room == 1 { Ok(vec![value]) } else { Err(cudaErrorInvalidValue) };
+    match attribute {
+        it if it == cudaMemRangeAttributeReadMostly => {
+            one(c_int::from(machine.book.advices.of(start, size).all(|advice| advice.read_mostly)))
+        }
+        it if it == cudaMemRangeAttributePreferredLocation => one(preferred()),
+        it if it == cudaMemRangeAttributeLastPrefetchLocation => one(prefetched()),
+        it if it == cudaMemRangeAttributePreferredLocationType => one(kind_of(preferred())),
+        it if it == cudaMemRangeAttributeLastPrefetchLocationType => one(kind_of(prefetched())),
+        it if it == cudaMemRangeAttributePreferredLocationId => one(preferred().max(0)),
+        it if it == cudaMemRangeAttributeLastPrefetchLocationId => one(prefetched().max(0)),
+        it if it == cudaMemRangeAttributeAccessedBy => {
+            let all = machine.book.advices.common(start, size, |advice| advice.accessed_by.clone());
+            let mut all = all.unwrap_or_default();
+            all.resize(room, NOWHERE);
+            Ok(all)
+        }
+        _ => Err(cudaErrorInvalidValue),
+    }
+}
+
+/// Answers one question about a range into `data`, which has `size` bytes.
+fn answer(
+    machine: &Guard,
+    range: (u64, u64),
+    attribute: cudaMemRangeAttribute,
+    (data, size): (*mut c_void, usize),
+) -> Answer {
+    if data.is_null() || size == 0 || size % size_of::<c_int>() != 0 {
+        return Err(cudaErrorInvalidValue);
+    }
+    let numbers = ask(machine, range, attribute, size / size_of::<c_int>())?;
+    for (at, number) in numbers.into_iter().enumerate() {
+        // SAFETY: the program says that there is room for `size` bytes, and there are that many numbers.
+        unsafe { data.cast::<c_int>().wrapping_add(at).write_unaligned(number) };
+    }
+    Ok(())
+}
 
 api! {
     /// Allocates managed memory.
@@ -20,6 +123,102 @@ api! {
             return Err(cudaErrorInvalidValue);
         }
         *out = pointer(machine.book.allocate_host(device, wide(size), Kind::Managed, flags, call.name)?);
+        Ok(())
+    }
+
+    /// Says which stream managed memory belongs to.
+    fn cudaStreamAttachMemAsync | cudaStreamAttachMemAsync_ptsz(
+        call, stream: cudaStream_t, memory: *mut c_void, length: usize, flags: c_uint,
+    ) {
+        let (mut machine, _, key) = call.stream(stream)?;
+        let start = address(memory);
+        let whole = machine.book.starting_at(start, &[Kind::Managed]).ok_or(cudaErrorInvalidValue)?.size;
+        let known = [cudaMemAttachGlobal, cudaMemAttachHost, cudaMemAttachSingle].contains(&flags);
+        let to_legacy = flags == cudaMemAttachSingle && machine.streams.get(key)?.legacy;
+        if !known || to_legacy || (length != 0 && wide(length) != whole) {
+            return Err(cudaErrorInvalidValue);
+        }
+        submit(&mut machine, key, call.name, Work::Nothing, &[]).map(drop)
+    }
+
+    /// Moves managed memory to where it will be used, in stream order.
+    fn cudaMemPrefetchAsync | cudaMemPrefetchAsync_ptsz(
+        call, memory: *const c_void, size: usize, location: cudaMemLocation, flags: c_uint, stream: cudaStream_t,
+    ) {
+        let (mut machine, _, key) = call.stream(stream)?;
+        let (start, size) = managed(&machine, memory, size)?;
+        if flags != 0 {
+            return Err(cudaErrorInvalidValue);
+        }
+        let place = place(&machine, &location)?;
+        machine.book.advices.change(start, size, |advice| advice.prefetched = place);
+        submit(&mut machine, key, call.name, Work::Nothing, &[]).map(drop)
+    }
+
+    /// Says how managed memory will be used.
+    fn cudaMemAdvise(
+        call, memory: *const c_void, size: usize, advice: cudaMemoryAdvise, location: cudaMemLocation,
+    ) {
+        let (mut machine, _) = call.context()?;
+        let (start, size) = managed(&machine, memory, size)?;
+        // Here a device that there is not is a wrong value, unlike for a prefetch.
+        let place = |machine: &Guard| match place(machine, &location) {
+            Err(it) if it == cudaErrorInvalidDevice => Err(cudaErrorInvalidValue),
+            other => other,
+        };
+        let change: Box<dyn Fn(&mut Advice)> = match advice {
+            it if it == cudaMemAdviseSetReadMostly => Box::new(|advice| advice.read_mostly = true),
+            it if it == cudaMemAdviseUnsetReadMostly => Box::new(|advice| advice.read_mostly = false),
+            it if it == cudaMemAdviseSetPreferredLocation => {
+                let place = place(&machine)?;
+                Box::new(move |advice| advice.preferred = place)
+            }
+            it if it == cudaMemAdviseUnsetPreferredLocation => Box::new(|advice| advice.preferred = NOWHERE),
+            it if it == cudaMemAdviseSetAccessedBy => {
+                let place = place(&machine)?;
+                Box::new(move |advice| {
+                    advice.accessed_by.retain(|it| *it != place);
+                    advice.accessed_by.push(place);
+                })
+            }
+            it if it == cudaMemAdviseUnsetAccessedBy => {
+                let place = place(&machine)?;
+                Box::new(move |advice| advice.accessed_by.retain(|it| *it != place))
+            }
+            _ => return Err(cudaErrorInvalidValue),
+        };
+        machine.book.advices.change(start, size, change);
+        Ok(())
+    }
+
+    /// What is known of a range of managed memory.
+    fn cudaMemRangeGetAttribute(
+        call, data: *mut c_void, data_size: usize, attribute: cudaMemRangeAttribute, memory: *const c_void, size: usize,
+    ) {
+        let (machine, _) = call.context()?;
+        let range = managed(&machine, memory, size)?;
+        answer(&machine, range, attribute, (data, data_size))
+    }
+
+    /// The same, for several questions at once.
+    fn cudaMemRangeGetAttributes(
+        call, data: *const *mut c_void, sizes: *const usize, attributes: *const cudaMemRangeAttribute, count: usize,
+        memory: *const c_void, size: usize,
+    ) {
+        let (machine, _) = call.context()?;
+        let range = managed(&machine, memory, size)?;
+        if data.is_null() || sizes.is_null() || attributes.is_null() || count == 0 {
+            return Err(cudaErrorInvalidValue);
+        }
+        for at in 0..count {
+            // SAFETY: the program says that each of the three lists has `count` elements.
+            let data = unsafe { data.wrapping_add(at).read() };
+            // SAFETY: as above.
+            let size = unsafe { sizes.wrapping_add(at).read() };
+            // SAFETY: as above.
+            let attribute = unsafe { attributes.wrapping_add(at).read() };
+            answer(&machine, range, attribute, (data, size))?;
+        }
         Ok(())
     }
 }

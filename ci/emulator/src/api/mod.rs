@@ -9,6 +9,7 @@
 
 mod attribute;
 mod batch;
+mod channel;
 mod device;
 mod error;
 mod event;

@@ -8,10 +8,11 @@ use crate::error::Answer;
 use crate::stream::{Key, Work, nudge, submit, synchronize};
 use crate::sys::{
     cudaErrorIllegalState, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaErrorNotReady,
-    cudaEvent_t, cudaEventWaitExternal, cudaLaunchAttributeID, cudaLaunchAttributePriority,
-    cudaLaunchAttributeSynchronizationPolicy, cudaLaunchAttributeValue, cudaStream_t, cudaStreamCaptureMode,
-    cudaStreamCaptureStatus, cudaStreamCaptureStatusNone, cudaStreamNonBlocking, cudaSyncPolicyAuto,
-    cudaSyncPolicyBlockingSync, cudaSynchronizationPolicy,
+    cudaEvent_t, cudaEventWaitExternal, cudaGraph_t, cudaGraphEdgeData, cudaGraphNode_t,
+    cudaLaunchAttributeID, cudaLaunchAttributePriority, cudaLaunchAttributeSynchronizationPolicy,
+    cudaLaunchAttributeValue, cudaStream_t, cudaStreamCaptureMode, cudaStreamCaptureStatus,
+    cudaStreamCaptureStatusNone, cudaStreamNonBlocking, cudaSyncPolicyAuto, cudaSyncPolicyBlockingSync,
+    cudaSynchronizationPolicy,
 };
 use crate::thread;
 
@@ -114,6 +115,16 @@ api! {
     /// Whether a stream is being captured: none ever is, as there are no graphs yet.
     fn cudaStreamIsCapturing | cudaStreamIsCapturing_ptsz(
         call, stream: cudaStream_t, status: Out<'_, cudaStreamCaptureStatus>,
+    ) {
+        drop(call.stream(stream)?);
+        put(status, cudaStreamCaptureStatusNone)
+    }
+
+    /// What a stream's capture has come to: none ever is.
+    fn cudaStreamGetCaptureInfo | cudaStreamGetCaptureInfo_ptsz(
+        call, stream: cudaStream_t, status: Out<'_, cudaStreamCaptureStatus>, _id: Out<'_, c_ulonglong>,
+        _graph: Out<'_, cudaGraph_t>, _dependencies: Out<'_, *const cudaGraphNode_t>,
+        _edges: Out<'_, *const cudaGraphEdgeData>, _count: Out<'_, usize>,
     ) {
         drop(call.stream(stream)?);
         put(status, cudaStreamCaptureStatusNone)

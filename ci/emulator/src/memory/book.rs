@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::advice::Advices;
 use super::allocation::{Allocation, Kind};
 use super::heap::Heap;
 use super::space::{ALIGNMENT, GAP, Space, map, unmap};
@@ -43,6 +44,8 @@ pub(crate) struct Book {
     live: BTreeMap<u64, Allocation>,
     freed: VecDeque<(Allocation, &'static str)>,
     serial: u64,
+    /// What is known of managed memory.
+    pub(crate) advices: Advices,
 }
 
 impl Book {
@@ -51,7 +54,16 @@ impl Book {
         let spaces = (0..devices).map(|_| Space::reserve(total)).collect::<Option<Vec<_>>>()?;
         let heaps = (0..devices).map(|_| Heap::default()).collect();
         let used = vec![0; devices];
-        Some(Self { spaces, used, heaps, total, live: BTreeMap::new(), freed: VecDeque::new(), serial: 0 })
+        Some(Self {
+            spaces,
+            used,
+            heaps,
+            total,
+            live: BTreeMap::new(),
+            freed: VecDeque::new(),
+            serial: 0,
+            advices: Advices::default(),
+        })
     }
 
     /// Free and total bytes of a device.
@@ -157,6 +169,9 @@ impl Book {
     /// Ends the life of the allocation that starts at `start`, which `call` asked for.
     pub(crate) fn remove(&mut self, start: u64, call: &'static str) -> Option<()> {
         let gone = self.live.remove(&start)?;
+        if gone.kind == Kind::Managed {
+            self.advices.forget(gone.start, gone.size);
+        }
         match gone.kind {
             Kind::Registered => {}
             Kind::Pinned | Kind::Managed => {

@@ -1,10 +1,12 @@
 //! All memory that the machine knows: device memory, pinned and registered host memory, managed memory, the device
 //! heap. Everything else is pageable memory, of which the machine knows nothing.
 
+mod advice;
 mod allocation;
 mod book;
 mod heap;
 mod space;
 
+pub(crate) use advice::{Advice, HOST, Location, NOWHERE};
 pub(crate) use allocation::{Allocation, Kind};
 pub(crate) use book::{Book, Found};
