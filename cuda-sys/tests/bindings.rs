@@ -131,3 +131,23 @@ fn structs_default_to_zero_compare_and_print() {
     assert!(format!("{params:?}").contains("cudaMemcpy3DParms"));
     assert!(format!("{:?}", cuda_sys::cudaLaunchAttribute::default()).contains("cudaLaunchAttribute"));
 }
+
+#[test]
+fn cfgs_are_cumulative_up_to_the_headers_version() {
+    let cfgs = [
+        (cfg!(cudart_12_4), 12040),
+        (cfg!(cudart_12_5), 12050),
+        (cfg!(cudart_12_6), 12060),
+        (cfg!(cudart_12_8), 12080),
+        (cfg!(cudart_12_9), 12090),
+        (cfg!(cudart_13_0), 13000),
+        (cfg!(cudart_13_1), 13010),
+        (cfg!(cudart_13_2), 13020),
+        (cfg!(cudart_13_3), 13030),
+        (cfg!(cudart_13_4), 13040),
+        (cfg!(cudart_13_5), 13050),
+    ];
+    for (set, version) in cfgs {
+        assert_eq!(set, cuda_sys::CUDART_VERSION >= version, "{version}");
+    }
+}
