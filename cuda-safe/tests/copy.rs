@@ -200,3 +200,51 @@ fn both_sides_of_a_copy_between_devices_are_protected() {
     assert_eq!(b.to_vec().unwrap(), host);
     assert_eq!(a.to_vec().unwrap(), [0; 1000]);
 }
+
+#[test]
+fn borrowed_slices_are_copied_within_a_scope() {
+    let stream = Stream::non_blocking().unwrap();
+    let source = numbers(1000);
+    let mut device = DeviceBuffer::<u32>::alloc(1000).unwrap();
+    let mut back = vec![0; 1000];
+    let (mut head, mut tail) = ([0; 10], [0; 990]);
+    let opener = stream
+        .scope(|scope| {
+            let gate = Gate::on(&stream);
+            let opener = std::thread::spawn(move || gate.open());
+            scope.memcpy_async(&mut device, &source)?;
+            scope.memcpy_async(&mut back, &device)?;
+            scope.memcpy_async(&mut head, &device.slice(..10)?)?;
+            scope.memcpy_async(&mut tail[..], &device.slice(10..)?)?;
+            cuda_safe::Result::Ok(opener)
+        })
+        .unwrap()
+        .unwrap();
+    opener.join().unwrap();
+    assert_eq!(back, source);
+    assert_eq!((&head[..], &tail[..]), source.split_at(10));
+}
+
+#[test]
+fn a_scope_that_panics_has_still_finished_its_copies() {
+    let stream = Stream::non_blocking().unwrap();
+    let device = DeviceBuffer::from_slice(&numbers(1000)).unwrap();
+    let mut back = vec![0; 1000];
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        stream.scope(|scope| {
+            scope.memcpy_async(&mut back, &device).unwrap();
+            panic!("on purpose");
+        })
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(back, numbers(1000));
+}
+
+#[test]
+fn lengths_that_differ_are_refused_in_a_scope_too() {
+    let stream = Stream::new().unwrap();
+    let mut device = DeviceBuffer::<u32>::alloc(4).unwrap();
+    let host = [1_u32; 5];
+    let error = stream.scope(|scope| scope.memcpy_async(&mut device, &host)).unwrap().unwrap_err();
+    assert_eq!(error.detail(), Detail::LengthMismatch { destination: 4, source: 5 });
+}

@@ -4,7 +4,8 @@
 //! the legacy stream of the device concerned and take any memory, pageable slices and vectors included. When they
 //! return, the host's side is done; what may still be in flight on the device is in the books, so later work on any
 //! stream is ordered after it. *Asynchronous* verbs ([`memcpy_async`], [`memset_async`]) name a stream, return at once,
-//! and take memory that the crate owns: device and pinned.
+//! and take memory that the crate owns: device and pinned. [`Scope::memcpy_async`](crate::stream::Scope::memcpy_async)
+//! takes borrowed slices too, for as long as its scope lasts.
 //!
 //! The direction is never named: it follows from the types of the operands, and so does whether two devices are
 //! involved. A direction that cannot be does not compile, nor does an asynchronous copy of a borrowed slice.
@@ -19,9 +20,11 @@ mod fill;
 mod linear;
 mod operand;
 mod owned;
+mod scoped;
 mod shape;
 mod transfer;
 
 pub use fill::{memset, memset_async};
 pub use linear::{memcpy, memcpy_async};
 pub use operand::{AsyncDestination, AsyncSource, Destination, Source};
+pub use scoped::{ScopedDestination, ScopedSource};

@@ -4,12 +4,14 @@
 #![expect(unsafe_code, reason = "allocates and frees through the runtime")]
 
 use std::ffi::c_void;
+use std::panic::Location;
 use std::ptr;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::{Ledger, Mode};
+use crate::hazard::{Access, Ledger, Mode};
+use crate::stream::{AsStream, Stream, StreamRef};
 use crate::{check, stream, sys};
 
 /// How memory was allocated, and so how it is freed.
@@ -17,6 +19,8 @@ use crate::{check, stream, sys};
 pub(crate) enum Kind {
     /// `cudaMalloc`, `cudaFree`.
     Device,
+    /// `cudaMallocAsync`, `cudaFreeAsync`: from the device's pool, in the order of streams.
+    Pool,
     /// `cudaHostAlloc`, `cudaFreeHost`.
     Pinned,
 }
@@ -57,6 +61,67 @@ impl Allocation {
         })
     }
 
+    /// Allocates memory of the stream's device in the order of the stream. No bytes, no call.
+    #[track_caller]
+    pub(crate) fn pool(stream: StreamRef<'_>, bytes: usize) -> Result<Self> {
+        let place = Location::caller();
+        let ledger = Ledger::new(bytes);
+        let mut pointer = ptr::null_mut();
+        if bytes > 0 {
+            process();
+            let access = [Access::write(&ledger, 0..bytes)];
+            let call = |raw| {
+                // SAFETY: the pointer is to a live variable, which the call fills before it returns; the stream is live.
+                unsafe { check!(cudaMallocAsync(&raw mut pointer, bytes, raw)) }.map_err(|error| {
+                    error.at(place).with_detail(Detail::Allocation { bytes, memory: "pool" })
+                })
+            };
+            // SAFETY: the operation is a write of all the bytes and of nothing else, and it is put on this stream.
+            unsafe { stream.enqueue(&access, call) }?;
+        }
+        Ok(Self { pointer: pointer.cast(), bytes, device: stream.device(), kind: Kind::Pool, ledger })
+    }
+
+    /// Frees memory of a pool in the order of a stream, after all work that still uses it.
+    #[track_caller]
+    pub(crate) fn free_on(mut self, stream: StreamRef<'_>) -> Result<()> {
+        if self.bytes == 0 {
+            return Ok(());
+        }
+        if self.kind != Kind::Pool {
+            return self.release();
+        }
+        self.enqueue_free(stream)
+    }
+
+    #[track_caller]
+    fn enqueue_free(&mut self, stream: StreamRef<'_>) -> Result<()> {
+        let place = Location::caller();
+        let pointer = self.pointer;
+        let access = [Access::write(&self.ledger, 0..self.bytes)];
+        let call = |raw| {
+            // SAFETY: the pointer came from cudaMallocAsync, is freed only here (`bytes` is 0 once this succeeded), and the
+            // stream, which is live, comes to this after all work that uses the memory.
+            unsafe { check!(cudaFreeAsync(pointer.cast(), raw)) }.map_err(|error| error.at(place))
+        };
+        // SAFETY: the operation is a write of all the bytes and of nothing else, and it is put on this stream.
+        unsafe { stream.enqueue(&access, call) }?;
+        self.bytes = 0;
+        Ok(())
+    }
+
+    /// Frees memory of a pool on a stream that is there for nothing else, so that no stream of the program waits for it.
+    #[track_caller]
+    fn free_pool(&mut self) -> Result<()> {
+        let freed = reaper(self.device).and_then(|stream| self.enqueue_free(stream.as_stream()));
+        match &freed {
+            Err(error) if error.is_refused() => self.defer(),
+            // Whatever went wrong, nobody frees the memory again.
+            _ => self.bytes = 0,
+        }
+        freed
+    }
+
     /// Makes the owner right after the call that allocates.
     #[track_caller]
     fn with(
@@ -67,6 +132,7 @@ impl Allocation {
     ) -> Result<Self> {
         let (api, memory) = match kind {
             Kind::Device => ("cudaMalloc", "device"),
+            Kind::Pool => ("cudaMallocAsync", "pool"),
             Kind::Pinned => ("cudaHostAlloc", "pinned host"),
         };
         let mut pointer = ptr::null_mut();
@@ -132,6 +198,9 @@ impl Allocation {
             self.defer();
             return Err(Error::refused("free", Detail::InCallback));
         }
+        if self.kind == Kind::Pool {
+            return self.free_pool();
+        }
         let quiet = stream::wait_host(&self.ledger, 0..self.bytes, Mode::Write);
         match (self.kind, quiet) {
             (_, Err(error)) if error.is_refused() => {
@@ -147,7 +216,7 @@ impl Allocation {
                 self.bytes = 0;
                 Err(error)
             }
-            (Kind::Device, Ok(())) => self.free_device(),
+            (Kind::Device | Kind::Pool, Ok(())) => self.free_device(),
             (Kind::Pinned, Ok(())) => self.free_pinned(),
         }
     }
@@ -194,6 +263,21 @@ impl Drop for Allocation {
         // Nobody could take the error; `free` is for who wants it. At process exit the runtime only says that it is gone.
         let _ = self.release();
     }
+}
+
+/// The stream on which memory of a device's pool is freed when its owner is dropped.
+#[track_caller]
+fn reaper(device: Device) -> Result<&'static Stream> {
+    static REAPERS: Mutex<Vec<&'static Stream>> = Mutex::new(Vec::new());
+    let mut reapers = REAPERS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(reaper) = reapers.iter().find(|stream| stream.device() == device) {
+        return Ok(reaper);
+    }
+    // One for each device, for as long as the process lives.
+    let reaper: &'static Stream =
+        Box::leak(Box::new(Stream::builder().device(device).non_blocking().build()?));
+    reapers.push(reaper);
+    Ok(reaper)
 }
 
 /// The process that first allocated.

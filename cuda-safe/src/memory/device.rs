@@ -15,6 +15,7 @@ use super::span::Span;
 use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::{Access, Mode};
+use crate::stream::AsStream;
 #[cfg(doc)]
 use crate::sys;
 
@@ -73,6 +74,41 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
         let bytes = size::bytes_of::<T>("DeviceBuffer::alloc", len)?;
         let allocation = Allocation::device(device, bytes)?;
         size::aligned::<T>("DeviceBuffer::alloc", allocation.pointer().addr())?;
+        Ok(Self { allocation: Arc::new(allocation), len, elements: PhantomData })
+    }
+
+    /// Gives a stream the task of allocating `len` elements of its device's memory pool, and returns.
+    ///
+    /// Stands for [`cudaMallocAsync`](sys::cudaMallocAsync). No elements, no call.
+    ///
+    /// # Ordering
+    /// The memory is there when the stream comes to it. Other streams may use it at once: the tracker makes them wait.
+    /// Dropping the buffer frees it on a stream of the crate's own, after the work that still uses it, and without a wait on
+    /// the host; [`free_async`](Self::free_async) frees it on a stream of the program's.
+    ///
+    /// # Errors
+    /// As [`alloc`](Self::alloc); `cudaErrorNotSupported` where the device has no pools.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::stream::Stream;
+    /// use cuda_safe::{DeviceBuffer, memset_async};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let stream = Stream::new()?;
+    /// let mut scratch = DeviceBuffer::<u8>::alloc_async(1024, &stream)?;
+    /// memset_async(&mut scratch, 7, &stream)?;
+    /// assert_eq!(scratch.to_vec()?, [7; 1024]);
+    /// scratch.free_async(&stream)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaMallocAsync")]
+    #[track_caller]
+    pub fn alloc_async(len: usize, stream: &impl AsStream) -> Result<Self> {
+        let bytes = size::bytes_of::<T>("DeviceBuffer::alloc_async", len)?;
+        let allocation = Allocation::pool(stream.as_stream(), bytes)?;
+        size::aligned::<T>("DeviceBuffer::alloc_async", allocation.pointer().addr())?;
         Ok(Self { allocation: Arc::new(allocation), len, elements: PhantomData })
     }
 
@@ -251,9 +287,22 @@ impl<T> DeviceBuffer<T> {
         Arc::into_inner(self.allocation).map_or(Ok(()), Allocation::free)
     }
 
+    /// Gives a stream the task of freeing the buffer, after all work that still uses it, and returns.
+    ///
+    /// Stands for [`cudaFreeAsync`](sys::cudaFreeAsync). A buffer that is not from [`alloc_async`](Self::alloc_async) is
+    /// freed as [`free`](Self::free) does, which waits.
+    ///
+    /// # Errors
+    /// The failure of earlier work, or of the call; a refusal inside a host function, after which it is freed later.
+    #[doc(alias = "cudaFreeAsync")]
+    #[track_caller]
+    pub fn free_async(self, stream: &impl AsStream) -> Result<()> {
+        Arc::into_inner(self.allocation).map_or(Ok(()), |allocation| allocation.free_on(stream.as_stream()))
+    }
+
     /// Gives the memory up without freeing it, and without waiting for the work that still uses it.
     ///
-    /// [`from_raw`](Self::from_raw) or `cudaFree` frees it.
+    /// [`from_raw`](Self::from_raw) or `cudaFree` frees it, also where it came from [`alloc_async`](Self::alloc_async).
     #[must_use = "the memory is leaked otherwise"]
     pub fn into_raw(self) -> *mut T {
         Arc::into_inner(self.allocation).map_or(std::ptr::null_mut(), Allocation::into_raw).cast()

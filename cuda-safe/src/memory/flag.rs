@@ -2,7 +2,9 @@
 #![expect(unsafe_code, reason = "shares an atomic with devices")]
 
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::allocation::Allocation;
 use super::pinned::{PinnedFlags, mapped_pointer};
@@ -10,6 +12,7 @@ use super::span::Span;
 use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::{Access, Mode};
+use crate::stream;
 
 /// An `AtomicU32` in mapped pinned memory, shared by the host and all devices at once.
 ///
@@ -21,7 +24,8 @@ use crate::hazard::{Access, Mode};
 /// [`set`](Self::set) releases and [`load`](Self::load) acquires: a kernel that sees the value and then fences for the
 /// whole system also sees what the host wrote before, and the other way round.
 ///
-/// Dropping it waits for the kernels that it was passed to, so a kernel that polls it must have been let go.
+/// Dropping it does not wait either, as the kernel that polls it might never be let go then. The memory is kept, and freed
+/// once a later flag is made or dropped and the kernels that it was passed to are known to be done.
 ///
 /// # Examples
 /// ```
@@ -35,7 +39,8 @@ use crate::hazard::{Access, Mode};
 /// ```
 #[doc(alias = "cudaHostAllocMapped")]
 pub struct MappedFlag {
-    allocation: Allocation,
+    /// Taken by the drop, and only by it.
+    allocation: ManuallyDrop<Allocation>,
     device_pointer: *mut u32,
 }
 
@@ -55,11 +60,12 @@ impl MappedFlag {
     #[track_caller]
     pub fn new() -> Result<Self> {
         let flags = PinnedFlags::MAPPED | PinnedFlags::PORTABLE;
+        sweep();
         let allocation = Allocation::pinned(Device::current()?, size_of::<AtomicU32>(), flags.bits())?;
         // SAFETY: the allocation is new, large enough, aligned for anything this small, and nobody else knows of it.
         unsafe { allocation.pointer().cast::<AtomicU32>().write(AtomicU32::new(0)) };
         let device_pointer = mapped_pointer(Span::whole(&allocation, 1))?;
-        Ok(Self { allocation, device_pointer })
+        Ok(Self { allocation: ManuallyDrop::new(allocation), device_pointer })
     }
 
     /// Sets the flag, for whoever polls it. Never blocks.
@@ -92,6 +98,31 @@ impl MappedFlag {
     pub fn access(&self) -> Access<'_> {
         Access::new(self.allocation.ledger(), 0..size_of::<AtomicU32>(), Mode::Read)
     }
+}
+
+impl Drop for MappedFlag {
+    fn drop(&mut self) {
+        // SAFETY: the flag is going, so nobody uses the field again.
+        let allocation = unsafe { ManuallyDrop::take(&mut self.allocation) };
+        retired().push(allocation);
+        sweep();
+    }
+}
+
+/// Flags that are gone, but that kernels may still poll.
+fn retired() -> MutexGuard<'static, Vec<Allocation>> {
+    static RETIRED: Mutex<Vec<Allocation>> = Mutex::new(Vec::new());
+    RETIRED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Frees the retired flags whose kernels are known to be done.
+fn sweep() {
+    let quiet = |allocation: &mut Allocation| {
+        stream::is_quiet(allocation.ledger(), 0..size_of::<AtomicU32>(), Mode::Write)
+    };
+    // The lock is given back before anything is freed.
+    let done: Vec<_> = retired().extract_if(.., quiet).collect();
+    drop(done);
 }
 
 impl fmt::Debug for MappedFlag {

@@ -50,6 +50,11 @@ pub(crate) fn wait_host(ledger: &Ledger, range: Range<usize>, mode: Mode) -> Res
     Ok(())
 }
 
+/// Whether nothing conflicts with the host's doing this to the bytes `range`, by facts already known. Asks nobody.
+pub(crate) fn is_quiet(ledger: &Ledger, range: Range<usize>, mode: Mode) -> bool {
+    BOOKS.is_quiet(Access::new(ledger, range, mode))
+}
+
 /// Blocks until a stream has done all that it has been given so far, whatever became of its handle.
 #[track_caller]
 fn wait_slot(slot: &Slot) -> Result<()> {

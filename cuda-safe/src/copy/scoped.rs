@@ -1,0 +1,148 @@
+//! Asynchronous copies of borrowed slices, within a scope that outlives them.
+
+use bytemuck::{AnyBitPattern, NoUninit};
+
+use super::operand::{Destination, Operand, Source, sealed};
+use super::transfer::{How, transfer};
+use crate::error::Result;
+use crate::memory::{DeviceBuffer, DeviceSlice, DeviceSliceMut, PinnedBuffer, PinnedSlice, PinnedSliceMut};
+use crate::stream::Scope;
+#[cfg(doc)]
+use crate::sys;
+
+/// What [`Scope::memcpy_async`] copies from: what [`memcpy_async`](crate::memcpy_async) takes, and slices, arrays and
+/// vectors borrowed for the whole scope.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the source of a copy in this scope",
+    note = "pass a reference: to device or pinned memory, or, borrowed from outside the scope, to a slice, array or vector"
+)]
+pub trait ScopedSource<'scope>: private::Source {
+    /// What is copied.
+    type Element;
+}
+
+/// What [`Scope::memcpy_async`] copies to: what [`memcpy_async`](crate::memcpy_async) takes, and slices, arrays and
+/// vectors borrowed for the whole scope.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the destination of a copy in this scope",
+    note = "pass a mutable reference: to device or pinned memory, or, borrowed from outside the scope, to a slice, array or vector"
+)]
+pub trait ScopedDestination<'scope>: private::Destination {
+    /// What is copied.
+    type Element;
+}
+
+/// The part of the traits that is not for others to implement.
+mod private {
+    use super::{Operand, Result};
+
+    pub trait Source {
+        fn operand(&self) -> Result<Operand<'_>>;
+    }
+
+    pub trait Destination {
+        fn operand_mut(&mut self) -> Result<Operand<'_>>;
+    }
+}
+
+impl<S: Source + ?Sized> private::Source for &S {
+    fn operand(&self) -> Result<Operand<'_>> {
+        sealed::Source::operand(*self)
+    }
+}
+
+impl<D: Destination + ?Sized> private::Destination for &mut D {
+    fn operand_mut(&mut self) -> Result<Operand<'_>> {
+        sealed::Destination::operand_mut(*self)
+    }
+}
+
+/// Tracked memory waits for the copy by itself, so a borrow for the call is enough; pageable memory must be borrowed for
+/// the whole scope.
+macro_rules! scoped {
+    ($(tracked $(source $source:ty where $sbound:ident)? $(destination $destination:ty)?;)*) => {
+        $(
+            $(impl<'scope, T: AnyBitPattern + $sbound> ScopedSource<'scope> for &$source {
+                type Element = T;
+            })?
+            $(impl<'scope, T: AnyBitPattern> ScopedDestination<'scope> for &mut $destination {
+                type Element = T;
+            })?
+        )*
+    };
+}
+
+scoped! {
+    tracked source DeviceBuffer<T> where AnyBitPattern destination DeviceBuffer<T>;
+    tracked source DeviceSlice<'_, T> where AnyBitPattern;
+    tracked source DeviceSliceMut<'_, T> where AnyBitPattern destination DeviceSliceMut<'_, T>;
+    tracked source PinnedBuffer<T> where NoUninit destination PinnedBuffer<T>;
+    tracked source PinnedSlice<'_, T> where NoUninit;
+    tracked source PinnedSliceMut<'_, T> where NoUninit destination PinnedSliceMut<'_, T>;
+}
+
+impl<'scope, T: NoUninit> ScopedSource<'scope> for &'scope [T] {
+    type Element = T;
+}
+
+impl<'scope, T: NoUninit, const N: usize> ScopedSource<'scope> for &'scope [T; N] {
+    type Element = T;
+}
+
+impl<'scope, T: NoUninit> ScopedSource<'scope> for &'scope Vec<T> {
+    type Element = T;
+}
+
+impl<'scope, T: AnyBitPattern> ScopedDestination<'scope> for &'scope mut [T] {
+    type Element = T;
+}
+
+impl<'scope, T: AnyBitPattern, const N: usize> ScopedDestination<'scope> for &'scope mut [T; N] {
+    type Element = T;
+}
+
+impl<'scope, T: AnyBitPattern> ScopedDestination<'scope> for &'scope mut Vec<T> {
+    type Element = T;
+}
+
+impl<'scope> Scope<'scope, '_> {
+    /// Gives the scope's stream the copy of all elements of `source` to `destination`, and returns, as a rule: with pageable
+    /// memory CUDA may wait.
+    ///
+    /// Stands for [`cudaMemcpyAsync`](sys::cudaMemcpyAsync). Slices, arrays and vectors are borrowed until the scope ends,
+    /// and it ends only when the copy is done. No elements, no call.
+    ///
+    /// # Ordering
+    /// In the order of the stream, and after conflicting work that other streams were given before.
+    ///
+    /// # Errors
+    /// As [`memcpy_async`](crate::memcpy_async).
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::DeviceBuffer;
+    /// use cuda_safe::stream::Stream;
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let stream = Stream::new()?;
+    /// let mut device = DeviceBuffer::<u32>::alloc(3)?;
+    /// let (source, mut back) = (vec![1, 2, 3], vec![0; 3]);
+    /// stream.scope(|scope| {
+    ///     scope.memcpy_async(&mut device, &source)?;
+    ///     scope.memcpy_async(&mut back, &device)
+    /// })??;
+    /// assert_eq!(back, source);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaMemcpyAsync")]
+    #[track_caller]
+    pub fn memcpy_async<D, S>(&'scope self, mut destination: D, source: S) -> Result<()>
+    where
+        D: ScopedDestination<'scope>,
+        S: ScopedSource<'scope, Element = D::Element>,
+    {
+        let how = How::Enqueued(self.stream());
+        transfer("Scope::memcpy_async", how, &destination.operand_mut()?, &source.operand()?)
+    }
+}

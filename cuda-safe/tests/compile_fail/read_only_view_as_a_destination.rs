@@ -1,0 +1,7 @@
+//! A view for reading is no destination.
+use cuda_safe::{DeviceBuffer, memcpy};
+
+fn main() -> cuda_safe::Result<()> {
+    let device = DeviceBuffer::<u32>::alloc(3)?;
+    memcpy(&mut device.slice(..)?, &[1_u32, 2, 3])
+}
