@@ -41,7 +41,7 @@ pub(crate) fn submit(
 ///
 /// # Errors
 /// `cudaErrorInvalidResourceHandle` where the stream belongs to another device.
-#[allow(dead_code, reason = "launches are what it is for")]
+
 pub(crate) fn submit_task(
     machine: &mut Guard,
     stream: Key,

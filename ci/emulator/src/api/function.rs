@@ -1,0 +1,165 @@
+//! What a program asks about its kernels.
+#![expect(unsafe_code, reason = "exports C functions")]
+
+use core::ffi::{c_char, c_int, c_uint, c_void};
+use std::sync::Arc;
+
+use super::kernel::{MOST_SHARED, SHARED, program};
+use super::{Call, Out, api, put};
+use crate::error::Answer;
+use crate::exec::{Launch, Program};
+use crate::module::registry::registry;
+use crate::sys::{
+    cudaErrorInvalidDeviceFunction, cudaErrorInvalidValue, cudaFuncAttribute,
+    cudaFuncAttributeMaxDynamicSharedMemorySize, cudaFuncAttributePreferredSharedMemoryCarveout,
+    cudaFuncAttributes, cudaFuncCache, cudaFunction_t,
+};
+
+fn find(call: &Call, function: *const c_void) -> Answer<Arc<Program>> {
+    let (mut machine, device) = call.context()?;
+    if function.is_null() {
+        return Err(cudaErrorInvalidDeviceFunction);
+    }
+    program(&mut machine, &mut registry(), device, function)
+}
+
+fn small(value: u64) -> c_int {
+    c_int::try_from(value).unwrap_or(c_int::MAX)
+}
+
+/// How many blocks of a shape a multiprocessor holds.
+fn occupancy(program: Arc<Program>, block: c_int, shared: usize) -> Answer<c_int> {
+    let block = u32::try_from(block).ok().filter(|b| *b > 0).ok_or(cudaErrorInvalidValue)?;
+    let most = program.max_threads.unwrap_or(1024);
+    let mut launch = Launch::new(program, [1; 3], [block, 1, 1], Vec::new());
+    launch.dynamic_shared = u32::try_from(shared).unwrap_or(u32::MAX);
+    if block > most || launch.shared() > MOST_SHARED {
+        return Ok(0);
+    }
+    Ok(small(u64::from(launch.blocks_per_multiprocessor())))
+}
+
+api! {
+    /// What a kernel needs, and what it may ask for.
+    fn cudaFuncGetAttributes(call, out: Out<'_, cudaFuncAttributes>, function: *const c_void) {
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        let program = find(call, function)?;
+        let registry = registry();
+        let entry = registry.kernel(function.addr())?;
+        let usual = SHARED.saturating_sub(program.static_shared);
+        let local = program.functions.last().map_or(0, |f| f.frame);
+        out.write(cudaFuncAttributes {
+            sharedSizeBytes: usize::try_from(program.static_shared).unwrap_or(0),
+            constSizeBytes: usize::try_from(program.constant_bytes).unwrap_or(0),
+            localSizeBytes: usize::try_from(local).unwrap_or(0),
+            maxThreadsPerBlock: small(u64::from(program.max_threads.unwrap_or(1024).min(1024))),
+            numRegs: small(u64::from((program.sizes.words + 2 * program.sizes.wides).clamp(8, 255))),
+            ptxVersion: 90,
+            binaryVersion: 90,
+            cacheModeCA: 0,
+            maxDynamicSharedSizeBytes: small(u64::from(entry.dynamic.unwrap_or(usual))),
+            preferredShmemCarveout: entry.carveout,
+            clusterDimMustBeSet: 0,
+            requiredClusterWidth: 0,
+            requiredClusterHeight: 0,
+            requiredClusterDepth: 0,
+            clusterSchedulingPolicyPreference: 0,
+            nonPortableClusterSizeAllowed: 0,
+            reserved: [0; 16],
+        });
+        Ok(())
+    }
+
+    /// Raises the limit of a kernel's dynamic shared memory, or states a preference.
+    fn cudaFuncSetAttribute(call, function: *const c_void, attribute: cudaFuncAttribute, value: c_int) {
+        let program = find(call, function)?;
+        let mut registry = registry();
+        let entry = registry.kernel_mut(function.addr())?;
+        match attribute {
+            it if it == cudaFuncAttributeMaxDynamicSharedMemorySize => {
+                let bytes = u32::try_from(value).map_err(|_| cudaErrorInvalidValue)?;
+                if bytes > MOST_SHARED.saturating_sub(program.static_shared) {
+                    return Err(cudaErrorInvalidValue);
+                }
+                entry.dynamic = Some(bytes);
+            }
+            it if it == cudaFuncAttributePreferredSharedMemoryCarveout => {
+                if !(-1..=100).contains(&value) {
+                    return Err(cudaErrorInvalidValue);
+                }
+                entry.carveout = value;
+            }
+            _ => return Err(cudaErrorInvalidValue),
+        }
+        Ok(())
+    }
+
+    /// States a preference about caches, which has no effect here.
+    fn cudaFuncSetCacheConfig(call, function: *const c_void, config: cudaFuncCache) {
+        find(call, function)?;
+        if config.0 > 3 {
+            return Err(cudaErrorInvalidValue);
+        }
+        Ok(())
+    }
+
+    /// The mangled name of a kernel.
+    fn cudaFuncGetName(call, out: Out<'_, *const c_char>, function: *const c_void) {
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        call.check()?;
+        out.write(registry().kernel(function.addr())?.c_name.as_ptr());
+        Ok(())
+    }
+
+    /// Where one of a kernel's arguments lies among all, and its size.
+    fn cudaFuncGetParamInfo(
+        call, function: *const c_void, index: usize, offset: Out<'_, usize>, size: Out<'_, usize>,
+    ) {
+        let offset = offset.ok_or(cudaErrorInvalidValue)?;
+        let program = find(call, function)?;
+        let &(at, bytes) = program.params.get(index).ok_or(cudaErrorInvalidValue)?;
+        offset.write(usize::try_from(at).unwrap_or(0));
+        if let Some(size) = size {
+            size.write(usize::try_from(bytes).unwrap_or(0));
+        }
+        Ok(())
+    }
+
+    /// The handle of a kernel for other interfaces: here, its host function again.
+    fn cudaGetFuncBySymbol(call, out: Out<'_, cudaFunction_t>, function: *const c_void) {
+        find(call, function)?;
+        put(out, function.cast_mut().cast())
+    }
+
+    /// How many blocks of a kernel a multiprocessor holds.
+    fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        call, out: Out<'_, c_int>, function: *const c_void, block: c_int, shared: usize,
+    ) {
+        put(out, occupancy(find(call, function)?, block, shared)?)
+    }
+
+    /// The same; the flags choose among cache configurations, which make no difference here.
+    fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+        call, out: Out<'_, c_int>, function: *const c_void, block: c_int, shared: usize, flags: c_uint,
+    ) {
+        if flags > 1 {
+            return Err(cudaErrorInvalidValue);
+        }
+        put(out, occupancy(find(call, function)?, block, shared)?)
+    }
+
+    /// How much dynamic shared memory each of some blocks on a multiprocessor may have.
+    fn cudaOccupancyAvailableDynamicSMemPerBlock(
+        call, out: Out<'_, usize>, function: *const c_void, blocks: c_int, block: c_int,
+    ) {
+        let program = find(call, function)?;
+        let blocks = u32::try_from(blocks).ok().filter(|b| *b > 0).ok_or(cudaErrorInvalidValue)?;
+        if block <= 0 {
+            return Err(cudaErrorInvalidValue);
+        }
+        // A multiprocessor keeps a kibibyte of each block for itself.
+        let each = (228 << 10) / blocks;
+        let left = each.saturating_sub(1 << 10).min(MOST_SHARED).saturating_sub(program.static_shared);
+        put(out, usize::try_from(left).unwrap_or(0))
+    }
+}

@@ -1,0 +1,42 @@
+//! Variables of modules.
+#![expect(unsafe_code, reason = "exports C functions")]
+
+use core::ffi::c_void;
+
+use super::{Call, Out, api, pointer};
+use crate::error::Answer;
+use crate::machine::Guard;
+use crate::module::load::load;
+use crate::module::registry::registry;
+use crate::sys::{cudaErrorInvalidSymbol, cudaErrorInvalidValue};
+
+/// The address of a variable on a device and its size, given the host variable that stands for it.
+pub(super) fn symbol(machine: &mut Guard, device: usize, host: *const c_void) -> Answer<(u64, u64)> {
+    let mut registry = registry();
+    let variable = registry.variable(host.addr())?.clone();
+    load(machine, &mut registry, variable.module, device)?;
+    let instance = registry.instance(variable.module, device).ok_or(cudaErrorInvalidSymbol)?;
+    let at = instance.addresses.get(&*variable.name).copied().ok_or(cudaErrorInvalidSymbol)?;
+    Ok((at, variable.size))
+}
+
+fn find(call: &Call, host: *const c_void) -> Answer<(u64, u64)> {
+    let (mut machine, device) = call.context()?;
+    symbol(&mut machine, device, host)
+}
+
+api! {
+    /// The address of a variable on the current device.
+    fn cudaGetSymbolAddress(call, out: Out<'_, *mut c_void>, host: *const c_void) {
+        let (at, _) = find(call, host)?;
+        out.ok_or(cudaErrorInvalidValue)?.write(pointer(at));
+        Ok(())
+    }
+
+    /// The size of a variable in bytes.
+    fn cudaGetSymbolSize(call, out: Out<'_, usize>, host: *const c_void) {
+        let (_, size) = find(call, host)?;
+        out.ok_or(cudaErrorInvalidValue)?.write(usize::try_from(size).unwrap_or(usize::MAX));
+        Ok(())
+    }
+}

@@ -1,0 +1,208 @@
+//! What the constructors of a program registered: its modules, kernels and variables, by the host addresses that stand
+//! for them.
+//!
+//! Registration happens before `main`, and must not fail: damage in a module is kept and told by the first call that
+//! needs the module. PTX is parsed then too, once; a module comes to life on a device when that device first uses it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
+
+use super::fatbin::{FatbinError, ptx};
+use super::image::variables;
+use crate::error::{Answer, Code};
+use crate::exec::{Addresses, Program, lower};
+use crate::ptx::{Module, parse};
+use crate::sys::{
+    cudaErrorInvalidDeviceFunction, cudaErrorInvalidKernelImage, cudaErrorInvalidPtx, cudaErrorInvalidSymbol,
+    cudaErrorNoKernelImageForDevice,
+};
+
+/// Compute capability of the devices, times ten.
+const CAPABILITY: u32 = 90;
+
+/// One registered module.
+#[derive(Debug)]
+pub(crate) struct Registered {
+    fatbins: Result<Vec<&'static [u8]>, FatbinError>,
+    parsed: Option<Result<Arc<Module>, Code>>,
+    /// The module on each device that has used it.
+    instances: HashMap<usize, Instance>,
+    live: bool,
+}
+
+/// A module on one device.
+#[derive(Debug, Default)]
+pub(crate) struct Instance {
+    /// Where its variables are.
+    pub(crate) addresses: Addresses,
+    programs: HashMap<String, Arc<Program>>,
+}
+
+/// A registered kernel.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) module: usize,
+    pub(crate) name: String,
+    /// The name for C, which lives as long as the process.
+    pub(crate) c_name: &'static core::ffi::CStr,
+    /// The most dynamic shared memory that the program asked for; the usual limit when it has not.
+    pub(crate) dynamic: Option<u32>,
+    pub(crate) carveout: i32,
+}
+
+/// A registered variable.
+#[derive(Clone, Debug)]
+pub(crate) struct Variable {
+    pub(crate) module: usize,
+    pub(crate) name: String,
+    pub(crate) size: u64,
+    /// For managed variables, the host address of the pointer that the program reads.
+    pub(crate) managed: Option<usize>,
+}
+
+/// All that was registered.
+#[derive(Debug, Default)]
+pub(crate) struct Registry {
+    modules: Vec<Registered>,
+    kernels: HashMap<usize, Entry>,
+    variables: HashMap<usize, Variable>,
+}
+
+static REGISTRY: Mutex<Option<Registry>> = Mutex::new(None);
+
+/// Locks the registry. Whoever also locks the machine locks that first.
+pub(crate) fn registry() -> parking_lot::MappedMutexGuard<'static, Registry> {
+    MutexGuard::map(REGISTRY.lock(), |it| it.get_or_insert_with(Registry::default))
+}
+
+impl Registry {
+    pub(crate) fn add(&mut self, fatbins: Result<Vec<&'static [u8]>, FatbinError>) -> usize {
+        self.modules.push(Registered { fatbins, parsed: None, instances: HashMap::new(), live: true });
+        self.modules.len() - 1
+    }
+
+    /// Forgets a module and what was registered with it.
+    pub(crate) fn remove(&mut self, module: usize) {
+        self.kernels.retain(|_, k| k.module != module);
+        self.variables.retain(|_, v| v.module != module);
+        if let Some(it) = self.modules.get_mut(module) {
+            it.live = false;
+            it.instances.clear();
+            it.parsed = None;
+        }
+    }
+
+    pub(crate) fn add_kernel(&mut self, host: usize, entry: Entry) {
+        self.kernels.insert(host, entry);
+    }
+
+    pub(crate) fn add_variable(&mut self, host: usize, variable: Variable) {
+        self.variables.insert(host, variable);
+    }
+
+    pub(crate) fn kernel(&self, host: usize) -> Answer<&Entry> {
+        self.kernels.get(&host).ok_or(cudaErrorInvalidDeviceFunction)
+    }
+
+    pub(crate) fn kernel_mut(&mut self, host: usize) -> Answer<&mut Entry> {
+        self.kernels.get_mut(&host).ok_or(cudaErrorInvalidDeviceFunction)
+    }
+
+    pub(crate) fn variable(&self, host: usize) -> Answer<&Variable> {
+        self.variables.get(&host).ok_or(cudaErrorInvalidSymbol)
+    }
+
+    /// The managed variables of a module: their names and the host addresses of their pointers.
+    pub(crate) fn managed(&self, module: usize) -> Vec<(String, usize)> {
+        let of = self.variables.values().filter(|v| v.module == module);
+        of.filter_map(|v| Some((v.name.clone(), v.managed?))).collect()
+    }
+
+    /// The module's syntax tree.
+    pub(crate) fn parsed(&mut self, module: usize) -> Answer<Arc<Module>> {
+        let it = self.modules.get_mut(module).filter(|m| m.live).ok_or(cudaErrorInvalidDeviceFunction)?;
+        if it.parsed.is_none() {
+            it.parsed = Some(read(&it.fatbins));
+        }
+        it.parsed.clone().unwrap_or(Err(cudaErrorInvalidKernelImage))
+    }
+
+    /// The module on a device, if it has come to life there.
+    pub(crate) fn instance(&self, module: usize, device: usize) -> Option<&Instance> {
+        self.modules.get(module)?.instances.get(&device)
+    }
+
+    /// Keeps where a module's variables are on a device.
+    pub(crate) fn set_instance(&mut self, module: usize, device: usize, addresses: Addresses) {
+        if let Some(it) = self.modules.get_mut(module) {
+            it.instances.insert(device, Instance { addresses, programs: HashMap::new() });
+        }
+    }
+
+    /// Where a managed variable is, if any device knows: it is the same memory for all.
+    pub(crate) fn anywhere(&self, module: usize, name: &str) -> Option<u64> {
+        self.modules.get(module)?.instances.values().find_map(|i| i.addresses.get(name).copied())
+    }
+
+    /// A kernel, lowered for a device on which its module has come to life.
+    pub(crate) fn program(&mut self, module: usize, device: usize, name: &str) -> Answer<Arc<Program>> {
+        let parsed = self.parsed(module)?;
+        let it = self.modules.get_mut(module).and_then(|m| m.instances.get_mut(&device));
+        let it = it.ok_or(cudaErrorInvalidDeviceFunction)?;
+        if let Some(program) = it.programs.get(name) {
+            return Ok(Arc::clone(program));
+        }
+        let program = lower(&parsed, name, &it.addresses).ok_or(cudaErrorInvalidDeviceFunction)?;
+        let program = Arc::new(program);
+        it.programs.insert(name.to_owned(), Arc::clone(&program));
+        Ok(program)
+    }
+}
+
+/// Reads the PTX of a module; damage is told once, on standard error.
+fn read(fatbins: &Result<Vec<&'static [u8]>, FatbinError>) -> Result<Arc<Module>, Code> {
+    let list = fatbins.as_ref().map_err(|e| complain(e, cudaErrorInvalidKernelImage))?;
+    let mut whole = Module::default();
+    for fatbin in list {
+        let text = ptx(fatbin, CAPABILITY).map_err(|e| {
+            let code = match e {
+                FatbinError::NoPtx(_) => cudaErrorNoKernelImageForDevice,
+                _ => cudaErrorInvalidKernelImage,
+            };
+            complain(&e, code)
+        })?;
+        let module = parse(&text).map_err(|e| complain(&e, cudaErrorInvalidPtx))?;
+        link(&mut whole, module);
+    }
+    // A variable that no module defines has no place.
+    debug_assert!(variables(&whole).all(|v| !v.external));
+    Ok(Arc::new(whole))
+}
+
+fn complain(error: &dyn core::fmt::Display, code: Code) -> Code {
+    eprintln!("CUDA emulator: {error}");
+    code
+}
+
+/// Joins modules that were compiled apart: a definition stands for every declaration of its name.
+fn link(whole: &mut Module, more: Module) {
+    for f in more.functions {
+        match whole.functions.iter_mut().find(|o| o.name == f.name) {
+            Some(other) if other.body.is_none() => *other = f,
+            Some(_) => {}
+            None => whole.functions.push(f),
+        }
+    }
+    for v in more.variables {
+        match whole.variables.iter_mut().find(|o| o.name == v.name) {
+            Some(other) if other.external && !v.external => *other = v,
+            Some(_) => {}
+            None => whole.variables.push(v),
+        }
+    }
+    whole.aliases.extend(more.aliases);
+    whole.files.extend(more.files);
+    (whole.version, whole.target) = (more.version, more.target);
+}
