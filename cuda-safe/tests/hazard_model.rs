@@ -8,6 +8,7 @@
     dead_code,
     unused_imports,
     unreachable_pub,
+    clippy::unwrap_used,
     reason = "the tracker is compiled by itself, without the rest of the crate that uses all of it"
 )]
 

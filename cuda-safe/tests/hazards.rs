@@ -1,0 +1,245 @@
+//! The tracker at work: what it orders, what it leaves alone, and what it counts.
+//!
+//! The count of added waits is the process's, so these tests take turns.
+#![expect(unsafe_code, reason = "puts raw operations on streams, switches the tracker off")]
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod common;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use common::Gate;
+use cuda_safe::error::Detail;
+use cuda_safe::hazard::{self, Policy};
+use cuda_safe::{DeviceBuffer, Event, PinnedBuffer, Stream, memcpy, memcpy_async, memset_async};
+
+static TURN: Mutex<()> = Mutex::new(());
+
+fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How many waits `f` costs.
+fn added(f: impl FnOnce()) -> u64 {
+    let before = hazard::added_waits();
+    f();
+    hazard::added_waits() - before
+}
+
+fn two() -> (Stream, Stream) {
+    (Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap())
+}
+
+#[test]
+fn what_the_program_forgot_to_order_is_ordered_and_told() {
+    let _turn = turn();
+    let (a, b) = two();
+    let mut buffer = DeviceBuffer::<u8>::alloc(1 << 16).unwrap();
+    let gate = Gate::on(&a);
+    memset_async(&mut buffer, 1, &a).unwrap();
+    let mut line = 0;
+    let waits = added(|| {
+        line = line!() + 1;
+        memset_async(&mut buffer, 2, &b).unwrap();
+    });
+    assert_eq!(waits, 1);
+    assert!(!b.is_done().unwrap(), "the second stream is behind the gate of the first");
+    let last = *hazard::recent_waits().last().unwrap();
+    assert_eq!((last.at.file(), last.at.line()), (file!(), line), "{last}");
+    gate.open();
+    assert!(buffer.to_vec().unwrap().iter().all(|byte| *byte == 2));
+}
+
+#[test]
+fn a_program_that_orders_its_work_pays_for_no_wait() {
+    let _turn = turn();
+    let (a, b) = two();
+    let mut buffer = DeviceBuffer::<u32>::alloc(256).unwrap();
+    let mut back = PinnedBuffer::<u32>::alloc(256).unwrap();
+    let mut event = Event::without_timing().unwrap();
+    let waits = added(|| {
+        for round in 0..10 {
+            memset_async(&mut buffer, round, &a).unwrap();
+            event.record(&a).unwrap();
+            b.wait(&event).unwrap();
+            memcpy_async(&mut back, &buffer, &b).unwrap();
+            event.record(&b).unwrap();
+            a.wait(&event).unwrap();
+        }
+        a.synchronize().unwrap();
+        b.synchronize().unwrap();
+        assert_eq!(back.host().unwrap()[255], 0x0909_0909);
+    });
+    assert_eq!(waits, 0);
+}
+
+#[test]
+fn what_is_read_after_an_event_was_recorded_may_still_be_read_by_who_waits_for_the_event() {
+    let _turn = turn();
+    let (a, b) = two();
+    let mut buffer = DeviceBuffer::<u8>::alloc(64).unwrap();
+    let (mut first, mut second) =
+        (PinnedBuffer::<u8>::alloc(64).unwrap(), PinnedBuffer::<u8>::alloc(64).unwrap());
+    let mut event = Event::without_timing().unwrap();
+    let waits = added(|| {
+        memset_async(&mut buffer, 1, &a).unwrap();
+        event.record(&a).unwrap();
+        memcpy_async(&mut first, &buffer, &a).unwrap();
+        b.wait(&event).unwrap();
+        memcpy_async(&mut second, &buffer, &b).unwrap();
+    });
+    assert_eq!(waits, 0);
+    // But whoever writes has to wait for both readers.
+    let c = Stream::non_blocking().unwrap();
+    assert_eq!(added(|| memset_async(&mut buffer, 2, &c).unwrap()), 2);
+}
+
+#[test]
+fn chunks_of_one_buffer_are_independent() {
+    let _turn = turn();
+    let streams: Vec<Stream> = (0..4).map(|_| Stream::non_blocking().unwrap()).collect();
+    let mut buffer = DeviceBuffer::<u8>::alloc(64 * 100).unwrap();
+    let waits = added(|| {
+        for round in 0..3 {
+            for chunk in 0..64 {
+                let mut part = buffer.slice_mut(chunk * 100..(chunk + 1) * 100).unwrap();
+                memset_async(&mut part, round, &streams[chunk % 4]).unwrap();
+            }
+        }
+    });
+    assert_eq!(waits, 0);
+    // The whole concerns all four.
+    let fifth = Stream::non_blocking().unwrap();
+    assert_eq!(added(|| memset_async(&mut buffer, 9, &fifth).unwrap()), 4);
+    assert!(buffer.to_vec().unwrap().iter().all(|byte| *byte == 9));
+}
+
+#[test]
+fn two_readers_are_both_waited_for() {
+    let _turn = turn();
+    let (a, b) = two();
+    let writer = Stream::non_blocking().unwrap();
+    let mut buffer = DeviceBuffer::from_slice(&[1_u8; 4096]).unwrap();
+    let (mut x, mut y) = (PinnedBuffer::<u8>::alloc(4096).unwrap(), PinnedBuffer::<u8>::alloc(4096).unwrap());
+    let (gate_a, gate_b) = (Gate::on(&a), Gate::on(&b));
+    memcpy_async(&mut x, &buffer, &a).unwrap();
+    memcpy_async(&mut y, &buffer, &b).unwrap();
+    memset_async(&mut buffer, 2, &writer).unwrap();
+    gate_b.open();
+    b.synchronize().unwrap();
+    assert!(!writer.is_done().unwrap(), "the first reader still holds the writer");
+    gate_a.open();
+    assert_eq!(x.host().unwrap()[4095], 1);
+    assert_eq!(y.host().unwrap()[4095], 1);
+}
+
+#[test]
+fn the_legacy_stream_orders_blocking_streams_without_a_wait() {
+    let _turn = turn();
+    let (a, b) = (Stream::new().unwrap(), Stream::new().unwrap());
+    let legacy = Stream::legacy().unwrap();
+    let mut buffer = DeviceBuffer::<u8>::alloc(4096).unwrap();
+    let mut other = DeviceBuffer::<u8>::alloc(4096).unwrap();
+    let waits = added(|| {
+        memset_async(&mut buffer, 1, &a).unwrap();
+        memset_async(&mut buffer, 2, &legacy).unwrap();
+        memset_async(&mut buffer, 3, &b).unwrap();
+        // The middle operation is of another buffer: a's work is before b's all the same.
+        memset_async(&mut buffer, 4, &a).unwrap();
+        memset_async(&mut other, 1, &legacy).unwrap();
+    });
+    // Between b and a nothing stands but what is added.
+    assert_eq!(waits, 1);
+    assert_eq!(added(|| memset_async(&mut buffer, 5, &b).unwrap()), 0);
+    b.synchronize().unwrap();
+    assert_eq!(buffer.to_vec().unwrap(), [5; 4096]);
+}
+
+#[test]
+fn a_blocking_copy_and_a_stream_that_does_not_wait_for_it_are_ordered() {
+    let _turn = turn();
+    let stream = Stream::non_blocking().unwrap();
+    let mut buffer = DeviceBuffer::<u8>::alloc(1 << 16).unwrap();
+    let gate = Gate::on(&stream);
+    memset_async(&mut buffer, 1, &stream).unwrap();
+    let opener = std::thread::spawn(move || gate.open());
+    // From pageable memory: it lands after the stream's work, and the stream's next work after it.
+    memcpy(&mut buffer, &vec![2_u8; 1 << 16]).unwrap();
+    let mut back = PinnedBuffer::<u8>::alloc(1 << 16).unwrap();
+    memcpy_async(&mut back, &buffer, &stream).unwrap();
+    assert!(back.host().unwrap().iter().all(|byte| *byte == 2));
+    opener.join().unwrap();
+}
+
+#[test]
+fn memory_lent_to_the_host_is_refused_to_who_reaches_it_without_a_borrow() {
+    let _turn = turn();
+    let stream = Stream::non_blocking().unwrap();
+    let mut buffer = PinnedBuffer::<u8>::alloc(64).unwrap();
+    // As a graph would: an access that the borrow checker does not see. The ledger outlives it here.
+    let touch = |access: cuda_safe::hazard::Access<'_>| {
+        // SAFETY: a host function that touches nothing is put on the stream.
+        unsafe { stream.enqueue(&[access.unborrowed()], common::put_nothing) }
+    };
+    let reader = buffer.host().unwrap();
+    touch(buffer.access()).unwrap();
+    std::mem::forget(reader);
+    touch(buffer.access()).unwrap();
+    let error = touch(buffer.access_mut()).unwrap_err();
+    assert_eq!(error.detail(), Detail::HostBorrowed, "a forgotten guard refuses for ever");
+    let mut other = PinnedBuffer::<u8>::alloc(64).unwrap();
+    std::mem::forget(other.host_mut().unwrap());
+    assert_eq!(touch(other.access()).unwrap_err().detail(), Detail::HostBorrowed);
+    // With the borrow it goes on as before.
+    memset_async(&mut other, 1, &stream).unwrap();
+    assert_eq!(other.host().unwrap()[0], 1);
+}
+
+#[test]
+fn a_buffer_dropped_with_work_pending_on_a_dropped_stream_waits_for_it() {
+    let _turn = turn();
+    let stream = Stream::non_blocking().unwrap();
+    let mut event = Event::without_timing().unwrap();
+    let mut buffer = DeviceBuffer::<u8>::alloc(1 << 16).unwrap();
+    let gate = Gate::on(&stream);
+    memset_async(&mut buffer, 1, &stream).unwrap();
+    event.record(&stream).unwrap();
+    drop(stream);
+    let opener = std::thread::spawn(move || gate.open());
+    drop(buffer);
+    assert!(event.is_done().unwrap(), "memory was freed while work was using it");
+    opener.join().unwrap();
+}
+
+#[test]
+fn a_stream_put_in_the_pool_is_still_waited_for() {
+    let _turn = turn();
+    let (a, b) = two();
+    let mut buffer = DeviceBuffer::<u8>::alloc(4096).unwrap();
+    let gate = Gate::on(&a);
+    memset_async(&mut buffer, 1, &a).unwrap();
+    drop(a);
+    assert_eq!(added(|| memset_async(&mut buffer, 2, &b).unwrap()), 1);
+    assert!(!b.is_done().unwrap());
+    gate.open();
+    assert_eq!(buffer.to_vec().unwrap(), [2; 4096]);
+}
+
+#[test]
+fn off_and_on_again_leaves_nothing_unknown() {
+    let _turn = turn();
+    let (a, b) = two();
+    let mut buffer = DeviceBuffer::<u8>::alloc(4096).unwrap();
+    assert_eq!(hazard::policy(), Policy::Order);
+    hazard::set_policy(Policy::Off).unwrap_err();
+    // SAFETY: the only stream used before the tracker is on again is `a`, and the host keeps away.
+    unsafe { hazard::set_policy_off() }.unwrap();
+    let gate = Gate::on(&a);
+    memset_async(&mut buffer, 1, &a).unwrap();
+    let opener = std::thread::spawn(move || gate.open());
+    hazard::set_policy(Policy::Order).unwrap();
+    assert!(a.is_done().unwrap(), "what was done without books has to be over");
+    opener.join().unwrap();
+    assert_eq!(added(|| memset_async(&mut buffer, 2, &b).unwrap()), 0);
+    assert_eq!(buffer.to_vec().unwrap(), [2; 4096]);
+}
