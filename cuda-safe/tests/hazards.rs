@@ -2,7 +2,7 @@
 //!
 //! The count of added waits is the process's, so these tests take turns.
 #![expect(unsafe_code, reason = "puts raw operations on streams, switches the tracker off")]
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::mem_forget, reason = "tests, some of them of what forgetting does")]
 
 mod common;
 
