@@ -1,0 +1,73 @@
+//! What the host passes is what the kernel gets: scalars, structs with padding, pointers in structs.
+#![allow(unsafe_code, reason = "launches kernels that have no safe function")]
+
+use cuda_kernels::kernels::{
+    arguments_Aligned, arguments_Direction, arguments_Nested, arguments_Padded, arguments_View,
+    arguments_overloaded, arguments_overloaded1, arguments_scalars, arguments_structs,
+};
+use cuda_safe::{DeviceBuffer, Result, Stream, launch};
+
+#[test]
+fn scalars_of_every_width_arrive() -> Result<()> {
+    let stream = Stream::new()?;
+    let mut out = DeviceBuffer::from_slice(&[0.0_f64; 14])?;
+    // SAFETY: the kernel writes fourteen numbers.
+    unsafe {
+        launch!(arguments_scalars<<<1, 1, 0, &stream>>>(
+            &mut out, true, 65, -7, 250, -30_000, 60_000, -2_000_000_000, 4_000_000_000,
+            -9_000_000_000, 18_000_000_000, 0.5, -0.25, 1 << 40, arguments_Direction::Down
+        ))
+    }?;
+    let expected = [
+        1.0,
+        65.0,
+        -7.0,
+        250.0,
+        -30_000.0,
+        60_000.0,
+        -2e9,
+        4e9,
+        -9e9,
+        18e9,
+        0.5,
+        -0.25,
+        1_099_511_627_776.0,
+        -1.0,
+    ];
+    assert_eq!(out.to_vec()?, expected);
+    Ok(())
+}
+
+#[test]
+fn structs_arrive_field_by_field() -> Result<()> {
+    let stream = Stream::new()?;
+    let mut out = DeviceBuffer::from_slice(&[0.0_f64; 18])?;
+    let data = DeviceBuffer::from_slice(&[10, 20, 12])?;
+    let padded = arguments_Padded { tag: 200, value: 2.5, tail: -3 };
+    let nested = arguments_Nested {
+        numbers: [[1, 2, 3], [4, 5, 6]],
+        padded: arguments_Padded { tag: 1, value: -0.5, tail: 300 },
+    };
+    let aligned = arguments_Aligned { values: [0.25, 0.5, 0.75, 1.0] };
+    let view = arguments_View { data: data.as_ptr(), count: data.len() };
+    // SAFETY: the kernel writes eighteen numbers and reads the view's three; nothing else uses these until the copy below
+    // has waited for the kernel.
+    unsafe { launch!(arguments_structs<<<1, 1, 0, &stream>>>(&mut out, padded, nested, 77, aligned, view)) }?;
+    let expected =
+        [200.0, 2.5, -3.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 1.0, -0.5, 300.0, 77.0, 0.25, 0.5, 0.75, 1.0, 42.0];
+    assert_eq!(out.to_vec()?, expected);
+    Ok(())
+}
+
+#[test]
+fn overloads_are_two_kernels() -> Result<()> {
+    let stream = Stream::new()?;
+    let mut floats = DeviceBuffer::from_slice(&[1.5_f32])?;
+    let mut integers = DeviceBuffer::from_slice(&[1_i32])?;
+    // SAFETY: each kernel adds to one element.
+    unsafe { launch!(arguments_overloaded<<<1, 1, 0, &stream>>>(&mut floats, 0.25)) }?;
+    // SAFETY: as above.
+    unsafe { launch!(arguments_overloaded1<<<1, 1, 0, &stream>>>(&mut integers, 41)) }?;
+    assert_eq!((floats.to_vec()?, integers.to_vec()?), (vec![1.75], vec![42]));
+    Ok(())
+}

@@ -1,0 +1,16 @@
+//! What the tests of this folder share: numbers to compute with.
+#![allow(dead_code, reason = "each test binary uses a part of it")]
+#![allow(clippy::unwrap_used, reason = "test support")]
+
+/// Numbers that look random and are the same every time, between -1 and 1.
+pub(crate) fn numbers(count: usize, seed: u32) -> Vec<f32> {
+    let mut state = seed.wrapping_mul(2_654_435_761).wrapping_add(1);
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        f32::from(u16::try_from(state >> 16).unwrap()) / 32_768.0 - 1.0
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+/// Lengths around the edges of blocks of 256 threads.
+pub(crate) const LENGTHS: [usize; 7] = [1, 2, 255, 256, 257, 1000, 4096];

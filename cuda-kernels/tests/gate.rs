@@ -1,0 +1,82 @@
+//! Gates: what is behind one has not happened until the host opens it, and then it has.
+
+use cuda_kernels::{add_one, gate, gate_announced, gate_then_write, raise_flag};
+use cuda_safe::{DeviceBuffer, MappedFlag, Result, Stream};
+
+/// Opens the gate when the test ends, whichever way: one that failed must not wait for its own gate.
+struct Opens<'a>(&'a MappedFlag);
+
+impl Drop for Opens<'_> {
+    fn drop(&mut self) {
+        self.0.set(1);
+    }
+}
+
+#[test]
+fn a_gate_holds_its_stream_until_it_is_opened() -> Result<()> {
+    let stream = Stream::non_blocking()?;
+    let flag = MappedFlag::new()?;
+    let _opens = Opens(&flag);
+    gate(&flag, &stream)?;
+    assert!(!stream.is_done()?);
+    flag.set(1);
+    stream.synchronize()?;
+    assert!(stream.is_done()?);
+    Ok(())
+}
+
+#[test]
+fn a_gate_holds_what_is_behind_it_and_not_other_streams() -> Result<()> {
+    let (held, free) = (Stream::non_blocking()?, Stream::non_blocking()?);
+    let flag = MappedFlag::new()?;
+    let _opens = Opens(&flag);
+    let mut behind = DeviceBuffer::from_slice(&[0])?;
+    let mut beside = DeviceBuffer::from_slice(&[0])?;
+    gate(&flag, &held)?;
+    add_one(&mut behind, &held)?;
+    add_one(&mut beside, &free)?;
+    free.synchronize()?;
+    assert!(!held.is_done()?);
+    flag.set(1);
+    assert_eq!((behind.to_vec()?, beside.to_vec()?), (vec![1], vec![1]));
+    Ok(())
+}
+
+#[test]
+fn an_announced_gate_says_when_it_runs() -> Result<()> {
+    let stream = Stream::non_blocking()?;
+    let (started, flag) = (MappedFlag::new()?, MappedFlag::new()?);
+    let _opens = Opens(&flag);
+    gate_announced(&started, &flag, &stream)?;
+    while started.load() == 0 {
+        // Asking is what makes sure that the work is under way, on whatever runs it.
+        assert!(!stream.is_done()?);
+    }
+    flag.set(1);
+    stream.synchronize()
+}
+
+#[test]
+fn a_gate_writes_only_after_it_was_opened() -> Result<()> {
+    let stream = Stream::non_blocking()?;
+    let flag = MappedFlag::new()?;
+    let _opens = Opens(&flag);
+    let mut out = DeviceBuffer::from_slice(&[1_u32; 40])?;
+    gate_then_write(&flag, &mut out, 5, &stream)?;
+    assert!(!stream.is_done()?);
+    flag.set(1);
+    assert_eq!(out.to_vec()?, [5; 40]);
+    Ok(())
+}
+
+#[test]
+fn one_stream_opens_the_gate_of_another() -> Result<()> {
+    let (held, opener) = (Stream::non_blocking()?, Stream::non_blocking()?);
+    let flag = MappedFlag::new()?;
+    let _opens = Opens(&flag);
+    gate(&flag, &held)?;
+    raise_flag(&flag, 9, &opener)?;
+    held.synchronize()?;
+    assert_eq!(flag.load(), 9);
+    Ok(())
+}

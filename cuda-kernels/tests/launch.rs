@@ -1,0 +1,155 @@
+//! Launches: shapes, shared memory, every way to write one, and what is refused.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+#![allow(unsafe_code, reason = "launches kernels that have no safe function")]
+
+use cuda_kernels::kernels::{self, add_one, arguments_bounded, arguments_shape, vector_add};
+use cuda_safe::error::Detail;
+use cuda_safe::launch::{Dim3, LaunchConfig};
+use cuda_safe::{AsStream, DeviceBuffer, Result, Stream, launch};
+
+/// Threads that ran, and words of dynamic shared memory that all blocks could use.
+fn shape(config: impl Into<LaunchConfig>, words: u32, stream: &impl AsStream) -> Result<(u32, u32)> {
+    let mut threads = DeviceBuffer::from_slice(&[0_u32])?;
+    let mut shared = DeviceBuffer::from_slice(&[0_u32])?;
+    let config = config.into().with_shared_bytes(usize::try_from(words).unwrap() * 4);
+    // SAFETY: the kernel counts in one element each, and uses as many words of shared memory as it is given.
+    unsafe { arguments_shape.launch(config, stream, (&mut threads, &mut shared, words)) }?;
+    Ok((threads.to_vec()?[0], shared.to_vec()?[0]))
+}
+
+#[test]
+fn one_two_and_three_dimensions_run_as_many_threads_as_they_say() -> Result<()> {
+    let stream = Stream::new()?;
+    assert_eq!(shape((3, 32), 0, &stream)?, (96, 0));
+    assert_eq!(shape(((2, 3), (8, 4)), 5, &stream)?, (192, 30));
+    assert_eq!(shape(((2, 1, 3), (4, 2, 2)), 100, &stream)?, (96, 600));
+    assert_eq!(shape((1, 1024), 0, &stream)?, (1024, 0));
+    Ok(())
+}
+
+#[test]
+fn the_macro_takes_any_expression_as_kernel_dimension_and_argument() -> Result<()> {
+    let streams = [Stream::new()?, Stream::new()?];
+    let mut buffers = [DeviceBuffer::from_slice(&[0_i32; 64])?];
+    let count: u32 = 64;
+    let block = Dim3 { x: 32, y: 1, z: 1 };
+    // SAFETY: the count is the buffer's, in all of them.
+    unsafe { launch!(add_one<<<2, 32, 0, &streams[0]>>>(&mut buffers[0], count)) }?;
+    // SAFETY: as above.
+    unsafe { launch!(kernels::add_one<<<count.div_ceil(32), block, 0, &streams[1]>>>(&mut buffers[0], 64)) }?;
+    // SAFETY: as above.
+    unsafe {
+        launch!(cuda_kernels::kernels::add_one<<<(count >> 5, 1), (32, 1, 1), 0, &streams[0],>>>(&mut buffers[0], count,))
+    }?;
+    // SAFETY: as above.
+    unsafe {
+        launch!({ kernels::add_one }<<<1 + 1, 32, usize::MIN, &streams[1].as_stream()>>>(buffers[0].as_slice_mut(), count))
+    }?;
+    let kernel = &kernels::add_one;
+    // SAFETY: as above.
+    unsafe { launch!(kernel<<<2, 32, 0, &Stream::legacy()?>>>(&mut buffers[0].as_slice_mut(), count)) }?;
+    assert_eq!(buffers[0].to_vec()?, [5; 64]);
+    Ok(())
+}
+
+#[test]
+fn raw_pointers_are_arguments() -> Result<()> {
+    let stream = Stream::new()?;
+    let a = DeviceBuffer::from_slice(&[1.0_f32, 2.0])?;
+    let mut sum = DeviceBuffer::from_slice(&[0.0_f32; 2])?;
+    let (a_pointer, out) = (a.as_ptr(), sum.as_mut_ptr());
+    // SAFETY: both have two elements and are not used before the stream is done.
+    unsafe { launch!(vector_add<<<1, 2, 0, &stream>>>(a_pointer, &a, out, 2)) }?;
+    stream.synchronize()?;
+    assert_eq!(sum.to_vec()?, [2.0, 4.0]);
+    Ok(())
+}
+
+#[test]
+fn streams_that_conflict_are_ordered_by_their_arguments() -> Result<()> {
+    let streams = [Stream::non_blocking()?, Stream::non_blocking()?];
+    let mut data = DeviceBuffer::from_slice(&[1_i32; 256])?;
+    for turn in 0..10 {
+        // SAFETY: the count is the buffer's.
+        unsafe { launch!(kernels::double_values<<<1, 256, 0, &streams[turn % 2]>>>(&mut data, 256)) }?;
+        // SAFETY: as above.
+        unsafe { launch!(kernels::add_one<<<1, 256, 0, &streams[(turn + 1) % 2]>>>(&mut data, 256)) }?;
+    }
+    assert_eq!(data.to_vec()?, [(1 << 11) - 1; 256]);
+    Ok(())
+}
+
+#[test]
+fn impossible_dimensions_are_refused_before_the_call_and_work_goes_on() -> Result<()> {
+    let stream = Stream::new()?;
+    let mut data = DeviceBuffer::from_slice(&[0_i32; 4])?;
+    let wrong: [(Dim3, Dim3, Detail); 4] = [
+        (0.into(), 32.into(), Detail::Zero { what: "the grid's x" }),
+        (1.into(), (8, 0).into(), Detail::Zero { what: "the block's y" }),
+        (1.into(), 4096.into(), Detail::Limit { what: "the block's x", asked: 4096, limit: 1024 }),
+        (
+            (1, 1 << 20).into(),
+            1.into(),
+            Detail::Limit { what: "the grid's y", asked: 1 << 20, limit: 65_535 },
+        ),
+    ];
+    for (grid, block, detail) in wrong {
+        // SAFETY: refused, or else as below.
+        let refused = unsafe { launch!(add_one<<<grid, block, 0, &stream>>>(&mut data, 4)) };
+        let error = refused.unwrap_err();
+        assert!(error.is_refused() && error.detail() == detail, "{error}");
+        assert_eq!((error.api(), error.place().file()), ("add_one", file!()));
+    }
+    // SAFETY: the count is the buffer's.
+    unsafe { launch!(add_one<<<1, 4, 0, &stream>>>(&mut data, 4)) }?;
+    assert_eq!(data.to_vec()?, [1; 4]);
+    Ok(())
+}
+
+#[test]
+fn a_block_too_large_for_this_kernel_names_both_numbers() -> Result<()> {
+    let stream = Stream::new()?;
+    let mut out = DeviceBuffer::from_slice(&[7_u32; 128])?;
+    // SAFETY: the buffer has an element for each thread.
+    let refused = unsafe { launch!(arguments_bounded<<<1, 128, 0, &stream>>>(&mut out)) };
+    let error = refused.unwrap_err();
+    let what = "the number of threads of a block";
+    assert_eq!(error.detail(), Detail::Limit { what, asked: 128, limit: 64 }, "{error}");
+    assert_eq!(error.place().file(), file!());
+    // SAFETY: as above.
+    unsafe { launch!(arguments_bounded<<<1, 64, 0, &stream>>>(&mut out)) }?;
+    assert_eq!(out.to_vec()?[60..68], [60, 61, 62, 63, 7, 7, 7, 7]);
+    Ok(())
+}
+
+#[test]
+fn shared_memory_beyond_the_default_is_refused_with_the_limit_and_can_be_raised() -> Result<()> {
+    let stream = Stream::new()?;
+    let words = 15_000;
+    let error = shape((1, 32), words, &stream).unwrap_err();
+    assert!(
+        matches!(error.detail(), Detail::Limit { what: "dynamic shared memory in bytes", asked: 60_000, limit } if limit <= 49_152),
+        "{error}"
+    );
+    arguments_shape.set_max_dynamic_shared_bytes(60_000)?;
+    assert_eq!(arguments_shape.attributes()?.max_dynamic_shared_bytes(), 60_000);
+    assert_eq!(shape((1, 32), words, &stream)?, (32, words));
+    Ok(())
+}
+
+#[test]
+fn attributes_say_what_the_header_says() -> Result<()> {
+    assert_eq!(arguments_bounded.attributes()?.max_threads_per_block(), 64);
+    let tiled = kernels::matrix_multiply_tiled.attributes()?;
+    assert_eq!(tiled.static_shared_bytes(), 2 * 16 * 16 * 4);
+    assert!(tiled.ptx_version() >= 75, "{tiled:?}");
+    Ok(())
+}
+
+#[test]
+fn occupancy_falls_when_blocks_need_more() -> Result<()> {
+    let small = add_one.blocks_per_multiprocessor(128, 0)?;
+    let large = add_one.blocks_per_multiprocessor(1024, 0)?;
+    assert!(small > large && large >= 1, "{small} blocks of 128 threads, {large} of 1024");
+    Ok(())
+}
