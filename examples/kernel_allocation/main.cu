@@ -39,6 +39,7 @@ int main() {
     EXPECT(address != 0);
     const cudaError_t code = cudaMemcpy(result.data(), (void*)address, bytes, cudaMemcpyDeviceToHost);
     std::printf("a host copy from the kernel's memory: %s (%d)\n", cudaGetErrorName(code), int(code));
+    cudaGetLastError();  // takes the error away, so that it is not mistaken for the next launch's
 
     CHECK(cudaMemset(d_staging, 0, bytes));
     heap_copy_out<<<blocks, threads>>>(d_address, d_staging, n);

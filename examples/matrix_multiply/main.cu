@@ -11,7 +11,7 @@
 void multiply(unsigned rows, unsigned inner, unsigned columns) {
     std::vector<float> a(rows * inner), b(inner * columns), c(rows * columns);
     for (unsigned i = 0; i < a.size(); ++i) a[i] = float(i % 7) - 3.0f;
-    for (unsigned i = 0; i < b.size(); ++i) b[i] = float(i % 5) - 2.0f;
+    for (unsigned i = 0; i < b.size(); ++i) b[i] = float(i % 5) - 1.0f;
 
     float *d_a, *d_b, *d_c, *d_staging;
     CHECK(cudaMalloc(&d_a, a.size() * sizeof(float)));

@@ -12,7 +12,7 @@ use cuda_safe::{DeviceBuffer, Stream, memcpy};
 fn multiply(rows: u32, inner: u32, columns: u32) -> anyhow::Result<()> {
     let (height, depth, width) = (rows as usize, inner as usize, columns as usize);
     let a: Vec<f32> = (0..rows * inner).map(|i| (i % 7) as f32 - 3.0).collect();
-    let b: Vec<f32> = (0..inner * columns).map(|i| (i % 5) as f32 - 2.0).collect();
+    let b: Vec<f32> = (0..inner * columns).map(|i| (i % 5) as f32 - 1.0).collect();
     let mut c = vec![0.0_f32; height * width];
 
     let mut d_a = DeviceBuffer::<f32>::alloc(a.len())?;

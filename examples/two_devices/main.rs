@@ -41,6 +41,7 @@ fn main() -> anyhow::Result<()> {
     memcpy(&mut zero.other, &one.own)?;
     memcpy(&mut one.other, &zero.own)?;
     for Work { stream, own, other, sum } in [&mut *zero, &mut *one] {
+        stream.device().set_current()?;
         // SAFETY: all three buffers hold the `n` floats that the kernel is told of.
         unsafe { launch!(vector_add<<<blocks, threads, 0, stream>>>(&*own, &*other, &mut *sum, n)) }?;
     }
