@@ -99,7 +99,7 @@ impl<P> Kernel<P> {
             };
             // SAFETY: the accesses are those of all the memory that the kernel is given by its owners, and the closure
             // puts one launch on the stream and nothing else.
-            unsafe { stream.enqueue(accesses, call) }
+            unsafe { stream.enqueue_at(accesses, place, call) }
         })
     }
 

@@ -66,7 +66,21 @@ impl StreamRef<'_> {
         accesses: &[Access<'_>],
         f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
     ) -> Result<R> {
-        self.enter(accesses, f).map(|(answer, _)| answer)
+        self.enter(accesses, Location::caller(), f).map(|(answer, _)| answer)
+    }
+
+    /// [`enqueue`](Self::enqueue) on behalf of a line elsewhere: a closure in between would hide the caller's.
+    ///
+    /// # Safety
+    /// The duties of `enqueue`.
+    #[inline]
+    pub(crate) unsafe fn enqueue_at<R>(
+        &self,
+        accesses: &[Access<'_>],
+        place: &'static Location<'static>,
+        f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
+    ) -> Result<R> {
+        self.enter(accesses, place, f).map(|(answer, _)| answer)
     }
 
     /// [`enqueue`](Self::enqueue) for a call that returns only when the stream has done all that it was given, this included.
@@ -80,28 +94,28 @@ impl StreamRef<'_> {
         f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
     ) -> Result<R> {
         let coverage = BOOKS.coverage_of(self.slot());
-        let (answer, stamp) = self.enter(accesses, f)?;
+        let (answer, stamp) = self.enter(accesses, Location::caller(), f)?;
         BOOKS.completed_all(&coverage.and(stamp));
         Ok(answer)
     }
 
     #[inline]
-    #[track_caller]
     fn enter<R>(
         &self,
         accesses: &[Access<'_>],
+        place: &'static Location<'static>,
         f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
     ) -> Result<(R, Stamp)> {
-        let _entered = busy::enter("enqueue")?;
-        let _current = self.switch()?;
+        let _entered = busy::enter("enqueue").map_err(|error| error.at(place))?;
+        let _current = self.switch().map_err(|error| error.at(place))?;
         let raw = self.as_raw();
-        match BOOKS.enqueue(self.slot(), accesses, &Runtime { raw }, Location::caller(), || f(raw)) {
+        match BOOKS.enqueue(self.slot(), accesses, &Runtime { raw }, place, || f(raw)) {
             Ok(entered) => Ok(entered),
             Err(Refusal::Call(error)) => Err(error),
-            Err(Refusal::HostBorrowed) => Err(Error::refused("enqueue", Detail::HostBorrowed)),
+            Err(Refusal::HostBorrowed) => Err(Error::refused("enqueue", Detail::HostBorrowed).at(place)),
             Err(Refusal::Hazard(hazard)) => {
                 let detail = Detail::Hazard { first: hazard.first, second: hazard.second };
-                Err(Error::refused("enqueue", detail))
+                Err(Error::refused("enqueue", detail).at(place))
             }
         }
     }
