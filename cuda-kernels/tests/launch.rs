@@ -5,7 +5,7 @@
 use cuda_kernels::kernels::{self, add_one, arguments_bounded, arguments_shape, vector_add};
 use cuda_safe::error::Detail;
 use cuda_safe::launch::{Dim3, LaunchConfig};
-use cuda_safe::{AsStream, DeviceBuffer, Result, Stream, launch};
+use cuda_safe::{AsStream, Device, DeviceBuffer, Result, Stream, launch, memcpy};
 
 /// Threads that ran, and words of dynamic shared memory that all blocks could use.
 fn shape(config: impl Into<LaunchConfig>, words: u32, stream: &impl AsStream) -> Result<(u32, u32)> {
@@ -134,6 +134,25 @@ fn shared_memory_beyond_the_default_is_refused_with_the_limit_and_can_be_raised(
     arguments_shape.set_max_dynamic_shared_bytes(60_000)?;
     assert_eq!(arguments_shape.attributes()?.max_dynamic_shared_bytes(), 60_000);
     assert_eq!(shape((1, 32), words, &stream)?, (32, words));
+    Ok(())
+}
+
+#[test]
+fn a_stream_of_another_device_than_the_current_one_runs_the_kernel_there() -> Result<()> {
+    if Device::count()? < 2 {
+        println!("one device only: every stream is of the current one");
+        return Ok(());
+    }
+    let (here, there) = (Device::new(0)?, Device::new(1)?);
+    let stream = there.with_current(Stream::new)?;
+    let mut data = DeviceBuffer::<i32>::alloc_on(there, 8)?;
+    memcpy(&mut data, &[1; 8])?;
+    here.set_current()?;
+    // SAFETY: the count is the buffer's, and the buffer is of the stream's device.
+    unsafe { launch!(add_one<<<1, 8, 0, &stream>>>(&mut data, 8)) }?;
+    assert_eq!(Device::current()?, here);
+    cuda_safe::error::peek_last()?;
+    assert_eq!(data.to_vec()?, [2; 8]);
     Ok(())
 }
 

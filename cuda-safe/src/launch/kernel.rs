@@ -6,7 +6,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
 
-use crate::error::{Detail, Error, Result};
+use crate::device::Device;
+use crate::error::{self, Detail, Error, Result};
 use crate::stream::AsStream;
 use crate::sys;
 
@@ -90,12 +91,20 @@ impl<P> Kernel<P> {
             let call = |raw: sys::cudaStream_t| {
                 let LaunchConfig { grid, block, shared_bytes } = config;
                 let (kernel, values) = (self.as_raw(), pointers.as_mut_ptr());
-                // SAFETY: the stub is a kernel's and `values` has a pointer for each parameter (`from_stub`,
-                // `Arguments`); the stream is live; what the kernel does is the duty of `launch`'s caller.
-                let code = unsafe {
-                    sys::cudaLaunchKernel(kernel, grid.into(), block.into(), values, shared_bytes, raw)
+                let launch = || {
+                    // SAFETY: the stub is a kernel's and `values` has a pointer for each parameter (`from_stub`,
+                    // `Arguments`); the stream is live; what the kernel does is the duty of `launch`'s caller.
+                    unsafe {
+                        sys::cudaLaunchKernel(kernel, grid.into(), block.into(), values, shared_bytes, raw)
+                    }
                 };
-                if code == sys::cudaSuccess { Ok(()) } else { Err(self.failed(code, &config, place)) }
+                match launch() {
+                    sys::cudaSuccess => Ok(()),
+                    sys::cudaErrorInvalidResourceHandle => {
+                        self.launched(on_device(stream.device(), launch), &config, place)
+                    }
+                    code => self.launched(code, &config, place),
+                }
             };
             // SAFETY: the accesses are those of all the memory that the kernel is given by its owners, and the closure
             // puts one launch on the stream and nothing else.
@@ -103,8 +112,21 @@ impl<P> Kernel<P> {
         })
     }
 
-    /// The error of a launch that the runtime refused, with the number that is too large for this kernel where it is that.
+    /// The outcome of a launch; where the runtime refused, with the number that is too large for this kernel if it is that.
     #[cold]
+    fn launched(
+        &self,
+        code: sys::cudaError_t,
+        config: &LaunchConfig,
+        place: &'static Location<'static>,
+    ) -> Result<()> {
+        if code == sys::cudaSuccess {
+            return Ok(());
+        }
+        Err(self.failed(code, config, place))
+    }
+
+    /// The error of a launch that the runtime refused.
     fn failed(
         &self,
         code: sys::cudaError_t,
@@ -136,6 +158,19 @@ impl<P> Kernel<P> {
     }
 }
 
+/// Launches again with the stream's device current: the runtime may refuse a stream of another one. Nothing is paid for it where
+/// it does not, or where the device is current already.
+#[cold]
+fn on_device(device: Device, launch: impl FnOnce() -> sys::cudaError_t) -> sys::cudaError_t {
+    let refused = sys::cudaErrorInvalidResourceHandle;
+    if Device::current().is_ok_and(|current| current == device) {
+        return refused;
+    }
+    // The first refusal is not the caller's, so it does not stay in the thread's slot for the last error.
+    let _ = error::take_last();
+    device.with_current(|| Ok(launch())).unwrap_or(refused)
+}
+
 impl<P> Clone for Kernel<P> {
     fn clone(&self) -> Self {
         *self
@@ -155,3 +190,25 @@ const _: () = {
     const fn shared<T: Send + Sync>() {}
     shared::<Kernel<(*mut f32, u32)>>();
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_launch_is_repeated_only_where_another_device_is_current() {
+        let here = Device::current().unwrap();
+        let refused = on_device(here, || unreachable!("the stream's device is current: the refusal stands"));
+        assert_eq!(refused, sys::cudaErrorInvalidResourceHandle);
+        if Device::count().unwrap() < 2 {
+            println!("one device only: no other one to switch to");
+            return;
+        }
+        let there = Device::new(1 - here.ordinal()).unwrap();
+        let answer = on_device(there, || {
+            assert_eq!(Device::current().unwrap(), there);
+            sys::cudaSuccess
+        });
+        assert_eq!((answer, Device::current().unwrap()), (sys::cudaSuccess, here));
+    }
+}
