@@ -226,3 +226,28 @@ fn no_elements_of_a_pool_make_no_call() {
     let ordinary = DeviceBuffer::<u64>::alloc(4).unwrap();
     ordinary.free_async(&stream).unwrap();
 }
+
+#[test]
+fn a_host_function_may_not_allocate_copy_or_ask() {
+    let stream = Stream::new().unwrap();
+    let mut buffer = DeviceBuffer::from_slice(&[1_u8; 4]).unwrap();
+    let (tell, told) = std::sync::mpsc::channel();
+    stream
+        .launch_host_fn(move || {
+            let refused = [
+                Device::current().unwrap_err(),
+                DeviceBuffer::<u8>::alloc(1).unwrap_err(),
+                PinnedBuffer::<u8>::alloc(1).unwrap_err(),
+                memcpy(&mut buffer, &[2; 4]).unwrap_err(),
+                memset(&mut buffer, 3).unwrap_err(),
+            ];
+            tell.send((refused, buffer)).unwrap();
+        })
+        .unwrap();
+    stream.synchronize().unwrap();
+    let (refused, buffer) = told.recv().unwrap();
+    for error in refused {
+        assert_eq!(error.detail(), Detail::InCallback, "{error}");
+    }
+    assert_eq!(buffer.to_vec().unwrap(), [1; 4]);
+}

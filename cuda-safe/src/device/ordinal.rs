@@ -48,7 +48,7 @@ impl Device {
     #[doc(alias = "cudaGetDeviceCount")]
     #[track_caller]
     pub fn count() -> Result<i32> {
-        version::ensure_same_major()?;
+        version::ensure_callable("Device::count")?;
         let mut count = 0;
         // SAFETY: the pointer is to a live integer of ours, which the call fills.
         unsafe { check!(cudaGetDeviceCount(&raw mut count)) }?;
@@ -92,11 +92,12 @@ impl Device {
     /// Stands for [`cudaGetDevice`](sys::cudaGetDevice).
     ///
     /// # Errors
-    /// Where there is no device or no driver, or the loaded libcudart is of another major version.
+    /// Where there is no device or no driver, or the loaded libcudart is of another major version; a refusal inside a host
+    /// function.
     #[doc(alias = "cudaGetDevice")]
     #[track_caller]
     pub fn current() -> Result<Self> {
-        version::ensure_same_major()?;
+        version::ensure_callable("Device::current")?;
         let mut ordinal = 0;
         // SAFETY: the pointer is to a live integer of ours, which the call fills.
         unsafe { check!(cudaGetDevice(&raw mut ordinal)) }?;

@@ -4,10 +4,10 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::check;
 use crate::error::{BUILT, Detail, Error, Result};
 #[cfg(doc)]
 use crate::sys;
+use crate::{check, stream};
 
 /// A version of CUDA, such as 13.0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,16 +67,20 @@ pub fn runtime_version() -> Result<Version> {
     Ok(Version::from_number(number))
 }
 
-/// Refuses a runtime library of another major version than the headers: same names, other structures.
+/// Refuses to go on where the runtime may not be called: inside a host function, or where the loaded library is of another
+/// major version than the headers: same names, other structures.
 ///
-/// Asked once and remembered, because the loaded library does not change.
+/// The library is asked once, because the loaded one does not change.
 ///
 /// # Errors
-/// A refusal that names both versions and says what to do.
+/// A refusal: `InCallback`, or one that names both versions and says what to do.
 #[inline]
 #[track_caller]
-pub(super) fn ensure_same_major() -> Result<()> {
+pub(super) fn ensure_callable(api: &'static str) -> Result<()> {
     static SAME: AtomicBool = AtomicBool::new(false);
+    if stream::in_callback() {
+        return Err(Error::refused(api, Detail::InCallback));
+    }
     if SAME.load(Ordering::Relaxed) {
         return Ok(());
     }

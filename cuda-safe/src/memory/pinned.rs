@@ -237,6 +237,18 @@ impl<T: AnyBitPattern> PinnedBuffer<T> {
     {
         self.as_slice().reinterpret()
     }
+
+    /// Views the same bytes as elements of another type that may be written.
+    ///
+    /// # Errors
+    /// A refusal where the bytes are not a whole number of `U`, the address does not fit `U`, or `U` has no bytes.
+    #[track_caller]
+    pub fn reinterpret_mut<U: AnyBitPattern + NoUninit>(&mut self) -> Result<PinnedSliceMut<'_, U>>
+    where
+        T: NoUninit,
+    {
+        self.as_slice_mut().reinterpret_mut()
+    }
 }
 
 impl<T> PinnedBuffer<T> {

@@ -1,0 +1,38 @@
+//! Copies under `Policy::Error`: refused with both places. A binary of its own, because the policy is the process's.
+
+use cuda_safe::error::Detail;
+use cuda_safe::hazard::{self, Policy};
+use cuda_safe::stream::{Event, Stream};
+use cuda_safe::{DeviceBuffer, PinnedBuffer, memcpy, memcpy_async, memset_async};
+
+#[test]
+fn copies_that_nothing_orders_are_refused_with_both_lines() {
+    let (first, second) = (Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap());
+    let mut device = DeviceBuffer::<u32>::alloc(1000).unwrap();
+    let mut pinned = PinnedBuffer::<u32>::alloc(1000).unwrap();
+    hazard::set_policy(Policy::Error).unwrap();
+
+    let written = line!() + 1;
+    memset_async(&mut device, 1, &first).unwrap();
+    let read = line!() + 1;
+    let error = memcpy_async(&mut pinned, &device, &second).unwrap_err();
+    let Detail::Hazard { first: Some(before), second: now } = error.detail() else { panic!("{error}") };
+    assert_eq!((before.file(), before.line()), (file!(), written));
+    assert_eq!((now.file(), now.line()), (file!(), read));
+    let text = error.to_string();
+    assert!(text.contains(&before.to_string()) && text.contains(&now.to_string()), "{text}");
+
+    // Blocking copies are on the legacy stream, which a non-blocking one does not wait for.
+    let error = memcpy(&mut pinned, &device).unwrap_err();
+    assert!(matches!(error.detail(), Detail::Hazard { .. }), "{error}");
+
+    // In order, and nothing to refuse.
+    let mut event = Event::without_timing().unwrap();
+    event.record(&first).unwrap();
+    second.wait(&event).unwrap();
+    let added = hazard::added_waits();
+    memcpy_async(&mut pinned, &device, &second).unwrap();
+    assert_eq!(pinned.host().unwrap()[999], 0x0101_0101);
+    assert_eq!(hazard::added_waits(), added);
+    hazard::set_policy(Policy::Order).unwrap();
+}
