@@ -1,7 +1,6 @@
 //! Kernels that hold their stream until the host opens a flag: what tests have instead of sleeps.
 //!
-//! A gate that nobody opens holds its stream for ever, and with it whoever waits for the stream, the flag's own drop
-//! among them.
+//! A gate that nobody opens holds its stream for ever, and with it whoever waits for the stream.
 #![expect(unsafe_code, reason = "launches kernels after checking what they rely on")]
 
 use cuda_safe::launch::{KernelOutput, LaunchConfig};

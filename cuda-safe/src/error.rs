@@ -244,6 +244,11 @@ pub fn first_sticky() -> Option<Error> {
     *FIRST_STICKY.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
+/// Forgets the first sticky failure: after a reset the device works again.
+pub(crate) fn forget_sticky() {
+    *FIRST_STICKY.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = None;
+}
+
 /// Takes the calling thread's last runtime error and clears it, sticky ones excepted.
 ///
 /// Stands for [`cudaGetLastError`](sys::cudaGetLastError). Needed only around raw calls: what this crate calls

@@ -4,10 +4,10 @@
 use std::ffi::c_int;
 
 use super::version;
-use crate::error::{Detail, Error, Result};
+use crate::error::{self, Detail, Error, Result};
 #[cfg(doc)]
 use crate::sys;
-use crate::{check, stream};
+use crate::{check, memory, stream};
 
 /// One of the machine's devices, by its ordinal.
 ///
@@ -215,8 +215,15 @@ impl Device {
     #[track_caller]
     pub unsafe fn reset(self) -> Result<()> {
         let _current = self.switch()?;
-        // SAFETY: the caller gives up everything that lives on the device.
-        unsafe { check!(cudaDeviceReset()) }
+        // SAFETY: the caller gives up everything that lives on the device; what the crate itself keeps is forgotten below.
+        let reset = unsafe { check!(cudaDeviceReset()) };
+        // Also after an error: it may be that of earlier work, and the device is reset all the same.
+        memory::abandon(self);
+        stream::abandon(self);
+        if reset.is_ok() {
+            error::forget_sticky();
+        }
+        reset
     }
 }
 

@@ -265,19 +265,26 @@ impl Drop for Allocation {
     }
 }
 
+/// Streams on which memory of pools is freed when its owner is dropped, one for each device that has had any.
+static REAPERS: Mutex<Vec<&'static Stream>> = Mutex::new(Vec::new());
+
 /// The stream on which memory of a device's pool is freed when its owner is dropped.
 #[track_caller]
 fn reaper(device: Device) -> Result<&'static Stream> {
-    static REAPERS: Mutex<Vec<&'static Stream>> = Mutex::new(Vec::new());
     let mut reapers = REAPERS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(reaper) = reapers.iter().find(|stream| stream.device() == device) {
         return Ok(reaper);
     }
-    // One for each device, for as long as the process lives.
+    // For as long as the process lives.
     let reaper: &'static Stream =
         Box::leak(Box::new(Stream::builder().device(device).non_blocking().build()?));
     reapers.push(reaper);
     Ok(reaper)
+}
+
+/// Forgets what a device that is reset has taken with it.
+pub(super) fn abandon(device: Device) {
+    REAPERS.lock().unwrap_or_else(PoisonError::into_inner).retain(|stream| stream.device() != device);
 }
 
 /// The process that first allocated.

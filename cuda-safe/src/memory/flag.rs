@@ -24,8 +24,8 @@ use crate::stream;
 /// [`set`](Self::set) releases and [`load`](Self::load) acquires: a kernel that sees the value and then fences for the
 /// whole system also sees what the host wrote before, and the other way round.
 ///
-/// Dropping it does not wait either, as the kernel that polls it might never be let go then. The memory is kept, and freed
-/// once a later flag is made or dropped and the kernels that it was passed to are known to be done.
+/// Dropping it does not wait for a kernel that still polls it, which might never be let go then: the memory is kept, and
+/// serves a later flag once the kernel is known to be done. Where none does, the memory is freed.
 ///
 /// # Examples
 /// ```
@@ -59,9 +59,13 @@ impl MappedFlag {
     /// `cudaErrorMemoryAllocation`, or what stops the device from being set up.
     #[track_caller]
     pub fn new() -> Result<Self> {
+        let device = Device::current()?;
+        if let Some(flag) = again() {
+            flag.set(0);
+            return Ok(flag);
+        }
         let flags = PinnedFlags::MAPPED | PinnedFlags::PORTABLE;
-        sweep();
-        let allocation = Allocation::pinned(Device::current()?, size_of::<AtomicU32>(), flags.bits())?;
+        let allocation = Allocation::pinned(device, size_of::<AtomicU32>(), flags.bits())?;
         // SAFETY: the allocation is new, large enough, aligned for anything this small, and nobody else knows of it.
         unsafe { allocation.pointer().cast::<AtomicU32>().write(AtomicU32::new(0)) };
         let device_pointer = mapped_pointer(Span::whole(&allocation, 1))?;
@@ -104,25 +108,38 @@ impl Drop for MappedFlag {
     fn drop(&mut self) {
         // SAFETY: the flag is going, so nobody uses the field again.
         let allocation = unsafe { ManuallyDrop::take(&mut self.allocation) };
-        retired().push(allocation);
-        sweep();
+        if is_done(&allocation) {
+            drop(allocation);
+        } else {
+            let flag =
+                Self { allocation: ManuallyDrop::new(allocation), device_pointer: self.device_pointer };
+            retired().push(ManuallyDrop::new(flag));
+        }
     }
 }
 
-/// Flags that are gone, but that kernels may still poll.
-fn retired() -> MutexGuard<'static, Vec<Allocation>> {
-    static RETIRED: Mutex<Vec<Allocation>> = Mutex::new(Vec::new());
+/// Whether all kernels that got the flag are known to be done. Asks nobody.
+fn is_done(allocation: &Allocation) -> bool {
+    stream::is_quiet(allocation.ledger(), 0..size_of::<AtomicU32>(), Mode::Write)
+}
+
+/// Flags that are gone, but that kernels may still poll. Freeing them later could wait for a gate that is closed by then, so they
+/// are only ever used again.
+fn retired() -> MutexGuard<'static, Vec<ManuallyDrop<MappedFlag>>> {
+    static RETIRED: Mutex<Vec<ManuallyDrop<MappedFlag>>> = Mutex::new(Vec::new());
     RETIRED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Frees the retired flags whose kernels are known to be done.
-fn sweep() {
-    let quiet = |allocation: &mut Allocation| {
-        stream::is_quiet(allocation.ledger(), 0..size_of::<AtomicU32>(), Mode::Write)
-    };
-    // The lock is given back before anything is freed.
-    let done: Vec<_> = retired().extract_if(.., quiet).collect();
-    drop(done);
+/// A retired flag that no kernel polls any more.
+fn again() -> Option<MappedFlag> {
+    let mut retired = retired();
+    let at = retired.iter().position(|flag| is_done(&flag.allocation))?;
+    Some(ManuallyDrop::into_inner(retired.swap_remove(at)))
+}
+
+/// Forgets the retired flags of a device that is reset: their memory is gone.
+pub(super) fn abandon(device: Device) {
+    retired().retain(|flag| flag.allocation.on() != device);
 }
 
 impl fmt::Debug for MappedFlag {

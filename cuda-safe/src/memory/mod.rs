@@ -30,3 +30,9 @@ pub use flag::MappedFlag;
 pub use guard::{HostMut, HostRef};
 pub use pinned::{PinnedBuffer, PinnedFlags};
 pub use pinned_view::{PinnedSlice, PinnedSliceMut};
+
+/// Forgets what the crate itself keeps of a device's memory: the device is reset, and all of it is gone.
+pub(crate) fn abandon(device: crate::Device) {
+    flag::abandon(device);
+    allocation::abandon(device);
+}

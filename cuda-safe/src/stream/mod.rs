@@ -38,3 +38,4 @@ pub(crate) use busy::in_callback;
 pub(crate) use deferred::defer;
 pub(crate) use host::{is_quiet, synchronize_device, wait_host};
 pub(crate) use policy::{added_waits, policy, recent_waits, set_policy, set_policy_off};
+pub(crate) use pool::abandon;

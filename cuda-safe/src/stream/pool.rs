@@ -77,6 +77,19 @@ pub(super) fn keep_stream(raw: usize, device: Device, kind: Kind, priority: i32,
     lock(&STREAMS).push(Kept { raw, device: device.ordinal(), kind, priority, slot });
 }
 
+/// Forgets the handles of a device that is reset: they are gone, and so is all work that was under way.
+pub(crate) fn abandon(device: Device) {
+    let coverage = BOOKS.coverage_of_device(device.ordinal());
+    lock(&EVENTS).retain(|(of, _, _)| *of != device.ordinal());
+    lock(&STREAMS).retain(|kept| kept.device != device.ordinal());
+    for slot in BOOKS.dismissed().into_iter().filter_map(|id| BOOKS.slot(id)) {
+        if slot.device.ordinal == device.ordinal() {
+            *slot.reach() = Reach::Device;
+        }
+    }
+    BOOKS.completed_all(&coverage);
+}
+
 /// Whether nothing runs on a kept stream any more.
 fn drained(kept: &Kept) -> bool {
     if kept.slot.is_drained() {

@@ -1,0 +1,77 @@
+//! Flags that kernels poll: what may be done with them while one does.
+
+use cuda_kernels::{gate, gate_announced, raise_flag};
+use cuda_safe::stream::Stream;
+use cuda_safe::{DeviceBuffer, MappedFlag, PinnedBuffer, memcpy_async, memset_async};
+
+#[test]
+fn the_host_opens_a_gate_that_a_kernel_waits_at() {
+    let stream = Stream::non_blocking().unwrap();
+    let (started, open) = (MappedFlag::new().unwrap(), MappedFlag::new().unwrap());
+    gate_announced(&started, &open, &stream).unwrap();
+    while started.load() == 0 {
+        // On real hardware the kernel starts by itself; the question makes sure that its launch was handed over.
+        assert!(!stream.is_done().unwrap());
+    }
+    open.set(1);
+    stream.synchronize().unwrap();
+}
+
+#[test]
+fn a_kernel_of_one_stream_opens_the_gate_of_another() {
+    let (first, second) = (Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap());
+    let open = MappedFlag::new().unwrap();
+    gate(&open, &first).unwrap();
+    // The flag orders nothing: the second stream does not wait for the first.
+    raise_flag(&open, 1, &second).unwrap();
+    first.synchronize().unwrap();
+    assert_eq!(open.load(), 1);
+}
+
+#[test]
+fn a_flag_dropped_while_a_kernel_polls_it_is_kept_for_the_kernel() {
+    let stream = Stream::non_blocking().unwrap();
+    let (kept, open) = (MappedFlag::new().unwrap(), MappedFlag::new().unwrap());
+    gate_announced(&kept, &open, &stream).unwrap();
+    // Does not wait for the kernel, which would be for ever: the gate is closed.
+    drop(kept);
+    let others: Vec<_> = (0..8).map(|_| MappedFlag::new().unwrap()).collect();
+    open.set(1);
+    stream.synchronize().unwrap();
+    // The kernel wrote its own flag and no other one's memory.
+    assert!(others.iter().all(|flag| flag.load() == 0));
+}
+
+#[test]
+fn the_host_gets_pinned_memory_behind_a_gate_only_once_the_gate_is_open() {
+    let stream = Stream::non_blocking().unwrap();
+    let open = MappedFlag::new().unwrap();
+    let mut device = DeviceBuffer::<u32>::alloc(1000).unwrap();
+    let mut pinned = PinnedBuffer::from_slice(&[1_u32; 1000]).unwrap();
+    gate(&open, &stream).unwrap();
+    memset_async(&mut device, 9, &stream).unwrap();
+    memcpy_async(&mut pinned, &device, &stream).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| open.set(1));
+        assert_eq!(*pinned.host().unwrap(), [0x0909_0909; 1000]);
+    });
+}
+
+#[test]
+fn every_guard_and_owner_can_be_forgotten_with_work_pending() {
+    let stream = Stream::non_blocking().unwrap();
+    let open = MappedFlag::new().unwrap();
+    let mut device = DeviceBuffer::<u32>::alloc(1000).unwrap();
+    let mut pinned = PinnedBuffer::from_slice(&[1_u32; 1000]).unwrap();
+    let other = PinnedBuffer::from_slice(&[2_u32; 8]).unwrap();
+    let _forgotten = std::mem::ManuallyDrop::new(other.host().unwrap());
+    gate(&open, &stream).unwrap();
+    memset_async(&mut device, 9, &stream).unwrap();
+    memcpy_async(&mut pinned, &device, &stream).unwrap();
+    // What is forgotten is leaked, so the pending copies go where they were sent.
+    let _device = std::mem::ManuallyDrop::new(device);
+    let pinned = std::mem::ManuallyDrop::new(pinned);
+    open.set(1);
+    stream.synchronize().unwrap();
+    assert_eq!(*pinned.host().unwrap(), [0x0909_0909; 1000]);
+}
