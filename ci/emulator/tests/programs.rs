@@ -60,7 +60,7 @@ macro_rules! everywhere {
 
 everywhere! {
     event_order event_snapshot staged_source pinned_source legacy_order per_thread done_by_itself polling
-    destroyed_stream host_functions two_devices sticky_error fork_child elapsed shapes
+    destroyed_stream host_functions two_devices sticky_error fork_child elapsed waiting threads shapes
 }
 
 #[test]

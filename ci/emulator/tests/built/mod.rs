@@ -17,6 +17,7 @@ pub(crate) fn folder() -> &'static PathBuf {
 }
 
 /// The installed toolkit.
+#[allow(dead_code, reason = "not every test file needs it")]
 pub(crate) fn toolkit() -> Toolkit {
     Search::new(&Env::from_process()).find().expect("a toolkit")
 }

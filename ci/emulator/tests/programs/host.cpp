@@ -356,6 +356,86 @@ void elapsed() {
     EXPECT(back == -ms);
 }
 
+// Calls that do not wait return while the device is busy; calls that wait have their data there when they return.
+void waiting() {
+    auto *a = device(N), *b = device(N), *host = pinned(N);
+    std::vector<unsigned char> pageable(N, 1), back(N, 0);
+    Gate gate;
+    gate.close(nullptr);
+    OK(cudaMemcpy(a, pageable.data(), N, cudaMemcpyHostToDevice));
+    OK(cudaMemcpy(b, a, N, cudaMemcpyDeviceToDevice));
+    OK(cudaMemset(a, 2, N));
+    OK(cudaMemcpyPeer(a, 0, b, 0, N));
+    OK(cudaMemcpyAsync(host, b, N, cudaMemcpyDeviceToHost, nullptr));
+    OK(cudaMemcpyAsync(back.data(), b, N, cudaMemcpyDeviceToHost, nullptr));
+    OK(cudaMemcpyAsync(b, host, N, cudaMemcpyHostToDevice, nullptr));
+    OK(cudaMemsetAsync(host, 3, N, nullptr));
+    void *more = nullptr;
+    OK(cudaMalloc(&more, N));
+    OK(cudaMallocHost(&more, N));
+    OK(cudaHostRegister(pageable.data(), N, cudaHostRegisterDefault));
+    gate.open();
+    OK(cudaMemcpy(back.data(), b, N, cudaMemcpyDeviceToHost));
+    EXPECT(back[0] == 1 && back[N - 1] == 1 && host[0] == 3);
+    OK(cudaHostUnregister(pageable.data()));
+    OK(cudaMemset(host, 4, N));
+    EXPECT(host[0] == 4 && host[N - 1] == 4);
+    OK(cudaMemcpy(a, host, N, cudaMemcpyHostToDevice));
+    host[0] = 5;
+    EXPECT(byte_at(a) == 4);
+    OK(cudaMemcpy(back.data(), host, N, cudaMemcpyHostToHost));
+    EXPECT(back[0] == 5 && back[1] == 4);
+    cudaStream_t s = stream();
+    OK(cudaMemsetAsync(b, 6, N, s));
+    OK(cudaMemcpyAsync(host, b, N, cudaMemcpyDeviceToHost, s));
+    OK(cudaFree(a));
+    EXPECT(host[0] == 6);
+}
+
+// Many threads on streams of their own, on one shared stream and on the legacy stream; some ask, some wait.
+void threads() {
+    constexpr int kThreads = 8, kRounds = 40;
+    cudaStream_t shared = stream(cudaStreamDefault);
+    std::atomic<int> good{0}, functions{0};
+    std::vector<std::thread> all;
+    for (int t = 0; t < kThreads; t++)
+        all.emplace_back([&, t] {
+            OK(cudaSetDevice(t % 2 == 0 ? 0 : 1));
+            cudaStream_t own = stream(t % 3 == 0 ? cudaStreamDefault : cudaStreamNonBlocking);
+            auto *memory = device(N);
+            auto *host = pinned(N);
+            cudaEvent_t event;
+            OK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+            for (int round = 0; round < kRounds; round++) {
+                int value = (t * kRounds + round) & 0xff;
+                OK(cudaMemsetAsync(memory, value, N, own));
+                OK(cudaMemcpyAsync(host, memory, N, cudaMemcpyDeviceToHost, own));
+                OK(cudaLaunchHostFunc(own, [](void *n) { ++*static_cast<std::atomic<int> *>(n); }, &functions));
+                OK(cudaEventRecord(event, own));
+                OK(cudaStreamWaitEvent(shared, event, 0));
+                if (round % 3 == 0) {
+                    while (cudaEventQuery(event) == cudaErrorNotReady) {
+                    }
+                } else if (round % 3 == 1) {
+                    OK(cudaEventSynchronize(event));
+                } else {
+                    OK(cudaStreamSynchronize(t % 2 == 0 ? shared : own));
+                    OK(cudaStreamSynchronize(own));
+                }
+                good += host[0] == value && host[N - 1] == value;
+                unsigned char byte = 0;
+                OK(cudaMemcpy(&byte, memory, 1, cudaMemcpyDeviceToHost));
+                good += byte == value;
+            }
+            OK(cudaStreamDestroy(own));
+            OK(cudaFree(memory));
+            OK(cudaFreeHost(host));
+        });
+    for (auto &thread : all) thread.join();
+    OK(cudaDeviceSynchronize());
+    EXPECT(good == 2 * kThreads * kRounds && functions == kThreads * kRounds);
+}
+
 // Planes and volumes.
 void shapes() {
     void *memory = nullptr;
@@ -429,6 +509,8 @@ const std::map<std::string, void (*)()> cases = {
     {"leak", leak},
     {"fork_child", fork_child},
     {"elapsed", elapsed},
+    {"waiting", waiting},
+    {"threads", threads},
     {"shapes", shapes},
     {"outcomes", outcomes},
 };
