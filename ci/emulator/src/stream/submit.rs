@@ -41,7 +41,6 @@ pub(crate) fn submit(
 ///
 /// # Errors
 /// `cudaErrorInvalidResourceHandle` where the stream belongs to another device.
-
 pub(crate) fn submit_task(
     machine: &mut Guard,
     stream: Key,
