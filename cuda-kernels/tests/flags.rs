@@ -1,11 +1,20 @@
 //! Flags that kernels poll: what may be done with them while one does.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use cuda_kernels::{gate, gate_announced, raise_flag};
 use cuda_safe::stream::Stream;
 use cuda_safe::{DeviceBuffer, MappedFlag, PinnedBuffer, memcpy_async, memset_async};
 
+/// One test at a time: freeing may wait for the whole device, and so for the gate of another test.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[test]
 fn the_host_opens_a_gate_that_a_kernel_waits_at() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let (started, open) = (MappedFlag::new().unwrap(), MappedFlag::new().unwrap());
     gate_announced(&started, &open, &stream).unwrap();
@@ -19,6 +28,7 @@ fn the_host_opens_a_gate_that_a_kernel_waits_at() {
 
 #[test]
 fn a_kernel_of_one_stream_opens_the_gate_of_another() {
+    let _alone = alone();
     let (first, second) = (Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap());
     let open = MappedFlag::new().unwrap();
     gate(&open, &first).unwrap();
@@ -30,6 +40,7 @@ fn a_kernel_of_one_stream_opens_the_gate_of_another() {
 
 #[test]
 fn a_flag_dropped_while_a_kernel_polls_it_is_kept_for_the_kernel() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let (kept, open) = (MappedFlag::new().unwrap(), MappedFlag::new().unwrap());
     gate_announced(&kept, &open, &stream).unwrap();
@@ -44,6 +55,7 @@ fn a_flag_dropped_while_a_kernel_polls_it_is_kept_for_the_kernel() {
 
 #[test]
 fn the_host_gets_pinned_memory_behind_a_gate_only_once_the_gate_is_open() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let open = MappedFlag::new().unwrap();
     let mut device = DeviceBuffer::<u32>::alloc(1000).unwrap();
@@ -59,6 +71,7 @@ fn the_host_gets_pinned_memory_behind_a_gate_only_once_the_gate_is_open() {
 
 #[test]
 fn every_guard_and_owner_can_be_forgotten_with_work_pending() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let open = MappedFlag::new().unwrap();
     let mut device = DeviceBuffer::<u32>::alloc(1000).unwrap();

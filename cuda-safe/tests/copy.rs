@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::Gate;
+use common::{Gate, alone};
 use cuda_safe::error::Detail;
 use cuda_safe::stream::Stream;
 use cuda_safe::{Device, DeviceBuffer, PinnedBuffer, memcpy, memcpy_async, memset, memset_async, sys};
@@ -14,6 +14,7 @@ fn numbers(len: u32) -> Vec<u32> {
 
 #[test]
 fn blocking_copies_go_in_all_directions() {
+    let _alone = alone();
     let host = numbers(1000);
     let mut a = DeviceBuffer::<u32>::alloc(1000).unwrap();
     let mut b = DeviceBuffer::<u32>::alloc(1000).unwrap();
@@ -39,6 +40,7 @@ fn blocking_copies_go_in_all_directions() {
 
 #[test]
 fn asynchronous_copies_go_in_all_directions_and_in_the_order_of_the_stream() {
+    let _alone = alone();
     for stream in [Stream::new().unwrap(), Stream::non_blocking().unwrap()] {
         let host = PinnedBuffer::from_slice(&numbers(1000)).unwrap();
         let mut a = DeviceBuffer::<u32>::alloc(1000).unwrap();
@@ -56,6 +58,7 @@ fn asynchronous_copies_go_in_all_directions_and_in_the_order_of_the_stream() {
 
 #[test]
 fn parts_of_buffers_are_copied_to_where_they_belong() {
+    let _alone = alone();
     let mut device = DeviceBuffer::<u8>::alloc_zeroed(8).unwrap();
     let host: &[u8] = &[1, 2, 3];
     memcpy(&mut device.slice_mut(2..5).unwrap(), host).unwrap();
@@ -68,6 +71,7 @@ fn parts_of_buffers_are_copied_to_where_they_belong() {
 
 #[test]
 fn lengths_that_differ_are_refused_with_both_before_any_call() {
+    let _alone = alone();
     let mut device = DeviceBuffer::<u32>::alloc_zeroed(4).unwrap();
     let mut pinned = PinnedBuffer::<u32>::alloc(5).unwrap();
     let stream = Stream::new().unwrap();
@@ -84,6 +88,7 @@ fn lengths_that_differ_are_refused_with_both_before_any_call() {
 
 #[test]
 fn memory_copied_onto_itself_is_refused() {
+    let _alone = alone();
     let mut buffer = DeviceBuffer::from_slice(&[1_u8, 2, 3, 4]).unwrap();
     // SAFETY: the second owner is given up below and uses nothing that the first one has pending.
     let alias = unsafe { DeviceBuffer::from_raw(buffer.device(), buffer.as_mut_ptr(), 4) }.unwrap();
@@ -96,6 +101,7 @@ fn memory_copied_onto_itself_is_refused() {
 
 #[test]
 fn a_fill_sets_bytes() {
+    let _alone = alone();
     let mut device = DeviceBuffer::<u32>::alloc_zeroed(4).unwrap();
     memset(&mut device.slice_mut(1..3).unwrap(), 0xab).unwrap();
     assert_eq!(device.to_vec().unwrap(), [0, 0xabab_abab, 0xabab_abab, 0]);
@@ -109,6 +115,7 @@ fn a_fill_sets_bytes() {
 
 #[test]
 fn a_stream_sees_what_a_blocking_copy_brought_though_the_copy_may_still_be_under_way() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let mut back = PinnedBuffer::<u32>::alloc(1 << 16).unwrap();
     let mut device = DeviceBuffer::<u32>::alloc_zeroed(1 << 16).unwrap();
@@ -123,6 +130,7 @@ fn a_stream_sees_what_a_blocking_copy_brought_though_the_copy_may_still_be_under
 
 #[test]
 fn a_blocking_copy_sees_what_streams_were_given_before() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let source = PinnedBuffer::from_slice(&numbers(1000)).unwrap();
     let mut device = DeviceBuffer::<u32>::alloc_zeroed(1000).unwrap();
@@ -135,6 +143,7 @@ fn a_blocking_copy_sees_what_streams_were_given_before() {
 
 #[test]
 fn two_streams_on_one_buffer_are_ordered_though_the_program_does_not_say_so() {
+    let _alone = alone();
     let (first, second) = (Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap());
     let source = PinnedBuffer::from_slice(&numbers(1000)).unwrap();
     let mut device = DeviceBuffer::<u32>::alloc_zeroed(1000).unwrap();
@@ -148,6 +157,7 @@ fn two_streams_on_one_buffer_are_ordered_though_the_program_does_not_say_so() {
 
 #[test]
 fn halves_of_a_buffer_on_two_streams_do_not_wait_for_each_other() {
+    let _alone = alone();
     let (first, second) = (Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap());
     let mut device = DeviceBuffer::<u8>::alloc_zeroed(1000).unwrap();
     let gate = Gate::on(&first);
@@ -163,6 +173,7 @@ fn halves_of_a_buffer_on_two_streams_do_not_wait_for_each_other() {
 
 #[test]
 fn copies_between_devices_go_both_ways() {
+    let _alone = alone();
     let devices: Vec<_> = Device::all().unwrap().collect();
     let [first, second, ..] = devices[..] else {
         println!("one device only: no second one to copy to");
@@ -182,6 +193,7 @@ fn copies_between_devices_go_both_ways() {
 
 #[test]
 fn both_sides_of_a_copy_between_devices_are_protected() {
+    let _alone = alone();
     let devices: Vec<_> = Device::all().unwrap().collect();
     let [first, second, ..] = devices[..] else {
         println!("one device only: no second one to copy to");
@@ -203,6 +215,7 @@ fn both_sides_of_a_copy_between_devices_are_protected() {
 
 #[test]
 fn borrowed_slices_are_copied_within_a_scope() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let source = numbers(1000);
     let mut device = DeviceBuffer::<u32>::alloc(1000).unwrap();
@@ -227,6 +240,7 @@ fn borrowed_slices_are_copied_within_a_scope() {
 
 #[test]
 fn a_scope_that_panics_has_still_finished_its_copies() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let device = DeviceBuffer::from_slice(&numbers(1000)).unwrap();
     let mut back = vec![0; 1000];
@@ -242,6 +256,7 @@ fn a_scope_that_panics_has_still_finished_its_copies() {
 
 #[test]
 fn lengths_that_differ_are_refused_in_a_scope_too() {
+    let _alone = alone();
     let stream = Stream::new().unwrap();
     let mut device = DeviceBuffer::<u32>::alloc(4).unwrap();
     let host = [1_u32; 5];

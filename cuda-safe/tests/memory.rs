@@ -4,7 +4,7 @@
 mod common;
 
 use bytemuck::{Pod, Zeroable};
-use common::Gate;
+use common::{Gate, alone};
 use cuda_safe::error::Detail;
 use cuda_safe::stream::Stream;
 use cuda_safe::{Device, DeviceBuffer, PinnedBuffer, memcpy, memcpy_async, memset, memset_async};
@@ -19,6 +19,7 @@ struct Point {
 
 #[test]
 fn what_goes_in_comes_out() {
+    let _alone = alone();
     let numbers: Vec<u32> = (0..1000).collect();
     assert_eq!(DeviceBuffer::from_slice(&numbers).unwrap().to_vec().unwrap(), numbers);
     let points = [Point { x: 1.0, y: 2.0, z: 3.0 }, Point { x: -1.0, y: f32::INFINITY, z: 0.0 }];
@@ -30,6 +31,7 @@ fn what_goes_in_comes_out() {
 
 #[test]
 fn a_buffer_without_elements_has_no_memory_and_does_no_harm() {
+    let _alone = alone();
     let mut none = DeviceBuffer::<u32>::alloc(0).unwrap();
     assert!(none.is_empty() && none.as_ptr().is_null());
     memset(&mut none, 7).unwrap();
@@ -42,6 +44,7 @@ fn a_buffer_without_elements_has_no_memory_and_does_no_harm() {
 
 #[test]
 fn more_memory_than_there_is_is_refused_with_the_bytes_and_leaves_nothing() {
+    let _alone = alone();
     let total = Device::current().unwrap().memory_info().unwrap().total;
     let error = DeviceBuffer::<u8>::alloc(total + 1).unwrap_err();
     assert!(error.is_out_of_memory());
@@ -55,6 +58,7 @@ fn more_memory_than_there_is_is_refused_with_the_bytes_and_leaves_nothing() {
 
 #[test]
 fn a_size_that_overflows_is_refused_before_any_call() {
+    let _alone = alone();
     let error = DeviceBuffer::<u64>::alloc(usize::MAX / 4).unwrap_err();
     assert!(error.is_refused());
     assert_eq!(
@@ -65,12 +69,14 @@ fn a_size_that_overflows_is_refused_before_any_call() {
 
 #[test]
 fn elements_without_bytes_are_refused() {
+    let _alone = alone();
     let error = DeviceBuffer::<[u8; 0]>::alloc(3).unwrap_err();
     assert!(matches!(error.detail(), Detail::ZeroSized { .. }), "{error}");
 }
 
 #[test]
 fn parts_are_parts() {
+    let _alone = alone();
     let mut buffer = DeviceBuffer::from_slice(&[0_u16, 1, 2, 3, 4, 5, 6, 7, 8, 9]).unwrap();
     assert_eq!(buffer.slice(2..5).unwrap().to_vec().unwrap(), [2, 3, 4]);
     assert_eq!(buffer.slice(2..).unwrap().slice(..=1).unwrap().to_vec().unwrap(), [2, 3]);
@@ -90,6 +96,7 @@ fn parts_are_parts() {
 
 #[test]
 fn parts_that_do_not_fit_are_refused_with_range_and_length() {
+    let _alone = alone();
     let mut buffer = DeviceBuffer::from_slice(&[1_u8, 2, 3]).unwrap();
     let error = buffer.slice(1..4).unwrap_err();
     assert_eq!(error.detail(), Detail::OutOfRange { start: 1, end: 4, len: 3 });
@@ -104,6 +111,7 @@ fn parts_that_do_not_fit_are_refused_with_range_and_length() {
 
 #[test]
 fn the_same_bytes_are_elements_of_another_type_where_they_fit() {
+    let _alone = alone();
     let mut buffer = DeviceBuffer::from_slice(&[0x0403_0201_u32, 0x0807_0605]).unwrap();
     assert_eq!(buffer.reinterpret::<u8>().unwrap().to_vec().unwrap(), [1, 2, 3, 4, 5, 6, 7, 8]);
     assert_eq!(buffer.reinterpret::<u64>().unwrap().to_vec().unwrap(), [0x0807_0605_0403_0201]);
@@ -120,6 +128,7 @@ fn the_same_bytes_are_elements_of_another_type_where_they_fit() {
 
 #[test]
 fn a_buffer_taken_apart_can_be_put_together_again() {
+    let _alone = alone();
     let buffer = DeviceBuffer::from_slice(&[1_u32, 2, 3]).unwrap();
     let device = buffer.device();
     let pointer = buffer.into_raw();
@@ -130,6 +139,7 @@ fn a_buffer_taken_apart_can_be_put_together_again() {
 
 #[test]
 fn a_buffer_belongs_to_its_device_whatever_device_and_thread_it_is_used_from() {
+    let _alone = alone();
     for device in Device::all().unwrap() {
         let buffer = device.with_current(|| DeviceBuffer::from_slice(&[device.ordinal(); 4])).unwrap();
         assert_eq!(buffer.device(), device);
@@ -148,6 +158,7 @@ fn a_buffer_belongs_to_its_device_whatever_device_and_thread_it_is_used_from() {
 
 #[test]
 fn a_buffer_dropped_while_a_copy_into_it_is_pending_waits_for_it() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let gate = Gate::on(&stream);
     let mut buffer = DeviceBuffer::<u8>::alloc(1 << 20).unwrap();
@@ -160,6 +171,7 @@ fn a_buffer_dropped_while_a_copy_into_it_is_pending_waits_for_it() {
 
 #[test]
 fn a_buffer_dropped_in_a_host_function_is_freed_later() {
+    let _alone = alone();
     let stream = Stream::new().unwrap();
     let buffer = DeviceBuffer::<u8>::alloc(1 << 20).unwrap();
     stream.launch_host_fn(move || drop(buffer)).unwrap();
@@ -170,6 +182,7 @@ fn a_buffer_dropped_in_a_host_function_is_freed_later() {
 
 #[test]
 fn forgetting_buffers_and_views_does_no_harm() {
+    let _alone = alone();
     let stream = Stream::new().unwrap();
     let mut buffer = DeviceBuffer::<u32>::alloc(16).unwrap();
     memset_async(&mut buffer, 1, &stream).unwrap();
@@ -180,6 +193,7 @@ fn forgetting_buffers_and_views_does_no_harm() {
 
 #[test]
 fn freeing_leaves_no_error_behind() {
+    let _alone = alone();
     std::thread::spawn(|| {
         DeviceBuffer::from_slice(&[1.0_f64; 100]).unwrap().free().unwrap();
         DeviceBuffer::<f64>::alloc(0).unwrap().free().unwrap();
@@ -191,6 +205,7 @@ fn freeing_leaves_no_error_behind() {
 
 #[test]
 fn memory_of_a_pool_is_there_for_every_stream_once_its_own_has_come_to_it() {
+    let _alone = alone();
     let (first, second) = (Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap());
     let gate = Gate::on(&first);
     let mut buffer = DeviceBuffer::<u32>::alloc_async(1000, &first).unwrap();
@@ -203,6 +218,7 @@ fn memory_of_a_pool_is_there_for_every_stream_once_its_own_has_come_to_it() {
 
 #[test]
 fn memory_of_a_pool_is_freed_after_its_last_use_without_a_wait_on_the_host() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let mut back = PinnedBuffer::<u32>::alloc(1000).unwrap();
     let gate = Gate::on(&stream);
@@ -219,6 +235,7 @@ fn memory_of_a_pool_is_freed_after_its_last_use_without_a_wait_on_the_host() {
 
 #[test]
 fn no_elements_of_a_pool_make_no_call() {
+    let _alone = alone();
     let stream = Stream::new().unwrap();
     let none = DeviceBuffer::<u64>::alloc_async(0, &stream).unwrap();
     assert!(none.as_ptr().is_null());
@@ -229,6 +246,7 @@ fn no_elements_of_a_pool_make_no_call() {
 
 #[test]
 fn a_host_function_may_not_allocate_copy_or_ask() {
+    let _alone = alone();
     let stream = Stream::new().unwrap();
     let mut buffer = DeviceBuffer::from_slice(&[1_u8; 4]).unwrap();
     let (tell, told) = std::sync::mpsc::channel();

@@ -5,13 +5,14 @@ mod common;
 
 use std::sync::mpsc::channel;
 
-use common::Gate;
+use common::{Gate, alone};
 use cuda_safe::error::Detail;
 use cuda_safe::stream::Stream;
 use cuda_safe::{DeviceBuffer, MappedFlag, PinnedBuffer, PinnedFlags, memcpy_async, memset_async, sys};
 
 #[test]
 fn what_the_host_writes_the_host_reads() {
+    let _alone = alone();
     let mut buffer = PinnedBuffer::<u32>::alloc(4).unwrap();
     buffer.host_mut().unwrap().copy_from_slice(&[1, 2, 3, 4]);
     buffer.host_mut().unwrap()[0] = 9;
@@ -23,6 +24,7 @@ fn what_the_host_writes_the_host_reads() {
 
 #[test]
 fn a_buffer_without_elements_lends_an_empty_slice() {
+    let _alone = alone();
     let mut none = PinnedBuffer::<u64>::alloc(0).unwrap();
     assert!(none.host().unwrap().is_empty() && none.host_mut().unwrap().is_empty());
     assert!(none.as_ptr().is_null() && none.device_ptr().unwrap().is_null());
@@ -31,6 +33,7 @@ fn a_buffer_without_elements_lends_an_empty_slice() {
 
 #[test]
 fn every_kind_of_pinned_memory_works() {
+    let _alone = alone();
     for flags in [PinnedFlags::PORTABLE, PinnedFlags::MAPPED, PinnedFlags::WRITE_COMBINED, PinnedFlags::all()]
     {
         let mut buffer = PinnedBuffer::<u8>::with_flags(100, flags).unwrap();
@@ -45,6 +48,7 @@ fn every_kind_of_pinned_memory_works() {
 
 #[test]
 fn the_host_waits_for_a_copy_into_the_memory() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let device = DeviceBuffer::from_slice(&[7_u32; 1000]).unwrap();
     let mut pinned = PinnedBuffer::from_slice(&[1_u32; 1000]).unwrap();
@@ -57,6 +61,7 @@ fn the_host_waits_for_a_copy_into_the_memory() {
 
 #[test]
 fn the_host_may_read_what_a_pending_copy_only_reads() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let mut device = DeviceBuffer::<u32>::alloc(1000).unwrap();
     let pinned = PinnedBuffer::from_slice(&[1_u32; 1000]).unwrap();
@@ -69,6 +74,7 @@ fn the_host_may_read_what_a_pending_copy_only_reads() {
 
 #[test]
 fn the_host_waits_before_it_writes_what_a_pending_copy_reads() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let mut device = DeviceBuffer::<u32>::alloc(1000).unwrap();
     let mut pinned = PinnedBuffer::from_slice(&[1_u32; 1000]).unwrap();
@@ -82,6 +88,7 @@ fn the_host_waits_before_it_writes_what_a_pending_copy_reads() {
 
 #[test]
 fn the_host_may_use_one_half_while_a_stream_uses_the_other() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let device = DeviceBuffer::from_slice(&[7_u32; 500]).unwrap();
     let mut pinned = PinnedBuffer::from_slice(&[1_u32; 1000]).unwrap();
@@ -97,6 +104,7 @@ fn the_host_may_use_one_half_while_a_stream_uses_the_other() {
 
 #[test]
 fn pinned_memory_read_after_its_stream_was_dropped_holds_what_the_stream_wrote() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let device = DeviceBuffer::from_slice(&[7_u32; 1000]).unwrap();
     let mut pinned = PinnedBuffer::from_slice(&[1_u32; 1000]).unwrap();
@@ -110,6 +118,7 @@ fn pinned_memory_read_after_its_stream_was_dropped_holds_what_the_stream_wrote()
 
 #[test]
 fn pinned_memory_dropped_while_a_copy_into_it_is_pending_waits_for_it() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let device = DeviceBuffer::from_slice(&[7_u32; 1000]).unwrap();
     let mut pinned = PinnedBuffer::from_slice(&[1_u32; 1000]).unwrap();
@@ -123,6 +132,7 @@ fn pinned_memory_dropped_while_a_copy_into_it_is_pending_waits_for_it() {
 
 #[test]
 fn a_host_function_gets_pinned_memory_only_where_nothing_can_be_pending() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let quiet = PinnedBuffer::from_slice(&[5_u8]).unwrap();
     let mut busy = PinnedBuffer::<u8>::alloc(1).unwrap();
@@ -144,6 +154,7 @@ fn a_host_function_gets_pinned_memory_only_where_nothing_can_be_pending() {
 
 #[test]
 fn forgetting_a_guard_does_no_harm_to_reading() {
+    let _alone = alone();
     let mut pinned = PinnedBuffer::from_slice(&[1_u8; 8]).unwrap();
     let forgotten = std::mem::ManuallyDrop::new(pinned.host().unwrap());
     assert_eq!(forgotten[0], 1);
@@ -154,6 +165,7 @@ fn forgetting_a_guard_does_no_harm_to_reading() {
 
 #[test]
 fn sizes_that_cannot_be_are_refused() {
+    let _alone = alone();
     assert!(matches!(PinnedBuffer::<u64>::alloc(usize::MAX).unwrap_err().detail(), Detail::Overflow { .. }));
     assert!(matches!(PinnedBuffer::<()>::alloc(1).unwrap_err().detail(), Detail::ZeroSized { .. }));
     let error = PinnedBuffer::<u8>::alloc(isize::MAX as usize).unwrap_err();
@@ -163,6 +175,7 @@ fn sizes_that_cannot_be_are_refused() {
 
 #[test]
 fn a_buffer_taken_apart_can_be_put_together_again() {
+    let _alone = alone();
     let buffer = PinnedBuffer::from_slice(&[1_u32, 2, 3]).unwrap();
     let device = buffer.device();
     let pointer = buffer.into_raw();
@@ -173,6 +186,7 @@ fn a_buffer_taken_apart_can_be_put_together_again() {
 
 #[test]
 fn a_mapped_flag_is_seen_by_all_threads_and_starts_at_zero() {
+    let _alone = alone();
     let flag = std::sync::Arc::new(MappedFlag::new().unwrap());
     assert_eq!(flag.load(), 0);
     assert!(!flag.device_ptr().is_null());

@@ -12,7 +12,7 @@
 //! Forgetting an owner, a view or a guard leaks memory and is otherwise harmless.
 //!
 //! C functions: `cudaMalloc`, `cudaFree`, `cudaMallocHost`, `cudaHostAlloc`, `cudaFreeHost`,
-//! `cudaHostGetDevicePointer`.
+//! `cudaHostGetDevicePointer`, `cudaMallocAsync`, `cudaFreeAsync`, `cudaThreadExchangeStreamCaptureMode`.
 
 mod allocation;
 mod device;

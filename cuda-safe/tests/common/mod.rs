@@ -2,8 +2,18 @@
 #![allow(dead_code, clippy::unwrap_used, reason = "test support: each binary uses a part of it")]
 
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cuda_safe::stream::Stream;
+
+/// One test at a time in a process, for as long as the guard lives.
+///
+/// Freeing may wait for the whole device, and may keep other calls waiting meanwhile. A test that frees would so wait for the gate
+/// of another one, which cannot get to opening it.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Holds a stream until it is opened or dropped, whichever way the test ends.
 pub(crate) struct Gate {
