@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 
 pub(crate) use std::sync::OnceLock;
-pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
 pub(crate) use std::sync::{Arc, MutexGuard};
 
 /// A mutex without poisoning: what it guards here is consistent between any two statements that can panic.

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use super::access::{Access, Mode, Want};
 use super::clock::Stamp;
 use super::list::{Conflict, List, View};
-use super::sync::{AtomicU64, Mutex, constructor};
+use super::sync::{AtomicU64, Mutex, constructor, fence};
 use super::waits::Place;
 use super::word::{LISTED, Word};
 
@@ -180,6 +180,8 @@ impl Ledger {
     #[must_use]
     pub(crate) fn host_enters(&self, mode: Mode) -> bool {
         let before = self.hosts.fetch_add(weight(mode), SeqCst);
+        // With the fence in `lent_against`: either the host then finds the stamp, or the stamper finds the guard.
+        fence(SeqCst);
         let fits = before % HOST_WRITER < HOST_LIMIT && before / HOST_WRITER < HOST_LIMIT;
         if !fits {
             self.host_leaves(mode);
@@ -194,6 +196,7 @@ impl Ledger {
 
     /// Whether a live host guard stands against an access that no Rust borrow keeps away from it.
     pub(super) fn lent_against(&self, mode: Mode) -> bool {
+        fence(SeqCst);
         let hosts = self.hosts.load(SeqCst);
         match mode {
             Mode::Read => hosts >= HOST_WRITER,

@@ -1,20 +1,22 @@
 //! The access word: all there is to say about most allocations, in one atomic.
 //!
 //! From the top: three bits of mode, thirteen of slot, then 48 of tick; or, for a stream that has read what it
-//! wrote itself, 40 of the write's tick and 8 of how much later the read was. The write's own tick matters: a stream
+//! wrote itself, 40 of the write's tick and 8 of how much later the read was, or 28 and 20. The write's own tick matters: a stream
 //! that is ordered after the write but not after the later read may still read. What does not fit goes to the list.
 
 use super::clock::{SlotId, Stamp, Tick};
 
 const SLOT_BITS: u32 = 13;
 const TICK_BITS: u32 = 48;
-const WRITE_BITS: u32 = 40;
-const DELTA_BITS: u32 = 8;
+/// Bits of how much later the read was, where it was soon after, and where it was long after.
+const SOON_BITS: u32 = 8;
+const LATE_BITS: u32 = 20;
 
 const MODE_WRITE: u64 = 1;
 const MODE_READ: u64 = 2;
 const MODE_BOTH: u64 = 3;
-const MODE_LISTED: u64 = 4;
+const MODE_BOTH_LATE: u64 = 4;
+const MODE_LISTED: u64 = 5;
 
 /// The word of an allocation whose accesses are in its list.
 pub(super) const LISTED: u64 = MODE_LISTED << (SLOT_BITS + TICK_BITS);
@@ -52,13 +54,17 @@ impl Word {
             0 => Self::Empty,
             MODE_WRITE => Self::Write(Stamp { slot, tick }),
             MODE_READ => Self::Read(Stamp { slot, tick }),
-            MODE_BOTH => {
-                let write = tick >> DELTA_BITS;
-                let delta = tick & ((1 << DELTA_BITS) - 1);
-                Self::Both { write: Stamp { slot, tick: write }, read: write + delta }
-            }
+            MODE_BOTH => Self::both(slot, tick, SOON_BITS),
+            MODE_BOTH_LATE => Self::both(slot, tick, LATE_BITS),
             _ => Self::Listed,
         }
+    }
+
+    /// A write and a later read, from a payload that has `bits` bits for how much later.
+    fn both(slot: SlotId, payload: u64, bits: u32) -> Self {
+        let write = payload >> bits;
+        let delta = payload & ((1 << bits) - 1);
+        Self::Both { write: Stamp { slot, tick: write }, read: write + delta }
     }
 
     /// The bits for the word, if it can be told in bits.
@@ -70,9 +76,14 @@ impl Word {
             Self::Write(stamp) => (MODE_WRITE, stamp.slot, fits(stamp.tick, TICK_BITS)?),
             Self::Read(stamp) => (MODE_READ, stamp.slot, fits(stamp.tick, TICK_BITS)?),
             Self::Both { write, read } => {
-                let tick = fits(write.tick, WRITE_BITS)?;
-                let delta = fits(read.checked_sub(write.tick)?, DELTA_BITS)?;
-                (MODE_BOTH, write.slot, (tick << DELTA_BITS) | delta)
+                let delta = read.checked_sub(write.tick)?;
+                let (mode, bits) = if delta >> SOON_BITS == 0 {
+                    (MODE_BOTH, SOON_BITS)
+                } else {
+                    (MODE_BOTH_LATE, LATE_BITS)
+                };
+                let tick = fits(write.tick, TICK_BITS - bits)?;
+                (mode, write.slot, (tick << bits) | fits(delta, bits)?)
             }
         };
         let slot = fits(u64::from(slot.0), SLOT_BITS)?;
@@ -107,7 +118,11 @@ mod tests {
         let late = Stamp { slot: SlotId(0), tick: 1 << 48 };
         assert_eq!(Word::Read(late).pack(), None);
         let stamp = Stamp { slot: SlotId(3), tick: 10 };
-        assert_eq!(Word::Both { write: stamp, read: 10 + 256 }.pack(), None);
+        let late = Word::Both { write: stamp, read: 10 + 256 };
+        assert_eq!(late.pack().map(Word::unpack), Some(late));
+        assert_eq!(Word::Both { write: stamp, read: 10 + (1 << 20) }.pack(), None);
+        let stamp = Stamp { slot: SlotId(3), tick: 1 << 28 };
+        assert_eq!(Word::Both { write: stamp, read: (1 << 28) + 256 }.pack(), None);
         let late = Stamp { slot: SlotId(3), tick: 1 << 40 };
         assert_eq!(Word::Both { write: late, read: 1 << 40 }.pack(), None);
     }

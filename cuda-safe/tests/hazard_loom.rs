@@ -1,0 +1,340 @@
+//! The tracker's two-thread rules under loom, which runs every interleaving of a few steps.
+//!
+//! The devices are the model of the other test, behind one lock as if the driver had one. What is checked is the same too: whatever
+//! conflicts is guaranteed to be over before.
+#![allow(
+    dead_code,
+    unused_imports,
+    unreachable_pub,
+    clippy::unwrap_used,
+    reason = "the tracker is compiled by itself, without the rest of the crate that uses all of it"
+)]
+
+#[path = "../src/hazard/books/mod.rs"]
+mod books;
+#[path = "hazard/machine.rs"]
+mod machine;
+
+/// Loom's primitives in the place of those of the standard library.
+mod sync {
+    pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
+    pub(crate) use loom::sync::{Arc, MutexGuard};
+    // Slots are made while one thread runs, or under a lock.
+    pub(crate) use std::sync::OnceLock;
+
+    #[derive(Debug)]
+    pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
+
+    impl<T> Mutex<T> {
+        pub(crate) fn new(value: T) -> Self {
+            Self(loom::sync::Mutex::new(value))
+        }
+
+        pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+            self.0.lock().unwrap()
+        }
+    }
+
+    pub(crate) fn pause(_turn: u32) {
+        loom::thread::yield_now();
+    }
+
+    macro_rules! constructor {
+        ($(#[$meta:meta])* $visibility:vis fn $($rest:tt)*) => { $(#[$meta])* $visibility fn $($rest)* };
+    }
+    pub(crate) use constructor;
+}
+
+use std::panic::Location;
+use std::sync::Arc;
+
+use books::{Access, Books, Kind, Ledger, Mode, Policy, Port, Reach, Refusal, Route, Slot, SlotId};
+use machine::{Machine, Set, Touch, Track};
+
+const BYTES: usize = 16;
+
+/// Books, two allocations, and the devices.
+struct World {
+    books: Books,
+    ledgers: [Ledger; 2],
+    machine: sync::Mutex<Machine>,
+    sabotage: bool,
+}
+
+impl World {
+    fn new(kinds: &[Kind]) -> (Arc<Self>, Vec<SlotId>) {
+        let world = Self {
+            books: Books::new(Policy::default),
+            ledgers: [Ledger::new(BYTES), Ledger::new(BYTES)],
+            machine: sync::Mutex::new(Machine::default()),
+            sabotage: false,
+        };
+        let ids = kinds.iter().map(|kind| world.stream(*kind)).collect();
+        (Arc::new(world), ids)
+    }
+
+    fn stream(&self, kind: Kind) -> SlotId {
+        let slot = match kind {
+            Kind::Legacy => self.books.legacy(0, Reach::Stream(0)).unwrap(),
+            _ => self.books.enrol(0, kind, Reach::Stream(0)).unwrap(),
+        };
+        self.machine.lock().tracks.push(Track { slot: slot.id, kind, device: 0, tail: Set::default() });
+        slot.id
+    }
+
+    fn track(machine: &Machine, slot: SlotId) -> usize {
+        machine.tracks.iter().rposition(|track| track.slot == slot).unwrap()
+    }
+
+    /// One operation; the closure fails if `fails`.
+    fn operate(&self, id: SlotId, touches: &[(usize, Mode)], fails: bool) -> Result<(), Refusal<()>> {
+        let slot = self.books.slot(id).unwrap();
+        let accesses: Vec<Access<'_>> = touches
+            .iter()
+            .map(|(buffer, mode)| Access::new(&self.ledgers[*buffer], 0..BYTES, *mode))
+            .collect();
+        self.operate_with(slot, &accesses, touches, fails)
+    }
+
+    fn operate_with(
+        &self,
+        slot: &Slot,
+        accesses: &[Access<'_>],
+        touches: &[(usize, Mode)],
+        fails: bool,
+    ) -> Result<(), Refusal<()>> {
+        let touches: Vec<Touch> = touches
+            .iter()
+            .map(|(buffer, mode)| Touch { buffer: *buffer, start: 0, end: BYTES, mode: *mode })
+            .collect();
+        let call = || {
+            if fails {
+                return Err(());
+            }
+            let mut machine = self.machine.lock();
+            let track = Self::track(&machine, slot.id);
+            let node = machine.operate(track, touches.clone());
+            let before = machine.nodes[node].before;
+            let race = machine.unordered(&touches, before).find(|other| *other != node);
+            assert_eq!(race, None, "operation {node} races");
+            Ok(())
+        };
+        self.books.enqueue(slot, accesses, self, Location::caller(), call).map(|((), _)| ())
+    }
+}
+
+impl Port for World {
+    type Error = ();
+
+    fn order(&self, waiter: &Slot, other: &Slot) -> Result<Route, ()> {
+        if self.sabotage {
+            return Ok(Route::Stream);
+        }
+        let reach = other.reach();
+        if *reach == Reach::Device {
+            drop(reach);
+            let coverage = self.books.coverage_of_device(0);
+            let mut machine = self.machine.lock();
+            let end = machine.end_of_device(0);
+            machine.waited(end);
+            drop(machine);
+            self.books.completed_all(&coverage);
+            return Ok(Route::Host);
+        }
+        let event = {
+            let mut machine = self.machine.lock();
+            let track = Self::track(&machine, other.id);
+            machine.record_in_passing(track)
+        };
+        let mut machine = self.machine.lock();
+        let track = Self::track(&machine, waiter.id);
+        machine.wait(track, event);
+        Ok(Route::Stream)
+    }
+}
+
+/// Runs every interleaving with up to two switches of thread where nobody asked for one.
+fn every_order(f: impl Fn() + Sync + Send + 'static) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(2);
+    model.check(f);
+}
+
+const FREE: Kind = Kind::NonBlocking;
+
+#[test]
+fn two_threads_that_take_two_buffers_in_either_order_get_through_and_are_ordered() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE, FREE]);
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[1]);
+            loom::thread::spawn(move || {
+                world.operate(id, &[(1, Mode::Write), (0, Mode::Write)], false).unwrap()
+            })
+        };
+        world.operate(ids[0], &[(0, Mode::Write), (1, Mode::Write)], false).unwrap();
+        other.join().unwrap();
+        assert_eq!(world.books.added_waits(), 1, "whoever came second has waited for the first");
+    });
+}
+
+#[test]
+fn readers_and_a_writer_on_three_streams_are_ordered() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE, FREE, FREE]);
+        world.operate(ids[2], &[(0, Mode::Write)], false).unwrap();
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[1]);
+            loom::thread::spawn(move || world.operate(id, &[(0, Mode::Read)], false).unwrap())
+        };
+        world.operate(ids[0], &[(0, Mode::Read), (1, Mode::Write)], false).unwrap();
+        other.join().unwrap();
+        world.operate(ids[2], &[(0, Mode::Write)], false).unwrap();
+    });
+}
+
+#[test]
+fn a_wait_claims_no_more_than_was_given_before_its_record() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE, FREE]);
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[1]);
+            loom::thread::spawn(move || {
+                world.operate(id, &[(0, Mode::Write)], false).unwrap();
+                world.operate(id, &[(1, Mode::Write)], false).unwrap();
+            })
+        };
+        world.operate(ids[0], &[(0, Mode::Write)], false).unwrap();
+        world.operate(ids[0], &[(1, Mode::Write)], false).unwrap();
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn a_call_that_fails_holds_nobody_up() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE, FREE]);
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[1]);
+            loom::thread::spawn(move || {
+                world.operate(id, &[(0, Mode::Write), (1, Mode::Read)], true).unwrap_err();
+            })
+        };
+        world.operate(ids[0], &[(0, Mode::Write), (1, Mode::Write)], false).unwrap();
+        other.join().unwrap();
+        world.operate(ids[1], &[(0, Mode::Write), (1, Mode::Write)], false).unwrap();
+    });
+}
+
+#[test]
+fn the_legacy_stream_between_two_blocking_ones_claims_no_more_than_it_saw() {
+    every_order(|| {
+        let (world, ids) = World::new(&[Kind::Legacy, Kind::Blocking, Kind::Blocking]);
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[1]);
+            loom::thread::spawn(move || world.operate(id, &[(0, Mode::Write)], false).unwrap())
+        };
+        world.operate(ids[0], &[(1, Mode::Write)], false).unwrap();
+        world.operate(ids[2], &[(0, Mode::Write)], false).unwrap();
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn one_stream_may_be_used_by_two_threads() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE, FREE]);
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[0]);
+            loom::thread::spawn(move || {
+                let slot = world.books.slot(id).unwrap();
+                let mut event = Set::default();
+                let snapshot = world.books.record(slot, || {
+                    let mut machine = world.machine.lock();
+                    let track = World::track(&machine, id);
+                    event = machine.record(track);
+                    Ok::<(), ()>(())
+                });
+                (snapshot.unwrap(), event)
+            })
+        };
+        world.operate(ids[0], &[(0, Mode::Write)], false).unwrap();
+        let (snapshot, event) = other.join().unwrap();
+        let wait = || {
+            let mut machine = world.machine.lock();
+            let track = World::track(&machine, ids[1]);
+            machine.wait(track, event);
+            Ok::<(), ()>(())
+        };
+        world.books.wait(world.books.slot(ids[1]).unwrap(), &snapshot, wait).unwrap();
+        world.operate(ids[1], &[(0, Mode::Write)], false).unwrap();
+    });
+}
+
+#[test]
+fn a_slot_that_is_used_again_is_never_taken_for_its_former_stream() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE, FREE]);
+        world.operate(ids[1], &[(0, Mode::Write)], false).unwrap();
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[1]);
+            loom::thread::spawn(move || {
+                world.books.dismiss(world.books.slot(id).unwrap(), Reach::Device);
+                let again = world.stream(FREE);
+                world.operate(again, &[(1, Mode::Write)], false).unwrap();
+            })
+        };
+        world.operate(ids[0], &[(0, Mode::Write)], false).unwrap();
+        world.operate(ids[0], &[(1, Mode::Write)], false).unwrap();
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn a_host_guard_and_an_access_without_a_borrow_see_each_other() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE]);
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[0]);
+            loom::thread::spawn(move || {
+                let access = Access::write(&world.ledgers[0], 0..BYTES).unborrowed();
+                let slot = world.books.slot(id).unwrap();
+                world.operate_with(slot, &[access], &[(0, Mode::Write)], false).is_ok()
+            })
+        };
+        assert!(world.ledgers[0].host_enters(Mode::Read));
+        let seen = !world.books.host_conflicts(Access::read(&world.ledgers[0], 0..BYTES)).is_empty();
+        let done = other.join().unwrap();
+        assert!(seen || !done, "the host reads what a stream writes");
+    });
+}
+
+#[test]
+fn a_policy_is_in_force_everywhere_when_setting_it_returns() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE]);
+        world.books.set_policy(Policy::Off);
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[0]);
+            loom::thread::spawn(move || world.operate(id, &[(0, Mode::Write)], false).unwrap())
+        };
+        assert_eq!(world.books.set_policy(Policy::Order), Some(Policy::Off));
+        // Whatever is on no books is with the device by now: waiting for that covers it.
+        let on_books = || !world.books.host_conflicts(Access::read(&world.ledgers[0], 0..BYTES)).is_empty();
+        let with_device = !world.machine.lock().nodes.is_empty();
+        let booked = on_books();
+        other.join().unwrap();
+        assert!(with_device || booked || on_books());
+    });
+}
+
+#[test]
+#[should_panic(expected = "races")]
+fn loom_catches_a_wait_that_does_nothing() {
+    every_order(|| {
+        let (mut world, ids) = World::new(&[FREE, FREE]);
+        Arc::get_mut(&mut world).unwrap().sabotage = true;
+        world.operate(ids[0], &[(0, Mode::Write)], false).unwrap();
+        world.operate(ids[1], &[(0, Mode::Write)], false).unwrap();
+    });
+}
