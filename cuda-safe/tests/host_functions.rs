@@ -7,12 +7,13 @@ mod common;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
-use common::Gate;
+use common::{Gate, alone};
 use cuda_safe::error::Detail;
 use cuda_safe::{Device, DeviceBuffer, Event, Stream, check, memset_async, sys};
 
 #[test]
 fn host_functions_run_in_the_order_of_their_stream() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let order = Arc::new(Mutex::new(Vec::new()));
     for number in 0..20 {
@@ -25,6 +26,7 @@ fn host_functions_run_in_the_order_of_their_stream() {
 
 #[test]
 fn what_a_function_owns_is_dropped_when_it_has_run() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let owned = Arc::new(());
     let held = Arc::clone(&owned);
@@ -38,6 +40,7 @@ fn what_a_function_owns_is_dropped_when_it_has_run() {
 
 #[test]
 fn a_panic_is_reported_once_by_the_next_synchronisation_of_the_stream() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let other = Stream::non_blocking().unwrap();
     let line = line!() + 1;
@@ -55,6 +58,7 @@ fn a_panic_is_reported_once_by_the_next_synchronisation_of_the_stream() {
 
 #[test]
 fn cuda_is_refused_in_a_host_function() {
+    let _alone = alone();
     let stream = Arc::new(Stream::non_blocking().unwrap());
     let other = Stream::non_blocking().unwrap();
     let mut event = Event::without_timing().unwrap();
@@ -87,6 +91,7 @@ fn cuda_is_refused_in_a_host_function() {
 
 #[test]
 fn a_buffer_dropped_in_a_host_function_is_freed_later() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let mut buffer = DeviceBuffer::<u8>::alloc(1 << 20).unwrap();
     memset_async(&mut buffer, 1, &stream).unwrap();
@@ -108,6 +113,7 @@ fn a_buffer_dropped_in_a_host_function_is_freed_later() {
 
 #[test]
 fn streams_and_events_may_be_dropped_in_a_host_function() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let (other, event) = (Stream::non_blocking().unwrap(), Event::new().unwrap());
     stream.launch_host_fn(move || drop((other, event))).unwrap();

@@ -7,13 +7,14 @@ mod common;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::channel;
 
-use common::Gate;
+use common::{Gate, alone};
 use cuda_safe::error::Detail;
 use cuda_safe::stream::{AsStream, EventFlags, LegacyStream, StreamRef};
 use cuda_safe::{Device, DeviceBuffer, Event, PinnedBuffer, Stream, memcpy_async, memset_async, sys};
 
 #[test]
 fn a_stream_says_what_it_was_made_with() {
+    let _alone = alone();
     let device = Device::current().unwrap();
     let blocking = Stream::new().unwrap();
     let free = Stream::non_blocking().unwrap();
@@ -30,6 +31,7 @@ fn a_stream_says_what_it_was_made_with() {
 
 #[test]
 fn a_stream_is_done_when_all_it_was_given_is() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     assert!(stream.is_done().unwrap());
     let gate = Gate::on(&stream);
@@ -41,6 +43,7 @@ fn a_stream_is_done_when_all_it_was_given_is() {
 
 #[test]
 fn an_event_stands_for_what_came_before_it_and_nothing_after() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let mut event = Event::without_timing().unwrap();
     event.record(&stream).unwrap();
@@ -56,6 +59,7 @@ fn an_event_stands_for_what_came_before_it_and_nothing_after() {
 
 #[test]
 fn an_event_that_was_never_recorded_stands_for_nothing_even_with_a_used_handle() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let gate = Gate::on(&stream);
     let mut former = Event::with_flags(EventFlags::BLOCKING_SYNC).unwrap();
@@ -75,6 +79,7 @@ fn an_event_that_was_never_recorded_stands_for_nothing_even_with_a_used_handle()
 
 #[test]
 fn a_stream_that_waits_for_an_event_goes_on_when_it_is_complete() {
+    let _alone = alone();
     let (producer, consumer) = (Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap());
     let mut ready = Event::without_timing().unwrap();
     let gate = Gate::on(&producer);
@@ -91,6 +96,7 @@ fn a_stream_that_waits_for_an_event_goes_on_when_it_is_complete() {
 
 #[test]
 fn a_wait_stands_for_the_mark_as_it_was_when_it_was_given() {
+    let _alone = alone();
     let (first, second, waiter) =
         (Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap());
     let mut event = Event::without_timing().unwrap();
@@ -106,6 +112,7 @@ fn a_wait_stands_for_the_mark_as_it_was_when_it_was_given() {
 
 #[test]
 fn elapsed_time_is_negative_the_other_way_round() {
+    let _alone = alone();
     let stream = Stream::new().unwrap();
     let (mut start, mut end) = (Event::new().unwrap(), Event::new().unwrap());
     start.record(&stream).unwrap();
@@ -123,6 +130,7 @@ fn elapsed_time_is_negative_the_other_way_round() {
 
 #[test]
 fn an_event_is_refused_on_a_stream_of_another_device() {
+    let _alone = alone();
     if Device::count().unwrap() < 2 {
         eprintln!("one device only: nothing to refuse");
         return;
@@ -135,6 +143,7 @@ fn an_event_is_refused_on_a_stream_of_another_device() {
 
 #[test]
 fn a_stream_of_another_device_needs_no_switch() {
+    let _alone = alone();
     if Device::count().unwrap() < 2 {
         eprintln!("one device only: nothing to switch");
         return;
@@ -157,6 +166,7 @@ fn a_stream_of_another_device_needs_no_switch() {
 
 #[test]
 fn a_dropped_stream_serves_again_only_when_its_work_is_done() {
+    let _alone = alone();
     // A priority of its own keeps the other tests' streams away.
     let make = || Stream::builder().non_blocking().priority(-77).build().unwrap();
     let stream = make();
@@ -172,6 +182,7 @@ fn a_dropped_stream_serves_again_only_when_its_work_is_done() {
 
 #[test]
 fn a_stream_taken_apart_can_be_put_together_again() {
+    let _alone = alone();
     let stream = Stream::builder().non_blocking().build().unwrap();
     let mut buffer = DeviceBuffer::<u8>::alloc(64).unwrap();
     let gate = Gate::on(&stream);
@@ -192,6 +203,7 @@ fn a_stream_taken_apart_can_be_put_together_again() {
 
 #[test]
 fn a_scope_is_over_when_it_returns() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let gate = Gate::on(&stream);
     let opener = std::thread::spawn(move || gate.open());
@@ -203,6 +215,7 @@ fn a_scope_is_over_when_it_returns() {
 
 #[test]
 fn a_scope_is_over_when_its_closure_panics() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let (tell, told) = channel();
     let panicked = catch_unwind(AssertUnwindSafe(|| {
@@ -217,6 +230,7 @@ fn a_scope_is_over_when_its_closure_panics() {
 
 #[test]
 fn an_operation_inside_another_is_refused() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let other = Stream::non_blocking().unwrap();
     let within = |f: &dyn Fn() -> cuda_safe::Result<()>| {
@@ -233,6 +247,7 @@ fn an_operation_inside_another_is_refused() {
 
 #[test]
 fn a_panic_while_an_operation_is_entered_leaves_the_stream_usable() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let mut buffer = DeviceBuffer::<u8>::alloc(16).unwrap();
     let access = buffer.access_mut();
@@ -251,6 +266,7 @@ fn a_panic_while_an_operation_is_entered_leaves_the_stream_usable() {
 
 #[test]
 fn a_buffer_named_twice_by_one_operation_is_one_buffer() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let buffer = DeviceBuffer::<u8>::alloc(16).unwrap();
     for accesses in
@@ -271,6 +287,7 @@ fn byte_of(buffer: &DeviceBuffer<u8>) -> u8 {
 
 #[test]
 fn work_of_a_thread_on_its_own_stream_is_waited_for_by_others() {
+    let _alone = alone();
     let mut buffer = DeviceBuffer::<u8>::alloc(256).unwrap();
     let stream = Stream::non_blocking().unwrap();
     // The thread is still there when the other stream wants the buffer.
@@ -308,6 +325,7 @@ fn work_of_a_thread_on_its_own_stream_is_waited_for_by_others() {
 
 #[test]
 fn every_kind_of_stream_is_a_stream() {
+    let _alone = alone();
     fn device_of(stream: &impl AsStream) -> Device {
         let view: StreamRef<'_> = stream.as_stream();
         view.device()
