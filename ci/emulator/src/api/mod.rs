@@ -28,6 +28,7 @@ mod register;
 mod stream;
 mod stubs;
 mod symbol;
+mod symbol_copy;
 
 use core::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};

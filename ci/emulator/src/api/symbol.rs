@@ -13,7 +13,11 @@ use crate::sys::{cudaErrorInvalidSymbol, cudaErrorInvalidValue};
 /// The address of a variable on a device and its size, given the host variable that stands for it.
 pub(super) fn symbol(machine: &mut Guard, device: usize, host: *const c_void) -> Answer<(u64, u64)> {
     let mut registry = registry();
-    let variable = registry.variable(host.addr())?.clone();
+    // A program names a managed variable by the address of its data.
+    let variable = match registry.variable(host.addr()) {
+        Ok(variable) => variable.clone(),
+        Err(unknown) => registry.managed_at(super::address(host)).ok_or(unknown)?,
+    };
     load(machine, &mut registry, variable.module, device)?;
     let instance = registry.instance(variable.module, device).ok_or(cudaErrorInvalidSymbol)?;
     let at = instance.addresses.get(&*variable.name).copied().ok_or(cudaErrorInvalidSymbol)?;

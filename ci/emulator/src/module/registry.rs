@@ -146,6 +146,12 @@ impl Registry {
         self.modules.get(module)?.instances.values().find_map(|i| i.addresses.get(name).copied())
     }
 
+    /// The managed variable whose data is at an address.
+    pub(crate) fn managed_at(&self, data: u64) -> Option<Variable> {
+        let managed = self.variables.values().filter(|v| v.managed.is_some());
+        managed.into_iter().find(|v| self.anywhere(v.module, &v.name) == Some(data)).cloned()
+    }
+
     /// A kernel, lowered for a device on which its module has come to life.
     pub(crate) fn program(&mut self, module: usize, device: usize, name: &str) -> Answer<Arc<Program>> {
         let parsed = self.parsed(module)?;
