@@ -49,7 +49,10 @@ fn more_memory_than_there_is_is_refused_with_the_bytes_and_leaves_nothing() {
     let error = DeviceBuffer::<u8>::alloc(total + 1).unwrap_err();
     assert!(error.is_out_of_memory());
     assert_eq!(error.api(), "cudaMalloc");
-    assert!(error.to_string().contains(&(total + 1).to_string()), "{error}");
+    let Detail::Allocation { bytes, free: Some(free), .. } = error.detail() else { panic!("{error}") };
+    assert!(bytes == total + 1 && free < bytes);
+    let text = error.to_string();
+    assert!(text.contains(&bytes.to_string()) && text.contains(&free.to_string()), "{text}");
     assert_eq!(error.place().file(), file!());
     // The device goes on.
     assert_eq!(DeviceBuffer::from_slice(&[1_u8]).unwrap().to_vec().unwrap(), [1]);

@@ -122,8 +122,10 @@ pub enum Detail {
     Allocation {
         /// Bytes asked for.
         bytes: usize,
-        /// Whose memory: `"device"`, `"pinned host"`.
+        /// Whose memory: `"device"`, `"pool"`, `"pinned host"`.
         memory: &'static str,
+        /// Bytes that were free on the device, where it was asked.
+        free: Option<usize>,
     },
     /// A transfer or fill of this many bytes.
     Transfer {
@@ -256,7 +258,12 @@ impl fmt::Display for Detail {
                 write!(f, "{what} belongs to device {found}, device {needed} is needed")
             }
             Self::Unsupported { what } => write!(f, "{what} is not supported"),
-            Self::Allocation { bytes, memory } => write!(f, "asked for {bytes} bytes of {memory} memory"),
+            Self::Allocation { bytes, memory, free: None } => {
+                write!(f, "asked for {bytes} bytes of {memory} memory")
+            }
+            Self::Allocation { bytes, memory, free: Some(free) } => {
+                write!(f, "asked for {bytes} bytes of {memory} memory, of which {free} are free")
+            }
             Self::Transfer { bytes } => write!(f, "the transfer was of {bytes} bytes"),
             Self::InCallback => {
                 f.write_str("a host function that a stream runs may not call CUDA or wait for it")

@@ -73,7 +73,7 @@ impl Allocation {
             let call = |raw| {
                 // SAFETY: the pointer is to a live variable, which the call fills before it returns; the stream is live.
                 unsafe { check!(cudaMallocAsync(&raw mut pointer, bytes, raw)) }.map_err(|error| {
-                    error.at(place).with_detail(Detail::Allocation { bytes, memory: "pool" })
+                    error.at(place).with_detail(Detail::Allocation { bytes, memory: "pool", free: None })
                 })
             };
             // SAFETY: the operation is a write of all the bytes and of nothing else, and it is put on this stream.
@@ -140,8 +140,11 @@ impl Allocation {
             process();
             let _current = device.switch()?;
             let _relaxed = Relaxed::enter()?;
-            Error::check(api, allocate(&raw mut pointer))
-                .map_err(|error| error.with_detail(Detail::Allocation { bytes, memory }))?;
+            Error::check(api, allocate(&raw mut pointer)).map_err(|error| {
+                let ran_out = kind == Kind::Device && error.is_out_of_memory();
+                let free = if ran_out { free_on_current() } else { None };
+                error.with_detail(Detail::Allocation { bytes, memory, free })
+            })?;
         }
         Ok(Self { pointer: pointer.cast(), bytes, device, kind, ledger: Ledger::new(bytes) })
     }
@@ -285,6 +288,14 @@ fn reaper(device: Device) -> Result<&'static Stream> {
 /// Forgets what a device that is reset has taken with it.
 pub(super) fn abandon(device: Device) {
     REAPERS.lock().unwrap_or_else(PoisonError::into_inner).retain(|stream| stream.device() != device);
+}
+
+/// Bytes that are free on the current device, if it says so.
+fn free_on_current() -> Option<usize> {
+    let (mut free, mut total) = (0, 0);
+    // SAFETY: both pointers are to live integers of ours, which the call fills.
+    let code = unsafe { sys::cudaMemGetInfo(&raw mut free, &raw mut total) };
+    (code == sys::cudaSuccess).then_some(free)
 }
 
 /// The process that first allocated.
