@@ -224,8 +224,8 @@ impl Warp {
             Special::Zero => Some(0),
             Special::One => Some(1),
             // The address of the memory that grid-wide barriers use.
-            Special::EnvReg(1) => Some(cx.workspace & 0xFFFF_FFFF),
-            Special::EnvReg(2) => Some(cx.workspace >> 32),
+            Special::EnvReg(1) => Some(cx.workspace >> 32),
+            Special::EnvReg(2) => Some(cx.workspace & 0xFFFF_FFFF),
             Special::EnvReg(_) => Some(0),
         };
         if let Some(value) = value {

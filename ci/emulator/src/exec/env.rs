@@ -80,6 +80,8 @@ impl Fault {
     pub const ILLEGAL_ADDRESS: u32 = 700;
     /// `cudaErrorAssert`.
     pub const ASSERT: u32 = 710;
+    /// `cudaErrorHardwareStackError`.
+    pub const STACK: u32 = 714;
     /// `cudaErrorIllegalInstruction`.
     pub const ILLEGAL_INSTRUCTION: u32 = 715;
     /// `cudaErrorMisalignedAddress`.

@@ -84,7 +84,7 @@ impl Warp {
                     cx.launch.stack
                 );
                 let thread = self.thread(u32::try_from(lane).unwrap_or(0));
-                return Err(cx.fault(Fault::LAUNCH_FAILURE, &what, thread, group.pc));
+                return Err(cx.fault(Fault::STACK, &what, thread, group.pc));
             }
             self.grow(lane, top);
             for (&(from, size), &(to, room)) in info.args.iter().zip(&callee.params) {

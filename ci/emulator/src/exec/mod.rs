@@ -30,6 +30,8 @@ pub use program::Program;
     clippy::cast_sign_loss,
     clippy::cast_precision_loss,
     clippy::cast_possible_wrap,
+    clippy::precedence,
+    clippy::double_comparisons,
     reason = "the tests compute what kernels compute"
 )]
 mod tests;

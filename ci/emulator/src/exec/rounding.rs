@@ -22,11 +22,13 @@ pub enum Rounding {
 /// What every 32-bit operation gives for "not a number".
 pub const NAN32: u32 = 0x7FFF_FFFF;
 
-/// Replaces any 32-bit NaN by the one that the device gives.
+/// A result's bits, any NaN replaced by the one that the device gives.
+///
+/// As bits, because to a compiler one NaN is as good as another.
 #[inline(always)]
 #[must_use]
-pub fn canonical(v: f32) -> f32 {
-    f32::from_bits(if v.is_nan() { NAN32 } else { v.to_bits() })
+pub fn seal(v: f32) -> u32 {
+    if v.is_nan() { NAN32 } else { v.to_bits() }
 }
 
 /// Replaces a subnormal by a zero of the same sign.
@@ -233,7 +235,7 @@ pub fn div32(a: f32, b: f32, mode: Rounding) -> f32 {
     }
     let (wa, wb) = (f64::from(a), f64::from(b));
     let q = wa / wb;
-    if !q.is_finite() || b == 0.0 {
+    if !a.is_finite() || !b.is_finite() || b == 0.0 {
         return q as f32;
     }
     let rest = (-q).mul_add(wb, wa);

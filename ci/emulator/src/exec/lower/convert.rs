@@ -19,7 +19,7 @@ use super::logic::pred_or;
 use super::operand::window;
 use super::{Failure, Lower};
 use crate::exec::file::{Alu, Class, Slot};
-use crate::exec::rounding::{Rounding, canonical, flush, narrow};
+use crate::exec::rounding::{Rounding, flush, narrow, seal};
 use crate::ptx::{Instruction, Operand, Space, Type};
 
 impl Lower<'_> {
@@ -237,10 +237,10 @@ impl Lower<'_> {
             _ => None,
         });
         let f: Alu = match (ty, mode) {
-            (Type::F32, Some(0)) => op1!(f32 => f32, |v| canonical(v.round_ties_even())),
-            (Type::F32, Some(1)) => op1!(f32 => f32, |v| canonical(v.trunc())),
-            (Type::F32, Some(2)) => op1!(f32 => f32, |v| canonical(v.floor())),
-            (Type::F32, Some(3)) => op1!(f32 => f32, |v| canonical(v.ceil())),
+            (Type::F32, Some(0)) => op1!(f32 => u32, |v| seal(v.round_ties_even())),
+            (Type::F32, Some(1)) => op1!(f32 => u32, |v| seal(v.trunc())),
+            (Type::F32, Some(2)) => op1!(f32 => u32, |v| seal(v.floor())),
+            (Type::F32, Some(3)) => op1!(f32 => u32, |v| seal(v.ceil())),
             (Type::F64, Some(0)) => op1!(f64 => f64, f64::round_ties_even),
             (Type::F64, Some(1)) => op1!(f64 => f64, f64::trunc),
             (Type::F64, Some(2)) => op1!(f64 => f64, f64::floor),
@@ -494,7 +494,7 @@ fn float_to_int(to: Type, from: Type) -> Result<Alu, Failure> {
 fn narrowed(to: Type, mode: Rounding) -> Result<Alu, Failure> {
     Ok(match (to, mode) {
         (Type::F64, _) => op1!(f64 => f64, |v| v),
-        (Type::F32, _) => by_mode!(mode, M => op1!(f64 => f32, |v| canonical(narrow(v, M)))),
+        (Type::F32, _) => by_mode!(mode, M => op1!(f64 => u32, |v| seal(narrow(v, M)))),
         (Type::F16, Rounding::Nearest) => op1!(f64 => f16, Half::once),
         (Type::Bf16, Rounding::Nearest) => op1!(f64 => bf16, Half::once),
         _ => return Err("this form is not known to the emulator".into()),

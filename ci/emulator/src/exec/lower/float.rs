@@ -10,8 +10,7 @@ use super::integer::operand;
 use super::{Failure, Lower};
 use crate::exec::file::{Alu, Class, Slot, test};
 use crate::exec::rounding::{
-    Rounding, add32, add64, canonical, div32, div64, flush, fma32, fma64, mul32, mul64, saturate, sqrt32,
-    sqrt64,
+    Rounding, add32, add64, div32, div64, flush, fma32, fma64, mul32, mul64, saturate, seal, sqrt32, sqrt64,
 };
 use crate::ptx::{Instruction, Type};
 
@@ -119,26 +118,26 @@ impl Lower<'_> {
 fn operation32(i: &Instruction) -> Result<Alu, Failure> {
     let mode = rounding(i);
     Ok(match &*i.opcode {
-        "add" => by_mode!(mode, op2!(f32, f32 => f32, |a, b| canonical(a + b)),
-            M => op2!(f32, f32 => f32, |a, b| canonical(add32(a, b, M)))),
-        "sub" => by_mode!(mode, op2!(f32, f32 => f32, |a, b| canonical(a - b)),
-            M => op2!(f32, f32 => f32, |a, b| canonical(add32(a, -b, M)))),
-        "mul" => by_mode!(mode, op2!(f32, f32 => f32, |a, b| canonical(a * b)),
-            M => op2!(f32, f32 => f32, |a, b| canonical(mul32(a, b, M)))),
+        "add" => by_mode!(mode, op2!(f32, f32 => u32, |a, b| seal(a + b)),
+            M => op2!(f32, f32 => u32, |a, b| seal(add32(a, b, M)))),
+        "sub" => by_mode!(mode, op2!(f32, f32 => u32, |a, b| seal(a - b)),
+            M => op2!(f32, f32 => u32, |a, b| seal(add32(a, -b, M)))),
+        "mul" => by_mode!(mode, op2!(f32, f32 => u32, |a, b| seal(a * b)),
+            M => op2!(f32, f32 => u32, |a, b| seal(mul32(a, b, M)))),
         "fma" | "mad" => by_mode!(mode, nearest_fma32(),
-            M => op3!(f32, f32, f32 => f32, |a, b, c| canonical(fma32(a, b, c, M)))),
-        "div" => by_mode!(mode, op2!(f32, f32 => f32, |a, b| canonical(a / b)),
-            M => op2!(f32, f32 => f32, |a, b| canonical(div32(a, b, M)))),
-        "rcp" => by_mode!(mode, op1!(f32 => f32, |a| canonical(1.0 / a)),
-            M => op1!(f32 => f32, |a| canonical(div32(1.0, a, M)))),
-        "sqrt" => by_mode!(mode, op1!(f32 => f32, |a| canonical(a.sqrt())),
-            M => op1!(f32 => f32, |a| canonical(sqrt32(a, M)))),
-        "rsqrt" => op1!(f32 => f32, |a| canonical((1.0 / f64::from(a).sqrt()) as f32)),
-        "ex2" => op1!(f32 => f32, |a| canonical(f64::from(a).exp2() as f32)),
-        "lg2" => op1!(f32 => f32, |a| canonical(f64::from(a).log2() as f32)),
-        "sin" => op1!(f32 => f32, |a| canonical(f64::from(a).sin() as f32)),
-        "cos" => op1!(f32 => f32, |a| canonical(f64::from(a).cos() as f32)),
-        "tanh" => op1!(f32 => f32, |a| canonical(f64::from(a).tanh() as f32)),
+            M => op3!(f32, f32, f32 => u32, |a, b, c| seal(fma32(a, b, c, M)))),
+        "div" => by_mode!(mode, op2!(f32, f32 => u32, |a, b| seal(a / b)),
+            M => op2!(f32, f32 => u32, |a, b| seal(div32(a, b, M)))),
+        "rcp" => by_mode!(mode, op1!(f32 => u32, |a| seal(1.0 / a)),
+            M => op1!(f32 => u32, |a| seal(div32(1.0, a, M)))),
+        "sqrt" => by_mode!(mode, op1!(f32 => u32, |a| seal(a.sqrt())),
+            M => op1!(f32 => u32, |a| seal(sqrt32(a, M)))),
+        "rsqrt" => op1!(f32 => u32, |a| seal((1.0 / f64::from(a).sqrt()) as f32)),
+        "ex2" => op1!(f32 => u32, |a| seal(f64::from(a).exp2() as f32)),
+        "lg2" => op1!(f32 => u32, |a| seal(f64::from(a).log2() as f32)),
+        "sin" => op1!(f32 => u32, |a| seal(f64::from(a).sin() as f32)),
+        "cos" => op1!(f32 => u32, |a| seal(f64::from(a).cos() as f32)),
+        "tanh" => op1!(f32 => u32, |a| seal(f64::from(a).tanh() as f32)),
         "abs" => op1!(f32 => f32, f32::abs),
         "neg" => op1!(f32 => f32, |a| -a),
         "copysign" => op2!(f32, f32 => f32, |a, b| b.copysign(a)),
@@ -148,13 +147,13 @@ fn operation32(i: &Instruction) -> Result<Alu, Failure> {
         "min" if i.has("xorsign") => op2!(f32, f32 => f32, |a, b| xor_sign(a, b, min32(a.abs(), b.abs()))),
         "max" if i.has("xorsign") => op2!(f32, f32 => f32, |a, b| xor_sign(a, b, max32(a.abs(), b.abs()))),
         "min" if i.has("NaN") => {
-            op2!(f32, f32 => f32, |a, b| if a.is_nan() || b.is_nan() { canonical(f32::NAN) } else { min32(a, b) })
+            op2!(f32, f32 => u32, |a, b| seal(if a.is_nan() || b.is_nan() { f32::NAN } else { min32(a, b) }))
         }
         "max" if i.has("NaN") => {
-            op2!(f32, f32 => f32, |a, b| if a.is_nan() || b.is_nan() { canonical(f32::NAN) } else { max32(a, b) })
+            op2!(f32, f32 => u32, |a, b| seal(if a.is_nan() || b.is_nan() { f32::NAN } else { max32(a, b) }))
         }
-        "min" => op2!(f32, f32 => f32, min32),
-        "max" => op2!(f32, f32 => f32, max32),
+        "min" => op2!(f32, f32 => u32, |a, b| seal(min32(a, b))),
+        "max" => op2!(f32, f32 => u32, |a, b| seal(max32(a, b))),
         _ => return Err("not an instruction on 32-bit floats".into()),
     })
 }
@@ -192,12 +191,12 @@ fn operation64(i: &Instruction) -> Result<Alu, Failure> {
 
 /// The smaller number; a NaN loses, minus zero is below zero.
 pub(super) fn min32(a: f32, b: f32) -> f32 {
-    canonical(if a.is_nan() || b < a || (a == b && b.is_sign_negative()) { b } else { a })
+    if a.is_nan() || b < a || (a == b && b.is_sign_negative()) { b } else { a }
 }
 
 /// The larger number; a NaN loses, minus zero is below zero.
 pub(super) fn max32(a: f32, b: f32) -> f32 {
-    canonical(if a.is_nan() || b > a || (a == b && a.is_sign_negative()) { b } else { a })
+    if a.is_nan() || b > a || (a == b && a.is_sign_negative()) { b } else { a }
 }
 
 fn xor_sign(a: f32, b: f32, v: f32) -> f32 {
@@ -209,7 +208,7 @@ mod native {
     //! Fused multiplication on processors that have it: elsewhere the host computes it in software, lane by lane.
 
     use crate::exec::file::{File, Slots, map3};
-    use crate::exec::rounding::canonical;
+    use crate::exec::rounding::seal;
 
     pub(super) fn available() -> bool {
         std::arch::is_x86_feature_detected!("fma") && std::arch::is_x86_feature_detected!("avx2")
@@ -217,7 +216,7 @@ mod native {
 
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn fma32(file: &mut File, s: &Slots, mask: u32) {
-        map3::<f32, f32, f32, f32>(file, s, mask, |a, b, c| canonical(a.mul_add(b, c)));
+        map3::<f32, f32, f32, u32>(file, s, mask, |a, b, c| seal(a.mul_add(b, c)));
     }
 
     #[target_feature(enable = "avx2,fma")]
@@ -232,7 +231,7 @@ fn nearest_fma32() -> Alu {
         // SAFETY: the processor was just asked whether it has the instructions.
         return |f, s, m| unsafe { native::fma32(f, s, m) };
     }
-    op3!(f32, f32, f32 => f32, |a, b, c| canonical(a.mul_add(b, c)))
+    op3!(f32, f32, f32 => u32, |a, b, c| seal(a.mul_add(b, c)))
 }
 
 fn nearest_fma64() -> Alu {

@@ -14,7 +14,7 @@ use super::operand::{FRAME, low};
 use super::{Failure, Lower, Symbol};
 use crate::exec::file::{Class, Slot};
 use crate::exec::program::{Access, Element, Modify, NONE, Op};
-use crate::exec::rounding::canonical;
+use crate::exec::rounding::seal;
 use crate::ptx::{Function, Instruction, Operand, Space, Type};
 
 /// The memory space that an instruction names.
@@ -254,7 +254,7 @@ fn modify(op: &str, ty: Type) -> Option<Modify> {
         ("and", _) => |old, b, _| old & b,
         ("or", _) => |old, b, _| old | b,
         ("xor", _) => |old, b, _| old ^ b,
-        ("add", Type::F32) => |old, b, _| u64::from(canonical(f32_of(old) + f32_of(b)).to_bits()),
+        ("add", Type::F32) => |old, b, _| u64::from(seal(f32_of(old) + f32_of(b))),
         ("add", Type::F64) => |old, b, _| (f64::from_bits(old) + f64::from_bits(b)).to_bits(),
         ("add", Type::F16) => |old, b, _| {
             let sum = f16::from_bits(old as u16).to_f32() + f16::from_bits(b as u16).to_f32();

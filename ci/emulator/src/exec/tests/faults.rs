@@ -1,4 +1,4 @@
-//! Kernels that do what they must not.
+//! Kernels that do what they must not, and functions that the machine provides.
 
 use super::super::Fault;
 use super::{arg, cuda};
@@ -7,7 +7,10 @@ use super::{arg, cuda};
 fn accesses_outside_of_memory_are_caught_and_described() {
     let mut m = cuda(
         "__global__ void store(int* p, int i) { p[i + threadIdx.x] = 5; }
-         __global__ void odd(char* p) { *(volatile int*)(p + 1) = 5; }",
+         __global__ void odd(char* p) { *(volatile int*)(p + 1) = 5; }
+         __global__ void tile(int i) { __shared__ int s[8]; ((volatile int*)s)[i] = i; }
+         __global__ void stack(int i) { volatile int s[8]; s[0] = i; s[i] = i; }
+         __global__ void bump(int* p) { atomicAdd(p, 1); }",
     );
     let p = m.machine.alloc(64);
     m.run("store", 1, 16, &[arg(p), arg(0)]).unwrap();
@@ -19,4 +22,91 @@ fn accesses_outside_of_memory_are_caught_and_described() {
     assert!(fault.message.contains("a null pointer"), "{fault}");
     let fault = m.run("odd", 1, 1, &[arg(p)]).unwrap_err();
     assert_eq!(fault.code, Fault::MISALIGNED_ADDRESS, "{fault}");
+    m.run("tile", 1, 1, &[arg(7)]).unwrap();
+    let fault = m.run("tile", 1, 1, &[arg(8)]).unwrap_err();
+    assert!(
+        fault.code == Fault::ILLEGAL_ADDRESS && fault.message.contains("the block has 32 bytes"),
+        "{fault}"
+    );
+    m.run("stack", 1, 1, &[arg(7)]).unwrap();
+    let fault = m.run("stack", 1, 1, &[arg(100)]).unwrap_err();
+    assert!(fault.code == Fault::ILLEGAL_ADDRESS && fault.message.contains("local write"), "{fault}");
+    let fault = m.run("bump", 1, 40, &[arg(p + 64)]).unwrap_err();
+    assert!(fault.message.contains("atomic access"), "{fault}");
+}
+
+#[test]
+fn traps_assertions_and_stacks_that_overflow() {
+    let mut m = cuda(
+        "#undef NDEBUG
+         #include <cassert>
+         __global__ void trap(int n) { if (threadIdx.x == n) asm volatile(\"trap;\"); }
+         __global__ void check(int n) { assert(threadIdx.x != n); }
+         __device__ __noinline__ int down(int n) {
+             volatile int pad[64]; pad[n & 63] = n; return n <= 0 ? 0 : down(n - 1) + pad[n & 63];
+         }
+         __global__ void recurse(int* out, int n) { *out = down(n); }",
+    );
+    m.run("trap", 1, 32, &[arg(99)]).unwrap();
+    let fault = m.run("trap", 2, 32, &[arg(17)]).unwrap_err();
+    assert!(fault.code == Fault::LAUNCH_FAILURE && fault.message.contains("thread (17,0,0)"), "{fault}");
+    m.run("check", 1, 32, &[arg(99)]).unwrap();
+    assert_eq!(m.machine.complaints, "");
+    let fault = m.run("check", 1, 32, &[arg(3)]).unwrap_err();
+    assert_eq!(fault.code, Fault::ASSERT);
+    let said = &m.machine.complaints;
+    assert!(said.contains("thread: [3,0,0] Assertion `threadIdx.x != n` failed."), "{said}");
+    let out = m.machine.alloc(4);
+    m.run("recurse", 1, 1, &[arg(out), arg(20)]).unwrap();
+    assert_eq!(m.machine.download::<i32>(out), [210]);
+    let fault = m.run("recurse", 1, 1, &[arg(out), arg(100_000)]).unwrap_err();
+    assert!(fault.code == Fault::STACK && fault.message.contains("stack overflow"), "{fault}");
+}
+
+#[test]
+fn the_device_heap_gives_and_takes_and_knows_its_own() {
+    let mut m = cuda(
+        "__global__ void sum(int* out, int n) {
+             int* s = (int*)malloc(n * sizeof(int));
+             if (!s) { out[threadIdx.x] = -1; return; }
+             for (int i = 0; i < n; i++) s[i] = i * threadIdx.x;
+             int t = 0;
+             for (int i = 0; i < n; i++) t += s[i];
+             out[threadIdx.x] = t;
+             free(s);
+         }
+         __global__ void late(int** keep) { int* s = (int*)malloc(16); *s = 1; free(s); *(volatile int*)s = 2; }
+         __global__ void twice() { void* s = malloc(16); free(s); free(s); }",
+    );
+    let out = m.machine.alloc(4 * 40);
+    m.run("sum", 1, 40, &[arg(out), arg(10)]).unwrap();
+    assert!(m.machine.download::<i32>(out).iter().enumerate().all(|(i, v)| *v == 45 * i as i32));
+    m.run("sum", 1, 40, &[arg(out), arg(1 << 28)]).unwrap();
+    assert!(m.machine.download::<i32>(out).iter().all(|v| *v == -1));
+    assert_eq!(m.run("late", 1, 1, &[arg(out)]).unwrap_err().code, Fault::ILLEGAL_ADDRESS);
+    let fault = m.run("twice", 1, 1, &[]).unwrap_err();
+    assert!(fault.message.contains("which malloc did not give"), "{fault}");
+}
+
+#[test]
+fn what_kernels_print_is_what_c_prints() {
+    let mut m = cuda(
+        r#"#include <cstdio>
+        __global__ void k(const char* null) {
+            printf("%d %u %x %X %o %c %s %%|", -5, 7u, 255u, 255u, 8u, 'z', "str");
+            printf("%5.2f %e %g %g %G %a|", 3.14159, 12345.678, 1e-5, 100000.0, 1e10, 1.5);
+            printf("%lld %llu %hd %hhu|", 1LL << 40, ~0ull, 70000, 300);
+            printf("%08d|%-6d|%+d|% d|%#x|%#o|%.3d|%8.3s|%-8s|%*d|%.*f|", 42, 42, 42, 42, 42, 42, 7, "abcdef", "ab", 6, 9, 1, 2.55);
+            printf("%f %f %5.1f|%010.3f|%s\n", 1.0 / 0.0, -1.0 / 0.0, 0.05, -3.14159, null);
+            printf("no arguments\n");
+        }"#,
+    );
+    m.run("k", 1, 1, &[arg(0u64)]).unwrap();
+    assert_eq!(
+        m.machine.printed,
+        "-5 7 ff FF 10 z str %| 3.14 1.234568e+04 1e-05 100000 1E+10 0x1.8p+0|\
+         1099511627776 18446744073709551615 4464 44|\
+         00000042|42    |+42| 42|0x2a|052|007|     abc|ab      |     9|2.5|\
+         inf -inf   0.1|-00003.142|(null)\nno arguments\n"
+    );
 }

@@ -1,6 +1,8 @@
 //! Kernels compiled by nvcc while the tests run, interpreted, and compared with the host.
 
+mod arithmetic;
 mod bench;
+mod cooperation;
 mod faults;
 mod programs;
 

@@ -115,3 +115,79 @@ fn calls_recursion_tables_structures_and_printf() {
     }
     assert_eq!(m.machine.printed, "thread 0 of 32:  4.00 done\nthread 1 of 32:  5.00 done\n");
 }
+
+#[test]
+fn the_maths_library_agrees_with_the_host() {
+    let functions = [
+        ("sin", f64::sin as fn(f64) -> f64),
+        ("cos", f64::cos),
+        ("tan", f64::tan),
+        ("exp", f64::exp),
+        ("log", f64::ln),
+        ("sqrt", f64::sqrt),
+        ("cbrt", f64::cbrt),
+        ("atan", f64::atan),
+        ("tanh", f64::tanh),
+        ("exp2", f64::exp2),
+        ("log10", f64::log10),
+        ("floor", f64::floor),
+        ("rint", f64::round_ties_even),
+    ];
+    let mut source = String::new();
+    for (name, _) in functions {
+        source += &format!(
+            "extern \"C\" __global__ void k_{name}(const double* a, double* d, float* f) {{
+                 int i = threadIdx.x; d[i] = {name}(a[i]); f[i] = {name}f((float)a[i]); }}\n"
+        );
+    }
+    source += "extern \"C\" __global__ void k_power(const double* a, double* d, float* f) {
+                   int i = threadIdx.x; d[i] = pow(a[i], 2.5); f[i] = powf((float)a[i], 2.5f); }";
+    let mut m = cuda(&source);
+    let inputs: Vec<f64> = (0..64)
+        .map(|i| [0.001, 0.5, 1.0, 2.75, 10.0, 33.3, 100.1, 5e4][i % 8] * (1.0 + i as f64 / 77.0))
+        .collect();
+    let a = m.machine.upload(&inputs);
+    let (d, f) = (m.machine.alloc(8 * 64), m.machine.alloc(4 * 64));
+    let power: fn(f64) -> f64 = |v| v.powf(2.5);
+    for (name, host) in functions.into_iter().chain([("power", power)]) {
+        m.run(&format!("k_{name}"), 1, 64, &[arg(a), arg(d), arg(f)]).unwrap();
+        let (wide, narrow): (Vec<f64>, Vec<f32>) = (m.machine.download(d), m.machine.download(f));
+        for (i, &x) in inputs.iter().enumerate() {
+            let expected = host(x);
+            let close = (wide[i] - expected).abs() <= expected.abs() * 1e-14 + 1e-300 || wide[i] == expected;
+            assert!(close, "{name}({x}) = {:e}, the host says {expected:e}", wide[i]);
+            let expected = host(f64::from(x as f32));
+            let got = f64::from(narrow[i]);
+            let close = (got - expected).abs() <= expected.abs() * 1e-6 || narrow[i] == expected as f32;
+            assert!(close, "{name}f({x}) = {got:e}, the host says {expected:e}");
+        }
+    }
+}
+
+#[test]
+fn sixteen_bit_floats_inline_assembly_and_wide_division() {
+    let mut m = cuda(
+        "#include <cuda_fp16.h>
+         #include <cuda_bf16.h>
+         __global__ void k(float* f, long long* l, long long a, long long b) {
+             __half h = __float2half(1.5f); __half2 p = __floats2half2_rn(2.0f, -3.0f);
+             f[0] = __half2float(__hfma(h, h, __float2half(0.25f)));
+             p = __hadd2(__hmul2(p, p), __half2half2(h)); f[1] = __low2float(p); f[2] = __high2float(p);
+             f[3] = __bfloat162float(__hadd(__float2bfloat16(3.0f), __float2bfloat16(0.5f)));
+             f[4] = __hlt(h, __float2half(2.0f)) ? 1 : 2;
+             f[5] = __half2float(hsqrt(__float2half(16.0f)));
+             l[0] = a / b; l[1] = a % b; l[2] = (unsigned long long)a / (unsigned)b; l[3] = __mul64hi(a, b);
+             int x; asm(\"{ .reg .pred p; .reg .b32 t; add.s32 t, %1, 1; setp.gt.s32 p, t, 5; @p mul.lo.s32 t, t, 2; mov.b32 %0, t; }\" : \"=r\"(x) : \"r\"((int)b));
+             l[4] = x; l[5] = __clzll(a) + __ffs((int)b) + __brev(1) / 3;
+         }",
+    );
+    let (f, l) = (m.machine.alloc(24), m.machine.alloc(48));
+    let (a, b) = (-1_234_567_890_123_456_789i64, 987_654_321i64);
+    m.run("k", 1, 1, &[arg(f), arg(l), arg(a), arg(b)]).unwrap();
+    assert_eq!(m.machine.download::<f32>(f), [2.5, 5.5, 10.5, 3.5, 1.0, 4.0]);
+    let high = (i128::from(a) * i128::from(b) >> 64) as i64;
+    let twice = 2 * (b as i32 + 1);
+    let bits = i64::from(a.leading_zeros() + b.trailing_zeros() + 1 + (1 << 31) / 3);
+    let unsigned = (a as u64 / b as u64) as i64;
+    assert_eq!(m.machine.download::<i64>(l), [a / b, a % b, unsigned, high, i64::from(twice), bits]);
+}
