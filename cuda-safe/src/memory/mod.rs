@@ -5,8 +5,8 @@
 //! forms) is a part of an owner, with a lifetime; two `Mut` views never overlap, and work on the one is not ordered
 //! after work on the other.
 //!
-//! Allocating and freeing are not stream-ordered. Freeing waits, on the host, for the work that still uses the
-//! memory; so do the guards ([`HostRef`], [`HostMut`]) through which the host reaches pinned memory. Nothing else here
+//! Allocating and freeing are not stream-ordered, but for [`DeviceBuffer::alloc_async`]. Freeing waits, on the host, for
+//! the work that still uses the memory; so do the guards ([`HostRef`], [`HostMut`]) through which the host reaches pinned memory. Nothing else here
 //! blocks. Owners and views may be sent to and shared with other threads wherever their elements may.
 //!
 //! Forgetting an owner, a view or a guard leaks memory and is otherwise harmless.
