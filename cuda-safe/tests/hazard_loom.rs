@@ -1,7 +1,7 @@
 //! The tracker's two-thread rules under loom, which runs every interleaving of a few steps.
 //!
-//! The devices are the model of the other test, behind one lock as if the driver had one. What is checked is the same too: whatever
-//! conflicts is guaranteed to be over before.
+//! The devices are the model of the other test, behind one lock as if the driver had one. What is checked is
+//! the same too: whatever conflicts is guaranteed to be over before.
 #![allow(
     dead_code,
     unused_imports,

@@ -1,7 +1,8 @@
 //! The tracker against a brute-force model of happens-before, over random programs.
 //!
-//! The model keeps, for every operation, the set of all operations that CUDA guarantees to be over before it, and nothing cleverer.
-//! A program is a list of numbers, any list is a program, so a failing one is cut down by leaving numbers out.
+//! The model keeps, for every operation, the set of all operations that CUDA guarantees to be over before it,
+//! and nothing cleverer. A program is a list of numbers, any list is a program, so a failing one is cut down
+//! by leaving numbers out.
 //!
 //! `HAZARD_PROGRAMS=n` runs another number of programs, `HAZARD_SEED=n` begins with another seed.
 #![allow(

@@ -1,4 +1,5 @@
-//! The few synchronisation primitives the books are written with, so that a test can put loom's in their place.
+//! The few synchronisation primitives the books are written with, so that a test can put loom's in their
+//! place.
 
 use std::sync::PoisonError;
 

@@ -48,11 +48,12 @@ impl StreamBuilder {
 
     /// Makes the stream.
     ///
-    /// Stands for [`cudaStreamCreateWithPriority`](sys::cudaStreamCreateWithPriority). A dropped stream of the same
-    /// kind whose work is done is used again.
+    /// Stands for [`cudaStreamCreateWithPriority`](sys::cudaStreamCreateWithPriority). A dropped stream of
+    /// the same kind whose work is done is used again.
     ///
     /// # Errors
-    /// Where the device cannot be made current or has no room for another stream; a refusal inside a host function.
+    /// Where the device cannot be made current or has no room for another stream; a refusal inside a host
+    /// function.
     #[doc(alias = "cudaStreamCreate")]
     #[doc(alias = "cudaStreamCreateWithFlags")]
     #[doc(alias = "cudaStreamCreateWithPriority")]

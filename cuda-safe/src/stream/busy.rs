@@ -1,4 +1,5 @@
-//! What the calling thread is in the middle of: handing an operation to CUDA, or running a host function for a stream.
+//! What the calling thread is in the middle of: handing an operation to CUDA, or running a host function for
+//! a stream.
 //!
 //! Either forbids what could wait for the thread itself.
 

@@ -1,4 +1,5 @@
-//! What a host function dropped and could not free, because it may not call CUDA: freed by the next thread that waits.
+//! What a host function dropped and could not free, because it may not call CUDA: freed by the next thread
+//! that waits.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};

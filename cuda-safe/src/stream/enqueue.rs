@@ -1,23 +1,26 @@
 //! The one way onto a stream, and the port through which the books add their waits.
 //!
 //! # Why safe code has no data race on the device
-//! Every operation of this crate comes through [`StreamRef::enqueue`], which enters each allocation's bytes in its ledger
-//! before the runtime sees the operation, and orders it after every conflicting entry: by what the stream is already known to be ordered
-//! after, or by an event recorded on the other stream and a wait on this one. What "known" may mean is in
-//! [`hazard`](crate::hazard). What is left to show here is that the port keeps its word:
+//! Every operation of this crate comes through [`StreamRef::enqueue`], which enters each allocation's bytes
+//! in its ledger before the runtime sees the operation, and orders it after every conflicting entry: by what
+//! the stream is already known to be ordered after, or by an event recorded on the other stream and a wait on
+//! this one. What "known" may mean is in [`hazard`](crate::hazard). What is left to show here is that the
+//! port keeps its word:
 //!
-//! - The event is recorded on the handle that the slot stands for. A slot keeps its handle for as long as both exist: dropped streams
-//!   go to a pool and are not destroyed, and a stream that leaves the crate (`into_raw`) leaves an event behind. The
-//!   slot's reach is locked over the call, so it cannot change meanwhile.
-//! - The handles of the legacy and the per-thread streams mean another stream on another device, so the device is made
-//!   current for them. The per-thread handle means another stream on another thread; from elsewhere the event is
-//!   recorded on the legacy stream of that device, which waits for all per-thread streams, and for a thread that has ended the host waits for the whole device.
+//! - The event is recorded on the handle that the slot stands for. A slot keeps its handle for as long as
+//!   both exist: dropped streams go to a pool and are not destroyed, and a stream that leaves the crate
+//!   (`into_raw`) leaves an event behind. The slot's reach is locked over the call, so it cannot change
+//!   meanwhile.
+//! - The handles of the legacy and the per-thread streams mean another stream on another device, so the
+//!   device is made current for them. The per-thread handle means another stream on another thread; from
+//!   elsewhere the event is recorded on the legacy stream of that device, which waits for all per-thread
+//!   streams, and for a thread that has ended the host waits for the whole device.
 //! - A pooled event may be recorded again at once: the wait took what the event stood for when it was made.
 //!
 //! # Why nobody waits for ever
-//! The order of steps is in `hazard::books`. A closure that started another operation, or waited on the host for memory
-//! of its own operation, would wait for itself: a flag of the thread refuses both. A host function may not call CUDA: the
-//! same flag.
+//! The order of steps is in `hazard::books`. A closure that started another operation, or waited on the host
+//! for memory of its own operation, would wait for itself: a flag of the thread refuses both. A host function
+//! may not call CUDA: the same flag.
 #![expect(
     unsafe_code,
     reason = "records events and waits for them on raw streams; declares the unsafe way in"
@@ -37,28 +40,30 @@ use crate::{check, sys};
 pub(crate) static BOOKS: Books = Books::new(policy::initial);
 
 impl StreamRef<'_> {
-    /// Puts an operation on the stream that reads and writes the bytes in `accesses`, ordered after whatever conflicts with it.
+    /// Puts an operation on the stream that reads and writes the bytes in `accesses`, ordered after whatever
+    /// conflicts with it.
     ///
-    /// `f` gets the raw stream and hands the operation to CUDA. This is the way in for other libraries that take a
-    /// stream, too: with their accesses declared, what they do is ordered with everything that this crate does.
-    /// Several accesses of one allocation are fine.
+    /// `f` gets the raw stream and hands the operation to CUDA. This is the way in for other libraries that
+    /// take a stream, too: with their accesses declared, what they do is ordered with everything that this
+    /// crate does. Several accesses of one allocation are fine.
     ///
     /// # Ordering
-    /// After every operation that was enqueued before and conflicts, on whatever stream. If the program has not
-    /// ordered them, a wait is added, or the operation refused: see [`hazard::set_policy`](crate::hazard::set_policy).
+    /// After every operation that was enqueued before and conflicts, on whatever stream. If the program has
+    /// not ordered them, a wait is added, or the operation refused: see
+    /// [`hazard::set_policy`](crate::hazard::set_policy).
     ///
     /// # Errors
     /// What `f` fails with; `Hazard` under `Policy::Error`; `Nested` inside the closure of another `enqueue`,
-    /// `InCallback` inside a host function; `HostBorrowed` for an access that no borrow stands for while the host has the
-    /// memory; a failure of the runtime to add a wait.
+    /// `InCallback` inside a host function; `HostBorrowed` for an access that no borrow stands for while the
+    /// host has the memory; a failure of the runtime to add a wait.
     ///
     /// # Safety
-    /// - What `f` puts on the stream touches no memory that this crate owns but the bytes in `accesses`, and writes
-    ///   only those declared as written.
+    /// - What `f` puts on the stream touches no memory that this crate owns but the bytes in `accesses`, and
+    ///   writes only those declared as written.
     /// - `f` puts it on the stream it is given and on no other one, or joins the others to it again.
     /// - If `f` succeeds and `accesses` has bytes, `f` has put at least one operation on the stream.
-    /// - The memory lives and is not moved or reached by the host until the operation has completed. Owners of this
-    ///   crate see to that themselves when they are dropped.
+    /// - The memory lives and is not moved or reached by the host until the operation has completed. Owners
+    ///   of this crate see to that themselves when they are dropped.
     #[inline]
     #[track_caller]
     pub unsafe fn enqueue<R>(
@@ -69,7 +74,8 @@ impl StreamRef<'_> {
         self.enter(accesses, Location::caller(), f).map(|(answer, _)| answer)
     }
 
-    /// [`enqueue`](Self::enqueue) on behalf of a line elsewhere: a closure in between would hide the caller's.
+    /// [`enqueue`](Self::enqueue) on behalf of a line elsewhere: a closure in between would hide the
+    /// caller's.
     ///
     /// # Safety
     /// The duties of `enqueue`.
@@ -83,7 +89,8 @@ impl StreamRef<'_> {
         self.enter(accesses, place, f).map(|(answer, _)| answer)
     }
 
-    /// [`enqueue`](Self::enqueue) for a call that returns only when the stream has done all that it was given, this included.
+    /// [`enqueue`](Self::enqueue) for a call that returns only when the stream has done all that it was
+    /// given, this included.
     ///
     /// # Safety
     /// That, and the duties of `enqueue`.
@@ -135,8 +142,8 @@ impl Port for Runtime {
         let reach = other.reach();
         match *reach {
             Reach::Event(number) => {
-                // SAFETY: the waiting stream lives, as the caller borrows it; the event belongs to the other slot,
-                // whose lock is held, and is not destroyed.
+                // SAFETY: the waiting stream lives, as the caller borrows it; the event belongs to the other
+                // slot, whose lock is held, and is not destroyed.
                 unsafe { check!(cudaStreamWaitEvent(self.raw, pool::raw_event(number), 0)) }?;
                 Ok(Route::Event)
             }

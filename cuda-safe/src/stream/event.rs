@@ -25,8 +25,8 @@ bitflags! {
 
 /// A mark on a stream. Once recorded, it stands for all that the stream had been given until then.
 ///
-/// Recording again moves the mark, which needs `&mut`: nobody can be waiting for it at that moment. A dropped event goes
-/// to a pool, as creating one is dear.
+/// Recording again moves the mark, which needs `&mut`: nobody can be waiting for it at that moment. A dropped
+/// event goes to a pool, as creating one is dear.
 #[derive(Debug)]
 pub struct Event {
     /// `None` only while being dropped.
@@ -48,7 +48,8 @@ pub(super) enum Mark {
     Unknown,
 }
 
-// SAFETY: the handle is a name that the runtime takes from any thread; through `&Event` it is only waited for and asked.
+// SAFETY: the handle is a name that the runtime takes from any thread; through `&Event` it is only waited for
+// and asked.
 unsafe impl Sync for Event {}
 
 impl Event {
@@ -107,7 +108,8 @@ impl Event {
     /// Stands for [`cudaEventRecord`](sys::cudaEventRecord). Does not block.
     ///
     /// # Errors
-    /// `DeviceMismatch` if the stream is of another device; what the runtime fails with; a refusal inside a host function.
+    /// `DeviceMismatch` if the stream is of another device; what the runtime fails with; a refusal inside a
+    /// host function.
     #[doc(alias = "cudaEventRecord")]
     #[track_caller]
     pub fn record(&mut self, stream: &impl AsStream) -> Result<()> {
@@ -121,7 +123,8 @@ impl Event {
             ));
         }
         let (raw, slot) = (self.as_raw(), stream.slot());
-        // SAFETY: event and stream live while the borrows do, and the stream is of the device that its slot says.
+        // SAFETY: event and stream live while the borrows do, and the stream is of the device that its slot
+        // says.
         let record = || unsafe { enqueue::record(self.device, stream.as_raw(), slot.kind, raw) };
         // If the call fails, there is no telling what the event stands for.
         self.mark = Mark::Unknown;
@@ -176,8 +179,8 @@ impl Event {
     /// Stands for [`cudaEventElapsedTime`](sys::cudaEventElapsedTime).
     ///
     /// # Errors
-    /// `cudaErrorNotReady` while either is pending, `cudaErrorInvalidResourceHandle` where one takes no time, was never recorded
-    /// or is of another device; a refusal inside a host function.
+    /// `cudaErrorNotReady` while either is pending, `cudaErrorInvalidResourceHandle` where one takes no time,
+    /// was never recorded or is of another device; a refusal inside a host function.
     #[doc(alias = "cudaEventElapsedTime")]
     #[track_caller]
     pub fn elapsed_ms(&self, start: &Self) -> Result<f32> {
@@ -186,7 +189,8 @@ impl Event {
             return Err(Error::from_code("cudaEventElapsedTime", sys::cudaErrorInvalidResourceHandle));
         }
         let mut milliseconds = 0.0;
-        // SAFETY: both events live while the borrows do; the pointer is to a live number, which the call fills.
+        // SAFETY: both events live while the borrows do; the pointer is to a live number, which the call
+        // fills.
         unsafe { check!(cudaEventElapsedTime(&raw mut milliseconds, start.as_raw(), self.as_raw())) }?;
         Ok(milliseconds)
     }
@@ -203,7 +207,8 @@ impl Event {
         self.flags
     }
 
-    /// The raw handle. Recording it behind the crate's back does not change what the tracker thinks that it stands for.
+    /// The raw handle. Recording it behind the crate's back does not change what the tracker thinks that it
+    /// stands for.
     #[must_use]
     pub fn as_raw(&self) -> sys::cudaEvent_t {
         self.raw.as_ref().map_or(std::ptr::null_mut(), |raw| raw.0)

@@ -16,8 +16,8 @@ use crate::{check, sys};
 /// At once, and without a call, where nothing conflicts that is not known to be complete.
 ///
 /// # Errors
-/// `InCallback` or `Nested` where something conflicts and the thread may not wait; the failure of any work that a device
-/// has done since. The memory may then still be in use.
+/// `InCallback` or `Nested` where something conflicts and the thread may not wait; the failure of any work
+/// that a device has done since. The memory may then still be in use.
 #[track_caller]
 pub(crate) fn wait_host(ledger: &Ledger, range: Range<usize>, mode: Mode) -> Result<()> {
     let access = Access::new(ledger, range, mode);
@@ -50,7 +50,8 @@ pub(crate) fn wait_host(ledger: &Ledger, range: Range<usize>, mode: Mode) -> Res
     Ok(())
 }
 
-/// Whether nothing conflicts with the host's doing this to the bytes `range`, by facts already known. Asks nobody.
+/// Whether nothing conflicts with the host's doing this to the bytes `range`, by facts already known. Asks
+/// nobody.
 pub(crate) fn is_quiet(ledger: &Ledger, range: Range<usize>, mode: Mode) -> bool {
     BOOKS.is_quiet(Access::new(ledger, range, mode))
 }
@@ -63,7 +64,8 @@ fn wait_slot(slot: &Slot) -> Result<()> {
         return wait_device(device);
     }
     let coverage = BOOKS.coverage_by_event(slot);
-    // The handle is only held for the record: the wait may be long, and others may want to wait for the stream meanwhile.
+    // The handle is only held for the record: the wait may be long, and others may want to wait for the
+    // stream meanwhile.
     let reach = slot.reach();
     let Reach::Stream(number) = *reach else {
         drop(reach);
@@ -89,7 +91,8 @@ fn wait_slot(slot: &Slot) -> Result<()> {
 /// What [`Device::synchronize`] is made of.
 ///
 /// # Errors
-/// The failure of any work that the device has done since; `InCallback` or `Nested` where the thread may not wait.
+/// The failure of any work that the device has done since; `InCallback` or `Nested` where the thread may not
+/// wait.
 #[track_caller]
 pub(crate) fn synchronize_device(device: Device) -> Result<()> {
     busy::ensure_idle("Device::synchronize")?;

@@ -1,8 +1,9 @@
 //! Functions that a stream runs on the host.
 //!
-//! The runtime gets a number, not a pointer: the functions themselves wait in a register of ours. So one that never runs, because the
-//! context was lost before its turn, can be dropped as soon as that is known, and if the runtime came to it all the
-//! same, it would find nothing. A panic stays in Rust: it is caught, and the stream's next synchronisation reports it.
+//! The runtime gets a number, not a pointer: the functions themselves wait in a register of ours. So one that
+//! never runs, because the context was lost before its turn, can be dropped as soon as that is known, and if
+//! the runtime came to it all the same, it would find nothing. A panic stays in Rust: it is caught, and the
+//! stream's next synchronisation reports it.
 #![expect(unsafe_code, reason = "gives the runtime a function to call")]
 
 use std::collections::HashMap;
@@ -53,15 +54,16 @@ fn register() -> MutexGuard<'static, Register> {
 impl StreamRef<'_> {
     /// Runs a function on the host once the stream has done all that it was given before. Does not block.
     ///
-    /// The function runs on a thread of the runtime, and what the stream is given later waits for it. It may not call CUDA,
-    /// nor wait for what does: this crate refuses with `InCallback`. What it drops is freed later. If it panics, the
-    /// stream's next synchronisation says so. If the context is lost before its turn, it never runs and is dropped
-    /// by whoever finds that out.
+    /// The function runs on a thread of the runtime, and what the stream is given later waits for it. It may
+    /// not call CUDA, nor wait for what does: this crate refuses with `InCallback`. What it drops is freed
+    /// later. If it panics, the stream's next synchronisation says so. If the context is lost before its
+    /// turn, it never runs and is dropped by whoever finds that out.
     ///
     /// Stands for [`cudaLaunchHostFunc`](sys::cudaLaunchHostFunc).
     ///
     /// # Errors
-    /// What the runtime fails with; the function is dropped and never runs. A refusal inside another host function.
+    /// What the runtime fails with; the function is dropped and never runs. A refusal inside another host
+    /// function.
     ///
     /// # Examples
     /// ```compile_fail
@@ -89,8 +91,8 @@ impl StreamRef<'_> {
         };
         let data = std::ptr::without_provenance_mut::<c_void>(number);
         let launch = |raw| {
-            // SAFETY: the stream lives while the view does; the function may be called at any time, from any thread,
-            // with a number that the register knows or no longer knows.
+            // SAFETY: the stream lives while the view does; the function may be called at any time, from any
+            // thread, with a number that the register knows or no longer knows.
             unsafe { check!(cudaLaunchHostFunc(raw, Some(call), data)) }
         };
         // SAFETY: what the closure puts on the stream reaches no memory that streams use.

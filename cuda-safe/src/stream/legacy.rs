@@ -1,4 +1,5 @@
-//! [`LegacyStream`]: the default stream of a device, which all blocking streams wait for and which waits for them.
+//! [`LegacyStream`]: the default stream of a device, which all blocking streams wait for and which waits for
+//! them.
 #![expect(unsafe_code, reason = "has the unsafe way onto a stream")]
 
 use super::enqueue::BOOKS;
@@ -10,7 +11,8 @@ use crate::error::Result;
 use crate::hazard::books::{Reach, Slot};
 use crate::sys;
 
-/// The number that the runtime knows the legacy stream of the current device by, whatever the program was compiled for.
+/// The number that the runtime knows the legacy stream of the current device by, whatever the program was
+/// compiled for.
 const NUMBER: usize = 1;
 
 /// The same as a handle.
@@ -18,8 +20,8 @@ pub(super) const HANDLE: sys::cudaStream_t = std::ptr::without_provenance_mut(NU
 
 /// The legacy default stream of one device: what C means by stream `0`, made explicit.
 ///
-/// It is ordered with every blocking stream of its device, both ways, and the tracker knows. It owns nothing: make as
-/// many of these as you like. Each use makes the device current for as long as that takes.
+/// It is ordered with every blocking stream of its device, both ways, and the tracker knows. It owns nothing:
+/// make as many of these as you like. Each use makes the device current for as long as that takes.
 #[derive(Clone, Copy, Debug)]
 pub struct LegacyStream {
     slot: &'static Slot,

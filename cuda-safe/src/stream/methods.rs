@@ -49,8 +49,8 @@ macro_rules! stream_methods {
             /// Blocks until the stream has done all that it was given before this call.
             ///
             /// # Errors
-            /// The failure of any work that the device has done since; `CallbackPanicked` if a host function of this
-            /// stream did; a refusal inside a host function.
+            /// The failure of any work that the device has done since; `CallbackPanicked` if a host function
+            /// of this stream did; a refusal inside a host function.
             #[doc(alias = "cudaStreamSynchronize")]
             #[track_caller]
             pub fn synchronize(&self) -> $crate::Result<()> {
@@ -67,7 +67,8 @@ macro_rules! stream_methods {
                 self.as_stream().is_done()
             }
 
-            /// Has everything that the stream is given from now on wait for what the event stands for. Does not block.
+            /// Has everything that the stream is given from now on wait for what the event stands for. Does
+            /// not block.
             ///
             /// # Errors
             /// What the runtime fails with; a refusal inside a host function.
@@ -77,7 +78,8 @@ macro_rules! stream_methods {
                 self.as_stream().wait(event)
             }
 
-            /// Runs a function on the host once the stream has done all that it was given before. Does not block.
+            /// Runs a function on the host once the stream has done all that it was given before. Does not
+            /// block.
             ///
             /// See [`StreamRef::launch_host_fn`](crate::stream::StreamRef::launch_host_fn).
             ///
@@ -104,8 +106,8 @@ macro_rules! stream_methods {
                 self.as_stream().scope(f)
             }
 
-            /// Puts an operation on the stream that reads and writes the bytes in `accesses`, ordered after whatever conflicts
-            /// with it.
+            /// Puts an operation on the stream that reads and writes the bytes in `accesses`, ordered after
+            /// whatever conflicts with it.
             ///
             /// See [`StreamRef::enqueue`](crate::stream::StreamRef::enqueue).
             ///

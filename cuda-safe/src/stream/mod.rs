@@ -2,13 +2,13 @@
 //!
 //! Whatever a stream is given runs in order on it; streams run beside each other. [`Event`]s and the tracker
 //! ([`hazard`](crate::hazard)) order work of different streams. Putting work on a stream does not block; the
-//! `synchronize` functions, [`Stream::scope`] at its end, and nothing else here do. Explicit streams and events remember their
-//! device, so it does not matter which one is current.
+//! `synchronize` functions, [`Stream::scope`] at its end, and nothing else here do. Explicit streams and
+//! events remember their device, so it does not matter which one is current.
 //!
-//! C functions: `cudaStreamCreateWithPriority`, `cudaStreamDestroy`, `cudaStreamSynchronize`, `cudaStreamQuery`,
-//! `cudaStreamWaitEvent`, `cudaStreamGetFlags`, `cudaStreamGetPriority`, `cudaStreamGetId`, `cudaLaunchHostFunc`,
-//! `cudaEventCreateWithFlags`, `cudaEventRecord`, `cudaEventSynchronize`, `cudaEventQuery`, `cudaEventElapsedTime`,
-//! `cudaEventDestroy`.
+//! C functions: `cudaStreamCreateWithPriority`, `cudaStreamDestroy`, `cudaStreamSynchronize`,
+//! `cudaStreamQuery`, `cudaStreamWaitEvent`, `cudaStreamGetFlags`, `cudaStreamGetPriority`,
+//! `cudaStreamGetId`, `cudaLaunchHostFunc`, `cudaEventCreateWithFlags`, `cudaEventRecord`,
+//! `cudaEventSynchronize`, `cudaEventQuery`, `cudaEventElapsedTime`, `cudaEventDestroy`.
 
 mod builder;
 mod busy;

@@ -14,8 +14,8 @@ use crate::{check, sys};
 
 /// A queue of work for one device: what it is given runs in order.
 ///
-/// Any number of threads may put work on one stream at once. Dropping a stream does not wait: what it was given runs to its
-/// end, and whoever needs the memory involved waits for exactly that.
+/// Any number of threads may put work on one stream at once. Dropping a stream does not wait: what it was
+/// given runs to its end, and whoever needs the memory involved waits for exactly that.
 ///
 /// # Examples
 /// ```no_run
@@ -41,9 +41,11 @@ pub struct Stream {
     process: u32,
 }
 
-// SAFETY: a stream's handle is a name that the runtime takes from any thread, and the slot is made for many threads.
+// SAFETY: a stream's handle is a name that the runtime takes from any thread, and the slot is made for many
+// threads.
 unsafe impl Send for Stream {}
-// SAFETY: as above: the runtime serialises what several threads put on one stream, and the books lock the stream.
+// SAFETY: as above: the runtime serialises what several threads put on one stream, and the books lock the
+// stream.
 unsafe impl Sync for Stream {}
 
 impl Stream {
@@ -111,7 +113,8 @@ impl Stream {
     /// Where the runtime does not know the stream. It is then still the caller's.
     ///
     /// # Safety
-    /// - `raw` is a live stream of `device`, made by `cudaStreamCreate` or a function like it, and no longer used by whoever made it.
+    /// - `raw` is a live stream of `device`, made by `cudaStreamCreate` or a function like it, and no longer
+    ///   used by whoever made it.
     /// - What it was given before does not touch memory that this crate owns.
     #[track_caller]
     pub unsafe fn from_raw(raw: sys::cudaStream_t, device: Device) -> Result<Self> {
@@ -159,7 +162,8 @@ impl Stream {
 stream_methods!(Stream);
 
 impl Drop for Stream {
-    /// Gives the handle back to the pool. No call, no wait: so it may happen anywhere, host functions included.
+    /// Gives the handle back to the pool. No call, no wait: so it may happen anywhere, host functions
+    /// included.
     fn drop(&mut self) {
         // In the child of a fork the runtime is not usable.
         if self.process == std::process::id() {

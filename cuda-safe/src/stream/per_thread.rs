@@ -18,8 +18,8 @@ const HANDLE: sys::cudaStream_t = std::ptr::without_provenance_mut(2);
 
 /// The default stream that belongs to the calling thread, one for each device.
 ///
-/// Its handle means another stream on every other thread, so this can be neither sent nor shared: others wait for it by an event
-/// that it has recorded. Like all blocking streams it is ordered with the legacy stream.
+/// Its handle means another stream on every other thread, so this can be neither sent nor shared: others wait
+/// for it by an event that it has recorded. Like all blocking streams it is ordered with the legacy stream.
 ///
 /// # Examples
 /// ```compile_fail
@@ -35,7 +35,8 @@ pub struct PerThreadStream {
     here: PhantomData<*mut ()>,
 }
 
-/// The slots of the thread's streams. When the thread ends, they stay in the books with nothing to reach them by.
+/// The slots of the thread's streams. When the thread ends, they stay in the books with nothing to reach them
+/// by.
 struct Mine(Vec<&'static Slot>);
 
 impl Drop for Mine {
@@ -75,11 +76,12 @@ impl PerThreadStream {
             Err(_) => return Err(Error::refused("PerThreadStream::of", ending)),
         }
         {
-            // The runtime makes its own per-thread state now, before ours, and so destroys it after ours: until then the
-            // legacy stream is sure to wait for the thread's stream.
+            // The runtime makes its own per-thread state now, before ours, and so destroys it after ours:
+            // until then the legacy stream is sure to wait for the thread's stream.
             let _current = device.switch()?;
             let mut flags = 0;
-            // SAFETY: the handle is the runtime's own number; the pointer is to a live integer, which the call fills.
+            // SAFETY: the handle is the runtime's own number; the pointer is to a live integer, which the
+            // call fills.
             unsafe { check!(cudaStreamGetFlags(HANDLE, &raw mut flags)) }?;
         }
         let slot = pool::enrol(device, Kind::PerThread, HANDLE)?;

@@ -1,8 +1,9 @@
 //! Handles kept for the next user: events per device and flags, streams per device, kind and priority.
 //!
-//! Creating an event costs microseconds, so the waits that the tracker adds take theirs from here. Streams are kept for another reason too: what
-//! a dropped stream was given may still be running, and another stream or the host may yet have to wait for it. So a
-//! stream's handle and its slot stay together here, are never destroyed, and serve again only once the stream is drained.
+//! Creating an event costs microseconds, so the waits that the tracker adds take theirs from here. Streams
+//! are kept for another reason too: what a dropped stream was given may still be running, and another stream
+//! or the host may yet have to wait for it. So a stream's handle and its slot stay together here, are never
+//! destroyed, and serve again only once the stream is drained.
 #![expect(unsafe_code, reason = "creates and asks about streams and events")]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -139,7 +140,8 @@ fn reclaim() {
         let Reach::Event(number) = *reach else { continue };
         let coverage = BOOKS.coverage_by_last_event(slot);
         let raw = raw_event(number);
-        // SAFETY: the event was recorded when the stream went, belongs to the slot alone and was not destroyed.
+        // SAFETY: the event was recorded when the stream went, belongs to the slot alone and was not
+        // destroyed.
         if unsafe { sys::cudaEventQuery(raw) } == sys::cudaSuccess {
             BOOKS.completed_all(&coverage);
             *reach = Reach::Device;

@@ -6,9 +6,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::busy;
 use super::view::{AsStream, StreamRef, sealed};
-use crate::error::Result;
+use crate::error::{Detail, Result};
 
-/// What [`StreamRef::scope`] lends to its closure: the stream, and the promise that it is synchronised before `'scope` ends.
+/// What [`StreamRef::scope`] lends to its closure: the stream, and the promise that it is synchronised before
+/// `'scope` ends.
 pub struct Scope<'scope, 'env: 'scope> {
     stream: StreamRef<'scope>,
     scope: PhantomData<&'scope mut &'scope ()>,
@@ -38,16 +39,19 @@ impl AsStream for Scope<'_, '_> {
 }
 
 impl StreamRef<'_> {
-    /// Lets operations borrow memory of the caller: the stream is synchronised before this returns, also when `f` panics.
+    /// Lets operations borrow memory of the caller: the stream is synchronised before this returns, also when
+    /// `f` panics.
     ///
-    /// Lifetimes are those of [`std::thread::scope`]: what is borrowed in the scope must live longer than it, and can be used again
-    /// after it.
+    /// Lifetimes are those of [`std::thread::scope`]: what is borrowed in the scope must live longer than it,
+    /// and can be used again after it.
     ///
     /// # Errors
-    /// Before `f` runs: a refusal inside a host function or another operation. At the end: the failure of the device's
-    /// work; the context is then lost and nothing runs any more. A host function's panic is reported too.
+    /// Before `f` runs: a refusal inside a host function or another operation. At the end: the failure of the
+    /// device's work; the context is then lost and nothing runs any more. A host function's panic is reported
+    /// too.
     ///
-    /// If the end cannot synchronise for another reason, the process is aborted: there would be no safe way on.
+    /// If the end cannot synchronise for another reason, the process is aborted: there would be no safe way
+    /// on.
     ///
     /// # Examples
     /// ```compile_fail
@@ -69,7 +73,8 @@ impl StreamRef<'_> {
         let over = self.synchronize();
         if let Err(error) = &over
             && !error.is_sticky()
-            && !error.is_refused()
+            // Reported only once the stream was done.
+            && !matches!(error.detail(), Detail::CallbackPanicked { .. })
         {
             eprintln!("cuda-safe: a scope could not be brought to its end: {error}");
             std::process::abort();

@@ -11,8 +11,8 @@ use crate::error::{Error, Result};
 use crate::hazard::books::{Kind, Slot};
 use crate::{check, sys};
 
-/// What an operation can be put on: a [`Stream`](super::Stream), the [`LegacyStream`](super::LegacyStream) of a device, this
-/// thread's [`PerThreadStream`](super::PerThreadStream), or a view of any of them.
+/// What an operation can be put on: a [`Stream`](super::Stream), the [`LegacyStream`](super::LegacyStream) of
+/// a device, this thread's [`PerThreadStream`](super::PerThreadStream), or a view of any of them.
 ///
 /// Sealed: what is ordered, and how, is known of these only.
 pub trait AsStream: sealed::Sealed {
@@ -73,7 +73,8 @@ impl<'a> StreamRef<'a> {
 
     /// Whether the legacy stream of the device waits for this stream and the other way round.
     ///
-    /// Answered from what the stream was made with; stands for [`cudaStreamGetFlags`](sys::cudaStreamGetFlags).
+    /// Answered from what the stream was made with; stands for
+    /// [`cudaStreamGetFlags`](sys::cudaStreamGetFlags).
     #[doc(alias = "cudaStreamGetFlags")]
     #[must_use]
     pub fn is_blocking(&self) -> bool {
@@ -92,7 +93,8 @@ impl<'a> StreamRef<'a> {
         busy::ensure_idle("StreamRef::priority")?;
         let _current = self.switch()?;
         let mut priority = 0;
-        // SAFETY: the stream lives while the view does; the pointer is to a live integer, which the call fills.
+        // SAFETY: the stream lives while the view does; the pointer is to a live integer, which the call
+        // fills.
         unsafe { check!(cudaStreamGetPriority(self.raw, &raw mut priority)) }?;
         Ok(priority)
     }
@@ -109,7 +111,8 @@ impl<'a> StreamRef<'a> {
         busy::ensure_idle("StreamRef::id")?;
         let _current = self.switch()?;
         let mut id = 0;
-        // SAFETY: the stream lives while the view does; the pointer is to a live integer, which the call fills.
+        // SAFETY: the stream lives while the view does; the pointer is to a live integer, which the call
+        // fills.
         unsafe { check!(cudaStreamGetId(self.raw, &raw mut id)) }?;
         Ok(id)
     }
@@ -119,8 +122,8 @@ impl<'a> StreamRef<'a> {
     /// Stands for [`cudaStreamSynchronize`](sys::cudaStreamSynchronize).
     ///
     /// # Errors
-    /// The failure of any work that the device has done since; `CallbackPanicked` if a host function of this stream
-    /// did; a refusal inside a host function.
+    /// The failure of any work that the device has done since; `CallbackPanicked` if a host function of this
+    /// stream did; a refusal inside a host function.
     #[doc(alias = "cudaStreamSynchronize")]
     #[track_caller]
     pub fn synchronize(&self) -> Result<()> {
@@ -164,7 +167,8 @@ impl<'a> StreamRef<'a> {
         Ok(true)
     }
 
-    /// After a lost context no host function runs any more: drops those of the device that are still waiting for their turn.
+    /// After a lost context no host function runs any more: drops those of the device that are still waiting
+    /// for their turn.
     fn waited(&self, result: Result<()>) -> Result<()> {
         if let Err(error) = &result
             && error.is_sticky()
@@ -174,7 +178,8 @@ impl<'a> StreamRef<'a> {
         result
     }
 
-    /// Has everything that the stream is given from now on wait for what the event stands for. Does not block.
+    /// Has everything that the stream is given from now on wait for what the event stands for. Does not
+    /// block.
     ///
     /// An event that was never recorded stands for nothing. Stands for
     /// [`cudaStreamWaitEvent`](sys::cudaStreamWaitEvent).

@@ -1,5 +1,5 @@
-//! The model: streams, events and what is guaranteed to be over before what. As CUDA documents it, and as little of it as
-//! is documented.
+//! The model: streams, events and what is guaranteed to be over before what. As CUDA documents it, and as
+//! little of it as is documented.
 
 use crate::books::{Kind, Mode, SlotId};
 
@@ -134,8 +134,9 @@ impl Machine {
 
     /// What an event stands for that the *tracker* records on somebody's stream now.
     ///
-    /// It puts a blocking stream behind the legacy stream, which the stream's own end would then prove; but the
-    /// program did not ask for that and cannot rely on it, so the model leaves it out, as the tracker does.
+    /// It puts a blocking stream behind the legacy stream, which the stream's own end would then prove; but
+    /// the program did not ask for that and cannot rely on it, so the model leaves it out, as the tracker
+    /// does.
     pub(crate) fn record_in_passing(&mut self, track: usize) -> Set {
         if self.tracks[track].kind == Kind::Legacy { self.act(track) } else { self.before_next(track) }
     }

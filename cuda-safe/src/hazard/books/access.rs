@@ -45,7 +45,8 @@ impl<'a> Access<'a> {
         Self { ledger, start: range.start, end: range.end, mode, unborrowed: false }
     }
 
-    /// The same access, made without a Rust borrow of the memory's owner: through a graph, a symbol, a mapped alias.
+    /// The same access, made without a Rust borrow of the memory's owner: through a graph, a symbol, a mapped
+    /// alias.
     ///
     /// Such an access is refused while a host guard lends conflicting bytes of the allocation out.
     #[must_use]

@@ -1,9 +1,9 @@
 //! The legacy rule: per device, what its legacy stream and its blocking streams know of each other.
 //!
-//! An operation of the legacy stream waits for all that the blocking streams of the device have been given, and whatever they are
-//! given later waits for it. So the legacy stream, before it acts, reads what each of them has submitted; and each of
-//! them, before it acts, reads what the legacy stream knew at its last action. Two flags make both cheap: nothing is read when
-//! nothing is new.
+//! An operation of the legacy stream waits for all that the blocking streams of the device have been given,
+//! and whatever they are given later waits for it. So the legacy stream, before it acts, reads what each of
+//! them has submitted; and each of them, before it acts, reads what the legacy stream knew at its last
+//! action. Two flags make both cheap: nothing is read when nothing is new.
 
 use std::sync::atomic::Ordering::{Acquire, SeqCst};
 
@@ -83,7 +83,8 @@ impl DeviceBook {
         self.epoch.load(Acquire)
     }
 
-    /// The legacy stream has acted as operation `stamp`, being ordered after `clock` besides what was told before.
+    /// The legacy stream has acted as operation `stamp`, being ordered after `clock` besides what was told
+    /// before.
     pub(super) fn acted(&self, stamp: Stamp, clock: Option<&Clock>) {
         let mut seen = self.seen.lock();
         if let Some(clock) = clock {

@@ -17,7 +17,8 @@ pub(crate) trait Port {
     /// What a failed call gives.
     type Error;
 
-    /// Makes `waiter`'s stream wait for all that `other`'s stream has been given so far, or waits for that itself.
+    /// Makes `waiter`'s stream wait for all that `other`'s stream has been given so far, or waits for that
+    /// itself.
     ///
     /// Called with `waiter`'s lane locked and no other lock of the books held.
     fn order(&self, waiter: &Slot, other: &Slot) -> Result<Route, Self::Error>;
@@ -50,8 +51,8 @@ pub(crate) enum Refusal<E> {
 impl Books {
     /// Puts one operation on a stream: enters its accesses, orders it, and has `call` hand it to CUDA.
     ///
-    /// If `accesses` has any bytes and `call` succeeds, `call` must have put at least one operation on the stream.
-    /// Gives what `call` gave, and the operation's stamp.
+    /// If `accesses` has any bytes and `call` succeeds, `call` must have put at least one operation on the
+    /// stream. Gives what `call` gave, and the operation's stamp.
     #[inline]
     pub(crate) fn enqueue<P: Port, R>(
         &self,
@@ -147,11 +148,12 @@ impl Books {
 
     /// Enters all accesses, and waits for conflicting stamps that are not published yet.
     ///
-    /// Why nobody waits in a circle here: each thread enters the allocations in the order of their addresses, one atomic step for each, and
-    /// waits only for stamps that were in an allocation before its own, before it goes on to the next one. So
-    /// whoever is waited for stands at the same allocation, where it came earlier, or at a later one. Along a chain of waits
-    /// the address never falls, and where it stays the order of arrival falls: no chain closes. No other wait
-    /// happens in between: the lane is locked before the first stamp and no second lane ever is.
+    /// Why nobody waits in a circle here: each thread enters the allocations in the order of their addresses,
+    /// one atomic step for each, and waits only for stamps that were in an allocation before its own, before
+    /// it goes on to the next one. So whoever is waited for stands at the same allocation, where it came
+    /// earlier, or at a later one. Along a chain of waits the address never falls, and where it stays the
+    /// order of arrival falls: no chain closes. No other wait happens in between: the lane is locked before
+    /// the first stamp and no second lane ever is.
     #[inline]
     #[expect(clippy::too_many_arguments, reason = "one step of `enter`, cut out to be read by itself")]
     fn stamp_all(
@@ -222,7 +224,8 @@ impl Books {
             let me = Stamp { slot: slot.id, tick: slot.submitted_by_owner() + 1 };
             let view = Known::new(self, slot, &lane.clock, pending.then_some(&lane.pending), me);
             conflicts.retain(|conflict| !view.knows(conflict.stamp));
-            // A stream that is itself ordered after another conflict saves the wait for that one: it goes first.
+            // A stream that is itself ordered after another conflict saves the wait for that one: it goes
+            // first.
             let covered = |one: &Conflict| {
                 let mut others = conflicts.iter().filter(|other| other.stamp.slot != one.stamp.slot);
                 others.any(|other| {
@@ -251,7 +254,8 @@ impl Books {
 
     /// Orders the stream after all that another has been given; says whether the host had to wait for that.
     ///
-    /// What that is worth is read *before* the call: more may be given to the other stream meanwhile, and the wait need not cover it.
+    /// What that is worth is read *before* the call: more may be given to the other stream meanwhile, and the
+    /// wait need not cover it.
     fn order_after<P: Port>(
         &self,
         slot: &Slot,
@@ -295,7 +299,8 @@ impl Books {
         Ok(false)
     }
 
-    /// All that an action of the legacy stream would be ordered after now. `legacy` is its slot, or any of its device if it has none.
+    /// All that an action of the legacy stream would be ordered after now. `legacy` is its slot, or any of
+    /// its device if it has none.
     pub(super) fn scan(&self, legacy: &Slot, clock: &mut Clock) {
         clock.add(Stamp { slot: legacy.id, tick: legacy.submitted() });
         legacy.known_into(clock);
@@ -307,8 +312,8 @@ impl Books {
         });
     }
 
-    /// Takes in what the legacy rule gives the stream's next operation. For a blocking stream that is held back until
-    /// the operation is really issued: says whether there is any.
+    /// Takes in what the legacy rule gives the stream's next operation. For a blocking stream that is held
+    /// back until the operation is really issued: says whether there is any.
     #[inline]
     fn catch_up(&self, slot: &Slot, lane: &mut Lane) -> bool {
         match slot.kind {
@@ -330,7 +335,8 @@ impl Books {
         }
     }
 
-    /// Takes in what the blocking streams have done. That holds at once: any end of the legacy stream is also theirs.
+    /// Takes in what the blocking streams have done. That holds at once: any end of the legacy stream is also
+    /// theirs.
     #[cold]
     fn catch_up_legacy(&self, slot: &Slot, lane: &mut Lane) {
         let mut news = Clock::new();

@@ -13,13 +13,14 @@ use super::word::{LISTED, Word};
 /// Added to the count of host guards by one that writes; readers add one.
 const HOST_WRITER: u64 = 1 << 32;
 
-/// Guards of one kind beyond which no more are given out, so that forgotten ones can never make the count wrap.
+/// Guards of one kind beyond which no more are given out, so that forgotten ones can never make the count
+/// wrap.
 const HOST_LIMIT: u64 = 1 << 31;
 
 /// The accesses of one allocation. Every owner of memory that a stream can reach has one.
 ///
-/// Its address is its identity while anything on a stream uses the memory: keep it where it does not move during a call, as
-/// any field of a borrowed owner does.
+/// Its address is its identity while anything on a stream uses the memory: keep it where it does not move
+/// during a call, as any field of a borrowed owner does.
 pub struct Ledger {
     /// What the last accesses were, in short form; see [`Word`].
     word: AtomicU64,
@@ -48,8 +49,8 @@ impl Ledger {
         self.bytes
     }
 
-    /// Enters the accesses `group`, all of this ledger, in one step, and collects the conflicts with accesses that
-    /// were there before.
+    /// Enters the accesses `group`, all of this ledger, in one step, and collects the conflicts with accesses
+    /// that were there before.
     #[inline]
     pub(super) fn stamp<V: View>(
         &self,
@@ -98,7 +99,8 @@ impl Ledger {
     ) {
         let mut list = self.list.lock();
         let mut bits = self.word.load(Acquire);
-        // Only the holder of the list's lock ends the long form, and the short form ends when this exchange succeeds.
+        // Only the holder of the list's lock ends the long form, and the short form ends when this exchange
+        // succeeds.
         while bits != LISTED {
             match self.word.compare_exchange_weak(bits, LISTED, SeqCst, Acquire) {
                 Ok(_) => {
@@ -180,7 +182,8 @@ impl Ledger {
     #[must_use]
     pub(crate) fn host_enters(&self, mode: Mode) -> bool {
         let before = self.hosts.fetch_add(weight(mode), SeqCst);
-        // With the fence in `lent_against`: either the host then finds the stamp, or the stamper finds the guard.
+        // With the fence in `lent_against`: either the host then finds the stamp, or the stamper finds the
+        // guard.
         fence(SeqCst);
         let fits = before % HOST_WRITER < HOST_LIMIT && before / HOST_WRITER < HOST_LIMIT;
         if !fits {

@@ -1,8 +1,8 @@
 //! The long form of an allocation's accesses: a list sorted by first byte.
 //!
-//! An entry is dropped, in part or whole, once a later access makes it redundant: a write makes redundant whatever it
-//! covers and is ordered after; a read likewise makes redundant the reads that it covers. That loses nothing, because whoever is
-//! ordered after the later access is then ordered after the earlier one.
+//! An entry is dropped, in part or whole, once a later access makes it redundant: a write makes redundant
+//! whatever it covers and is ordered after; a read likewise makes redundant the reads that it covers. That
+//! loses nothing, because whoever is ordered after the later access is then ordered after the earlier one.
 
 use super::access::{Mode, Want};
 use super::clock::Stamp;
@@ -123,7 +123,8 @@ impl List {
         let (low, high) = self.window(want.start, want.end);
         let new = Entry { start: want.start, end: want.end, mode: want.mode, stamp: me, place };
 
-        // The steady state of a chunked program: this stream did the same to these bytes before, and nobody else since.
+        // The steady state of a chunked program: this stream did the same to these bytes before, and nobody
+        // else since.
         if let [only] = &mut self.entries[low..high]
             && (only.start, only.end, only.mode) == (want.start, want.end, want.mode)
             && only.stamp.slot == me.slot
@@ -192,9 +193,9 @@ impl List {
         self.longest = self.entries.iter().map(|entry| entry.end - entry.start).max().unwrap_or(0);
     }
 
-    /// Makes the list shorter: drops what has completed, joins equal neighbours and, if that is not enough, takes the accesses
-    /// of a stream together, the last tick standing for all. The last is the only step that forgets, and it errs
-    /// towards waiting.
+    /// Makes the list shorter: drops what has completed, joins equal neighbours and, if that is not enough,
+    /// takes the accesses of a stream together, the last tick standing for all. The last is the only step
+    /// that forgets, and it errs towards waiting.
     fn compact<V: View>(&mut self, view: &V) {
         self.prune(|stamp| view.completed(stamp));
         self.join(|a, b| a.stamp == b.stamp && a.end >= b.start);

@@ -1,7 +1,7 @@
 //! The books: the tracker proper, without FFI and without unsafe code.
 //!
-//! [`Books::enqueue`] enters an operation, [`Books::record`] and [`Books::wait`] carry knowledge from stream to stream,
-//! [`Coverage`] turns synchronisations into watermarks. `hazard` has the model and why it holds.
+//! [`Books::enqueue`] enters an operation, [`Books::record`] and [`Books::wait`] carry knowledge from stream
+//! to stream, [`Coverage`] turns synchronisations into watermarks. `hazard` has the model and why it holds.
 
 mod access;
 mod clock;

@@ -15,7 +15,8 @@ pub(crate) enum Kind {
     NonBlocking,
     /// The legacy stream itself.
     Legacy,
-    /// One thread's own default stream: ordered with the legacy stream, and its handle means another stream to every other thread.
+    /// One thread's own default stream: ordered with the legacy stream, and its handle means another stream
+    /// to every other thread.
     PerThread,
 }
 
@@ -48,7 +49,8 @@ pub(crate) struct Lane {
     pub(super) pending: Clock,
     /// The epoch that `pending` is about.
     pub(super) pending_epoch: u64,
-    /// Whether `clock` has grown since the legacy stream last told its device's page; of the legacy stream only.
+    /// Whether `clock` has grown since the legacy stream last told its device's page; of the legacy stream
+    /// only.
     pub(super) untold: bool,
     /// `clock` as the last event took it, as long as it has not changed.
     pub(super) shared: Option<Arc<Clock>>,
@@ -83,7 +85,8 @@ pub(crate) struct Slot {
     pub(crate) device: Arc<DeviceBook>,
     /// `Lane::clock` for others to read. A leaf lock: nothing is called while it is held.
     known: Mutex<Clock>,
-    /// A leaf lock too, but held over the CUDA calls that use the handle, so that it cannot go away under them.
+    /// A leaf lock too, but held over the CUDA calls that use the handle, so that it cannot go away under
+    /// them.
     reach: Mutex<Reach>,
 }
 
@@ -140,11 +143,11 @@ impl Slot {
         self.completed() >= self.submitted()
     }
 
-    /// Publishes operation `tick`. `proven` says whether the end of the stream's queue, as it now is, proves all its
-    /// operations complete, and with them all that was taken off the ledgers on their account.
+    /// Publishes operation `tick`. `proven` says whether the end of the stream's queue, as it now is, proves
+    /// all its operations complete, and with them all that was taken off the ledgers on their account.
     ///
-    /// That is not so after an operation that CUDA refused and that the legacy rule alone would have ordered: the
-    /// stream's *next* operation will be behind the legacy stream, but there may be none.
+    /// That is not so after an operation that CUDA refused and that the legacy rule alone would have ordered:
+    /// the stream's *next* operation will be behind the legacy stream, but there may be none.
     #[inline]
     pub(super) fn publish(&self, tick: Tick, proven: bool) {
         if proven {

@@ -43,7 +43,8 @@ impl Books {
     /// What an event that is recorded on a stream now will prove when it is complete.
     pub(crate) fn coverage_by_event(&self, slot: &Slot) -> Coverage {
         let Coverage(mut clock) = self.coverage_of(slot);
-        // The record is an operation: behind it stands all that the stream was given, and the legacy stream's doing.
+        // The record is an operation: behind it stands all that the stream was given, and the legacy stream's
+        // doing.
         clock.add(Stamp { slot: slot.id, tick: slot.submitted() });
         if slot.kind.blocking() {
             slot.device.seen_into(&mut clock);

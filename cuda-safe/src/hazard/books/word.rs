@@ -1,8 +1,9 @@
 //! The access word: all there is to say about most allocations, in one atomic.
 //!
-//! From the top: three bits of mode, thirteen of slot, then 48 of tick; or, for a stream that has read what it
-//! wrote itself, 40 of the write's tick and 8 of how much later the read was, or 28 and 20. The write's own tick matters: a stream
-//! that is ordered after the write but not after the later read may still read. What does not fit goes to the list.
+//! From the top: three bits of mode, thirteen of slot, then 48 of tick; or, for a stream that has read what
+//! it wrote itself, 40 of the write's tick and 8 of how much later the read was, or 28 and 20. The write's
+//! own tick matters: a stream that is ordered after the write but not after the later read may still read.
+//! What does not fit goes to the list.
 
 use super::clock::{SlotId, Stamp, Tick};
 

@@ -1,0 +1,11 @@
+//! Waiting for one thread's own stream from another thread would wait for another stream.
+use cuda_safe::{AsStream, Stream};
+
+fn main() -> cuda_safe::Result<()> {
+    let stream = Stream::per_thread()?;
+    let view = stream.as_stream();
+    std::thread::scope(|threads| {
+        threads.spawn(move || view.synchronize());
+    });
+    Ok(())
+}
