@@ -37,23 +37,30 @@ pub struct PerThreadStream {
 
 /// The slots of the thread's streams. When the thread ends, they stay in the books with nothing to reach them
 /// by.
-struct Mine(Vec<&'static Slot>);
+struct Mine {
+    slots: Vec<&'static Slot>,
+    process: u32,
+}
 
 impl Drop for Mine {
     fn drop(&mut self) {
-        for slot in &self.0 {
+        // In the child of a fork, a thread that is not there any more may have held the books' lock.
+        if self.slots.is_empty() || self.process != std::process::id() {
+            return;
+        }
+        for slot in &self.slots {
             BOOKS.dismiss(slot, Reach::Device);
         }
     }
 }
 
 thread_local! {
-    static MINE: RefCell<Mine> = const { RefCell::new(Mine(Vec::new())) };
+    static MINE: RefCell<Mine> = const { RefCell::new(Mine { slots: Vec::new(), process: 0 }) };
 }
 
 /// Whether the slot is that of a stream of the calling thread.
 pub(super) fn is_mine(slot: &Slot) -> bool {
-    let found = MINE.try_with(|mine| mine.borrow().0.iter().any(|mine| mine.id == slot.id));
+    let found = MINE.try_with(|mine| mine.borrow().slots.iter().any(|mine| mine.id == slot.id));
     found.unwrap_or(false)
 }
 
@@ -67,7 +74,7 @@ impl PerThreadStream {
     pub fn of(device: Device) -> Result<Self> {
         busy::ensure_idle("PerThreadStream::of")?;
         let found = MINE.try_with(|mine| {
-            mine.borrow().0.iter().copied().find(|slot| slot.device.ordinal == device.ordinal())
+            mine.borrow().slots.iter().copied().find(|slot| slot.device.ordinal == device.ordinal())
         });
         let ending = Detail::Unsupported { what: "the default stream of a thread that is ending" };
         match found {
@@ -85,7 +92,11 @@ impl PerThreadStream {
             unsafe { check!(cudaStreamGetFlags(HANDLE, &raw mut flags)) }?;
         }
         let slot = pool::enrol(device, Kind::PerThread, HANDLE)?;
-        let kept = MINE.try_with(|mine| mine.borrow_mut().0.push(slot));
+        let kept = MINE.try_with(|mine| {
+            let mut mine = mine.borrow_mut();
+            mine.process = std::process::id();
+            mine.slots.push(slot);
+        });
         if kept.is_err() {
             BOOKS.dismiss(slot, Reach::Device);
             return Err(Error::refused("PerThreadStream::of", ending));

@@ -12,6 +12,9 @@ use super::waits::{AddedWait, Hazard, Place};
 /// Accesses of one operation that are sorted without asking for memory.
 const INLINE: usize = 16;
 
+/// The same for the usual launch.
+const FEW: usize = 4;
+
 /// The way to the streams, for the waits that the books add.
 pub(crate) trait Port {
     /// What a failed call gives.
@@ -65,21 +68,19 @@ impl Books {
         if ascending(accesses) {
             return self.enter(slot, accesses, port, at, call);
         }
-        let Some(first) = accesses.first() else { return self.enter(slot, accesses, port, at, call) };
-        let mut few = [*first; INLINE];
-        let mut many = Vec::new();
-        let sorted = if accesses.len() <= INLINE {
-            let used = &mut few[..accesses.len()];
-            used.copy_from_slice(accesses);
-            used
-        } else {
-            many.extend_from_slice(accesses);
-            many.as_mut_slice()
-        };
-        // Empty accesses first, to be left out; the others by allocation.
-        sorted.sort_unstable_by_key(|access| if access.is_empty() { 0 } else { access.address() });
-        let empty = sorted.partition_point(Access::is_empty);
-        self.enter(slot, &sorted[empty..], port, at, call)
+        match accesses {
+            [] => self.enter(slot, accesses, port, at, call),
+            // The short copy for the usual launch: filling the long one would cost more than all the rest.
+            [first, ..] if accesses.len() <= FEW => {
+                let mut copy = [*first; FEW];
+                self.enter(slot, sort(&mut copy[..accesses.len()], accesses), port, at, call)
+            }
+            [first, ..] if accesses.len() <= INLINE => {
+                let mut copy = [*first; INLINE];
+                self.enter(slot, sort(&mut copy[..accesses.len()], accesses), port, at, call)
+            }
+            _ => self.enter(slot, sort(&mut accesses.to_vec(), accesses), port, at, call),
+        }
     }
 
     /// [`enqueue`](Self::enqueue) with accesses sorted by allocation, none of them empty.
@@ -501,6 +502,15 @@ impl View for Known<'_> {
             && other.device.ordinal == self.slot.device.ordinal
             && other.submitted() >= stamp.tick
     }
+}
+
+/// Sorts the accesses into `copy` by allocation and leaves the empty ones out.
+fn sort<'a, 'b>(copy: &'b mut [Access<'a>], accesses: &[Access<'a>]) -> &'b [Access<'a>] {
+    copy.copy_from_slice(accesses);
+    // Empty ones first.
+    copy.sort_unstable_by_key(|access| if access.is_empty() { 0 } else { access.address() });
+    let empty = copy.partition_point(Access::is_empty);
+    &copy[empty..]
 }
 
 /// Whether the accesses are already one for each allocation, in order, and none of them empty.
