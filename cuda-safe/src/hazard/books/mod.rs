@@ -7,6 +7,7 @@ mod access;
 mod clock;
 mod device;
 mod enter;
+mod knowledge;
 mod ledger;
 mod list;
 mod policy;

@@ -1,0 +1,194 @@
+//! Knowledge: what a stream is ordered after, how it learns that, and what of it an operation may rely on.
+
+use super::access::Access;
+use super::clock::{Clock, Stamp};
+use super::list::{Conflict, View};
+use super::slot::{Kind, Lane, Slot};
+use super::snapshot::Snapshot;
+use super::table::Books;
+
+impl Books {
+    /// All that an action of the legacy stream would be ordered after now. `legacy` is its slot, or any of
+    /// its device if it has none.
+    pub(super) fn scan(&self, legacy: &Slot, clock: &mut Clock) {
+        clock.add(Stamp { slot: legacy.id, tick: legacy.submitted() });
+        legacy.known_into(clock);
+        legacy.device.each_blocking(|id| {
+            if let Some(slot) = self.slot(id) {
+                clock.add(Stamp { slot: id, tick: slot.submitted() });
+                slot.known_into(clock);
+            }
+        });
+    }
+
+    /// Takes in what the legacy rule gives the stream's next operation. For a blocking stream that is held
+    /// back until the operation is really issued: says whether there is any.
+    #[inline]
+    pub(super) fn catch_up(&self, slot: &Slot, lane: &mut Lane) -> bool {
+        match slot.kind {
+            Kind::NonBlocking => false,
+            Kind::Legacy => {
+                if slot.device.take_news() {
+                    self.catch_up_legacy(slot, lane);
+                }
+                false
+            }
+            Kind::Blocking | Kind::PerThread => {
+                if slot.device.epoch() == lane.legacy_epoch {
+                    return false;
+                }
+                lane.pending.clear();
+                lane.pending_epoch = slot.device.seen_into(&mut lane.pending);
+                true
+            }
+        }
+    }
+
+    /// Takes in what the blocking streams have done. That holds at once: any end of the legacy stream is also
+    /// theirs.
+    #[cold]
+    fn catch_up_legacy(&self, slot: &Slot, lane: &mut Lane) {
+        let mut news = Clock::new();
+        self.scan(slot, &mut news);
+        if lane.clock.merge(&news) {
+            self.tidy(slot, lane);
+        }
+        slot.device.prune(|stamp| self.completed(stamp));
+    }
+
+    /// The operation was issued: what the legacy rule gave it, the stream now has.
+    pub(super) fn commit(slot: &Slot, lane: &mut Lane) {
+        lane.legacy_epoch = lane.pending_epoch;
+        if lane.clock.merge(&lane.pending) {
+            slot.share(lane);
+        }
+    }
+
+    /// Drops what has completed from a clock that has become long, and lets others see it.
+    pub(super) fn tidy(&self, slot: &Slot, lane: &mut Lane) {
+        if lane.clock.len() > 8 {
+            lane.clock.prune(|stamp| self.completed(stamp));
+        }
+        slot.share(lane);
+    }
+
+    /// Puts an event record on a stream, and gives what the event will stand for.
+    pub(crate) fn record<E>(&self, slot: &Slot, call: impl FnOnce() -> Result<(), E>) -> Result<Snapshot, E> {
+        let mut lane = slot.lane.lock();
+        let lane = &mut *lane;
+        let pending = self.catch_up(slot, lane);
+        let stamp = Stamp { slot: slot.id, tick: slot.submitted_by_owner() };
+        call()?;
+        if pending {
+            Self::commit(slot, lane);
+        }
+        slot.made_provable();
+        if slot.kind == Kind::Legacy {
+            slot.device.acted(stamp, lane.untold.then_some(&lane.clock));
+            lane.untold = false;
+        }
+        let clock = lane.shared_clock(|stamp| self.completed(stamp));
+        Ok(Snapshot { stamp, clock })
+    }
+
+    /// Puts a wait for an event on a stream.
+    pub(crate) fn wait<E>(
+        &self,
+        slot: &Slot,
+        snapshot: &Snapshot,
+        call: impl FnOnce() -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut lane = slot.lane.lock();
+        let lane = &mut *lane;
+        call()?;
+        let mut news = lane.clock.merge(&snapshot.clock);
+        if snapshot.stamp.slot != slot.id {
+            news |= lane.clock.add(snapshot.stamp);
+        }
+        // Not all that the clock says: a wait for what is over need not be an action of the legacy stream.
+        if slot.kind == Kind::Legacy {
+            slot.device.acted(snapshot.stamp, Some(&snapshot.clock));
+        }
+        if news {
+            self.tidy(slot, lane);
+        }
+        Ok(())
+    }
+
+    /// The accesses that the host has to wait for before it does this one. All of them are with CUDA.
+    pub(crate) fn host_conflicts(&self, access: Access<'_>) -> Vec<Conflict> {
+        let mut conflicts = Vec::new();
+        if !access.is_empty() {
+            access.ledger.conflicts(access.want(), |stamp| self.completed(stamp), &mut conflicts);
+        }
+        for conflict in &conflicts {
+            self.await_published(conflict.stamp);
+        }
+        conflicts
+    }
+
+    /// Whether nothing stands against the host's doing this now, as far as is known.
+    pub(crate) fn is_quiet(&self, access: Access<'_>) -> bool {
+        let mut conflicts = Vec::new();
+        if !access.is_empty() {
+            access.ledger.conflicts(access.want(), |stamp| self.completed(stamp), &mut conflicts);
+        }
+        conflicts.is_empty()
+    }
+
+    /// Drops what has completed from an allocation's ledger.
+    pub(crate) fn prune(&self, access: Access<'_>) {
+        access.ledger.prune(|stamp| self.completed(stamp));
+    }
+}
+
+/// What the operation that is being entered knows.
+pub(super) struct Known<'a> {
+    books: &'a Books,
+    slot: &'a Slot,
+    clock: &'a Clock,
+    pending: Option<&'a Clock>,
+    me: Stamp,
+}
+
+impl<'a> Known<'a> {
+    pub(super) fn new(
+        books: &'a Books,
+        slot: &'a Slot,
+        clock: &'a Clock,
+        pending: Option<&'a Clock>,
+        me: Stamp,
+    ) -> Self {
+        Self { books, slot, clock, pending, me }
+    }
+}
+
+impl View for Known<'_> {
+    #[inline]
+    fn me(&self) -> Stamp {
+        self.me
+    }
+
+    #[inline]
+    fn completed(&self, stamp: Stamp) -> bool {
+        self.books.completed(stamp)
+    }
+
+    #[inline]
+    fn knows(&self, stamp: Stamp) -> bool {
+        if stamp.slot == self.me.slot || self.clock.covers(stamp) {
+            return true;
+        }
+        if self.pending.is_some_and(|clock| clock.covers(stamp)) {
+            return true;
+        }
+        let Some(other) = self.books.slot(stamp.slot) else { return false };
+        if other.completed() >= stamp.tick {
+            return true;
+        }
+        self.slot.kind == Kind::Legacy
+            && other.kind.blocking()
+            && other.device.ordinal == self.slot.device.ordinal
+            && other.submitted() >= stamp.tick
+    }
+}
