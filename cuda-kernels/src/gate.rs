@@ -1,6 +1,7 @@
 //! Kernels that hold their stream until the host opens a flag: what tests have instead of sleeps.
 //!
-//! A gate that nobody opens holds its stream for ever, and with it whoever waits for the stream.
+//! A gate that nobody opens holds its stream for ever, and with it whoever waits for the stream. A kernel that is launched for the
+//! first time while a gate is closed may wait for the gate: see [`Kernel::load`](cuda_safe::launch::Kernel::load).
 #![expect(unsafe_code, reason = "launches kernels after checking what they rely on")]
 
 use cuda_safe::launch::{KernelOutput, LaunchConfig};

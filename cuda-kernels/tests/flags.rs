@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use cuda_kernels::{gate, gate_announced, raise_flag};
+use cuda_kernels::{gate, gate_announced, kernels, raise_flag};
 use cuda_safe::stream::Stream;
 use cuda_safe::{DeviceBuffer, MappedFlag, PinnedBuffer, memcpy_async, memset_async};
 
@@ -31,6 +31,8 @@ fn a_kernel_of_one_stream_opens_the_gate_of_another() {
     let _alone = alone();
     let (first, second) = (Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap());
     let open = MappedFlag::new().unwrap();
+    // Loading a kernel may wait for the one that runs, which here waits for it.
+    kernels::raise_flag.load().unwrap();
     gate(&open, &first).unwrap();
     // The flag orders nothing: the second stream does not wait for the first.
     raise_flag(&open, 1, &second).unwrap();

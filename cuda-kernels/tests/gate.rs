@@ -1,7 +1,15 @@
 //! Gates: what is behind one has not happened until the host opens it, and then it has.
 
-use cuda_kernels::{add_one, gate, gate_announced, gate_then_write, raise_flag};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use cuda_kernels::{add_one, gate, gate_announced, gate_then_write, kernels, raise_flag};
 use cuda_safe::{DeviceBuffer, MappedFlag, Result, Stream};
+
+/// One test at a time: freeing may wait for the whole device, and so for the gate of another test.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Opens the gate when the test ends, whichever way: one that failed must not wait for its own gate.
 struct Opens<'a>(&'a MappedFlag);
@@ -14,6 +22,7 @@ impl Drop for Opens<'_> {
 
 #[test]
 fn a_gate_holds_its_stream_until_it_is_opened() -> Result<()> {
+    let _alone = alone();
     let stream = Stream::non_blocking()?;
     let flag = MappedFlag::new()?;
     let _opens = Opens(&flag);
@@ -27,11 +36,14 @@ fn a_gate_holds_its_stream_until_it_is_opened() -> Result<()> {
 
 #[test]
 fn a_gate_holds_what_is_behind_it_and_not_other_streams() -> Result<()> {
+    let _alone = alone();
     let (held, free) = (Stream::non_blocking()?, Stream::non_blocking()?);
     let flag = MappedFlag::new()?;
     let _opens = Opens(&flag);
     let mut behind = DeviceBuffer::from_slice(&[0])?;
     let mut beside = DeviceBuffer::from_slice(&[0])?;
+    // Loading a kernel may wait for the one that runs, which here would wait for ever.
+    kernels::add_one.load()?;
     gate(&flag, &held)?;
     add_one(&mut behind, &held)?;
     add_one(&mut beside, &free)?;
@@ -44,6 +56,7 @@ fn a_gate_holds_what_is_behind_it_and_not_other_streams() -> Result<()> {
 
 #[test]
 fn an_announced_gate_says_when_it_runs() -> Result<()> {
+    let _alone = alone();
     let stream = Stream::non_blocking()?;
     let (started, flag) = (MappedFlag::new()?, MappedFlag::new()?);
     let _opens = Opens(&flag);
@@ -58,6 +71,7 @@ fn an_announced_gate_says_when_it_runs() -> Result<()> {
 
 #[test]
 fn a_gate_writes_only_after_it_was_opened() -> Result<()> {
+    let _alone = alone();
     let stream = Stream::non_blocking()?;
     let flag = MappedFlag::new()?;
     let _opens = Opens(&flag);
@@ -71,9 +85,11 @@ fn a_gate_writes_only_after_it_was_opened() -> Result<()> {
 
 #[test]
 fn one_stream_opens_the_gate_of_another() -> Result<()> {
+    let _alone = alone();
     let (held, opener) = (Stream::non_blocking()?, Stream::non_blocking()?);
     let flag = MappedFlag::new()?;
     let _opens = Opens(&flag);
+    kernels::raise_flag.load()?;
     gate(&flag, &held)?;
     raise_flag(&flag, 9, &opener)?;
     held.synchronize()?;

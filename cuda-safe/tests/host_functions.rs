@@ -93,9 +93,10 @@ fn cuda_is_refused_in_a_host_function() {
 fn a_buffer_dropped_in_a_host_function_is_freed_later() {
     let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
-    let mut buffer = DeviceBuffer::<u8>::alloc(1 << 20).unwrap();
+    let mut buffer = DeviceBuffer::<u8>::alloc(32 << 20).unwrap();
     memset_async(&mut buffer, 1, &stream).unwrap();
     let address = buffer.as_ptr();
+    // Of memory this large the driver keeps nothing back when it is freed.
     let is_memory = || {
         let mut attributes = std::mem::MaybeUninit::<sys::cudaPointerAttributes>::zeroed();
         // SAFETY: the pointer is to a live structure, which the call fills; any address may be asked about.

@@ -91,6 +91,21 @@ impl<P> Kernel<P> {
         of(self.as_raw())
     }
 
+    /// Brings the kernel's code to the current device now, and not at its first launch.
+    ///
+    /// CUDA loads a kernel when it is first launched, and loading may wait for kernels that run. If one of those waits
+    /// in turn for the kernel that is being loaded (it polls a [`MappedFlag`](crate::MappedFlag) that the other one, or code
+    /// behind it, sets), both wait for ever: load such kernels first.
+    ///
+    /// # Errors
+    /// What the runtime says.
+    ///
+    /// Stands for [`cudaFuncGetAttributes`](sys::cudaFuncGetAttributes), whose answer it drops.
+    #[track_caller]
+    pub fn load(&self) -> Result<()> {
+        of(self.as_raw()).map(drop)
+    }
+
     /// Lets launches on the current device ask for up to this many bytes of dynamic shared memory, beyond the 48 KiB that every
     /// kernel may have. Stands for [`cudaFuncSetAttribute`](sys::cudaFuncSetAttribute).
     ///

@@ -14,8 +14,7 @@ use crate::module::load::load;
 use crate::module::registry::{Registry, registry};
 use crate::stream::{Key, submit_task};
 use crate::sys::{
-    cudaError_t, cudaErrorCooperativeLaunchTooLarge, cudaErrorInvalidConfiguration,
-    cudaErrorInvalidDeviceFunction, cudaErrorInvalidValue, cudaErrorLaunchOutOfResources,
+    cudaError_t, cudaErrorCooperativeLaunchTooLarge, cudaErrorInvalidDeviceFunction, cudaErrorInvalidValue,
     cudaErrorMissingConfiguration, cudaKernel_t, cudaLaunchAttributeCooperative, cudaLaunchConfig_t,
     cudaLimitStackSize, cudaStream_t, cudaSuccess, dim3,
 };
@@ -49,19 +48,19 @@ pub(super) fn program(
     registry.program(entry.module, device, &entry.name)
 }
 
-/// Checks a launch's shape, as hardware does.
+/// Checks a launch's shape. An H200 under CUDA 13.0 answers every one that cannot run with `cudaErrorInvalidValue`.
 fn check(launch: &Launch, cooperative: bool, limit: u32) -> Answer {
     let most_grid = [0x7FFF_FFFF, 65_535, 65_535];
     let most_block = [1024, 1024, 64];
     let within = |sizes: [u32; 3], most: [u32; 3]| sizes.iter().zip(most).all(|(s, m)| (1..=m).contains(s));
     if !within(launch.grid, most_grid) || !within(launch.block, most_block) || launch.threads() > 1024 {
-        return Err(cudaErrorInvalidConfiguration);
+        return Err(cudaErrorInvalidValue);
     }
     if launch.program.required_threads.is_some_and(|required| required != launch.block) {
-        return Err(cudaErrorInvalidConfiguration);
+        return Err(cudaErrorInvalidValue);
     }
     if launch.program.max_threads.is_some_and(|most| launch.threads() > most) {
-        return Err(cudaErrorLaunchOutOfResources);
+        return Err(cudaErrorInvalidValue);
     }
     if launch.dynamic_shared > limit || launch.shared() > MOST_SHARED {
         return Err(if cooperative { cudaErrorCooperativeLaunchTooLarge } else { cudaErrorInvalidValue });

@@ -15,8 +15,8 @@ use crate::error::{Answer, Code};
 use crate::exec::{Addresses, Program, lower};
 use crate::ptx::{Module, parse};
 use crate::sys::{
-    cudaErrorInvalidDeviceFunction, cudaErrorInvalidKernelImage, cudaErrorInvalidPtx, cudaErrorInvalidSymbol,
-    cudaErrorNoKernelImageForDevice,
+    cudaErrorInvalidDeviceFunction, cudaErrorInvalidKernelImage, cudaErrorInvalidPtx,
+    cudaErrorInvalidResourceHandle, cudaErrorInvalidSymbol, cudaErrorNoKernelImageForDevice,
 };
 
 /// Compute capability of the devices, times ten.
@@ -103,11 +103,11 @@ impl Registry {
     }
 
     pub(crate) fn kernel(&self, host: usize) -> Answer<&Entry> {
-        self.kernels.get(&host).ok_or(cudaErrorInvalidDeviceFunction)
+        self.kernels.get(&host).ok_or(cudaErrorInvalidResourceHandle)
     }
 
     pub(crate) fn kernel_mut(&mut self, host: usize) -> Answer<&mut Entry> {
-        self.kernels.get_mut(&host).ok_or(cudaErrorInvalidDeviceFunction)
+        self.kernels.get_mut(&host).ok_or(cudaErrorInvalidResourceHandle)
     }
 
     pub(crate) fn variable(&self, host: usize) -> Answer<&Variable> {
