@@ -2,13 +2,21 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Finds nvcc: through `CUDA_PATH`, in the workspace's own toolkit, or on `PATH`.
-fn nvcc() -> PathBuf {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/cuda-toolkit");
-    let roots = std::env::var_os("CUDA_PATH").map(PathBuf::from).into_iter().chain([own]);
-    roots.map(|root| root.join("bin/nvcc")).find(|p| p.is_file()).unwrap_or_else(|| "nvcc".into())
+/// nvcc of the toolkit that everything is built with: `ci/setup` finds it, or puts it there.
+fn nvcc() -> &'static Path {
+    static NVCC: OnceLock<PathBuf> = OnceLock::new();
+    NVCC.get_or_init(|| {
+        let setup = Path::new(env!("CARGO_MANIFEST_DIR")).join("../setup");
+        let out = Command::new(&setup)
+            .arg("--toolkit")
+            .output()
+            .unwrap_or_else(|e| panic!("{}: {e}", setup.display()));
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        Path::new(String::from_utf8(out.stdout).unwrap().trim_end()).join("bin/nvcc")
+    })
 }
 
 /// Compiles CUDA source and gives nvcc's output file.
@@ -23,7 +31,7 @@ pub(crate) fn compile(source: &str, kind: &str, options: &[&str]) -> Vec<u8> {
         .args([kind, "-w", "-o", "test.out", "test.cu"])
         .args(options)
         .output()
-        .unwrap_or_else(|e| panic!("these tests need nvcc (CUDA_PATH, target/cuda-toolkit or PATH): {e}"));
+        .unwrap();
     assert!(out.status.success(), "nvcc: {}", String::from_utf8_lossy(&out.stderr));
     let bytes = std::fs::read(dir.join("test.out")).unwrap();
     std::fs::remove_dir_all(&dir).unwrap();

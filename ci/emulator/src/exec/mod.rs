@@ -1,6 +1,6 @@
 //! Runs kernels: PTX functions lowered once, then interpreted a warp at a time.
 //!
-//! [`lower`] makes a [`program`] of a kernel, [`launch`] says with what shape and arguments it runs, [`kernel`] runs it
+//! [`mod@lower`] makes a [`program`] of a kernel, [`launch`] says with what shape and arguments it runs, [`kernel`] runs it
 //! as a [`env::Task`] in bounded steps. The machine around it is an [`env::Env`].
 
 mod barrier;

@@ -1,6 +1,6 @@
 //! Reads PTX, the published assembly language that nvcc embeds in programs, into a syntax tree.
 //!
-//! [`token`] cuts the text, [`parse`] reads modules and declarations, [`body`] reads what stands between a function's
+//! [`token`] cuts the text, [`mod@parse`] reads modules and declarations, `body` reads what stands between a function's
 //! braces, and [`ast`] holds the result. Nothing here knows what an instruction does: an unknown opcode is read like
 //! any other and reported only by a kernel that meets it.
 
