@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use common::Gate;
 use cuda_safe::error::Detail;
 use cuda_safe::hazard::{self, Policy};
-use cuda_safe::{DeviceBuffer, Event, PinnedBuffer, Stream, memcpy, memcpy_async, memset_async};
+use cuda_safe::{DeviceBuffer, Event, PinnedBuffer, Stream, check, memcpy, memcpy_async, memset_async};
 
 static TURN: Mutex<()> = Mutex::new(());
 
@@ -168,6 +168,21 @@ fn a_blocking_copy_and_a_stream_that_does_not_wait_for_it_are_ordered() {
     let mut back = PinnedBuffer::<u8>::alloc(1 << 16).unwrap();
     memcpy_async(&mut back, &buffer, &stream).unwrap();
     assert!(back.host().unwrap().iter().all(|byte| *byte == 2));
+    opener.join().unwrap();
+}
+
+#[test]
+fn a_blocking_copy_sees_what_was_put_raw_on_a_blocking_stream() {
+    let _turn = turn();
+    let stream = Stream::new().unwrap();
+    let mut buffer = DeviceBuffer::from_slice(&[1_u8; 1 << 20]).unwrap();
+    let gate = Gate::on(&stream);
+    let (raw, address) = (stream.as_raw(), buffer.as_mut_ptr());
+    // Behind the tracker's back, as a kernel of another library would.
+    // SAFETY: the bytes are the buffer's, and nothing reaches them until the copy below has waited for the fill.
+    unsafe { check!(cudaMemsetAsync(address.cast(), 2, 1 << 20, raw)) }.unwrap();
+    let opener = std::thread::spawn(move || gate.open());
+    assert!(buffer.to_vec().unwrap().iter().all(|byte| *byte == 2));
     opener.join().unwrap();
 }
 

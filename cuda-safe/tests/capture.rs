@@ -1,0 +1,113 @@
+//! Memory dropped and allocated while a thread captures: neither ends up in the graph, nor spoils the capture.
+//!
+//! This crate has no captures of its own yet, so these are raw ones. Where the runtime has none (the emulator), the tests check
+//! that it says so, and that a stream is none the worse for having been asked; the drops happen all the same.
+#![expect(unsafe_code, reason = "captures with raw calls")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
+
+mod common;
+
+use std::sync::mpsc::channel;
+
+use common::{Gate, alone};
+use cuda_safe::{DeviceBuffer, Event, PinnedBuffer, Stream, check, error, memset_async, sys};
+
+/// Captures one fill of a buffer while `here` runs on the same thread and `elsewhere` on another.
+fn capture(mode: sys::cudaStreamCaptureMode, here: impl FnOnce(), elsewhere: impl FnOnce() + Send) {
+    let stream = Stream::non_blocking().unwrap();
+    let mut target = DeviceBuffer::<u8>::alloc(64).unwrap();
+    let (raw, address) = (stream.as_raw(), target.as_mut_ptr());
+    // SAFETY: the stream is live, and what is captured on it is never run.
+    let begun = unsafe { check!(cudaStreamBeginCapture(raw, mode)) };
+    let fill = || {
+        // SAFETY: the buffer has as many bytes and outlives the graph or the fill.
+        unsafe { check!(cudaMemsetAsync(address.cast(), 3, 64, raw)) }.unwrap();
+    };
+    fill();
+    let (tell, told) = channel();
+    std::thread::scope(|threads| {
+        threads.spawn(move || {
+            elsewhere();
+            tell.send(()).unwrap();
+        });
+        here();
+        told.recv().unwrap();
+    });
+    fill();
+    let mut graph = std::ptr::null_mut();
+    // SAFETY: the stream is live, and the pointer is to a variable, which the call fills.
+    let ended = unsafe { check!(cudaStreamEndCapture(raw, &raw mut graph)) };
+    match begun {
+        Ok(()) => {
+            ended.expect("nothing has invalidated the capture");
+            let mut nodes = 0;
+            // SAFETY: the graph was just made; without room for them, the nodes are only counted.
+            unsafe { check!(cudaGraphGetNodes(graph, std::ptr::null_mut(), &raw mut nodes)) }.unwrap();
+            assert_eq!(nodes, 2, "the two fills, and nothing that was freed or allocated meanwhile");
+            // SAFETY: nobody else has the graph.
+            unsafe { check!(cudaGraphDestroy(graph)) }.unwrap();
+            stream.synchronize().unwrap();
+        }
+        Err(refused) => {
+            assert_eq!(refused.code(), sys::cudaErrorNotSupported, "{refused}");
+            assert!(std::env::var_os("CUDA_TEST_REQUIRE_GPU").is_none(), "a GPU's runtime captures");
+            assert_eq!(ended.unwrap_err().code(), sys::cudaErrorNotSupported);
+            eprintln!("this runtime captures nothing, and says so: only the drops themselves were tested");
+            let _ = error::take_last();
+            // What was not captured has run.
+            stream.synchronize().unwrap();
+            assert_eq!(target.to_vec().unwrap(), [3; 64]);
+        }
+    }
+}
+
+#[test]
+fn a_buffer_dropped_while_another_thread_captures_is_freed_and_not_captured() {
+    let _alone = alone();
+    capture(
+        sys::cudaStreamCaptureModeThreadLocal,
+        || (),
+        || {
+            let busy = Stream::non_blocking().unwrap();
+            let mut device = DeviceBuffer::<u8>::alloc(1 << 16).unwrap();
+            let mut pinned = PinnedBuffer::<u8>::alloc(1 << 16).unwrap();
+            let mut event = Event::without_timing().unwrap();
+            let gate = Gate::on(&busy);
+            memset_async(&mut device, 1, &busy).unwrap();
+            memset_async(&mut pinned, 1, &busy).unwrap();
+            event.record(&busy).unwrap();
+            let opener = std::thread::spawn(move || gate.open());
+            drop((device, pinned));
+            assert!(event.is_done().unwrap(), "memory was freed while work was using it");
+            opener.join().unwrap();
+        },
+    );
+}
+
+#[test]
+fn a_buffer_dropped_by_the_thread_that_captures_is_freed_and_not_captured() {
+    let _alone = alone();
+    let idle = (DeviceBuffer::<u8>::alloc(1 << 16).unwrap(), PinnedBuffer::<u8>::alloc(1 << 16).unwrap());
+    capture(
+        sys::cudaStreamCaptureModeThreadLocal,
+        || {
+            drop(idle);
+            drop(DeviceBuffer::<u8>::alloc(1 << 16).unwrap());
+        },
+        || (),
+    );
+}
+
+#[test]
+fn a_capture_that_forbids_it_to_all_threads_lets_idle_memory_come_and_go() {
+    let _alone = alone();
+    let idle = (DeviceBuffer::<u8>::alloc(1 << 16).unwrap(), PinnedBuffer::<u8>::alloc(1 << 16).unwrap());
+    capture(
+        sys::cudaStreamCaptureModeGlobal,
+        || (),
+        || {
+            drop(idle);
+            drop(DeviceBuffer::<u8>::alloc(1 << 16).unwrap());
+        },
+    );
+}

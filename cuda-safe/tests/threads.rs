@@ -1,0 +1,110 @@
+//! Two threads that give conflicting work to two streams at the same time.
+#![expect(unsafe_code, reason = "puts operations on streams that reach two buffers at once")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::sync::{Barrier, Mutex};
+
+use cuda_safe::hazard::Access;
+use cuda_safe::{DeviceBuffer, PinnedBuffer, Result, Stream, check, memset, sys};
+
+/// Operations of each thread.
+const ROUNDS: usize = 200;
+
+/// Large enough that a fill can be seen half done.
+const BYTES: usize = 1 << 16;
+
+/// An address that threads share; who may reach it when is what the tracker decides.
+#[derive(Clone, Copy)]
+struct Address(*mut u8);
+
+// SAFETY: an address may be told to anybody; each use says why it is right.
+unsafe impl Send for Address {}
+// SAFETY: as above.
+unsafe impl Sync for Address {}
+
+impl Address {
+    /// The address of the byte `at`.
+    fn at(self, at: usize) -> *mut std::ffi::c_void {
+        self.0.wrapping_add(at).cast()
+    }
+}
+
+/// One operation of the tracker's: notes the last byte of each buffer, then fills both with `value`.
+///
+/// # Safety
+/// The buffers have `BYTES` bytes, `seen` two; all of them are in the accesses of the operation that this is called from.
+unsafe fn note_and_fill(
+    raw: sys::cudaStream_t,
+    buffers: [Address; 2],
+    seen: Address,
+    value: u8,
+) -> Result<()> {
+    for (at, buffer) in buffers.into_iter().enumerate() {
+        // SAFETY: both bytes are inside of what the caller vouches for.
+        unsafe {
+            check!(cudaMemcpyAsync(seen.at(at), buffer.at(BYTES - 1), 1, sys::cudaMemcpyDeviceToHost, raw))
+        }?;
+    }
+    for buffer in buffers {
+        // SAFETY: the bytes are what the caller vouches for.
+        unsafe { check!(cudaMemsetAsync(buffer.at(0), i32::from(value), BYTES, raw)) }?;
+    }
+    Ok(())
+}
+
+#[test]
+fn two_threads_that_take_two_buffers_in_either_order_get_through_and_see_one_order() {
+    let (mut x, mut y) =
+        (DeviceBuffer::<u8>::alloc(BYTES).unwrap(), DeviceBuffer::<u8>::alloc(BYTES).unwrap());
+    memset(&mut x, 0).unwrap();
+    memset(&mut y, 0).unwrap();
+    let (x_at, y_at) = (Address(x.as_mut_ptr()), Address(y.as_mut_ptr()));
+    let (x_written, y_written) = (x.access_mut(), y.access_mut());
+    // Operations that conflict are handed to CUDA one after the other: this is the order in which they were.
+    let order = Mutex::new(Vec::<(usize, usize, u8)>::new());
+    let start = Barrier::new(2);
+    let seen: Vec<Vec<u8>> = std::thread::scope(|threads| {
+        let work = |thread: usize| {
+            let (order, start) = (&order, &start);
+            move || {
+                let stream = Stream::non_blocking().unwrap();
+                let mut seen = PinnedBuffer::<u8>::alloc(2 * ROUNDS).unwrap();
+                start.wait();
+                for round in 0..ROUNDS {
+                    // Every value is another one than the last few of both threads.
+                    let value = u8::try_from((2 * round + thread) % 251 + 1).unwrap();
+                    let at = Address(seen.as_mut_ptr().wrapping_add(2 * round));
+                    let noted = seen.access_mut();
+                    let both: [Access<'_>; 3] = if thread == 0 {
+                        [x_written, y_written, noted]
+                    } else {
+                        [noted, y_written, x_written]
+                    };
+                    let call = |raw| {
+                        order.lock().unwrap().push((thread, round, value));
+                        // SAFETY: the sizes are those of the buffers, which are in the accesses below.
+                        unsafe { note_and_fill(raw, [x_at, y_at], at, value) }
+                    };
+                    // SAFETY: the operation reaches what the accesses say and nothing else; the buffers outlive it.
+                    unsafe { stream.enqueue(&both, call) }.unwrap();
+                    if round % 50 == 49 {
+                        stream.synchronize().unwrap();
+                    }
+                }
+                seen.host().unwrap().to_vec()
+            }
+        };
+        let threads = [threads.spawn(work(0)), threads.spawn(work(1))];
+        threads.map(|thread| thread.join().unwrap()).into()
+    });
+    let order = order.into_inner().unwrap();
+    assert_eq!(order.len(), 2 * ROUNDS);
+    // Each found what the one before it had written, in both buffers.
+    let mut before = 0;
+    for (at, (thread, round, value)) in order.into_iter().enumerate() {
+        let found = &seen[thread][2 * round..2 * round + 2];
+        assert_eq!(found, [before; 2], "operation {at}, of thread {thread}");
+        before = value;
+    }
+    assert_eq!((x.to_vec().unwrap(), y.to_vec().unwrap()), (vec![before; BYTES], vec![before; BYTES]));
+}
