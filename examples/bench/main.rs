@@ -1,0 +1,224 @@
+//! Measures what each operation costs the host in CUDA C++ and in Rust, in turns, and prints a table; see `ci/bench`.
+//!
+//! Three programs take turns: the C++ one, the Rust one, and the Rust one with `--raw`, which calls the C functions itself.
+//! Machines drift, so what counts is the difference within a turn: its median over all turns. Every program is started
+//! several times, because where the loader put its memory stays with it for life.
+
+mod program;
+mod table;
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context as _, bail, ensure};
+
+use crate::program::Program;
+use crate::table::rows;
+
+/// An operation that is measured: its name in the programs, and in the table; the calls of a batch; and by how much Rust may
+/// be slower, in nanoseconds, unless it is less than 2 %.
+struct Operation {
+    name: &'static str,
+    shown: &'static str,
+    calls: u32,
+    goal: f64,
+}
+
+const fn operation(name: &'static str, shown: &'static str, calls: u32) -> Operation {
+    Operation { name, shown, calls, goal: 30.0 }
+}
+
+/// A batch stays below the number of launches that the runtime queues before it makes the host wait.
+const OPERATIONS: [Operation; 15] = [
+    operation("launch_two", "launch of a kernel, one buffer and a number", 200),
+    Operation {
+        goal: 40.0,
+        ..operation("launch_three", "launch of a kernel, three buffers and a number", 200)
+    },
+    operation("event_record", "event record, no timing", 200),
+    operation("event_query", "event query", 1000),
+    operation("event_create", "event create and destroy, no timing", 200),
+    operation("synchronise", "stream synchronise, idle", 1000),
+    operation("host_function", "host function", 100),
+    operation("alloc_async", "allocate and free on a stream, 4 KiB", 200),
+    operation("alloc", "allocate and free, 1 MiB", 20),
+    operation("h2d_pinned", "host to device, 4 KiB, pinned, asynchronous", 200),
+    operation("h2d_pageable", "host to device, 4 KiB, pageable, blocking", 100),
+    operation("d2h_pageable", "device to host, 4 KiB, pageable, blocking", 100),
+    operation("d2d", "device to device, 4 KiB, asynchronous", 200),
+    operation("memset", "memset, 4 KiB, asynchronous", 200),
+    operation("round_trip", "to the device and back, 4 KiB, pinned, and synchronise", 50),
+];
+
+#[derive(Default)]
+struct Options {
+    cpp: PathBuf,
+    rust: PathBuf,
+    tracker: Option<PathBuf>,
+    write: Option<PathBuf>,
+    command: String,
+    turns: Option<u32>,
+    starts: Option<u32>,
+    emulator: bool,
+}
+
+impl Options {
+    fn from_arguments() -> anyhow::Result<Self> {
+        let mut options = Self { command: "ci/bench".to_owned(), ..Self::default() };
+        let mut arguments = std::env::args().skip(1);
+        while let Some(argument) = arguments.next() {
+            if argument == "--emulator" {
+                options.emulator = true;
+                continue;
+            }
+            let value = arguments.next().with_context(|| format!("{argument} needs a value"))?;
+            match argument.as_str() {
+                "--cpp" => options.cpp = value.into(),
+                "--rust" => options.rust = value.into(),
+                "--tracker" => options.tracker = Some(value.into()),
+                "--write" => options.write = Some(value.into()),
+                "--command" => options.command = value,
+                "--turns" => options.turns = Some(value.parse()?),
+                "--starts" => options.starts = Some(value.parse()?),
+                _ => bail!("unknown argument {argument}"),
+            }
+        }
+        ensure!(
+            options.cpp.is_file() && options.rust.is_file(),
+            "--cpp and --rust name the programs to compare"
+        );
+        ensure!(options.turns != Some(0) && options.starts != Some(0), "at least one turn and one start");
+        Ok(options)
+    }
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    let options = Options::from_arguments()?;
+    // On the emulator the programs only show that they run.
+    let turns = options.turns.unwrap_or(if options.emulator { 1 } else { 11 });
+    let starts = options.starts.unwrap_or(if options.emulator { 1 } else { 3 });
+    let batches = if options.emulator { 1 } else { 15 };
+
+    let mut times = vec![[const { Vec::new() }; 3]; OPERATIONS.len()];
+    let mut machine = String::new();
+    for start in 1..=starts {
+        let mut programs = [
+            Program::start(&options.cpp, &[])?,
+            Program::start(&options.rust, &["--raw"])?,
+            Program::start(&options.rust, &[])?,
+        ];
+        machine = programs[0].machine().to_owned();
+        for program in &programs {
+            ensure!(
+                program.machine() == machine,
+                "the programs run on {machine} and on {}",
+                program.machine()
+            );
+        }
+        if machine.starts_with("CUDA emulator") != options.emulator {
+            bail!(
+                "this is {machine}: times taken on the emulator have no meaning; --emulator there, and only there"
+            );
+        }
+        for (operation, times) in OPERATIONS.iter().zip(&mut times) {
+            let calls = if options.emulator { 10 } else { operation.calls };
+            for turn in 0..turns {
+                // Each of the three is the first to go as often as the others.
+                for place in 0..3 {
+                    let side = (turn as usize + place) % 3;
+                    times[side].push(programs[side].measure(operation.name, calls, batches)?);
+                }
+            }
+        }
+        for program in programs {
+            program.end()?;
+        }
+        eprintln!("start {start} of {starts} measured");
+    }
+
+    let rows = rows(&OPERATIONS, &times);
+    let missed = rows.iter().filter(|row| !row.met).count();
+    let mut report = if options.emulator {
+        "These times were taken on the emulator: they have no meaning.\n\n".to_owned()
+    } else {
+        String::new()
+    };
+    writeln!(report, "{machine}")?;
+    if let Some(details) = hardware() {
+        writeln!(report, "{details}")?;
+    }
+    writeln!(
+        report,
+        "\nNanoseconds that a call takes on the host: medians of {} turns of {batches} batches, {starts} starts of each program.",
+        turns * starts
+    )?;
+    writeln!(
+        report,
+        "The differences are medians of the differences within a turn, ± half of their interquartile range.\n"
+    )?;
+    writeln!(report, "{}", table::header())?;
+    for row in &rows {
+        writeln!(report, "{row}")?;
+    }
+    if options.emulator {
+        writeln!(
+            report,
+            "\nAll {} operations ran in all three programs. Once more: the times have no meaning.",
+            rows.len()
+        )?;
+    } else {
+        writeln!(report, "\n{} of {} goals met.", rows.len() - missed, rows.len())?;
+    }
+    if let Some(tracker) = &options.tracker {
+        let lines = tracker_costs(tracker)?;
+        writeln!(
+            report,
+            "\nWhat the tracker of conflicting work costs by itself, without CUDA:\n\n```text\n{lines}```"
+        )?;
+    }
+    print!("{report}");
+
+    if let Some(file) = &options.write {
+        ensure!(!options.emulator, "nothing is written down from the emulator");
+        std::fs::write(file, document(&options.command, &report))
+            .with_context(|| format!("{}", file.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The processor and the driver, as far as the system tells.
+fn hardware() -> Option<String> {
+    let processors = std::fs::read_to_string("/proc/cpuinfo").ok()?;
+    let model =
+        processors.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": ")).map(|it| it.1);
+    let count = std::thread::available_parallelism().ok()?;
+    let driver = std::fs::read_to_string("/sys/module/nvidia/version").map(|it| it.trim().to_owned());
+    Some(format!(
+        "{count} processors, {}; driver {}",
+        model.unwrap_or("of unknown model"),
+        driver.as_deref().unwrap_or("of unknown version")
+    ))
+}
+
+/// What the tracker's own measurement prints, one line a case.
+fn tracker_costs(program: &PathBuf) -> anyhow::Result<String> {
+    let output = Command::new(program)
+        .args(["--ignored", "--nocapture"])
+        .output()
+        .with_context(|| format!("{}", program.display()))?;
+    ensure!(output.status.success(), "{} failed: {}", program.display(), output.status);
+    let text = String::from_utf8(output.stdout)?;
+    let lines: String =
+        text.lines().filter(|line| line.contains(" ns  ")).map(|line| format!("{line}\n")).collect();
+    ensure!(!lines.is_empty(), "{} printed no times", program.display());
+    Ok(lines)
+}
+
+fn document(command: &str, report: &str) -> String {
+    format!(
+        "# Benchmarks\n\nWritten by `{command}`. \"C++\" is `examples/bench/overhead/main.cu`; \"raw\" and \"safe\" are the Rust \
+         program beside it, with the C functions called through `check!`, and with `cuda-safe`. The goal for safe minus C++ is \
+         30 ns (40 ns for the launch with three buffers), or 2 % where that is more.\n\n{report}"
+    )
+}

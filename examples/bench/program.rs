@@ -1,0 +1,63 @@
+//! A program that measures: started once, then asked.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use anyhow::{Context as _, ensure};
+
+pub(crate) struct Program {
+    name: String,
+    child: Child,
+    questions: ChildStdin,
+    answers: BufReader<ChildStdout>,
+    machine: String,
+}
+
+impl Program {
+    /// Starts a program and waits for the line in which it says what it runs on.
+    pub(crate) fn start(path: &Path, arguments: &[&str]) -> anyhow::Result<Self> {
+        let name = format!("{} {}", path.display(), arguments.join(" "));
+        let mut child = Command::new(path)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| name.clone())?;
+        let questions = child.stdin.take().context("no standard input")?;
+        let answers = BufReader::new(child.stdout.take().context("no standard output")?);
+        let mut program = Self { name, child, questions, answers, machine: String::new() };
+        program.machine = program.answer()?;
+        Ok(program)
+    }
+
+    pub(crate) fn machine(&self) -> &str {
+        &self.machine
+    }
+
+    /// The median time of a call of an operation, in nanoseconds.
+    pub(crate) fn measure(&mut self, operation: &str, calls: u32, batches: u32) -> anyhow::Result<f64> {
+        writeln!(self.questions, "{operation} {calls} {batches}").with_context(|| self.name.clone())?;
+        let answer = self.answer()?;
+        let time =
+            answer.parse().with_context(|| format!("{}, asked for {operation}: {answer}", self.name))?;
+        ensure!(time > 0.0, "{}, asked for {operation}: {answer}", self.name);
+        Ok(time)
+    }
+
+    fn answer(&mut self) -> anyhow::Result<String> {
+        let mut line = String::new();
+        let read = self.answers.read_line(&mut line).with_context(|| self.name.clone())?;
+        ensure!(read > 0, "{} ended before it answered", self.name);
+        Ok(line.trim_end().to_owned())
+    }
+
+    /// Lets the program end, which must be in peace.
+    pub(crate) fn end(self) -> anyhow::Result<()> {
+        let Self { name, mut child, questions, .. } = self;
+        drop(questions);
+        let status = child.wait()?;
+        ensure!(status.success(), "{name} failed at its end: {status}");
+        Ok(())
+    }
+}
