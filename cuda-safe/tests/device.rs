@@ -1,6 +1,7 @@
 //! Devices: what they are, which is current, what they refuse. Needs a device, real or emulated.
+#![expect(unsafe_code, reason = "ends the access of one device to another")]
 
-use cuda_safe::device::{self, DeviceFlags, Limit};
+use cuda_safe::device::{self, DeviceFlags, Limit, PeerAttribute};
 use cuda_safe::{Device, Error, sys};
 
 #[test]
@@ -106,7 +107,7 @@ fn a_device_is_not_its_own_peer() {
 }
 
 #[test]
-fn enabling_peer_access_twice_is_no_error_and_leaves_none_behind() {
+fn peer_access_can_be_enabled_twice_and_ended_once() {
     let devices: Vec<_> = Device::all().unwrap().collect();
     let [first, second, ..] = devices[..] else {
         println!("one device only: nothing to enable");
@@ -119,6 +120,29 @@ fn enabling_peer_access_twice_is_no_error_and_leaves_none_behind() {
     first.enable_peer_access(&second).unwrap();
     first.enable_peer_access(&second).unwrap();
     cuda_safe::error::take_last().unwrap();
+    // SAFETY: this process has no kernels.
+    unsafe { first.disable_peer_access(&second) }.unwrap();
+    // SAFETY: as above.
+    let error = unsafe { first.disable_peer_access(&second) }.unwrap_err();
+    assert_eq!(error.code(), sys::cudaErrorPeerAccessNotEnabled, "{error}");
+    let _ = cuda_safe::error::take_last();
+    first.enable_peer_access(&second).unwrap();
+}
+
+#[test]
+fn what_a_link_can_do_agrees_with_who_can_reach_whom() {
+    let devices: Vec<_> = Device::all().unwrap().collect();
+    for from in &devices {
+        for to in &devices {
+            let answer = from.peer_attribute(to, PeerAttribute::AccessSupported);
+            if from == to {
+                assert_eq!(answer.unwrap_err().code(), sys::cudaErrorInvalidDevice);
+                let _ = cuda_safe::error::take_last();
+            } else {
+                assert_eq!(answer.unwrap() != 0, from.can_access_peer(to).unwrap());
+            }
+        }
+    }
 }
 
 #[test]

@@ -60,6 +60,13 @@ fn a_code_that_no_header_knows_is_an_error_like_any_other() {
 }
 
 #[test]
+fn a_code_has_its_name_in_c() {
+    let error = Error::check("cudaFree", sys::cudaErrorInvalidValue).unwrap_err();
+    assert_eq!(error.name(), "cudaErrorInvalidValue");
+    assert!(!error.meaning().is_empty() && error.meaning() != error.name());
+}
+
+#[test]
 fn errors_class_themselves() {
     let of = |code| Error::check("cudaAnything", code).unwrap_err();
     assert!(of(sys::cudaErrorMemoryAllocation).is_out_of_memory());

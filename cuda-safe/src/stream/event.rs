@@ -28,6 +28,7 @@ bitflags! {
 /// Recording again moves the mark, which needs `&mut`: nobody can be waiting for it at that moment. A dropped
 /// event goes to a pool, as creating one is dear.
 #[derive(Debug)]
+#[doc(alias = "cudaEventDestroy")]
 pub struct Event {
     /// `None` only while being dropped.
     raw: Option<RawEvent>,

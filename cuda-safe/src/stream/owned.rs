@@ -34,6 +34,7 @@ use crate::{check, sys};
 /// # }
 /// ```
 #[derive(Debug)]
+#[doc(alias = "cudaStreamDestroy")]
 pub struct Stream {
     raw: sys::cudaStream_t,
     slot: &'static Slot,

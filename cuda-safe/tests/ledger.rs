@@ -1,0 +1,298 @@
+//! The coverage ledger, `ledger.tsv`: for every function of the runtime, what wraps it and which tests name that, or why nothing does.
+//!
+//! It is generated: from `ledger/functions.tsv` (name, group, first version), the `#[doc(alias)]`es in `src`, the tests of this crate
+//! and of `cuda-kernels`, and `ledger/raw-only.tsv` (why not). `CUDA_SAFE_LEDGER=write cargo test -p cuda-safe --test ledger the_ledger` writes it.
+//!
+//! "Names" is what a plain scan finds: the item's name in the test or in a helper of its file that it calls, and the type's name too
+//! where several types have such a method.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+#[path = "ledger/scan.rs"]
+mod scan;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use scan::{Item, has_name};
+
+/// Tests named in a row: enough to find them.
+const TESTS_NAMED: usize = 3;
+
+const COLUMNS: &str = "function\tgroup\tsince\twrapped by\ttests\twhy not";
+
+fn here() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: impl AsRef<Path>) -> String {
+    let path = here().join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The Rust files of a folder and, if asked, of the folders in it, sorted.
+fn sources(folder: &Path, deep: bool) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && deep {
+            found.extend(sources(&path, deep));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// One function of the runtime, as `ledger/functions.tsv` has it.
+struct Function {
+    name: String,
+    group: String,
+    since: String,
+    gone: String,
+}
+
+fn functions() -> Vec<Function> {
+    let field = |fields: &[&str], at: usize| (*fields.get(at).unwrap_or(&"")).to_owned();
+    let function = |line: &str| {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [name, group, since, gone] = [0, 1, 2, 3].map(|at| field(&fields, at));
+        assert!(!name.is_empty() && !group.is_empty() && !since.is_empty(), "functions.tsv: {line:?}");
+        Function { name, group, since, gone }
+    };
+    read("ledger/functions.tsv").lines().skip(1).map(function).collect()
+}
+
+/// Why a function is, or all others of a group are, raw only.
+fn reasons() -> BTreeMap<String, String> {
+    let text = read("ledger/raw-only.tsv");
+    let lines = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+    let split = |line: &str| {
+        let (what, why) = line.split_once('\t').unwrap_or_else(|| panic!("raw-only.tsv: no tab in {line:?}"));
+        (what.to_owned(), why.to_owned())
+    };
+    lines.map(split).collect()
+}
+
+/// What stands for a C function, and where: the names of folders and files.
+#[derive(Default)]
+struct Wrapped {
+    items: Vec<Item>,
+    homes: BTreeSet<String>,
+}
+
+/// The items of this crate by the C names that they stand for.
+fn items() -> BTreeMap<String, Wrapped> {
+    let mut found = BTreeMap::<String, Wrapped>::new();
+    let src = here().join("src");
+    for path in sources(&src, true) {
+        let inside = path.strip_prefix(&src).unwrap().with_extension("");
+        let room = inside.iter().next().unwrap().to_str().unwrap();
+        for (alias, item) in scan::items(room, &read(&path)) {
+            let wrapped = found.entry(alias).or_default();
+            wrapped.homes.extend(inside.iter().map(|name| name.to_str().unwrap().to_owned()));
+            if !wrapped.items.contains(&item) {
+                wrapped.items.push(item);
+            }
+        }
+    }
+    found
+}
+
+/// The names of methods that more than one type has. The kinds of stream count as one.
+fn ambiguous() -> BTreeSet<String> {
+    let mut owners = BTreeMap::<String, BTreeSet<String>>::new();
+    for path in sources(&here().join("src"), true) {
+        for (name, owner) in
+            scan::methods(&read(path)).into_iter().filter(|(_, owner)| !owner.starts_with('$'))
+        {
+            owners.entry(name).or_default().insert(owner);
+        }
+    }
+    owners.into_iter().filter(|(_, owners)| owners.len() > 1).map(|(name, _)| name).collect()
+}
+
+/// Every test of the crates that could name an item or a function: `crate/file::name`, and its code.
+fn tests() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for package in ["cuda-safe", "cuda-kernels", "cuda-sys"] {
+        for path in sources(&here().join("..").join(package).join("tests"), false) {
+            let file = path.file_stem().unwrap().to_str().unwrap();
+            if path == here().join("tests/ledger.rs") {
+                continue;
+            }
+            let named = |(test, code)| (format!("{package}/{file}::{test}"), code);
+            found.extend(scan::tests(&read(&path)).into_iter().map(named));
+        }
+    }
+    found
+}
+
+/// The ledger as the sources say it is.
+fn generate() -> String {
+    let (items, reasons, tests, ambiguous) = (items(), reasons(), tests(), ambiguous());
+    let mut out = format!("{COLUMNS}\n");
+    for Function { name, group, since, gone } in functions() {
+        let entry = items.get(&name);
+        let wrapped = entry.map_or(&[][..], |entry| entry.items.as_slice());
+        let names_it = |code: &str| match wrapped {
+            [] => has_name(code, &name),
+            wrapped => wrapped.iter().any(|item| item.is_named_in(code, ambiguous.contains(&item.name))),
+        };
+        let mut naming: Vec<&str> =
+            tests.iter().filter(|(_, code)| names_it(code)).map(|(test, _)| test.as_str()).collect();
+        // The file that is named after the item's is where its own tests are.
+        naming.sort_by_key(|test| {
+            let file = test.split(['/', ':']).nth(1).unwrap_or_default();
+            let homes = entry.iter().flat_map(|entry| &entry.homes);
+            !homes.into_iter().any(|home| file.starts_with(home.as_str()))
+        });
+        naming.truncate(TESTS_NAMED);
+        let paths: Vec<String> = wrapped.iter().map(Item::path).collect();
+        let since = if gone.is_empty() { since } else { format!("{since}, gone in {gone}") };
+        let why = match (wrapped, reasons.get(&name)) {
+            ([], Some(why)) => why.as_str(),
+            ([], None) => reasons.get(&format!("group:{group}")).map_or("", String::as_str),
+            _ => "",
+        };
+        let row = [&name, &group, &since, &paths.join(", "), &naming.join(", "), why].join("\t");
+        out.push_str(&row);
+        out.push('\n');
+    }
+    out
+}
+
+/// The rows of a ledger, six columns each.
+fn rows(ledger: &str) -> Vec<[&str; 6]> {
+    let mut found = Vec::new();
+    for line in ledger.lines().skip(1) {
+        let fields: Vec<&str> = line.split('\t').collect();
+        found.push(<[&str; 6]>::try_from(fields).unwrap());
+    }
+    found
+}
+
+#[test]
+fn the_ledger_is_what_the_sources_say() {
+    let says = generate();
+    if std::env::var_os("CUDA_SAFE_LEDGER").is_some_and(|mode| mode == "write") {
+        return std::fs::write(here().join("ledger.tsv"), says).unwrap();
+    }
+    let has = read("ledger.tsv");
+    let both = says.lines().zip(has.lines()).find(|(says, has)| says != has);
+    let hint = "CUDA_SAFE_LEDGER=write cargo test -p cuda-safe --test ledger the_ledger";
+    assert!(has == says, "ledger.tsv is out of date; {hint}\nfirst difference (sources, file): {both:#?}");
+}
+
+#[test]
+fn every_function_of_the_headers_is_in_the_ledger() {
+    let known: BTreeSet<String> = functions().into_iter().map(|function| function.name).collect();
+    let bindings = read("../cuda-sys/snapshot/bindings.rs");
+    let bound: BTreeSet<&str> = names_after(&bindings, "pub fn ").collect();
+    assert!(bound.contains("cudaMalloc"));
+    let missing: Vec<_> = bound.into_iter().filter(|name| !known.contains(*name)).collect();
+    assert!(missing.is_empty(), "in the bindings, not in ledger/functions.tsv: {missing:?}");
+
+    let folders: Vec<_> = std::env::split_paths(env!("CUDART_INCLUDE")).collect();
+    let Some(folder) = folders.first().filter(|folder| !folder.as_os_str().is_empty()) else {
+        // Documentation builds have no headers, and run no tests.
+        panic!("built without headers");
+    };
+    let header = std::fs::read(folder.join("cuda_runtime_api.h")).unwrap();
+    let header = String::from_utf8_lossy(&header);
+    let declared: BTreeSet<&str> = names_after(&header, " CUDARTAPI ")
+        // Those are what C's `--default-stream per-thread` makes of others.
+        .filter(|name| !name.ends_with("_ptsz") && !name.ends_with("_ptds"))
+        .collect();
+    assert!(declared.contains("cudaMalloc"));
+    let missing: Vec<_> = declared.into_iter().filter(|name| !known.contains(*name)).collect();
+    assert!(missing.is_empty(), "in the header, not in ledger/functions.tsv: {missing:?}");
+}
+
+/// The identifiers that follow a marker and come before a parenthesis.
+fn names_after<'a>(text: &'a str, marker: &'a str) -> impl Iterator<Item = &'a str> {
+    text.split(marker).skip(1).filter_map(|rest| {
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_')?;
+        let is_function = rest[end..].trim_start().starts_with('(');
+        (is_function && rest.starts_with("cuda")).then_some(&rest[..end])
+    })
+}
+
+#[test]
+fn every_row_says_where_or_why() {
+    let ledger = read("ledger.tsv");
+    let functions = functions();
+    assert_eq!(rows(&ledger).len(), functions.len());
+    for [name, group, _, wrapped, tests, why] in rows(&ledger) {
+        if wrapped.is_empty() {
+            assert!(
+                !why.is_empty(),
+                "{name} ({group}) has neither an item nor a reason in ledger/raw-only.tsv"
+            );
+        } else {
+            assert!(!tests.is_empty(), "no test names {wrapped}, which stands for {name}");
+        }
+    }
+}
+
+#[test]
+fn every_test_that_is_named_is_there() {
+    let ledger = read("ledger.tsv");
+    let tests: BTreeSet<String> = tests().into_iter().map(|(name, _)| name).collect();
+    for [name, _, _, _, named, _] in rows(&ledger) {
+        for test in named.split(", ").filter(|test| !test.is_empty()) {
+            assert!(tests.contains(test), "{name}: there is no test {test}");
+        }
+    }
+}
+
+#[test]
+fn no_reason_is_out_of_date() {
+    let (functions, items) = (functions(), items());
+    let mut names = BTreeSet::new();
+    assert!(functions.iter().all(|function| names.insert(&function.name)), "a function twice");
+    for what in reasons().keys() {
+        if let Some(group) = what.strip_prefix("group:") {
+            let mut of_group = functions.iter().filter(|function| function.group == group);
+            assert!(
+                of_group.any(|function| !items.contains_key(&function.name)),
+                "all of {group} is wrapped"
+            );
+        } else {
+            assert!(names.contains(what), "raw-only.tsv: there is no function {what}");
+            assert!(!items.contains_key(what), "raw-only.tsv: {what} is wrapped");
+        }
+    }
+}
+
+#[test]
+fn every_alias_is_a_name_of_the_runtime() {
+    let bindings = read("../cuda-sys/snapshot/bindings.rs");
+    let names: BTreeSet<String> = functions().into_iter().map(|function| function.name).collect();
+    let known = |alias: &str| {
+        names.contains(alias)
+            || has_name(&bindings, alias)
+            || ["cudaStreamLegacy", "cudaStreamPerThread"].contains(&alias)
+    };
+    let unknown: Vec<String> =
+        items().into_keys().filter(|alias| alias.starts_with("cuda") && !known(alias)).collect();
+    assert!(unknown.is_empty(), "aliases that no header has: {unknown:?}");
+}
+
+#[test]
+fn the_tests_of_the_hostile_programs_are_there() {
+    let page = read("docs/hazard-programs.md");
+    let tests: BTreeSet<String> =
+        tests().into_iter().filter_map(|(name, _)| Some(name.split_once("::")?.1.to_owned())).collect();
+    let is_there =
+        |name: &str| tests.contains(name) || here().join(format!("tests/compile_fail/{name}.rs")).is_file();
+    let mut seen = 0;
+    for row in page.lines().filter(|line| line.starts_with("| ") && line.contains('`')) {
+        let cell = row.trim_end_matches('|').rsplit('|').next().unwrap();
+        for name in cell.split('`').skip(1).step_by(2).filter(|name| *name != "cuda-kernels") {
+            assert!(is_there(name), "docs/hazard-programs.md: there is no test {name}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 30, "{seen} tests");
+}
