@@ -5,9 +5,11 @@
     reason = "launches a kernel that goes wrong, and looks at memory that must not have been freed"
 )]
 
+use std::sync::Arc;
+
 use cuda_kernels::kernels::fault_trap;
 use cuda_safe::stream::Stream;
-use cuda_safe::{DeviceBuffer, PinnedBuffer, error, launch, memcpy_async};
+use cuda_safe::{DeviceBuffer, PinnedBuffer, Registered, error, launch, memcpy_async};
 
 #[test]
 fn after_a_fault_every_call_says_so_and_pinned_memory_in_flight_is_leaked() {
@@ -15,12 +17,24 @@ fn after_a_fault_every_call_says_so_and_pinned_memory_in_flight_is_leaked() {
     let device = DeviceBuffer::from_slice(&[7_u32; 1000]).unwrap();
     let mut pinned = PinnedBuffer::from_slice(&[1_u32; 1000]).unwrap();
     let mut dropped = PinnedBuffer::from_slice(&[2_u32; 1000]).unwrap();
+    let shared: Arc<[u32]> = vec![4; 1000].into();
+    let registered = Registered::new(shared.clone()).unwrap();
+    let mut filled = DeviceBuffer::<u32>::alloc(1000).unwrap();
     let mut borrowed = vec![3_u32; 1000];
 
+    // Held until all of it is given to the stream: what is given after the fault may be refused at once.
+    let (open, opened) = std::sync::mpsc::channel::<()>();
+    let held = move || {
+        // An error means that the test has failed already.
+        let _ = opened.recv();
+    };
+    stream.launch_host_fn(held).unwrap();
     // SAFETY: the kernel touches no memory.
     unsafe { launch!(fault_trap<<<1, 1, 0, &stream>>>()) }.unwrap();
     memcpy_async(&mut pinned, &device, &stream).unwrap();
     memcpy_async(&mut dropped, &device, &stream).unwrap();
+    memcpy_async(&mut filled, &registered, &stream).unwrap();
+    open.send(()).unwrap();
 
     // The host is not given the memory, and is told why.
     let first = pinned.host().unwrap_err();
@@ -43,6 +57,12 @@ fn after_a_fault_every_call_says_so_and_pinned_memory_in_flight_is_leaked() {
         let found = unsafe { pointer.read_volatile() };
         assert_eq!(found, value);
     }
+
+    // Nor does a registered container come back, or go: one owner of the shared elements is left for ever.
+    let (error, registered) = registered.into_inner().unwrap_err();
+    assert!(error.is_sticky(), "{error}");
+    drop(registered);
+    assert_eq!(Arc::strong_count(&shared), 2);
 
     // Every later call says the same, and where it was heard first.
     let later = DeviceBuffer::<u32>::alloc(1).unwrap_err();

@@ -2,10 +2,12 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::{LENGTHS, numbers};
 use cuda_kernels::{add_one, copy_values, double_values, scale_offset, square, vector_add};
 use cuda_safe::error::Detail;
-use cuda_safe::{Device, DeviceBuffer, PinnedBuffer, Result, Stream};
+use cuda_safe::{Device, DeviceBuffer, PinnedBuffer, Registered, Result, Stream};
 
 #[test]
 fn vector_add_adds_every_element_of_any_length() -> Result<()> {
@@ -28,6 +30,17 @@ fn vector_add_takes_one_vector_twice() -> Result<()> {
     let mut sum = DeviceBuffer::alloc(3)?;
     vector_add(&a, &a, &mut sum, &stream)?;
     assert_eq!(sum.to_vec()?, [2.0, 5.0, -6.0]);
+    Ok(())
+}
+
+#[test]
+fn vector_add_takes_registered_containers_and_writes_those_that_are_its_own() -> Result<()> {
+    let stream = Stream::new()?;
+    let a = Registered::new(vec![1.0, 2.5, -3.0])?;
+    let b = Registered::new(Arc::<[f32]>::from([1.0, 2.0, 3.0]))?;
+    let mut sum = Registered::new(Box::new([0.0; 3]))?;
+    vector_add(&a, &b, &mut sum, &stream)?;
+    assert_eq!(*sum.into_inner()?, [2.0, 4.5, 0.0]);
     Ok(())
 }
 

@@ -10,7 +10,7 @@
 //! | [`error`] | [`Error`], [`check!`], the last-error slot of the runtime |
 //! | [`device`] | devices: ordinal, current device, properties, limits, peer access |
 //! | [`element`] | which types may cross to a device |
-//! | [`memory`] | device and pinned memory: owners, views, guards |
+//! | [`memory`] | device, pinned and registered memory: owners, views, guards |
 //! | [`copy`] | copies and fills |
 //! | [`stream`] | streams, events, host functions, scopes, and the one way onto a stream |
 //! | [`hazard`] | what orders conflicting work where the program did not |
@@ -41,6 +41,6 @@ pub use device::Device;
 pub use error::{Error, Result};
 pub use memory::{
     DeviceBuffer, DeviceSlice, DeviceSliceMut, HostMut, HostRef, MappedFlag, PinnedBuffer, PinnedFlags,
-    PinnedSlice, PinnedSliceMut,
+    PinnedSlice, PinnedSliceMut, RegisterFlags, Registered,
 };
 pub use stream::{AsStream, Event, Stream};

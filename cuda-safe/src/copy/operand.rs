@@ -11,7 +11,10 @@ use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::{Access, Ledger, Mode};
 use crate::memory::span::Span;
-use crate::memory::{DeviceBuffer, DeviceSlice, DeviceSliceMut, PinnedBuffer, PinnedSlice, PinnedSliceMut};
+use crate::memory::{
+    DeviceBuffer, DeviceSlice, DeviceSliceMut, PinnedBuffer, PinnedSlice, PinnedSliceMut, Registered, Stable,
+    StableMut,
+};
 
 /// What elements are copied from: device memory, pinned memory, slices, arrays and vectors.
 ///
@@ -43,7 +46,7 @@ pub trait Destination: sealed::Destination {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the source of an asynchronous copy",
     label = "nothing keeps this memory alive and unchanged until the copy is done",
-    note = "copy from a `PinnedBuffer` or a `DeviceBuffer`, use the blocking `memcpy`, or copy within `stream.scope`"
+    note = "copy from a `PinnedBuffer`, a `DeviceBuffer` or `Registered` memory, use the blocking `memcpy`, or copy within `stream.scope`"
 )]
 pub trait AsyncSource: Source {}
 
@@ -51,7 +54,7 @@ pub trait AsyncSource: Source {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the destination of an asynchronous copy",
     label = "nothing keeps this memory alive and unread until the copy is done",
-    note = "copy to a `PinnedBuffer` or a `DeviceBuffer`, use the blocking `memcpy`, or copy within `stream.scope`"
+    note = "copy to a `PinnedBuffer`, a `DeviceBuffer` or `Registered` memory, use the blocking `memcpy`, or copy within `stream.scope`"
 )]
 pub trait AsyncDestination: Destination {}
 
@@ -205,6 +208,30 @@ operands! {
     destination PinnedBuffer<T> => of_pinned;
     destination PinnedSliceMut<'_, T> => of_pinned;
 }
+
+impl<C: Stable<Element: NoUninit>> sealed::Source for Registered<C> {
+    fn operand(&self) -> Result<Operand<'_>> {
+        Ok(Operand::of_pinned(self.span()))
+    }
+}
+
+impl<C: Stable<Element: NoUninit>> Source for Registered<C> {
+    type Element = C::Element;
+}
+
+impl<C: Stable<Element: NoUninit>> AsyncSource for Registered<C> {}
+
+impl<C: StableMut> sealed::Destination for Registered<C> {
+    fn operand_mut(&mut self) -> Result<Operand<'_>> {
+        Ok(Operand::of_pinned(self.span()))
+    }
+}
+
+impl<C: StableMut> Destination for Registered<C> {
+    type Element = C::Element;
+}
+
+impl<C: StableMut> AsyncDestination for Registered<C> {}
 
 impl<T: NoUninit> sealed::Source for [T] {
     fn operand(&self) -> Result<Operand<'_>> {

@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::hazard::{Access, Mode};
 use crate::memory::{
     DeviceBuffer, DeviceSlice, DeviceSliceMut, MappedFlag, PinnedBuffer, PinnedSlice, PinnedSliceMut,
+    Registered, Stable, StableMut,
 };
 
 use super::KernelArg;
@@ -48,10 +49,11 @@ fn unbound(_: Device) -> Option<Device> {
 /// Memory types that stand for one kind of pointer: what the kernel may do, where the address comes from, and which device
 /// it is bound to.
 macro_rules! memory {
-    ($trait:ident, $mode:ident, $pointer:ty, |$this:ident| $address:expr, $device:path, for $($memory:ty),*) => {$(
+    ([$owned:ident: $bound:tt of $element:ty] $trait:ident, $mode:ident, $pointer:ty, |$this:ident| $address:expr,
+        $device:path, for $($memory:ty),*) => {$(
         // SAFETY: the kernel gets the address of the first element and the books the bytes of all; the borrow keeps the
         // owner alive during the call, and the owner's drop is ordered after the access.
-        unsafe impl<T: 'static> KernelArg<$pointer> for $memory {
+        unsafe impl<$owned: $bound> KernelArg<$pointer> for $memory {
             #[inline]
             #[track_caller]
             fn value(&self) -> Result<$pointer> {
@@ -66,7 +68,7 @@ macro_rules! memory {
         }
 
         // SAFETY: the view's or the owner's own length and device; pinned memory is mapped for every device.
-        unsafe impl<T: 'static> $trait<T> for $memory {
+        unsafe impl<$owned: $bound> $trait<$element> for $memory {
             fn elements(&self) -> usize {
                 self.span().len()
             }
@@ -78,14 +80,18 @@ macro_rules! memory {
     )*};
 }
 
-memory!(KernelInput, Read, *const T, |this| Ok(this.span().pointer().cast_const()), Some, for
+memory!([T: 'static of T] KernelInput, Read, *const T, |this| Ok(this.span().pointer().cast_const()), Some, for
     &DeviceBuffer<T>, DeviceSlice<'_, T>, &DeviceSlice<'_, T>, &DeviceSliceMut<'_, T>);
-memory!(KernelOutput, Write, *mut T, |this| Ok(this.span().pointer()), Some, for
+memory!([T: 'static of T] KernelOutput, Write, *mut T, |this| Ok(this.span().pointer()), Some, for
     &mut DeviceBuffer<T>, DeviceSliceMut<'_, T>, &mut DeviceSliceMut<'_, T>);
-memory!(KernelInput, Read, *const T, |this| this.device_ptr().map(<*mut T>::cast_const), unbound, for
+memory!([T: 'static of T] KernelInput, Read, *const T, |this| this.device_ptr().map(<*mut T>::cast_const), unbound, for
     &PinnedBuffer<T>, PinnedSlice<'_, T>, &PinnedSlice<'_, T>, &PinnedSliceMut<'_, T>);
-memory!(KernelOutput, Write, *mut T, |this| this.device_ptr(), unbound, for
+memory!([T: 'static of T] KernelOutput, Write, *mut T, |this| this.device_ptr(), unbound, for
     &mut PinnedBuffer<T>, PinnedSliceMut<'_, T>, &mut PinnedSliceMut<'_, T>);
+memory!([C: Stable of C::Element] KernelInput, Read, *const C::Element, |this| this.device_ptr().map(<*mut C::Element>::cast_const),
+    unbound, for &Registered<C>);
+memory!([C: StableMut of C::Element] KernelOutput, Write, *mut C::Element, |this| this.device_ptr(),
+    unbound, for &mut Registered<C>);
 
 // SAFETY: the flag is an atomic that host and devices may reach at any time; its access only orders its freeing.
 unsafe impl KernelArg<*const u32> for &MappedFlag {

@@ -3,11 +3,14 @@
 //! Every owner of the crate holds one, behind a reference count that only graphs ever raise.
 #![expect(unsafe_code, reason = "allocates and frees through the runtime")]
 
+use std::any::Any;
 use std::ffi::c_void;
+use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::ptr;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use super::relaxed::Relaxed;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Ledger, Mode};
@@ -23,6 +26,8 @@ pub(crate) enum Kind {
     Pool,
     /// `cudaHostAlloc`, `cudaFreeHost`.
     Pinned,
+    /// `cudaHostRegister`, `cudaHostUnregister`: the elements of a container, which goes with them.
+    Registered,
 }
 
 /// Memory, and the books about who uses it.
@@ -34,12 +39,15 @@ pub(crate) struct Allocation {
     device: Device,
     kind: Kind,
     ledger: Ledger,
+    /// What registered memory belongs to, boxed so that it stays where it is. Leaked unless it is known that nobody uses the
+    /// memory any more.
+    container: ManuallyDrop<Option<Box<dyn Any + Send>>>,
 }
 
 // SAFETY: the pointer is to memory that this value alone frees and that it never reads or writes itself; the runtime
 // takes it from any thread. Who may reach the bytes is decided by the typed owner around it.
 unsafe impl Send for Allocation {}
-// SAFETY: as above, and the books are made for many threads.
+// SAFETY: as above, the books are made for many threads, and a shared borrow never looks at the container.
 unsafe impl Sync for Allocation {}
 
 impl Allocation {
@@ -61,6 +69,51 @@ impl Allocation {
         })
     }
 
+    /// Page-locks the elements of a container, for use with a device, and takes the container over; gives it back with
+    /// the error where that fails. No bytes, no call.
+    ///
+    /// # Safety
+    /// The pointer is to so many bytes, which belong to the container and stay where they are until it is dropped. Nobody
+    /// but its other owners reaches them, and these only read.
+    #[track_caller]
+    pub(crate) unsafe fn registered<C: Any + Send>(
+        device: Device,
+        pointer: *mut u8,
+        bytes: usize,
+        flags: u32,
+        container: Box<C>,
+    ) -> core::result::Result<Self, (Error, Box<C>)> {
+        let registered = Self::with(device, bytes, Kind::Registered, |found| {
+            // SAFETY: the caller says that so many bytes are there; they belong to nobody who could free them meanwhile.
+            let code = unsafe { sys::cudaHostRegister(pointer.cast(), bytes, flags) };
+            // SAFETY: the pointer is to a live variable of the caller.
+            unsafe { found.write(pointer.cast()) };
+            code
+        });
+        match registered {
+            Ok(mut allocation) => {
+                allocation.container.replace(container);
+                Ok(allocation)
+            }
+            Err(error) => Err((error, container)),
+        }
+    }
+
+    /// Waits for the work that still uses registered memory, makes it pageable again, and gives its container up; none
+    /// where there is none of this type. Where that fails everything is as it was, so that the owner can be given back.
+    #[track_caller]
+    pub(crate) fn take_container<C: Any>(&mut self) -> Result<Option<Box<C>>> {
+        if self.bytes > 0 {
+            if stream::in_callback() {
+                return Err(Error::refused("Registered::into_inner", Detail::InCallback));
+            }
+            stream::wait_host(&self.ledger, 0..self.bytes, Mode::Write)?;
+            self.unregister()?;
+            self.bytes = 0;
+        }
+        Ok(self.container.take().and_then(|container| container.downcast().ok()))
+    }
+
     /// Allocates memory of the stream's device in the order of the stream. No bytes, no call.
     #[track_caller]
     pub(crate) fn pool(stream: StreamRef<'_>, bytes: usize) -> Result<Self> {
@@ -79,7 +132,7 @@ impl Allocation {
             // SAFETY: the operation is a write of all the bytes and of nothing else, and it is put on this stream.
             unsafe { stream.enqueue(&access, call) }?;
         }
-        Ok(Self { pointer: pointer.cast(), bytes, device: stream.device(), kind: Kind::Pool, ledger })
+        Ok(Self::new(pointer.cast(), bytes, stream.device(), Kind::Pool, ledger))
     }
 
     /// Frees memory of a pool in the order of a stream, after all work that still uses it.
@@ -122,6 +175,10 @@ impl Allocation {
         freed
     }
 
+    fn new(pointer: *mut u8, bytes: usize, device: Device, kind: Kind, ledger: Ledger) -> Self {
+        Self { pointer, bytes, device, kind, ledger, container: ManuallyDrop::new(None) }
+    }
+
     /// Makes the owner right after the call that allocates.
     #[track_caller]
     fn with(
@@ -134,6 +191,7 @@ impl Allocation {
             Kind::Device => ("cudaMalloc", "device"),
             Kind::Pool => ("cudaMallocAsync", "pool"),
             Kind::Pinned => ("cudaHostAlloc", "pinned host"),
+            Kind::Registered => ("cudaHostRegister", "registered host"),
         };
         let mut pointer = ptr::null_mut();
         if bytes > 0 {
@@ -146,7 +204,7 @@ impl Allocation {
                 error.with_detail(Detail::Allocation { bytes, memory, free })
             })?;
         }
-        Ok(Self { pointer: pointer.cast(), bytes, device, kind, ledger: Ledger::new(bytes) })
+        Ok(Self::new(pointer.cast(), bytes, device, kind, Ledger::new(bytes)))
     }
 
     /// Takes over memory that was allocated elsewhere.
@@ -155,7 +213,7 @@ impl Allocation {
     /// The memory is of the device, of at least `bytes` bytes, allocated as `kind` says, and freed by nobody else.
     pub(crate) unsafe fn from_raw(device: Device, pointer: *mut u8, bytes: usize, kind: Kind) -> Self {
         process();
-        Self { pointer, bytes, device, kind, ledger: Ledger::new(bytes) }
+        Self::new(pointer, bytes, device, kind, Ledger::new(bytes))
     }
 
     /// Gives the memory up without freeing it.
@@ -168,6 +226,11 @@ impl Allocation {
     #[inline]
     pub(crate) fn pointer(&self) -> *mut u8 {
         self.pointer
+    }
+
+    /// Size in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// The device that the memory is of; for pinned memory, the one that was current.
@@ -221,7 +284,25 @@ impl Allocation {
             }
             (Kind::Device | Kind::Pool, Ok(())) => self.free_device(),
             (Kind::Pinned, Ok(())) => self.free_pinned(),
+            (Kind::Registered, Ok(())) => {
+                let unregistered = self.unregister();
+                // Whatever comes of it, nobody tries again. Memory that may still be registered is leaked with its container.
+                self.bytes = 0;
+                if unregistered.is_ok() {
+                    drop(self.container.take());
+                }
+                unregistered
+            }
         }
+    }
+
+    #[track_caller]
+    fn unregister(&self) -> Result<()> {
+        let _current = self.device.switch()?;
+        let _relaxed = Relaxed::enter()?;
+        // SAFETY: the pointer was given to cudaHostRegister and not unregistered since (`bytes` is 0 once it is, or the
+        // container is leaked), and no work uses the memory.
+        unsafe { check!(cudaHostUnregister(self.pointer.cast())) }
     }
 
     /// Leaves the memory to the next thread that may free it.
@@ -232,6 +313,7 @@ impl Allocation {
             device: self.device,
             kind: self.kind,
             ledger: std::mem::replace(&mut self.ledger, Ledger::new(0)),
+            container: ManuallyDrop::new(self.container.take()),
         };
         stream::defer(Box::new(move || drop(later)));
     }
@@ -259,8 +341,15 @@ impl Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
+        if self.bytes == 0 {
+            // Null where there never were any bytes: then the container was never registered either.
+            if self.pointer.is_null() {
+                drop(self.container.take());
+            }
+            return;
+        }
         // In the child of a fork the runtime is not usable and the memory is the parent's.
-        if self.bytes == 0 || process() != std::process::id() {
+        if process() != std::process::id() {
             return;
         }
         // Nobody could take the error; `free` is for who wants it. At process exit the runtime only says that it is gone.
@@ -302,26 +391,4 @@ fn free_on_current() -> Option<usize> {
 fn process() -> u32 {
     static PROCESS: OnceLock<u32> = OnceLock::new();
     *PROCESS.get_or_init(std::process::id)
-}
-
-/// Lets calls through that a capture elsewhere in the process would otherwise forbid, until it goes out of scope.
-///
-/// Allocating and freeing are never part of a graph here, so a capture has nothing to fear from them.
-struct Relaxed(sys::cudaStreamCaptureMode);
-
-impl Relaxed {
-    #[track_caller]
-    fn enter() -> Result<Self> {
-        let mut mode = sys::cudaStreamCaptureModeRelaxed;
-        // SAFETY: the pointer is to a live variable, which the call reads and then fills with the thread's former mode.
-        unsafe { check!(cudaThreadExchangeStreamCaptureMode(&raw mut mode)) }?;
-        Ok(Self(mode))
-    }
-}
-
-impl Drop for Relaxed {
-    fn drop(&mut self) {
-        // SAFETY: the pointer is to a live variable that holds the mode which the thread had before.
-        let _ = unsafe { sys::cudaThreadExchangeStreamCaptureMode(&raw mut self.0) };
-    }
 }

@@ -1,6 +1,6 @@
 //! Memory that frees itself: on the device, and pinned on the host; its owners, views and guards.
 //!
-//! An owner ([`DeviceBuffer`], [`PinnedBuffer`]) remembers its device and how it was allocated, so it is freed
+//! An owner ([`DeviceBuffer`], [`PinnedBuffer`], [`Registered`]) remembers its device and how it was allocated, so it is freed
 //! rightly from any thread, whatever device is current. A view ([`DeviceSlice`], [`PinnedSlice`] and their `Mut`
 //! forms) is a part of an owner, with a lifetime; two `Mut` views never overlap, and work on the one is not ordered
 //! after work on the other.
@@ -12,7 +12,7 @@
 //! Forgetting an owner, a view or a guard leaks memory and is otherwise harmless.
 //!
 //! C functions: `cudaMalloc`, `cudaFree`, `cudaMallocHost`, `cudaHostAlloc`, `cudaFreeHost`,
-//! `cudaHostGetDevicePointer`, `cudaMallocAsync`, `cudaFreeAsync`, `cudaThreadExchangeStreamCaptureMode`.
+//! `cudaHostRegister`, `cudaHostUnregister`, `cudaHostGetDevicePointer`, `cudaMallocAsync`, `cudaFreeAsync`, `cudaThreadExchangeStreamCaptureMode`.
 
 mod allocation;
 mod device;
@@ -21,8 +21,11 @@ mod flag;
 mod guard;
 mod pinned;
 mod pinned_view;
+mod registered;
+mod relaxed;
 pub(crate) mod size;
 pub(crate) mod span;
+mod stable;
 
 pub use device::DeviceBuffer;
 pub use device_view::{DeviceSlice, DeviceSliceMut};
@@ -30,6 +33,8 @@ pub use flag::MappedFlag;
 pub use guard::{HostMut, HostRef};
 pub use pinned::{PinnedBuffer, PinnedFlags};
 pub use pinned_view::{PinnedSlice, PinnedSliceMut};
+pub use registered::{RegisterFlags, Registered};
+pub use stable::{Stable, StableMut};
 
 /// Forgets what the crate itself keeps of a device's memory: the device is reset, and all of it is gone.
 pub(crate) fn abandon(device: crate::Device) {

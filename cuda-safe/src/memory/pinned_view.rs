@@ -13,13 +13,13 @@ use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::{Access, Mode};
 
-/// A part of a [`PinnedBuffer`](crate::PinnedBuffer) that may be read.
+/// A part of a [`PinnedBuffer`](crate::PinnedBuffer) or of [`Registered`](crate::Registered) memory that may be read.
 pub struct PinnedSlice<'a, T> {
     span: Span<'a, T>,
     elements: PhantomData<&'a [T]>,
 }
 
-/// A part of a [`PinnedBuffer`](crate::PinnedBuffer) that may be written, and that no other view overlaps.
+/// A part of a [`PinnedBuffer`](crate::PinnedBuffer) or of [`Registered`](crate::Registered) memory that may be written, and that no other view overlaps.
 pub struct PinnedSliceMut<'a, T> {
     span: Span<'a, T>,
     elements: PhantomData<&'a mut [T]>,

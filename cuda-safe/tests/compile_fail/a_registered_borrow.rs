@@ -1,0 +1,8 @@
+//! A borrow may end while a copy uses the elements: only what owns them is registered.
+use cuda_safe::Registered;
+
+fn main() -> cuda_safe::Result<()> {
+    let mut numbers = vec![1_u32, 2, 3];
+    let _registered = Registered::new(numbers.as_mut_slice())?;
+    Ok(())
+}
