@@ -57,7 +57,6 @@ struct Options {
     rust: PathBuf,
     tracker: Option<PathBuf>,
     write: Option<PathBuf>,
-    command: String,
     turns: Option<u32>,
     starts: Option<u32>,
     emulator: bool,
@@ -65,7 +64,7 @@ struct Options {
 
 impl Options {
     fn from_arguments() -> anyhow::Result<Self> {
-        let mut options = Self { command: "ci/bench".to_owned(), ..Self::default() };
+        let mut options = Self::default();
         let mut arguments = std::env::args().skip(1);
         while let Some(argument) = arguments.next() {
             if argument == "--emulator" {
@@ -78,7 +77,6 @@ impl Options {
                 "--rust" => options.rust = value.into(),
                 "--tracker" => options.tracker = Some(value.into()),
                 "--write" => options.write = Some(value.into()),
-                "--command" => options.command = value,
                 "--turns" => options.turns = Some(value.parse()?),
                 "--starts" => options.starts = Some(value.parse()?),
                 _ => bail!("unknown argument {argument}"),
@@ -144,9 +142,9 @@ fn main() -> anyhow::Result<ExitCode> {
     } else {
         String::new()
     };
-    writeln!(report, "{machine}")?;
+    writeln!(report, "- {machine}")?;
     if let Some(details) = hardware() {
-        writeln!(report, "{details}")?;
+        writeln!(report, "- {details}")?;
     }
     writeln!(
         report,
@@ -181,8 +179,7 @@ fn main() -> anyhow::Result<ExitCode> {
 
     if let Some(file) = &options.write {
         ensure!(!options.emulator, "nothing is written down from the emulator");
-        std::fs::write(file, document(&options.command, &report))
-            .with_context(|| format!("{}", file.display()))?;
+        std::fs::write(file, document(&report)).with_context(|| format!("{}", file.display()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -215,10 +212,11 @@ fn tracker_costs(program: &PathBuf) -> anyhow::Result<String> {
     Ok(lines)
 }
 
-fn document(command: &str, report: &str) -> String {
+fn document(report: &str) -> String {
     format!(
-        "# Benchmarks\n\nWritten by `{command}`. \"C++\" is `examples/bench/overhead/main.cu`; \"raw\" and \"safe\" are the Rust \
-         program beside it, with the C functions called through `check!`, and with `cuda-safe`. The goal for safe minus C++ is \
-         30 ns (40 ns for the launch with three buffers), or 2 % where that is more.\n\n{report}"
+        "# Benchmarks\n\nWritten by `ci/bench --write`; for a machine without Rust by `ci/bundle`, and there `run bench`. \
+         \"C++\" is `examples/bench/overhead/main.cu`; \"raw\" and \"safe\" are the Rust program beside it, with the C functions \
+         called through `check!`, and with `cuda-safe`. The goal for safe minus C++ is 30 ns (40 ns for the launch with three \
+         buffers), or 2 % where that is more.\n\n{report}"
     )
 }
