@@ -164,6 +164,22 @@ fn forgetting_a_guard_does_no_harm_to_reading() {
 }
 
 #[test]
+fn kernels_reach_a_part_as_far_from_the_start_as_the_host_does() {
+    let _alone = alone();
+    let mut memory = PinnedBuffer::<u32>::alloc(100).unwrap();
+    let first = memory.device_ptr().unwrap();
+    assert_eq!(memory.device_ptr().unwrap(), first);
+    assert_eq!(memory.slice(7..9).unwrap().device_ptr().unwrap(), first.wrapping_add(7));
+    let (_, right) = memory.split_at_mut(30).unwrap();
+    assert_eq!(right.device_ptr().unwrap(), first.wrapping_add(30));
+    // A part may be the first that is asked.
+    let other = PinnedBuffer::<u32>::alloc(100).unwrap();
+    let part = other.slice(40..).unwrap().device_ptr().unwrap();
+    assert_eq!(other.device_ptr().unwrap().wrapping_add(40), part);
+    assert!(other.slice(50..50).unwrap().device_ptr().unwrap().is_null());
+}
+
+#[test]
 fn sizes_that_cannot_be_are_refused() {
     let _alone = alone();
     assert!(matches!(PinnedBuffer::<u64>::alloc(usize::MAX).unwrap_err().detail(), Detail::Overflow { .. }));

@@ -8,13 +8,15 @@ use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::ptr;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
+use super::mapped::Mapped;
+use super::reaper::reaper;
 use super::relaxed::Relaxed;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Ledger, Mode};
-use crate::stream::{AsStream, Stream, StreamRef};
+use crate::stream::{AsStream, StreamRef};
 use crate::{check, stream, sys};
 
 /// How memory was allocated, and so how it is freed.
@@ -39,6 +41,7 @@ pub(crate) struct Allocation {
     device: Device,
     kind: Kind,
     ledger: Ledger,
+    mapped: Mapped,
     /// What registered memory belongs to, boxed so that it stays where it is. Leaked unless it is known that nobody uses the
     /// memory any more.
     container: ManuallyDrop<Option<Box<dyn Any + Send>>>,
@@ -176,7 +179,15 @@ impl Allocation {
     }
 
     fn new(pointer: *mut u8, bytes: usize, device: Device, kind: Kind, ledger: Ledger) -> Self {
-        Self { pointer, bytes, device, kind, ledger, container: ManuallyDrop::new(None) }
+        Self {
+            pointer,
+            bytes,
+            device,
+            kind,
+            ledger,
+            mapped: Mapped::default(),
+            container: ManuallyDrop::new(None),
+        }
     }
 
     /// Makes the owner right after the call that allocates.
@@ -237,6 +248,11 @@ impl Allocation {
     #[inline]
     pub(crate) fn on(&self) -> Device {
         self.device
+    }
+
+    /// Where kernels reach it, if it is the host's and somebody has asked.
+    pub(super) fn mapped(&self) -> &Mapped {
+        &self.mapped
     }
 
     /// The books about who uses the bytes.
@@ -313,6 +329,7 @@ impl Allocation {
             device: self.device,
             kind: self.kind,
             ledger: std::mem::replace(&mut self.ledger, Ledger::new(0)),
+            mapped: Mapped::default(),
             container: ManuallyDrop::new(self.container.take()),
         };
         stream::defer(Box::new(move || drop(later)));
@@ -355,28 +372,6 @@ impl Drop for Allocation {
         // Nobody could take the error; `free` is for who wants it. At process exit the runtime only says that it is gone.
         let _ = self.release();
     }
-}
-
-/// Streams on which memory of pools is freed when its owner is dropped, one for each device that has had any.
-static REAPERS: Mutex<Vec<&'static Stream>> = Mutex::new(Vec::new());
-
-/// The stream on which memory of a device's pool is freed when its owner is dropped.
-#[track_caller]
-fn reaper(device: Device) -> Result<&'static Stream> {
-    let mut reapers = REAPERS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(reaper) = reapers.iter().find(|stream| stream.device() == device) {
-        return Ok(reaper);
-    }
-    // For as long as the process lives.
-    let reaper: &'static Stream =
-        Box::leak(Box::new(Stream::builder().device(device).non_blocking().build()?));
-    reapers.push(reaper);
-    Ok(reaper)
-}
-
-/// Forgets what a device that is reset has taken with it.
-pub(super) fn abandon(device: Device) {
-    REAPERS.lock().unwrap_or_else(PoisonError::into_inner).retain(|stream| stream.device() != device);
 }
 
 /// Bytes that are free on the current device, if it says so.

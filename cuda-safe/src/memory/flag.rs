@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::allocation::Allocation;
-use super::pinned::{PinnedFlags, mapped_pointer};
+use super::mapped::mapped_pointer;
+use super::pinned::PinnedFlags;
 use super::span::Span;
 use crate::device::Device;
 use crate::error::Result;

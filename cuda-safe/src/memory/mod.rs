@@ -19,8 +19,10 @@ mod device;
 mod device_view;
 mod flag;
 mod guard;
+mod mapped;
 mod pinned;
 mod pinned_view;
+mod reaper;
 mod registered;
 mod relaxed;
 pub(crate) mod size;
@@ -39,5 +41,5 @@ pub use stable::{Stable, StableMut};
 /// Forgets what the crate itself keeps of a device's memory: the device is reset, and all of it is gone.
 pub(crate) fn abandon(device: crate::Device) {
     flag::abandon(device);
-    allocation::abandon(device);
+    reaper::abandon(device);
 }

@@ -12,13 +12,14 @@ use bytemuck::{AnyBitPattern, NoUninit};
 
 use super::allocation::{Allocation, Kind};
 use super::guard::{HostMut, HostRef};
+use super::mapped::mapped_pointer;
 use super::pinned_view::{PinnedSlice, PinnedSliceMut};
 use super::size;
 use super::span::Span;
 use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::{Access, Mode};
-use crate::{check, sys};
+use crate::sys;
 
 bitflags! {
     /// How page-locked memory is set up. On systems with unified addresses, all of it is portable and mapped anyway.
@@ -292,8 +293,8 @@ impl<T> PinnedBuffer<T> {
 
     /// The address at which kernels reach the first element; null where there are none.
     ///
-    /// Stands for [`cudaHostGetDevicePointer`](sys::cudaHostGetDevicePointer). Where addresses are unified it is the
-    /// host's.
+    /// Stands for [`cudaHostGetDevicePointer`](sys::cudaHostGetDevicePointer), called the first time only. Where
+    /// addresses are unified it is the host's.
     ///
     /// # Errors
     /// `cudaErrorInvalidValue` where the memory is not mapped.
@@ -339,20 +340,6 @@ impl<T> PinnedBuffer<T> {
     pub(crate) fn span(&self) -> Span<'_, T> {
         Span::whole(&self.allocation, self.len)
     }
-}
-
-/// The address at which kernels reach pinned memory.
-#[track_caller]
-pub(super) fn mapped_pointer<T>(span: Span<'_, T>) -> Result<*mut T> {
-    if span.bytes() == 0 {
-        return Ok(ptr::null_mut());
-    }
-    let mut pointer = ptr::null_mut();
-    let _current = span.device().switch()?;
-    // SAFETY: the first pointer is to a live variable, which the call fills, the second to pinned memory that the span
-    // borrows; the flags must be 0.
-    unsafe { check!(cudaHostGetDevicePointer(&raw mut pointer, span.pointer().cast(), 0)) }?;
-    Ok(pointer.cast())
 }
 
 impl<T> fmt::Debug for PinnedBuffer<T> {

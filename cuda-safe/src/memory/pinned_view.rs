@@ -7,7 +7,7 @@ use std::ops::RangeBounds;
 use bytemuck::{AnyBitPattern, NoUninit};
 
 use super::guard::{HostMut, HostRef};
-use super::pinned::mapped_pointer;
+use super::mapped::mapped_pointer;
 use super::span::Span;
 use crate::device::Device;
 use crate::error::Result;

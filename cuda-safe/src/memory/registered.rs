@@ -9,7 +9,7 @@ use bitflags::bitflags;
 
 use super::allocation::Allocation;
 use super::guard::{HostMut, HostRef};
-use super::pinned::mapped_pointer;
+use super::mapped::mapped_pointer;
 use super::pinned_view::{PinnedSlice, PinnedSliceMut};
 use super::size;
 use super::span::Span;
@@ -203,8 +203,8 @@ impl<C: Stable> Registered<C> {
 
     /// The address at which kernels reach the first element; null where there are none.
     ///
-    /// Stands for [`cudaHostGetDevicePointer`](sys::cudaHostGetDevicePointer). Where addresses are unified it is mostly the
-    /// host's, but for registered memory some devices have another.
+    /// Stands for [`cudaHostGetDevicePointer`](sys::cudaHostGetDevicePointer), called the first time only. Where
+    /// addresses are unified it is mostly the host's, but for registered memory some devices have another.
     ///
     /// # Errors
     /// `cudaErrorInvalidValue` where the memory is not mapped.

@@ -1,0 +1,35 @@
+//! Where kernels reach memory of the host.
+#![expect(unsafe_code, reason = "asks the runtime for the address")]
+
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use super::span::Span;
+use crate::check;
+use crate::error::Result;
+
+/// The address at which kernels reach the first byte of an allocation: asked for once, as every launch needs it. Null
+/// until then.
+#[derive(Debug, Default)]
+pub(super) struct Mapped(AtomicPtr<u8>);
+
+/// The address at which kernels reach memory of the host.
+#[track_caller]
+pub(super) fn mapped_pointer<T>(span: Span<'_, T>) -> Result<*mut T> {
+    if span.bytes() == 0 {
+        return Ok(ptr::null_mut());
+    }
+    let allocation = span.allocation();
+    // The address is all there is to hand over, and whoever asks twice is told the same twice.
+    let mut first = allocation.mapped().0.load(Ordering::Relaxed);
+    if first.is_null() {
+        let mut pointer = ptr::null_mut();
+        let _current = span.device().switch()?;
+        // SAFETY: the first pointer is to a live variable, which the call fills, the second to host memory that the span
+        // borrows; the flags must be 0.
+        unsafe { check!(cudaHostGetDevicePointer(&raw mut pointer, allocation.pointer().cast(), 0)) }?;
+        first = pointer.cast();
+        allocation.mapped().0.store(first, Ordering::Relaxed);
+    }
+    Ok(first.wrapping_add(span.range().start).cast())
+}
