@@ -11,7 +11,7 @@ use cuda_safe::error::Detail;
 use cuda_safe::memory::{Stable, StableMut};
 use cuda_safe::stream::Stream;
 use cuda_safe::{
-    DeviceBuffer, PinnedBuffer, RegisterFlags, Registered, memcpy, memcpy_async, memset_async, sys,
+    Device, DeviceBuffer, PinnedBuffer, RegisterFlags, Registered, memcpy, memcpy_async, memset_async, sys,
 };
 
 /// A container that says when it is dropped.
@@ -146,6 +146,39 @@ fn a_container_comes_back_only_once_pending_work_is_done() {
 }
 
 #[test]
+fn a_container_comes_back_only_once_another_device_is_done_with_it() {
+    let _alone = alone();
+    if Device::count().unwrap() < 2 {
+        eprintln!("one device only: no other one to wait for");
+        return;
+    }
+    // Unregistering may wait for the device that the memory was registered with, but never for another one.
+    let second = Device::new(1).unwrap();
+    let stream = second.with_current(Stream::non_blocking).unwrap();
+    let device = second.with_current(|| DeviceBuffer::from_slice(&[7_u32; 1000])).unwrap();
+    for dropped in [false, true] {
+        let (container, drops) = Watched::new(1000);
+        let mut memory = Registered::with_flags(container, RegisterFlags::PORTABLE).unwrap();
+        let gate = Gate::on(&stream);
+        memcpy_async(&mut memory, &device, &stream).unwrap();
+        let opening = Arc::new(AtomicUsize::new(0));
+        let seen = opening.clone();
+        let opener = std::thread::spawn(move || {
+            seen.store(1, Ordering::SeqCst);
+            gate.open();
+        });
+        if dropped {
+            drop(memory);
+            assert_eq!(drops.load(Ordering::SeqCst), 1);
+        } else {
+            assert_eq!(memory.into_inner().unwrap().elements, [7; 1000]);
+        }
+        assert_eq!(opening.load(Ordering::SeqCst), 1, "nobody waited");
+        opener.join().unwrap();
+    }
+}
+
+#[test]
 fn a_container_dropped_while_a_copy_into_it_is_pending_is_dropped_after_it() {
     let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
@@ -180,7 +213,7 @@ fn registered_memory_in_a_host_function_is_kept_and_dropped_later() {
     let (error, dropped) = told.recv().unwrap();
     assert_eq!((error.detail(), dropped), (Detail::InCallback, 0));
     // Whoever waits next frees what the host function could not.
-    cuda_safe::Device::current().unwrap().synchronize().unwrap();
+    Device::current().unwrap().synchronize().unwrap();
     assert_eq!(drops.load(Ordering::SeqCst), 1);
 }
 
