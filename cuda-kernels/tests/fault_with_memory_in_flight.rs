@@ -22,6 +22,8 @@ fn after_a_fault_every_call_says_so_and_pinned_memory_in_flight_is_leaked() {
     let mut filled = DeviceBuffer::<u32>::alloc(1000).unwrap();
     let mut borrowed = vec![3_u32; 1000];
 
+    // Loading a kernel may wait for what streams hold, and here for the test itself.
+    fault_trap.load().unwrap();
     // Held until all of it is given to the stream: what is given after the fault may be refused at once.
     let (open, opened) = std::sync::mpsc::channel::<()>();
     let held = move || {

@@ -95,7 +95,8 @@ impl<P> Kernel<P> {
     ///
     /// CUDA loads a kernel when it is first launched, and loading may wait for kernels that run. If one of those waits
     /// in turn for the kernel that is being loaded (it polls a [`MappedFlag`](crate::MappedFlag) that the other one, or code
-    /// behind it, sets), both wait for ever: load such kernels first.
+    /// behind it, sets), both wait for ever: load such kernels first. The same goes for a stream that a host function holds until the
+    /// program has launched something for the first time.
     ///
     /// # Errors
     /// What the runtime says.
