@@ -10,11 +10,9 @@ use bytemuck::{AnyBitPattern, NoUninit};
 use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::{Access, Ledger, Mode};
+use crate::memory::place::sealed::Residence;
 use crate::memory::span::Span;
-use crate::memory::{
-    DeviceBuffer, DeviceSlice, DeviceSliceMut, PinnedBuffer, PinnedSlice, PinnedSliceMut, Registered, Stable,
-    StableMut,
-};
+use crate::memory::{Buffer, Pinned, Place, Registered, Slice, SliceMut, SourceOf, Stable, StableMut};
 
 /// What elements are copied from: device memory, pinned memory, slices, arrays and vectors.
 ///
@@ -82,6 +80,16 @@ pub(crate) enum Side {
     Pageable,
 }
 
+impl Side {
+    /// Memory that was allocated for use with a device.
+    fn of<M: Place>(device: Device) -> Self {
+        match M::RESIDENCE {
+            Residence::Device => Self::Device(device),
+            Residence::Pinned => Self::Pinned(device),
+        }
+    }
+}
+
 /// One side of a copy, without its type.
 #[derive(Debug)]
 pub struct Operand<'a> {
@@ -93,18 +101,10 @@ pub struct Operand<'a> {
 }
 
 impl<'a> Operand<'a> {
-    /// Device memory.
-    pub(super) fn of_device<T>(span: Span<'a, T>) -> Self {
-        Self::of_span(span, Side::Device(span.device()))
-    }
-
-    /// Pinned memory.
-    pub(super) fn of_pinned<T>(span: Span<'a, T>) -> Self {
-        Self::of_span(span, Side::Pinned(span.device()))
-    }
-
-    fn of_span<T>(span: Span<'a, T>, side: Side) -> Self {
+    /// A part of an allocation.
+    pub(super) fn of_span<T, M: Place>(span: Span<'a, T>) -> Self {
         let books = Some((span.allocation().ledger(), span.range()));
+        let side = Side::of::<M>(span.device());
         Self { pointer: span.pointer().cast(), len: span.len(), bytes: span.bytes(), side, books }
     }
 
@@ -167,51 +167,46 @@ impl<'a> Operand<'a> {
     }
 }
 
-/// Memory of a kind and how it becomes an operand: which of the four traits it has follows from its bounds.
+/// Memory of any place: all four traits, as far as it may be written and its elements read.
 macro_rules! operands {
-    ($(source $source:ty where $sbound:path => $smake:ident;)* $(destination $destination:ty => $dmake:ident;)*) => {
+    (source $($source:ty),*; destination $($destination:ty),*) => {
         $(
-            impl<T: AnyBitPattern + $sbound> sealed::Source for $source {
+            impl<T: AnyBitPattern, M: SourceOf<T>> sealed::Source for $source {
                 fn operand(&self) -> Result<Operand<'_>> {
-                    Ok(Operand::$smake(self.span()))
+                    Ok(Operand::of_span::<T, M>(self.span()))
                 }
             }
-            impl<T: AnyBitPattern + $sbound> Source for $source {
+
+            impl<T: AnyBitPattern, M: SourceOf<T>> Source for $source {
                 type Element = T;
             }
-            impl<T: AnyBitPattern + $sbound> AsyncSource for $source {}
+
+            impl<T: AnyBitPattern, M: SourceOf<T>> AsyncSource for $source {}
         )*
         $(
-            impl<T: AnyBitPattern> sealed::Destination for $destination {
+            impl<T: AnyBitPattern, M: Place> sealed::Destination for $destination {
                 fn operand_mut(&mut self) -> Result<Operand<'_>> {
-                    Ok(Operand::$dmake(self.span()))
+                    Ok(Operand::of_span::<T, M>(self.span()))
                 }
             }
-            impl<T: AnyBitPattern> Destination for $destination {
+
+            impl<T: AnyBitPattern, M: Place> Destination for $destination {
                 type Element = T;
             }
-            impl<T: AnyBitPattern> AsyncDestination for $destination {}
+
+            impl<T: AnyBitPattern, M: Place> AsyncDestination for $destination {}
         )*
     };
 }
 
-// Only the host writes bytes that are not initialised, so `NoUninit` is asked for where it may have.
 operands! {
-    source DeviceBuffer<T> where AnyBitPattern => of_device;
-    source DeviceSlice<'_, T> where AnyBitPattern => of_device;
-    source DeviceSliceMut<'_, T> where AnyBitPattern => of_device;
-    source PinnedBuffer<T> where NoUninit => of_pinned;
-    source PinnedSlice<'_, T> where NoUninit => of_pinned;
-    source PinnedSliceMut<'_, T> where NoUninit => of_pinned;
-    destination DeviceBuffer<T> => of_device;
-    destination DeviceSliceMut<'_, T> => of_device;
-    destination PinnedBuffer<T> => of_pinned;
-    destination PinnedSliceMut<'_, T> => of_pinned;
+    source Buffer<T, M>, Slice<'_, T, M>, SliceMut<'_, T, M>;
+    destination Buffer<T, M>, SliceMut<'_, T, M>
 }
 
 impl<C: Stable<Element: NoUninit>> sealed::Source for Registered<C> {
     fn operand(&self) -> Result<Operand<'_>> {
-        Ok(Operand::of_pinned(self.span()))
+        Ok(Operand::of_span::<_, Pinned>(self.span()))
     }
 }
 
@@ -223,7 +218,7 @@ impl<C: Stable<Element: NoUninit>> AsyncSource for Registered<C> {}
 
 impl<C: StableMut> sealed::Destination for Registered<C> {
     fn operand_mut(&mut self) -> Result<Operand<'_>> {
-        Ok(Operand::of_pinned(self.span()))
+        Ok(Operand::of_span::<_, Pinned>(self.span()))
     }
 }
 

@@ -9,7 +9,7 @@ use super::operand::Operand;
 use super::transfer::{How, transfer};
 use crate::error::Result;
 use crate::memory::span::Span;
-use crate::memory::{DeviceBuffer, DeviceSlice, DeviceSliceMut};
+use crate::memory::{DeviceBuffer, DeviceSlice, DeviceSliceMut, OnDevice};
 
 impl<T: AnyBitPattern> DeviceBuffer<T> {
     /// Allocates as many elements as the slice has on the current device, and copies them there.
@@ -89,7 +89,7 @@ fn to_vec<T: AnyBitPattern>(span: Span<'_, T>) -> Result<Vec<T>> {
     let mut elements = Vec::with_capacity(len);
     // A vector may have more room than was asked for.
     let room = elements.spare_capacity_mut().get_mut(..len).unwrap_or(&mut []);
-    transfer("to_vec", How::Blocking, &Operand::of_room(room), &Operand::of_device(span))?;
+    transfer("to_vec", How::Blocking, &Operand::of_room(room), &Operand::of_span::<T, OnDevice>(span))?;
     // SAFETY: the copy was of `len` elements to the start of the room and is complete on the host's side; any bytes are
     // a valid `T`.
     unsafe { elements.set_len(len) };

@@ -2,10 +2,9 @@
 
 use bytemuck::{AnyBitPattern, NoUninit};
 
-use super::operand::{Destination, Operand, Source, sealed};
+use super::operand::{AsyncDestination, AsyncSource, Destination, Operand, Source, sealed};
 use super::transfer::{How, transfer};
 use crate::error::Result;
-use crate::memory::{DeviceBuffer, DeviceSlice, DeviceSliceMut, PinnedBuffer, PinnedSlice, PinnedSliceMut};
 use crate::stream::Scope;
 #[cfg(doc)]
 use crate::sys;
@@ -57,28 +56,14 @@ impl<D: Destination + ?Sized> private::Destination for &mut D {
     }
 }
 
-/// Tracked memory waits for the copy by itself, so a borrow for the call is enough; pageable memory must be borrowed for
-/// the whole scope.
-macro_rules! scoped {
-    ($(tracked $(source $source:ty where $sbound:ident)? $(destination $destination:ty)?;)*) => {
-        $(
-            $(impl<'scope, T: AnyBitPattern + $sbound> ScopedSource<'scope> for &$source {
-                type Element = T;
-            })?
-            $(impl<'scope, T: AnyBitPattern> ScopedDestination<'scope> for &mut $destination {
-                type Element = T;
-            })?
-        )*
-    };
+// Tracked memory waits for the copy by itself, so a borrow for the call is enough; pageable memory must be borrowed for the
+// whole scope.
+impl<'scope, S: AsyncSource + ?Sized> ScopedSource<'scope> for &S {
+    type Element = S::Element;
 }
 
-scoped! {
-    tracked source DeviceBuffer<T> where AnyBitPattern destination DeviceBuffer<T>;
-    tracked source DeviceSlice<'_, T> where AnyBitPattern;
-    tracked source DeviceSliceMut<'_, T> where AnyBitPattern destination DeviceSliceMut<'_, T>;
-    tracked source PinnedBuffer<T> where NoUninit destination PinnedBuffer<T>;
-    tracked source PinnedSlice<'_, T> where NoUninit;
-    tracked source PinnedSliceMut<'_, T> where NoUninit destination PinnedSliceMut<'_, T>;
+impl<'scope, D: AsyncDestination + ?Sized> ScopedDestination<'scope> for &mut D {
+    type Element = D::Element;
 }
 
 impl<'scope, T: NoUninit> ScopedSource<'scope> for &'scope [T] {

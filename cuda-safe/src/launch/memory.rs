@@ -4,10 +4,9 @@
 use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::{Access, Mode};
-use crate::memory::{
-    DeviceBuffer, DeviceSlice, DeviceSliceMut, MappedFlag, PinnedBuffer, PinnedSlice, PinnedSliceMut,
-    Registered, Stable, StableMut,
-};
+use crate::memory::mapped::kernel_pointer;
+use crate::memory::place::sealed::Residence;
+use crate::memory::{Buffer, MappedFlag, Pinned, Place, Registered, Slice, SliceMut, Stable, StableMut};
 
 use super::KernelArg;
 
@@ -41,24 +40,27 @@ pub unsafe trait KernelOutput<T: 'static>: KernelArg<*mut T> {
     fn device(&self) -> Option<Device>;
 }
 
-/// Pinned memory is reached by every device.
-fn unbound(_: Device) -> Option<Device> {
-    None
+/// The device that memory is bound to; memory of the host is reached by every device.
+fn bound_to<M: Place>(device: Device) -> Option<Device> {
+    match M::RESIDENCE {
+        Residence::Device => Some(device),
+        Residence::Pinned => None,
+    }
 }
 
-/// Memory types that stand for one kind of pointer: what the kernel may do, where the address comes from, and which device
-/// it is bound to.
+/// Memory types that stand for one kind of pointer, and what the kernel may do through it.
 macro_rules! memory {
-    ([$owned:ident: $bound:tt of $element:ty] $trait:ident, $mode:ident, $pointer:ty, |$this:ident| $address:expr,
-        $device:path, for $($memory:ty),*) => {$(
+    ($generics:tt of $element:ty, in $place:ty, $trait:ident, $mode:ident, $pointer:ty, for $($memory:ty),*) => {
+        $(memory!(@ $generics of $element, in $place, $trait, $mode, $pointer, $memory);)*
+    };
+    (@ [$($generics:tt)*] of $element:ty, in $place:ty, $trait:ident, $mode:ident, $pointer:ty, $memory:ty) => {
         // SAFETY: the kernel gets the address of the first element and the books the bytes of all; the borrow keeps the
         // owner alive during the call, and the owner's drop is ordered after the access.
-        unsafe impl<$owned: $bound> KernelArg<$pointer> for $memory {
+        unsafe impl<$($generics)*> KernelArg<$pointer> for $memory {
             #[inline]
             #[track_caller]
             fn value(&self) -> Result<$pointer> {
-                let $this = self;
-                $address
+                Ok(kernel_pointer::<_, $place>(self.span())?.cast())
             }
 
             #[inline]
@@ -67,31 +69,25 @@ macro_rules! memory {
             }
         }
 
-        // SAFETY: the view's or the owner's own length and device; pinned memory is mapped for every device.
-        unsafe impl<$owned: $bound> $trait<$element> for $memory {
+        // SAFETY: the view's or the owner's own length and device.
+        unsafe impl<$($generics)*> $trait<$element> for $memory {
             fn elements(&self) -> usize {
                 self.span().len()
             }
 
             fn device(&self) -> Option<Device> {
-                $device(self.span().device())
+                bound_to::<$place>(self.span().device())
             }
         }
-    )*};
+    };
 }
 
-memory!([T: 'static of T] KernelInput, Read, *const T, |this| Ok(this.span().pointer().cast_const()), Some, for
-    &DeviceBuffer<T>, DeviceSlice<'_, T>, &DeviceSlice<'_, T>, &DeviceSliceMut<'_, T>);
-memory!([T: 'static of T] KernelOutput, Write, *mut T, |this| Ok(this.span().pointer()), Some, for
-    &mut DeviceBuffer<T>, DeviceSliceMut<'_, T>, &mut DeviceSliceMut<'_, T>);
-memory!([T: 'static of T] KernelInput, Read, *const T, |this| this.device_ptr().map(<*mut T>::cast_const), unbound, for
-    &PinnedBuffer<T>, PinnedSlice<'_, T>, &PinnedSlice<'_, T>, &PinnedSliceMut<'_, T>);
-memory!([T: 'static of T] KernelOutput, Write, *mut T, |this| this.device_ptr(), unbound, for
-    &mut PinnedBuffer<T>, PinnedSliceMut<'_, T>, &mut PinnedSliceMut<'_, T>);
-memory!([C: Stable of C::Element] KernelInput, Read, *const C::Element, |this| this.device_ptr().map(<*mut C::Element>::cast_const),
-    unbound, for &Registered<C>);
-memory!([C: StableMut of C::Element] KernelOutput, Write, *mut C::Element, |this| this.device_ptr(),
-    unbound, for &mut Registered<C>);
+memory!([T: 'static, M: Place] of T, in M, KernelInput, Read, *const T, for
+    &Buffer<T, M>, Slice<'_, T, M>, &Slice<'_, T, M>, &SliceMut<'_, T, M>);
+memory!([T: 'static, M: Place] of T, in M, KernelOutput, Write, *mut T, for
+    &mut Buffer<T, M>, SliceMut<'_, T, M>, &mut SliceMut<'_, T, M>);
+memory!([C: Stable] of C::Element, in Pinned, KernelInput, Read, *const C::Element, for &Registered<C>);
+memory!([C: StableMut] of C::Element, in Pinned, KernelOutput, Write, *mut C::Element, for &mut Registered<C>);
 
 // SAFETY: the flag is an atomic that host and devices may reach at any time; its access only orders its freeing.
 unsafe impl KernelArg<*const u32> for &MappedFlag {

@@ -1,20 +1,14 @@
 //! Memory on a device, owned.
-#![expect(unsafe_code, reason = "takes over raw device pointers, and shares typed ones between threads")]
+#![expect(unsafe_code, reason = "takes over raw device pointers")]
 
-use std::fmt;
-use std::marker::PhantomData;
-use std::ops::RangeBounds;
-use std::sync::Arc;
-
-use bytemuck::{AnyBitPattern, NoUninit};
+use bytemuck::AnyBitPattern;
 
 use super::allocation::{Allocation, Kind};
-use super::device_view::{DeviceSlice, DeviceSliceMut};
+use super::buffer::Buffer;
+use super::place::OnDevice;
 use super::size;
-use super::span::Span;
 use crate::device::Device;
 use crate::error::Result;
-use crate::hazard::{Access, Mode};
 use crate::stream::AsStream;
 #[cfg(doc)]
 use crate::sys;
@@ -40,16 +34,7 @@ use crate::sys;
 /// # }
 /// ```
 #[doc(alias = "cudaMalloc")]
-pub struct DeviceBuffer<T> {
-    allocation: Arc<Allocation>,
-    len: usize,
-    elements: PhantomData<T>,
-}
-
-// SAFETY: the buffer owns its elements and the allocation may be freed from any thread; elements that may be sent, may.
-unsafe impl<T: Send> Send for DeviceBuffer<T> {}
-// SAFETY: a shared buffer only lets its elements be read.
-unsafe impl<T: Sync> Sync for DeviceBuffer<T> {}
+pub type DeviceBuffer<T> = Buffer<T, OnDevice>;
 
 impl<T: AnyBitPattern> DeviceBuffer<T> {
     /// Allocates `len` elements on the current device. As in C, what they contain is unspecified.
@@ -72,9 +57,7 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
     #[track_caller]
     pub fn alloc_on(device: Device, len: usize) -> Result<Self> {
         let bytes = size::bytes_of::<T>("DeviceBuffer::alloc", len)?;
-        let allocation = Allocation::device(device, bytes)?;
-        size::aligned::<T>("DeviceBuffer::alloc", allocation.pointer().addr())?;
-        Ok(Self { allocation: Arc::new(allocation), len, elements: PhantomData })
+        Self::of("DeviceBuffer::alloc", Allocation::device(device, bytes)?, len)
     }
 
     /// Gives a stream the task of allocating `len` elements of its device's memory pool, and returns.
@@ -107,9 +90,7 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
     #[track_caller]
     pub fn alloc_async(len: usize, stream: &impl AsStream) -> Result<Self> {
         let bytes = size::bytes_of::<T>("DeviceBuffer::alloc_async", len)?;
-        let allocation = Allocation::pool(stream.as_stream(), bytes)?;
-        size::aligned::<T>("DeviceBuffer::alloc_async", allocation.pointer().addr())?;
-        Ok(Self { allocation: Arc::new(allocation), len, elements: PhantomData })
+        Self::of("DeviceBuffer::alloc_async", Allocation::pool(stream.as_stream(), bytes)?, len)
     }
 
     /// Takes over memory that was allocated with `cudaMalloc`.
@@ -123,158 +104,12 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
     /// - Work that uses the memory and was not given to a stream through this crate is complete.
     #[track_caller]
     pub unsafe fn from_raw(device: Device, pointer: *mut T, len: usize) -> Result<Self> {
-        let bytes = size::bytes_of::<T>("DeviceBuffer::from_raw", len)?;
-        size::aligned::<T>("DeviceBuffer::from_raw", pointer.addr())?;
-        // SAFETY: the caller says so, for as many bytes as were just computed from the same length.
-        let allocation = unsafe { Allocation::from_raw(device, pointer.cast(), bytes, Kind::Device) };
-        Ok(Self { allocation: Arc::new(allocation), len, elements: PhantomData })
-    }
-
-    /// Views a part, by elements.
-    ///
-    /// # Errors
-    /// A refusal where the range is not within the buffer, with range and length.
-    #[track_caller]
-    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<DeviceSlice<'_, T>> {
-        Ok(DeviceSlice::new(self.span().part("DeviceBuffer::slice", &range)?))
-    }
-
-    /// Views a part that may be written, by elements.
-    ///
-    /// # Errors
-    /// A refusal where the range is not within the buffer, with range and length.
-    #[track_caller]
-    pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<DeviceSliceMut<'_, T>> {
-        Ok(DeviceSliceMut::new(self.span().part("DeviceBuffer::slice_mut", &range)?))
-    }
-
-    /// Views the whole buffer.
-    #[must_use]
-    pub fn as_slice(&self) -> DeviceSlice<'_, T> {
-        DeviceSlice::new(self.span())
-    }
-
-    /// Views the whole buffer so that it may be written.
-    #[must_use]
-    pub fn as_slice_mut(&mut self) -> DeviceSliceMut<'_, T> {
-        DeviceSliceMut::new(self.span())
-    }
-
-    /// Views the elements before `middle` and those from it on.
-    ///
-    /// # Errors
-    /// A refusal where `middle` is past the end.
-    #[track_caller]
-    pub fn split_at(&self, middle: usize) -> Result<(DeviceSlice<'_, T>, DeviceSlice<'_, T>)> {
-        self.as_slice().split_at(middle)
-    }
-
-    /// Views the elements before `middle` and those from it on; the two may be written by different streams at once.
-    ///
-    /// # Errors
-    /// A refusal where `middle` is past the end.
-    #[track_caller]
-    pub fn split_at_mut(&mut self, middle: usize) -> Result<(DeviceSliceMut<'_, T>, DeviceSliceMut<'_, T>)> {
-        self.as_slice_mut().split_at_mut(middle)
-    }
-
-    /// Views the buffer in parts of `size` elements; the last is shorter where that does not divide.
-    ///
-    /// # Errors
-    /// A refusal where `size` is 0.
-    #[track_caller]
-    pub fn chunks(&self, size: usize) -> Result<impl ExactSizeIterator<Item = DeviceSlice<'_, T>>> {
-        self.as_slice().chunks(size)
-    }
-
-    /// Views the buffer in parts of `size` elements that may be written by different streams at once.
-    ///
-    /// # Errors
-    /// A refusal where `size` is 0.
-    #[track_caller]
-    pub fn chunks_mut(
-        &mut self,
-        size: usize,
-    ) -> Result<impl ExactSizeIterator<Item = DeviceSliceMut<'_, T>>> {
-        self.as_slice_mut().chunks_mut(size)
-    }
-
-    /// Views the same bytes as elements of another type.
-    ///
-    /// # Errors
-    /// A refusal where the bytes are not a whole number of `U`, or `U` has no bytes.
-    #[track_caller]
-    pub fn reinterpret<U: AnyBitPattern>(&self) -> Result<DeviceSlice<'_, U>>
-    where
-        T: NoUninit,
-    {
-        self.as_slice().reinterpret()
-    }
-
-    /// Views the same bytes as elements of another type that may be written.
-    ///
-    /// # Errors
-    /// A refusal where the bytes are not a whole number of `U`, or `U` has no bytes.
-    #[track_caller]
-    pub fn reinterpret_mut<U: AnyBitPattern + NoUninit>(&mut self) -> Result<DeviceSliceMut<'_, U>>
-    where
-        T: NoUninit,
-    {
-        self.as_slice_mut().reinterpret_mut()
+        // SAFETY: the caller vouches for all of it.
+        unsafe { Self::taken_over("DeviceBuffer::from_raw", device, pointer, len, Kind::Device) }
     }
 }
 
 impl<T> DeviceBuffer<T> {
-    /// Length in elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether there are no elements.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// Size in bytes.
-    #[must_use]
-    pub fn size_in_bytes(&self) -> usize {
-        self.span().bytes()
-    }
-
-    /// The device that the memory is of.
-    #[must_use]
-    pub fn device(&self) -> Device {
-        self.allocation.on()
-    }
-
-    /// The device address of the first element; null where there are none.
-    ///
-    /// Only a device may dereference it. What is done through it is not in the books: see [`access`](Self::access).
-    #[must_use]
-    pub fn as_ptr(&self) -> *const T {
-        self.span().pointer().cast_const()
-    }
-
-    /// The device address of the first element, for writing; null where there are none.
-    #[must_use]
-    pub fn as_mut_ptr(&mut self) -> *mut T {
-        self.span().pointer()
-    }
-
-    /// A read of the whole buffer, for [`enqueue`](crate::stream::StreamRef::enqueue).
-    #[must_use]
-    pub fn access(&self) -> Access<'_> {
-        self.span().access(Mode::Read)
-    }
-
-    /// A write of the whole buffer, for [`enqueue`](crate::stream::StreamRef::enqueue).
-    #[must_use]
-    pub fn access_mut(&mut self) -> Access<'_> {
-        self.span().access(Mode::Write)
-    }
-
     /// Waits for the work that still uses the buffer and frees it: what a drop does, with the error.
     ///
     /// Stands for [`cudaFree`](sys::cudaFree).
@@ -284,7 +119,7 @@ impl<T> DeviceBuffer<T> {
     #[doc(alias = "cudaFree")]
     #[track_caller]
     pub fn free(self) -> Result<()> {
-        Arc::into_inner(self.allocation).map_or(Ok(()), Allocation::free)
+        self.into_allocation().map_or(Ok(()), Allocation::free)
     }
 
     /// Gives a stream the task of freeing the buffer, after all work that still uses it, and returns.
@@ -297,7 +132,7 @@ impl<T> DeviceBuffer<T> {
     #[doc(alias = "cudaFreeAsync")]
     #[track_caller]
     pub fn free_async(self, stream: &impl AsStream) -> Result<()> {
-        Arc::into_inner(self.allocation).map_or(Ok(()), |allocation| allocation.free_on(stream.as_stream()))
+        self.into_allocation().map_or(Ok(()), |allocation| allocation.free_on(stream.as_stream()))
     }
 
     /// Gives the memory up without freeing it, and without waiting for the work that still uses it.
@@ -305,22 +140,6 @@ impl<T> DeviceBuffer<T> {
     /// [`from_raw`](Self::from_raw) or `cudaFree` frees it, also where it came from [`alloc_async`](Self::alloc_async).
     #[must_use = "the memory is leaked otherwise"]
     pub fn into_raw(self) -> *mut T {
-        Arc::into_inner(self.allocation).map_or(std::ptr::null_mut(), Allocation::into_raw).cast()
-    }
-
-    /// All of it, as views are made from.
-    pub(crate) fn span(&self) -> Span<'_, T> {
-        Span::whole(&self.allocation, self.len)
-    }
-}
-
-impl<T> fmt::Debug for DeviceBuffer<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DeviceBuffer")
-            .field("element", &std::any::type_name::<T>())
-            .field("len", &self.len)
-            .field("device", &self.device().ordinal())
-            .field("pointer", &self.as_ptr())
-            .finish()
+        self.into_allocation().map_or(std::ptr::null_mut(), Allocation::into_raw).cast()
     }
 }

@@ -4,6 +4,8 @@
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use super::place::Place;
+use super::place::sealed::Residence;
 use super::span::Span;
 use crate::check;
 use crate::error::Result;
@@ -32,4 +34,14 @@ pub(super) fn mapped_pointer<T>(span: Span<'_, T>) -> Result<*mut T> {
         allocation.mapped().0.store(first, Ordering::Relaxed);
     }
     Ok(first.wrapping_add(span.range().start).cast())
+}
+
+/// The address at which kernels reach memory, wherever it is.
+#[inline]
+#[track_caller]
+pub(crate) fn kernel_pointer<T, M: Place>(span: Span<'_, T>) -> Result<*mut T> {
+    match M::RESIDENCE {
+        Residence::Device => Ok(span.pointer()),
+        Residence::Pinned => mapped_pointer(span),
+    }
 }

@@ -3,7 +3,8 @@
 //! An owner ([`DeviceBuffer`], [`PinnedBuffer`], [`Registered`]) remembers its device and how it was allocated, so it is freed
 //! rightly from any thread, whatever device is current. A view ([`DeviceSlice`], [`PinnedSlice`] and their `Mut`
 //! forms) is a part of an owner, with a lifetime; two `Mut` views never overlap, and work on the one is not ordered
-//! after work on the other.
+//! after work on the other. Owners and views are each one type for all places: [`Buffer`], [`Slice`] and [`SliceMut`] with
+//! a [`Place`] as their last parameter, which says what the memory can do.
 //!
 //! Allocating and freeing are not stream-ordered, but for [`DeviceBuffer::alloc_async`]. Freeing waits, on the host, for
 //! the work that still uses the memory; so do the guards ([`HostRef`], [`HostMut`]) through which the host reaches pinned memory. Nothing else here
@@ -15,27 +16,29 @@
 //! `cudaHostRegister`, `cudaHostUnregister`, `cudaHostGetDevicePointer`, `cudaMallocAsync`, `cudaFreeAsync`, `cudaThreadExchangeStreamCaptureMode`.
 
 mod allocation;
+mod buffer;
 mod device;
-mod device_view;
 mod flag;
 mod guard;
-mod mapped;
+pub(crate) mod mapped;
 mod pinned;
-mod pinned_view;
+pub(crate) mod place;
 mod reaper;
 mod registered;
 mod relaxed;
 pub(crate) mod size;
+mod slice;
 pub(crate) mod span;
 mod stable;
 
+pub use buffer::Buffer;
 pub use device::DeviceBuffer;
-pub use device_view::{DeviceSlice, DeviceSliceMut};
 pub use flag::MappedFlag;
 pub use guard::{HostMut, HostRef};
 pub use pinned::{PinnedBuffer, PinnedFlags};
-pub use pinned_view::{PinnedSlice, PinnedSliceMut};
+pub use place::{HostPlace, MappedPlace, OnDevice, Pinned, Place, SourceOf};
 pub use registered::{RegisterFlags, Registered};
+pub use slice::{DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut, Slice, SliceMut};
 pub use stable::{Stable, StableMut};
 
 /// Forgets what the crate itself keeps of a device's memory: the device is reset, and all of it is gone.

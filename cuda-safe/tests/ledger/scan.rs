@@ -53,6 +53,10 @@ impl Item {
 fn family(owner: &str) -> Vec<&str> {
     match owner {
         "StreamRef" => vec!["StreamRef", "Stream", "LegacyStream", "PerThreadStream"],
+        // Types of any place, and what they are called where the place is known.
+        "Buffer" => vec!["Buffer", "DeviceBuffer", "PinnedBuffer"],
+        "Slice" => vec!["Slice", "DeviceSlice", "PinnedSlice"],
+        "SliceMut" => vec!["SliceMut", "DeviceSliceMut", "PinnedSliceMut"],
         other => vec![other],
     }
 }
