@@ -1,7 +1,7 @@
 //! Compiles the kernels and generates their handles.
 
 fn main() {
-    let names = ["vector", "fill", "matrix", "points", "heap", "gate", "fault", "arguments"];
+    let names = ["vector", "fill", "matrix", "points", "heap", "gate", "copy_many", "fault", "arguments"];
     cuda_kernels_build::Build::new()
         .files(names.map(|name| format!("kernels/{name}.cu")))
         .headers(names.map(|name| format!("kernels/{name}.cuh")))

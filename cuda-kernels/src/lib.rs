@@ -14,12 +14,14 @@
 //! | [`fill`](mod@fill) | one value everywhere |
 //! | [`matrix`] | products of matrices |
 //! | [`points`] | an array of structs |
+//! | [`copy_many`](mod@copy_many) | many copies by one launch |
 //! | [`heap`] | memory from the device heap |
 //! | [`gate`](mod@gate) | holding a stream until the host says so |
 //!
 //! A crate with kernels of its own does as this one: see `cuda-kernels-build`.
 
 mod check;
+pub mod copy_many;
 pub mod fill;
 pub mod gate;
 pub mod heap;
@@ -34,6 +36,7 @@ pub mod kernels {
     cuda_safe::include_kernels!("cuda_kernels");
 }
 
+pub use copy_many::copy_many;
 pub use fill::{Fill, fill};
 pub use gate::{gate, gate_announced, gate_then_write, raise_flag};
 pub use heap::heap_squares;

@@ -8,7 +8,8 @@ use std::panic::Location;
 
 use crate::device::Device;
 use crate::error::{self, Detail, Error, Result};
-use crate::stream::AsStream;
+use crate::hazard::Access;
+use crate::stream::{AsStream, StreamRef};
 use crate::sys;
 
 use super::dimensions::wide;
@@ -87,29 +88,77 @@ impl<P> Kernel<P> {
         config.check(self.name)?;
         let place = Location::caller();
         let stream = stream.as_stream();
-        arguments.with(|accesses, pointers| {
-            let call = |raw: sys::cudaStream_t| {
-                let LaunchConfig { grid, block, shared_bytes } = config;
-                let (kernel, values) = (self.as_raw(), pointers.as_mut_ptr());
-                let launch = || {
-                    // SAFETY: the stub is a kernel's and `values` has a pointer for each parameter (`from_stub`,
-                    // `Arguments`); the stream is live; what the kernel does is the duty of `launch`'s caller.
-                    unsafe {
-                        sys::cudaLaunchKernel(kernel, grid.into(), block.into(), values, shared_bytes, raw)
-                    }
-                };
-                match launch() {
-                    sys::cudaSuccess => Ok(()),
-                    sys::cudaErrorInvalidResourceHandle => {
-                        self.launched(on_device(stream.device(), launch), &config, place)
-                    }
-                    code => self.launched(code, &config, place),
-                }
-            };
-            // SAFETY: the accesses are those of all the memory that the kernel is given by its owners, and the closure
-            // puts one launch on the stream and nothing else.
-            unsafe { stream.enqueue_at(accesses, place, call) }
+        arguments.with(|accesses, values| {
+            // SAFETY: the accesses are those of all the memory that the kernel is given by its owners, and there is a live
+            // value of the right type for each parameter (`Arguments`); the rest is the duty of `launch`'s caller.
+            unsafe { self.put(&config, stream, accesses, values, place) }
         })
+    }
+
+    /// [`launch`](Self::launch) for a kernel that reaches memory which its arguments only contain the addresses of: a table of
+    /// pointers, a struct with a pointer. The accesses say what it reads and writes.
+    ///
+    /// `values` has a pointer to a value for each parameter, as `cudaLaunchKernel` takes them. The values are copied before the
+    /// call returns.
+    ///
+    /// # Ordering
+    /// As `launch`, with the memory that `accesses` name.
+    ///
+    /// # Errors
+    /// As `launch`.
+    ///
+    /// # Safety
+    /// - `values` has a pointer for each parameter of the kernel, in order, to a live value of that parameter's type.
+    /// - `accesses` name all memory of this crate's owners that the kernel reaches, and say of which it writes.
+    /// - The duties of `launch`, for all memory that the kernel reaches.
+    #[doc(alias = "cudaLaunchKernel")]
+    #[inline]
+    #[track_caller]
+    pub unsafe fn launch_with(
+        &self,
+        config: impl Into<LaunchConfig>,
+        stream: &impl AsStream,
+        accesses: &[Access<'_>],
+        values: &mut [*mut c_void],
+    ) -> Result<()> {
+        let config = config.into();
+        config.check(self.name)?;
+        // SAFETY: the caller's duties are just these.
+        unsafe { self.put(&config, stream.as_stream(), accesses, values, Location::caller()) }
+    }
+
+    /// Enters a launch in the books and makes it.
+    ///
+    /// # Safety
+    /// The duties of [`launch_with`](Self::launch_with).
+    #[inline]
+    unsafe fn put(
+        &self,
+        config: &LaunchConfig,
+        stream: StreamRef<'_>,
+        accesses: &[Access<'_>],
+        values: &mut [*mut c_void],
+        place: &'static Location<'static>,
+    ) -> Result<()> {
+        let call = |raw: sys::cudaStream_t| {
+            let LaunchConfig { grid, block, shared_bytes } = *config;
+            let (kernel, values) = (self.as_raw(), values.as_mut_ptr());
+            let launch = || {
+                // SAFETY: the stub is a kernel's (`from_stub`), and the caller says that `values` has a pointer for each
+                // parameter; the stream is live; what the kernel does is the caller's duty.
+                unsafe { sys::cudaLaunchKernel(kernel, grid.into(), block.into(), values, shared_bytes, raw) }
+            };
+            match launch() {
+                sys::cudaSuccess => Ok(()),
+                sys::cudaErrorInvalidResourceHandle => {
+                    self.launched(on_device(stream.device(), launch), config, place)
+                }
+                code => self.launched(code, config, place),
+            }
+        };
+        // SAFETY: the caller says that the accesses are those of all the memory that the kernel reaches, and the closure
+        // puts one launch on the stream and nothing else.
+        unsafe { stream.enqueue_at(accesses, place, call) }
     }
 
     /// The outcome of a launch; where the runtime refused, with the number that is too large for this kernel if it is that.
