@@ -30,6 +30,7 @@ pub mod error;
 pub mod hazard;
 pub mod launch;
 pub mod memory;
+mod process;
 pub mod stream;
 
 #[doc(hidden)]

@@ -8,16 +8,15 @@ use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::ptr;
-use std::sync::OnceLock;
 
 use super::mapped::Mapped;
 use super::reaper::reaper;
-use super::relaxed::Relaxed;
+use super::relaxed::relax;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Ledger, Mode};
 use crate::stream::{AsStream, StreamRef};
-use crate::{check, stream, sys};
+use crate::{check, process, stream, sys};
 
 /// How memory was allocated, and so how it is freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +39,8 @@ pub(crate) struct Allocation {
     bytes: usize,
     device: Device,
     kind: Kind,
+    /// Which process made it: a child that inherited it leaves it alone.
+    process: u32,
     ledger: Ledger,
     mapped: Mapped,
     /// What registered memory belongs to, boxed so that it stays where it is. Leaked unless it is known that nobody uses the
@@ -54,18 +55,19 @@ unsafe impl Send for Allocation {}
 unsafe impl Sync for Allocation {}
 
 impl Allocation {
-    /// Allocates memory of a device. No bytes, no call.
+    /// Allocates memory of a device, the current one where none is named. No bytes, no call that allocates.
     #[track_caller]
-    pub(crate) fn device(device: Device, bytes: usize) -> Result<Self> {
+    pub(crate) fn device(device: Option<Device>, bytes: usize) -> Result<Self> {
         Self::with(device, bytes, Kind::Device, |pointer| {
             // SAFETY: the pointer is to a live variable of the caller, which the call fills.
             unsafe { sys::cudaMalloc(pointer, bytes) }
         })
     }
 
-    /// Allocates page-locked memory of the host, for use with a device. No bytes, no call.
+    /// Allocates page-locked memory of the host, for use with a device, the current one where none is named. No bytes, no
+    /// call that allocates.
     #[track_caller]
-    pub(crate) fn pinned(device: Device, bytes: usize, flags: u32) -> Result<Self> {
+    pub(crate) fn pinned(device: Option<Device>, bytes: usize, flags: u32) -> Result<Self> {
         Self::with(device, bytes, Kind::Pinned, |pointer| {
             // SAFETY: the pointer is to a live variable of the caller, which the call fills.
             unsafe { sys::cudaHostAlloc(pointer, bytes, flags) }
@@ -86,7 +88,7 @@ impl Allocation {
         flags: u32,
         container: Box<C>,
     ) -> core::result::Result<Self, (Error, Box<C>)> {
-        let registered = Self::with(device, bytes, Kind::Registered, |found| {
+        let registered = Self::with(Some(device), bytes, Kind::Registered, |found| {
             // SAFETY: the caller says that so many bytes are there; they belong to nobody who could free them meanwhile.
             let code = unsafe { sys::cudaHostRegister(pointer.cast(), bytes, flags) };
             // SAFETY: the pointer is to a live variable of the caller.
@@ -124,7 +126,6 @@ impl Allocation {
         let ledger = Ledger::new(bytes);
         let mut pointer = ptr::null_mut();
         if bytes > 0 {
-            process();
             let access = [Access::write(&ledger, 0..bytes)];
             let call = |raw| {
                 // SAFETY: the pointer is to a live variable, which the call fills before it returns; the stream is live.
@@ -184,16 +185,17 @@ impl Allocation {
             bytes,
             device,
             kind,
+            process: process::number(),
             ledger,
             mapped: Mapped::default(),
             container: ManuallyDrop::new(None),
         }
     }
 
-    /// Makes the owner right after the call that allocates.
+    /// Makes the owner right after the call that allocates, on the current device where none is named.
     #[track_caller]
     fn with(
-        device: Device,
+        device: Option<Device>,
         bytes: usize,
         kind: Kind,
         allocate: impl FnOnce(*mut *mut c_void) -> sys::cudaError_t,
@@ -205,10 +207,13 @@ impl Allocation {
             Kind::Registered => ("cudaHostRegister", "registered host"),
         };
         let mut pointer = ptr::null_mut();
+        let (device, switch) = match device {
+            Some(device) => (device, bytes > 0),
+            None => (Device::current()?, false),
+        };
         if bytes > 0 {
-            process();
-            let _current = device.switch()?;
-            let _relaxed = Relaxed::enter()?;
+            let _current = if switch { Some(device.switch()?) } else { None };
+            relax()?;
             Error::check(api, allocate(&raw mut pointer)).map_err(|error| {
                 let ran_out = kind == Kind::Device && error.is_out_of_memory();
                 let free = if ran_out { free_on_current() } else { None };
@@ -223,7 +228,6 @@ impl Allocation {
     /// # Safety
     /// The memory is of the device, of at least `bytes` bytes, allocated as `kind` says, and freed by nobody else.
     pub(crate) unsafe fn from_raw(device: Device, pointer: *mut u8, bytes: usize, kind: Kind) -> Self {
-        process();
         Self::new(pointer, bytes, device, kind, Ledger::new(bytes))
     }
 
@@ -315,7 +319,7 @@ impl Allocation {
     #[track_caller]
     fn unregister(&self) -> Result<()> {
         let _current = self.device.switch()?;
-        let _relaxed = Relaxed::enter()?;
+        relax()?;
         // SAFETY: the pointer was given to cudaHostRegister and not unregistered since (`bytes` is 0 once it is, or the
         // container is leaked), and no work uses the memory.
         unsafe { check!(cudaHostUnregister(self.pointer.cast())) }
@@ -328,6 +332,7 @@ impl Allocation {
             bytes: std::mem::take(&mut self.bytes),
             device: self.device,
             kind: self.kind,
+            process: self.process,
             ledger: std::mem::replace(&mut self.ledger, Ledger::new(0)),
             mapped: Mapped::default(),
             container: ManuallyDrop::new(self.container.take()),
@@ -339,8 +344,8 @@ impl Allocation {
     fn free_device(&mut self) -> Result<()> {
         // Whatever comes of it, nobody frees the memory again.
         self.bytes = 0;
-        let _current = self.device.switch()?;
-        let _relaxed = Relaxed::enter()?;
+        relax()?;
+        // Whatever device is current: the runtime knows by the address whose memory it is.
         // SAFETY: the pointer came from cudaMalloc, is freed only here (`bytes` is 0 from now on), and no work uses it.
         unsafe { check!(cudaFree(self.pointer.cast())) }
     }
@@ -349,8 +354,8 @@ impl Allocation {
     fn free_pinned(&mut self) -> Result<()> {
         // Whatever comes of it, nobody frees the memory again.
         self.bytes = 0;
-        let _current = self.device.switch()?;
-        let _relaxed = Relaxed::enter()?;
+        relax()?;
+        // Whatever device is current: the runtime knows by the address what the memory is.
         // SAFETY: the pointer came from cudaHostAlloc, is freed only here (`bytes` is 0 from now on), and no work uses it.
         unsafe { check!(cudaFreeHost(self.pointer.cast())) }
     }
@@ -366,7 +371,7 @@ impl Drop for Allocation {
             return;
         }
         // In the child of a fork the runtime is not usable and the memory is the parent's.
-        if process() != std::process::id() {
+        if !process::is(self.process) {
             return;
         }
         // Nobody could take the error; `free` is for who wants it. At process exit the runtime only says that it is gone.
@@ -380,10 +385,4 @@ fn free_on_current() -> Option<usize> {
     // SAFETY: both pointers are to live integers of ours, which the call fills.
     let code = unsafe { sys::cudaMemGetInfo(&raw mut free, &raw mut total) };
     (code == sys::cudaSuccess).then_some(free)
-}
-
-/// The process that first allocated.
-fn process() -> u32 {
-    static PROCESS: OnceLock<u32> = OnceLock::new();
-    *PROCESS.get_or_init(std::process::id)
 }

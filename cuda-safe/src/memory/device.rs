@@ -46,7 +46,7 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
     #[doc(alias = "cudaMalloc")]
     #[track_caller]
     pub fn alloc(len: usize) -> Result<Self> {
-        Self::alloc_on(Device::current()?, len)
+        Self::alloc_where(None, len)
     }
 
     /// Allocates `len` elements on a device, which need not be current.
@@ -56,6 +56,12 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
     #[doc(alias = "cudaMalloc")]
     #[track_caller]
     pub fn alloc_on(device: Device, len: usize) -> Result<Self> {
+        Self::alloc_where(Some(device), len)
+    }
+
+    /// Allocates on a device, the current one where none is named.
+    #[track_caller]
+    fn alloc_where(device: Option<Device>, len: usize) -> Result<Self> {
         let bytes = size::bytes_of::<T>("DeviceBuffer::alloc", len)?;
         Self::of("DeviceBuffer::alloc", Allocation::device(device, bytes)?, len)
     }

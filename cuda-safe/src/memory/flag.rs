@@ -66,7 +66,7 @@ impl MappedFlag {
             return Ok(flag);
         }
         let flags = PinnedFlags::MAPPED | PinnedFlags::PORTABLE;
-        let allocation = Allocation::pinned(device, size_of::<AtomicU32>(), flags.bits())?;
+        let allocation = Allocation::pinned(Some(device), size_of::<AtomicU32>(), flags.bits())?;
         // SAFETY: the allocation is new, large enough, aligned for anything this small, and nobody else knows of it.
         unsafe { allocation.pointer().cast::<AtomicU32>().write(AtomicU32::new(0)) };
         let device_pointer = mapped_pointer(Span::whole(&allocation, 1))?;

@@ -74,9 +74,8 @@ impl<T: AnyBitPattern> PinnedBuffer<T> {
     #[doc(alias = "cudaHostAlloc")]
     #[track_caller]
     pub fn with_flags(len: usize, flags: PinnedFlags) -> Result<Self> {
-        let device = Device::current()?;
         let bytes = size::bytes_of::<T>("PinnedBuffer::alloc", len)?;
-        Self::of("PinnedBuffer::alloc", Allocation::pinned(device, bytes, flags.bits())?, len)
+        Self::of("PinnedBuffer::alloc", Allocation::pinned(None, bytes, flags.bits())?, len)
     }
 
     /// Allocates as many elements as the slice has, and copies them.

@@ -142,7 +142,7 @@ mod tests {
 
     /// An allocation without bytes: enough for arithmetic, and no call is made.
     fn nothing() -> Allocation {
-        Allocation::device(Device::from_ordinal(0), 0).unwrap()
+        Allocation::device(Some(Device::from_ordinal(0)), 0).unwrap()
     }
 
     #[test]

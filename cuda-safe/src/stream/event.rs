@@ -10,7 +10,7 @@ use super::{busy, deferred};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::books::Snapshot;
-use crate::{check, sys};
+use crate::{check, process, sys};
 
 bitflags! {
     /// What an event is to be like.
@@ -101,7 +101,7 @@ impl Event {
         busy::ensure_idle("Event::on")?;
         deferred::run();
         let raw = pool::event(device, flags.bits())?;
-        Ok(Self { raw: Some(raw), device, flags, mark: Mark::Nothing, process: std::process::id() })
+        Ok(Self { raw: Some(raw), device, flags, mark: Mark::Nothing, process: process::number() })
     }
 
     /// Puts the mark on a stream of the same device: it stands for all that the stream has been given so far.
@@ -128,8 +128,11 @@ impl Event {
         // says.
         let record = || unsafe { enqueue::record(self.device, stream.as_raw(), slot.kind, raw) };
         // If the call fails, there is no telling what the event stands for.
-        self.mark = Mark::Unknown;
-        self.mark = Mark::Recorded(BOOKS.record(slot, record)?);
+        let former = match std::mem::replace(&mut self.mark, Mark::Unknown) {
+            Mark::Recorded(snapshot) => Some(snapshot),
+            Mark::Nothing | Mark::Unknown => None,
+        };
+        self.mark = Mark::Recorded(BOOKS.record_again(slot, former, record)?);
         Ok(())
     }
 
@@ -221,7 +224,7 @@ impl Event {
     /// `raw` is a live event of `device`, made with `flags`, not in use by anybody else.
     #[must_use]
     pub unsafe fn from_raw(raw: sys::cudaEvent_t, device: Device, flags: EventFlags) -> Self {
-        Self { raw: Some(RawEvent(raw)), device, flags, mark: Mark::Unknown, process: std::process::id() }
+        Self { raw: Some(RawEvent(raw)), device, flags, mark: Mark::Unknown, process: process::number() }
     }
 
     /// Gives the event up without destroying it, which is then the caller's affair.
@@ -248,7 +251,7 @@ impl Drop for Event {
     /// Keeps the handle for the next event. No call, so it may happen anywhere.
     fn drop(&mut self) {
         if let Some(raw) = self.raw.take()
-            && self.process == std::process::id()
+            && process::is(self.process)
         {
             pool::keep_event(self.device, self.flags.bits(), raw);
         }

@@ -10,7 +10,7 @@ use super::{busy, enqueue, pool};
 use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::books::{Kind, Reach, Slot};
-use crate::{check, sys};
+use crate::{check, process, sys};
 
 /// A queue of work for one device: what it is given runs in order.
 ///
@@ -103,7 +103,7 @@ impl Stream {
 
     /// A stream with this handle and slot.
     pub(super) fn of(raw: sys::cudaStream_t, slot: &'static Slot, priority: i32) -> Self {
-        Self { raw, slot, priority, process: std::process::id() }
+        Self { raw, slot, priority, process: process::number() }
     }
 
     /// Takes over a stream that was made elsewhere.
@@ -167,7 +167,7 @@ impl Drop for Stream {
     /// included.
     fn drop(&mut self) {
         // In the child of a fork the runtime is not usable.
-        if self.process == std::process::id() {
+        if process::is(self.process) {
             pool::keep_stream(
                 self.raw.expose_provenance(),
                 self.device(),

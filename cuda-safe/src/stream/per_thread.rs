@@ -11,7 +11,7 @@ use super::{busy, pool};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::books::{Kind, Reach, Slot};
-use crate::{check, sys};
+use crate::{check, process, sys};
 
 /// The number that the runtime knows the calling thread's stream of the current device by.
 const HANDLE: sys::cudaStream_t = std::ptr::without_provenance_mut(2);
@@ -45,7 +45,7 @@ struct Mine {
 impl Drop for Mine {
     fn drop(&mut self) {
         // In the child of a fork, a thread that is not there any more may have held the books' lock.
-        if self.slots.is_empty() || self.process != std::process::id() {
+        if self.slots.is_empty() || !process::is(self.process) {
             return;
         }
         for slot in &self.slots {
@@ -94,7 +94,7 @@ impl PerThreadStream {
         let slot = pool::enrol(device, Kind::PerThread, HANDLE)?;
         let kept = MINE.try_with(|mine| {
             let mut mine = mine.borrow_mut();
-            mine.process = std::process::id();
+            mine.process = process::number();
             mine.slots.push(slot);
         });
         if kept.is_err() {

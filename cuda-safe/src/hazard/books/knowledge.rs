@@ -5,20 +5,34 @@ use super::clock::{Clock, Stamp};
 use super::list::{Conflict, View};
 use super::slot::{Kind, Lane, Slot};
 use super::snapshot::Snapshot;
+use super::sync::Arc;
 use super::table::Books;
 
 impl Books {
-    /// All that an action of the legacy stream would be ordered after now. `legacy` is its slot, or any of
-    /// its device if it has none.
+    /// All that an action of the legacy stream would be ordered after now, but for what is over. `legacy` is
+    /// its slot, or any of its device if it has none.
     pub(super) fn scan(&self, legacy: &Slot, clock: &mut Clock) {
-        clock.add(Stamp { slot: legacy.id, tick: legacy.submitted() });
-        legacy.known_into(clock);
+        self.add_pending(Stamp { slot: legacy.id, tick: legacy.submitted() }, clock);
+        self.pending_known(legacy, clock);
         legacy.device.each_blocking(|id| {
             if let Some(slot) = self.slot(id) {
-                clock.add(Stamp { slot: id, tick: slot.submitted() });
-                slot.known_into(clock);
+                self.add_pending(Stamp { slot: id, tick: slot.submitted() }, clock);
+                self.pending_known(slot, clock);
             }
         });
+    }
+
+    /// Adds a stamp, unless everybody knows that it is over.
+    pub(super) fn add_pending(&self, stamp: Stamp, clock: &mut Clock) {
+        if !self.completed(stamp) {
+            clock.add(stamp);
+        }
+    }
+
+    /// Adds what a stream is ordered after, but for what is over. Takes no lock and no memory where all of it
+    /// was found to be over before.
+    pub(super) fn pending_known(&self, slot: &Slot, clock: &mut Clock) {
+        slot.pending_known_into(clock, |stamp| self.completed(stamp));
     }
 
     /// Takes in what the legacy rule gives the stream's next operation. For a blocking stream that is held
@@ -74,6 +88,18 @@ impl Books {
 
     /// Puts an event record on a stream, and gives what the event will stand for.
     pub(crate) fn record<E>(&self, slot: &Slot, call: impl FnOnce() -> Result<(), E>) -> Result<Snapshot, E> {
+        self.record_again(slot, None, call)
+    }
+
+    /// [`record`](Self::record) of an event that stood for `former`, which saves counting references where
+    /// the stream has learned nothing since.
+    #[inline]
+    pub(crate) fn record_again<E>(
+        &self,
+        slot: &Slot,
+        former: Option<Snapshot>,
+        call: impl FnOnce() -> Result<(), E>,
+    ) -> Result<Snapshot, E> {
         let mut lane = slot.lane.lock();
         let lane = &mut *lane;
         let pending = self.catch_up(slot, lane);
@@ -87,7 +113,10 @@ impl Books {
             slot.device.acted(stamp, lane.untold.then_some(&lane.clock));
             lane.untold = false;
         }
-        let clock = lane.shared_clock(|stamp| self.completed(stamp));
+        let clock = match (former, &lane.shared) {
+            (Some(former), Some(shared)) if Arc::ptr_eq(&former.clock, shared) => former.clock,
+            _ => lane.shared_clock(|stamp| self.completed(stamp)),
+        };
         Ok(Snapshot { stamp, clock })
     }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use super::clock::{Clock, SlotId, Stamp, Tick};
 use super::device::DeviceBook;
-use super::sync::{Arc, AtomicU64, Mutex, MutexGuard};
+use super::sync::{Arc, AtomicBool, AtomicU64, Mutex, MutexGuard};
 
 /// How a stream relates to the legacy stream of its device, and how others can reach it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -85,6 +85,8 @@ pub(crate) struct Slot {
     pub(crate) device: Arc<DeviceBook>,
     /// `Lane::clock` for others to read. A leaf lock: nothing is called while it is held.
     known: Mutex<Clock>,
+    /// Whether all that `known` says was found to be over. Changed only under its lock.
+    known_is_over: AtomicBool,
     /// A leaf lock too, but held over the CUDA calls that use the handle, so that it cannot go away under
     /// them.
     reach: Mutex<Reach>,
@@ -110,6 +112,7 @@ impl Slot {
             kind,
             device,
             known: Mutex::new(Clock::new()),
+            known_is_over: AtomicBool::new(true),
             reach: Mutex::new(reach),
         }
     }
@@ -163,7 +166,9 @@ impl Slot {
 
     /// Notes that operation `tick` and all before it have completed.
     pub(super) fn complete(&self, tick: Tick) {
-        self.completed.fetch_max(tick, std::sync::atomic::Ordering::AcqRel);
+        if self.completed() < tick {
+            self.completed.fetch_max(tick, std::sync::atomic::Ordering::AcqRel);
+        }
     }
 
     /// All that the stream is ordered after, for another stream or thread to read.
@@ -171,9 +176,24 @@ impl Slot {
         self.known.lock().clone()
     }
 
-    /// Adds all that the stream is ordered after to `clock`; says whether that was news.
-    pub(super) fn known_into(&self, clock: &mut Clock) -> bool {
-        clock.merge(&self.known.lock())
+    /// Adds what the stream is ordered after to `clock`, but for what `completed` says is over.
+    ///
+    /// Whoever finds all of it over leaves a mark, so that the next one need not look. One that misses what the
+    /// stream learns at the same moment claims less than it could, which is no harm.
+    #[inline]
+    pub(super) fn pending_known_into(&self, clock: &mut Clock, completed: impl Fn(Stamp) -> bool) {
+        if self.known_is_over.load(Acquire) {
+            return;
+        }
+        let known = self.known.lock();
+        let mut over = true;
+        for stamp in known.iter().filter(|stamp| !completed(*stamp)) {
+            over = false;
+            clock.add(stamp);
+        }
+        if over {
+            self.known_is_over.store(true, Release);
+        }
     }
 
     /// Whether the stream is known by others to be ordered after `stamp`.
@@ -185,7 +205,10 @@ impl Slot {
     pub(super) fn share(&self, lane: &mut Lane) {
         lane.shared = None;
         lane.untold = true;
-        self.known.lock().clone_from(&lane.clock);
+        let mut known = self.known.lock();
+        known.clone_from(&lane.clock);
+        self.known_is_over.store(known.len() == 0, Release);
+        drop(known);
         self.device.note_news(self.kind);
     }
 

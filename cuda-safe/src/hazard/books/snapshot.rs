@@ -17,14 +17,26 @@ pub(crate) struct Snapshot {
 /// What will be known to be complete when a call that is about to be made has returned.
 ///
 /// To be taken *before* the call: what is given to the streams while it waits, it need not wait for.
+///
+/// What is known to be complete already is left out. So is what the stream itself does not need a clock for: as a
+/// rule nothing is left, and no memory is asked for.
 #[derive(Debug)]
 #[must_use]
-pub(crate) struct Coverage(Clock);
+pub(crate) struct Coverage {
+    /// The stream's own operations; of a device, nobody's.
+    own: Option<Stamp>,
+    others: Clock,
+}
 
 impl Coverage {
-    /// Adds one operation, which the call will have completed too.
+    /// Adds one operation of the stream, which the call will have completed too.
     pub(crate) fn and(mut self, stamp: Stamp) -> Self {
-        self.0.add(stamp);
+        match &mut self.own {
+            Some(own) if own.slot == stamp.slot => own.tick = own.tick.max(stamp.tick),
+            _ => {
+                self.others.add(stamp);
+            }
+        }
         self
     }
 }
@@ -32,47 +44,45 @@ impl Coverage {
 impl Books {
     /// What the end of all that a stream has now proves.
     pub(crate) fn coverage_of(&self, slot: &Slot) -> Coverage {
-        let mut clock = slot.known();
-        clock.add(Stamp { slot: slot.id, tick: slot.provable() });
+        let mut others = Clock::new();
+        self.pending_known(slot, &mut others);
+        let own = Stamp { slot: slot.id, tick: slot.provable() };
         if slot.kind == Kind::Legacy {
-            self.scan(slot, &mut clock);
+            self.scan(slot, &mut others);
         }
-        Coverage(clock)
+        Coverage { own: Some(own), others }
     }
 
     /// What an event that is recorded on a stream now will prove when it is complete.
     pub(crate) fn coverage_by_event(&self, slot: &Slot) -> Coverage {
-        let Coverage(mut clock) = self.coverage_of(slot);
         // The record is an operation: behind it stands all that the stream was given, and the legacy stream's
         // doing.
-        clock.add(Stamp { slot: slot.id, tick: slot.submitted() });
+        let mut coverage = self.coverage_of(slot).and(Stamp { slot: slot.id, tick: slot.submitted() });
         if slot.kind.blocking() {
-            slot.device.seen_into(&mut clock);
+            slot.device.seen_into(&mut coverage.others);
         }
-        Coverage(clock)
+        coverage
     }
 
     /// What the last event of a stream that is gone proves when it is complete.
     pub(crate) fn coverage_by_last_event(&self, slot: &Slot) -> Coverage {
-        let mut clock = slot.known();
-        clock.add(Stamp { slot: slot.id, tick: slot.submitted() });
-        Coverage(clock)
+        Coverage { own: Some(Stamp { slot: slot.id, tick: slot.submitted() }), others: slot.known() }
     }
 
     /// What the end of all that a device has now proves.
     pub(crate) fn coverage_of_device(&self, device: i32) -> Coverage {
-        let mut clock = Clock::new();
+        let mut others = Clock::new();
         for slot in self.slots_of(Some(device)) {
             // Knowledge first: it may grow with a wait, and the tick read later then covers the wait too.
-            slot.known_into(&mut clock);
-            clock.add(Stamp { slot: slot.id, tick: slot.submitted() });
+            self.pending_known(slot, &mut others);
+            self.add_pending(Stamp { slot: slot.id, tick: slot.submitted() }, &mut others);
         }
-        Coverage(clock)
+        Coverage { own: None, others }
     }
 
     /// The call has returned: all that it covered is complete.
     pub(crate) fn completed_all(&self, coverage: &Coverage) {
-        for stamp in coverage.0.iter() {
+        for stamp in coverage.own.into_iter().chain(coverage.others.iter()) {
             if let Some(slot) = self.slot(stamp.slot) {
                 slot.complete(stamp.tick);
             }
