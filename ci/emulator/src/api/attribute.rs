@@ -4,7 +4,7 @@
 use core::ffi::{c_int, c_void};
 
 use super::{Out, address, api, put};
-use crate::memory::Kind;
+use crate::memory::{Allocation, Kind};
 use crate::sys::{
     cudaErrorInvalidValue, cudaMemoryTypeDevice, cudaMemoryTypeHost, cudaMemoryTypeManaged,
     cudaMemoryTypeUnregistered, cudaPointerAttributes,
@@ -20,13 +20,15 @@ api! {
         let (machine, _) = call.context()?;
         let null = core::ptr::null_mut();
         let (type_, device, on_device, on_host) = match machine.book.at(address(memory)) {
-            None => (cudaMemoryTypeUnregistered, NO_DEVICE, null, memory.cast_mut()),
+            None | Some(Allocation { kind: Kind::Array, .. }) => (cudaMemoryTypeUnregistered, NO_DEVICE, null, memory.cast_mut()),
             Some(it) => {
                 let device = c_int::try_from(it.device).unwrap_or(NO_DEVICE);
                 let (type_, on_host) = match it.kind {
                     Kind::Pinned | Kind::Registered => (cudaMemoryTypeHost, memory.cast_mut()),
                     Kind::Managed => (cudaMemoryTypeManaged, memory.cast_mut()),
-                    Kind::Device | Kind::Pool | Kind::Heap | Kind::Symbol => (cudaMemoryTypeDevice, null),
+                    Kind::Device | Kind::Pool | Kind::Heap | Kind::Array | Kind::Symbol => {
+                        (cudaMemoryTypeDevice, null)
+                    }
                 };
                 (type_, device, memory.cast_mut(), on_host)
             }

@@ -4,15 +4,18 @@
 
 use core::ffi::{c_ulonglong, c_void};
 
+use super::array::handle;
+use super::memcpy_array::copyable;
+use super::memcpy_shaped::{solid_part, volume};
 use super::{Call, address, api, wide};
 use crate::error::Answer;
 use crate::machine::Guard;
+use crate::memory::{Array, Book};
 use crate::stream::{Copy, Key, Volume, Work, submit};
 use crate::sys::{
-    cudaErrorInvalidValue, cudaErrorNotSupported, cudaMemcpy3DBatchOp, cudaMemcpy3DOperand,
-    cudaMemcpyAttributes, cudaMemcpyDefault, cudaMemcpyFlagPreferOverlapWithCompute,
-    cudaMemcpyOperandTypeArray, cudaMemcpyOperandTypePointer, cudaMemcpySrcAccessOrder,
-    cudaMemcpySrcAccessOrderAny, cudaMemcpySrcAccessOrderStream, cudaStream_t,
+    cudaErrorInvalidValue, cudaMemcpy3DBatchOp, cudaMemcpy3DOperand, cudaMemcpyAttributes, cudaMemcpyDefault,
+    cudaMemcpyFlagPreferOverlapWithCompute, cudaMemcpyOperandTypeArray, cudaMemcpyOperandTypePointer,
+    cudaMemcpySrcAccessOrder, cudaMemcpySrcAccessOrderAny, cudaMemcpySrcAccessOrderStream, cudaStream_t,
 };
 use crate::transfer::{Mode, Request, Side, plan};
 
@@ -61,23 +64,48 @@ fn put_on(machine: &mut Guard, key: Key, call: &Call, mut copies: Vec<Copy>) -> 
     submit(machine, key, call.name, Work::Copies(copies), &[]).map(drop)
 }
 
-/// One side of a copy of a volume, in a batch.
-fn operand(operand: &cudaMemcpy3DOperand, volume: Volume) -> Answer<Side> {
-    if operand.type_ == cudaMemcpyOperandTypeArray {
-        return Err(cudaErrorNotSupported);
+/// The array of an operand, if it is one.
+fn array<'a>(call: &Call, book: &'a Book, operand: &cudaMemcpy3DOperand) -> Answer<Option<&'a Array>> {
+    if operand.type_ == cudaMemcpyOperandTypePointer {
+        return Ok(None);
     }
-    if operand.type_ != cudaMemcpyOperandTypePointer {
+    if operand.type_ != cudaMemcpyOperandTypeArray {
         return Err(cudaErrorInvalidValue);
     }
     // SAFETY: the type says which member of the union the program has set.
+    let array = unsafe { operand.op.array };
+    copyable(call, book, handle(array.array)).map(Some)
+}
+
+/// One side of a copy of a volume, in a batch: lengths of linear memory are in elements of the array on the other side.
+fn side(operand: &cudaMemcpy3DOperand, array: Option<&Array>, volume: Volume, element: u64) -> Answer<Side> {
+    if let Some(found) = array {
+        // SAFETY: it is an array only where the type says so.
+        let at = unsafe { operand.op.array }.offset;
+        return solid_part(found, (wide(at.x), wide(at.y), wide(at.z)), volume);
+    }
+    // SAFETY: the type says which member of the union the program has set.
     let memory = unsafe { operand.op.ptr };
-    let or = |given: usize, packed: u64| if given == 0 { packed } else { wide(given) };
-    let (pitch, rows) = (or(memory.rowLength, volume.width), or(memory.layerHeight, volume.height));
+    let row = wide(memory.rowLength).checked_mul(element).ok_or(cudaErrorInvalidValue)?;
+    let pitch = if row == 0 { volume.width } else { row };
+    let rows = if memory.layerHeight == 0 { volume.height } else { wide(memory.layerHeight) };
     if pitch < volume.width || rows < volume.height {
         return Err(cudaErrorInvalidValue);
     }
     let slice = pitch.checked_mul(rows).ok_or(cudaErrorInvalidValue)?;
     Ok(Side { address: address(memory.ptr), pitch, slice })
+}
+
+/// A copy of a batch of copies of volumes.
+fn solid(call: &Call, book: &Book, op: &cudaMemcpy3DBatchOp) -> Answer<Request> {
+    if op.extent.width == 0 || op.extent.height == 0 || op.extent.depth == 0 {
+        return Err(cudaErrorInvalidValue);
+    }
+    let (to, from) = (array(call, book, &op.dst)?, array(call, book, &op.src)?);
+    let volume = volume(op.extent, to, from)?;
+    let element = to.or(from).map_or(1, |array| array.format.element());
+    let (to, from) = (side(&op.dst, to, volume, element)?, side(&op.src, from, volume, element)?);
+    Ok(Request { to, from, volume, kind: cudaMemcpyDefault })
 }
 
 api! {
@@ -131,13 +159,7 @@ api! {
         for op in unsafe { list(ops, count) }? {
             check_order(op.srcAccessOrder)?;
             check_flags(op.flags)?;
-            let extent = op.extent;
-            let volume = Volume { width: wide(extent.width), height: wide(extent.height), depth: wide(extent.depth) };
-            if volume.is_empty() {
-                return Err(cudaErrorInvalidValue);
-            }
-            let (to, from) = (operand(&op.dst, volume)?, operand(&op.src, volume)?);
-            let request = Request { to, from, volume, kind: cudaMemcpyDefault };
+            let request = solid(call, &machine.book, op)?;
             copies.push(planned(call, &machine, &request, op.srcAccessOrder)?);
         }
         put_on(&mut machine, key, call, copies)

@@ -117,7 +117,7 @@ api! {
         let (mut machine, device) = call.context()?;
         let all = machine.queue.on_device(device);
         synchronize(&mut machine, device, &all)?;
-        let kinds = [Kind::Device, Kind::Pool, Kind::Pinned, Kind::Managed, Kind::Heap];
+        let kinds = [Kind::Device, Kind::Pool, Kind::Pinned, Kind::Managed, Kind::Heap, Kind::Array];
         for it in machine.book.live(Some(device)) {
             if kinds.contains(&it.kind) {
                 machine.book.remove(it.start, call.name);

@@ -7,6 +7,8 @@
 //!
 //! Pointers that a program passes for an answer are [`Out`]: null is none. Everything else stays a raw pointer.
 
+mod array;
+mod array_limits;
 mod attribute;
 mod batch;
 mod channel;
@@ -19,6 +21,7 @@ mod kernel;
 mod malloc;
 mod managed;
 mod memcpy;
+mod memcpy_array;
 mod memcpy_shaped;
 mod memset;
 mod peer;
@@ -34,7 +37,7 @@ use core::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::error::{Answer, remember};
-use crate::machine::{self, Guard};
+use crate::machine::{self, Guard, Machine};
 use crate::stream::Key;
 use crate::sys::{
     cudaError_t, cudaErrorInvalidDevice, cudaErrorInvalidValue, cudaErrorNoDevice, cudaErrorNotPermitted,
@@ -112,7 +115,7 @@ pub(crate) fn enter(name: &'static str, per_thread: bool, body: impl FnOnce(&Cal
 }
 
 /// A device ordinal from a program, if there is such a device.
-pub(crate) fn ordinal(machine: &Guard, device: i32) -> Answer<usize> {
+pub(crate) fn ordinal(machine: &Machine, device: i32) -> Answer<usize> {
     let found = usize::try_from(device).ok().filter(|device| *device < machine.devices.len());
     found.ok_or(cudaErrorInvalidDevice)
 }

@@ -17,6 +17,8 @@ pub(crate) enum Kind {
     Managed,
     /// `malloc` in a kernel: kernels reach it, copies do not.
     Heap,
+    /// The elements of a CUDA array: copies reach them by its handle, kernels do not.
+    Array,
     /// A variable of a module.
     Symbol,
 }
@@ -37,6 +39,7 @@ impl fmt::Display for Kind {
             Self::Registered => "registered host memory",
             Self::Managed => "managed memory",
             Self::Heap => "device heap memory",
+            Self::Array => "array memory",
             Self::Symbol => "a device variable",
         })
     }

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::advice::Advices;
 use super::allocation::{Allocation, Kind};
+use super::array::Arrays;
 use super::heap::Heap;
 use super::space::{ALIGNMENT, GAP, Space, map, unmap};
 use crate::error::Answer;
@@ -46,6 +47,8 @@ pub(crate) struct Book {
     serial: u64,
     /// What is known of managed memory.
     pub(crate) advices: Advices,
+    /// What is known of arrays.
+    pub(super) arrays: Arrays,
 }
 
 impl Book {
@@ -63,6 +66,7 @@ impl Book {
             freed: VecDeque::new(),
             serial: 0,
             advices: Advices::default(),
+            arrays: Arrays::default(),
         })
     }
 
@@ -178,7 +182,7 @@ impl Book {
                 // SAFETY: the book mapped this range itself, whole pages of it, and it was live until now.
                 unsafe { unmap(gone.host, gone.size.next_multiple_of(PAGE)) };
             }
-            Kind::Device | Kind::Pool | Kind::Heap | Kind::Symbol => {
+            Kind::Device | Kind::Pool | Kind::Heap | Kind::Array | Kind::Symbol => {
                 if let Some(used) = self.used.get_mut(gone.device) {
                     *used = used.saturating_sub(gone.size.next_multiple_of(512));
                 }

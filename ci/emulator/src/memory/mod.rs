@@ -1,12 +1,16 @@
-//! All memory that the machine knows: device memory, pinned and registered host memory, managed memory, the device
-//! heap. Everything else is pageable memory, of which the machine knows nothing.
+//! All memory that the machine knows: device memory, pinned and registered host memory, managed memory, CUDA arrays,
+//! the device heap. Everything else is pageable memory, of which the machine knows nothing.
 
 mod advice;
 mod allocation;
+mod array;
 mod book;
+mod format;
 mod heap;
 mod space;
 
 pub(crate) use advice::{Advice, HOST, Location, NOWHERE};
 pub(crate) use allocation::{Allocation, Kind};
+pub(crate) use array::{Array, Extent, Wanted, bytes};
 pub(crate) use book::{Book, Found};
+pub(crate) use format::Format;

@@ -16,13 +16,16 @@ pub(super) struct Around<'a> {
 
 impl Env for Around<'_> {
     fn region(&mut self, addr: u64) -> Option<Region> {
-        let it = self.book.at(addr)?;
+        let it = self.book.at(addr).filter(|it| it.kind != Kind::Array)?;
         let ours = it.kind.on_host() || it.device == self.device || self.peers.contains(&it.device);
         ours.then(|| Region { start: it.start, end: it.end(), host: it.host, writable: true })
     }
 
     fn nearest(&mut self, addr: u64) -> Option<String> {
         match self.book.at(addr) {
+            Some(it) if it.kind == Kind::Array => {
+                Some(format!("inside {it}, which has no addresses for kernels"))
+            }
             Some(it) => Some(format!("inside {it}, to which device {} has no peer access", self.device)),
             None => self.book.nearest(addr),
         }

@@ -1,0 +1,301 @@
+//! Copies to, from and between arrays by rows, and the older ones by bytes.
+//!
+//! Offsets and widths are in bytes and whole elements, heights in rows; of an array with layers or depth these copies
+//! know the first. A direction that would have the array on the host is refused.
+#![expect(unsafe_code, reason = "exports C functions")]
+
+use core::ffi::c_void;
+
+use super::array::handle;
+use super::memcpy_shaped::LARGEST_PITCH;
+use super::{Call, address, api, wide};
+use crate::error::Answer;
+use crate::memory::{Array, Book};
+use crate::stream::Volume;
+use crate::sys::{
+    cudaArray_const_t, cudaArray_t, cudaErrorInvalidMemcpyDirection, cudaErrorInvalidPitchValue,
+    cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaMemcpyDefault, cudaMemcpyDeviceToDevice,
+    cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaMemcpyKind, cudaStream_t,
+};
+use crate::transfer::{Mode, Request, Side, transfer};
+
+const NULL: cudaStream_t = core::ptr::null_mut();
+
+/// A corner of an array: bytes from the left, rows from the top.
+#[derive(Clone, Copy)]
+struct Corner<T> {
+    array: *const T,
+    x: usize,
+    y: usize,
+}
+
+fn at<T>(array: *const T, x: usize, y: usize) -> Corner<T> {
+    Corner { array, x, y }
+}
+
+/// Linear memory: its first byte, and bytes from row to row.
+#[derive(Clone, Copy)]
+struct Rows {
+    memory: *const c_void,
+    pitch: usize,
+}
+
+/// What an array is for a copy: it must have memory that is copied as a whole.
+///
+/// # Errors
+/// Those of [`Book::array`], and `cudaErrorInvalidValue`.
+pub(super) fn copyable<'a>(call: &Call, book: &'a Book, array: u64) -> Answer<&'a Array> {
+    let found = book.array(array)?;
+    let trouble = if found.format.is_planar() {
+        "an array of several planes is copied plane by plane"
+    } else if !found.is_backed() {
+        "nothing is mapped to this array"
+    } else {
+        return Ok(found);
+    };
+    eprintln!("CUDA emulator: {}: {trouble}", call.name);
+    Err(cudaErrorInvalidValue)
+}
+
+/// Some rows of an array.
+fn part<T>(call: &Call, book: &Book, corner: Corner<T>, volume: Volume) -> Answer<Side> {
+    let array = copyable(call, book, handle(corner.array))?;
+    let (x, y) = (wide(corner.x), wide(corner.y));
+    let element = array.format.element();
+    let right = x.checked_add(volume.width).filter(|end| *end <= array.pitch());
+    let below = y.checked_add(volume.height).filter(|end| *end <= array.rows());
+    if right.is_none()
+        || below.is_none()
+        || !x.is_multiple_of(element)
+        || !volume.width.is_multiple_of(element)
+    {
+        eprintln!(
+            "CUDA emulator: {}: {} bytes and {} rows from byte {x} of row {y} on are not in an array of {} bytes and {} rows, \
+             or no whole elements of {element} bytes",
+            call.name,
+            volume.width,
+            volume.height,
+            array.pitch(),
+            array.rows()
+        );
+        return Err(cudaErrorInvalidValue);
+    }
+    Ok(Side { address: array.start + y * array.pitch() + x, pitch: array.pitch(), slice: array.slice() })
+}
+
+/// So many bytes of an array, row after row.
+fn run<T>(call: &Call, book: &Book, corner: Corner<T>, count: u64) -> Answer<Side> {
+    let array = copyable(call, book, handle(corner.array))?;
+    let element = array.format.element();
+    let start = wide(corner.y).checked_mul(array.pitch()).and_then(|rows| rows.checked_add(wide(corner.x)));
+    let start = start.ok_or(cudaErrorInvalidValue)?;
+    let inside = start.checked_add(count).is_some_and(|end| end <= array.slice());
+    let whole = start.is_multiple_of(element) && count.is_multiple_of(element);
+    if wide(corner.x) >= array.pitch() || !inside || !whole {
+        return Err(cudaErrorInvalidValue);
+    }
+    Ok(Side::row(array.start + start))
+}
+
+/// Linear memory on one side of a copy.
+fn linear(rows: Rows, volume: Volume) -> Answer<Side> {
+    if rows.memory.is_null() {
+        return Err(cudaErrorInvalidValue);
+    }
+    if wide(rows.pitch) < volume.width || rows.pitch > LARGEST_PITCH {
+        return Err(cudaErrorInvalidPitchValue);
+    }
+    Ok(Side { address: address(rows.memory), pitch: wide(rows.pitch), slice: 0 })
+}
+
+fn one_of(kind: cudaMemcpyKind, kinds: &[cudaMemcpyKind]) -> Answer {
+    let known = kind == cudaMemcpyDefault || kinds.contains(&kind);
+    if known { Ok(()) } else { Err(cudaErrorInvalidMemcpyDirection) }
+}
+
+const TO: [cudaMemcpyKind; 2] = [cudaMemcpyHostToDevice, cudaMemcpyDeviceToDevice];
+const FROM: [cudaMemcpyKind; 2] = [cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice];
+
+/// Checks what `request` finds on the machine and copies it. Nothing to copy is no error, whatever the rest is.
+fn copy(
+    call: &Call,
+    stream: cudaStream_t,
+    volume: Volume,
+    mode: Mode,
+    request: impl FnOnce(&Book) -> Answer<Request>,
+) -> Answer {
+    let (mut machine, _, stream) = call.stream(stream)?;
+    if volume.is_empty() {
+        return Ok(());
+    }
+    let request = request(&machine.book)?;
+    transfer(&mut machine, call, stream, &request, mode)
+}
+
+fn plane(width: usize, height: usize) -> Volume {
+    Volume { width: wide(width), height: wide(height), depth: 1 }
+}
+
+/// The handle of an array that must not be null.
+fn given<T>(array: *const T) -> Answer {
+    if array.is_null() { Err(cudaErrorInvalidResourceHandle) } else { Ok(()) }
+}
+
+fn to_array(
+    call: &Call,
+    (to, from): (Corner<crate::sys::cudaArray>, Rows),
+    volume: Volume,
+    kind: cudaMemcpyKind,
+    (stream, mode): (cudaStream_t, Mode),
+) -> Answer {
+    copy(call, stream, volume, mode, |book| {
+        given(to.array)?;
+        one_of(kind, &TO)?;
+        let from = linear(from, volume)?;
+        Ok(Request { to: part(call, book, to, volume)?, from, volume, kind })
+    })
+}
+
+fn from_array(
+    call: &Call,
+    (to, from): (Rows, Corner<crate::sys::cudaArray>),
+    volume: Volume,
+    kind: cudaMemcpyKind,
+    (stream, mode): (cudaStream_t, Mode),
+) -> Answer {
+    copy(call, stream, volume, mode, |book| {
+        given(from.array)?;
+        one_of(kind, &FROM)?;
+        let to = linear(to, volume)?;
+        Ok(Request { to, from: part(call, book, from, volume)?, volume, kind })
+    })
+}
+
+/// Which way bytes are copied by the older functions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    To,
+    From,
+}
+
+fn bytes(
+    call: &Call,
+    way: Way,
+    corner: Corner<crate::sys::cudaArray>,
+    memory: *const c_void,
+    count: usize,
+    kind: cudaMemcpyKind,
+    (stream, mode): (cudaStream_t, Mode),
+) -> Answer {
+    let volume = Volume::row(wide(count));
+    copy(call, stream, volume, mode, |book| {
+        given(corner.array)?;
+        one_of(kind, if way == Way::To { &TO } else { &FROM })?;
+        let linear = linear(Rows { memory, pitch: count.min(LARGEST_PITCH) }, Volume::row(0))?;
+        let array = run(call, book, corner, volume.width)?;
+        let (to, from) = if way == Way::To { (array, linear) } else { (linear, array) };
+        Ok(Request { to, from, volume, kind })
+    })
+}
+
+api! {
+    /// Copies rows to an array, ordered with the default stream.
+    fn cudaMemcpy2DToArray | cudaMemcpy2DToArray_ptds(
+        call, dst: cudaArray_t, x: usize, y: usize, src: *const c_void, pitch: usize, width: usize, height: usize,
+        kind: cudaMemcpyKind,
+    ) {
+        let sides = (at(dst, x, y), Rows { memory: src, pitch });
+        to_array(call, sides, plane(width, height), kind, (NULL, Mode::Blocking))
+    }
+
+    /// Copies rows to an array in stream order.
+    fn cudaMemcpy2DToArrayAsync | cudaMemcpy2DToArrayAsync_ptsz(
+        call, dst: cudaArray_t, x: usize, y: usize, src: *const c_void, pitch: usize, width: usize, height: usize,
+        kind: cudaMemcpyKind, stream: cudaStream_t,
+    ) {
+        let sides = (at(dst, x, y), Rows { memory: src, pitch });
+        to_array(call, sides, plane(width, height), kind, (stream, Mode::Asynchronous))
+    }
+
+    /// Copies rows from an array, ordered with the default stream.
+    fn cudaMemcpy2DFromArray | cudaMemcpy2DFromArray_ptds(
+        call, dst: *mut c_void, pitch: usize, src: cudaArray_const_t, x: usize, y: usize, width: usize, height: usize,
+        kind: cudaMemcpyKind,
+    ) {
+        let sides = (Rows { memory: dst, pitch }, at(src, x, y));
+        from_array(call, sides, plane(width, height), kind, (NULL, Mode::Blocking))
+    }
+
+    /// Copies rows from an array in stream order.
+    fn cudaMemcpy2DFromArrayAsync | cudaMemcpy2DFromArrayAsync_ptsz(
+        call, dst: *mut c_void, pitch: usize, src: cudaArray_const_t, x: usize, y: usize, width: usize, height: usize,
+        kind: cudaMemcpyKind, stream: cudaStream_t,
+    ) {
+        let sides = (Rows { memory: dst, pitch }, at(src, x, y));
+        from_array(call, sides, plane(width, height), kind, (stream, Mode::Asynchronous))
+    }
+
+    /// Copies rows between arrays, ordered with the default stream.
+    fn cudaMemcpy2DArrayToArray | cudaMemcpy2DArrayToArray_ptds(
+        call, dst: cudaArray_t, to_x: usize, to_y: usize, src: cudaArray_const_t, from_x: usize, from_y: usize,
+        width: usize, height: usize, kind: cudaMemcpyKind,
+    ) {
+        let volume = plane(width, height);
+        copy(call, NULL, volume, Mode::Blocking, |book| {
+            given(src)?;
+            if dst.is_null() {
+                return Err(cudaErrorInvalidValue);
+            }
+            one_of(kind, &[cudaMemcpyDeviceToDevice])?;
+            let to = part(call, book, at(dst, to_x, to_y), volume)?;
+            Ok(Request { to, from: part(call, book, at(src, from_x, from_y), volume)?, volume, kind })
+        })
+    }
+
+    /// Copies bytes to an array, row after row, ordered with the default stream.
+    fn cudaMemcpyToArray | cudaMemcpyToArray_ptds(
+        call, dst: cudaArray_t, x: usize, y: usize, src: *const c_void, count: usize, kind: cudaMemcpyKind,
+    ) {
+        bytes(call, Way::To, at(dst, x, y), src, count, kind, (NULL, Mode::Blocking))
+    }
+
+    /// Copies bytes to an array, row after row, in stream order.
+    fn cudaMemcpyToArrayAsync | cudaMemcpyToArrayAsync_ptsz(
+        call, dst: cudaArray_t, x: usize, y: usize, src: *const c_void, count: usize, kind: cudaMemcpyKind,
+        stream: cudaStream_t,
+    ) {
+        bytes(call, Way::To, at(dst, x, y), src, count, kind, (stream, Mode::Asynchronous))
+    }
+
+    /// Copies bytes from an array, row after row, ordered with the default stream.
+    fn cudaMemcpyFromArray | cudaMemcpyFromArray_ptds(
+        call, dst: *mut c_void, src: cudaArray_const_t, x: usize, y: usize, count: usize, kind: cudaMemcpyKind,
+    ) {
+        bytes(call, Way::From, at(src, x, y), dst, count, kind, (NULL, Mode::Blocking))
+    }
+
+    /// Copies bytes from an array, row after row, in stream order.
+    fn cudaMemcpyFromArrayAsync | cudaMemcpyFromArrayAsync_ptsz(
+        call, dst: *mut c_void, src: cudaArray_const_t, x: usize, y: usize, count: usize, kind: cudaMemcpyKind,
+        stream: cudaStream_t,
+    ) {
+        bytes(call, Way::From, at(src, x, y), dst, count, kind, (stream, Mode::Asynchronous))
+    }
+
+    /// Copies bytes between arrays, row after row, ordered with the default stream.
+    fn cudaMemcpyArrayToArray | cudaMemcpyArrayToArray_ptds(
+        call, dst: cudaArray_t, to_x: usize, to_y: usize, src: cudaArray_const_t, from_x: usize, from_y: usize,
+        count: usize, kind: cudaMemcpyKind,
+    ) {
+        let volume = Volume::row(wide(count));
+        copy(call, NULL, volume, Mode::Blocking, |book| {
+            given(src)?;
+            if dst.is_null() {
+                return Err(cudaErrorInvalidValue);
+            }
+            one_of(kind, &[cudaMemcpyDeviceToDevice])?;
+            let to = run(call, book, at(dst, to_x, to_y), volume.width)?;
+            Ok(Request { to, from: run(call, book, at(src, from_x, from_y), volume.width)?, volume, kind })
+        })
+    }
+}
