@@ -37,7 +37,7 @@ pub mod stream;
 pub use bytemuck;
 pub use cuda_sys as sys;
 
-pub use copy::{memcpy, memcpy_async, memset, memset_async};
+pub use copy::{CopyBatch, memcpy, memcpy_async, memset, memset_async};
 pub use device::Device;
 pub use error::{Error, Result};
 pub use memory::{

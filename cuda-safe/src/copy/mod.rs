@@ -5,7 +5,7 @@
 //! return, the host's side is done; what may still be in flight on the device is in the books, so later work on any
 //! stream is ordered after it. *Asynchronous* verbs ([`memcpy_async`], [`memset_async`]) name a stream, return at once,
 //! and take memory that the crate owns: device and pinned. [`Scope::memcpy_async`](crate::stream::Scope::memcpy_async)
-//! takes borrowed slices too, for as long as its scope lasts.
+//! takes borrowed slices too, for as long as its scope lasts. [`CopyBatch`] puts many copies on a stream in one call.
 //!
 //! The direction is never named: it follows from the types of the operands, and so does whether two devices are
 //! involved. A direction that cannot be does not compile, nor does an asynchronous copy of a borrowed slice.
@@ -14,8 +14,9 @@
 //! call.
 //!
 //! C functions: `cudaMemcpy`, `cudaMemcpyAsync`, `cudaMemcpyPeer`, `cudaMemcpyPeerAsync`, `cudaMemset`,
-//! `cudaMemsetAsync`.
+//! `cudaMemsetAsync`, `cudaMemcpyBatchAsync`, `cudaMemcpyWithAttributesAsync`.
 
+mod batch;
 mod fill;
 mod linear;
 mod operand;
@@ -24,6 +25,9 @@ mod scoped;
 mod shape;
 mod transfer;
 
+#[cfg(cudart_13_2)]
+pub use batch::memcpy_with_attributes_async;
+pub use batch::{CopyAttributes, CopyBatch, CopyHint, Overlap};
 pub use fill::{memset, memset_async};
 pub use linear::{memcpy, memcpy_async};
 pub use operand::{AsyncDestination, AsyncSource, Destination, Source};

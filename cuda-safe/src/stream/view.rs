@@ -71,6 +71,11 @@ impl<'a> StreamRef<'a> {
         self.raw
     }
 
+    /// Whether this is the legacy stream of its device.
+    pub(crate) fn is_legacy(&self) -> bool {
+        self.slot.kind == Kind::Legacy
+    }
+
     /// Whether the legacy stream of the device waits for this stream and the other way round.
     ///
     /// Answered from what the stream was made with; stands for

@@ -1,0 +1,328 @@
+//! Many copies in one call.
+//!
+//! [`CopyBatch`] hands any number of copies to the runtime at once, which costs about half of a loop from the host to the
+//! device, and less than a third from the device to the host. Between places of one device a batch saves nothing, for the
+//! runtime pays for each copy there: `cuda_kernels::copy_many` moves those by one kernel.
+//!
+//! The copies of a batch are not ordered among themselves, so none may write what another reads or writes: that is refused.
+//! As a whole, a batch is one step of its stream. Copies without elements are left out; a batch of nothing is no call.
+//!
+//! # Where the runtime has no batches
+//! It refuses them on the legacy stream; while a stream is captured it refuses them too, and a program that does not look
+//! gets a graph from which the copies are missing; before CUDA 12.8 it has none. There a batch becomes a loop of
+//! `cudaMemcpyAsync`, which is as right and takes longer. Which way to go is known before the first copy is handed over.
+//! What no loop can do is refused: see [`copy_during_call`](CopyBatch::copy_during_call).
+//!
+//! Threads: a batch belongs to the thread that makes it. Nothing here blocks.
+//!
+//! C functions: `cudaMemcpyBatchAsync`, `cudaMemcpyWithAttributesAsync` (from CUDA 13.2 on).
+#![expect(unsafe_code, reason = "hands the operands' pointers to the runtime")]
+
+mod alias;
+mod attributes;
+mod call;
+#[cfg(cudart_13_2)]
+mod single;
+
+use std::panic::Location;
+
+use bytemuck::NoUninit;
+
+pub use attributes::{CopyAttributes, CopyHint, Overlap};
+#[cfg(cudart_13_2)]
+pub use single::memcpy_with_attributes_async;
+
+use super::operand::{AsyncDestination, AsyncSource, Operand};
+use super::shape::Shape;
+use crate::error::{Detail, Error, Result};
+use crate::hazard::{Access, Mode};
+use crate::stream::AsStream;
+#[cfg(doc)]
+use crate::sys;
+use attributes::{Attributes, Order};
+
+/// Copies to be put on a stream in one call.
+///
+/// Stands for [`cudaMemcpyBatchAsync`](sys::cudaMemcpyBatchAsync). The batch borrows all that it copies for as long as it
+/// lives; it can be put on streams as often as one likes. Its methods keep the first error for
+/// [`enqueue`](Self::enqueue), so that they can be chained.
+///
+/// # Examples
+/// ```
+/// use cuda_safe::copy::CopyBatch;
+/// use cuda_safe::{DeviceBuffer, PinnedBuffer, Stream};
+///
+/// # fn main() -> cuda_safe::Result<()> {
+/// let stream = Stream::new()?;
+/// let (a, b) = (PinnedBuffer::from_slice(&[1, 2])?, PinnedBuffer::from_slice(&[0.5])?);
+/// let (mut on_a, mut on_b) = (DeviceBuffer::<i32>::alloc(2)?, DeviceBuffer::<f64>::alloc(1)?);
+/// CopyBatch::new().copy(&mut on_a, &a).copy(&mut on_b, &b).enqueue(&stream)?;
+/// assert_eq!((on_a.to_vec()?, on_b.to_vec()?), (vec![1, 2], vec![0.5]));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Parts of one buffer, in a loop:
+/// ```
+/// # use cuda_safe::copy::CopyBatch;
+/// # use cuda_safe::{DeviceBuffer, PinnedBuffer, Stream};
+/// # fn main() -> cuda_safe::Result<()> {
+/// # let stream = Stream::new()?;
+/// # let hosts = [PinnedBuffer::from_slice(&[1_u8; 4])?, PinnedBuffer::from_slice(&[2_u8; 4])?];
+/// let mut device = DeviceBuffer::<u8>::alloc(8)?;
+/// let mut parts: Vec<_> = device.slice_mut(..)?.chunks_mut(4)?.collect();
+/// let batch: CopyBatch = parts.iter_mut().zip(&hosts).collect();
+/// batch.enqueue(&stream)?;
+/// # assert_eq!(device.to_vec()?, [1, 1, 1, 1, 2, 2, 2, 2]);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Default)]
+#[must_use = "a batch does nothing before `enqueue`"]
+pub struct CopyBatch<'a> {
+    destinations: Vec<*mut std::ffi::c_void>,
+    sources: Vec<*const std::ffi::c_void>,
+    sizes: Vec<usize>,
+    /// The attributes of the copies: each from a copy on, until the next.
+    attributes: Vec<(usize, Attributes)>,
+    accesses: Vec<Access<'a>>,
+    bytes: usize,
+    error: Option<Error>,
+}
+
+impl<'a> CopyBatch<'a> {
+    /// A batch of nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A batch of nothing with room for so many copies.
+    pub fn with_capacity(copies: usize) -> Self {
+        Self {
+            destinations: Vec::with_capacity(copies),
+            sources: Vec::with_capacity(copies),
+            sizes: Vec::with_capacity(copies),
+            accesses: Vec::with_capacity(copies.saturating_mul(2)),
+            ..Self::default()
+        }
+    }
+
+    /// Adds the copy of all elements of `source` to `destination`, as [`memcpy_async`](crate::memcpy_async) would do it.
+    ///
+    /// Either side is device memory (of any device), pinned memory, or a part of these; all directions can be in one batch.
+    #[track_caller]
+    pub fn copy<D, S>(self, destination: &'a mut D, source: &'a S) -> Self
+    where
+        D: AsyncDestination + ?Sized,
+        S: AsyncSource<Element = D::Element> + ?Sized,
+    {
+        self.copy_with(destination, source, CopyAttributes::default())
+    }
+
+    /// [`copy`](Self::copy) with wishes about how it is done, which change nothing about what it does.
+    #[track_caller]
+    pub fn copy_with<D, S>(
+        mut self,
+        destination: &'a mut D,
+        source: &'a S,
+        attributes: CopyAttributes,
+    ) -> Self
+    where
+        D: AsyncDestination + ?Sized,
+        S: AsyncSource<Element = D::Element> + ?Sized,
+    {
+        self.push(destination.operand_mut(), source.operand(), attributes, Order::Stream);
+        self
+    }
+
+    /// Adds the copy of a slice, which is read before [`enqueue`](Self::enqueue) returns, whatever the stream has still to
+    /// do before. The destination is written in the order of the stream.
+    ///
+    /// The source order `cudaMemcpySrcAccessOrderDuringApiCall`: for values that the program has at hand and does not want
+    /// to keep. Pinned memory lends itself as a slice through its guard.
+    ///
+    /// On the legacy stream the slice is copied by `cudaMemcpy`. In a capture, and on other streams before CUDA 12.8, a
+    /// batch with such a copy is refused: a graph would have to read the slice later, and the runtime promises nothing
+    /// about asynchronous copies of pageable memory.
+    #[track_caller]
+    pub fn copy_during_call<D>(mut self, destination: &'a mut D, source: &'a [D::Element]) -> Self
+    where
+        D: AsyncDestination<Element: NoUninit> + ?Sized,
+    {
+        let source = Ok(Operand::of_slice(source));
+        self.push(destination.operand_mut(), source, CopyAttributes::default(), Order::DuringCall);
+        self
+    }
+
+    /// [`copy`](Self::copy), with a source that may be read at any time from the call on, before work that the stream was
+    /// given earlier has run (`cudaMemcpySrcAccessOrderAny`). Some machines copy faster so.
+    ///
+    /// # Safety
+    /// Nothing that was given to any stream before, and is not complete at the time of [`enqueue`](Self::enqueue), writes
+    /// the source.
+    #[track_caller]
+    pub unsafe fn copy_in_any_order<D, S>(mut self, destination: &'a mut D, source: &'a S) -> Self
+    where
+        D: AsyncDestination + ?Sized,
+        S: AsyncSource<Element = D::Element> + ?Sized,
+    {
+        self.push(destination.operand_mut(), source.operand(), CopyAttributes::default(), Order::Any);
+        self
+    }
+
+    /// How many copies there are; those without elements do not count.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.sizes.len()
+    }
+
+    /// Whether there is nothing to copy.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.sizes.is_empty()
+    }
+
+    /// Bytes that all copies move together.
+    #[must_use]
+    pub fn size_in_bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Puts all copies on a stream, and returns.
+    ///
+    /// # Ordering
+    /// One step of the stream, after conflicting work that other streams were given before. The copies are not ordered
+    /// among themselves.
+    ///
+    /// # Errors
+    /// The first error of the copies that were added: a length that differs, memory that overlaps with itself. A refusal where
+    /// a copy writes what another one reads or writes; inside a host function; for a copy
+    /// [during the call](Self::copy_during_call) where there can be none. Otherwise what the runtime says, which may be the
+    /// failure of earlier work. From a refusal no copy was made; where the batch became a loop, the runtime may have taken
+    /// the first of the copies when it fails.
+    #[doc(alias = "cudaMemcpyBatchAsync")]
+    #[track_caller]
+    pub fn enqueue(&self, stream: &impl AsStream) -> Result<()> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        if self.is_empty() {
+            return Ok(());
+        }
+        let place = Location::caller();
+        self.refuse_aliases()?;
+        let stream = stream.as_stream();
+        // SAFETY: the accesses are all that the copies touch of tracked memory, whose owners wait for them before they
+        // free; slices are read before the call returns, and borrowed for longer. At least one copy is made.
+        unsafe { stream.enqueue_at(&self.accesses, place, |raw| self.call(stream, raw)) }
+            .map_err(|error| error.at(place).with_detail(Detail::Transfer { bytes: self.bytes }))
+    }
+
+    /// Adds a copy whose lengths agree and that has elements; keeps the first error.
+    #[track_caller]
+    fn push(
+        &mut self,
+        destination: Result<Operand<'a>>,
+        source: Result<Operand<'a>>,
+        attributes: CopyAttributes,
+        order: Order,
+    ) {
+        if self.error.is_none()
+            && let Err(error) = self.try_push(destination, source, attributes, order)
+        {
+            self.error = Some(error);
+        }
+    }
+
+    #[track_caller]
+    fn try_push(
+        &mut self,
+        destination: Result<Operand<'a>>,
+        source: Result<Operand<'a>>,
+        attributes: CopyAttributes,
+        order: Order,
+    ) -> Result<()> {
+        const API: &str = "CopyBatch";
+        let (destination, source) = (destination?, source?);
+        let bytes = Shape::linear(API, &destination, &source)?.bytes();
+        if bytes == 0 {
+            return Ok(());
+        }
+        let Some(sum) = self.bytes.checked_add(bytes) else {
+            let detail = Detail::Overflow { what: "the bytes of a batch", left: self.bytes, right: bytes };
+            return Err(Error::refused(API, detail));
+        };
+        let attributes = attributes.of_copy(bytes, order);
+        if self.attributes.last().is_none_or(|(_, last)| *last != attributes) {
+            self.attributes.push((self.sizes.len(), attributes));
+        }
+        self.destinations.push(destination.pointer().cast());
+        self.sources.push(source.pointer().cast_const().cast());
+        self.sizes.push(bytes);
+        self.accesses.extend(destination.access(Mode::Write));
+        self.accesses.extend(source.access(Mode::Read));
+        self.bytes = sum;
+        Ok(())
+    }
+
+    /// Refuses a batch of which one copy writes what another one reads or writes. Borrows keep each other away; two owners
+    /// of one memory do not.
+    #[track_caller]
+    fn refuse_aliases(&self) -> Result<()> {
+        let range = |(start, bytes): (usize, &usize)| start..start + *bytes;
+        let destinations = self.destinations.iter().map(|pointer| pointer.addr()).zip(&self.sizes).map(range);
+        let sources = self.sources.iter().map(|pointer| pointer.addr()).zip(&self.sizes).map(range);
+        match alias::find(destinations.collect(), sources.collect()) {
+            None => Ok(()),
+            Some(detail) => Err(Error::refused("CopyBatch::enqueue", detail)),
+        }
+    }
+}
+
+impl<'a, D, S> Extend<(&'a mut D, &'a S)> for CopyBatch<'a>
+where
+    D: AsyncDestination + ?Sized,
+    S: AsyncSource<Element = D::Element> + ?Sized,
+{
+    fn extend<I: IntoIterator<Item = (&'a mut D, &'a S)>>(&mut self, pairs: I) {
+        for (destination, source) in pairs {
+            self.push(destination.operand_mut(), source.operand(), CopyAttributes::default(), Order::Stream);
+        }
+    }
+}
+
+impl<'a, D, S> FromIterator<(&'a mut D, &'a S)> for CopyBatch<'a>
+where
+    D: AsyncDestination + ?Sized,
+    S: AsyncSource<Element = D::Element> + ?Sized,
+{
+    fn from_iter<I: IntoIterator<Item = (&'a mut D, &'a S)>>(pairs: I) -> Self {
+        let pairs = pairs.into_iter();
+        let mut batch = Self::with_capacity(pairs.size_hint().0);
+        batch.extend(pairs);
+        batch
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::Stream;
+
+    #[test]
+    fn two_owners_of_the_same_bytes_are_refused_before_any_call() {
+        let stream = Stream::non_blocking().unwrap();
+        let mut bytes = [0_u8; 16];
+        let mut batch = CopyBatch::new();
+        let (a, b) = (Operand::of_slice(&[1_u8; 8]), Operand::of_slice(&[2_u8; 8]));
+        // Operands of which the borrows are over, as if two owners stood for one memory.
+        let start = Operand::of_slice_mut(&mut bytes[..8]).pointer();
+        for (at, source) in [(0, a), (7, b)] {
+            batch.destinations.push(start.wrapping_add(at).cast());
+            batch.sources.push(source.pointer().cast_const().cast());
+            batch.sizes.push(8);
+        }
+        let error = batch.enqueue(&stream).unwrap_err();
+        assert!(matches!(error.detail(), Detail::Overlapping { bytes: 1, .. }), "{error}");
+    }
+}

@@ -1,0 +1,123 @@
+//! The calls that a batch becomes.
+#![expect(unsafe_code, reason = "hands the operands' pointers to the runtime")]
+
+use super::CopyBatch;
+use super::attributes::Order;
+use crate::error::{Detail, Error, Result};
+use crate::stream::StreamRef;
+use crate::{check, sys};
+
+impl CopyBatch<'_> {
+    /// Hands all copies to the runtime: in one call where it takes that, in a loop where it does not.
+    ///
+    /// To be called in the closure of an `enqueue` with all accesses of the batch.
+    pub(super) fn call(&self, stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
+        if stream.is_legacy() {
+            return self.one_by_one(raw, true);
+        }
+        if is_capturing(raw)? {
+            self.refuse_during_call(Detail::Capturing)?;
+            return self.one_by_one(raw, false);
+        }
+        #[cfg(cudart_12_8)]
+        return self.at_once(stream, raw);
+        #[cfg(not(cudart_12_8))]
+        {
+            self.refuse_during_call(Detail::Unsupported {
+                what: "a source read during the call, before CUDA 12.8,",
+            })?;
+            self.one_by_one(raw, false)
+        }
+    }
+
+    /// Refuses copies whose source is to be read during the call.
+    fn refuse_during_call(&self, detail: Detail) -> Result<()> {
+        if self.attributes.iter().any(|(_, attributes)| attributes.order == Order::DuringCall) {
+            return Err(Error::refused("CopyBatch::enqueue", detail));
+        }
+        Ok(())
+    }
+
+    /// One call for all copies.
+    #[cfg(cudart_12_8)]
+    fn at_once(&self, stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
+        let count = self.sizes.len();
+        let (mut starts, mut attributes): (Vec<usize>, Vec<_>) =
+            self.attributes.iter().map(|(start, attributes)| (*start, attributes.to_raw())).unzip();
+        // Nothing says that the stream's device need not be current for this call, as it need not for others.
+        let _current = stream.device().switch()?;
+        #[cfg(cudart_13_0)]
+        // SAFETY: the three lists have `count` elements, the next two as many as is said; each destination and source is
+        // memory of its size that outlives the copy, or is read during the call; the stream is live.
+        unsafe {
+            check!(cudaMemcpyBatchAsync(
+                self.destinations.as_ptr(),
+                self.sources.as_ptr(),
+                self.sizes.as_ptr(),
+                count,
+                attributes.as_mut_ptr(),
+                starts.as_mut_ptr(),
+                starts.len(),
+                raw
+            ))
+        }
+        #[cfg(not(cudart_13_0))]
+        {
+            // CUDA 12 declares what it only reads as if it wrote it, and says which copy is wrong.
+            let mut destinations = self.destinations.clone();
+            let mut sources: Vec<*mut std::ffi::c_void> =
+                self.sources.iter().map(|source| source.cast_mut()).collect();
+            let mut sizes = self.sizes.clone();
+            let mut failed = usize::MAX;
+            // SAFETY: as above, and the index is a live variable, which the call may fill.
+            unsafe {
+                check!(cudaMemcpyBatchAsync(
+                    destinations.as_mut_ptr(),
+                    sources.as_mut_ptr(),
+                    sizes.as_mut_ptr(),
+                    count,
+                    attributes.as_mut_ptr(),
+                    starts.as_mut_ptr(),
+                    starts.len(),
+                    &raw mut failed,
+                    raw
+                ))
+            }
+        }
+    }
+
+    /// A call for each copy. On the legacy stream, those whose source is to be read during the call are done as `cudaMemcpy`
+    /// does them there: it returns when it has read pageable memory.
+    fn one_by_one(&self, raw: sys::cudaStream_t, legacy: bool) -> Result<()> {
+        let copies = self.destinations.iter().zip(&self.sources).zip(&self.sizes).enumerate();
+        for (at, ((destination, source), bytes)) in copies {
+            if legacy && self.order(at) == Order::DuringCall {
+                // SAFETY: both are memory of so many bytes, borrowed by the batch; the source is read when the call
+                // returns, and the owner of the destination waits for the copy before it frees.
+                unsafe { check!(cudaMemcpy(*destination, *source, *bytes, sys::cudaMemcpyDefault)) }?;
+            } else {
+                // SAFETY: both are memory of so many bytes that outlives the copy, and the stream is live. Addresses are of
+                // one space, from which the runtime finds the direction.
+                unsafe {
+                    check!(cudaMemcpyAsync(*destination, *source, *bytes, sys::cudaMemcpyDefault, raw))
+                }?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The order of a copy's source.
+    fn order(&self, copy: usize) -> Order {
+        let next = self.attributes.partition_point(|(start, _)| *start <= copy);
+        self.attributes.get(next.wrapping_sub(1)).map_or(Order::Stream, |(_, attributes)| attributes.order)
+    }
+}
+
+/// Whether what is given to a stream goes into a graph. The runtime refuses a batch there without spoiling the capture, so
+/// that the graph comes out well and lacks the copies: it must never be asked.
+pub(super) fn is_capturing(raw: sys::cudaStream_t) -> Result<bool> {
+    let mut status = sys::cudaStreamCaptureStatusNone;
+    // SAFETY: the stream is live, and the pointer is to a variable, which the call fills.
+    unsafe { check!(cudaStreamIsCapturing(raw, &raw mut status)) }?;
+    Ok(status != sys::cudaStreamCaptureStatusNone)
+}

@@ -1,0 +1,61 @@
+//! One copy with attributes: from CUDA 13.2 on.
+#![expect(unsafe_code, reason = "hands the operands' pointers to the runtime")]
+
+use std::panic::Location;
+
+use super::CopyAttributes;
+use super::attributes::Order;
+use super::call::is_capturing;
+use crate::copy::operand::{AsyncDestination, AsyncSource};
+use crate::copy::shape::Shape;
+use crate::error::{Detail, Result};
+use crate::hazard::{Access, Mode};
+use crate::stream::AsStream;
+use crate::{check, sys};
+
+/// [`memcpy_async`](crate::memcpy_async) with wishes about how the copy is done.
+///
+/// Stands for [`cudaMemcpyWithAttributesAsync`](sys::cudaMemcpyWithAttributesAsync), which CUDA 13.2 brought. On the legacy
+/// stream and in a capture the copy is made without the wishes, by `cudaMemcpyAsync`.
+///
+/// # Ordering
+/// In the order of the stream, and after conflicting work that other streams were given before.
+///
+/// # Errors
+/// As `memcpy_async`.
+#[doc(alias = "cudaMemcpyWithAttributesAsync")]
+#[track_caller]
+pub fn memcpy_with_attributes_async<D, S>(
+    destination: &mut D,
+    source: &S,
+    attributes: CopyAttributes,
+    stream: &impl AsStream,
+) -> Result<()>
+where
+    D: AsyncDestination + ?Sized,
+    S: AsyncSource<Element = D::Element> + ?Sized,
+{
+    let place = Location::caller();
+    let (destination, source) = (destination.operand_mut()?, source.operand()?);
+    let bytes = Shape::linear("memcpy_with_attributes_async", &destination, &source)?.bytes();
+    if bytes == 0 {
+        return Ok(());
+    }
+    let stream = stream.as_stream();
+    let (to, from) = (destination.pointer().cast(), source.pointer().cast_const().cast());
+    let mut raw_attributes = attributes.of_copy(bytes, Order::Stream).to_raw();
+    let call = |raw: sys::cudaStream_t| {
+        if stream.is_legacy() || is_capturing(raw)? {
+            // SAFETY: both operands are memory of so many bytes that outlives the copy, and the stream is live.
+            return unsafe { check!(cudaMemcpyAsync(to, from, bytes, sys::cudaMemcpyDefault, raw)) };
+        }
+        let _current = stream.device().switch()?;
+        // SAFETY: as above; the attributes are a live variable.
+        unsafe { check!(cudaMemcpyWithAttributesAsync(to, from, bytes, &raw mut raw_attributes, raw)) }
+    };
+    let accesses: Vec<Access<'_>> =
+        destination.access(Mode::Write).into_iter().chain(source.access(Mode::Read)).collect();
+    // SAFETY: the accesses are all that the copy touches of tracked memory, whose owners wait for it before they free.
+    unsafe { stream.enqueue_at(&accesses, place, call) }
+        .map_err(|error| error.at(place).with_detail(Detail::Transfer { bytes }))
+}
