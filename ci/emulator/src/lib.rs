@@ -12,6 +12,7 @@ mod config;
 mod device;
 mod error;
 pub mod exec;
+mod graph;
 mod leaks;
 mod machine;
 mod memory;

@@ -10,6 +10,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use crate::config::{Config, Schedule};
 use crate::device::Device;
 use crate::error::{Answer, Code};
+use crate::graph::{Captures, Graphs, Users};
 use crate::memory::Book;
 use crate::stream::{Events, Queue, Streams};
 use crate::sys::cudaErrorInitializationError;
@@ -27,6 +28,9 @@ pub(crate) struct Machine {
     pub(crate) streams: Streams,
     pub(crate) events: Events,
     pub(crate) queue: Queue,
+    pub(crate) graphs: Graphs,
+    pub(crate) users: Users,
+    pub(crate) captures: Captures,
 }
 
 impl Machine {
@@ -39,6 +43,9 @@ impl Machine {
             streams: Streams::new(config.devices),
             events: Events::default(),
             queue: Queue::new(config.schedule),
+            graphs: Graphs::default(),
+            users: Users::default(),
+            captures: Captures::default(),
         })
     }
 

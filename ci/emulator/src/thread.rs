@@ -48,6 +48,11 @@ pub(crate) fn exchange_capture_mode(mode: cudaStreamCaptureMode) -> cudaStreamCa
     CAPTURE_MODE.replace(mode)
 }
 
+/// The calling thread's capture mode.
+pub(crate) fn capture_mode() -> cudaStreamCaptureMode {
+    CAPTURE_MODE.get()
+}
+
 /// Whether this process is a child that was forked after its parent had started the machine, which does not survive.
 pub(crate) fn forked() -> bool {
     FORKED.load(Ordering::Relaxed)

@@ -53,6 +53,8 @@ pub(crate) struct Request {
 pub(crate) enum Mode {
     Blocking,
     Asynchronous,
+    /// Nothing is copied yet, and nothing read: the copy becomes a node of a graph.
+    Captured,
 }
 
 /// What kind of memory one side is.
@@ -142,6 +144,7 @@ pub(crate) fn plan(call: &Call, book: &Book, request: &Request, mode: Mode) -> A
     let waits = match mode {
         Mode::Blocking => target_on_host || source == Place::Pinned,
         Mode::Asynchronous => target_on_host && source_on_host,
+        Mode::Captured => false,
     };
     let end = |side: Side, place: Place| End {
         memory: match place {
@@ -152,7 +155,7 @@ pub(crate) fn plan(call: &Call, book: &Book, request: &Request, mode: Mode) -> A
         slice: side.slice,
     };
     let mut copy = Copy { to: end(to, target), from: end(from, source), volume };
-    if source == Place::Pageable && !target_on_host {
+    if source == Place::Pageable && !target_on_host && mode != Mode::Captured {
         take_source(&mut copy, book);
     }
     Ok(Planned { copy, waits })
@@ -178,6 +181,7 @@ pub(crate) fn transfer(
     if request.volume.is_empty() {
         return Ok(());
     }
+    let mode = if machine.is_captured(stream) { Mode::Captured } else { mode };
     let Planned { copy, waits } = plan(call, &machine.book, request, mode)?;
     let device = machine.streams.get(stream)?.device;
     let tick = submit(machine, stream, call.name, Work::Copy(Box::new(copy)), &[])?;

@@ -8,18 +8,23 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
+/// The cases of `graph.cpp`.
+const GRAPHS: [&str; 6] = ["capture", "fork_join", "rules", "built", "launches", "user_objects"];
 const SCHEDULES: [&str; 5] = ["late", "eager", "random:1", "random:2", "random:3"];
 
-/// Compiles `host.cpp`, once.
-fn program() -> &'static PathBuf {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("host");
+/// Compiles a program, once: `graph.cpp` has the cases that are named after it, `host.cpp` all others.
+fn program(case: &str) -> &'static PathBuf {
+    static HOST: OnceLock<PathBuf> = OnceLock::new();
+    static GRAPH: OnceLock<PathBuf> = OnceLock::new();
+    let (name, program) = if GRAPHS.contains(&case) { ("graph", &GRAPH) } else { ("host", &HOST) };
+    program.get_or_init(|| {
+        let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
         let toolkit = built::toolkit();
         let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
         let status = Command::new(compiler)
-            .args(["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "tests/programs/host.cpp", "-o"])
+            .args(["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-o"])
             .arg(&program)
+            .arg(format!("tests/programs/{name}.cpp"))
             .args(toolkit.includes().iter().map(|folder| format!("-I{}", folder.display())))
             .arg(format!("-L{}", built::folder().display()))
             .args(["-lcudart", "-pthread"])
@@ -31,7 +36,7 @@ fn program() -> &'static PathBuf {
 }
 
 fn run(case: &str, schedule: &str) -> Output {
-    Command::new(program())
+    Command::new(program(case))
         .arg(case)
         .env("LD_LIBRARY_PATH", built::folder())
         .env("CUDA_EMULATOR_SCHEDULE", schedule)
@@ -61,6 +66,7 @@ macro_rules! everywhere {
 everywhere! {
     event_order event_snapshot staged_source pinned_source legacy_order per_thread done_by_itself polling
     destroyed_stream host_functions two_devices sticky_error fork_child elapsed waiting threads shapes
+    capture fork_join rules built launches user_objects
 }
 
 #[test]

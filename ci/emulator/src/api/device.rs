@@ -127,6 +127,7 @@ api! {
         }
         machine.streams.reset(device);
         machine.events.reset(device);
+        machine.captures.reset(device);
         let state = device_mut(&mut machine, device)?;
         let caller = state.caller.take();
         *state = Device { caller, ..Device::default() };

@@ -5,6 +5,7 @@ use core::ffi::{c_float, c_uint};
 
 use super::{Call, Out, api};
 use crate::error::Answer;
+use crate::graph::Act;
 use crate::stream::{Record, Work, nudge, submit, synchronize};
 use crate::sys::{
     cudaErrorIllegalState, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaErrorNotReady,
@@ -31,7 +32,10 @@ fn record(call: &Call, event: cudaEvent_t, stream: cudaStream_t, flags: c_uint) 
     match flags {
         0 => {}
         // External records are for graphs being captured.
-        it if it == cudaEventRecordExternal => return Err(cudaErrorIllegalState),
+        it if it == cudaEventRecordExternal => {
+            let node = machine.add_captured(key, call.name, || Some(Act::Record(event.addr())))?;
+            return node.map(drop).ok_or(cudaErrorIllegalState);
+        }
         _ => return Err(cudaErrorInvalidValue),
     }
     if machine.streams.get(key)?.device != device {
@@ -72,6 +76,7 @@ api! {
     /// Whether the moment that an event marks has come.
     fn cudaEventQuery(call, event: cudaEvent_t) {
         let (mut machine, _) = call.context()?;
+        machine.event_waitable(event.addr())?;
         let tick = machine.events.get(event)?.tick.filter(|tick| machine.queue.pending(*tick));
         match tick {
             None => Ok(()),
@@ -85,6 +90,7 @@ api! {
     /// Waits for the moment that an event marks.
     fn cudaEventSynchronize(call, event: cudaEvent_t) {
         let (mut machine, _) = call.context()?;
+        machine.event_waitable(event.addr())?;
         let event = machine.events.get(event)?;
         let (device, tick) = (event.device, event.tick);
         synchronize(&mut machine, device, tick.as_slice())
@@ -97,6 +103,9 @@ api! {
         let mut moments = [None; 2];
         let mut pending = Vec::new();
         for (moment, event) in moments.iter_mut().zip([start, end]) {
+            if machine.events.mark(event.addr()).is_some() {
+                machine.event_waitable(event.addr())?;
+            }
             let event = machine.events.get(event)?;
             let timed = event.flags & cudaEventDisableTiming == 0;
             let tick = event.tick.filter(|_| timed).ok_or(cudaErrorInvalidResourceHandle)?;

@@ -9,14 +9,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::{Call, Out, api, put};
 use crate::error::Answer;
 use crate::exec::{Kernel, Launch, Program};
+use crate::graph::{Act, KernelNode};
 use crate::machine::Guard;
 use crate::module::load::load;
 use crate::module::registry::{Registry, registry};
 use crate::stream::{Key, submit_task};
 use crate::sys::{
-    cudaError_t, cudaErrorCooperativeLaunchTooLarge, cudaErrorInvalidDeviceFunction, cudaErrorInvalidValue,
-    cudaErrorMissingConfiguration, cudaKernel_t, cudaLaunchAttributeCooperative, cudaLaunchConfig_t,
-    cudaLimitStackSize, cudaStream_t, cudaSuccess, dim3,
+    cudaError_t, cudaErrorCooperativeLaunchTooLarge, cudaErrorInvalidDeviceFunction,
+    cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaErrorMissingConfiguration, cudaKernel_t,
+    cudaLaunchAttributeCooperative, cudaLaunchConfig_t, cudaLimitStackSize, cudaStream_t, cudaSuccess, dim3,
 };
 
 /// Shared memory that a block has unless the program asks for more, and the most that it may ask for.
@@ -96,26 +97,35 @@ fn arguments(program: &Program, args: *mut *mut c_void) -> Answer<Vec<u8>> {
     Ok(bytes)
 }
 
-fn launch(
-    call: &Call,
+/// What is launched, and in which shape.
+#[derive(Clone, Copy)]
+pub(super) struct Shape {
+    pub(super) grid: dim3,
+    pub(super) block: dim3,
+    pub(super) shared: usize,
+    pub(super) cooperative: bool,
+}
+
+/// Checks a launch on a device and copies its arguments.
+pub(super) fn prepare(
+    machine: &mut Guard,
+    device: usize,
     function: *const c_void,
-    configuration: Configuration,
+    shape: Shape,
     args: *mut *mut c_void,
-    cooperative: bool,
-) -> Answer {
+) -> Answer<Launch> {
     static NUMBER: AtomicU64 = AtomicU64::new(1);
     if function.is_null() {
         return Err(cudaErrorInvalidDeviceFunction);
     }
-    let (mut machine, device, stream): (Guard, usize, Key) = call.stream(configuration.stream)?;
+    let Shape { grid, block, shared, cooperative } = shape;
     let mut registry = registry();
-    let program = program(&mut machine, &mut registry, device, function)?;
+    let program = program(machine, &mut registry, device, function)?;
     let entry = registry.kernel(function.addr())?;
     let limit = entry.dynamic.unwrap_or(SHARED.saturating_sub(program.static_shared));
     let dim = |d: dim3| [d.x, d.y, d.z];
-    let mut launch =
-        Launch::new(Arc::clone(&program), dim(configuration.grid), dim(configuration.block), Vec::new());
-    launch.dynamic_shared = u32::try_from(configuration.shared).map_err(|_| cudaErrorInvalidValue)?;
+    let mut launch = Launch::new(Arc::clone(&program), dim(grid), dim(block), Vec::new());
+    launch.dynamic_shared = u32::try_from(shared).map_err(|_| cudaErrorInvalidValue)?;
     launch.cooperative = cooperative;
     launch.number = NUMBER.fetch_add(1, Ordering::Relaxed);
     check(&launch, cooperative, limit)?;
@@ -124,7 +134,30 @@ fn launch(
     let stack = machine.devices.get(device).and_then(|d| d.limits.get(cudaLimitStackSize)).unwrap_or(1024);
     let own = program.functions.last().map_or(0, |f| f.frame);
     launch.stack = u32::try_from(stack).unwrap_or(1024).saturating_mul(16).saturating_add(own);
-    drop(registry);
+    Ok(launch)
+}
+
+fn launch(
+    call: &Call,
+    function: *const c_void,
+    configuration: Configuration,
+    args: *mut *mut c_void,
+    cooperative: bool,
+) -> Answer {
+    if function.is_null() {
+        return Err(cudaErrorInvalidDeviceFunction);
+    }
+    let (mut machine, device, stream): (Guard, usize, Key) = call.stream(configuration.stream)?;
+    let Configuration { grid, block, shared, .. } = configuration;
+    let shape = Shape { grid, block, shared, cooperative };
+    let launch = prepare(&mut machine, device, function, shape, args)?;
+    if machine.is_captured(stream) {
+        if machine.streams.get(stream)?.device != device {
+            return Err(cudaErrorInvalidResourceHandle);
+        }
+        let act = Act::Kernel(Box::new(KernelNode::new(function.addr(), launch)));
+        return machine.add_captured(stream, call.name, || Some(act)).map(drop);
+    }
     submit_task(&mut machine, stream, device, call.name, Box::new(Kernel::new(launch)))?;
     Ok(())
 }

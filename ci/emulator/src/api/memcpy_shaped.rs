@@ -168,7 +168,11 @@ fn nothing(kind: cudaMemcpyKind) -> Request {
     Request { to: Side::row(0), from: Side::row(0), volume: Volume::row(0), kind }
 }
 
-fn solid(call: &Call, machine: &Machine, parameters: Option<&cudaMemcpy3DParms>) -> Answer<Request> {
+pub(super) fn solid(
+    call: &Call,
+    machine: &Machine,
+    parameters: Option<&cudaMemcpy3DParms>,
+) -> Answer<Request> {
     let p = parameters.ok_or(cudaErrorInvalidValue)?;
     if is_empty(p.extent) {
         return Ok(nothing(p.kind));

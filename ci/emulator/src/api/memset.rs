@@ -34,8 +34,8 @@ fn set(call: &Call, stream: cudaStream_t, request: Request, mode: Mode) -> Answe
         return Ok(());
     }
     let place = place(call.name, &machine.book, address, Some(span), true)?;
-    let [value, ..] = value.to_le_bytes();
-    let fill = Box::new(Fill { address, pitch, slice, volume, value });
+    let fill = Fill { address, pitch, slice, volume, value: value.to_le_bytes(), element: 1 };
+    let fill = Box::new(fill);
     let tick = submit(&mut machine, stream, call.name, Work::Fill(fill), &[])?;
     let waits = mode == Mode::Blocking && place == Place::Pinned;
     if waits { synchronize(&mut machine, device, &[tick]) } else { Ok(()) }

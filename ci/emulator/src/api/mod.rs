@@ -11,11 +11,16 @@ mod array;
 mod array_limits;
 mod attribute;
 mod batch;
+mod capture;
 mod channel;
 mod device;
 mod error;
 mod event;
 mod function;
+mod graph;
+mod graph_exec;
+mod graph_node;
+mod graph_params;
 mod host;
 mod kernel;
 mod malloc;
@@ -37,6 +42,7 @@ use core::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::error::{Answer, remember};
+use crate::graph::capture as captures;
 use crate::machine::{self, Guard, Machine};
 use crate::stream::Key;
 use crate::sys::{
@@ -101,7 +107,12 @@ impl Call {
 
 /// Runs the body of an exported function and turns its answer into what C gets.
 pub(crate) fn enter(name: &'static str, per_thread: bool, body: impl FnOnce(&Call) -> Answer) -> cudaError_t {
-    let answer = catch_unwind(AssertUnwindSafe(|| body(&Call { name, per_thread })));
+    let answer = catch_unwind(AssertUnwindSafe(|| {
+        if captures::any() {
+            captures::permits(name)?;
+        }
+        body(&Call { name, per_thread })
+    }));
     let code = match answer {
         Ok(Ok(())) => cudaSuccess,
         Ok(Err(code)) => code,

@@ -6,6 +6,7 @@
 use core::ffi::c_void;
 
 use super::{Out, address, api, pointer, wide};
+use crate::graph::Act;
 use crate::memory::Kind;
 use crate::stream::{Work, submit};
 use crate::sys::{cudaErrorInvalidValue, cudaStream_t};
@@ -18,7 +19,11 @@ api! {
         let device = machine.streams.get(key)?.device;
         let out = out.write(core::ptr::null_mut());
         if size > 0 {
-            *out = pointer(machine.book.allocate(device, wide(size), Kind::Pool, call.name)?);
+            let bytes = wide(size);
+            let memory = machine.book.allocate(device, bytes, Kind::Pool, call.name)?;
+            // A graph has its memory from when the node is made; it is usable while the graph runs.
+            machine.add_captured(key, call.name, || Some(Act::Alloc(memory, bytes)))?;
+            *out = pointer(memory);
         }
         Ok(())
     }

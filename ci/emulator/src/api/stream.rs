@@ -5,16 +5,14 @@ use core::ffi::{c_int, c_uint, c_ulonglong};
 
 use super::{Call, Out, api, put};
 use crate::error::Answer;
+use crate::graph::Act;
 use crate::stream::{Key, Work, nudge, submit, synchronize};
 use crate::sys::{
     cudaErrorIllegalState, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaErrorNotReady,
-    cudaEvent_t, cudaEventWaitExternal, cudaGraph_t, cudaGraphEdgeData, cudaGraphNode_t,
-    cudaLaunchAttributeID, cudaLaunchAttributePriority, cudaLaunchAttributeSynchronizationPolicy,
-    cudaLaunchAttributeValue, cudaStream_t, cudaStreamCaptureMode, cudaStreamCaptureStatus,
-    cudaStreamCaptureStatusNone, cudaStreamNonBlocking, cudaSyncPolicyAuto, cudaSyncPolicyBlockingSync,
-    cudaSynchronizationPolicy,
+    cudaEvent_t, cudaEventWaitExternal, cudaLaunchAttributeID, cudaLaunchAttributePriority,
+    cudaLaunchAttributeSynchronizationPolicy, cudaLaunchAttributeValue, cudaStream_t, cudaStreamNonBlocking,
+    cudaSyncPolicyAuto, cudaSyncPolicyBlockingSync, cudaSynchronizationPolicy,
 };
-use crate::thread;
 
 /// The priorities of streams, from the least to the greatest.
 pub(super) const LEAST: c_int = 0;
@@ -53,13 +51,17 @@ api! {
 
     /// Ends a stream; what it has to do is still done.
     fn cudaStreamDestroy(call, stream: cudaStream_t) {
-        let (mut machine, _) = call.context()?;
+        let (mut machine, device) = call.context()?;
+        if let Ok(key) = machine.streams.resolve(stream, device, false) {
+            machine.stream_gone(key);
+        }
         machine.streams.destroy(stream)
     }
 
     /// Waits for all that a stream has to do.
     fn cudaStreamSynchronize | cudaStreamSynchronize_ptsz(call, stream: cudaStream_t) {
         let (mut machine, _, key) = call.stream(stream)?;
+        machine.waitable(key)?;
         let (device, ticks) = (machine.streams.get(key)?.device, pending(&machine, key));
         synchronize(&mut machine, device, &ticks)
     }
@@ -67,6 +69,7 @@ api! {
     /// Whether a stream has nothing left to do.
     fn cudaStreamQuery | cudaStreamQuery_ptsz(call, stream: cudaStream_t) {
         let (mut machine, _, key) = call.stream(stream)?;
+        machine.waitable(key)?;
         let ticks = pending(&machine, key);
         nudge(&mut machine, &ticks);
         if ticks.is_empty() { Ok(()) } else { Err(cudaErrorNotReady) }
@@ -77,9 +80,14 @@ api! {
         let (mut machine, _, key) = call.stream(stream)?;
         let tick = machine.events.get(event)?.tick;
         match flags {
+            0 if machine.wait_captured(key, event.addr())? => return Ok(()),
             0 => {}
             // External waits are for graphs being captured.
-            it if it == cudaEventWaitExternal => return Err(cudaErrorIllegalState),
+            it if it == cudaEventWaitExternal => {
+                let act = || Some(Act::Wait(event.addr()));
+                let node = machine.add_captured(key, call.name, act)?;
+                return node.map(drop).ok_or(cudaErrorIllegalState);
+            }
             _ => return Err(cudaErrorInvalidValue),
         }
         if let Some(tick) = tick.filter(|tick| machine.queue.pending(*tick)) {
@@ -110,32 +118,6 @@ api! {
     fn cudaStreamGetId | cudaStreamGetId_ptsz(call, stream: cudaStream_t, id: Out<'_, c_ulonglong>) {
         let (_, _, key) = call.stream(stream)?;
         put(id, key)
-    }
-
-    /// Whether a stream is being captured: none ever is, as there are no graphs yet.
-    fn cudaStreamIsCapturing | cudaStreamIsCapturing_ptsz(
-        call, stream: cudaStream_t, status: Out<'_, cudaStreamCaptureStatus>,
-    ) {
-        drop(call.stream(stream)?);
-        put(status, cudaStreamCaptureStatusNone)
-    }
-
-    /// What a stream's capture has come to: none ever is.
-    fn cudaStreamGetCaptureInfo | cudaStreamGetCaptureInfo_ptsz(
-        call, stream: cudaStream_t, status: Out<'_, cudaStreamCaptureStatus>, _id: Out<'_, c_ulonglong>,
-        _graph: Out<'_, cudaGraph_t>, _dependencies: Out<'_, *const cudaGraphNode_t>,
-        _edges: Out<'_, *const cudaGraphEdgeData>, _count: Out<'_, usize>,
-    ) {
-        drop(call.stream(stream)?);
-        put(status, cudaStreamCaptureStatusNone)
-    }
-
-    /// Changes what a capture by another thread means for this one, and answers with what it meant.
-    fn cudaThreadExchangeStreamCaptureMode(call, mode: Option<&mut cudaStreamCaptureMode>) {
-        drop(call.machine()?);
-        let mode = mode.ok_or(cudaErrorInvalidValue)?;
-        *mode = thread::exchange_capture_mode(*mode);
-        Ok(())
     }
 
     /// An attribute of a stream.

@@ -6,6 +6,7 @@ use core::ffi::c_void;
 use super::symbol::symbol;
 use super::{Call, address, api, wide};
 use crate::error::Answer;
+use crate::machine::Guard;
 use crate::stream::Volume;
 use crate::sys::{
     cudaErrorInvalidMemcpyDirection, cudaErrorInvalidValue, cudaMemcpyDefault, cudaMemcpyDeviceToDevice,
@@ -15,17 +16,17 @@ use crate::transfer::{Mode, Request, Side, transfer};
 
 /// Which side of the copy the variable is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+pub(super) enum Way {
     To,
     From,
 }
 
 /// Some bytes of a variable.
 #[derive(Clone, Copy, Debug)]
-struct Part {
-    variable: *const c_void,
-    offset: usize,
-    count: usize,
+pub(super) struct Part {
+    pub(super) variable: *const c_void,
+    pub(super) offset: usize,
+    pub(super) count: usize,
 }
 
 /// The address of a part of `size` bytes at `start`.
@@ -48,15 +49,27 @@ fn copy(
     if part.count == 0 {
         return Ok(());
     }
-    let (start, size) = symbol(&mut machine, device, part.variable)?;
+    let request = request(&mut machine, device, way, part, other, kind)?;
+    transfer(&mut machine, call, stream, &request, mode)
+}
+
+/// The copy between a part of a variable and other memory.
+pub(super) fn request(
+    machine: &mut Guard,
+    device: usize,
+    way: Way,
+    part: Part,
+    other: *const c_void,
+    kind: cudaMemcpyKind,
+) -> Answer<Request> {
+    let (start, size) = symbol(machine, device, part.variable)?;
     let host = if way == Way::To { cudaMemcpyHostToDevice } else { cudaMemcpyDeviceToHost };
     if ![host, cudaMemcpyDeviceToDevice, cudaMemcpyDefault].contains(&kind) {
         return Err(cudaErrorInvalidMemcpyDirection);
     }
     let (here, there) = (Side::row(inside(part, start, size)?), Side::row(address(other)));
     let (to, from) = if way == Way::To { (here, there) } else { (there, here) };
-    let request = Request { to, from, volume: Volume::row(wide(part.count)), kind };
-    transfer(&mut machine, call, stream, &request, mode)
+    Ok(Request { to, from, volume: Volume::row(wide(part.count)), kind })
 }
 
 const NULL: cudaStream_t = core::ptr::null_mut();

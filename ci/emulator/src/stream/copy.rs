@@ -4,7 +4,7 @@
 use crate::memory::{Book, Found};
 
 /// Where one side of a copy is.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Memory {
     /// At an address that the machine knew when the copy was asked for.
     Known(u64),
@@ -15,7 +15,7 @@ pub(crate) enum Memory {
 }
 
 /// One side of a copy.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct End {
     pub(crate) memory: Memory,
     /// Bytes from one row to the next.
@@ -70,7 +70,7 @@ impl Volume {
 }
 
 /// A copy that was checked when it was asked for.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Copy {
     pub(crate) to: End,
     pub(crate) from: End,

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use super::queue::Tick;
 use crate::error::Answer;
+use crate::graph::capture::Mark;
 use crate::sys::{CUevent_st, cudaErrorInvalidResourceHandle, cudaEvent_t};
 
 /// The moment that an event marks, once it has come.
@@ -22,6 +23,8 @@ pub(crate) struct Event {
     pub(crate) tick: Option<Tick>,
     /// When that operation was done.
     pub(crate) at: Option<Instant>,
+    /// Where in a capture it was recorded, where its last record was there.
+    mark: Option<Mark>,
 }
 
 /// All events of the process.
@@ -39,7 +42,7 @@ impl Events {
     pub(crate) fn create(&mut self, device: usize, flags: u32) -> cudaEvent_t {
         self.last += 1;
         let handle = FIRST + self.last * STRIDE;
-        self.all.insert(handle, Event { device, flags, tick: None, at: None });
+        self.all.insert(handle, Event { device, flags, tick: None, at: None, mark: None });
         core::ptr::without_provenance_mut::<CUevent_st>(handle)
     }
 
@@ -61,7 +64,27 @@ impl Events {
         if let Some(event) = self.all.get_mut(&event) {
             event.tick = Some(tick);
             event.at = None;
+            event.mark = None;
         }
+    }
+
+    /// Says where in a capture the last record of an event is.
+    pub(crate) fn marked(&mut self, event: usize, mark: Mark) {
+        if let Some(event) = self.all.get_mut(&event) {
+            event.tick = None;
+            event.at = None;
+            event.mark = Some(mark);
+        }
+    }
+
+    /// Where in a capture the last record of an event is.
+    pub(crate) fn mark(&self, event: usize) -> Option<&Mark> {
+        self.all.get(&event)?.mark.as_ref()
+    }
+
+    /// The operation of the last record of an event.
+    pub(crate) fn tick(&self, event: usize) -> Option<Tick> {
+        self.all.get(&event)?.tick
     }
 
     /// Says that a record's moment has come; of no concern where the event is gone or was recorded again.

@@ -5,13 +5,16 @@ use super::copy::{Volume, live};
 use crate::memory::Book;
 
 /// A memset that was checked when it was asked for.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Fill {
     pub(crate) address: u64,
     pub(crate) pitch: u64,
     pub(crate) slice: u64,
     pub(crate) volume: Volume,
-    pub(crate) value: u8,
+    /// What one element is written with; its other bytes are of no concern.
+    pub(crate) value: [u8; 4],
+    /// Bytes of an element: 1, 2 or 4.
+    pub(crate) element: u8,
 }
 
 impl Fill {
@@ -21,8 +24,17 @@ impl Fill {
         let layout = (self.pitch, self.slice);
         self.volume.rows(layout, layout, |at, _, length| {
             let row = host.wrapping_add(usize::try_from(at).unwrap_or(usize::MAX));
-            // SAFETY: `live` has just found the whole span inside one live allocation.
-            unsafe { row.write_bytes(self.value, usize::try_from(length).unwrap_or(0)) };
+            let (length, element) = (usize::try_from(length).unwrap_or(0), usize::from(self.element.max(1)));
+            if element == 1 {
+                // SAFETY: `live` has just found the whole span inside one live allocation.
+                unsafe { row.write_bytes(self.value[0], length) };
+                return;
+            }
+            for place in 0..length {
+                let byte = self.value.get(place % element).copied().unwrap_or(0);
+                // SAFETY: as above.
+                unsafe { row.wrapping_add(place).write(byte) };
+            }
         });
         Ok(())
     }

@@ -11,7 +11,7 @@ use crate::machine;
 use crate::sys::{CUstream_st, cudaError_t, cudaStream_t, cudaSuccess};
 use crate::thread;
 
-type HostFunction = unsafe extern "C" fn(*mut core::ffi::c_void);
+pub(crate) type HostFunction = unsafe extern "C" fn(*mut core::ffi::c_void);
 type Callback = unsafe extern "C" fn(cudaStream_t, cudaError_t, *mut core::ffi::c_void);
 
 /// What to call, and with what.
@@ -40,8 +40,14 @@ impl HostCall {
         Self { target, data: data.expose_provenance() }
     }
 
+    /// The function and its argument, where it is no callback.
+    pub(crate) fn parts(&self) -> Option<(HostFunction, *mut core::ffi::c_void)> {
+        let Target::Function(function) = self.target else { return None };
+        Some((function, core::ptr::with_exposed_provenance_mut(self.data)))
+    }
+
     /// Whether it is called even when the device has failed.
-    pub(super) fn survives_errors(&self) -> bool {
+    pub(crate) fn survives_errors(&self) -> bool {
         matches!(self.target, Target::Callback(..))
     }
 

@@ -22,6 +22,10 @@ pub(crate) fn submit(
 ) -> Answer<Tick> {
     let device = machine.streams.get(stream)?.device;
     let m = &mut **machine;
+    let work = match m.take_captured(stream, call, work)? {
+        Ok(tick) => return Ok(tick),
+        Err(work) => work,
+    };
     let mut before = m.streams.before(stream, &m.queue);
     before.extend_from_slice(and);
     let record = if let Work::Record(record) = &work { Some(record.event) } else { None };
@@ -35,6 +39,65 @@ pub(crate) fn submit(
         wait_for(machine, &[tick]);
     }
     Ok(tick)
+}
+
+/// One of several operations that are put on a stream together.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub(crate) device: usize,
+    pub(crate) call: &'static str,
+    pub(crate) work: Work,
+    /// The places, among the operations, of those that it comes after.
+    pub(crate) before: Vec<usize>,
+    /// Other operations that it comes after.
+    pub(crate) and: Vec<Tick>,
+}
+
+/// Puts operations on a stream that are ordered among themselves only as each says; answers with the name of what comes
+/// after all of them.
+pub(crate) fn submit_all(
+    machine: &mut Guard,
+    stream: Key,
+    call: &'static str,
+    parts: Vec<Part>,
+    and: &[Tick],
+) -> Answer<Tick> {
+    let device = machine.streams.get(stream)?.device;
+    let m = &mut **machine;
+    let mut first = m.streams.before(stream, &m.queue);
+    first.extend_from_slice(and);
+    let mut ticks: Vec<Tick> = Vec::with_capacity(parts.len());
+    for part in parts {
+        let mut before: Vec<Tick> = part.before.iter().filter_map(|at| ticks.get(*at).copied()).collect();
+        if before.is_empty() {
+            before.extend_from_slice(&first);
+        }
+        before.extend_from_slice(&part.and);
+        let record = if let Work::Record(record) = &part.work { Some(record.event) } else { None };
+        let tick = m.queue.push(part.device, part.call, part.work, &before);
+        if let Some(event) = record {
+            m.events.recorded(event, tick);
+        }
+        ticks.push(tick);
+    }
+    first.extend_from_slice(&ticks);
+    let end = m.queue.push(device, call, Work::Nothing, &first);
+    m.streams.append(stream, end, &m.queue);
+    queued(machine);
+    Ok(end)
+}
+
+/// Puts an operation on no stream, after others.
+pub(crate) fn submit_after(
+    machine: &mut Guard,
+    device: usize,
+    call: &'static str,
+    work: Work,
+    after: &[Tick],
+) -> Tick {
+    let tick = machine.queue.push(device, call, work, after);
+    queued(machine);
+    tick
 }
 
 /// Launches a kernel on a stream of the calling thread's current device.

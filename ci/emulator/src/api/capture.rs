@@ -1,0 +1,188 @@
+//! Capture: streams whose work becomes a graph.
+#![expect(unsafe_code, reason = "exports C functions, and reads the lists that they are given")]
+
+use core::ffi::{c_uint, c_ulonglong};
+use std::cell::RefCell;
+
+use super::{Call, Out, api};
+use crate::error::Answer;
+use crate::graph::capture::Id;
+use crate::sys::{
+    CUgraph_st, cudaErrorIllegalState, cudaErrorInvalidValue, cudaGraph_t, cudaGraphEdgeData,
+    cudaGraphNode_t, cudaStream_t, cudaStreamAddCaptureDependencies, cudaStreamCaptureMode,
+    cudaStreamCaptureStatus, cudaStreamCaptureStatusActive, cudaStreamCaptureStatusInvalidated,
+    cudaStreamCaptureStatusNone, cudaStreamSetCaptureDependencies,
+};
+use crate::thread;
+
+/// The handles of nodes that a program gives: `count` of them, or none.
+///
+/// # Safety
+/// Where it is not null, it must have that many elements.
+pub(super) unsafe fn handles(start: *const cudaGraphNode_t, count: usize) -> Answer<Vec<usize>> {
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    if start.is_null() {
+        return Err(cudaErrorInvalidValue);
+    }
+    // SAFETY: not null, and the caller answers for the elements.
+    Ok(unsafe { core::slice::from_raw_parts(start, count) }.iter().map(|it| it.addr()).collect())
+}
+
+/// Checks that edges are plain ones: the other kinds are for kernels that wait for parts of each other.
+///
+/// # Safety
+/// Where it is not null, it must have that many elements.
+pub(super) unsafe fn plain(edges: *const cudaGraphEdgeData, count: usize) -> Answer {
+    if edges.is_null() || count == 0 {
+        return Ok(());
+    }
+    // SAFETY: not null, and the caller answers for the elements.
+    let edges = unsafe { core::slice::from_raw_parts(edges, count) };
+    let plain = edges.iter().all(|it| it.from_port == 0 && it.to_port == 0 && it.type_ == 0);
+    if plain { Ok(()) } else { Err(cudaErrorInvalidValue) }
+}
+
+pub(super) fn graph(handle: usize) -> cudaGraph_t {
+    core::ptr::without_provenance_mut::<CUgraph_st>(handle)
+}
+
+fn status(found: Option<(Id, bool)>) -> cudaStreamCaptureStatus {
+    match found {
+        None => cudaStreamCaptureStatusNone,
+        Some((_, false)) => cudaStreamCaptureStatusActive,
+        Some((_, true)) => cudaStreamCaptureStatusInvalidated,
+    }
+}
+
+/// A list of plain edges that lasts until the calling thread asks again.
+fn plain_edges(count: usize) -> *const cudaGraphEdgeData {
+    thread_local! {
+        static EDGES: RefCell<Vec<cudaGraphEdgeData>> = const { RefCell::new(Vec::new()) };
+    }
+    let plain = cudaGraphEdgeData { from_port: 0, to_port: 0, type_: 0, reserved: [0; 5] };
+    EDGES.with_borrow_mut(|edges| {
+        edges.resize(count, plain);
+        edges.as_ptr()
+    })
+}
+
+fn begin(
+    call: &Call,
+    stream: cudaStream_t,
+    into: Option<(usize, Vec<usize>)>,
+    mode: cudaStreamCaptureMode,
+) -> Answer {
+    let (mut machine, _, key) = call.stream(stream)?;
+    machine.begin_capture(key, into, mode)
+}
+
+api! {
+    /// Begins to capture a stream.
+    fn cudaStreamBeginCapture | cudaStreamBeginCapture_ptsz(call, stream: cudaStream_t, mode: cudaStreamCaptureMode) {
+        begin(call, stream, None, mode)
+    }
+
+    /// Begins to capture a stream into a graph that there is, after some of its nodes.
+    fn cudaStreamBeginCaptureToGraph | cudaStreamBeginCaptureToGraph_ptsz(
+        call, stream: cudaStream_t, graph: cudaGraph_t, before: *const cudaGraphNode_t,
+        edges: *const cudaGraphEdgeData, count: usize, mode: cudaStreamCaptureMode,
+    ) {
+        // SAFETY: the program says that both lists have `count` elements, or are none.
+        unsafe { plain(edges, count) }?;
+        // SAFETY: as above.
+        let before = unsafe { handles(before, count) }?;
+        begin(call, stream, Some((graph.addr(), before)), mode)
+    }
+
+    /// Ends the capture of a stream.
+    fn cudaStreamEndCapture | cudaStreamEndCapture_ptsz(call, stream: cudaStream_t, out: Out<'_, cudaGraph_t>) {
+        let (mut machine, _, key) = call.stream(stream)?;
+        let ended = machine.end_capture(key);
+        if let Some(out) = out {
+            out.write(graph(ended.unwrap_or(0)));
+        }
+        ended.map(drop)
+    }
+
+    /// Whether a stream is being captured.
+    fn cudaStreamIsCapturing | cudaStreamIsCapturing_ptsz(
+        call, stream: cudaStream_t, out: Out<'_, cudaStreamCaptureStatus>,
+    ) {
+        let (mut machine, _, key) = call.stream(stream)?;
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        out.write(status(machine.capture_of(key)?));
+        Ok(())
+    }
+
+    /// What a stream's capture has come to.
+    fn cudaStreamGetCaptureInfo | cudaStreamGetCaptureInfo_ptsz(
+        call, stream: cudaStream_t, out: Out<'_, cudaStreamCaptureStatus>, id: Out<'_, c_ulonglong>,
+        graph: Out<'_, cudaGraph_t>, before: Out<'_, *const cudaGraphNode_t>,
+        edges: Out<'_, *const cudaGraphEdgeData>, count: Out<'_, usize>,
+    ) {
+        let (mut machine, _, key) = call.stream(stream)?;
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        let found = machine.capture_of(key)?;
+        out.write(status(found));
+        let Some((number, false)) = found else { return Ok(()) };
+        let Some((_, capture)) = machine.captures.of(key) else { return Ok(()) };
+        let after = machine.captures.after(key).map_or(&[][..], Vec::as_slice);
+        if let Some(out) = id {
+            out.write(number);
+        }
+        if let Some(out) = graph {
+            out.write(self::graph(capture.graph));
+        }
+        if let Some(out) = before {
+            out.write(after.as_ptr().cast());
+        }
+        if let Some(out) = edges {
+            out.write(plain_edges(after.len()));
+        }
+        if let Some(out) = count {
+            out.write(after.len());
+        }
+        Ok(())
+    }
+
+    /// Says what the next node of a captured stream comes after.
+    fn cudaStreamUpdateCaptureDependencies | cudaStreamUpdateCaptureDependencies_ptsz(
+        call, stream: cudaStream_t, before: *mut cudaGraphNode_t, edges: *const cudaGraphEdgeData, count: usize,
+        flags: c_uint,
+    ) {
+        let (mut machine, _, key) = call.stream(stream)?;
+        // SAFETY: the program says that both lists have `count` elements, or are none.
+        unsafe { plain(edges, count) }?;
+        // SAFETY: as above.
+        let named = unsafe { handles(before, count) }?;
+        let (_, capture) = machine.captures.of(key).filter(|it| !it.1.invalid).ok_or(cudaErrorIllegalState)?;
+        let nodes = &machine.graphs.get(capture.graph)?.nodes;
+        if !named.iter().all(|it| nodes.contains_key(it)) {
+            return Err(cudaErrorInvalidValue);
+        }
+        let mut after = match flags {
+            it if it == cudaStreamAddCaptureDependencies.0 => {
+                machine.captures.after(key).cloned().unwrap_or_default()
+            }
+            it if it == cudaStreamSetCaptureDependencies.0 => Vec::new(),
+            _ => return Err(cudaErrorInvalidValue),
+        };
+        for node in named {
+            if !after.contains(&node) {
+                after.push(node);
+            }
+        }
+        machine.captures.set_after(key, after);
+        Ok(())
+    }
+
+    /// Changes what a capture by another thread means for this one, and answers with what it meant.
+    fn cudaThreadExchangeStreamCaptureMode(call, mode: Option<&mut cudaStreamCaptureMode>) {
+        drop(call.machine()?);
+        let mode = mode.ok_or(cudaErrorInvalidValue)?;
+        *mode = thread::exchange_capture_mode(*mode);
+        Ok(())
+    }
+}

@@ -1,0 +1,330 @@
+//! Graphs: making, copying and destroying them, and what they consist of.
+#![expect(unsafe_code, reason = "exports C functions, and reads and writes the lists that they are given")]
+
+use core::ffi::{CStr, c_char, c_uint, c_void};
+use std::fmt::Write as _;
+
+use super::capture::{graph, handles, plain};
+use super::{Out, api, put};
+use crate::error::Answer;
+use crate::graph::{Act, kind, release};
+use crate::machine::Guard;
+use crate::stream::HostCall;
+use crate::sys::{
+    CUgraphNode_st, CUuserObject_st, cudaErrorInvalidValue, cudaErrorOperatingSystem, cudaGraph_t,
+    cudaGraphEdgeData, cudaGraphNode_t, cudaGraphNodeType, cudaGraphUserObjectMove, cudaHostFn_t,
+    cudaUserObject_t, cudaUserObjectNoDestructorSync,
+};
+use crate::thread;
+
+pub(super) fn node(handle: usize) -> cudaGraphNode_t {
+    core::ptr::without_provenance_mut::<CUgraphNode_st>(handle)
+}
+
+/// Writes as many of `found` as there is room for, and how many that are; with no list to write to, how many there are.
+///
+/// # Safety
+/// Each list that is not null must have room for as many elements as the count says.
+unsafe fn list(
+    found: &[Vec<usize>],
+    lists: &[*mut cudaGraphNode_t],
+    edges: *mut cudaGraphEdgeData,
+    count: Option<&mut usize>,
+) -> Answer {
+    let count = count.ok_or(cudaErrorInvalidValue)?;
+    let length = found.first().map_or(0, Vec::len);
+    if lists.iter().all(|list| list.is_null()) {
+        *count = length;
+        return Ok(());
+    }
+    let room = *count;
+    for (handles, list) in found.iter().zip(lists).filter(|it| !it.1.is_null()) {
+        let rest = core::iter::repeat_n(0, room.saturating_sub(length));
+        for (at, handle) in handles.iter().copied().chain(rest).take(room).enumerate() {
+            // SAFETY: there is room for that many, says the caller.
+            unsafe { list.wrapping_add(at).write(node(handle)) };
+        }
+    }
+    if !edges.is_null() {
+        let plain = cudaGraphEdgeData { from_port: 0, to_port: 0, type_: 0, reserved: [0; 5] };
+        for at in 0..room.min(length) {
+            // SAFETY: as above.
+            unsafe { edges.wrapping_add(at).write(plain) };
+        }
+    }
+    *count = room.min(length);
+    Ok(())
+}
+
+/// Destroys a graph and gives back the references to user objects that it held.
+pub(super) fn destroy(machine: &mut Guard, graph: usize) -> Answer {
+    let users = machine.graphs.destroy(graph)?;
+    release(machine, users, thread::device(), 0)
+}
+
+/// A graph in the language of Graphviz.
+fn dot(machine: &Guard, graph: usize, name: &str, text: &mut String) -> Answer {
+    let it = machine.graphs.get(graph)?;
+    let failed = |_| cudaErrorOperatingSystem;
+    writeln!(text, "subgraph \"cluster_{name}\" {{").map_err(failed)?;
+    for (handle, node) in &it.nodes {
+        let what = match &node.act {
+            Act::Nothing => "EMPTY".to_owned(),
+            Act::Kernel(kernel) => format!("KERNEL\\n{}", kernel.launch().program.name),
+            Act::Copy(copy) => format!("MEMCPY\\n{:?}", copy.volume),
+            Act::Fill(fill) => format!("MEMSET\\n{:#x}", fill.address),
+            Act::Host(_) => "HOST".to_owned(),
+            Act::Record(_) => "EVENT_RECORD".to_owned(),
+            Act::Wait(_) => "EVENT_WAIT".to_owned(),
+            Act::Child(_) => "GRAPH".to_owned(),
+            Act::Alloc(address, bytes) => format!("MEM_ALLOC\\n{bytes} bytes at {address:#x}"),
+            Act::Free(address) => format!("MEM_FREE\\n{address:#x}"),
+        };
+        writeln!(text, "\"{name}_{handle:x}\" [label=\"{what}\"];").map_err(failed)?;
+        if let Act::Child(child) = node.act {
+            dot(machine, child, &format!("{name}_{handle:x}_child"), text)?;
+        }
+    }
+    for (from, to) in it.edges() {
+        writeln!(text, "\"{name}_{from:x}\" -> \"{name}_{to:x}\";").map_err(failed)?;
+    }
+    writeln!(text, "}}").map_err(failed)
+}
+
+api! {
+    /// Makes a graph without nodes.
+    fn cudaGraphCreate(call, out: Out<'_, cudaGraph_t>, flags: c_uint) {
+        let (mut machine, _) = call.context()?;
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        if flags != 0 {
+            return Err(cudaErrorInvalidValue);
+        }
+        out.write(graph(machine.graphs.create()));
+        Ok(())
+    }
+
+    /// Destroys a graph; what was instantiated from it stays.
+    fn cudaGraphDestroy(call, graph: cudaGraph_t) {
+        let (mut machine, _) = call.context()?;
+        if machine.graphs.get(graph.addr())?.owned {
+            return Err(cudaErrorInvalidValue);
+        }
+        destroy(&mut machine, graph.addr())
+    }
+
+    /// Copies a graph.
+    fn cudaGraphClone(call, out: Out<'_, cudaGraph_t>, original: cudaGraph_t) {
+        let (mut machine, _) = call.context()?;
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        let copy = machine.graphs.duplicate(original.addr())?;
+        let m = &mut *machine;
+        for (user, count) in &m.graphs.get(copy)?.users {
+            m.users.retain(*user, *count)?;
+        }
+        out.write(graph(copy));
+        Ok(())
+    }
+
+    /// The node of a copy that was made from a node of the original.
+    fn cudaGraphNodeFindInClone(call, out: Out<'_, cudaGraphNode_t>, original: cudaGraphNode_t, clone: cudaGraph_t) {
+        let (machine, _) = call.context()?;
+        let nodes = &machine.graphs.get(clone.addr())?.nodes;
+        let found = nodes.iter().find(|it| it.1.twin == Some(original.addr())).map(|entry| *entry.0);
+        put(out, node(found.ok_or(cudaErrorInvalidValue)?))
+    }
+
+    /// What a node does.
+    fn cudaGraphNodeGetType(call, node: cudaGraphNode_t, out: Out<'_, cudaGraphNodeType>) {
+        let (machine, _) = call.context()?;
+        put(out, kind(&machine.graphs.node(node.addr())?.act))
+    }
+
+    /// The nodes of a graph.
+    fn cudaGraphGetNodes(call, graph: cudaGraph_t, nodes: *mut cudaGraphNode_t, count: Option<&mut usize>) {
+        let (machine, _) = call.context()?;
+        let found = machine.graphs.get(graph.addr())?.nodes.keys().copied().collect();
+        // SAFETY: the program says that there is room for that many.
+        unsafe { list(&[found], &[nodes], core::ptr::null_mut(), count) }
+    }
+
+    /// The nodes of a graph that come after none.
+    fn cudaGraphGetRootNodes(call, graph: cudaGraph_t, nodes: *mut cudaGraphNode_t, count: Option<&mut usize>) {
+        let (machine, _) = call.context()?;
+        let all = machine.graphs.get(graph.addr())?.nodes.iter();
+        let found = all.filter(|it| it.1.before.is_empty()).map(|entry| *entry.0).collect();
+        // SAFETY: the program says that there is room for that many.
+        unsafe { list(&[found], &[nodes], core::ptr::null_mut(), count) }
+    }
+
+    /// The edges of a graph.
+    fn cudaGraphGetEdges(
+        call, graph: cudaGraph_t, from: *mut cudaGraphNode_t, to: *mut cudaGraphNode_t,
+        edges: *mut cudaGraphEdgeData, count: Option<&mut usize>,
+    ) {
+        let (machine, _) = call.context()?;
+        if from.is_null() != to.is_null() {
+            return Err(cudaErrorInvalidValue);
+        }
+        let (first, second) = machine.graphs.get(graph.addr())?.edges().into_iter().unzip();
+        // SAFETY: the program says that there is room for that many.
+        unsafe { list(&[first, second], &[from, to], edges, count) }
+    }
+
+    /// What a node comes after.
+    fn cudaGraphNodeGetDependencies(
+        call, node: cudaGraphNode_t, nodes: *mut cudaGraphNode_t, edges: *mut cudaGraphEdgeData,
+        count: Option<&mut usize>,
+    ) {
+        let (machine, _) = call.context()?;
+        let found = machine.graphs.node(node.addr())?.before.clone();
+        // SAFETY: the program says that there is room for that many.
+        unsafe { list(&[found], &[nodes], edges, count) }
+    }
+
+    /// What comes after a node.
+    fn cudaGraphNodeGetDependentNodes(
+        call, node: cudaGraphNode_t, nodes: *mut cudaGraphNode_t, edges: *mut cudaGraphEdgeData,
+        count: Option<&mut usize>,
+    ) {
+        let (machine, _) = call.context()?;
+        let node = node.addr();
+        let home = machine.graphs.get(machine.graphs.home(node)?)?;
+        let found = home.edges().into_iter().filter(|it| it.0 == node).map(|it| it.1).collect();
+        // SAFETY: the program says that there is room for that many.
+        unsafe { list(&[found], &[nodes], edges, count) }
+    }
+
+    /// Has nodes come after others.
+    fn cudaGraphAddDependencies(
+        call, graph: cudaGraph_t, from: *const cudaGraphNode_t, to: *const cudaGraphNode_t,
+        edges: *const cudaGraphEdgeData, count: usize,
+    ) {
+        let (mut machine, _) = call.context()?;
+        // SAFETY: the program says that the lists have `count` elements.
+        unsafe { plain(edges, count) }?;
+        // SAFETY: as above.
+        let (from, to) = (unsafe { handles(from, count) }?, unsafe { handles(to, count) }?);
+        let it = machine.graphs.get_mut(graph.addr())?;
+        let known = from.iter().chain(&to).all(|node| it.nodes.contains_key(node));
+        let edges = it.edges();
+        let pairs = || from.iter().copied().zip(to.iter().copied());
+        if !known || pairs().any(|(a, b)| a == b || edges.contains(&(a, b))) {
+            return Err(cudaErrorInvalidValue);
+        }
+        for (a, b) in pairs() {
+            if let Some(node) = it.nodes.get_mut(&b) {
+                node.before.push(a);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends that.
+    fn cudaGraphRemoveDependencies(
+        call, graph: cudaGraph_t, from: *const cudaGraphNode_t, to: *const cudaGraphNode_t,
+        edges: *const cudaGraphEdgeData, count: usize,
+    ) {
+        let (mut machine, _) = call.context()?;
+        // SAFETY: the program says that the lists have `count` elements.
+        unsafe { plain(edges, count) }?;
+        // SAFETY: as above.
+        let (from, to) = (unsafe { handles(from, count) }?, unsafe { handles(to, count) }?);
+        let it = machine.graphs.get_mut(graph.addr())?;
+        let edges = it.edges();
+        let pairs = || from.iter().copied().zip(to.iter().copied());
+        if !pairs().all(|pair| edges.contains(&pair)) {
+            return Err(cudaErrorInvalidValue);
+        }
+        for (a, b) in pairs() {
+            if let Some(node) = it.nodes.get_mut(&b) {
+                node.before.retain(|it| *it != a);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a node out of its graph.
+    fn cudaGraphDestroyNode(call, node: cudaGraphNode_t) {
+        let (mut machine, _) = call.context()?;
+        match machine.graphs.remove(node.addr())? {
+            Some(child) => destroy(&mut machine, child),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes a graph to a file, in the language of Graphviz.
+    fn cudaGraphDebugDotPrint(call, graph: cudaGraph_t, path: *const c_char, _flags: c_uint) {
+        let (machine, _) = call.context()?;
+        if path.is_null() {
+            return Err(cudaErrorInvalidValue);
+        }
+        // SAFETY: the program gives a string of C's.
+        let path = unsafe { CStr::from_ptr(path) }.to_str().map_err(|_| cudaErrorInvalidValue)?;
+        let mut text = "digraph dot {\n".to_owned();
+        dot(&machine, graph.addr(), "graph_1", &mut text)?;
+        text.push_str("}\n");
+        std::fs::write(path, text).map_err(|_| cudaErrorOperatingSystem)
+    }
+
+    /// Makes an object that graphs can refer to, and whose end calls a function.
+    fn cudaUserObjectCreate(
+        call, out: Out<'_, cudaUserObject_t>, data: *mut c_void, destroy: cudaHostFn_t, count: c_uint, flags: c_uint,
+    ) {
+        let (mut machine, _) = call.context()?;
+        let (out, destroy) = (out.ok_or(cudaErrorInvalidValue)?, destroy.ok_or(cudaErrorInvalidValue)?);
+        if flags != cudaUserObjectNoDestructorSync.0 || count == 0 {
+            return Err(cudaErrorInvalidValue);
+        }
+        let handle = machine.users.create(HostCall::function(destroy, data), count);
+        out.write(core::ptr::without_provenance_mut::<CUuserObject_st>(handle));
+        Ok(())
+    }
+
+    /// Adds references to an object.
+    fn cudaUserObjectRetain(call, object: cudaUserObject_t, count: c_uint) {
+        let (mut machine, _) = call.context()?;
+        if count == 0 {
+            return Err(cudaErrorInvalidValue);
+        }
+        machine.users.retain(object.addr(), count)
+    }
+
+    /// Takes references to an object away.
+    fn cudaUserObjectRelease(call, object: cudaUserObject_t, count: c_uint) {
+        let (mut machine, device) = call.context()?;
+        if count == 0 {
+            return Err(cudaErrorInvalidValue);
+        }
+        release(&mut machine, vec![(object.addr(), count)], device, 0)
+    }
+
+    /// Has a graph refer to an object.
+    fn cudaGraphRetainUserObject(
+        call, graph: cudaGraph_t, object: cudaUserObject_t, count: c_uint, flags: c_uint,
+    ) {
+        let (mut machine, _) = call.context()?;
+        let moved = flags == cudaGraphUserObjectMove.0;
+        if count == 0 || (flags != 0 && !moved) {
+            return Err(cudaErrorInvalidValue);
+        }
+        machine.graphs.get(graph.addr())?;
+        if !moved {
+            machine.users.retain(object.addr(), count)?;
+        }
+        let held = machine.graphs.get_mut(graph.addr())?.users.entry(object.addr()).or_default();
+        *held = held.checked_add(count).ok_or(cudaErrorInvalidValue)?;
+        Ok(())
+    }
+
+    /// Ends that.
+    fn cudaGraphReleaseUserObject(call, graph: cudaGraph_t, object: cudaUserObject_t, count: c_uint) {
+        let (mut machine, device) = call.context()?;
+        let users = &mut machine.graphs.get_mut(graph.addr())?.users;
+        let held = users.get_mut(&object.addr()).ok_or(cudaErrorInvalidValue)?;
+        *held = held.checked_sub(count).ok_or(cudaErrorInvalidValue)?;
+        if *held == 0 {
+            users.remove(&object.addr());
+        }
+        release(&mut machine, vec![(object.addr(), count)], device, 0)
+    }
+}

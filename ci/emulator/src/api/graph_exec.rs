@@ -1,0 +1,248 @@
+//! Executable graphs: instantiation, launches, and changing what their nodes do.
+#![expect(unsafe_code, reason = "exports C functions, and reads the structures that they are given")]
+
+use core::ffi::{c_uint, c_ulonglong, c_void};
+
+use super::graph::node;
+use super::graph_node::general;
+use super::graph_params as params;
+use super::symbol_copy::{Part, Way};
+use super::{Call, Out, api, put};
+use crate::error::Answer;
+use crate::graph::{Act, Exec, Mismatch, kind, launch, release};
+use crate::machine::Guard;
+use crate::sys::{
+    CUgraphExec_st, cudaErrorGraphExecUpdateFailure, cudaErrorInvalidValue,
+    cudaErrorStreamCaptureUnsupported, cudaEvent_t, cudaGraph_t, cudaGraphExec_t,
+    cudaGraphExecUpdateErrorNodeTypeChanged, cudaGraphExecUpdateErrorTopologyChanged,
+    cudaGraphExecUpdateResultInfo, cudaGraphExecUpdateSuccess, cudaGraphInstantiateFlagAutoFreeOnLaunch,
+    cudaGraphInstantiateFlagDeviceLaunch, cudaGraphInstantiateFlagUpload,
+    cudaGraphInstantiateFlagUseNodePriority, cudaGraphInstantiateInvalidStructure,
+    cudaGraphInstantiateParams, cudaGraphInstantiateSuccess, cudaGraphNode_t, cudaGraphNodeParams,
+    cudaHostNodeParams, cudaKernelNodeParams, cudaMemcpy3DParms, cudaMemcpyKind, cudaMemsetParams,
+    cudaStream_t,
+};
+
+fn instantiate(machine: &mut Guard, graph: cudaGraph_t, flags: c_ulonglong) -> Answer<cudaGraphExec_t> {
+    let known = cudaGraphInstantiateFlagAutoFreeOnLaunch.0
+        | cudaGraphInstantiateFlagUpload.0
+        | cudaGraphInstantiateFlagDeviceLaunch.0
+        | cudaGraphInstantiateFlagUseNodePriority.0;
+    if flags & !c_ulonglong::from(known) != 0 {
+        return Err(cudaErrorInvalidValue);
+    }
+    let m = &mut **machine;
+    let exec = Exec::new(&m.graphs, &mut m.users, graph.addr(), flags)?;
+    Ok(core::ptr::without_provenance_mut::<CUgraphExec_st>(m.graphs.keep(exec)))
+}
+
+/// Has the step that was made from a node do something else of the same kind.
+fn set(
+    call: &Call,
+    exec: cudaGraphExec_t,
+    node: cudaGraphNode_t,
+    act: impl FnOnce(&mut Guard, usize) -> Answer<Act>,
+) -> Answer {
+    let (mut machine, _) = call.context()?;
+    let device = machine.graphs.node(node.addr())?.device;
+    let act = act(&mut machine, device)?;
+    let step = machine.graphs.exec_mut(exec.addr())?.step_mut(node.addr())?;
+    if kind(&step.act) != kind(&act) {
+        return Err(cudaErrorInvalidValue);
+    }
+    step.act = act;
+    Ok(())
+}
+
+api! {
+    /// Makes a graph executable.
+    fn cudaGraphInstantiate(call, out: Out<'_, cudaGraphExec_t>, graph: cudaGraph_t, flags: c_ulonglong) {
+        let (mut machine, _) = call.context()?;
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        out.write(instantiate(&mut machine, graph, flags)?);
+        Ok(())
+    }
+
+    /// The same.
+    fn cudaGraphInstantiateWithFlags(call, out: Out<'_, cudaGraphExec_t>, graph: cudaGraph_t, flags: c_ulonglong) {
+        let (mut machine, _) = call.context()?;
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        out.write(instantiate(&mut machine, graph, flags)?);
+        Ok(())
+    }
+
+    /// The same, with an account of what went wrong.
+    fn cudaGraphInstantiateWithParams | cudaGraphInstantiateWithParams_ptsz(
+        call, out: Out<'_, cudaGraphExec_t>, graph: cudaGraph_t, given: Option<&mut cudaGraphInstantiateParams>,
+    ) {
+        let (mut machine, _) = call.context()?;
+        let (out, given) = (out.ok_or(cudaErrorInvalidValue)?, given.ok_or(cudaErrorInvalidValue)?);
+        given.errNode_out = core::ptr::null_mut();
+        let made = instantiate(&mut machine, graph, given.flags);
+        given.result_out =
+            if made.is_ok() { cudaGraphInstantiateSuccess } else { cudaGraphInstantiateInvalidStructure };
+        out.write(made?);
+        Ok(())
+    }
+
+    /// The flags of an executable graph.
+    fn cudaGraphExecGetFlags(call, exec: cudaGraphExec_t, out: Out<'_, c_ulonglong>) {
+        let (machine, _) = call.context()?;
+        put(out, machine.graphs.exec(exec.addr())?.flags)
+    }
+
+    /// Launches an executable graph, or, on a captured stream, adds a copy of it to the graph.
+    fn cudaGraphLaunch | cudaGraphLaunch_ptsz(call, exec: cudaGraphExec_t, stream: cudaStream_t) {
+        let (mut machine, _, key) = call.stream(stream)?;
+        if machine.is_captured(key) {
+            // The steps of an executable graph are no nodes any more.
+            return machine.add_captured(key, call.name, || None).and(Err(cudaErrorStreamCaptureUnsupported));
+        }
+        machine.capture_of(key)?;
+        launch(&mut machine, exec.addr(), key, call.name)
+    }
+
+    /// Prepares a launch.
+    fn cudaGraphUpload | cudaGraphUpload_ptsz(call, exec: cudaGraphExec_t, stream: cudaStream_t) {
+        let (machine, _, _) = call.stream(stream)?;
+        machine.graphs.exec(exec.addr()).map(drop)
+    }
+
+    /// Ends an executable graph; its launches go on.
+    fn cudaGraphExecDestroy(call, exec: cudaGraphExec_t) {
+        let (mut machine, device) = call.context()?;
+        let (last, users) = machine.graphs.end(exec.addr())?.into_rest();
+        release(&mut machine, users, device, last)
+    }
+
+    /// Has an executable graph do what another graph of the same shape does.
+    fn cudaGraphExecUpdate(
+        call, exec: cudaGraphExec_t, graph: cudaGraph_t, out: Option<&mut cudaGraphExecUpdateResultInfo>,
+    ) {
+        let (mut machine, _) = call.context()?;
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        let m = &mut *machine;
+        let mut changed = m.graphs.end(exec.addr())?;
+        let done = changed.update(&m.graphs, graph.addr());
+        m.graphs.put_back(exec.addr(), changed);
+        let (result, at) = match done? {
+            Ok(()) => (cudaGraphExecUpdateSuccess, 0),
+            Err(Mismatch::Topology(at)) => (cudaGraphExecUpdateErrorTopologyChanged, at),
+            Err(Mismatch::Kind(at)) => (cudaGraphExecUpdateErrorNodeTypeChanged, at),
+        };
+        *out = cudaGraphExecUpdateResultInfo {
+            result,
+            errorNode: node(at),
+            errorFromNode: core::ptr::null_mut(),
+        };
+        if result == cudaGraphExecUpdateSuccess { Ok(()) } else { Err(cudaErrorGraphExecUpdateFailure) }
+    }
+
+    /// Changes what a node of any kind does, in an executable graph.
+    fn cudaGraphExecNodeSetParams(
+        call, exec: cudaGraphExec_t, node: cudaGraphNode_t, given: *mut cudaGraphNodeParams,
+    ) {
+        set(call, exec, node, |machine, device| general(call, machine, device, given))
+    }
+
+    /// Changes what a kernel node launches, in an executable graph.
+    fn cudaGraphExecKernelNodeSetParams(
+        call, exec: cudaGraphExec_t, node: cudaGraphNode_t, given: *const cudaKernelNodeParams,
+    ) {
+        set(call, exec, node, |machine, device| params::kernel(machine, device, given))
+    }
+
+    /// Changes what a copy node copies, in an executable graph.
+    fn cudaGraphExecMemcpyNodeSetParams(
+        call, exec: cudaGraphExec_t, node: cudaGraphNode_t, given: *const cudaMemcpy3DParms,
+    ) {
+        set(call, exec, node, |machine, _| params::shaped(call, machine, given))
+    }
+
+    /// The same, to one row.
+    fn cudaGraphExecMemcpyNodeSetParams1D(
+        call, exec: cudaGraphExec_t, node: cudaGraphNode_t, dst: *mut c_void, src: *const c_void, count: usize,
+        kind: cudaMemcpyKind,
+    ) {
+        set(call, exec, node, |machine, _| params::linear(call, machine, dst, src, count, kind))
+    }
+
+    /// The same, to a variable.
+    fn cudaGraphExecMemcpyNodeSetParamsToSymbol(
+        call, exec: cudaGraphExec_t, node: cudaGraphNode_t, variable: *const c_void, src: *const c_void,
+        count: usize, offset: usize, kind: cudaMemcpyKind,
+    ) {
+        let part = Part { variable, offset, count };
+        set(call, exec, node, |machine, device| params::symbol(call, machine, device, Way::To, part, src, kind))
+    }
+
+    /// The same, from a variable.
+    fn cudaGraphExecMemcpyNodeSetParamsFromSymbol(
+        call, exec: cudaGraphExec_t, node: cudaGraphNode_t, dst: *mut c_void, variable: *const c_void,
+        count: usize, offset: usize, kind: cudaMemcpyKind,
+    ) {
+        let part = Part { variable, offset, count };
+        set(call, exec, node, |machine, device| params::symbol(call, machine, device, Way::From, part, dst, kind))
+    }
+
+    /// Changes what a memset node writes, in an executable graph.
+    fn cudaGraphExecMemsetNodeSetParams(
+        call, exec: cudaGraphExec_t, node: cudaGraphNode_t, given: *const cudaMemsetParams,
+    ) {
+        set(call, exec, node, |machine, _| params::fill(call, machine, given))
+    }
+
+    /// Changes what a host node calls, in an executable graph.
+    fn cudaGraphExecHostNodeSetParams(
+        call, exec: cudaGraphExec_t, node: cudaGraphNode_t, given: *const cudaHostNodeParams,
+    ) {
+        set(call, exec, node, |_, _| params::host(given))
+    }
+
+    /// Changes the event that a node records, in an executable graph.
+    fn cudaGraphExecEventRecordNodeSetEvent(
+        call, exec: cudaGraphExec_t, node: cudaGraphNode_t, event: cudaEvent_t,
+    ) {
+        set(call, exec, node, |machine, _| params::event(machine, event).map(Act::Record))
+    }
+
+    /// Changes the event that a node waits for, in an executable graph.
+    fn cudaGraphExecEventWaitNodeSetEvent(
+        call, exec: cudaGraphExec_t, node: cudaGraphNode_t, event: cudaEvent_t,
+    ) {
+        set(call, exec, node, |machine, _| params::event(machine, event).map(Act::Wait))
+    }
+
+    /// Has the child graph of a node, in an executable graph, do what another graph of the same shape does.
+    fn cudaGraphExecChildGraphNodeSetParams(
+        call, exec: cudaGraphExec_t, node: cudaGraphNode_t, inner: cudaGraph_t,
+    ) {
+        let (mut machine, _) = call.context()?;
+        let m = &mut *machine;
+        let mut changed = m.graphs.end(exec.addr())?;
+        let done = changed.update_child(&m.graphs, node.addr(), inner.addr());
+        m.graphs.put_back(exec.addr(), changed);
+        done?.map_err(|_| cudaErrorInvalidValue)
+    }
+
+    /// Has launches skip a kernel, copy or memset, or no longer.
+    fn cudaGraphNodeSetEnabled(call, exec: cudaGraphExec_t, node: cudaGraphNode_t, enabled: c_uint) {
+        let (mut machine, _) = call.context()?;
+        let step = machine.graphs.exec_mut(exec.addr())?.step_mut(node.addr())?;
+        if !matches!(step.act, Act::Kernel(_) | Act::Copy(_) | Act::Fill(_)) {
+            return Err(cudaErrorInvalidValue);
+        }
+        step.enabled = enabled != 0;
+        Ok(())
+    }
+
+    /// Whether launches skip a node.
+    fn cudaGraphNodeGetEnabled(call, exec: cudaGraphExec_t, node: cudaGraphNode_t, out: Out<'_, c_uint>) {
+        let (mut machine, _) = call.context()?;
+        let step = machine.graphs.exec_mut(exec.addr())?.step_mut(node.addr())?;
+        if !matches!(step.act, Act::Kernel(_) | Act::Copy(_) | Act::Fill(_)) {
+            return Err(cudaErrorInvalidValue);
+        }
+        put(out, c_uint::from(step.enabled))
+    }
+}

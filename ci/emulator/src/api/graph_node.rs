@@ -1,0 +1,410 @@
+//! Nodes: adding them to graphs, and changing what they do.
+#![expect(unsafe_code, reason = "exports C functions, and reads the structures that they are given")]
+
+use core::ffi::{c_int, c_void};
+
+use super::capture::{graph, handles, plain};
+use super::graph::node;
+use super::graph_params as params;
+use super::symbol_copy::{Part, Way};
+use super::{Call, Out, address, api, pointer, put, wide};
+use crate::error::Answer;
+use crate::graph::{Act, kind};
+use crate::machine::Guard;
+use crate::memory::Kind;
+use crate::sys::{
+    CUevent_st, cudaErrorInvalidValue, cudaErrorNotSupported, cudaEvent_t, cudaGraph_t, cudaGraphEdgeData,
+    cudaGraphNode_t, cudaGraphNodeParams, cudaGraphNodeTypeEmpty, cudaGraphNodeTypeEventRecord,
+    cudaGraphNodeTypeGraph, cudaGraphNodeTypeHost, cudaGraphNodeTypeKernel, cudaGraphNodeTypeMemcpy,
+    cudaGraphNodeTypeMemset, cudaGraphNodeTypeWaitEvent, cudaHostNodeParams, cudaKernelNodeParams,
+    cudaLaunchAttributeCooperative, cudaLaunchAttributeID, cudaLaunchAttributeValue, cudaMemAllocNodeParams,
+    cudaMemcpy3DParms, cudaMemcpyKind, cudaMemsetParams,
+};
+
+/// Where a new node goes.
+#[derive(Clone, Copy)]
+struct Place {
+    graph: cudaGraph_t,
+    before: *const cudaGraphNode_t,
+    count: usize,
+}
+
+/// Adds a node that does what `act` says.
+fn add(
+    call: &Call,
+    out: Out<'_, cudaGraphNode_t>,
+    place: Place,
+    act: impl FnOnce(&mut Guard, usize) -> Answer<Act>,
+) -> Answer {
+    let (mut machine, device) = call.context()?;
+    let out = out.ok_or(cudaErrorInvalidValue)?;
+    machine.graphs.get(place.graph.addr())?;
+    // SAFETY: the program says that there are so many.
+    let before = unsafe { handles(place.before, place.count) }?;
+    let act = act(&mut machine, device)?;
+    let made = machine.graphs.add(place.graph.addr(), act, &before, device, call.name)?;
+    out.write(node(made));
+    Ok(())
+}
+
+/// Has a node do something else of the same kind.
+fn set(call: &Call, node: cudaGraphNode_t, act: impl FnOnce(&mut Guard, usize) -> Answer<Act>) -> Answer {
+    let (mut machine, _) = call.context()?;
+    let device = machine.graphs.node(node.addr())?.device;
+    let act = act(&mut machine, device)?;
+    let it = machine.graphs.node_mut(node.addr())?;
+    if kind(&it.act) != kind(&act) {
+        return Err(cudaErrorInvalidValue);
+    }
+    it.act = act;
+    Ok(())
+}
+
+/// Answers with what a node does, where it is of the kind that `pick` knows.
+fn get<T>(
+    call: &Call,
+    node: cudaGraphNode_t,
+    out: Out<'_, T>,
+    pick: impl FnOnce(&mut Act) -> Option<T>,
+) -> Answer {
+    let (mut machine, _) = call.context()?;
+    let found = pick(&mut machine.graphs.node_mut(node.addr())?.act);
+    put(out, found.ok_or(cudaErrorInvalidValue)?)
+}
+
+/// A copy of a graph that a node will own.
+pub(super) fn child(machine: &mut Guard, child: cudaGraph_t) -> Answer<Act> {
+    let copy = machine.graphs.duplicate(child.addr())?;
+    let m = &mut **machine;
+    let it = m.graphs.get_mut(copy)?;
+    it.owned = true;
+    for (user, count) in &it.users {
+        m.users.retain(*user, *count)?;
+    }
+    Ok(Act::Child(copy))
+}
+
+/// What the general form of a node's parameters says.
+pub(super) fn general(
+    call: &Call,
+    machine: &mut Guard,
+    device: usize,
+    given: *const cudaGraphNodeParams,
+) -> Answer<Act> {
+    // SAFETY: the program passes such a structure, or null.
+    let given = unsafe { given.as_ref() }.ok_or(cudaErrorInvalidValue)?;
+    let of = &given.__bindgen_anon_1;
+    match given.type_ {
+        it if it == cudaGraphNodeTypeEmpty => Ok(Act::Nothing),
+        // The structures of the general form are laid out like those of the others.
+        it if it == cudaGraphNodeTypeKernel => params::kernel(machine, device, (&raw const of.kernel).cast()),
+        it if it == cudaGraphNodeTypeMemcpy => {
+            // SAFETY: the type says which member of the union the program has set.
+            let copy = unsafe { &raw const of.memcpy.copyParams };
+            params::shaped(call, machine, copy)
+        }
+        it if it == cudaGraphNodeTypeMemset => params::fill(call, machine, (&raw const of.memset).cast()),
+        it if it == cudaGraphNodeTypeHost => params::host((&raw const of.host).cast()),
+        // SAFETY: as above.
+        it if it == cudaGraphNodeTypeGraph => child(machine, unsafe { of.graph.graph }),
+        it if it == cudaGraphNodeTypeWaitEvent => {
+            // SAFETY: as above.
+            let event = unsafe { of.eventWait.event };
+            params::event(machine, event).map(Act::Wait)
+        }
+        it if it == cudaGraphNodeTypeEventRecord => {
+            // SAFETY: as above.
+            let event = unsafe { of.eventRecord.event };
+            params::event(machine, event).map(Act::Record)
+        }
+        _ => Err(cudaErrorNotSupported),
+    }
+}
+
+fn event(handle: usize) -> cudaEvent_t {
+    core::ptr::without_provenance_mut::<CUevent_st>(handle)
+}
+
+api! {
+    /// Adds a node that does nothing.
+    fn cudaGraphAddEmptyNode(
+        call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
+    ) {
+        add(call, out, Place { graph, before, count }, |_, _| Ok(Act::Nothing))
+    }
+
+    /// Adds a node of any kind.
+    fn cudaGraphAddNode(
+        call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t,
+        edges: *const cudaGraphEdgeData, count: usize, given: *mut cudaGraphNodeParams,
+    ) {
+        // SAFETY: the program says that there are so many, or none.
+        unsafe { plain(edges, count) }?;
+        add(call, out, Place { graph, before, count }, |machine, device| general(call, machine, device, given))
+    }
+
+    /// Changes what a node of any kind does.
+    fn cudaGraphNodeSetParams(call, node: cudaGraphNode_t, given: *mut cudaGraphNodeParams) {
+        set(call, node, |machine, device| general(call, machine, device, given))
+    }
+
+    /// Adds a launch of a kernel.
+    fn cudaGraphAddKernelNode(
+        call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
+        given: *const cudaKernelNodeParams,
+    ) {
+        add(call, out, Place { graph, before, count }, |machine, device| params::kernel(machine, device, given))
+    }
+
+    /// What a kernel node launches.
+    fn cudaGraphKernelNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaKernelNodeParams>) {
+        get(call, node, out, |act| if let Act::Kernel(it) = act { Some(params::kernel_params(it)) } else { None })
+    }
+
+    /// Changes what a kernel node launches.
+    fn cudaGraphKernelNodeSetParams(call, node: cudaGraphNode_t, given: *const cudaKernelNodeParams) {
+        set(call, node, |machine, device| params::kernel(machine, device, given))
+    }
+
+    /// An attribute of a kernel node: whether its blocks may wait for each other.
+    fn cudaGraphKernelNodeGetAttribute(
+        call, node: cudaGraphNode_t, attr: cudaLaunchAttributeID, out: Out<'_, cudaLaunchAttributeValue>,
+    ) {
+        if attr != cudaLaunchAttributeCooperative {
+            return Err(cudaErrorNotSupported);
+        }
+        get(call, node, out, |act| {
+            let Act::Kernel(it) = act else { return None };
+            Some(cudaLaunchAttributeValue { cooperative: c_int::from(it.launch().cooperative) })
+        })
+    }
+
+    /// Sets an attribute of a kernel node.
+    fn cudaGraphKernelNodeSetAttribute(
+        call, node: cudaGraphNode_t, attr: cudaLaunchAttributeID, value: Option<&cudaLaunchAttributeValue>,
+    ) {
+        let (mut machine, _) = call.context()?;
+        let value = value.ok_or(cudaErrorInvalidValue)?;
+        if attr != cudaLaunchAttributeCooperative {
+            return Err(cudaErrorNotSupported);
+        }
+        let Act::Kernel(it) = &mut machine.graphs.node_mut(node.addr())?.act else { return Err(cudaErrorInvalidValue) };
+        // SAFETY: the attribute says which member of the union the program has set.
+        it.set_cooperative(unsafe { value.cooperative } != 0);
+        Ok(())
+    }
+
+    /// Gives one kernel node the attributes of another.
+    fn cudaGraphKernelNodeCopyAttributes(call, to: cudaGraphNode_t, from: cudaGraphNode_t) {
+        let (mut machine, _) = call.context()?;
+        let Act::Kernel(from) = &machine.graphs.node(from.addr())?.act else { return Err(cudaErrorInvalidValue) };
+        let cooperative = from.launch().cooperative;
+        let Act::Kernel(to) = &mut machine.graphs.node_mut(to.addr())?.act else { return Err(cudaErrorInvalidValue) };
+        to.set_cooperative(cooperative);
+        Ok(())
+    }
+
+    /// Adds a copy of a volume.
+    fn cudaGraphAddMemcpyNode(
+        call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
+        given: *const cudaMemcpy3DParms,
+    ) {
+        add(call, out, Place { graph, before, count }, |machine, _| params::shaped(call, machine, given))
+    }
+
+    /// What a copy node copies.
+    fn cudaGraphMemcpyNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaMemcpy3DParms>) {
+        get(call, node, out, |act| if let Act::Copy(it) = act { Some(params::copy_params(it)) } else { None })
+    }
+
+    /// Changes what a copy node copies.
+    fn cudaGraphMemcpyNodeSetParams(call, node: cudaGraphNode_t, given: *const cudaMemcpy3DParms) {
+        set(call, node, |machine, _| params::shaped(call, machine, given))
+    }
+
+    /// Adds a copy of one row.
+    fn cudaGraphAddMemcpyNode1D(
+        call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
+        dst: *mut c_void, src: *const c_void, bytes: usize, kind: cudaMemcpyKind,
+    ) {
+        let place = Place { graph, before, count };
+        add(call, out, place, |machine, _| params::linear(call, machine, dst, src, bytes, kind))
+    }
+
+    /// Changes what a copy node copies, to one row.
+    fn cudaGraphMemcpyNodeSetParams1D(
+        call, node: cudaGraphNode_t, dst: *mut c_void, src: *const c_void, bytes: usize, kind: cudaMemcpyKind,
+    ) {
+        set(call, node, |machine, _| params::linear(call, machine, dst, src, bytes, kind))
+    }
+
+    /// Adds a copy to a variable.
+    fn cudaGraphAddMemcpyNodeToSymbol(
+        call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
+        variable: *const c_void, src: *const c_void, bytes: usize, offset: usize, kind: cudaMemcpyKind,
+    ) {
+        let part = Part { variable, offset, count: bytes };
+        add(call, out, Place { graph, before, count }, |machine, device| {
+            params::symbol(call, machine, device, Way::To, part, src, kind)
+        })
+    }
+
+    /// Adds a copy from a variable.
+    fn cudaGraphAddMemcpyNodeFromSymbol(
+        call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
+        dst: *mut c_void, variable: *const c_void, bytes: usize, offset: usize, kind: cudaMemcpyKind,
+    ) {
+        let part = Part { variable, offset, count: bytes };
+        add(call, out, Place { graph, before, count }, |machine, device| {
+            params::symbol(call, machine, device, Way::From, part, dst, kind)
+        })
+    }
+
+    /// Changes what a copy node copies, to a variable.
+    fn cudaGraphMemcpyNodeSetParamsToSymbol(
+        call, node: cudaGraphNode_t, variable: *const c_void, src: *const c_void, count: usize, offset: usize,
+        kind: cudaMemcpyKind,
+    ) {
+        let part = Part { variable, offset, count };
+        set(call, node, |machine, device| params::symbol(call, machine, device, Way::To, part, src, kind))
+    }
+
+    /// Changes what a copy node copies, from a variable.
+    fn cudaGraphMemcpyNodeSetParamsFromSymbol(
+        call, node: cudaGraphNode_t, dst: *mut c_void, variable: *const c_void, count: usize, offset: usize,
+        kind: cudaMemcpyKind,
+    ) {
+        let part = Part { variable, offset, count };
+        set(call, node, |machine, device| params::symbol(call, machine, device, Way::From, part, dst, kind))
+    }
+
+    /// Adds a memset.
+    fn cudaGraphAddMemsetNode(
+        call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
+        given: *const cudaMemsetParams,
+    ) {
+        add(call, out, Place { graph, before, count }, |machine, _| params::fill(call, machine, given))
+    }
+
+    /// What a memset node writes.
+    fn cudaGraphMemsetNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaMemsetParams>) {
+        get(call, node, out, |act| if let Act::Fill(it) = act { Some(params::fill_params(it)) } else { None })
+    }
+
+    /// Changes what a memset node writes.
+    fn cudaGraphMemsetNodeSetParams(call, node: cudaGraphNode_t, given: *const cudaMemsetParams) {
+        set(call, node, |machine, _| params::fill(call, machine, given))
+    }
+
+    /// Adds a call of a function of the program's.
+    fn cudaGraphAddHostNode(
+        call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
+        given: *const cudaHostNodeParams,
+    ) {
+        add(call, out, Place { graph, before, count }, |_, _| params::host(given))
+    }
+
+    /// What a host node calls.
+    fn cudaGraphHostNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaHostNodeParams>) {
+        get(call, node, out, |act| {
+            let Act::Host(it) = act else { return None };
+            it.parts().map(|(function, data)| cudaHostNodeParams { fn_: Some(function), userData: data })
+        })
+    }
+
+    /// Changes what a host node calls.
+    fn cudaGraphHostNodeSetParams(call, node: cudaGraphNode_t, given: *const cudaHostNodeParams) {
+        set(call, node, |_, _| params::host(given))
+    }
+
+    /// Adds all of another graph, which is copied.
+    fn cudaGraphAddChildGraphNode(
+        call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
+        inner: cudaGraph_t,
+    ) {
+        add(call, out, Place { graph, before, count }, |machine, _| child(machine, inner))
+    }
+
+    /// The graph that a node owns.
+    fn cudaGraphChildGraphNodeGetGraph(call, node: cudaGraphNode_t, out: Out<'_, cudaGraph_t>) {
+        get(call, node, out, |act| if let Act::Child(it) = act { Some(graph(*it)) } else { None })
+    }
+
+    /// Adds a record of an event.
+    fn cudaGraphAddEventRecordNode(
+        call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
+        event: cudaEvent_t,
+    ) {
+        add(call, out, Place { graph, before, count }, |machine, _| params::event(machine, event).map(Act::Record))
+    }
+
+    /// The event that a node records.
+    fn cudaGraphEventRecordNodeGetEvent(call, node: cudaGraphNode_t, out: Out<'_, cudaEvent_t>) {
+        get(call, node, out, |act| if let Act::Record(it) = act { Some(event(*it)) } else { None })
+    }
+
+    /// Changes the event that a node records.
+    fn cudaGraphEventRecordNodeSetEvent(call, node: cudaGraphNode_t, event: cudaEvent_t) {
+        set(call, node, |machine, _| params::event(machine, event).map(Act::Record))
+    }
+
+    /// Adds a wait for an event.
+    fn cudaGraphAddEventWaitNode(
+        call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
+        event: cudaEvent_t,
+    ) {
+        add(call, out, Place { graph, before, count }, |machine, _| params::event(machine, event).map(Act::Wait))
+    }
+
+    /// The event that a node waits for.
+    fn cudaGraphEventWaitNodeGetEvent(call, node: cudaGraphNode_t, out: Out<'_, cudaEvent_t>) {
+        get(call, node, out, |act| if let Act::Wait(it) = act { Some(event(*it)) } else { None })
+    }
+
+    /// Changes the event that a node waits for.
+    fn cudaGraphEventWaitNodeSetEvent(call, node: cudaGraphNode_t, event: cudaEvent_t) {
+        set(call, node, |machine, _| params::event(machine, event).map(Act::Wait))
+    }
+
+    /// Adds an allocation, which the graph has from now on.
+    fn cudaGraphAddMemAllocNode(
+        call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
+        given: Option<&mut cudaMemAllocNodeParams>,
+    ) {
+        let given = given.ok_or(cudaErrorInvalidValue)?;
+        add(call, out, Place { graph, before, count }, |machine, device| {
+            let bytes = wide(given.bytesize);
+            if bytes == 0 {
+                return Err(cudaErrorInvalidValue);
+            }
+            let device = usize::try_from(given.poolProps.location.id).unwrap_or(device);
+            let memory = machine.book.allocate(device, bytes, Kind::Pool, call.name)?;
+            given.dptr = pointer(memory);
+            Ok(Act::Alloc(memory, bytes))
+        })
+    }
+
+    /// Adds the end of an allocation.
+    fn cudaGraphAddMemFreeNode(
+        call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
+        memory: *mut c_void,
+    ) {
+        add(call, out, Place { graph, before, count }, |machine, _| {
+            let start = address(memory);
+            machine.book.starting_at(start, &[Kind::Pool]).ok_or(cudaErrorInvalidValue)?;
+            Ok(Act::Free(start))
+        })
+    }
+
+    /// The memory that a node ends.
+    fn cudaGraphMemFreeNodeGetParams(call, node: cudaGraphNode_t, out: *mut c_void) {
+        let (machine, _) = call.context()?;
+        let Act::Free(memory) = machine.graphs.node(node.addr())?.act else { return Err(cudaErrorInvalidValue) };
+        if out.is_null() {
+            return Err(cudaErrorInvalidValue);
+        }
+        // SAFETY: the program gives the place of a pointer.
+        unsafe { out.cast::<*mut c_void>().write(pointer(memory)) };
+        Ok(())
+    }
+}

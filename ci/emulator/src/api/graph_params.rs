@@ -1,0 +1,174 @@
+//! What a node does, as programs say it and ask for it.
+#![expect(unsafe_code, reason = "reads the structures that a program passes")]
+
+use core::ffi::c_void;
+
+use super::kernel::{Shape, prepare};
+use super::memcpy_shaped::solid;
+use super::symbol_copy::{Part, Way, request};
+use super::{Call, address, pointer, wide};
+use crate::error::Answer;
+use crate::graph::{Act, KernelNode};
+use crate::machine::Guard;
+use crate::stream::{End, Fill, HostCall, Memory, Volume};
+use crate::sys::{
+    cudaErrorInvalidValue, cudaErrorNotSupported, cudaEvent_t, cudaExtent, cudaHostNodeParams,
+    cudaKernelNodeParams, cudaMemcpy3DParms, cudaMemcpyDefault, cudaMemcpyKind, cudaMemsetParams,
+    cudaPitchedPtr, cudaPos, dim3,
+};
+use crate::transfer::{Mode, Place, Request, Side, place, plan};
+
+pub(super) fn kernel(machine: &mut Guard, device: usize, given: *const cudaKernelNodeParams) -> Answer<Act> {
+    // SAFETY: the program passes such a structure, or null.
+    let given = unsafe { given.as_ref() }.ok_or(cudaErrorInvalidValue)?;
+    if given.kernelParams.is_null() && !given.extra.is_null() {
+        return Err(cudaErrorNotSupported);
+    }
+    let shared = usize::try_from(given.sharedMemBytes).map_err(|_| cudaErrorInvalidValue)?;
+    let shape = Shape { grid: given.gridDim, block: given.blockDim, shared, cooperative: false };
+    let function = given.func;
+    let launch = prepare(machine, device, function, shape, given.kernelParams)?;
+    Ok(Act::Kernel(Box::new(KernelNode::new(function.addr(), launch))))
+}
+
+pub(super) fn kernel_params(node: &mut KernelNode) -> cudaKernelNodeParams {
+    let dim = |[x, y, z]: [u32; 3]| dim3 { x, y, z };
+    let launch = node.launch();
+    let (grid, block, shared) = (dim(launch.grid), dim(launch.block), launch.dynamic_shared);
+    cudaKernelNodeParams {
+        func: core::ptr::with_exposed_provenance_mut(node.function),
+        gridDim: grid,
+        blockDim: block,
+        sharedMemBytes: shared,
+        kernelParams: node.arguments().as_mut_ptr().cast(),
+        extra: core::ptr::null_mut(),
+    }
+}
+
+fn copy(call: &Call, machine: &Guard, request: &Request) -> Answer<Act> {
+    if request.volume.is_empty() {
+        return Err(cudaErrorInvalidValue);
+    }
+    Ok(Act::Copy(Box::new(plan(call, &machine.book, request, Mode::Captured)?.copy)))
+}
+
+pub(super) fn shaped(call: &Call, machine: &Guard, given: *const cudaMemcpy3DParms) -> Answer<Act> {
+    // SAFETY: the program passes such a structure, or null.
+    let given = unsafe { given.as_ref() };
+    copy(call, machine, &solid(call, machine, given)?)
+}
+
+pub(super) fn linear(
+    call: &Call,
+    machine: &Guard,
+    dst: *mut c_void,
+    src: *const c_void,
+    count: usize,
+    kind: cudaMemcpyKind,
+) -> Answer<Act> {
+    let (to, from) = (Side::row(address(dst)), Side::row(address(src)));
+    copy(call, machine, &Request { to, from, volume: Volume::row(wide(count)), kind })
+}
+
+pub(super) fn symbol(
+    call: &Call,
+    machine: &mut Guard,
+    device: usize,
+    way: Way,
+    part: Part,
+    other: *const c_void,
+    kind: cudaMemcpyKind,
+) -> Answer<Act> {
+    let request = request(machine, device, way, part, other, kind)?;
+    copy(call, machine, &request)
+}
+
+fn side(end: &End, volume: Volume) -> cudaPitchedPtr {
+    let size = |bytes: u64| usize::try_from(bytes).unwrap_or(0);
+    let memory = match &end.memory {
+        Memory::Known(address) => pointer(*address),
+        Memory::Pageable(address) => core::ptr::with_exposed_provenance_mut(*address),
+        Memory::Staged(_) => core::ptr::null_mut(),
+    };
+    let pitch = if end.pitch == 0 { volume.width } else { end.pitch };
+    let rows = end.slice.checked_div(end.pitch).filter(|rows| *rows > 0).unwrap_or(volume.height);
+    cudaPitchedPtr { ptr: memory, pitch: size(pitch), xsize: size(pitch), ysize: size(rows) }
+}
+
+pub(super) fn copy_params(it: &crate::stream::Copy) -> cudaMemcpy3DParms {
+    let size = |bytes: u64| usize::try_from(bytes).unwrap_or(0);
+    let (volume, zero) = (it.volume, cudaPos { x: 0, y: 0, z: 0 });
+    cudaMemcpy3DParms {
+        srcArray: core::ptr::null_mut(),
+        srcPos: zero,
+        srcPtr: side(&it.from, volume),
+        dstArray: core::ptr::null_mut(),
+        dstPos: zero,
+        dstPtr: side(&it.to, volume),
+        extent: cudaExtent {
+            width: size(volume.width),
+            height: size(volume.height),
+            depth: size(volume.depth),
+        },
+        kind: cudaMemcpyDefault,
+    }
+}
+
+pub(super) fn fill(call: &Call, machine: &Guard, given: *const cudaMemsetParams) -> Answer<Act> {
+    // SAFETY: the program passes such a structure, or null.
+    let given = unsafe { given.as_ref() }.ok_or(cudaErrorInvalidValue)?;
+    let element = given.elementSize;
+    let small = u8::try_from(element).map_err(|_| cudaErrorInvalidValue)?;
+    let fits = match element {
+        1 => given.value <= 0xff,
+        2 => given.value <= 0xffff,
+        4 => true,
+        _ => false,
+    };
+    let address = address(given.dst);
+    let width = wide(given.width).checked_mul(u64::from(element)).ok_or(cudaErrorInvalidValue)?;
+    let volume = Volume { width, height: wide(given.height), depth: 1 };
+    let pitch = if given.height > 1 { wide(given.pitch) } else { 0 };
+    if !fits
+        || volume.is_empty()
+        || !address.is_multiple_of(u64::from(element))
+        || (given.height > 1 && pitch < width)
+    {
+        return Err(cudaErrorInvalidValue);
+    }
+    let place = place(call.name, &machine.book, address, volume.span(pitch, 0), true)?;
+    if place == Place::Pageable {
+        return Err(cudaErrorInvalidValue);
+    }
+    Ok(Act::Fill(Box::new(Fill {
+        address,
+        pitch,
+        slice: 0,
+        volume,
+        value: given.value.to_le_bytes(),
+        element: small,
+    })))
+}
+
+pub(super) fn fill_params(it: &Fill) -> cudaMemsetParams {
+    let size = |bytes: u64| usize::try_from(bytes).unwrap_or(0);
+    let element = u32::from(it.element.max(1));
+    cudaMemsetParams {
+        dst: pointer(it.address),
+        pitch: size(it.pitch),
+        value: u32::from_le_bytes(it.value) & (u32::MAX >> (32 - 8 * element.min(4))),
+        elementSize: element,
+        width: size(it.volume.width / u64::from(element)),
+        height: size(it.volume.height),
+    }
+}
+
+pub(super) fn host(given: *const cudaHostNodeParams) -> Answer<Act> {
+    // SAFETY: the program passes such a structure, or null.
+    let given = unsafe { given.as_ref() }.ok_or(cudaErrorInvalidValue)?;
+    Ok(Act::Host(HostCall::function(given.fn_.ok_or(cudaErrorInvalidValue)?, given.userData)))
+}
+
+pub(super) fn event(machine: &Guard, event: cudaEvent_t) -> Answer<usize> {
+    machine.events.get(event).map(|_| event.addr())
+}

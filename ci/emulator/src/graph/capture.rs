@@ -1,0 +1,399 @@
+//! Streams that are captured: which graph each goes into, what the next node comes after, and what a program may not do
+//! meanwhile.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::node::Act;
+use crate::error::{Answer, Code};
+use crate::machine::Machine;
+use crate::stream::{Key, Tick, Work};
+use crate::sys::{
+    cudaErrorCapturedEvent, cudaErrorIllegalState, cudaErrorInvalidValue, cudaErrorStreamCaptureImplicit,
+    cudaErrorStreamCaptureInvalidated, cudaErrorStreamCaptureIsolation, cudaErrorStreamCaptureMerge,
+    cudaErrorStreamCaptureUnjoined, cudaErrorStreamCaptureUnmatched, cudaErrorStreamCaptureUnsupported,
+    cudaErrorStreamCaptureWrongThread, cudaStreamCaptureMode, cudaStreamCaptureModeGlobal,
+    cudaStreamCaptureModeRelaxed, cudaStreamCaptureModeThreadLocal,
+};
+use crate::thread;
+
+/// The name of a capture, never used again.
+pub(crate) type Id = u64;
+
+/// How many captures there are: looked at before the machine is locked.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// What may wait for work, or may have to: not while a capture could be waited for.
+const UNSAFE: [&str; 20] = [
+    "cudaMalloc",
+    "cudaMallocPitch",
+    "cudaMalloc3D",
+    "cudaMallocArray",
+    "cudaMalloc3DArray",
+    "cudaMallocMipmappedArray",
+    "cudaMallocManaged",
+    "cudaMallocHost",
+    "cudaHostAlloc",
+    "cudaHostRegister",
+    "cudaHostUnregister",
+    "cudaFree",
+    "cudaFreeArray",
+    "cudaFreeMipmappedArray",
+    "cudaFreeHost",
+    "cudaIpcCloseMemHandle",
+    "cudaIpcOpenMemHandle",
+    "cudaMemPoolDestroy",
+    "cudaMemPoolTrimTo",
+    "cudaDeviceGraphMemTrim",
+];
+/// What concerns every stream of the device: not while any of them is captured.
+const CONFLICTING: [&str; 2] = ["cudaDeviceSynchronize", "cudaDeviceReset"];
+
+/// One capture.
+#[derive(Debug)]
+pub(crate) struct Capture {
+    pub(crate) graph: usize,
+    /// Whether the program gave the graph.
+    given: bool,
+    origin: Key,
+    device: usize,
+    mode: cudaStreamCaptureMode,
+    thread: u64,
+    pub(crate) invalid: bool,
+    /// What the next node of each stream in it comes after.
+    streams: BTreeMap<Key, Vec<usize>>,
+}
+
+/// All captures of the process.
+#[derive(Debug, Default)]
+pub(crate) struct Captures {
+    last: Id,
+    all: BTreeMap<Id, Capture>,
+    of: BTreeMap<Key, Id>,
+}
+
+/// Where in a capture an event was recorded.
+#[derive(Clone, Debug)]
+pub(crate) struct Mark {
+    capture: Id,
+    after: Vec<usize>,
+}
+
+impl Captures {
+    /// The capture that a stream is in.
+    pub(crate) fn of(&self, stream: Key) -> Option<(Id, &Capture)> {
+        let id = *self.of.get(&stream)?;
+        Some((id, self.all.get(&id)?))
+    }
+
+    /// What the next node of a stream comes after.
+    pub(crate) fn after(&self, stream: Key) -> Option<&Vec<usize>> {
+        self.of(stream)?.1.streams.get(&stream)
+    }
+
+    /// Says what the next node of a stream comes after.
+    pub(crate) fn set_after(&mut self, stream: Key, after: Vec<usize>) {
+        if let Some(id) = self.of.get(&stream)
+            && let Some(capture) = self.all.get_mut(id)
+        {
+            capture.streams.insert(stream, after);
+        }
+    }
+
+    fn invalidate(&mut self, which: impl Fn(Id, &Capture) -> bool) -> bool {
+        let mut any = false;
+        for (id, capture) in &mut self.all {
+            if which(*id, capture) {
+                capture.invalid = true;
+                any = true;
+            }
+        }
+        any
+    }
+
+    fn join(&mut self, stream: Key, id: Id, after: Vec<usize>) {
+        if let Some(capture) = self.all.get_mut(&id) {
+            capture.streams.insert(stream, after);
+            self.of.insert(stream, id);
+        }
+    }
+
+    fn end(&mut self, id: Id) -> Option<Capture> {
+        let capture = self.all.remove(&id)?;
+        self.of.retain(|_, it| *it != id);
+        COUNT.fetch_sub(1, Ordering::Relaxed);
+        Some(capture)
+    }
+
+    /// Ends all captures of a device.
+    pub(crate) fn reset(&mut self, device: usize) {
+        let gone: Vec<Id> =
+            self.all.iter().filter(|it| it.1.device == device).map(|entry| *entry.0).collect();
+        for id in gone {
+            self.end(id);
+        }
+    }
+}
+
+/// Whether a capture may be in progress.
+pub(crate) fn any() -> bool {
+    COUNT.load(Ordering::Relaxed) > 0
+}
+
+/// Checks that captures permit a call, whatever its arguments are; a call that they do not permit ends them.
+pub(crate) fn permits(call: &str) -> Answer {
+    if thread::in_callback() {
+        return Ok(());
+    }
+    if CONFLICTING.contains(&call) {
+        let device = thread::device();
+        let hit = crate::machine::lock()?.captures.invalidate(|_, it| it.device == device);
+        return if hit { Err(cudaErrorStreamCaptureUnsupported) } else { Ok(()) };
+    }
+    if UNSAFE.contains(&call) { permits_waiting(&mut *crate::machine::lock()?) } else { Ok(()) }
+}
+
+/// Checks that captures permit the calling thread what may wait.
+pub(crate) fn permits_waiting(machine: &mut Machine) -> Answer {
+    let (mode, me) = (thread::capture_mode(), thread::number());
+    let forbids = |it: &Capture| {
+        let mine = it.thread == me && it.mode != cudaStreamCaptureModeRelaxed;
+        let everyones = it.mode == cudaStreamCaptureModeGlobal && mode == cudaStreamCaptureModeGlobal;
+        mode != cudaStreamCaptureModeRelaxed && (mine || everyones)
+    };
+    let hit = machine.captures.invalidate(|_, it| forbids(it));
+    if hit { Err(cudaErrorStreamCaptureUnsupported) } else { Ok(()) }
+}
+
+impl Machine {
+    /// Ends the captures of blocking streams where the legacy stream is used, which would wait for them.
+    fn implicit(&mut self, stream: Key) -> Answer {
+        let legacy = self.streams.get(stream)?;
+        if !legacy.legacy || !any() {
+            return Ok(());
+        }
+        let device = legacy.device;
+        let streams = &self.streams;
+        let blocking = |it: &Key| streams.get(*it).is_ok_and(|it| it.flags & 1 == 0);
+        let hit = self.captures.invalidate(|_, it| it.device == device && it.streams.keys().any(&blocking));
+        if hit { Err(cudaErrorStreamCaptureImplicit) } else { Ok(()) }
+    }
+
+    /// Checks that a stream may be asked about or waited for: one that is captured may not, nor may the legacy stream
+    /// where that would mean one that is.
+    pub(crate) fn waitable(&mut self, stream: Key) -> Answer {
+        if !any() {
+            return Ok(());
+        }
+        self.implicit(stream)?;
+        match self.captures.of.get(&stream).copied() {
+            Some(id) => self.refuse(id, cudaErrorStreamCaptureUnsupported),
+            None => permits_waiting(self),
+        }
+    }
+
+    /// The state of a stream's capture.
+    pub(crate) fn capture_of(&mut self, stream: Key) -> Answer<Option<(Id, bool)>> {
+        let found = self.captures.of(stream).map(|(id, it)| (id, it.invalid));
+        if found.is_none() {
+            self.implicit(stream)?;
+        }
+        Ok(found)
+    }
+
+    fn refuse<T>(&mut self, id: Id, code: Code) -> Answer<T> {
+        self.captures.invalidate(|it, _| it == id);
+        Err(code)
+    }
+
+    /// The live capture of a stream that an operation is put on, none where the stream is not captured.
+    fn capturing(&mut self, stream: Key) -> Answer<Option<(Id, usize)>> {
+        if !any() {
+            return Ok(None);
+        }
+        match self.captures.of(stream) {
+            Some((_, it)) if it.invalid => Err(cudaErrorStreamCaptureInvalidated),
+            Some((id, it)) => Ok(Some((id, it.graph))),
+            None => self.implicit(stream).map(|()| None),
+        }
+    }
+
+    /// Whether what is put on a stream becomes a node.
+    pub(crate) fn is_captured(&self, stream: Key) -> bool {
+        any() && self.captures.of(stream).is_some()
+    }
+
+    /// Adds a node to the graph that a stream is captured into; answers with it, or with none where the stream is not.
+    pub(crate) fn add_captured(
+        &mut self,
+        stream: Key,
+        call: &'static str,
+        act: impl FnOnce() -> Option<Act>,
+    ) -> Answer<Option<usize>> {
+        let Some((id, graph)) = self.capturing(stream)? else { return Ok(None) };
+        let Some(act) = act() else { return self.refuse(id, cudaErrorStreamCaptureUnsupported) };
+        let device = self.streams.get(stream)?.device;
+        let after = self.captures.after(stream).cloned().unwrap_or_default();
+        let node = self.graphs.add(graph, act, &after, device, call)?;
+        self.captures.set_after(stream, vec![node]);
+        Ok(Some(node))
+    }
+
+    /// Takes an operation into the graph that its stream is captured into, or gives it back where the stream is not.
+    pub(crate) fn take_captured(
+        &mut self,
+        stream: Key,
+        call: &'static str,
+        work: Work,
+    ) -> Answer<Result<Tick, Work>> {
+        if !any() {
+            return Ok(Err(work));
+        }
+        let Some((id, _)) = self.capturing(stream)? else { return Ok(Err(work)) };
+        if let Work::Record(record) = work {
+            let after = self.captures.after(stream).cloned().unwrap_or_default();
+            self.events.marked(record.event, Mark { capture: id, after });
+            return Ok(Ok(0));
+        }
+        self.add_captured(stream, call, || Act::captured(work))?;
+        Ok(Ok(0))
+    }
+
+    /// Has a stream wait for what was captured up to an event, where the stream or the event is captured: answers
+    /// whether that was so.
+    pub(crate) fn wait_captured(&mut self, stream: Key, event: usize) -> Answer<bool> {
+        let mark = self.events.mark(event).cloned();
+        let Some(mark) = mark else {
+            return match self.capturing(stream)? {
+                Some((id, _)) => self.refuse(id, cudaErrorStreamCaptureIsolation),
+                None => Ok(false),
+            };
+        };
+        let source = self.captures.all.get(&mark.capture).ok_or(cudaErrorInvalidValue)?;
+        if source.invalid {
+            return Err(cudaErrorStreamCaptureInvalidated);
+        }
+        match self.capturing(stream)? {
+            Some((id, _)) if id == mark.capture => {
+                let mut after = self.captures.after(stream).cloned().unwrap_or_default();
+                let new = mark.after.iter().filter(|it| !after.contains(it)).copied().collect::<Vec<_>>();
+                after.extend(new);
+                self.captures.set_after(stream, after);
+            }
+            Some((id, _)) => {
+                self.captures.invalidate(|it, _| it == mark.capture);
+                return self.refuse(id, cudaErrorStreamCaptureMerge);
+            }
+            None if self.streams.get(stream)?.legacy => {
+                return self.refuse(mark.capture, cudaErrorStreamCaptureImplicit);
+            }
+            None => {
+                self.captures.join(stream, mark.capture, mark.after);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Checks that an event may be asked about or waited for: one that was last recorded in a capture may not.
+    pub(crate) fn event_waitable(&mut self, event: usize) -> Answer {
+        if let Some(mark) = self.events.mark(event) {
+            let id = mark.capture;
+            if !self.captures.all.contains_key(&id) {
+                return Err(cudaErrorInvalidValue);
+            }
+            return self.refuse(id, cudaErrorCapturedEvent);
+        }
+        if any() { permits_waiting(self) } else { Ok(()) }
+    }
+
+    /// Begins the capture of a stream, into a graph that the program gives or a new one.
+    pub(crate) fn begin_capture(
+        &mut self,
+        stream: Key,
+        into: Option<(usize, Vec<usize>)>,
+        mode: cudaStreamCaptureMode,
+    ) -> Answer {
+        let modes =
+            [cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed];
+        let it = self.streams.get(stream)?;
+        if it.legacy {
+            return Err(cudaErrorStreamCaptureUnsupported);
+        }
+        if !modes.contains(&mode) {
+            return Err(cudaErrorInvalidValue);
+        }
+        if self.captures.of.contains_key(&stream) {
+            return Err(cudaErrorIllegalState);
+        }
+        let device = it.device;
+        let given = into.is_some();
+        let (graph, after) = match into {
+            Some((graph, after)) => {
+                let nodes = &self.graphs.get(graph)?.nodes;
+                if !after.iter().all(|it| nodes.contains_key(it)) {
+                    return Err(cudaErrorInvalidValue);
+                }
+                (graph, after)
+            }
+            None => (self.graphs.create(), Vec::new()),
+        };
+        self.captures.last += 1;
+        let (id, thread) = (self.captures.last, thread::number());
+        let streams = BTreeMap::from([(stream, after)]);
+        let capture = Capture { graph, given, origin: stream, device, mode, thread, invalid: false, streams };
+        self.captures.all.insert(id, capture);
+        self.captures.of.insert(stream, id);
+        COUNT.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Ends the capture of a stream, and answers with the graph, or with why there is none.
+    pub(crate) fn end_capture(&mut self, stream: Key) -> Answer<usize> {
+        let (id, it) = self.captures.of(stream).ok_or(cudaErrorIllegalState)?;
+        if it.mode != cudaStreamCaptureModeRelaxed && it.thread != thread::number() {
+            return Err(cudaErrorStreamCaptureWrongThread);
+        }
+        if it.origin != stream {
+            return self.refuse(id, cudaErrorStreamCaptureUnmatched);
+        }
+        let Some(it) = self.captures.end(id) else { return Err(cudaErrorIllegalState) };
+        let graph = self.graphs.get(it.graph)?;
+        let own = it.streams.get(&stream).map_or(&[][..], Vec::as_slice);
+        let joined = it.streams.values().all(|after| graph.reached(after, own));
+        if !it.invalid && joined {
+            return Ok(it.graph);
+        }
+        if !it.given {
+            self.graphs.destroy(it.graph)?;
+        }
+        Err(if it.invalid { cudaErrorStreamCaptureInvalidated } else { cudaErrorStreamCaptureUnjoined })
+    }
+
+    /// Forgets a stream that is destroyed: its capture cannot end well.
+    pub(crate) fn stream_gone(&mut self, stream: Key) {
+        let Some(id) = self.captures.of.get(&stream).copied() else { return };
+        let origin = self.captures.all.get(&id).is_some_and(|it| it.origin == stream);
+        self.captures.invalidate(|it, _| it == id);
+        self.captures.of.remove(&stream);
+        if origin
+            && let Some(it) = self.captures.end(id)
+            && !it.given
+        {
+            // No handle of this graph was ever given out by an end of the capture.
+            let _ = self.graphs.destroy(it.graph);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lists_name_functions_that_there_are() {
+        let exports = include_str!("../../exports.txt");
+        for name in UNSAFE.iter().chain(&CONFLICTING) {
+            assert!(exports.lines().any(|line| line == *name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Executable graphs: a flat copy of a graph, which launches put on the queue.
+
+use std::collections::HashMap;
+
+use super::node::Act;
+use super::table::Graphs;
+use super::user::Users;
+use crate::error::Answer;
+use crate::machine::Guard;
+use crate::stream::{Key, Part, Tick, Work, submit_after, submit_all};
+use crate::sys::cudaErrorInvalidValue;
+
+/// One node of an executable graph.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    /// The node of the graph that it was made from.
+    pub(crate) source: usize,
+    pub(crate) act: Act,
+    /// The places of what it comes after.
+    before: Vec<usize>,
+    device: usize,
+    call: &'static str,
+    pub(crate) enabled: bool,
+}
+
+/// One executable graph.
+#[derive(Debug)]
+pub(crate) struct Exec {
+    steps: Vec<Step>,
+    pub(crate) flags: u64,
+    /// The end of its last launch: launches of one executable graph do not overlap.
+    last: Tick,
+    /// How many references to user objects it holds.
+    users: Vec<(usize, u32)>,
+}
+
+/// Why an executable graph cannot be brought up to date with a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mismatch {
+    /// There are other nodes or edges: at this node of the new graph, where it has one.
+    Topology(usize),
+    /// A node does something of another kind.
+    Kind(usize),
+}
+
+/// Lays a graph out flat: a child graph becomes its nodes between two empty ones. Answers with where `graph` ends.
+fn lay_out(graphs: &Graphs, graph: usize, after: &[usize], steps: &mut Vec<Step>) -> Answer<Vec<usize>> {
+    let it = graphs.get(graph)?;
+    let mut places = HashMap::new();
+    let mut ends: Vec<usize> = Vec::new();
+    for handle in it.order().ok_or(cudaErrorInvalidValue)? {
+        let node = graphs.node(handle)?;
+        let mut before: Vec<usize> = node.before.iter().filter_map(|it| places.get(it).copied()).collect();
+        ends.retain(|end| !before.contains(end));
+        if before.is_empty() {
+            before = after.to_vec();
+        }
+        let (device, call) = (node.device, node.call);
+        let step = |before, act| Step { source: handle, act, before, device, call, enabled: true };
+        if let Act::Child(child) = node.act {
+            steps.push(step(before, Act::Nothing));
+            let entry = steps.len() - 1;
+            before = lay_out(graphs, child, &[entry], steps)?;
+            before.push(entry);
+        }
+        steps.push(step(before, node.act.clone()));
+        places.insert(handle, steps.len() - 1);
+        ends.push(steps.len() - 1);
+    }
+    Ok(ends)
+}
+
+/// The user objects of a graph and of all that it owns.
+fn users(graphs: &Graphs, graph: usize) -> Answer<Vec<(usize, u32)>> {
+    let it = graphs.get(graph)?;
+    let mut found: Vec<_> = it.users.iter().map(|(user, count)| (*user, *count)).collect();
+    for node in it.nodes.values() {
+        if let Act::Child(child) = node.act {
+            found.extend(users(graphs, child)?);
+        }
+    }
+    Ok(found)
+}
+
+impl Exec {
+    /// Makes a graph executable.
+    ///
+    /// # Errors
+    /// `cudaErrorInvalidValue` where it has a cycle.
+    pub(crate) fn new(graphs: &Graphs, counts: &mut Users, graph: usize, flags: u64) -> Answer<Self> {
+        let mut steps = Vec::new();
+        lay_out(graphs, graph, &[], &mut steps)?;
+        let users = users(graphs, graph)?;
+        for (user, count) in &users {
+            counts.retain(*user, *count)?;
+        }
+        Ok(Self { steps, flags, last: 0, users })
+    }
+
+    /// The step that was made from a node.
+    pub(crate) fn step_mut(&mut self, source: usize) -> Answer<&mut Step> {
+        self.steps.iter_mut().rev().find(|step| step.source == source).ok_or(cudaErrorInvalidValue)
+    }
+
+    /// Takes over what the nodes of another graph of the same shape do.
+    pub(crate) fn update(&mut self, graphs: &Graphs, graph: usize) -> Answer<Result<(), Mismatch>> {
+        let mut steps = Vec::new();
+        lay_out(graphs, graph, &[], &mut steps)?;
+        Ok(replace(&mut self.steps, &steps))
+    }
+
+    /// Takes over what the nodes of another graph do, for the child graph of one node.
+    pub(crate) fn update_child(
+        &mut self,
+        graphs: &Graphs,
+        source: usize,
+        graph: usize,
+    ) -> Answer<Result<(), Mismatch>> {
+        let entry = self.steps.iter().position(|step| step.source == source).ok_or(cudaErrorInvalidValue)?;
+        let exit = self.steps.iter().rposition(|step| step.source == source).ok_or(cudaErrorInvalidValue)?;
+        let root = self.steps.get(entry).ok_or(cudaErrorInvalidValue)?;
+        // Places are counted from the step that the child graph hangs on, here and there.
+        let mut wanted = vec![Step { before: Vec::new(), ..root.clone() }];
+        lay_out(graphs, graph, &[0], &mut wanted)?;
+        let mut inner = self.steps.get(entry..exit).ok_or(cudaErrorInvalidValue)?.to_vec();
+        if let Some(root) = inner.first_mut() {
+            root.before.clear();
+        }
+        inner.iter_mut().flat_map(|step| &mut step.before).for_each(|at| *at -= entry);
+        let done = replace(&mut inner, &wanted);
+        for (step, new) in self.steps.iter_mut().skip(entry + 1).zip(inner.into_iter().skip(1)) {
+            step.act = new.act;
+        }
+        Ok(done)
+    }
+
+    /// What it still holds at its end: the end of its last launch, and references to user objects.
+    pub(crate) fn into_rest(self) -> (Tick, Vec<(usize, u32)>) {
+        (self.last, self.users)
+    }
+}
+
+/// Gives steps what others of the same shape do; changes nothing where the shapes differ.
+fn replace(steps: &mut [Step], with: &[Step]) -> Result<(), Mismatch> {
+    let shape =
+        with.iter().enumerate().find(|(at, new)| steps.get(*at).is_none_or(|old| old.before != new.before));
+    if let Some((_, new)) = shape {
+        return Err(Mismatch::Topology(new.source));
+    }
+    if steps.len() != with.len() {
+        return Err(Mismatch::Topology(0));
+    }
+    if let Some((_, new)) = steps.iter().zip(with).find(|(old, new)| !old.act.like(&new.act)) {
+        return Err(Mismatch::Kind(new.source));
+    }
+    for (old, new) in steps.iter_mut().zip(with) {
+        old.act = new.act.clone();
+    }
+    Ok(())
+}
+
+/// Puts all nodes of an executable graph on the queue, after what the stream has to do and after its last launch.
+///
+/// # Errors
+/// `cudaErrorInvalidValue` where there is no such graph.
+pub(crate) fn launch(machine: &mut Guard, exec: usize, stream: Key, call: &'static str) -> Answer {
+    let m = &mut **machine;
+    let it = m.graphs.exec(exec)?;
+    let last = it.last;
+    let mut parts = Vec::with_capacity(it.steps.len());
+    for step in &it.steps {
+        let mut and = Vec::new();
+        if let Act::Wait(event) = step.act
+            && let Some(tick) = m.events.tick(event)
+        {
+            and.push(tick);
+        }
+        let work = if step.enabled { step.act.work() } else { Work::Nothing };
+        parts.push(Part { device: step.device, call: step.call, work, before: step.before.clone(), and });
+    }
+    let end = submit_all(machine, stream, call, parts, &[last])?;
+    machine.graphs.exec_mut(exec)?.last = end;
+    Ok(())
+}
+
+/// Releases what an executable graph held, once its last launch is over.
+pub(crate) fn release(machine: &mut Guard, users: Vec<(usize, u32)>, device: usize, after: Tick) -> Answer {
+    for (user, count) in users {
+        if let Some(destroy) = machine.users.release(user, count)? {
+            submit_after(machine, device, "cudaUserObjectRelease", Work::Host(destroy), &[after]);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exec(graphs: &Graphs, graph: usize) -> Exec {
+        Exec::new(graphs, &mut Users::default(), graph, 0).unwrap()
+    }
+
+    fn shape(exec: &Exec) -> Vec<Vec<usize>> {
+        exec.steps.iter().map(|step| step.before.clone()).collect()
+    }
+
+    /// One node, then a child graph of two, then one.
+    fn nested(graphs: &mut Graphs) -> (usize, usize) {
+        let child = graphs.create();
+        let first = graphs.add(child, Act::Nothing, &[], 0, "test").unwrap();
+        graphs.add(child, Act::Record(1), &[first], 0, "test").unwrap();
+        let graph = graphs.create();
+        let a = graphs.add(graph, Act::Nothing, &[], 0, "test").unwrap();
+        let b = graphs.add(graph, Act::Child(child), &[a], 0, "test").unwrap();
+        graphs.add(graph, Act::Nothing, &[b], 0, "test").unwrap();
+        (graph, b)
+    }
+
+    #[test]
+    fn a_child_graph_lies_between_what_it_comes_after_and_what_comes_after_it() {
+        let mut graphs = Graphs::default();
+        let (graph, _) = nested(&mut graphs);
+        let exec = exec(&graphs, graph);
+        assert_eq!(shape(&exec), [vec![], vec![0], vec![1], vec![2], vec![3, 1], vec![4]]);
+    }
+
+    #[test]
+    fn an_executable_graph_takes_over_acts_but_no_other_shape() {
+        let mut graphs = Graphs::default();
+        let (graph, node) = nested(&mut graphs);
+        let mut exec = exec(&graphs, graph);
+        let copy = graphs.duplicate(graph).unwrap();
+        let Act::Child(child) = graphs.get(copy).unwrap().nodes.values().nth(1).unwrap().act else {
+            panic!()
+        };
+        let last = *graphs.get(child).unwrap().nodes.keys().last().unwrap();
+        graphs.node_mut(last).unwrap().act = Act::Record(7);
+        assert_eq!(exec.update(&graphs, copy), Ok(Ok(())));
+        assert!(matches!(exec.steps[3].act, Act::Record(7)));
+        graphs.node_mut(last).unwrap().act = Act::Record(8);
+        assert_eq!(exec.update_child(&graphs, node, child), Ok(Ok(())));
+        assert!(matches!(exec.steps[3].act, Act::Record(8)));
+        graphs.node_mut(last).unwrap().act = Act::Wait(8);
+        assert_eq!(exec.update_child(&graphs, node, child), Ok(Err(Mismatch::Kind(last))));
+        let more = graphs.add(child, Act::Nothing, &[], 0, "test").unwrap();
+        graphs.node_mut(last).unwrap().act = Act::Record(9);
+        assert_eq!(exec.update(&graphs, copy), Ok(Err(Mismatch::Topology(more))));
+        assert!(matches!(exec.steps[3].act, Act::Record(8)));
+    }
+}

@@ -1,0 +1,115 @@
+//! What a node does, kept so that it can be done any number of times.
+
+use crate::exec::{Kernel, Launch};
+use crate::stream::{Copy, Fill, HostCall, Record, Work};
+use crate::sys::{
+    cudaGraphNodeType, cudaGraphNodeTypeEmpty, cudaGraphNodeTypeEventRecord, cudaGraphNodeTypeGraph,
+    cudaGraphNodeTypeHost, cudaGraphNodeTypeKernel, cudaGraphNodeTypeMemAlloc, cudaGraphNodeTypeMemFree,
+    cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeMemset, cudaGraphNodeTypeWaitEvent,
+};
+
+/// A launch of a kernel, and where its arguments lie for a program that asks for them.
+#[derive(Debug)]
+pub(crate) struct KernelNode {
+    pub(crate) function: usize,
+    launch: Launch,
+    /// The address of each argument in the launch's own copy.
+    arguments: Vec<usize>,
+}
+
+impl KernelNode {
+    pub(crate) fn new(function: usize, launch: Launch) -> Self {
+        let start = launch.params.as_ptr().expose_provenance();
+        let at = |offset: u32| start + usize::try_from(offset).unwrap_or(0);
+        let arguments = launch.program.params.iter().map(|&(offset, _)| at(offset)).collect();
+        Self { function, launch, arguments }
+    }
+
+    pub(crate) fn launch(&self) -> &Launch {
+        &self.launch
+    }
+
+    pub(crate) fn arguments(&mut self) -> &mut [usize] {
+        &mut self.arguments
+    }
+
+    pub(crate) fn set_cooperative(&mut self, cooperative: bool) {
+        self.launch.cooperative = cooperative;
+    }
+}
+
+impl Clone for KernelNode {
+    fn clone(&self) -> Self {
+        Self::new(self.function, self.launch.clone())
+    }
+}
+
+/// What a node does.
+#[derive(Clone, Debug)]
+pub(crate) enum Act {
+    /// Nothing: only its place in the order matters.
+    Nothing,
+    Kernel(Box<KernelNode>),
+    Copy(Box<Copy>),
+    Fill(Box<Fill>),
+    Host(HostCall),
+    /// Has an event mark this place in the order.
+    Record(usize),
+    /// Waits for the moment that an event marks at the launch.
+    Wait(usize),
+    /// All of another graph, which this node owns.
+    Child(usize),
+    /// The beginning of memory that the graph has had since the node was made.
+    Alloc(u64, u64),
+    /// The end of such memory, or of a stream-ordered allocation.
+    Free(u64),
+}
+
+impl Act {
+    /// The operation that does this once.
+    pub(super) fn work(&self) -> Work {
+        match self {
+            Self::Nothing | Self::Wait(_) | Self::Child(_) | Self::Alloc(..) | Self::Free(_) => Work::Nothing,
+            Self::Kernel(kernel) => Work::Task(Box::new(Kernel::new(kernel.launch.clone()))),
+            Self::Copy(copy) => Work::Copy(copy.clone()),
+            Self::Fill(fill) => Work::Fill(fill.clone()),
+            Self::Host(host) => Work::Host(*host),
+            Self::Record(event) => Work::Record(Record { event: *event }),
+        }
+    }
+
+    /// What an operation that is captured becomes.
+    ///
+    /// # Errors
+    /// None where the operation cannot be captured.
+    pub(super) fn captured(work: Work) -> Option<Self> {
+        match work {
+            Work::Copy(copy) => Some(Self::Copy(copy)),
+            Work::Fill(fill) => Some(Self::Fill(fill)),
+            Work::Host(host) if !host.survives_errors() => Some(Self::Host(host)),
+            Work::Free(address) => Some(Self::Free(address)),
+            _ => None,
+        }
+    }
+
+    /// Whether another act can take this one's place in an executable graph.
+    pub(super) fn like(&self, other: &Self) -> bool {
+        kind(self) == kind(other)
+    }
+}
+
+/// The type of a node, as programs ask for it.
+pub(crate) fn kind(act: &Act) -> cudaGraphNodeType {
+    match act {
+        Act::Nothing => cudaGraphNodeTypeEmpty,
+        Act::Kernel(_) => cudaGraphNodeTypeKernel,
+        Act::Copy(_) => cudaGraphNodeTypeMemcpy,
+        Act::Fill(_) => cudaGraphNodeTypeMemset,
+        Act::Host(_) => cudaGraphNodeTypeHost,
+        Act::Record(_) => cudaGraphNodeTypeEventRecord,
+        Act::Wait(_) => cudaGraphNodeTypeWaitEvent,
+        Act::Child(_) => cudaGraphNodeTypeGraph,
+        Act::Alloc(..) => cudaGraphNodeTypeMemAlloc,
+        Act::Free(_) => cudaGraphNodeTypeMemFree,
+    }
+}

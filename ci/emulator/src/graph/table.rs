@@ -1,0 +1,260 @@
+//! The table of graphs: handles, nodes, edges.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::executable::Exec;
+use super::node::Act;
+use crate::error::Answer;
+use crate::sys::cudaErrorInvalidValue;
+
+/// One node.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) act: Act,
+    /// The nodes that it comes after, in the order in which they were named.
+    pub(crate) before: Vec<usize>,
+    pub(crate) device: usize,
+    pub(crate) call: &'static str,
+    /// The node that it was cloned from.
+    pub(crate) twin: Option<usize>,
+}
+
+/// One graph.
+#[derive(Debug, Default)]
+pub(crate) struct Graph {
+    /// The nodes, in the order in which they were made: handles only grow.
+    pub(crate) nodes: BTreeMap<usize, Node>,
+    /// Whether a node of another graph owns it.
+    pub(crate) owned: bool,
+    /// How many references to user objects it holds.
+    pub(crate) users: BTreeMap<usize, u32>,
+}
+
+impl Graph {
+    /// Every edge, from what comes first.
+    pub(crate) fn edges(&self) -> Vec<(usize, usize)> {
+        let of =
+            |(to, node): (&usize, &Node)| node.before.iter().map(|from| (*from, *to)).collect::<Vec<_>>();
+        self.nodes.iter().flat_map(of).collect()
+    }
+
+    /// The nodes in an order in which each comes after all that it must; none where there is a cycle.
+    pub(super) fn order(&self) -> Option<Vec<usize>> {
+        let mut order = Vec::with_capacity(self.nodes.len());
+        let mut done = BTreeSet::new();
+        while order.len() < self.nodes.len() {
+            let before = order.len();
+            for (handle, node) in &self.nodes {
+                if !done.contains(handle) && node.before.iter().all(|it| done.contains(it)) {
+                    done.insert(*handle);
+                    order.push(*handle);
+                }
+            }
+            if order.len() == before {
+                return None;
+            }
+        }
+        Some(order)
+    }
+
+    /// Whether all of `some` are among `others` or come before one of those.
+    pub(super) fn reached(&self, some: &[usize], others: &[usize]) -> bool {
+        let mut seen: BTreeSet<usize> = others.iter().copied().collect();
+        let mut open = others.to_vec();
+        while let Some(handle) = open.pop() {
+            for earlier in self.nodes.get(&handle).map_or(&[][..], |node| &node.before) {
+                if seen.insert(*earlier) {
+                    open.push(*earlier);
+                }
+            }
+        }
+        some.iter().all(|it| seen.contains(it))
+    }
+}
+
+/// All graphs, executable ones too, of the process.
+#[derive(Debug, Default)]
+pub(crate) struct Graphs {
+    last: usize,
+    graphs: HashMap<usize, Graph>,
+    /// Which graph a node is in.
+    nodes: HashMap<usize, usize>,
+    execs: HashMap<usize, Exec>,
+}
+
+/// Handles start here and are far enough apart to be told from small numbers.
+const FIRST: usize = 0x0066_0000_0000;
+const STRIDE: usize = 0x40;
+
+impl Graphs {
+    fn handle(&mut self) -> usize {
+        self.last += 1;
+        FIRST + self.last * STRIDE
+    }
+
+    pub(crate) fn create(&mut self) -> usize {
+        let handle = self.handle();
+        self.graphs.insert(handle, Graph::default());
+        handle
+    }
+
+    pub(crate) fn get(&self, graph: usize) -> Answer<&Graph> {
+        self.graphs.get(&graph).ok_or(cudaErrorInvalidValue)
+    }
+
+    pub(crate) fn get_mut(&mut self, graph: usize) -> Answer<&mut Graph> {
+        self.graphs.get_mut(&graph).ok_or(cudaErrorInvalidValue)
+    }
+
+    /// Adds a node after `before`, which must be nodes of the graph.
+    pub(crate) fn add(
+        &mut self,
+        graph: usize,
+        act: Act,
+        before: &[usize],
+        device: usize,
+        call: &'static str,
+    ) -> Answer<usize> {
+        let home = self.get(graph)?;
+        let mut once = BTreeSet::new();
+        if !before.iter().all(|it| home.nodes.contains_key(it) && once.insert(*it)) {
+            return Err(cudaErrorInvalidValue);
+        }
+        let handle = self.handle();
+        self.nodes.insert(handle, graph);
+        let node = Node { act, before: before.to_vec(), device, call, twin: None };
+        self.get_mut(graph)?.nodes.insert(handle, node);
+        Ok(handle)
+    }
+
+    /// The graph that a node is in.
+    pub(crate) fn home(&self, node: usize) -> Answer<usize> {
+        self.nodes.get(&node).copied().ok_or(cudaErrorInvalidValue)
+    }
+
+    pub(crate) fn node(&self, node: usize) -> Answer<&Node> {
+        self.get(self.home(node)?)?.nodes.get(&node).ok_or(cudaErrorInvalidValue)
+    }
+
+    pub(crate) fn node_mut(&mut self, node: usize) -> Answer<&mut Node> {
+        let home = self.home(node)?;
+        self.get_mut(home)?.nodes.get_mut(&node).ok_or(cudaErrorInvalidValue)
+    }
+
+    /// Takes a node out of its graph, and answers with the child graph that it owned, if it did.
+    pub(crate) fn remove(&mut self, node: usize) -> Answer<Option<usize>> {
+        let home = self.home(node)?;
+        self.nodes.remove(&node);
+        let graph = self.get_mut(home)?;
+        let gone = graph.nodes.remove(&node).ok_or(cudaErrorInvalidValue)?;
+        for other in graph.nodes.values_mut() {
+            other.before.retain(|it| *it != node);
+        }
+        Ok(if let Act::Child(child) = gone.act { Some(child) } else { None })
+    }
+
+    /// Copies a graph with all that it owns.
+    pub(crate) fn duplicate(&mut self, graph: usize) -> Answer<usize> {
+        let source = self.get(graph)?;
+        let (nodes, users) = (source.nodes.clone(), source.users.clone());
+        let copy = self.create();
+        let mut twins = HashMap::new();
+        for (old, mut node) in nodes {
+            if let Act::Child(child) = node.act {
+                let child = self.duplicate(child)?;
+                self.get_mut(child)?.owned = true;
+                node.act = Act::Child(child);
+            }
+            node.twin = Some(old);
+            let new = self.handle();
+            twins.insert(old, new);
+            self.nodes.insert(new, copy);
+            self.get_mut(copy)?.nodes.insert(new, node);
+        }
+        let target = self.get_mut(copy)?;
+        target.users = users;
+        for node in target.nodes.values_mut() {
+            for before in &mut node.before {
+                *before = twins.get(before).copied().ok_or(cudaErrorInvalidValue)?;
+            }
+        }
+        Ok(copy)
+    }
+
+    /// Destroys a graph with all that it owns, and answers with the references to user objects that it held.
+    pub(crate) fn destroy(&mut self, graph: usize) -> Answer<Vec<(usize, u32)>> {
+        let gone = self.graphs.remove(&graph).ok_or(cudaErrorInvalidValue)?;
+        let mut users: Vec<(usize, u32)> = gone.users.into_iter().collect();
+        for (handle, node) in gone.nodes {
+            self.nodes.remove(&handle);
+            if let Act::Child(child) = node.act {
+                users.extend(self.destroy(child)?);
+            }
+        }
+        Ok(users)
+    }
+
+    pub(crate) fn keep(&mut self, exec: Exec) -> usize {
+        let handle = self.handle();
+        self.execs.insert(handle, exec);
+        handle
+    }
+
+    /// Puts an executable graph back that was taken out with [`Graphs::end`].
+    pub(crate) fn put_back(&mut self, handle: usize, exec: Exec) {
+        self.execs.insert(handle, exec);
+    }
+
+    pub(crate) fn exec(&self, exec: usize) -> Answer<&Exec> {
+        self.execs.get(&exec).ok_or(cudaErrorInvalidValue)
+    }
+
+    pub(crate) fn exec_mut(&mut self, exec: usize) -> Answer<&mut Exec> {
+        self.execs.get_mut(&exec).ok_or(cudaErrorInvalidValue)
+    }
+
+    pub(crate) fn end(&mut self, exec: usize) -> Answer<Exec> {
+        self.execs.remove(&exec).ok_or(cudaErrorInvalidValue)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn add(graphs: &mut Graphs, graph: usize, before: &[usize]) -> usize {
+        graphs.add(graph, Act::Nothing, before, 0, "test").unwrap()
+    }
+
+    #[test]
+    fn nodes_come_after_what_they_name_and_a_cycle_has_no_order() {
+        let mut graphs = Graphs::default();
+        let graph = graphs.create();
+        let a = add(&mut graphs, graph, &[]);
+        let b = add(&mut graphs, graph, &[]);
+        let c = add(&mut graphs, graph, &[a, b]);
+        graphs.node_mut(a).unwrap().before.push(b);
+        let it = graphs.get(graph).unwrap();
+        assert_eq!(it.order(), Some(vec![b, a, c]));
+        assert_eq!(it.edges(), [(b, a), (a, c), (b, c)]);
+        assert!(it.reached(&[b], &[a]) && !it.reached(&[c], &[a]));
+        graphs.node_mut(b).unwrap().before.push(c);
+        assert_eq!(graphs.get(graph).unwrap().order(), None);
+    }
+
+    #[test]
+    fn a_copy_has_nodes_of_its_own_and_a_node_of_another_graph_is_refused() {
+        let mut graphs = Graphs::default();
+        let graph = graphs.create();
+        let a = add(&mut graphs, graph, &[]);
+        add(&mut graphs, graph, &[a]);
+        let copy = graphs.duplicate(graph).unwrap();
+        let [(from, to)] = graphs.get(copy).unwrap().edges()[..] else { panic!() };
+        assert_eq!(graphs.node(from).unwrap().twin, Some(a));
+        assert_ne!(to, from);
+        let refused = graphs.add(copy, Act::Nothing, &[a], 0, "test");
+        assert_eq!(refused, Err(cudaErrorInvalidValue));
+        graphs.destroy(graph).unwrap();
+        assert!(graphs.node(a).is_err() && graphs.node(from).is_ok());
+    }
+}
