@@ -10,6 +10,8 @@
 //! The direction is never named: it follows from the types of the operands, and so does whether two devices are
 //! involved. A direction that cannot be does not compile, nor does an asynchronous copy of a borrowed slice.
 //!
+//! Large blocking copies between pageable memory and a device are staged by the crate itself, which is faster: see [`staged`].
+//!
 //! Before any call: both sides must have the same length and share no byte. Lengths are in elements. No elements, no
 //! call.
 //!
@@ -23,6 +25,7 @@ mod operand;
 mod owned;
 mod scoped;
 mod shape;
+pub mod staged;
 mod transfer;
 
 #[cfg(cudart_13_2)]

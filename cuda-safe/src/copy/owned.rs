@@ -6,6 +6,7 @@ use bytemuck::{AnyBitPattern, NoUninit};
 use super::fill::memset;
 use super::linear::memcpy;
 use super::operand::Operand;
+use super::staged;
 use super::transfer::{How, transfer};
 use crate::error::Result;
 use crate::memory::span::Span;
@@ -89,7 +90,8 @@ fn to_vec<T: AnyBitPattern>(span: Span<'_, T>) -> Result<Vec<T>> {
     let mut elements = Vec::with_capacity(len);
     // A vector may have more room than was asked for.
     let room = elements.spare_capacity_mut().get_mut(..len).unwrap_or(&mut []);
-    transfer("to_vec", How::Blocking, &Operand::of_room(room), &Operand::of_span::<T, OnDevice>(span))?;
+    staged::wish_for_large_pages(room);
+    transfer("to_vec", How::BlockingFresh, &Operand::of_room(room), &Operand::of_span::<T, OnDevice>(span))?;
     // SAFETY: the copy was of `len` elements to the start of the room and is complete on the host's side; any bytes are
     // a valid `T`.
     unsafe { elements.set_len(len) };

@@ -5,6 +5,7 @@ use std::panic::Location;
 
 use super::operand::{Operand, Side};
 use super::shape::Shape;
+use super::staged::{Layout, Staged, Way};
 use crate::device::Device;
 use crate::error::{Detail, Result};
 use crate::hazard::{Access, Ledger, Mode};
@@ -16,6 +17,8 @@ use crate::{check, sys};
 pub(super) enum How<'s> {
     /// Once the host's side is done.
     Blocking,
+    /// The same, into memory of the host that was allocated just now.
+    BlockingFresh,
     /// At once; the copy is done in the order of the stream.
     Enqueued(StreamRef<'s>),
 }
@@ -66,14 +69,19 @@ pub(super) fn transfer(
     }
     let direction = Direction::of(destination.side(), source.side());
     let result = match (how, direction) {
-        (How::Blocking, Direction::HostToHost) => on_the_host(destination, source, shape),
+        (How::Blocking | How::BlockingFresh, Direction::HostToHost) => {
+            on_the_host(destination, source, shape)
+        }
         (
-            How::Blocking,
+            How::Blocking | How::BlockingFresh,
             Direction::HostToDevice(device)
             | Direction::DeviceToHost(device)
             | Direction::DeviceToDevice(device)
             | Direction::Peer { destination: device, .. },
-        ) => blocking(device, direction, destination, source, shape),
+        ) => match stage(how, direction, destination, source, shape) {
+            Some(transfer) => staged(device, transfer, destination, source),
+            None => blocking(device, direction, destination, source, shape),
+        },
         (How::Enqueued(stream), _) => enqueued(stream, direction, destination, source, shape),
     };
     result.map_err(|error| error.with_detail(Detail::Transfer { bytes: shape.bytes() }))
@@ -132,6 +140,42 @@ fn blocking(
         // SAFETY: the accesses are all that the call touches of tracked memory.
         unsafe { stream.enqueue(accesses.list(), call) }
     }
+}
+
+/// Prepares a copy between pageable memory and a device by the engine, where that is to make it.
+fn stage(
+    how: How<'_>,
+    direction: Direction,
+    destination: &Operand<'_>,
+    source: &Operand<'_>,
+    shape: Shape,
+) -> Option<Staged> {
+    let (device, way) = match (direction, destination.side(), source.side()) {
+        (Direction::HostToDevice(device), _, Side::Pageable) => (device, Way::Up),
+        (Direction::DeviceToHost(device), Side::Pageable, _) => (device, Way::Down),
+        _ => return None,
+    };
+    Staged::prepare(device, way, Layout::linear(shape.bytes()), matches!(how, How::BlockingFresh))
+}
+
+/// Copies by the engine, on the legacy stream of a device.
+#[track_caller]
+fn staged(device: Device, transfer: Staged, destination: &Operand<'_>, source: &Operand<'_>) -> Result<()> {
+    let place = Location::caller();
+    let legacy = LegacyStream::of(device)?;
+    let accesses = Accesses::of(destination, source);
+    let (host, remote) = match transfer.way() {
+        Way::Up => (source.pointer(), destination.pointer()),
+        Way::Down => (destination.pointer(), source.pointer()),
+    };
+    let call = |raw| {
+        // SAFETY: both operands are borrowed memory of at least as many bytes as the transfer was prepared with, the accesses of
+        // the device's side are entered, and the legacy stream was given the waits that they need; its device is current.
+        unsafe { transfer.run(raw, host, remote) }.map_err(|error| error.at(place))
+    };
+    // SAFETY: the accesses are all that the copy touches of tracked memory; it begins with an event on the stream, waits for
+    // it, and is complete when it returns.
+    unsafe { legacy.as_stream().enqueue_blocking(accesses.list(), call) }
 }
 
 /// Whether `cudaMemcpy` returns only when all of the copy is done. From pageable memory it may return once it has read the

@@ -7,7 +7,7 @@ use super::version;
 use crate::error::{self, Detail, Error, Result};
 #[cfg(doc)]
 use crate::sys;
-use crate::{check, memory, stream};
+use crate::{check, copy, memory, stream};
 
 /// One of the machine's devices, by its ordinal.
 ///
@@ -218,6 +218,7 @@ impl Device {
         // SAFETY: the caller gives up everything that lives on the device; what the crate itself keeps is forgotten below.
         let reset = unsafe { check!(cudaDeviceReset()) };
         // Also after an error: it may be that of earlier work, and the device is reset all the same.
+        copy::staged::abandon(self);
         memory::abandon(self);
         stream::abandon(self);
         if reset.is_ok() {

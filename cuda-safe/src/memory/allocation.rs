@@ -8,6 +8,7 @@ use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::ptr;
+use std::sync::OnceLock;
 
 use super::mapped::Mapped;
 use super::reaper::reaper;
@@ -347,7 +348,9 @@ impl Allocation {
         relax()?;
         // Whatever device is current: the runtime knows by the address whose memory it is.
         // SAFETY: the pointer came from cudaMalloc, is freed only here (`bytes` is 0 from now on), and no work uses it.
-        unsafe { check!(cudaFree(self.pointer.cast())) }
+        let freed = unsafe { check!(cudaFree(self.pointer.cast())) };
+        freed_too();
+        freed
     }
 
     #[track_caller]
@@ -357,7 +360,9 @@ impl Allocation {
         relax()?;
         // Whatever device is current: the runtime knows by the address what the memory is.
         // SAFETY: the pointer came from cudaHostAlloc, is freed only here (`bytes` is 0 from now on), and no work uses it.
-        unsafe { check!(cudaFreeHost(self.pointer.cast())) }
+        let freed = unsafe { check!(cudaFreeHost(self.pointer.cast())) };
+        freed_too();
+        freed
     }
 }
 
@@ -376,6 +381,20 @@ impl Drop for Allocation {
         }
         // Nobody could take the error; `free` is for who wants it. At process exit the runtime only says that it is gone.
         let _ = self.release();
+    }
+}
+
+/// What else is to be freed where the program frees memory and so waits for the devices anyway.
+static ON_FREE: OnceLock<fn()> = OnceLock::new();
+
+/// Has `f` called, from now on, whenever memory of a device or pinned memory was freed. Of several functions the first counts.
+pub(crate) fn on_free(f: fn()) {
+    let _ = ON_FREE.set(f);
+}
+
+fn freed_too() {
+    if let Some(f) = ON_FREE.get() {
+        f();
     }
 }
 

@@ -31,6 +31,9 @@ mod slice;
 pub(crate) mod span;
 mod stable;
 
+pub(crate) use allocation::on_free;
+pub(crate) use relaxed::relax;
+
 pub use buffer::Buffer;
 pub use device::DeviceBuffer;
 pub use flag::MappedFlag;

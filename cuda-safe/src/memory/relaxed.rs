@@ -23,7 +23,7 @@ thread_local! {
 /// Has the calling thread's calls let through that a capture would otherwise forbid.
 #[inline]
 #[track_caller]
-pub(super) fn relax() -> Result<()> {
+pub(crate) fn relax() -> Result<()> {
     if RELAXED.get() { Ok(()) } else { first_time() }
 }
 

@@ -1,0 +1,337 @@
+//! What one thread works on a transfer with: a slab of pinned memory, cut into chunks, and a stream with events of its own.
+//!
+//! Kits are kept for the next transfer and never freed while anything is under way: giving pinned memory back to the runtime
+//! waits for all devices and holds up every other call meanwhile, so it happens only where the program itself frees
+//! memory, or asks for it ([`release`]). Slabs are portable, so one store serves all devices; its size is bounded. Streams and events are
+//! not on the tracker's books: nothing but a transfer uses them, and it has drained them when it ends.
+//!
+//! A kit whose stream cannot be drained, because the device's context is lost, is leaked with its slab: a device might
+//! still write there.
+#![expect(unsafe_code, reason = "allocates pinned memory and makes streams and events by the raw functions")]
+
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::test;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::memory::relax;
+use crate::{check, sys};
+
+/// Chunks of a slab, and events of a kit: the one is filled or emptied while the other is on its way.
+pub(super) const DEPTH: usize = 2;
+
+/// What one thread works with.
+#[derive(Debug)]
+pub(super) struct Kit {
+    slab: Slab,
+    lane: Lane,
+}
+
+/// Pinned memory of so many bytes.
+#[derive(Debug)]
+struct Slab {
+    pointer: *mut u8,
+    bytes: usize,
+    /// The device that was current when it was allocated: resetting that takes it away.
+    device: Device,
+}
+
+// SAFETY: the memory is known to this value alone, and the runtime takes its address from any thread.
+unsafe impl Send for Slab {}
+
+/// A stream, an event for each chunk, and one to begin with.
+#[derive(Debug)]
+struct Lane {
+    device: Device,
+    stream: sys::cudaStream_t,
+    events: [sys::cudaEvent_t; DEPTH],
+}
+
+// SAFETY: handles are names that the runtime takes from any thread; this value is their only owner.
+unsafe impl Send for Lane {}
+
+/// All slabs and lanes that nobody uses at present.
+struct Store {
+    slabs: Vec<Slab>,
+    lanes: Vec<Lane>,
+    /// Bytes of all slabs that there are, those in use and leaked ones included.
+    held: usize,
+    /// The most that `held` ever was.
+    most: usize,
+    /// Slabs in use, which will come back.
+    out: usize,
+    /// When one was used last.
+    used: Option<Instant>,
+}
+
+static STORE: Mutex<Store> =
+    Mutex::new(Store { slabs: Vec::new(), lanes: Vec::new(), held: 0, most: 0, out: 0, used: None });
+
+/// Rung when a slab comes back.
+static BACK: Condvar = Condvar::new();
+
+/// How many transfers wait for their first slab: others then make do with fewer.
+static STARVING: AtomicUsize = AtomicUsize::new(0);
+
+fn store() -> MutexGuard<'static, Store> {
+    STORE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether some transfer cannot begin because others hold all slabs.
+pub(super) fn somebody_starves() -> bool {
+    STARVING.load(Ordering::Relaxed) > 0
+}
+
+/// Kits in use.
+#[cfg(test)]
+pub(super) fn in_use() -> usize {
+    store().out
+}
+
+/// Bytes of pinned memory: held now, and the most that was ever held.
+pub(super) fn pinned() -> (usize, usize) {
+    let store = store();
+    (store.held, store.most)
+}
+
+impl Kit {
+    /// A kit with chunks of `chunk` bytes, as long as all slabs together stay within `limit`; none where that leaves none.
+    /// With `wait`, waits for another transfer to give one back, if there is one that will.
+    ///
+    /// # Errors
+    /// What the runtime fails with. Whoever has a kit already can go on without this one.
+    pub(super) fn take(device: Device, chunk: usize, limit: usize, wait: bool) -> Result<Option<Self>> {
+        let bytes = chunk.saturating_mul(DEPTH);
+        let Some(slab) = Slab::take(device, bytes, limit, wait)? else { return Ok(None) };
+        match Lane::take(device) {
+            Ok(lane) => Ok(Some(Self { slab, lane })),
+            Err(error) => {
+                slab.give_back();
+                Err(error)
+            }
+        }
+    }
+
+    /// The stream.
+    pub(super) fn stream(&self) -> sys::cudaStream_t {
+        self.lane.stream
+    }
+
+    /// The event of a chunk.
+    pub(super) fn event(&self, chunk: usize) -> sys::cudaEvent_t {
+        self.lane.events[chunk % DEPTH]
+    }
+
+    /// The first byte of a chunk.
+    pub(super) fn chunk(&self, chunk: usize) -> *mut u8 {
+        self.slab.pointer.wrapping_add(chunk % DEPTH * (self.slab.bytes / DEPTH))
+    }
+
+    /// Waits until nothing uses the kit any more, and gives it back.
+    ///
+    /// # Errors
+    /// The failure of the device's work. If that is sticky, the kit is leaked. If waiting fails for another reason, for the whole
+    /// device too, the process is aborted: a device might go on writing to memory that the program has back.
+    pub(super) fn drain(self) -> Result<()> {
+        // SAFETY: the stream is this kit's own and was never destroyed.
+        let drained = unsafe { check!(cudaStreamSynchronize(self.lane.stream)) };
+        let mut drained = drained.and_then(|()| test::point(test::Point::Drained));
+        if let Err(error) = &drained
+            && !error.is_sticky()
+        {
+            // SAFETY: the call takes nothing and waits.
+            drained = unsafe { check!(cudaDeviceSynchronize()) };
+        }
+        match drained {
+            Ok(()) => self.give_back(),
+            Err(error) if error.is_sticky() => self.leak(),
+            Err(error) => {
+                eprintln!("cuda-safe: a staged copy could not be brought to its end: {error}");
+                std::process::abort();
+            }
+        }
+        drained
+    }
+
+    /// Keeps the kit for the next transfer. Nothing uses it any more.
+    pub(super) fn give_back(self) {
+        let Self { slab, lane } = self;
+        store().lanes.push(lane);
+        slab.give_back();
+    }
+
+    /// Leaves the kit where it is, for ever.
+    pub(super) fn leak(self) {
+        store().out -= 1;
+        BACK.notify_all();
+    }
+}
+
+impl Slab {
+    fn take(device: Device, bytes: usize, limit: usize, wait: bool) -> Result<Option<Self>> {
+        let mut store = store();
+        loop {
+            if let Some(at) = store.slabs.iter().rposition(|slab| slab.bytes == bytes) {
+                let slab = store.slabs.swap_remove(at);
+                store.out += 1;
+                return Ok(Some(slab));
+            }
+            if store.held.saturating_add(bytes) <= limit {
+                break;
+            }
+            if !wait || store.out == 0 {
+                return Ok(None);
+            }
+            STARVING.fetch_add(1, Ordering::Relaxed);
+            store = BACK.wait(store).unwrap_or_else(PoisonError::into_inner);
+            STARVING.fetch_sub(1, Ordering::Relaxed);
+        }
+        // Counted before it is there, so that several threads together stay within the limit.
+        store.held += bytes;
+        store.out += 1;
+        drop(store);
+        let allocated = Self::allocate(device, bytes);
+        let mut store = self::store();
+        if allocated.is_err() {
+            store.held -= bytes;
+            store.out -= 1;
+            BACK.notify_all();
+        }
+        store.most = store.most.max(store.held);
+        allocated.map(Some)
+    }
+
+    fn allocate(device: Device, bytes: usize) -> Result<Self> {
+        test::point(test::Point::Allocate)?;
+        relax()?;
+        let mut pointer: *mut c_void = ptr::null_mut();
+        // SAFETY: the pointer is to a live variable, which the call fills.
+        unsafe { check!(cudaHostAlloc(&raw mut pointer, bytes, sys::cudaHostAllocPortable)) }?;
+        Ok(Self { pointer: pointer.cast(), bytes, device })
+    }
+
+    fn give_back(self) {
+        let mut store = store();
+        store.slabs.push(self);
+        store.out -= 1;
+        store.used = Some(Instant::now());
+        drop(store);
+        BACK.notify_one();
+    }
+}
+
+impl Lane {
+    fn take(device: Device) -> Result<Self> {
+        {
+            let mut store = store();
+            if let Some(at) = store.lanes.iter().rposition(|lane| lane.device == device) {
+                return Ok(store.lanes.swap_remove(at));
+            }
+        }
+        relax()?;
+        let mut stream = ptr::null_mut();
+        // SAFETY: the pointer is to a live variable, which the call fills.
+        unsafe { check!(cudaStreamCreateWithFlags(&raw mut stream, sys::cudaStreamNonBlocking)) }?;
+        let mut lane = Self { device, stream, events: [ptr::null_mut(); DEPTH] };
+        match lane.make_events() {
+            Ok(()) => Ok(lane),
+            Err(error) => {
+                lane.destroy();
+                Err(error)
+            }
+        }
+    }
+
+    fn make_events(&mut self) -> Result<()> {
+        for event in &mut self.events {
+            // SAFETY: the pointer is to a live variable, which the call fills.
+            unsafe { check!(cudaEventCreateWithFlags(&raw mut *event, sys::cudaEventDisableTiming)) }?;
+        }
+        Ok(())
+    }
+
+    /// Destroys the stream and the events that were made.
+    fn destroy(self) {
+        for event in self.events.into_iter().filter(|event| !event.is_null()) {
+            // SAFETY: made in `make_events`, and nobody else has it.
+            let _ = unsafe { sys::cudaEventDestroy(event) };
+        }
+        // SAFETY: made in `take`, idle, and nobody else has it.
+        let _ = unsafe { sys::cudaStreamDestroy(self.stream) };
+    }
+}
+
+/// Gives all pinned memory that no copy is using back to the runtime.
+///
+/// As everything that frees memory, this waits for all work of the devices. Without it, memory that no copy has used for
+/// a second goes back when the program next frees memory of its own, device or pinned.
+///
+/// # Errors
+/// What the runtime fails with.
+#[doc(alias = "cudaFreeHost")]
+#[track_caller]
+pub fn release() -> Result<()> {
+    let slabs = {
+        let mut store = store();
+        store.used = None;
+        std::mem::take(&mut store.slabs)
+    };
+    let mut freed = Ok(());
+    for slab in slabs {
+        let one = slab.free();
+        freed = freed.and(one);
+    }
+    freed
+}
+
+impl Slab {
+    #[track_caller]
+    fn free(self) -> Result<()> {
+        let _current = self.device.switch()?;
+        relax()?;
+        // SAFETY: the memory came from cudaHostAlloc, this value is its only owner, and whoever used it has drained its stream.
+        let freed = unsafe { check!(cudaFreeHost(self.pointer.cast())) };
+        // Otherwise it is leaked: the runtime did not take it.
+        if freed.is_ok() {
+            store().held -= self.bytes;
+        }
+        freed
+    }
+}
+
+/// How long slabs lie unused before the program's next free takes them along.
+const IDLE: Duration = Duration::from_secs(1);
+
+/// Gives back what has not been used for a while. To be called where the program frees memory, and so waits anyway.
+pub(super) fn release_idle() {
+    if super::crew::in_own_process() {
+        release_unused_for(IDLE);
+    }
+}
+
+/// Gives back what has not been used for so long.
+pub(super) fn release_unused_for(time: Duration) {
+    let idle = |used: Option<Instant>| used.is_some_and(|used| used.elapsed() >= time);
+    if STORE.try_lock().is_ok_and(|store| idle(store.used)) {
+        // The error is that of earlier work; who synchronises gets it.
+        let _ = release();
+    }
+}
+
+/// Forgets what a device that is reset has taken with it.
+pub(crate) fn abandon(device: Device) {
+    let mut store = store();
+    store.lanes.retain(|lane| lane.device != device);
+    let gone: usize = store.slabs.iter().filter(|slab| slab.device == device).map(|slab| slab.bytes).sum();
+    store.slabs.retain(|slab| slab.device != device);
+    store.held -= gone;
+}
+
+/// The error for a copy that the end of the process has stopped.
+pub(super) fn ended() -> Error {
+    Error::from_code("staged copy", sys::cudaErrorCudartUnloading)
+}

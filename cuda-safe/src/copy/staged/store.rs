@@ -1,0 +1,198 @@
+//! How the host's processor moves bytes between the program's memory and a chunk, and gets fresh pages.
+//!
+//! Stores that go past the caches save the read of every line that is overwritten, and leave the caches to the program; whether that
+//! is faster depends on the processor, the size and how many threads there are, so who calls chooses. On processors other than
+//! x86-64 there is one way only.
+#![expect(
+    unsafe_code,
+    reason = "moves bytes between raw pointers, with vector instructions where there are any"
+)]
+
+use std::ptr;
+
+/// Copies `len` bytes; with `past_caches`, by stores that leave the caches alone. Whatever kind of stores: they are done, for
+/// every other thread and for devices, when this thread tells them so.
+///
+/// # Safety
+/// `from` can be read and `to` written for `len` bytes, and the two do not overlap.
+pub(super) unsafe fn copy(to: *mut u8, from: *const u8, len: usize, past_caches: bool) {
+    #[cfg(target_arch = "x86_64")]
+    if past_caches && len >= x86::WORTH {
+        // SAFETY: the caller vouches for the bytes.
+        return unsafe { x86::copy(to, from, len) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = past_caches;
+    // SAFETY: the caller vouches for the bytes.
+    unsafe { ptr::copy_nonoverlapping(from, to, len) };
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::{
+        __m128i, __m256i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128, _mm256_loadu_si256,
+        _mm256_stream_si256,
+    };
+    use std::ptr;
+
+    /// Below this many bytes the ends cost more than the middle saves.
+    pub(super) const WORTH: usize = 4096;
+
+    /// A line of the caches.
+    const LINE: usize = 64;
+
+    /// # Safety
+    /// Those of [`super::copy`], with at least [`WORTH`] bytes.
+    pub(super) unsafe fn copy(to: *mut u8, from: *const u8, len: usize) {
+        let head = to.align_offset(LINE).min(len);
+        let lines = (len - head) / LINE;
+        let middle = lines * LINE;
+        // SAFETY: the first bytes of what the caller vouches for.
+        unsafe { ptr::copy_nonoverlapping(from, to, head) };
+        let (to_lines, from_lines) = (to.wrapping_add(head), from.wrapping_add(head));
+        if std::arch::is_x86_feature_detected!("avx") {
+            // SAFETY: the processor has the instructions; the lines are within what the caller vouches for, and `to` is aligned.
+            unsafe { avx(to_lines, from_lines, lines) };
+        } else {
+            // SAFETY: the lines are within what the caller vouches for, and `to` is aligned.
+            unsafe { sse(to_lines, from_lines, lines) };
+        }
+        let (to_rest, from_rest) = (to_lines.wrapping_add(middle), from_lines.wrapping_add(middle));
+        // SAFETY: the last bytes of what the caller vouches for.
+        unsafe { ptr::copy_nonoverlapping(from_rest, to_rest, len - head - middle) };
+    }
+
+    /// # Safety
+    /// So many lines can be read and written, do not overlap, and `to` is aligned to a line.
+    #[target_feature(enable = "avx")]
+    unsafe fn avx(to: *mut u8, from: *const u8, lines: usize) {
+        let (mut to, mut from) = (to.cast::<__m256i>(), from.cast::<__m256i>());
+        for _ in 0..lines {
+            // SAFETY: the first half of a line that the caller vouches for.
+            let first = unsafe { _mm256_loadu_si256(from) };
+            // SAFETY: its second half.
+            let second = unsafe { _mm256_loadu_si256(from.wrapping_add(1)) };
+            // SAFETY: the first half of a line that the caller vouches for, aligned to more than the 32 bytes needed.
+            unsafe { _mm256_stream_si256(to, first) };
+            // SAFETY: its second half.
+            unsafe { _mm256_stream_si256(to.wrapping_add(1), second) };
+            (to, from) = (to.wrapping_add(2), from.wrapping_add(2));
+        }
+        // These stores keep no order of their own: here they are before all that follows.
+        _mm_sfence();
+    }
+
+    /// # Safety
+    /// So many lines can be read and written, do not overlap, and `to` is aligned to a line. (The instructions are always there.)
+    #[target_feature(enable = "sse2")]
+    unsafe fn sse(to: *mut u8, from: *const u8, lines: usize) {
+        let (mut to, mut from) = (to.cast::<__m128i>(), from.cast::<__m128i>());
+        for _ in 0..lines * (LINE / size_of::<__m128i>()) {
+            // SAFETY: a quarter of a line that the caller vouches for.
+            let quarter = unsafe { _mm_loadu_si128(from) };
+            // SAFETY: likewise, and aligned to more than the 16 bytes needed.
+            unsafe { _mm_stream_si128(to, quarter) };
+            (to, from) = (to.wrapping_add(1), from.wrapping_add(1));
+        }
+        // As above.
+        _mm_sfence();
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::{LINE, avx, sse};
+
+        #[test]
+        fn both_kinds_of_instructions_move_the_same_bytes() {
+            #[repr(align(64))]
+            struct Lines([u8; 10 * LINE]);
+            let from: Vec<u8> = (0..=255).cycle().skip(3).take(10 * LINE + 1).collect();
+            let mut by_sse = Lines([0; 10 * LINE]);
+            // SAFETY: both have ten lines, and the destination is aligned to lines.
+            unsafe { sse(by_sse.0.as_mut_ptr(), from[1..].as_ptr(), 10) };
+            assert_eq!(by_sse.0[..], from[1..]);
+            if std::arch::is_x86_feature_detected!("avx") {
+                let mut by_avx = Lines([0; 10 * LINE]);
+                // SAFETY: both have ten lines, the destination is aligned to lines, and the instructions are there.
+                unsafe { avx(by_avx.0.as_mut_ptr(), from[1..].as_ptr(), 10) };
+                assert_eq!(by_avx.0[..], from[1..]);
+            }
+        }
+    }
+}
+
+/// Asks the system for large pages for memory that nobody has touched yet. Only a wish, which it may not grant.
+#[cfg(target_os = "linux")]
+pub(super) fn wish_for_large_pages(start: *mut u8, len: usize) {
+    /// The size of a large page, where they are of several sizes that of the smallest.
+    const LARGE: usize = 2 << 20;
+    let Some((start, len)) = inner(start, len, LARGE) else { return };
+    // SAFETY: advice about pages that lie within memory of the caller's; it changes nothing that can be read there.
+    let _ = unsafe { libc::madvise(start.cast(), len, libc::MADV_HUGEPAGE) };
+}
+
+/// Other systems have no such wish.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn wish_for_large_pages(_start: *mut u8, _len: usize) {}
+
+/// Has the system provide all pages that lie within `len` bytes, at once and not one by one at the first store. What they hold
+/// stays. Where the system cannot, they come one by one.
+#[cfg(target_os = "linux")]
+pub(super) fn provide(start: *mut u8, len: usize) {
+    /// Large enough for pages of any size, as the system rounds to its own.
+    const PAGE: usize = 4096;
+    let Some((start, len)) = inner(start, len, PAGE) else { return };
+    // SAFETY: advice about pages that lie within memory that the caller may write; it changes nothing that can be read there.
+    let _ = unsafe { libc::madvise(start.cast(), len, libc::MADV_POPULATE_WRITE) };
+}
+
+/// On other systems pages come one by one.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn provide(_start: *mut u8, _len: usize) {}
+
+/// The whole pages within some bytes.
+fn inner(start: *mut u8, len: usize, page: usize) -> Option<(*mut u8, usize)> {
+    let skipped = start.addr().wrapping_neg() % page;
+    let whole = len.checked_sub(skipped)? / page * page;
+    (whole > 0).then(|| (start.wrapping_add(skipped), whole))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{copy, inner, provide, wish_for_large_pages};
+
+    #[test]
+    fn bytes_arrive_whatever_the_ends_are_and_nothing_beside_them_changes() {
+        let from: Vec<u8> = (0..=250).cycle().take(20_000).collect();
+        for past_caches in [false, true] {
+            for len in [0, 1, 63, 64, 65, 4095, 4096, 4097, 10_007] {
+                for (to_at, from_at) in [(0, 0), (1, 0), (0, 1), (63, 17), (64, 3), (100, 64)] {
+                    let mut to = vec![0xee_u8; 20_000];
+                    // SAFETY: both have more bytes than are copied, and they are two vectors.
+                    unsafe { copy(to[to_at..].as_mut_ptr(), from[from_at..].as_ptr(), len, past_caches) };
+                    assert_eq!(to[to_at..to_at + len], from[from_at..from_at + len]);
+                    assert!(to[..to_at].iter().chain(&to[to_at + len..]).all(|&byte| byte == 0xee));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn pages_within_bytes_are_whole() {
+        let at = std::ptr::without_provenance_mut::<u8>;
+        assert_eq!(inner(at(4096), 4096, 4096), Some((at(4096), 4096)));
+        assert_eq!(inner(at(4095), 4097, 4096), Some((at(4096), 4096)));
+        assert_eq!(inner(at(4097), 8190, 4096), None);
+        assert_eq!(inner(at(1), 10_000, 4096), Some((at(4096), 4096)));
+        assert_eq!(inner(at(1), 10, 4096), None);
+        assert_eq!(inner(at(8192), 0, 4096), None);
+    }
+
+    #[test]
+    fn pages_that_are_provided_keep_what_they_hold() {
+        let mut bytes = vec![7_u8; 8 << 20];
+        wish_for_large_pages(bytes.as_mut_ptr(), bytes.len());
+        provide(bytes.as_mut_ptr(), bytes.len());
+        assert!(bytes.iter().all(|&byte| byte == 7));
+    }
+}
