@@ -10,7 +10,7 @@
 //! | [`error`] | [`Error`], [`check!`], the last-error slot of the runtime |
 //! | [`device`] | devices: ordinal, current device, properties, limits, peer access |
 //! | [`element`] | which types may cross to a device |
-//! | [`memory`] | device, pinned and registered memory: owners, views, guards |
+//! | [`memory`] | device, pinned, registered and pitched memory: owners, views, guards |
 //! | [`copy`] | copies and fills |
 //! | [`stream`] | streams, events, host functions, scopes, and the one way onto a stream |
 //! | [`hazard`] | what orders conflicting work where the program did not |
@@ -37,11 +37,14 @@ pub mod stream;
 pub use bytemuck;
 pub use cuda_sys as sys;
 
-pub use copy::{CopyBatch, memcpy, memcpy_async, memset, memset_async};
+pub use copy::{
+    CopyBatch, fill, fill_async, memcpy, memcpy_2d, memcpy_2d_async, memcpy_3d, memcpy_3d_async,
+    memcpy_async, memset, memset_2d, memset_2d_async, memset_3d, memset_3d_async, memset_async,
+};
 pub use device::Device;
 pub use error::{Error, Result};
 pub use memory::{
     DeviceBuffer, DeviceSlice, DeviceSliceMut, HostMut, HostRef, MappedFlag, PinnedBuffer, PinnedFlags,
-    PinnedSlice, PinnedSliceMut, RegisterFlags, Registered,
+    PinnedSlice, PinnedSliceMut, PitchedBuffer, PitchedVolume, RegisterFlags, Registered,
 };
 pub use stream::{AsStream, Event, Stream};

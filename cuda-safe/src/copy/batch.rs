@@ -244,7 +244,7 @@ impl<'a> CopyBatch<'a> {
     ) -> Result<()> {
         const API: &str = "CopyBatch";
         let (destination, source) = (destination?, source?);
-        let bytes = Shape::linear(API, &destination, &source)?.bytes();
+        let bytes = Shape::of(API, &destination, &source)?.bytes();
         if bytes == 0 {
             return Ok(());
         }

@@ -1,17 +1,20 @@
-//! Filling memory with one byte.
+//! Filling memory: with one byte, or with one element.
 #![expect(unsafe_code, reason = "hands the destination's pointer to the runtime")]
 
 use std::ffi::c_int;
 use std::panic::Location;
 
+use bytemuck::{NoUninit, bytes_of};
+
+use super::call::{extent, pitched};
 use super::operand::{AsyncDestination, Operand, Side};
-use crate::check;
+use super::shape::Shape;
+use super::transfer::How;
 use crate::device::Device;
 use crate::error::{Detail, Result};
 use crate::hazard::Mode;
-use crate::stream::{AsStream, LegacyStream, StreamRef};
-#[cfg(doc)]
-use crate::sys;
+use crate::stream::{AsStream, LegacyStream};
+use crate::{check, sys};
 
 /// Sets every *byte* of the destination to `value`, on the legacy stream of its device.
 ///
@@ -39,16 +42,7 @@ use crate::sys;
 #[doc(alias = "cudaMemset")]
 #[track_caller]
 pub fn memset<D: AsyncDestination + ?Sized>(destination: &mut D, value: u8) -> Result<()> {
-    let operand = destination.operand_mut()?;
-    let device = match operand.side() {
-        Side::Device(device) | Side::Pinned(device) => device,
-        Side::Pageable => Device::current()?,
-    };
-    let legacy = LegacyStream::of(device)?;
-    fill(&operand, legacy.as_stream(), |pointer, bytes, _| {
-        // SAFETY: the operand is borrowed memory of so many bytes, for which any byte is valid.
-        unsafe { check!(cudaMemset(pointer.cast(), c_int::from(value), bytes)) }
-    })
+    set(How::Blocking, &destination.operand_mut()?, value)
 }
 
 /// Gives a stream the task of setting every *byte* of the destination to `value`, and returns.
@@ -68,18 +62,120 @@ pub fn memset_async<D: AsyncDestination + ?Sized>(
     value: u8,
     stream: &impl AsStream,
 ) -> Result<()> {
-    fill(&destination.operand_mut()?, stream.as_stream(), |pointer, bytes, raw| {
-        // SAFETY: the operand's owner waits for this before it frees; any byte is valid for it, and the stream is live.
-        unsafe { check!(cudaMemsetAsync(pointer.cast(), c_int::from(value), bytes, raw)) }
+    set(How::Enqueued(stream.as_stream()), &destination.operand_mut()?, value)
+}
+
+/// Sets every *element* of the destination to `value`, on the legacy stream of its device.
+///
+/// Elements whose bytes are all alike are set by [`cudaMemset`](sys::cudaMemset). For others the runtime has no call: they are set
+/// byte by byte, by one [`cudaMemset2D`](sys::cudaMemset2D) for each byte of an element. A kernel is faster, such as that of
+/// `cuda_kernels::fill`. No elements, no call.
+///
+/// # Ordering
+/// As [`memset`].
+///
+/// # Errors
+/// As [`memset`].
+///
+/// # Examples
+/// ```
+/// use cuda_safe::{DeviceBuffer, fill};
+///
+/// # fn main() -> cuda_safe::Result<()> {
+/// let mut numbers = DeviceBuffer::<f32>::alloc(3)?;
+/// fill(&mut numbers, 1.5)?;
+/// assert_eq!(numbers.to_vec()?, [1.5; 3]);
+/// # Ok(())
+/// # }
+/// ```
+#[track_caller]
+pub fn fill<D>(destination: &mut D, value: D::Element) -> Result<()>
+where
+    D: AsyncDestination<Element: NoUninit> + ?Sized,
+{
+    set_elements(How::Blocking, &destination.operand_mut()?, bytes_of(&value))
+}
+
+/// Gives a stream the task of setting every *element* of the destination to `value`, and returns.
+///
+/// By the calls that [`fill`] makes, in their asynchronous forms. No elements, no call.
+///
+/// # Ordering
+/// In the order of the stream, and after conflicting work that other streams were given before.
+///
+/// # Errors
+/// As [`fill`].
+#[track_caller]
+pub fn fill_async<D>(destination: &mut D, value: D::Element, stream: &impl AsStream) -> Result<()>
+where
+    D: AsyncDestination<Element: NoUninit> + ?Sized,
+{
+    set_elements(How::Enqueued(stream.as_stream()), &destination.operand_mut()?, bytes_of(&value))
+}
+
+/// Sets every element of a row to the same bytes, which are as many as an element has.
+#[track_caller]
+fn set_elements(how: How<'_>, operand: &Operand<'_>, element: &[u8]) -> Result<()> {
+    if let [first, rest @ ..] = element
+        && rest.iter().all(|byte| byte == first)
+    {
+        return set(how, operand, *first);
+    }
+    let (pointer, len, pitch) = (operand.pointer(), operand.len(), element.len());
+    enter(how, operand, |stream| {
+        element.iter().enumerate().try_for_each(|(at, byte)| {
+            let (column, value) = (pointer.wrapping_add(at).cast(), c_int::from(*byte));
+            match stream {
+                // SAFETY: the operand is memory of so many elements, of each of which this is one byte; any value is valid for it.
+                None => unsafe { check!(cudaMemset2D(column, pitch, value, 1, len)) },
+                // SAFETY: as above; the operand's owner waits for this before it frees, and the stream is live.
+                Some(raw) => unsafe { check!(cudaMemset2DAsync(column, pitch, value, 1, len, raw)) },
+            }
+        })
     })
 }
 
-/// Enters a fill in the books and makes the call.
+/// Sets every byte of an operand, and nothing between its rows.
 #[track_caller]
-fn fill(
+pub(super) fn set(how: How<'_>, operand: &Operand<'_>, value: u8) -> Result<()> {
+    let (pointer, pitch, value) = (operand.pointer().cast(), operand.layout().pitch, c_int::from(value));
+    let shape = Shape::of_one(operand);
+    // SAFETY of all calls below: the operand is memory of this shape and pitch, for which any byte is valid; its owner waits for
+    // this before it frees; and the stream is live.
+    enter(how, operand, |stream| match (shape, stream) {
+        (Shape::Linear { bytes }, None) => {
+            // SAFETY: as above.
+            unsafe { check!(cudaMemset(pointer, value, bytes)) }
+        }
+        (Shape::Linear { bytes }, Some(raw)) => {
+            // SAFETY: as above.
+            unsafe { check!(cudaMemsetAsync(pointer, value, bytes, raw)) }
+        }
+        (Shape::Plane { row, rows }, None) => {
+            // SAFETY: as above.
+            unsafe { check!(cudaMemset2D(pointer, pitch, value, row, rows)) }
+        }
+        (Shape::Plane { row, rows }, Some(raw)) => {
+            // SAFETY: as above.
+            unsafe { check!(cudaMemset2DAsync(pointer, pitch, value, row, rows, raw)) }
+        }
+        (Shape::Volume { .. }, None) => {
+            // SAFETY: as above.
+            unsafe { check!(cudaMemset3D(pitched(operand), value, extent(shape))) }
+        }
+        (Shape::Volume { .. }, Some(raw)) => {
+            // SAFETY: as above.
+            unsafe { check!(cudaMemset3DAsync(pitched(operand), value, extent(shape), raw)) }
+        }
+    })
+}
+
+/// Enters a fill in the books and makes the calls: on a stream, or, on the legacy stream of the operand's device, without one.
+#[track_caller]
+fn enter(
+    how: How<'_>,
     operand: &Operand<'_>,
-    stream: StreamRef<'_>,
-    call: impl FnOnce(*mut u8, usize, crate::sys::cudaStream_t) -> Result<()>,
+    call: impl FnOnce(Option<sys::cudaStream_t>) -> Result<()>,
 ) -> Result<()> {
     let bytes = operand.bytes();
     if bytes == 0 {
@@ -87,11 +183,25 @@ fn fill(
     }
     let place = Location::caller();
     let access = operand.access(Mode::Write);
-    // SAFETY: the access is all that the call touches.
-    unsafe {
-        stream.enqueue(access.as_slice(), |raw| {
-            call(operand.pointer(), bytes, raw).map_err(|error| error.at(place))
-        })
-    }
-    .map_err(|error| error.with_detail(Detail::Transfer { bytes }))
+    let filled = match how {
+        How::Enqueued(stream) => {
+            // SAFETY: the access is all that the calls touch.
+            unsafe {
+                stream.enqueue(access.as_slice(), |raw| call(Some(raw)).map_err(|error| error.at(place)))
+            }
+        }
+        How::Blocking | How::BlockingFresh => {
+            let device = match operand.side() {
+                Side::Device(device) | Side::Pinned(device) => device,
+                Side::Pageable => Device::current()?,
+            };
+            let legacy = LegacyStream::of(device)?;
+            // SAFETY: as above.
+            unsafe {
+                let stream = legacy.as_stream();
+                stream.enqueue(access.as_slice(), |_| call(None).map_err(|error| error.at(place)))
+            }
+        }
+    };
+    filled.map_err(|error| error.with_detail(Detail::Transfer { bytes }))
 }

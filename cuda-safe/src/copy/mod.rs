@@ -1,37 +1,45 @@
 //! Copies and fills, with C's names and C's order of arguments: destination, then source.
 //!
-//! The family has two axes. *Blocking* verbs ([`memcpy`], [`memset`]) are `cudaMemcpy` and `cudaMemset`: they run on
+//! The family has three axes. *Blocking* verbs ([`memcpy`], [`memset`]) are `cudaMemcpy` and `cudaMemset`: they run on
 //! the legacy stream of the device concerned and take any memory, pageable slices and vectors included. When they
 //! return, the host's side is done; what may still be in flight on the device is in the books, so later work on any
 //! stream is ordered after it. *Asynchronous* verbs ([`memcpy_async`], [`memset_async`]) name a stream, return at once,
 //! and take memory that the crate owns: device and pinned. [`Scope::memcpy_async`](crate::stream::Scope::memcpy_async)
-//! takes borrowed slices too, for as long as its scope lasts. [`CopyBatch`] puts many copies on a stream in one call.
+//! takes borrowed slices too, for as long as its scope lasts. [`CopyBatch`] puts many copies on a stream in one call. Verbs for *elements in a row* have the plain names; those for
+//! *rows* and for *layers of rows* ([`memcpy_2d`], [`memset_3d`] and so on) take a [`Plane`](crate::memory::Plane) or a
+//! [`Volume`](crate::memory::Volume) of any memory, or pitched memory, with pitches of their own on the two sides.
 //!
 //! The direction is never named: it follows from the types of the operands, and so does whether two devices are
 //! involved. A direction that cannot be does not compile, nor does an asynchronous copy of a borrowed slice.
 //!
 //! Large blocking copies between pageable memory and a device are staged by the crate itself, which is faster: see [`staged`].
 //!
-//! Before any call: both sides must have the same length and share no byte. Lengths are in elements. No elements, no
-//! call.
+//! Before any call: both sides must have the same length, or the same width, height and depth, and share no byte. Lengths and
+//! widths are in elements, pitches in bytes. No elements, no call.
 //!
-//! C functions: `cudaMemcpy`, `cudaMemcpyAsync`, `cudaMemcpyPeer`, `cudaMemcpyPeerAsync`, `cudaMemset`,
-//! `cudaMemsetAsync`, `cudaMemcpyBatchAsync`, `cudaMemcpyWithAttributesAsync`.
+//! C functions: `cudaMemcpy`, `cudaMemcpyAsync`, `cudaMemcpyPeer`, `cudaMemcpyPeerAsync`, `cudaMemcpy2D`, `cudaMemcpy2DAsync`,
+//! `cudaMemcpy3D`, `cudaMemcpy3DAsync`, `cudaMemcpy3DPeer`, `cudaMemcpy3DPeerAsync`, `cudaMemset`, `cudaMemsetAsync`,
+//! `cudaMemset2D`, `cudaMemset2DAsync`, `cudaMemset3D`, `cudaMemset3DAsync`, `cudaMemcpyBatchAsync`, `cudaMemcpyWithAttributesAsync`.
 
 mod batch;
+mod call;
 mod fill;
 mod linear;
 mod operand;
 mod owned;
+mod plane;
 mod scoped;
 mod shape;
 pub mod staged;
 mod transfer;
+mod volume;
 
 #[cfg(cudart_13_2)]
 pub use batch::memcpy_with_attributes_async;
 pub use batch::{CopyAttributes, CopyBatch, CopyHint, Overlap};
-pub use fill::{memset, memset_async};
+pub use fill::{fill, fill_async, memset, memset_async};
 pub use linear::{memcpy, memcpy_async};
-pub use operand::{AsyncDestination, AsyncSource, Destination, Source};
+pub use operand::{AsyncDestination, AsyncSource, Destination, Linear, Planar, Source, Volumetric};
+pub use plane::{memcpy_2d, memcpy_2d_async, memset_2d, memset_2d_async};
 pub use scoped::{ScopedDestination, ScopedSource};
+pub use volume::{memcpy_3d, memcpy_3d_async, memset_3d, memset_3d_async};

@@ -1,7 +1,8 @@
 //! What can stand on either side of a copy.
 //!
-//! Types say which side and which kind of memory something is: [`Source`] and [`Destination`] for the blocking verbs,
-//! [`AsyncSource`] and [`AsyncDestination`] for those that return before the copy is done.
+//! Types say which side, which kind of memory and which shape something is: [`Source`] and [`Destination`] for the blocking
+//! verbs, [`AsyncSource`] and [`AsyncDestination`] for those that return before the copy is done, each for [`Linear`],
+//! [`Planar`] or [`Volumetric`] operands.
 
 use std::ops::Range;
 
@@ -10,19 +11,36 @@ use bytemuck::{AnyBitPattern, NoUninit};
 use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::{Access, Ledger, Mode};
+use crate::memory::grid::Grid;
 use crate::memory::place::sealed::Residence;
+use crate::memory::size::Layout;
 use crate::memory::span::Span;
-use crate::memory::{Buffer, Pinned, Place, Registered, Slice, SliceMut, SourceOf, Stable, StableMut};
+use crate::memory::{
+    AnyPlace, Buffer, OnDevice, Pinned, PitchedBuffer, PitchedVolume, Place, Plane, PlaneMut, Registered,
+    Slice, SliceMut, SourceOf, Stable, StableMut, Volume, VolumeMut,
+};
+
+/// The shape of elements one after the other: what [`memcpy`](crate::memcpy) takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Linear;
+
+/// The shape of rows: what [`memcpy_2d`](crate::memcpy_2d) takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Planar;
+
+/// The shape of layers of rows: what [`memcpy_3d`](crate::memcpy_3d) takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Volumetric;
 
 /// What elements are copied from: device memory, pinned memory, slices, arrays and vectors.
 ///
 /// Also a `Result` of one of these, whose error the copy returns: a view that does not fit needs no `?` of its own.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be the source of a copy",
-    label = "neither device nor pinned memory, nor a slice of elements that may cross",
+    message = "`{Self}` cannot be the source of a copy of shape `{Shape}`",
+    label = "neither memory of the crate's nor of the program's own, of this shape and with elements that may cross",
     note = "elements are numbers, or types that derive `bytemuck::Pod`; `bool`, `char` and references never cross"
 )]
-pub trait Source: sealed::Source {
+pub trait Source<Shape = Linear>: sealed::Source<Shape> {
     /// What is copied.
     type Element;
 }
@@ -31,11 +49,11 @@ pub trait Source: sealed::Source {
 ///
 /// Also a `Result` of one of these, whose error the copy returns. A vector is filled to its length; it does not grow.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be the destination of a copy",
-    label = "neither device nor pinned memory that may be written, nor a mutable slice",
+    message = "`{Self}` cannot be the destination of a copy of shape `{Shape}`",
+    label = "neither memory of the crate's nor of the program's own, of this shape, that may be written",
     note = "elements are numbers, or types that derive `bytemuck::AnyBitPattern`; `bool`, `char` and references never cross"
 )]
-pub trait Destination: sealed::Destination {
+pub trait Destination<Shape = Linear>: sealed::Destination<Shape> {
     /// What is copied.
     type Element;
 }
@@ -46,7 +64,7 @@ pub trait Destination: sealed::Destination {
     label = "nothing keeps this memory alive and unchanged until the copy is done",
     note = "copy from a `PinnedBuffer`, a `DeviceBuffer` or `Registered` memory, use the blocking `memcpy`, or copy within `stream.scope`"
 )]
-pub trait AsyncSource: Source {}
+pub trait AsyncSource<Shape = Linear>: Source<Shape> {}
 
 /// A destination that an asynchronous copy may write after the call returned: device and pinned memory.
 #[diagnostic::on_unimplemented(
@@ -54,17 +72,17 @@ pub trait AsyncSource: Source {}
     label = "nothing keeps this memory alive and unread until the copy is done",
     note = "copy to a `PinnedBuffer`, a `DeviceBuffer` or `Registered` memory, use the blocking `memcpy`, or copy within `stream.scope`"
 )]
-pub trait AsyncDestination: Destination {}
+pub trait AsyncDestination<Shape = Linear>: Destination<Shape> {}
 
 /// The part of the traits that is not for others to implement.
 pub(crate) mod sealed {
     use super::{Operand, Result};
 
-    pub trait Source {
+    pub trait Source<Shape = super::Linear> {
         fn operand(&self) -> Result<Operand<'_>>;
     }
 
-    pub trait Destination {
+    pub trait Destination<Shape = super::Linear> {
         fn operand_mut(&mut self) -> Result<Operand<'_>>;
     }
 }
@@ -82,20 +100,33 @@ pub(crate) enum Side {
 
 impl Side {
     /// Memory that was allocated for use with a device.
-    fn of<M: Place>(device: Device) -> Self {
-        match M::RESIDENCE {
+    fn of(residence: Residence, device: Device) -> Self {
+        match residence {
             Residence::Device => Self::Device(device),
             Residence::Pinned => Self::Pinned(device),
         }
     }
 }
 
+/// How many dimensions a copy has: the shape, as a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dimensions {
+    /// [`Linear`].
+    One,
+    /// [`Planar`].
+    Two,
+    /// [`Volumetric`].
+    Three,
+}
+
 /// One side of a copy, without its type.
 #[derive(Debug)]
 pub struct Operand<'a> {
     pointer: *mut u8,
+    /// Elements of a row.
     len: usize,
-    bytes: usize,
+    layout: Layout,
+    dimensions: Dimensions,
     side: Side,
     books: Option<(&'a Ledger, Range<usize>)>,
 }
@@ -104,36 +135,83 @@ impl<'a> Operand<'a> {
     /// A part of an allocation.
     pub(super) fn of_span<T, M: Place>(span: Span<'a, T>) -> Self {
         let books = Some((span.allocation().ledger(), span.range()));
-        let side = Side::of::<M>(span.device());
-        Self { pointer: span.pointer().cast(), len: span.len(), bytes: span.bytes(), side, books }
+        let side = Side::of(M::RESIDENCE, span.device());
+        let (pointer, layout) = (span.pointer().cast(), Layout::linear(span.bytes()));
+        Self { pointer, len: span.len(), layout, dimensions: Dimensions::One, side, books }
+    }
+
+    /// Rows, in layers.
+    fn of_grid<T, M: AnyPlace>(grid: Grid<'a, T>, dimensions: Dimensions) -> Self {
+        let (side, books) = match (M::BOOKED, grid.booked()) {
+            (Some(residence), Some((allocation, range))) => {
+                (Side::of(residence, allocation.on()), Some((allocation.ledger(), range)))
+            }
+            _ => (Side::Pageable, None),
+        };
+        let (pointer, len, layout) = (grid.pointer().cast(), grid.width(), grid.layout());
+        Self { pointer, len, layout, dimensions, side, books }
+    }
+
+    /// A borrowed slice.
+    fn pageable(pointer: *mut u8, len: usize, bytes: usize) -> Self {
+        let layout = Layout::linear(bytes);
+        Self { pointer, len, layout, dimensions: Dimensions::One, side: Side::Pageable, books: None }
     }
 
     /// A slice, to be read.
     pub(super) fn of_slice<T: NoUninit>(slice: &'a [T]) -> Self {
-        let pointer = slice.as_ptr().cast_mut().cast();
-        Self { pointer, len: slice.len(), bytes: size_of_val(slice), side: Side::Pageable, books: None }
+        Self::pageable(slice.as_ptr().cast_mut().cast(), slice.len(), size_of_val(slice))
     }
 
     /// A slice, to be written.
     pub(super) fn of_slice_mut<T: AnyBitPattern>(slice: &'a mut [T]) -> Self {
         let (len, bytes) = (slice.len(), size_of_val(slice));
-        Self { pointer: slice.as_mut_ptr().cast(), len, bytes, side: Side::Pageable, books: None }
+        Self::pageable(slice.as_mut_ptr().cast(), len, bytes)
     }
 
     /// Room for elements that is not initialised yet, to be written.
     pub(super) fn of_room<T: AnyBitPattern>(room: &'a mut [std::mem::MaybeUninit<T>]) -> Self {
         let (len, bytes) = (room.len(), size_of_val(room));
-        Self { pointer: room.as_mut_ptr().cast(), len, bytes, side: Side::Pageable, books: None }
+        Self::pageable(room.as_mut_ptr().cast(), len, bytes)
     }
 
-    /// Length in elements.
+    /// Room of the same extent as another operand, rows one after the other. Where it is too small, it is as if it had no rows.
+    pub(super) fn of_room_like<T: AnyBitPattern>(
+        room: &'a mut [std::mem::MaybeUninit<T>],
+        other: &Self,
+    ) -> Self {
+        let Layout { row, rows, layers, .. } = other.layout;
+        let layout = Layout { row, rows, layers, pitch: row, layer_rows: rows };
+        let fits = layout.span().is_some_and(|bytes| bytes <= size_of_val(room));
+        let layout = if fits { layout } else { Layout { rows: 0, ..layout } };
+        let pointer = room.as_mut_ptr().cast();
+        let dimensions = other.dimensions;
+        Self { pointer, len: other.len, layout, dimensions, side: Side::Pageable, books: None }
+    }
+
+    /// Length in elements; of a row, where there are rows.
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
-    /// Size in bytes.
+    /// Width in elements, height in rows, depth in layers.
+    pub(super) fn extent(&self) -> [usize; 3] {
+        [self.len, self.layout.rows, self.layout.layers]
+    }
+
+    /// Size in bytes, without what is between rows.
     pub(super) fn bytes(&self) -> usize {
-        self.bytes
+        self.layout.bytes()
+    }
+
+    /// The layout in bytes.
+    pub(super) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The shape.
+    pub(super) fn dimensions(&self) -> Dimensions {
+        self.dimensions
     }
 
     /// Which memory this is.
@@ -167,42 +245,70 @@ impl<'a> Operand<'a> {
     }
 }
 
-/// Memory of any place: all four traits, as far as it may be written and its elements read.
+/// Memory of any place: all four traits, as far as it may be written and its elements read. Asynchronous copies take it
+/// only where the crate keeps books.
 macro_rules! operands {
-    (source $($source:ty),*; destination $($destination:ty),*) => {
-        $(
-            impl<T: AnyBitPattern, M: SourceOf<T>> sealed::Source for $source {
-                fn operand(&self) -> Result<Operand<'_>> {
-                    Ok(Operand::of_span::<T, M>(self.span()))
-                }
+    ([$($generics:tt)*] $this:ident => $operand:expr, $shape:ty, from $source:ty) => {
+        impl<$($generics)*> sealed::Source<$shape> for $source {
+            fn operand(&self) -> Result<Operand<'_>> {
+                let $this = self;
+                Ok($operand)
             }
+        }
 
-            impl<T: AnyBitPattern, M: SourceOf<T>> Source for $source {
-                type Element = T;
+        impl<$($generics)*> Source<$shape> for $source {
+            type Element = T;
+        }
+    };
+    ([$($generics:tt)*] $this:ident => $operand:expr, $shape:ty, to $destination:ty) => {
+        impl<$($generics)*> sealed::Destination<$shape> for $destination {
+            fn operand_mut(&mut self) -> Result<Operand<'_>> {
+                let $this = self;
+                Ok($operand)
             }
+        }
 
-            impl<T: AnyBitPattern, M: SourceOf<T>> AsyncSource for $source {}
-        )*
-        $(
-            impl<T: AnyBitPattern, M: Place> sealed::Destination for $destination {
-                fn operand_mut(&mut self) -> Result<Operand<'_>> {
-                    Ok(Operand::of_span::<T, M>(self.span()))
-                }
-            }
-
-            impl<T: AnyBitPattern, M: Place> Destination for $destination {
-                type Element = T;
-            }
-
-            impl<T: AnyBitPattern, M: Place> AsyncDestination for $destination {}
-        )*
+        impl<$($generics)*> Destination<$shape> for $destination {
+            type Element = T;
+        }
     };
 }
 
-operands! {
-    source Buffer<T, M>, Slice<'_, T, M>, SliceMut<'_, T, M>;
-    destination Buffer<T, M>, SliceMut<'_, T, M>
-}
+operands!([T: AnyBitPattern, M: Place + SourceOf<T>] it => Operand::of_span::<T, M>(it.span()), Linear, from Buffer<T, M>);
+operands!([T: AnyBitPattern, M: Place + SourceOf<T>] it => Operand::of_span::<T, M>(it.span()), Linear, from Slice<'_, T, M>);
+operands!([T: AnyBitPattern, M: Place + SourceOf<T>] it => Operand::of_span::<T, M>(it.span()), Linear, from SliceMut<'_, T, M>);
+operands!([T: AnyBitPattern, M: Place] it => Operand::of_span::<T, M>(it.span()), Linear, to Buffer<T, M>);
+operands!([T: AnyBitPattern, M: Place] it => Operand::of_span::<T, M>(it.span()), Linear, to SliceMut<'_, T, M>);
+
+impl<T: AnyBitPattern, M: Place + SourceOf<T>> AsyncSource for Buffer<T, M> {}
+impl<T: AnyBitPattern, M: Place + SourceOf<T>> AsyncSource for Slice<'_, T, M> {}
+impl<T: AnyBitPattern, M: Place + SourceOf<T>> AsyncSource for SliceMut<'_, T, M> {}
+impl<T: AnyBitPattern, M: Place> AsyncDestination for Buffer<T, M> {}
+impl<T: AnyBitPattern, M: Place> AsyncDestination for SliceMut<'_, T, M> {}
+
+operands!([T: AnyBitPattern] it => Operand::of_grid::<T, OnDevice>(it.grid(), Dimensions::Two), Planar, from PitchedBuffer<T>);
+operands!([T: AnyBitPattern] it => Operand::of_grid::<T, OnDevice>(it.grid(), Dimensions::Two), Planar, to PitchedBuffer<T>);
+operands!([T: AnyBitPattern, M: SourceOf<T>] it => Operand::of_grid::<T, M>(it.grid(), Dimensions::Two), Planar, from Plane<'_, T, M>);
+operands!([T: AnyBitPattern, M: SourceOf<T>] it => Operand::of_grid::<T, M>(it.grid(), Dimensions::Two), Planar, from PlaneMut<'_, T, M>);
+operands!([T: AnyBitPattern, M: AnyPlace] it => Operand::of_grid::<T, M>(it.grid(), Dimensions::Two), Planar, to PlaneMut<'_, T, M>);
+
+impl<T: AnyBitPattern> AsyncSource<Planar> for PitchedBuffer<T> {}
+impl<T: AnyBitPattern> AsyncDestination<Planar> for PitchedBuffer<T> {}
+impl<T: AnyBitPattern, M: Place + SourceOf<T>> AsyncSource<Planar> for Plane<'_, T, M> {}
+impl<T: AnyBitPattern, M: Place + SourceOf<T>> AsyncSource<Planar> for PlaneMut<'_, T, M> {}
+impl<T: AnyBitPattern, M: Place> AsyncDestination<Planar> for PlaneMut<'_, T, M> {}
+
+operands!([T: AnyBitPattern] it => Operand::of_grid::<T, OnDevice>(it.grid(), Dimensions::Three), Volumetric, from PitchedVolume<T>);
+operands!([T: AnyBitPattern] it => Operand::of_grid::<T, OnDevice>(it.grid(), Dimensions::Three), Volumetric, to PitchedVolume<T>);
+operands!([T: AnyBitPattern, M: SourceOf<T>] it => Operand::of_grid::<T, M>(it.grid(), Dimensions::Three), Volumetric, from Volume<'_, T, M>);
+operands!([T: AnyBitPattern, M: SourceOf<T>] it => Operand::of_grid::<T, M>(it.grid(), Dimensions::Three), Volumetric, from VolumeMut<'_, T, M>);
+operands!([T: AnyBitPattern, M: AnyPlace] it => Operand::of_grid::<T, M>(it.grid(), Dimensions::Three), Volumetric, to VolumeMut<'_, T, M>);
+
+impl<T: AnyBitPattern> AsyncSource<Volumetric> for PitchedVolume<T> {}
+impl<T: AnyBitPattern> AsyncDestination<Volumetric> for PitchedVolume<T> {}
+impl<T: AnyBitPattern, M: Place + SourceOf<T>> AsyncSource<Volumetric> for Volume<'_, T, M> {}
+impl<T: AnyBitPattern, M: Place + SourceOf<T>> AsyncSource<Volumetric> for VolumeMut<'_, T, M> {}
+impl<T: AnyBitPattern, M: Place> AsyncDestination<Volumetric> for VolumeMut<'_, T, M> {}
 
 impl<C: Stable<Element: NoUninit>> sealed::Source for Registered<C> {
     fn operand(&self) -> Result<Operand<'_>> {
@@ -288,43 +394,43 @@ impl<T: AnyBitPattern> Destination for Vec<T> {
     type Element = T;
 }
 
-impl<S: Source + ?Sized> sealed::Source for &S {
+impl<S: Source<Shape> + ?Sized, Shape> sealed::Source<Shape> for &S {
     fn operand(&self) -> Result<Operand<'_>> {
         (**self).operand()
     }
 }
 
-impl<S: Source + ?Sized> Source for &S {
+impl<S: Source<Shape> + ?Sized, Shape> Source<Shape> for &S {
     type Element = S::Element;
 }
 
-impl<S: AsyncSource + ?Sized> AsyncSource for &S {}
+impl<S: AsyncSource<Shape> + ?Sized, Shape> AsyncSource<Shape> for &S {}
 
-impl<S: Source + ?Sized> sealed::Source for &mut S {
+impl<S: Source<Shape> + ?Sized, Shape> sealed::Source<Shape> for &mut S {
     fn operand(&self) -> Result<Operand<'_>> {
         (**self).operand()
     }
 }
 
-impl<S: Source + ?Sized> Source for &mut S {
+impl<S: Source<Shape> + ?Sized, Shape> Source<Shape> for &mut S {
     type Element = S::Element;
 }
 
-impl<S: AsyncSource + ?Sized> AsyncSource for &mut S {}
+impl<S: AsyncSource<Shape> + ?Sized, Shape> AsyncSource<Shape> for &mut S {}
 
-impl<D: Destination + ?Sized> sealed::Destination for &mut D {
+impl<D: Destination<Shape> + ?Sized, Shape> sealed::Destination<Shape> for &mut D {
     fn operand_mut(&mut self) -> Result<Operand<'_>> {
         (**self).operand_mut()
     }
 }
 
-impl<D: Destination + ?Sized> Destination for &mut D {
+impl<D: Destination<Shape> + ?Sized, Shape> Destination<Shape> for &mut D {
     type Element = D::Element;
 }
 
-impl<D: AsyncDestination + ?Sized> AsyncDestination for &mut D {}
+impl<D: AsyncDestination<Shape> + ?Sized, Shape> AsyncDestination<Shape> for &mut D {}
 
-impl<S: Source> sealed::Source for Result<S> {
+impl<S: Source<Shape>, Shape> sealed::Source<Shape> for Result<S> {
     fn operand(&self) -> Result<Operand<'_>> {
         match self {
             Ok(source) => source.operand(),
@@ -333,13 +439,13 @@ impl<S: Source> sealed::Source for Result<S> {
     }
 }
 
-impl<S: Source> Source for Result<S> {
+impl<S: Source<Shape>, Shape> Source<Shape> for Result<S> {
     type Element = S::Element;
 }
 
-impl<S: AsyncSource> AsyncSource for Result<S> {}
+impl<S: AsyncSource<Shape>, Shape> AsyncSource<Shape> for Result<S> {}
 
-impl<D: Destination> sealed::Destination for Result<D> {
+impl<D: Destination<Shape>, Shape> sealed::Destination<Shape> for Result<D> {
     fn operand_mut(&mut self) -> Result<Operand<'_>> {
         match self {
             Ok(destination) => destination.operand_mut(),
@@ -348,8 +454,8 @@ impl<D: Destination> sealed::Destination for Result<D> {
     }
 }
 
-impl<D: Destination> Destination for Result<D> {
+impl<D: Destination<Shape>, Shape> Destination<Shape> for Result<D> {
     type Element = D::Element;
 }
 
-impl<D: AsyncDestination> AsyncDestination for Result<D> {}
+impl<D: AsyncDestination<Shape>, Shape> AsyncDestination<Shape> for Result<D> {}

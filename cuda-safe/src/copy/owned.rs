@@ -6,11 +6,12 @@ use bytemuck::{AnyBitPattern, NoUninit};
 use super::fill::memset;
 use super::linear::memcpy;
 use super::operand::Operand;
+use super::operand::sealed::Source;
 use super::staged;
 use super::transfer::{How, transfer};
 use crate::error::Result;
 use crate::memory::span::Span;
-use crate::memory::{DeviceBuffer, DeviceSlice, DeviceSliceMut, OnDevice};
+use crate::memory::{DeviceBuffer, DeviceSlice, DeviceSliceMut, OnDevice, PitchedBuffer, PitchedVolume};
 
 impl<T: AnyBitPattern> DeviceBuffer<T> {
     /// Allocates as many elements as the slice has on the current device, and copies them there.
@@ -81,6 +82,47 @@ impl<T: AnyBitPattern> DeviceSliceMut<'_, T> {
     pub fn to_vec(&self) -> Result<Vec<T>> {
         to_vec(self.span())
     }
+}
+
+impl<T: AnyBitPattern> PitchedBuffer<T> {
+    /// Copies the rows to a new vector, one after the other, as [`memcpy_2d`](crate::memcpy_2d) does.
+    ///
+    /// # Errors
+    /// As [`memcpy_2d`](crate::memcpy_2d).
+    #[track_caller]
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        rows_to_vec(self.operand()?)
+    }
+}
+
+impl<T: AnyBitPattern> PitchedVolume<T> {
+    /// Copies the layers to a new vector, one row after the other, as [`memcpy_3d`](crate::memcpy_3d) does.
+    ///
+    /// # Errors
+    /// As [`memcpy_3d`](crate::memcpy_3d).
+    #[track_caller]
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        rows_to_vec(self.operand()?)
+    }
+}
+
+/// Copies rows straight into a vector's room.
+#[track_caller]
+fn rows_to_vec<T: AnyBitPattern>(source: Operand<'_>) -> Result<Vec<T>> {
+    let [width, height, depth] = source.extent();
+    // An owner has them all, so this does not overflow where there are elements.
+    let len = width.saturating_mul(height).saturating_mul(depth);
+    if source.bytes() == 0 {
+        return Ok(Vec::new());
+    }
+    let mut elements = Vec::with_capacity(len);
+    // A vector may have more room than was asked for.
+    let room = elements.spare_capacity_mut().get_mut(..len).unwrap_or(&mut []);
+    transfer("to_vec", How::BlockingFresh, &Operand::of_room_like(room, &source), &source)?;
+    // SAFETY: the copy was of `len` elements, rows without anything in between, to the start of the room and is complete on the
+    // host's side; any bytes are a valid `T`.
+    unsafe { elements.set_len(len) };
+    Ok(elements)
 }
 
 /// Copies device memory straight into a vector's room, which is never written twice.

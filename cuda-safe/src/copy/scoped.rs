@@ -2,9 +2,12 @@
 
 use bytemuck::{AnyBitPattern, NoUninit};
 
-use super::operand::{AsyncDestination, AsyncSource, Destination, Operand, Source, sealed};
+use super::operand::{
+    AsyncDestination, AsyncSource, Destination, Linear, Operand, Planar, Source, Volumetric, sealed,
+};
 use super::transfer::{How, transfer};
 use crate::error::Result;
+use crate::memory::{Pageable, Plane, PlaneMut, Volume, VolumeMut};
 use crate::stream::Scope;
 #[cfg(doc)]
 use crate::sys;
@@ -15,7 +18,7 @@ use crate::sys;
     message = "`{Self}` cannot be the source of a copy in this scope",
     note = "pass a reference: to device or pinned memory, or, borrowed from outside the scope, to a slice, array or vector"
 )]
-pub trait ScopedSource<'scope>: private::Source {
+pub trait ScopedSource<'scope, Shape = Linear>: private::Source<Shape> {
     /// What is copied.
     type Element;
 }
@@ -26,7 +29,7 @@ pub trait ScopedSource<'scope>: private::Source {
     message = "`{Self}` cannot be the destination of a copy in this scope",
     note = "pass a mutable reference: to device or pinned memory, or, borrowed from outside the scope, to a slice, array or vector"
 )]
-pub trait ScopedDestination<'scope>: private::Destination {
+pub trait ScopedDestination<'scope, Shape = Linear>: private::Destination<Shape> {
     /// What is copied.
     type Element;
 }
@@ -35,34 +38,34 @@ pub trait ScopedDestination<'scope>: private::Destination {
 mod private {
     use super::{Operand, Result};
 
-    pub trait Source {
+    pub trait Source<Shape> {
         fn operand(&self) -> Result<Operand<'_>>;
     }
 
-    pub trait Destination {
+    pub trait Destination<Shape> {
         fn operand_mut(&mut self) -> Result<Operand<'_>>;
     }
 }
 
-impl<S: Source + ?Sized> private::Source for &S {
+impl<S: Source<Shape> + ?Sized, Shape> private::Source<Shape> for &S {
     fn operand(&self) -> Result<Operand<'_>> {
-        sealed::Source::operand(*self)
+        sealed::Source::<Shape>::operand(*self)
     }
 }
 
-impl<D: Destination + ?Sized> private::Destination for &mut D {
+impl<D: Destination<Shape> + ?Sized, Shape> private::Destination<Shape> for &mut D {
     fn operand_mut(&mut self) -> Result<Operand<'_>> {
-        sealed::Destination::operand_mut(*self)
+        sealed::Destination::<Shape>::operand_mut(*self)
     }
 }
 
 // Tracked memory waits for the copy by itself, so a borrow for the call is enough; pageable memory must be borrowed for the
 // whole scope.
-impl<'scope, S: AsyncSource + ?Sized> ScopedSource<'scope> for &S {
+impl<'scope, S: AsyncSource<Shape> + ?Sized, Shape> ScopedSource<'scope, Shape> for &S {
     type Element = S::Element;
 }
 
-impl<'scope, D: AsyncDestination + ?Sized> ScopedDestination<'scope> for &mut D {
+impl<'scope, D: AsyncDestination<Shape> + ?Sized, Shape> ScopedDestination<'scope, Shape> for &mut D {
     type Element = D::Element;
 }
 
@@ -87,6 +90,26 @@ impl<'scope, T: AnyBitPattern, const N: usize> ScopedDestination<'scope> for &'s
 }
 
 impl<'scope, T: AnyBitPattern> ScopedDestination<'scope> for &'scope mut Vec<T> {
+    type Element = T;
+}
+
+// The elements of a plane or volume are borrowed for the whole scope too: those that are read by anybody else as well, those
+// that are written by nobody else, because the view itself is.
+impl<'scope, T: NoUninit + AnyBitPattern> ScopedSource<'scope, Planar> for &Plane<'scope, T, Pageable> {
+    type Element = T;
+}
+
+impl<'scope, T: AnyBitPattern> ScopedDestination<'scope, Planar> for &'scope mut PlaneMut<'_, T, Pageable> {
+    type Element = T;
+}
+
+impl<'scope, T: NoUninit + AnyBitPattern> ScopedSource<'scope, Volumetric> for &Volume<'scope, T, Pageable> {
+    type Element = T;
+}
+
+impl<'scope, T: AnyBitPattern> ScopedDestination<'scope, Volumetric>
+    for &'scope mut VolumeMut<'_, T, Pageable>
+{
     type Element = T;
 }
 
@@ -129,5 +152,49 @@ impl<'scope> Scope<'scope, '_> {
     {
         let how = How::Enqueued(self.stream());
         transfer("Scope::memcpy_async", how, &destination.operand_mut()?, &source.operand()?)
+    }
+
+    /// Gives the scope's stream the copy of the rows of `source` to those of `destination`, and returns, as a rule: with
+    /// pageable memory CUDA may wait.
+    ///
+    /// Stands for [`cudaMemcpy2DAsync`](sys::cudaMemcpy2DAsync). Planes of slices are borrowed until the scope ends, and it ends
+    /// only when the copy is done. No elements, no call.
+    ///
+    /// # Ordering
+    /// In the order of the stream, and after conflicting work that other streams were given before.
+    ///
+    /// # Errors
+    /// As [`memcpy_2d_async`](crate::memcpy_2d_async).
+    #[doc(alias = "cudaMemcpy2DAsync")]
+    #[track_caller]
+    pub fn memcpy_2d_async<D, S>(&'scope self, mut destination: D, source: S) -> Result<()>
+    where
+        D: ScopedDestination<'scope, Planar>,
+        S: ScopedSource<'scope, Planar, Element = D::Element>,
+    {
+        let how = How::Enqueued(self.stream());
+        transfer("Scope::memcpy_2d_async", how, &destination.operand_mut()?, &source.operand()?)
+    }
+
+    /// Gives the scope's stream the copy of the layers of `source` to those of `destination`, and returns, as a rule: with
+    /// pageable memory CUDA may wait.
+    ///
+    /// Stands for [`cudaMemcpy3DAsync`](sys::cudaMemcpy3DAsync). Volumes of slices are borrowed until the scope ends, and it
+    /// ends only when the copy is done. No elements, no call.
+    ///
+    /// # Ordering
+    /// In the order of the stream, and after conflicting work that other streams were given before.
+    ///
+    /// # Errors
+    /// As [`memcpy_3d_async`](crate::memcpy_3d_async).
+    #[doc(alias = "cudaMemcpy3DAsync")]
+    #[track_caller]
+    pub fn memcpy_3d_async<D, S>(&'scope self, mut destination: D, source: S) -> Result<()>
+    where
+        D: ScopedDestination<'scope, Volumetric>,
+        S: ScopedSource<'scope, Volumetric, Element = D::Element>,
+    {
+        let how = How::Enqueued(self.stream());
+        transfer("Scope::memcpy_3d_async", how, &destination.operand_mut()?, &source.operand()?)
     }
 }

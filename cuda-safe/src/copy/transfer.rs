@@ -3,6 +3,7 @@
 
 use std::panic::Location;
 
+use super::call;
 use super::operand::{Operand, Side};
 use super::shape::Shape;
 use super::staged::{Layout, Staged, Way};
@@ -10,7 +11,7 @@ use crate::device::Device;
 use crate::error::{Detail, Result};
 use crate::hazard::{Access, Ledger, Mode};
 use crate::stream::{AsStream, LegacyStream, StreamRef, wait_host};
-use crate::{check, sys};
+use crate::sys;
 
 /// When the call returns.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +26,7 @@ pub(super) enum How<'s> {
 
 /// From where to where, as the runtime has to be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Direction {
+pub(super) enum Direction {
     HostToHost,
     HostToDevice(Device),
     DeviceToHost(Device),
@@ -45,7 +46,7 @@ impl Direction {
     }
 
     /// C's constant; none where the call takes devices instead.
-    fn kind(self) -> sys::cudaMemcpyKind {
+    pub(super) fn kind(self) -> sys::cudaMemcpyKind {
         match self {
             Self::HostToHost => sys::cudaMemcpyHostToHost,
             Self::HostToDevice(_) => sys::cudaMemcpyHostToDevice,
@@ -63,7 +64,7 @@ pub(super) fn transfer(
     destination: &Operand<'_>,
     source: &Operand<'_>,
 ) -> Result<()> {
-    let shape = Shape::linear(api, destination, source)?;
+    let shape = Shape::of(api, destination, source)?;
     if shape.bytes() == 0 {
         return Ok(());
     }
@@ -97,14 +98,7 @@ fn on_the_host(destination: &Operand<'_>, source: &Operand<'_>, shape: Shape) ->
     }
     // SAFETY: both operands are borrowed host memory of at least so many bytes, the shape says that they do not
     // overlap, and no device uses them any more.
-    unsafe {
-        check!(cudaMemcpy(
-            destination.pointer().cast(),
-            source.pointer().cast_const().cast(),
-            shape.bytes(),
-            sys::cudaMemcpyHostToHost
-        ))
-    }
+    unsafe { call::copy(Direction::HostToHost, destination, source, shape, None) }
 }
 
 /// Copies on the legacy stream of a device, as `cudaMemcpy` does.
@@ -117,20 +111,12 @@ fn blocking(
     shape: Shape,
 ) -> Result<()> {
     let place = Location::caller();
-    let (to, from, bytes) = (destination.pointer(), source.pointer().cast_const(), shape.bytes());
     let legacy = LegacyStream::of(device)?;
     let accesses = Accesses::of(destination, source);
     let call = |_| {
-        let copied = match direction {
-            // SAFETY: both operands are borrowed memory of at least so many bytes; the ordinals are those of the operands.
-            Direction::Peer { destination, source } => unsafe {
-                check!(cudaMemcpyPeer(to.cast(), destination.ordinal(), from.cast(), source.ordinal(), bytes))
-            },
-            // SAFETY: both operands are borrowed memory of at least so many bytes, the host's for as long as it is needed:
-            // for these directions the call returns once the host's side is done. The direction is that of the operands.
-            _ => unsafe { check!(cudaMemcpy(to.cast(), from.cast(), bytes, direction.kind())) },
-        };
-        copied.map_err(|error| error.at(place))
+        // SAFETY: both operands are borrowed memory of this shape, the host's for as long as it is needed: for these directions
+        // the call returns once the host's side is done. The direction is that of the operands.
+        unsafe { call::copy(direction, destination, source, shape, None) }.map_err(|error| error.at(place))
     };
     let stream = legacy.as_stream();
     if waits(direction, source.side()) {
@@ -155,7 +141,24 @@ fn stage(
         (Direction::DeviceToHost(device), Side::Pageable, _) => (device, Way::Down),
         _ => return None,
     };
-    Staged::prepare(device, way, Layout::linear(shape.bytes()), matches!(how, How::BlockingFresh))
+    let (host, remote) = match way {
+        Way::Up => (source.layout(), destination.layout()),
+        Way::Down => (destination.layout(), source.layout()),
+    };
+    let rows =
+        |row_bytes, rows| Layout { row_bytes, rows, host_pitch: host.pitch, device_pitch: remote.pitch };
+    let layout = match shape {
+        Shape::Linear { bytes } => Layout::linear(bytes),
+        Shape::Plane { row, rows: count } => rows(row, count),
+        // Layers that follow each other on both sides are so many rows more.
+        Shape::Volume { row, rows: count, layers }
+            if host.layer_rows == count && remote.layer_rows == count =>
+        {
+            rows(row, count.checked_mul(layers)?)
+        }
+        Shape::Volume { .. } => return None,
+    };
+    Staged::prepare(device, way, layout, matches!(how, How::BlockingFresh))
 }
 
 /// Copies by the engine, on the legacy stream of a device.
@@ -178,7 +181,7 @@ fn staged(device: Device, transfer: Staged, destination: &Operand<'_>, source: &
     unsafe { legacy.as_stream().enqueue_blocking(accesses.list(), call) }
 }
 
-/// Whether `cudaMemcpy` returns only when all of the copy is done. From pageable memory it may return once it has read the
+/// Whether `cudaMemcpy` and its like for planes and volumes return only when all of the copy is done. From pageable memory it may return once it has read the
 /// source, and between devices at once; both stay in the books.
 fn waits(direction: Direction, source: Side) -> bool {
     match direction {
@@ -198,21 +201,12 @@ fn enqueued(
     shape: Shape,
 ) -> Result<()> {
     let place = Location::caller();
-    let (to, from, bytes) = (destination.pointer(), source.pointer().cast_const(), shape.bytes());
     let accesses = Accesses::of(destination, source);
     let call = |raw| {
-        let copied = match direction {
-            // SAFETY: both operands are memory of at least so many bytes that outlives the copy, the ordinals are those of
-            // the operands, and the stream is live.
-            Direction::Peer { destination, source } => unsafe {
-                let (to_device, from_device) = (destination.ordinal(), source.ordinal());
-                check!(cudaMemcpyPeerAsync(to.cast(), to_device, from.cast(), from_device, bytes, raw))
-            },
-            // SAFETY: both operands are memory of at least so many bytes that outlives the copy, the direction is that of
-            // the operands, and the stream is live.
-            _ => unsafe { check!(cudaMemcpyAsync(to.cast(), from.cast(), bytes, direction.kind(), raw)) },
-        };
-        copied.map_err(|error| error.at(place))
+        // SAFETY: both operands are memory of this shape that outlives the copy, the direction is that of the operands, and the
+        // stream is live.
+        unsafe { call::copy(direction, destination, source, shape, Some(raw)) }
+            .map_err(|error| error.at(place))
     };
     // SAFETY: the accesses are all that the copy touches of tracked memory, whose owners wait for it before they free;
     // memory that is not tracked is borrowed by a scope that outlives the copy.

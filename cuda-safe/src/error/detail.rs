@@ -21,6 +21,22 @@ pub enum Detail {
         /// Elements of the source.
         source: usize,
     },
+    /// The two sides of a copy of a plane or a volume differ in extent: elements of a row, rows, layers.
+    ExtentMismatch {
+        /// The destination's width, height and depth.
+        destination: [usize; 3],
+        /// The source's width, height and depth.
+        source: [usize; 3],
+    },
+    /// A pitch, the bytes from one row to the next, that rows cannot have.
+    Pitch {
+        /// The pitch in bytes.
+        pitch: usize,
+        /// Bytes of a row.
+        row: usize,
+        /// The alignment of an element in bytes: rows must begin at multiples of it.
+        align: usize,
+    },
     /// An argument has another length than the operation needs.
     WrongLength {
         /// Which argument.
@@ -225,6 +241,14 @@ impl fmt::Display for Detail {
             Self::LengthMismatch { destination, source } => {
                 write!(f, "lengths differ: the destination has {destination} elements, the source {source}")
             }
+            Self::ExtentMismatch { destination, source } => write!(
+                f,
+                "extents differ: the destination has width, height and depth {destination:?}, the source {source:?}"
+            ),
+            Self::Pitch { pitch, row, align } => write!(
+                f,
+                "a pitch of {pitch} bytes does not do for rows of {row} bytes whose elements are aligned to {align}"
+            ),
             Self::WrongLength { what, needed, found } => {
                 write!(f, "{what} has {found} elements, {needed} are needed")
             }

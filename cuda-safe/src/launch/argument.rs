@@ -12,6 +12,7 @@ use super::ByValue;
 /// |---|---|---|
 /// | `const T*` | `&DeviceBuffer<T>`, `DeviceSlice<T>`, `&PinnedBuffer<T>`, `PinnedSlice<T>` | a read of these bytes |
 /// | `T*` | `&mut DeviceBuffer<T>`, `DeviceSliceMut<T>`, `&mut PinnedBuffer<T>`, `PinnedSliceMut<T>` | a write of these bytes |
+/// | `const T*`, `T*` and the pitch as a number | `&PitchedBuffer<T>`, `Plane<T>`, `&mut PitchedVolume<T>`, `VolumeMut<T>` and so on | a read or a write from the first byte to the last |
 /// | `unsigned*`, `const unsigned*` | `&MappedFlag` | only that the flag must not be freed yet |
 /// | `T*`, `const T*` | a raw pointer of that very type | nothing |
 /// | a number or a struct | the same type | nothing |

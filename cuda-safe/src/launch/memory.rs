@@ -1,12 +1,17 @@
 //! Buffers and views as kernel arguments.
 #![expect(unsafe_code, reason = "declares which memory may stand for which pointer parameters")]
 
+use std::ptr;
+
 use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::{Access, Mode};
 use crate::memory::mapped::kernel_pointer;
 use crate::memory::place::sealed::Residence;
-use crate::memory::{Buffer, MappedFlag, Pinned, Place, Registered, Slice, SliceMut, Stable, StableMut};
+use crate::memory::{
+    Buffer, MappedFlag, OnDevice, Pinned, PitchedBuffer, PitchedVolume, Place, Plane, PlaneMut, Registered,
+    Slice, SliceMut, Stable, StableMut, Volume, VolumeMut,
+};
 
 use super::KernelArg;
 
@@ -88,6 +93,43 @@ memory!([T: 'static, M: Place] of T, in M, KernelOutput, Write, *mut T, for
     &mut Buffer<T, M>, SliceMut<'_, T, M>, &mut SliceMut<'_, T, M>);
 memory!([C: Stable] of C::Element, in Pinned, KernelInput, Read, *const C::Element, for &Registered<C>);
 memory!([C: StableMut] of C::Element, in Pinned, KernelOutput, Write, *mut C::Element, for &mut Registered<C>);
+
+/// Planes and volumes that stand for one kind of pointer. The pitch is an argument of its own, which the program passes.
+macro_rules! rows {
+    ([$($generics:tt)*] in $place:ty, $mode:ident, $pointer:ty, $memory:ty) => {
+        // SAFETY: the kernel gets the address of the first element and the books all bytes from there to the last; the borrow
+        // keeps the owner alive during the call, and the owner's drop is ordered after the access.
+        unsafe impl<$($generics)*> KernelArg<$pointer> for $memory {
+            #[inline]
+            #[track_caller]
+            fn value(&self) -> Result<$pointer> {
+                // All of these have books; without, a kernel could not reach the memory.
+                let address = self.grid().bytes().map(kernel_pointer::<u8, $place>).transpose()?;
+                Ok(address.unwrap_or(ptr::null_mut()).cast())
+            }
+
+            #[inline]
+            fn access(&self) -> Option<Access<'_>> {
+                self.grid().bytes().map(|bytes| bytes.access(Mode::$mode))
+            }
+        }
+    };
+}
+
+rows!([T: 'static] in OnDevice, Read, *const T, &PitchedBuffer<T>);
+rows!([T: 'static] in OnDevice, Write, *mut T, &mut PitchedBuffer<T>);
+rows!([T: 'static, M: Place] in M, Read, *const T, Plane<'_, T, M>);
+rows!([T: 'static, M: Place] in M, Read, *const T, &Plane<'_, T, M>);
+rows!([T: 'static, M: Place] in M, Read, *const T, &PlaneMut<'_, T, M>);
+rows!([T: 'static, M: Place] in M, Write, *mut T, PlaneMut<'_, T, M>);
+rows!([T: 'static, M: Place] in M, Write, *mut T, &mut PlaneMut<'_, T, M>);
+rows!([T: 'static] in OnDevice, Read, *const T, &PitchedVolume<T>);
+rows!([T: 'static] in OnDevice, Write, *mut T, &mut PitchedVolume<T>);
+rows!([T: 'static, M: Place] in M, Read, *const T, Volume<'_, T, M>);
+rows!([T: 'static, M: Place] in M, Read, *const T, &Volume<'_, T, M>);
+rows!([T: 'static, M: Place] in M, Read, *const T, &VolumeMut<'_, T, M>);
+rows!([T: 'static, M: Place] in M, Write, *mut T, VolumeMut<'_, T, M>);
+rows!([T: 'static, M: Place] in M, Write, *mut T, &mut VolumeMut<'_, T, M>);
 
 // SAFETY: the flag is an atomic that host and devices may reach at any time; its access only orders its freeing.
 unsafe impl KernelArg<*const u32> for &MappedFlag {

@@ -65,6 +65,49 @@ impl Allocation {
         })
     }
 
+    /// Allocates rows of so many bytes on a device, and gives the pitch that it chose. There must be bytes.
+    #[track_caller]
+    pub(crate) fn pitched(device: Device, row: usize, height: usize) -> Result<(Self, usize)> {
+        let mut pitch = 0;
+        let allocation =
+            Self::called(Some(device), row.saturating_mul(height), Kind::Device, "cudaMallocPitch", |to| {
+                // SAFETY: both pointers are to live variables, which the call fills.
+                unsafe { sys::cudaMallocPitch(to, &raw mut pitch, row, height) }
+            })?;
+        Ok((allocation.of_rows(pitch, height), pitch))
+    }
+
+    /// Allocates layers of rows of so many bytes on a device, and gives the pitch that it chose. There must be bytes.
+    #[track_caller]
+    pub(crate) fn pitched_volume(
+        device: Device,
+        row: usize,
+        height: usize,
+        depth: usize,
+    ) -> Result<(Self, usize)> {
+        let mut found = sys::cudaPitchedPtr { ptr: ptr::null_mut(), pitch: 0, xsize: 0, ysize: 0 };
+        let extent = sys::cudaExtent { width: row, height, depth };
+        let rows = height.saturating_mul(depth);
+        let allocation =
+            Self::called(Some(device), row.saturating_mul(rows), Kind::Device, "cudaMalloc3D", |to| {
+                // SAFETY: the pointer is to a live variable, which the call fills.
+                let code = unsafe { sys::cudaMalloc3D(&raw mut found, extent) };
+                // SAFETY: the pointer is to a live variable of the caller.
+                unsafe { to.write(found.ptr) };
+                code
+            })?;
+        Ok((allocation.of_rows(found.pitch, rows), found.pitch))
+    }
+
+    /// The same memory, as large as rows so far apart make it.
+    fn of_rows(mut self, pitch: usize, rows: usize) -> Self {
+        // What was asked for is no more; what the runtime allocated it has.
+        let bytes = pitch.saturating_mul(rows).max(self.bytes);
+        self.bytes = bytes;
+        self.ledger = Ledger::new(bytes);
+        self
+    }
+
     /// Allocates page-locked memory of the host, for use with a device, the current one where none is named. No bytes, no
     /// call that allocates.
     #[track_caller]
@@ -201,11 +244,29 @@ impl Allocation {
         kind: Kind,
         allocate: impl FnOnce(*mut *mut c_void) -> sys::cudaError_t,
     ) -> Result<Self> {
-        let (api, memory) = match kind {
-            Kind::Device => ("cudaMalloc", "device"),
-            Kind::Pool => ("cudaMallocAsync", "pool"),
-            Kind::Pinned => ("cudaHostAlloc", "pinned host"),
-            Kind::Registered => ("cudaHostRegister", "registered host"),
+        let api = match kind {
+            Kind::Device => "cudaMalloc",
+            Kind::Pool => "cudaMallocAsync",
+            Kind::Pinned => "cudaHostAlloc",
+            Kind::Registered => "cudaHostRegister",
+        };
+        Self::called(device, bytes, kind, api, allocate)
+    }
+
+    /// The same for a call that is not the usual one for this kind.
+    #[track_caller]
+    fn called(
+        device: Option<Device>,
+        bytes: usize,
+        kind: Kind,
+        api: &'static str,
+        allocate: impl FnOnce(*mut *mut c_void) -> sys::cudaError_t,
+    ) -> Result<Self> {
+        let memory = match kind {
+            Kind::Device => "device",
+            Kind::Pool => "pool",
+            Kind::Pinned => "pinned host",
+            Kind::Registered => "registered host",
         };
         let mut pointer = ptr::null_mut();
         let (device, switch) = match device {

@@ -12,17 +12,20 @@
 //!
 //! Forgetting an owner, a view or a guard leaks memory and is otherwise harmless.
 //!
-//! C functions: `cudaMalloc`, `cudaFree`, `cudaMallocHost`, `cudaHostAlloc`, `cudaFreeHost`,
+//! C functions: `cudaMalloc`, `cudaMallocPitch`, `cudaMalloc3D`, `cudaFree`, `cudaMallocHost`, `cudaHostAlloc`, `cudaFreeHost`,
 //! `cudaHostRegister`, `cudaHostUnregister`, `cudaHostGetDevicePointer`, `cudaMallocAsync`, `cudaFreeAsync`, `cudaThreadExchangeStreamCaptureMode`.
 
 mod allocation;
 mod buffer;
 mod device;
 mod flag;
+pub(crate) mod grid;
 mod guard;
 pub(crate) mod mapped;
 mod pinned;
+mod pitched;
 pub(crate) mod place;
+mod plane;
 mod reaper;
 mod registered;
 mod relaxed;
@@ -30,6 +33,7 @@ pub(crate) mod size;
 mod slice;
 pub(crate) mod span;
 mod stable;
+mod volume;
 
 pub(crate) use allocation::on_free;
 pub(crate) use relaxed::relax;
@@ -39,10 +43,13 @@ pub use device::DeviceBuffer;
 pub use flag::MappedFlag;
 pub use guard::{HostMut, HostRef};
 pub use pinned::{PinnedBuffer, PinnedFlags};
-pub use place::{HostPlace, MappedPlace, OnDevice, Pinned, Place, SourceOf};
+pub use pitched::{PitchedBuffer, PitchedVolume};
+pub use place::{AnyPlace, HostPlace, MappedPlace, OnDevice, Pageable, Pinned, Place, SourceOf};
+pub use plane::{Plane, PlaneMut};
 pub use registered::{RegisterFlags, Registered};
 pub use slice::{DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut, Slice, SliceMut};
 pub use stable::{Stable, StableMut};
+pub use volume::{Volume, VolumeMut};
 
 /// Forgets what the crate itself keeps of a device's memory: the device is reset, and all of it is gone.
 pub(crate) fn abandon(device: crate::Device) {

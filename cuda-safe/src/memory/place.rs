@@ -7,11 +7,20 @@ use bytemuck::{AnyBitPattern, NoUninit};
 
 use sealed::Residence;
 
-/// A place that memory can be in: [`OnDevice`], [`Pinned`].
+/// A place that memory can be in of which the crate keeps books: [`OnDevice`], [`Pinned`].
 ///
-/// The second parameter of [`Buffer`](super::Buffer), [`Slice`](super::Slice) and [`SliceMut`](super::SliceMut).
+/// The last parameter of [`Buffer`](super::Buffer), [`Slice`](super::Slice) and [`SliceMut`](super::SliceMut).
 /// Nobody else can implement it.
-pub trait Place: sealed::Place {}
+#[diagnostic::on_unimplemented(
+    message = "the crate keeps no books of memory that is `{Self}`",
+    note = "asynchronous copies and kernels take memory that the crate owns or has registered; for a slice, use the blocking verb, or copy within `stream.scope`"
+)]
+pub trait Place: AnyPlace + sealed::Place {}
+
+/// Any place that memory can be in: every [`Place`], and [`Pageable`].
+///
+/// The last parameter of [`Plane`](super::Plane) and [`Volume`](super::Volume). Nobody else can implement it.
+pub trait AnyPlace: sealed::AnyPlace {}
 
 /// A place whose memory is lent to the host through guards.
 #[diagnostic::on_unimplemented(
@@ -30,7 +39,7 @@ pub trait MappedPlace: Place {}
     message = "elements of type `{T}` cannot be copied from memory that is `{Self}`",
     note = "the host may have written them, so they must have no padding: derive `bytemuck::Pod`"
 )]
-pub trait SourceOf<T>: Place {}
+pub trait SourceOf<T>: AnyPlace {}
 
 /// In the memory of a device.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +48,10 @@ pub struct OnDevice;
 /// In page-locked memory of the host.
 #[derive(Clone, Copy, Debug)]
 pub struct Pinned;
+
+/// In memory of the program's own: a slice, a vector, an array.
+#[derive(Clone, Copy, Debug)]
+pub struct Pageable;
 
 /// The part that is not for others to implement.
 pub(crate) mod sealed {
@@ -49,6 +62,11 @@ pub(crate) mod sealed {
         Device,
         /// Page-locked memory of the host.
         Pinned,
+    }
+
+    pub trait AnyPlace: Copy + Send + Sync + 'static {
+        /// None where the crate keeps no books.
+        const BOOKED: Option<Residence>;
     }
 
     pub trait Place: Copy + Send + Sync + 'static {
@@ -70,6 +88,11 @@ macro_rules! place {
             const VIEW_MUT: &'static str = $view_mut;
         }
 
+        impl sealed::AnyPlace for $place {
+            const BOOKED: Option<Residence> = Some(Residence::$residence);
+        }
+
+        impl AnyPlace for $place {}
         impl Place for $place {}
     };
 }
@@ -77,8 +100,15 @@ macro_rules! place {
 place!(OnDevice: Device, "DeviceBuffer", "DeviceSlice", "DeviceSliceMut");
 place!(Pinned: Pinned, "PinnedBuffer", "PinnedSlice", "PinnedSliceMut");
 
+impl sealed::AnyPlace for Pageable {
+    const BOOKED: Option<Residence> = None;
+}
+
+impl AnyPlace for Pageable {}
+
 impl HostPlace for Pinned {}
 impl MappedPlace for Pinned {}
 
 impl<T: AnyBitPattern> SourceOf<T> for OnDevice {}
 impl<T: AnyBitPattern + NoUninit> SourceOf<T> for Pinned {}
+impl<T: NoUninit> SourceOf<T> for Pageable {}

@@ -89,6 +89,121 @@ pub(crate) fn same_length(api: &'static str, destination: usize, source: usize) 
     }
 }
 
+/// The largest pitch that the runtime copies with, in bytes.
+const LARGEST_PITCH: usize = 0x7fff_ffff;
+
+/// Rows in layers, as bytes: how many a row has, how many rows, how many layers, and how far apart these begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// Bytes of a row.
+    pub(crate) row: usize,
+    /// Rows of a layer.
+    pub(crate) rows: usize,
+    /// Layers.
+    pub(crate) layers: usize,
+    /// Bytes from one row to the next.
+    pub(crate) pitch: usize,
+    /// Rows from one layer to the next.
+    pub(crate) layer_rows: usize,
+}
+
+impl Layout {
+    /// One row.
+    pub(crate) fn linear(bytes: usize) -> Self {
+        Self { row: bytes, rows: 1, layers: 1, pitch: bytes, layer_rows: 1 }
+    }
+
+    /// Whether there are no bytes.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.row == 0 || self.rows == 0 || self.layers == 0
+    }
+
+    /// Bytes of all rows, without what is between them; saturating, but every layout that was checked fits.
+    pub(crate) fn bytes(&self) -> usize {
+        self.row.saturating_mul(self.rows).saturating_mul(self.layers)
+    }
+
+    /// Bytes from the first to just past the last, what is between rows included; none if that is no number.
+    pub(crate) fn span(&self) -> Option<usize> {
+        if self.is_empty() {
+            return Some(0);
+        }
+        let rows = (self.layers - 1).checked_mul(self.layer_rows)?.checked_add(self.rows - 1)?;
+        rows.checked_mul(self.pitch)?.checked_add(self.row)
+    }
+
+    /// [`span`](Self::span) for a layout that was checked.
+    pub(crate) fn spanned(&self) -> usize {
+        self.span().unwrap_or(usize::MAX)
+    }
+
+    /// Refuses a layout whose rows or layers lie over each other, or with a pitch that no copy takes or that `align` does
+    /// not divide; else the bytes that it spans.
+    #[track_caller]
+    pub(crate) fn check(&self, api: &'static str, align: usize) -> Result<usize> {
+        let Self { row, rows, layers, pitch, layer_rows } = *self;
+        if pitch < row || !pitch.is_multiple_of(align) {
+            return Err(Error::refused(api, Detail::Pitch { pitch, row, align }));
+        }
+        if pitch > LARGEST_PITCH && !self.is_empty() {
+            let wide = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+            let (asked, limit) = (wide(pitch), wide(LARGEST_PITCH));
+            return Err(Error::refused(api, Detail::Limit { what: "the pitch in bytes", asked, limit }));
+        }
+        if layers > 1 && layer_rows < rows {
+            let detail = Detail::WrongLength { what: "a layer, in rows,", needed: rows, found: layer_rows };
+            return Err(Error::refused(api, detail));
+        }
+        match self.span() {
+            Some(bytes) if isize::try_from(bytes).is_ok() => Ok(bytes),
+            _ => Err(Error::refused(
+                api,
+                Detail::Overflow {
+                    what: "the size in bytes",
+                    left: pitch,
+                    right: rows.max(layer_rows).saturating_mul(layers),
+                },
+            )),
+        }
+    }
+
+    /// Whether two layouts, at these addresses, share a byte. Exact where rows and layers are equally far apart, as in parts of
+    /// one plane or volume; where they are not, what lies between two rows counts as theirs.
+    pub(crate) fn overlap(a: (usize, &Self), b: (usize, &Self)) -> bool {
+        let end = |(at, layout): (usize, &Self)| at.saturating_add(layout.spanned());
+        if !overlap(&(a.0..end(a)), &(b.0..end(b))) {
+            return false;
+        }
+        let ((low, first), (high, second)) = if a.0 <= b.0 { (a, b) } else { (b, a) };
+        let between = |what: [usize; 4]| what.map(|n| isize::try_from(n).unwrap_or(isize::MAX));
+        let [pitch, layer_rows, rows, layers] =
+            between([first.pitch, first.layer_rows, first.rows, first.layers]);
+        let [distance, row, other_rows, other_layers] =
+            between([high - low, first.row, second.rows, second.layers]);
+        let other_row = isize::try_from(second.row).unwrap_or(isize::MAX);
+        let alike = first.pitch == second.pitch
+            && (first.layer_rows == second.layer_rows || (layers == 1 && other_layers == 1));
+        let Some(layer) =
+            pitch.checked_mul(layer_rows.max(1)).filter(|layer| alike && pitch > 0 && *layer > 0)
+        else {
+            return true;
+        };
+        // Row `y` of layer `z` of the first begins as far from row `v` of layer `w` of the second as this says, and `z - w` and
+        // `y - v` take all values between their bounds. Only the nearest can share bytes.
+        let near = |distance: isize, step: isize| {
+            let nearest = distance.div_euclid(step);
+            (nearest - 1)..=(nearest + 1)
+        };
+        near(distance, layer).filter(|z| *z < layers && -*z < other_layers).any(|z| {
+            let left = distance - z * layer;
+            near(left, pitch).filter(|y| *y < rows && -*y < other_rows).any(|y| {
+                let gap = left - y * pitch;
+                gap < row && -gap < other_row
+            })
+        })
+    }
+}
+
 /// Whether two ranges of one allocation share a byte.
 #[inline]
 pub(crate) fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
@@ -97,7 +212,7 @@ pub(crate) fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes_of, overlap, range_in, reinterpreted, same_length};
+    use super::{Layout, bytes_of, overlap, range_in, reinterpreted, same_length};
     use crate::error::Detail;
 
     #[test]
@@ -167,5 +282,58 @@ mod tests {
         assert!(!overlap(&(0..4), &(4..8)));
         assert!(!overlap(&(0..4), &(2..2)));
         assert!(!overlap(&(2..2), &(0..4)));
+    }
+
+    fn layout(row: usize, rows: usize, layers: usize, pitch: usize, layer_rows: usize) -> Layout {
+        Layout { row, rows, layers, pitch, layer_rows }
+    }
+
+    #[test]
+    fn a_layout_spans_up_to_its_last_byte() {
+        assert_eq!(layout(3, 2, 2, 8, 4).span(), Some(4 * 8 + 8 + 3));
+        assert_eq!(layout(3, 0, 2, 8, 4).span(), Some(0));
+        assert_eq!(layout(3, usize::MAX, 2, 8, 4).span(), None);
+        assert_eq!(Layout::linear(9).span(), Some(9));
+    }
+
+    #[test]
+    fn pitches_that_rows_cannot_have_are_refused() {
+        assert_eq!(layout(12, 2, 1, 16, 2).check("test", 4).unwrap(), 28);
+        let detail = |layout: Layout| layout.check("test", 4).unwrap_err().detail();
+        assert_eq!(detail(layout(12, 2, 1, 8, 2)), Detail::Pitch { pitch: 8, row: 12, align: 4 });
+        assert_eq!(detail(layout(12, 2, 1, 14, 2)), Detail::Pitch { pitch: 14, row: 12, align: 4 });
+        assert!(matches!(detail(layout(12, 2, 1, 1 << 31, 2)), Detail::Limit { limit: 0x7fff_ffff, .. }));
+        assert!(matches!(detail(layout(12, 3, 2, 16, 2)), Detail::WrongLength { needed: 3, found: 2, .. }));
+        assert!(matches!(detail(layout(12, usize::MAX, 1, 16, usize::MAX)), Detail::Overflow { .. }));
+    }
+
+    #[test]
+    fn overlap_of_layouts_is_what_byte_sets_say() {
+        use std::collections::BTreeSet;
+        let bytes = |at: usize, l: &Layout| -> BTreeSet<usize> {
+            let starts =
+                (0..l.layers).flat_map(|z| (0..l.rows).map(move |y| (z * l.layer_rows + y) * l.pitch));
+            starts.flat_map(|start| (0..l.row).map(move |x| at + start + x)).collect()
+        };
+        let mut seen = [0; 2];
+        for (row, rows, layers) in
+            [(1, 1, 1), (3, 2, 1), (5, 3, 1), (2, 2, 2), (5, 1, 3), (4, 3, 2), (0, 2, 2)]
+        {
+            for (other_row, other_rows, other_layers) in
+                [(1, 1, 1), (2, 2, 1), (5, 2, 2), (3, 3, 3), (1, 0, 1)]
+            {
+                let a = layout(row, rows, layers, 5, 3);
+                let b = layout(other_row, other_rows, other_layers, 5, 3);
+                for at in 0..100 {
+                    let truth = !bytes(at, &a).is_disjoint(&bytes(40, &b));
+                    assert_eq!(Layout::overlap((at, &a), (40, &b)), truth, "{at} {a:?} {b:?}");
+                    assert_eq!(Layout::overlap((40, &b), (at, &a)), truth, "{at} {a:?} {b:?}");
+                    seen[usize::from(truth)] += 1;
+                }
+            }
+        }
+        assert!(seen.iter().all(|&count| count > 500), "{seen:?}");
+        // Another pitch: what lies between the rows counts.
+        assert!(Layout::overlap((0, &layout(1, 3, 1, 4, 3)), (1, &layout(1, 2, 1, 6, 2))));
     }
 }

@@ -32,6 +32,11 @@ impl<'a, T> Span<'a, T> {
         Self { allocation, start: 0, len, element: PhantomData }
     }
 
+    /// `len` elements from byte `start` of an allocation on, which it has.
+    pub(super) fn part_of(allocation: &'a Allocation, start: usize, len: usize) -> Self {
+        Self { allocation, start, len, element: PhantomData }
+    }
+
     /// Length in elements.
     pub(crate) fn len(&self) -> usize {
         self.len

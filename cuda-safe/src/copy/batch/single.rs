@@ -37,7 +37,7 @@ where
 {
     let place = Location::caller();
     let (destination, source) = (destination.operand_mut()?, source.operand()?);
-    let bytes = Shape::linear("memcpy_with_attributes_async", &destination, &source)?.bytes();
+    let bytes = Shape::of("memcpy_with_attributes_async", &destination, &source)?.bytes();
     if bytes == 0 {
         return Ok(());
     }

@@ -1,0 +1,144 @@
+//! The runtime's copy calls: which one it is, and what it is told.
+#![expect(unsafe_code, reason = "hands the operands' pointers to the runtime")]
+
+use std::ptr;
+
+use super::operand::Operand;
+use super::shape::Shape;
+use super::transfer::Direction;
+use crate::error::Result;
+use crate::{check, sys};
+
+const CORNER: sys::cudaPos = sys::cudaPos { x: 0, y: 0, z: 0 };
+
+/// Copies, on a stream, or on none with the call that blocks as far as it does.
+///
+/// # Safety
+/// Both operands are memory of the shape, for as long as the copy takes, and share no byte. The direction is that of the
+/// operands, and the stream is live.
+pub(super) unsafe fn copy(
+    direction: Direction,
+    destination: &Operand<'_>,
+    source: &Operand<'_>,
+    shape: Shape,
+    stream: Option<sys::cudaStream_t>,
+) -> Result<()> {
+    match direction {
+        // SAFETY: as the caller says.
+        Direction::Peer { .. } => unsafe { between(direction, destination, source, shape, stream) },
+        // SAFETY: as the caller says.
+        _ => unsafe { within(direction.kind(), destination, source, shape, stream) },
+    }
+}
+
+/// Copies within one device, or between it and the host.
+///
+/// # Safety
+/// As for [`copy`].
+unsafe fn within(
+    kind: sys::cudaMemcpyKind,
+    destination: &Operand<'_>,
+    source: &Operand<'_>,
+    shape: Shape,
+    stream: Option<sys::cudaStream_t>,
+) -> Result<()> {
+    let (to, from) = (destination.pointer().cast(), source.pointer().cast_const().cast());
+    let (to_pitch, from_pitch) = (destination.layout().pitch, source.layout().pitch);
+    match (shape, stream) {
+        (Shape::Linear { bytes }, None) => {
+            // SAFETY: as the caller says: so many bytes.
+            unsafe { check!(cudaMemcpy(to, from, bytes, kind)) }
+        }
+        (Shape::Linear { bytes }, Some(raw)) => {
+            // SAFETY: as the caller says: so many bytes, and the stream is live.
+            unsafe { check!(cudaMemcpyAsync(to, from, bytes, kind, raw)) }
+        }
+        (Shape::Plane { row, rows }, None) => {
+            // SAFETY: as the caller says: so many rows with these pitches.
+            unsafe { check!(cudaMemcpy2D(to, to_pitch, from, from_pitch, row, rows, kind)) }
+        }
+        (Shape::Plane { row, rows }, Some(raw)) => {
+            // SAFETY: as the caller says: so many rows with these pitches, and the stream is live.
+            unsafe { check!(cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, row, rows, kind, raw)) }
+        }
+        (Shape::Volume { .. }, stream) => {
+            let parameters = sys::cudaMemcpy3DParms {
+                srcArray: ptr::null_mut(),
+                srcPos: CORNER,
+                srcPtr: pitched(source),
+                dstArray: ptr::null_mut(),
+                dstPos: CORNER,
+                dstPtr: pitched(destination),
+                extent: extent(shape),
+                kind,
+            };
+            match stream {
+                // SAFETY: as the caller says; the parameters say the layouts of the operands, and live during the call.
+                None => unsafe { check!(cudaMemcpy3D(&raw const parameters)) },
+                // SAFETY: as above, and the stream is live.
+                Some(raw) => unsafe { check!(cudaMemcpy3DAsync(&raw const parameters, raw)) },
+            }
+        }
+    }
+}
+
+/// Copies between the memories of two devices. Rows are a volume of one layer: there is no call of their own.
+///
+/// # Safety
+/// As for [`copy`].
+unsafe fn between(
+    direction: Direction,
+    destination: &Operand<'_>,
+    source: &Operand<'_>,
+    shape: Shape,
+    stream: Option<sys::cudaStream_t>,
+) -> Result<()> {
+    let Direction::Peer { destination: to_device, source: from_device } = direction else { return Ok(()) };
+    let (to_device, from_device) = (to_device.ordinal(), from_device.ordinal());
+    if let Shape::Linear { bytes } = shape {
+        let (to, from) = (destination.pointer().cast(), source.pointer().cast_const().cast());
+        return match stream {
+            // SAFETY: as the caller says: so many bytes, of these devices.
+            None => unsafe { check!(cudaMemcpyPeer(to, to_device, from, from_device, bytes)) },
+            // SAFETY: as above, and the stream is live.
+            Some(raw) => unsafe { check!(cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, raw)) },
+        };
+    }
+    let parameters = sys::cudaMemcpy3DPeerParms {
+        srcArray: ptr::null_mut(),
+        srcPos: CORNER,
+        srcPtr: pitched(source),
+        srcDevice: from_device,
+        dstArray: ptr::null_mut(),
+        dstPos: CORNER,
+        dstPtr: pitched(destination),
+        dstDevice: to_device,
+        extent: extent(shape),
+    };
+    match stream {
+        // SAFETY: as the caller says; the parameters say the layouts and devices of the operands, and live during the call.
+        None => unsafe { check!(cudaMemcpy3DPeer(&raw const parameters)) },
+        // SAFETY: as above, and the stream is live.
+        Some(raw) => unsafe { check!(cudaMemcpy3DPeerAsync(&raw const parameters, raw)) },
+    }
+}
+
+/// An operand as C describes pitched memory.
+pub(super) fn pitched(operand: &Operand<'_>) -> sys::cudaPitchedPtr {
+    let layout = operand.layout();
+    sys::cudaPitchedPtr {
+        ptr: operand.pointer().cast(),
+        pitch: layout.pitch,
+        xsize: layout.row,
+        ysize: layout.layer_rows,
+    }
+}
+
+/// A shape as C describes it, in bytes, rows and layers.
+pub(super) fn extent(shape: Shape) -> sys::cudaExtent {
+    match shape {
+        Shape::Linear { bytes } => sys::cudaExtent { width: bytes, height: 1, depth: 1 },
+        Shape::Plane { row, rows } => sys::cudaExtent { width: row, height: rows, depth: 1 },
+        Shape::Volume { row, rows, layers } => sys::cudaExtent { width: row, height: rows, depth: layers },
+    }
+}

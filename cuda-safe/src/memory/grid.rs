@@ -1,0 +1,226 @@
+//! What planes and volumes are made of: rows of elements in layers, within an allocation or a slice.
+#![expect(unsafe_code, reason = "carries the address of a borrowed slice between threads")]
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Range, RangeBounds};
+
+use super::allocation::Allocation;
+use super::size::{self, Layout};
+use super::span::Span;
+use crate::device::Device;
+use crate::error::{Detail, Error, Result};
+
+/// Rows of `T` in layers; always within what `base` is.
+#[derive(Debug)]
+pub(crate) struct Grid<'a, T> {
+    base: Base<'a>,
+    /// The first byte, counted from the base.
+    start: usize,
+    /// Elements of a row.
+    width: usize,
+    layout: Layout,
+    element: PhantomData<T>,
+}
+
+/// Which memory.
+#[derive(Clone, Copy, Debug)]
+enum Base<'a> {
+    /// An allocation, on the books.
+    Booked(&'a Allocation),
+    /// A borrowed slice.
+    Borrowed(*mut u8),
+}
+
+// SAFETY: only an address; the view around it says who may reach the elements, and from which thread.
+unsafe impl Send for Base<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Base<'_> {}
+
+impl<T> Clone for Grid<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Grid<'_, T> {}
+
+/// How many elements a row, rows a layer, and layers.
+pub(crate) type Extent = [usize; 3];
+
+/// How far apart rows begin, in bytes, and layers, in rows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Apart {
+    /// Nothing is between them, and nothing comes after the last.
+    Packed,
+    /// So far.
+    By(usize, usize),
+}
+
+impl<'a, T> Grid<'a, T> {
+    /// Rows and layers of a part of an allocation.
+    #[track_caller]
+    pub(crate) fn of_span(
+        api: &'static str,
+        span: Span<'a, T>,
+        extent: Extent,
+        apart: Apart,
+    ) -> Result<Self> {
+        let base = Base::Booked(span.allocation());
+        Self::checked(api, base, span.range().start, span.len(), extent, apart)
+    }
+
+    /// Rows and layers of a slice of so many elements from `pointer` on, which is borrowed for `'a`.
+    #[track_caller]
+    pub(crate) fn of_slice(
+        api: &'static str,
+        pointer: *mut T,
+        len: usize,
+        extent: Extent,
+        apart: Apart,
+    ) -> Result<Self> {
+        Self::checked(api, Base::Borrowed(pointer.cast()), 0, len, extent, apart)
+    }
+
+    /// All of an allocation that was made for so many elements with such a pitch.
+    pub(crate) fn whole(allocation: &'a Allocation, extent: Extent, pitch: usize) -> Self {
+        let [width, rows, layers] = extent;
+        // The allocation holds it, so it does not overflow.
+        let layout = Layout { row: width * size_of::<T>(), rows, layers, pitch, layer_rows: rows };
+        Self { base: Base::Booked(allocation), start: 0, width, layout, element: PhantomData }
+    }
+
+    #[track_caller]
+    fn checked(
+        api: &'static str,
+        base: Base<'a>,
+        start: usize,
+        len: usize,
+        [width, rows, layers]: Extent,
+        apart: Apart,
+    ) -> Result<Self> {
+        let row = size::bytes_of::<T>(api, width)?;
+        let (pitch, layer_rows) = match apart {
+            Apart::Packed => (row, rows),
+            Apart::By(pitch, layer_rows) => (pitch, layer_rows),
+        };
+        let layout = Layout { row, rows, layers, pitch, layer_rows };
+        let bytes = layout.check(api, align_of::<T>())?;
+        let needed = bytes.div_ceil(size_of::<T>());
+        let fits = match apart {
+            Apart::Packed => needed == len,
+            Apart::By(..) => needed <= len,
+        };
+        if !fits {
+            return Err(Error::refused(api, Detail::WrongLength { what: "the memory", needed, found: len }));
+        }
+        Ok(Self { base, start, width, layout, element: PhantomData })
+    }
+
+    /// Elements of a row.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Rows of a layer.
+    pub(crate) fn height(&self) -> usize {
+        self.layout.rows
+    }
+
+    /// Layers.
+    pub(crate) fn depth(&self) -> usize {
+        self.layout.layers
+    }
+
+    /// The layout in bytes.
+    pub(crate) fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// The first element.
+    pub(crate) fn pointer(&self) -> *mut T {
+        let base = match self.base {
+            Base::Booked(allocation) => allocation.pointer(),
+            Base::Borrowed(pointer) => pointer,
+        };
+        base.wrapping_add(self.start).cast()
+    }
+
+    /// The allocation, where there is one, and the bytes from the first to just past the last, counted from its start.
+    pub(crate) fn booked(&self) -> Option<(&'a Allocation, Range<usize>)> {
+        match self.base {
+            Base::Booked(allocation) => Some((allocation, self.start..self.start + self.layout.spanned())),
+            Base::Borrowed(_) => None,
+        }
+    }
+
+    /// The device of the allocation, where there is one.
+    pub(crate) fn device(&self) -> Option<Device> {
+        self.booked().map(|(allocation, _)| allocation.on())
+    }
+
+    /// Some elements of every row.
+    #[track_caller]
+    pub(crate) fn columns(&self, api: &'static str, range: &impl RangeBounds<usize>) -> Result<Self> {
+        let range = size::range_in(api, range, self.width)?;
+        let start = self.start + range.start * size_of::<T>();
+        let layout = Layout { row: range.len() * size_of::<T>(), ..self.layout };
+        Ok(Self { start, width: range.len(), layout, ..*self })
+    }
+
+    /// Some rows of every layer.
+    #[track_caller]
+    pub(crate) fn rows(&self, api: &'static str, range: &impl RangeBounds<usize>) -> Result<Self> {
+        let range = size::range_in(api, range, self.layout.rows)?;
+        let start = self.begin(range.start, self.layout.pitch, range.is_empty());
+        Ok(Self { start, layout: Layout { rows: range.len(), ..self.layout }, ..*self })
+    }
+
+    /// Some layers.
+    #[track_caller]
+    pub(crate) fn layers(&self, api: &'static str, range: &impl RangeBounds<usize>) -> Result<Self> {
+        let range = size::range_in(api, range, self.layout.layers)?;
+        let layer = self.layout.pitch.saturating_mul(self.layout.layer_rows);
+        let start = self.begin(range.start, layer, range.is_empty());
+        Ok(Self { start, layout: Layout { layers: range.len(), ..self.layout }, ..*self })
+    }
+
+    /// One layer.
+    #[track_caller]
+    pub(crate) fn layer(&self, api: &'static str, number: usize) -> Result<Self> {
+        let layer = self.layers(api, &(number..number.saturating_add(1)))?;
+        Ok(Self { layout: Layout { layer_rows: layer.layout.rows, ..layer.layout }, ..layer })
+    }
+
+    /// Where the row or layer of this number begins, counted from the base. One past the last may be past the end of all
+    /// memory: nothing begins where it does.
+    fn begin(&self, number: usize, step: usize, empty: bool) -> usize {
+        if empty || self.layout.is_empty() { self.start } else { self.start + number * step }
+    }
+
+    /// One row, as what linear views are made of; none for borrowed memory.
+    #[track_caller]
+    pub(crate) fn row(&self, api: &'static str, number: usize) -> Result<Option<Span<'a, T>>> {
+        let row = self.rows(api, &(number..number.saturating_add(1)))?;
+        Ok(match row.base {
+            Base::Booked(allocation) => Some(Span::part_of(allocation, row.start, row.width)),
+            Base::Borrowed(_) => None,
+        })
+    }
+
+    /// The bytes from the first to just past the last, what is between rows included; none for borrowed memory.
+    pub(crate) fn bytes(&self) -> Option<Span<'a, u8>> {
+        let (allocation, range) = self.booked()?;
+        Some(Span::part_of(allocation, range.start, range.len()))
+    }
+
+    /// What views and owners print: not the elements.
+    pub(super) fn describe(&self, f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
+        f.debug_struct(name)
+            .field("element", &std::any::type_name::<T>())
+            .field("extent", &[self.width, self.layout.rows, self.layout.layers])
+            .field("pitch", &self.layout.pitch)
+            .field("pointer", &self.pointer())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,260 @@
+//! Pitched memory of a device, owned: planes and volumes whose rows begin where the device reads them best.
+//!
+//! Allocating and freeing are not stream-ordered; freeing waits for the work that still uses the memory. Owners may be sent to
+//! and shared with other threads wherever their elements may.
+//!
+//! C functions: `cudaMallocPitch`, `cudaMalloc3D`, `cudaFree`.
+#![expect(unsafe_code, reason = "shares typed device pointers between threads")]
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use bytemuck::AnyBitPattern;
+
+use super::allocation::Allocation;
+use super::grid::Grid;
+use super::place::OnDevice;
+use super::plane::{Plane, PlaneMut};
+use super::size;
+use super::volume::{Volume, VolumeMut};
+use crate::device::Device;
+use crate::error::{Detail, Error, Result};
+#[cfg(doc)]
+use crate::sys;
+
+/// Rows of `T` on a device, freed when it is dropped. The device chooses the pitch.
+///
+/// Copies take it whole, as a plane; parts are taken of [`plane`](Self::plane) and [`plane_mut`](Self::plane_mut). Kernels
+/// take it as a pointer to its first element; give them [`pitch`](Self::pitch) too.
+///
+/// # Ordering
+/// As [`DeviceBuffer`](crate::DeviceBuffer).
+///
+/// # Examples
+/// ```
+/// use cuda_safe::memory::{PitchedBuffer, Plane};
+/// use cuda_safe::memcpy_2d;
+///
+/// # fn main() -> cuda_safe::Result<()> {
+/// let mut image = PitchedBuffer::<f32>::alloc(3, 2)?; // width in elements, height in rows
+/// memcpy_2d(&mut image, &Plane::of_slice(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3, 2)?)?;
+/// assert!(image.pitch() >= 3 * size_of::<f32>());
+/// assert_eq!(image.to_vec()?, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias = "cudaMallocPitch")]
+pub struct PitchedBuffer<T> {
+    rows: Rows,
+    elements: PhantomData<T>,
+}
+
+/// Layers of rows of `T` on a device, freed when it is dropped. The device chooses the pitch.
+///
+/// Copies take it whole, as a volume; parts are taken of [`volume`](Self::volume) and [`volume_mut`](Self::volume_mut).
+///
+/// # Ordering
+/// As [`DeviceBuffer`](crate::DeviceBuffer).
+///
+/// # Examples
+/// ```
+/// use cuda_safe::memory::{PitchedVolume, Volume};
+/// use cuda_safe::memcpy_3d;
+///
+/// # fn main() -> cuda_safe::Result<()> {
+/// let numbers: Vec<u32> = (0..24).collect();
+/// let mut field = PitchedVolume::<u32>::alloc(4, 3, 2)?; // width, height, depth
+/// memcpy_3d(&mut field, &Volume::of_slice(&numbers, 4, 3, 2)?)?;
+/// assert_eq!(field.to_vec()?, numbers);
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias = "cudaMalloc3D")]
+pub struct PitchedVolume<T> {
+    rows: Rows,
+    elements: PhantomData<T>,
+}
+
+/// Pitched memory and its extent.
+struct Rows {
+    allocation: Arc<Allocation>,
+    extent: [usize; 3],
+    pitch: usize,
+}
+
+// SAFETY: the owner owns its elements and the allocation may be freed from any thread; elements that may be sent, may.
+unsafe impl<T: Send> Send for PitchedBuffer<T> {}
+// SAFETY: a shared owner only lets its elements be read.
+unsafe impl<T: Sync> Sync for PitchedBuffer<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Send for PitchedVolume<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for PitchedVolume<T> {}
+
+impl Rows {
+    /// Allocates with `allocate`, which is given the bytes of a row and gives the pitch too.
+    #[track_caller]
+    fn alloc<T>(
+        api: &'static str,
+        extent: [usize; 3],
+        allocate: impl FnOnce(usize) -> Result<(Allocation, usize)>,
+    ) -> Result<Self> {
+        let [width, height, depth] = extent;
+        let row = size::bytes_of::<T>(api, width)?;
+        let overflow =
+            |left, right| Error::refused(api, Detail::Overflow { what: "the size in bytes", left, right });
+        let rows = height.checked_mul(depth).ok_or_else(|| overflow(height, depth))?;
+        let bytes = row.checked_mul(rows).filter(|bytes| isize::try_from(*bytes).is_ok());
+        if bytes.ok_or_else(|| overflow(row, rows))? == 0 {
+            // No call. The pitch is that of packed rows.
+            let allocation = Allocation::device(None, 0)?;
+            return Ok(Self { allocation: Arc::new(allocation), extent, pitch: row });
+        }
+        let (allocation, pitch) = allocate(row)?;
+        size::aligned::<T>(api, allocation.pointer().addr())?;
+        let layout = size::Layout { row, rows: height, layers: depth, pitch, layer_rows: height };
+        layout.check(api, align_of::<T>())?;
+        Ok(Self { allocation: Arc::new(allocation), extent, pitch })
+    }
+
+    fn grid<T>(&self) -> Grid<'_, T> {
+        Grid::whole(&self.allocation, self.extent, self.pitch)
+    }
+}
+
+impl<T: AnyBitPattern> PitchedBuffer<T> {
+    /// Allocates `height` rows of `width` elements on the current device. As in C, what they contain is unspecified.
+    ///
+    /// Stands for [`cudaMallocPitch`](sys::cudaMallocPitch). No elements, no call.
+    ///
+    /// # Errors
+    /// `cudaErrorMemoryAllocation`, and a refusal where the size overflows, `T` has no bytes, or the pitch that the device
+    /// chose does not divide by the alignment of `T`.
+    #[doc(alias = "cudaMallocPitch")]
+    #[track_caller]
+    pub fn alloc(width: usize, height: usize) -> Result<Self> {
+        let device = Device::current()?;
+        let allocate = |row| Allocation::pitched(device, row, height);
+        let rows = Rows::alloc::<T>("PitchedBuffer::alloc", [width, height, 1], allocate)?;
+        Ok(Self { rows, elements: PhantomData })
+    }
+
+    /// Views the rows.
+    #[must_use]
+    pub fn plane(&self) -> Plane<'_, T, OnDevice> {
+        Plane::new(self.rows.grid())
+    }
+
+    /// Views the rows so that they may be written.
+    #[must_use]
+    pub fn plane_mut(&mut self) -> PlaneMut<'_, T, OnDevice> {
+        PlaneMut::new(self.rows.grid())
+    }
+}
+
+impl<T: AnyBitPattern> PitchedVolume<T> {
+    /// Allocates `depth` layers of `height` rows of `width` elements on the current device. As in C, what they contain is
+    /// unspecified.
+    ///
+    /// Stands for [`cudaMalloc3D`](sys::cudaMalloc3D). No elements, no call.
+    ///
+    /// # Errors
+    /// As [`PitchedBuffer::alloc`].
+    #[doc(alias = "cudaMalloc3D")]
+    #[track_caller]
+    pub fn alloc(width: usize, height: usize, depth: usize) -> Result<Self> {
+        let device = Device::current()?;
+        let allocate = |row| Allocation::pitched_volume(device, row, height, depth);
+        let rows = Rows::alloc::<T>("PitchedVolume::alloc", [width, height, depth], allocate)?;
+        Ok(Self { rows, elements: PhantomData })
+    }
+
+    /// Views the layers.
+    #[must_use]
+    pub fn volume(&self) -> Volume<'_, T, OnDevice> {
+        Volume::new(self.rows.grid())
+    }
+
+    /// Views the layers so that they may be written.
+    #[must_use]
+    pub fn volume_mut(&mut self) -> VolumeMut<'_, T, OnDevice> {
+        VolumeMut::new(self.rows.grid())
+    }
+}
+
+/// What both owners say about themselves.
+macro_rules! pitched {
+    ($owner:ident, $name:literal) => {
+        impl<T> $owner<T> {
+            /// Elements of a row.
+            #[must_use]
+            pub fn width(&self) -> usize {
+                self.rows.extent[0]
+            }
+
+            /// Rows; of each layer, where there are layers.
+            #[must_use]
+            pub fn height(&self) -> usize {
+                self.rows.extent[1]
+            }
+
+            /// Bytes from one row to the next.
+            #[must_use]
+            pub fn pitch(&self) -> usize {
+                self.rows.pitch
+            }
+
+            /// The device that the memory is of.
+            #[must_use]
+            pub fn device(&self) -> Device {
+                self.rows.allocation.on()
+            }
+
+            /// The device address of the first element; null where there are none.
+            #[must_use]
+            pub fn as_ptr(&self) -> *const T {
+                self.rows.allocation.pointer().cast()
+            }
+
+            /// The device address of the first element, for writing; null where there are none.
+            #[must_use]
+            pub fn as_mut_ptr(&mut self) -> *mut T {
+                self.rows.allocation.pointer().cast()
+            }
+
+            /// Waits for the work that still uses the memory and frees it: what a drop does, with the error.
+            ///
+            /// Stands for [`cudaFree`](sys::cudaFree).
+            ///
+            /// # Errors
+            /// The failure of work that used the memory, or of the call.
+            #[track_caller]
+            pub fn free(self) -> Result<()> {
+                Arc::into_inner(self.rows.allocation).map_or(Ok(()), Allocation::free)
+            }
+
+            /// All of it, as views are made from.
+            pub(crate) fn grid(&self) -> Grid<'_, T> {
+                self.rows.grid()
+            }
+        }
+
+        impl<T> fmt::Debug for $owner<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.grid().describe(f, $name)
+            }
+        }
+    };
+}
+
+pitched!(PitchedBuffer, "PitchedBuffer");
+pitched!(PitchedVolume, "PitchedVolume");
+
+impl<T> PitchedVolume<T> {
+    /// Layers.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.rows.extent[2]
+    }
+}

@@ -1,0 +1,9 @@
+//! A copy of rows needs to know how long they are: a buffer does not say, a plane of it does.
+use cuda_safe::memory::PitchedBuffer;
+use cuda_safe::{DeviceBuffer, memcpy_2d};
+
+fn main() -> cuda_safe::Result<()> {
+    let mut plane = PitchedBuffer::<u32>::alloc(2, 2)?;
+    let row = DeviceBuffer::<u32>::alloc(4)?;
+    memcpy_2d(&mut plane, &row)
+}
