@@ -1,7 +1,19 @@
 //! Compiles the kernels and generates their handles.
 
 fn main() {
-    let names = ["vector", "fill", "matrix", "points", "heap", "gate", "copy_many", "fault", "arguments"];
+    let names = [
+        "vector",
+        "fill",
+        "matrix",
+        "points",
+        "heap",
+        "gate",
+        "copy_many",
+        "fault",
+        "arguments",
+        "convolution",
+        "variables",
+    ];
     cuda_kernels_build::Build::new()
         .files(names.map(|name| format!("kernels/{name}.cu")))
         .headers(names.map(|name| format!("kernels/{name}.cuh")))

@@ -7,8 +7,12 @@ use std::process;
 
 use cuda_sys_build::{Env, prepare_libclang};
 
-use crate::nvcc::Settings;
-use crate::{Arch, Error, arch, depfile, generate, header, nvcc, toolkit};
+use crate::generate::{Contents, Placement};
+use crate::header::Bindings;
+use crate::nvcc::{Settings, Source};
+use crate::symbol::Symbol;
+use crate::unit::Units;
+use crate::{Arch, Error, arch, depfile, generate, header, nvcc, toolkit, unit};
 
 /// The variable that says, for one build, what code is made.
 const ARCHS: &str = "CUDA_KERNELS_ARCHS";
@@ -121,14 +125,19 @@ impl Build {
         let out = env.path("OUT_DIR").ok_or(Error::NotABuildScript("OUT_DIR"))?;
         let headers = self.headers.iter().map(|path| absolute(path)).collect::<Result<Vec<_>, _>>()?;
         let mut read: BTreeSet<PathBuf> = self.files.iter().chain(&headers).cloned().collect();
-        if DOCUMENTATION_ONLY.iter().any(|name| env.get(name).is_some()) {
+        let library = library(env, name);
+        let text = if DOCUMENTATION_ONLY.iter().any(|name| env.get(name).is_some()) {
             let include = header::stand_in(&out)?;
-            read.extend(self.handles(env, name, &out, &headers, &[include])?);
+            let bindings = self.bindings(env, &headers, &[include])?;
+            read.extend(bindings.files.iter().cloned());
+            let contents = Contents::of(&bindings)?;
+            generate::generate(&contents, &Placement::unknown(&contents, library))
         } else {
             let toolkit = toolkit::find(env)?;
             let archs = self.wanted_archs(env.get(ARCHS).map(|text| text.to_string_lossy().into_owned()))?;
-            let seen = self.handles(env, name, &out, &headers, &toolkit.includes)?;
-            read.extend(depfile::outside_of(seen, &toolkit.root));
+            let bindings = self.bindings(env, &headers, &toolkit.includes)?;
+            read.extend(depfile::outside_of(bindings.files.clone(), &toolkit.root));
+            let contents = Contents::of(&bindings)?;
             let settings = Settings {
                 toolkit: &toolkit,
                 archs: &archs,
@@ -137,29 +146,53 @@ impl Build {
                 flags: &self.flags,
                 out: &out,
             };
-            read.extend(nvcc::compile(&self.files, name, &settings)?);
-        }
+            let units = self.units(&contents, &settings)?;
+            let sources = self.sources(&contents, &units, &library, &out)?;
+            let objects = nvcc::compile(&sources, name, &settings)?;
+            read.extend(objects.iter().flat_map(|object| object.sources.iter().cloned()));
+            generate::generate(&contents, &Placement::new(units, &objects, library)?)
+        }?;
+        let file = out.join(format!("{name}.rs"));
+        fs::write(&file, text).map_err(|error| Error::File(file, error))?;
         for file in read.iter().filter(|file| !is_system(file)) {
             println!("cargo:rerun-if-changed={}", file.display());
         }
         Ok(())
     }
 
-    /// Writes `name.rs`, and returns the files that were read for it.
-    fn handles(
-        &self,
-        env: &Env,
-        name: &str,
-        out: &Path,
-        headers: &[PathBuf],
-        includes: &[PathBuf],
-    ) -> Result<Vec<PathBuf>, Error> {
+    /// What the headers declare.
+    fn bindings(&self, env: &Env, headers: &[PathBuf], includes: &[PathBuf]) -> Result<Bindings, Error> {
         let mut arguments = self.clang_arguments(includes);
         arguments.extend(prepare_libclang(env).map_err(|error| Error::Toolkit(error.to_string()))?);
-        let bindings = header::bind(headers, &arguments)?;
-        let file = out.join(format!("{name}.rs"));
-        fs::write(&file, generate::generate(&bindings.text)?).map_err(|error| Error::File(file, error))?;
-        Ok(bindings.files)
+        header::bind(headers, &arguments)
+    }
+
+    /// Which source file each variable of the headers is of; nobody is asked where there are none.
+    fn units(&self, contents: &Contents, settings: &Settings<'_>) -> Result<Units, Error> {
+        if contents.symbols.is_empty() {
+            return Ok(Units::new());
+        }
+        unit::units(&contents.symbols, &nvcc::includes(&self.files, settings)?)
+    }
+
+    /// What is compiled: a file with variables together with the functions that hand out their addresses.
+    fn sources(
+        &self,
+        contents: &Contents,
+        units: &Units,
+        library: &str,
+        out: &Path,
+    ) -> Result<Vec<Source>, Error> {
+        let source = |file: &PathBuf| {
+            let Some(symbols) = units.get(file) else {
+                return Ok(Source { file: file.clone(), wrapped: None });
+            };
+            let symbols: Vec<&Symbol> = symbols.iter().filter_map(|at| contents.symbols.get(*at)).collect();
+            let wrapped = out.join(format!("{}.cu", nvcc::file_tag(file)));
+            unit::wrapper(file, &symbols, library, &wrapped)?;
+            Ok(Source { file: file.clone(), wrapped: Some(wrapped) })
+        };
+        self.files.iter().map(source).collect()
     }
 
     /// The architectures: the environment's, else the build script's, else the default; with PTX among them.
@@ -183,6 +216,14 @@ impl Build {
         }));
         arguments
     }
+}
+
+/// What tells this library from all others of a program, as a part of C names.
+fn library(env: &Env, name: &str) -> String {
+    let part =
+        |variable| env.get(variable).map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
+    let whole = format!("{}_{}_{name}", part("CARGO_PKG_NAME"), part("CARGO_PKG_VERSION"));
+    whole.chars().map(|sign| if sign.is_ascii_alphanumeric() { sign } else { '_' }).collect()
 }
 
 /// Headers of the system change with the system, and cargo would ask for the time of hundreds of them.

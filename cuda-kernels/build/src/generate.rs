@@ -1,13 +1,19 @@
-//! The Rust text of a set of kernels: bindgen's types and constants, and a typed handle for each prototype.
+//! The Rust text of a set of kernels: bindgen's types and constants, and a typed handle for each prototype and variable.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use quote::ToTokens;
 use syn::{Item, ItemStruct};
 
 use crate::Error;
+use crate::declared::Space;
+use crate::header::Bindings;
 use crate::layout::{Layouts, Plain};
+use crate::nvcc::Object;
 use crate::prototype::{self, Prototype};
+use crate::symbol::{self, Symbol, Uses};
+use crate::unit::{self, Units};
 
 /// Everything goes into a module of its own, because an included file cannot open with inner attributes.
 const HEAD: &str = r#"// Generated from CUDA headers by cuda-kernels-build.
@@ -24,17 +30,69 @@ mod generated {
 const TAIL: &str =
     "}\n#[allow(unused_imports, reason = \"a header may declare nothing\")]\npub use generated::*;\n";
 
-/// Turns the text that bindgen generated into the text that a crate includes.
-pub(crate) fn generate(bindings: &str) -> Result<String, Error> {
-    let file = syn::parse_file(bindings)
-        .map_err(|error| Error::Header(format!("what bindgen generated is not Rust: {error}")))?;
-    let layouts = Layouts::of(&file.items);
+/// What the headers declare.
+#[derive(Debug)]
+pub(crate) struct Contents {
+    items: Vec<Item>,
+    pub(crate) symbols: Vec<Symbol>,
+}
+
+impl Contents {
+    pub(crate) fn of(bindings: &Bindings) -> Result<Self, Error> {
+        let file = syn::parse_file(&bindings.text)
+            .map_err(|error| Error::Header(format!("what bindgen generated is not Rust: {error}")))?;
+        let symbols = symbol::symbols(&file.items, &bindings.variables)?;
+        Ok(Self { items: file.items, symbols })
+    }
+}
+
+/// Which source file each variable and each kernel is of, as far as that matters.
+#[derive(Debug, Default)]
+pub(crate) struct Placement {
+    /// What tells this library from others.
+    library: String,
+    /// The variables of each source file that has some, as positions in the list of symbols.
+    units: Vec<Vec<usize>>,
+    /// The source file of each kernel that is in one of these, by the kernel's symbol.
+    kernels: BTreeMap<String, usize>,
+}
+
+impl Placement {
+    /// As the objects say.
+    pub(crate) fn new(units: Units, objects: &[Object], library: String) -> Result<Self, Error> {
+        let mut placement = Self { library, ..Self::default() };
+        for (file, symbols) in units {
+            let at = placement.units.len();
+            placement.units.push(symbols);
+            if let Some(object) = objects.iter().find(|object| object.file == file) {
+                placement.kernels.extend(unit::defined(&object.path)?.into_iter().map(|name| (name, at)));
+            }
+        }
+        Ok(placement)
+    }
+
+    /// Where nothing is compiled, and so nothing runs.
+    pub(crate) fn unknown(contents: &Contents, library: String) -> Self {
+        let all: Vec<usize> = (0..contents.symbols.len()).collect();
+        let units = if all.is_empty() { Vec::new() } else { vec![all] };
+        Self { library, units, kernels: BTreeMap::new() }
+    }
+}
+
+/// Turns what the headers declare into the text that a crate includes.
+pub(crate) fn generate(contents: &Contents, placement: &Placement) -> Result<String, Error> {
+    let layouts = Layouts::of(&contents.items);
     let mut text = String::from(HEAD);
-    for item in &file.items {
+    for (at, unit) in placement.units.iter().enumerate() {
+        let symbols: Vec<&Symbol> = unit.iter().filter_map(|one| contents.symbols.get(*one)).collect();
+        module(&mut text, at, &symbols, &placement.library);
+    }
+    for item in &contents.items {
         match item {
             Item::ForeignMod(block) => {
                 for kernel in prototype::kernels(block)? {
-                    handle(&mut text, &kernel);
+                    let uses = uses(&kernel, contents, placement)?;
+                    handle(&mut text, &kernel, uses.as_deref());
                 }
             }
             Item::Struct(item) => structure(&mut text, item, layouts.plain(&item.ident.to_string())),
@@ -42,11 +100,110 @@ pub(crate) fn generate(bindings: &str) -> Result<String, Error> {
                 line(&mut text, item);
                 by_value(&mut text, &item.ident.to_string(), item.generics.params.is_empty());
             }
+            Item::Const(item) if symbol::is_variable(&item.ident.to_string(), &contents.symbols) => {}
             other => line(&mut text, other),
         }
     }
     text.push_str(TAIL);
     Ok(text)
+}
+
+/// The variables of one source file: the books that they share, and a handle for each.
+fn module(text: &mut String, at: usize, symbols: &[&Symbol], library: &str) {
+    const SPACES: [(Space, &str); 3] =
+        [(Space::Constant, "Constant"), (Space::Device, "Device"), (Space::Managed, "Managed")];
+    let mut sizes = Vec::new();
+    let mut handles = String::new();
+    for (space, spelled) in SPACES {
+        let mut start = "0".to_owned();
+        for symbol in symbols.iter().filter(|symbol| symbol.declared.space == space) {
+            variable(&mut handles, at, symbol, (spelled, &start), library);
+            let _ = write!(start, " + {}", symbol.bytes());
+        }
+        sizes.push(start);
+    }
+    let [constants, variables, managed] = sizes.as_slice() else { return };
+    let _ = write!(
+        text,
+        "static MODULE_{at}: ::cuda_safe::launch::Module = ::cuda_safe::launch::Module::new(\n    {constants},\n    \
+         {variables},\n    {managed},\n);\n{handles}"
+    );
+}
+
+/// The handle of one variable, whose bytes are from `start` on in the books of its space.
+fn variable(text: &mut String, module: usize, symbol: &Symbol, (space, start): (&str, &str), library: &str) {
+    let Symbol { declared, element, len, docs } = symbol;
+    documented(text, docs);
+    let word = match declared.space {
+        Space::Device => "__device__",
+        Space::Constant => "__constant__",
+        Space::Managed => "__managed__",
+    };
+    let gap = if docs.is_empty() { "" } else { "\\n\\n" };
+    let _ = write!(
+        text,
+        "#[doc = \"{gap} A `{word}` variable: {len} of `{element}`.\"]\n\
+         pub static {name}: ::cuda_safe::memory::Symbol<{element}> = {{\n    \
+         unsafe extern \"C\" {{ fn {accessor}() -> *const ::core::ffi::c_void; }}\n    \
+         // SAFETY: the function names this variable, which has the type that the header declares, and these are its bytes in \
+         its module's books.\n    \
+         unsafe {{ ::cuda_safe::memory::Symbol::from_parts({name:?}, {accessor}, &MODULE_{module}, \
+         ::cuda_safe::launch::Space::{space}, {start}, {len}) }}\n}};\n",
+        name = declared.name,
+        accessor = symbol.accessor(library),
+    );
+}
+
+/// What a kernel's handle says about the variables of its file, as Rust; none where the file has no variables.
+fn uses(kernel: &Prototype, contents: &Contents, placement: &Placement) -> Result<Option<String>, Error> {
+    let said = symbol::uses(&kernel.docs);
+    let refuse = |name: &str, why: &str| {
+        Err(Error::Prototype(format!("kernel `{}` says that it uses `{name}`, {why}", kernel.name)))
+    };
+    let Some(module) = placement.kernels.get(&kernel.symbol) else {
+        // Where nothing was compiled nobody knows better.
+        if let Uses::Said(list) = &said
+            && let Some((name, _)) = list.iter().find(|(name, _)| {
+                !seen_from(&kernel.name, name).any(|name| symbol::is_variable(&name, &contents.symbols))
+            })
+        {
+            return refuse(name, "which is no variable of these headers");
+        }
+        return Ok(None);
+    };
+    let Uses::Said(list) = said else {
+        return Ok(Some(format!("::cuda_safe::launch::Uses::all(&MODULE_{module})")));
+    };
+    if list.is_empty() {
+        return Ok(None);
+    }
+    let unit = placement.units.get(*module).map_or(&[][..], Vec::as_slice);
+    let mut spelled = Vec::new();
+    for (name, writes) in list {
+        let own = || unit.iter().filter_map(|at| contents.symbols.get(*at));
+        let named = |name: &str| own().find(|symbol| symbol.declared.name == name);
+        let Some(symbol) = seen_from(&kernel.name, &name).find_map(|name| named(&name)) else {
+            return refuse(&name, "which is no variable of the file that it is in");
+        };
+        let name = &symbol.declared.name;
+        if writes && symbol.declared.space == Space::Constant {
+            return refuse(name, "for writing, but kernels cannot write `__constant__` variables");
+        }
+        spelled.push(format!("{name}.{}()", if writes { "written" } else { "read" }));
+    }
+    Ok(Some(format!("::cuda_safe::launch::Uses::new(&MODULE_{module}, &[{}])", spelled.join(", "))))
+}
+
+/// What a name in the comment of a kernel can stand for: in the kernel's namespace, those around it, and the global one.
+fn seen_from(kernel: &str, name: &str) -> impl Iterator<Item = String> {
+    let inner = kernel.rmatch_indices('_').map(move |(at, _)| format!("{}_{name}", &kernel[..at]));
+    inner.chain([name.to_owned()])
+}
+
+fn documented(text: &mut String, docs: &[String]) {
+    for line in docs {
+        let _ = writeln!(text, "#[doc = {line:?}]");
+    }
 }
 
 fn line(text: &mut String, item: &impl ToTokens) {
@@ -79,11 +236,9 @@ fn by_value(text: &mut String, name: &str, concrete: bool) {
     }
 }
 
-fn handle(text: &mut String, kernel: &Prototype) {
+fn handle(text: &mut String, kernel: &Prototype, uses: Option<&str>) {
     let Prototype { name, symbol, parameters, names, docs } = kernel;
-    for line in docs {
-        text.push_str(&format!("#[doc = {line:?}]\n"));
-    }
+    documented(text, docs);
     let mut signature = String::new();
     for (name, parameter) in names.iter().zip(parameters) {
         let comma = if signature.is_empty() { "" } else { ", " };
@@ -95,17 +250,34 @@ fn handle(text: &mut String, kernel: &Prototype) {
     if parameters.len() == 1 {
         types.push(',');
     }
+    let (uses, with_symbols) = match uses {
+        None => (String::new(), ""),
+        Some(uses) => {
+            (format!("static USES: ::cuda_safe::launch::Uses = {uses};\n    "), ".with_symbols(&USES)")
+        }
+    };
     text.push_str(&format!(
         "pub static {name}: ::cuda_safe::launch::Kernel<({types})> = {{\n    \
-         unsafe extern \"C\" {{ #[link_name = {symbol:?}] fn stub(); }}\n    \
+         unsafe extern \"C\" {{ #[link_name = {symbol:?}] fn stub(); }}\n    {uses}\
          // SAFETY: the stub that nvcc made for this kernel, with the parameter types of its prototype.\n    \
-         unsafe {{ ::cuda_safe::launch::Kernel::from_stub({name:?}, stub) }}\n}};\n"
+         unsafe {{ ::cuda_safe::launch::Kernel::from_stub({name:?}, stub){with_symbols} }}\n}};\n"
     ));
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
+    use crate::declared::Declared;
+
+    fn contents(text: &str, variables: Vec<Declared>) -> Result<Contents, Error> {
+        Contents::of(&Bindings { text: text.to_owned(), variables, files: Vec::new() })
+    }
+
+    fn generate(text: &str) -> Result<String, Error> {
+        super::generate(&contents(text, Vec::new())?, &Placement::default())
+    }
 
     const BINDINGS: &str = r#"
         pub const MATRIX_TILE: u32 = 16;
@@ -185,5 +357,71 @@ mod tests {
     #[test]
     fn a_broken_input_is_an_error() {
         assert!(matches!(generate("pub fn ("), Err(Error::Header(_))));
+    }
+
+    /// A file with two variables and three kernels, and a kernel elsewhere.
+    fn with_variables(comment: &str) -> Result<String, Error> {
+        let text = format!(
+            r#"unsafe extern "C" {{ pub static mut filter: [f32; 9usize]; }}
+               pub const count: ::core::ffi::c_uint = 0;
+               unsafe extern "C" {{
+                   pub fn unsaid(n: u32) -> !;
+                   #[doc = {comment:?}]
+                   pub fn said() -> !;
+                   pub fn elsewhere() -> !;
+               }}"#
+        );
+        let variable = |name: &str, space| Declared {
+            name: name.to_owned(),
+            path: format!("::{name}"),
+            mangled: name.to_owned(),
+            space,
+            file: PathBuf::from("/k.cuh"),
+        };
+        let variables = vec![variable("filter", Space::Constant), variable("count", Space::Device)];
+        let kernels = ["unsaid", "said"].map(|name| (name.to_owned(), 0)).into();
+        let placement = Placement { library: "lib".to_owned(), units: vec![vec![0, 1]], kernels };
+        super::generate(&contents(&text, variables)?, &placement)
+    }
+
+    #[test]
+    fn a_variable_becomes_a_static_with_its_bytes_in_the_books_of_its_file() {
+        let text = with_variables(" Nothing to say.").unwrap();
+        for expected in [
+            "Module::new(\n    0 + (9usize) * ::core::mem::size_of::<f32>(),\n    0 + (1) * ::core::mem::size_of::<u32>(),\n    0,\n)",
+            "pub static filter: ::cuda_safe::memory::Symbol<f32> =",
+            "fn cuda_symbol_lib_filter() -> *const ::core::ffi::c_void;",
+            "from_parts(\"filter\", cuda_symbol_lib_filter, &MODULE_0, ::cuda_safe::launch::Space::Constant, 0, 9usize)",
+            "pub static count: ::cuda_safe::memory::Symbol<u32> =",
+            "::cuda_safe::launch::Space::Device, 0, 1)",
+        ] {
+            assert!(text.contains(expected), "{expected} is not in {text}");
+        }
+        assert!(!text.contains("pub const count"), "{text}");
+        syn::parse_file(&text).unwrap();
+    }
+
+    #[test]
+    fn a_kernel_uses_all_variables_of_its_file_unless_its_comment_says_otherwise() {
+        let text = with_variables(" @reads filter\n @writes count").unwrap();
+        assert!(text.contains("Uses = ::cuda_safe::launch::Uses::all(&MODULE_0);"), "{text}");
+        assert!(text.contains("Uses::new(&MODULE_0, &[filter.read(), count.written()]);"), "{text}");
+        assert!(text.contains("Kernel::from_stub(\"elsewhere\", stub) }"), "{text}");
+        assert!(with_variables("@reads nothing").unwrap().contains("Kernel::from_stub(\"said\", stub) }"));
+    }
+
+    #[test]
+    fn a_comment_names_variables_as_the_kernel_sees_them() {
+        let seen: Vec<String> = seen_from("outer_inner_kernel", "table").collect();
+        assert_eq!(seen, ["outer_inner_table", "outer_table", "table"]);
+    }
+
+    #[test]
+    fn what_a_kernel_cannot_use_is_refused_by_name() {
+        let refused = |comment: &str| with_variables(comment).unwrap_err().to_string();
+        let error = refused("@reads filter, fliter");
+        assert!(error.contains("kernel `said`") && error.contains("`fliter`"), "{error}");
+        let error = refused("@writes filter");
+        assert!(error.contains("`filter`") && error.contains("__constant__"), "{error}");
     }
 }

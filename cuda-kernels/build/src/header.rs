@@ -9,20 +9,23 @@ use bindgen::callbacks::ParseCallbacks;
 use bindgen::{CodegenConfig, EnumVariation, Formatter};
 
 use crate::Error;
+use crate::declared::{self, Declared};
 use crate::prototype::GLOBAL_STANDS_FOR;
 
 /// What bindgen made of the headers, and every file that it read on the way.
 #[derive(Debug)]
 pub(crate) struct Bindings {
     pub(crate) text: String,
+    pub(crate) variables: Vec<Declared>,
     pub(crate) files: Vec<PathBuf>,
 }
 
 /// Generates Rust for what these headers declare; `arguments` are clang's, include folders among them.
 pub(crate) fn bind(headers: &[PathBuf], arguments: &[String]) -> Result<Bindings, Error> {
     let files = Rc::new(RefCell::new(Vec::new()));
+    let wrapper = wrapper(headers)?;
     let mut builder = bindgen::Builder::default()
-        .header_contents("kernels.hpp", &wrapper(headers)?)
+        .header_contents("kernels.hpp", &wrapper)
         .clang_args(["-x", "c++", "-std=c++17", "-w"])
         .clang_args(arguments)
         .with_codegen_config(CodegenConfig::TYPES | CodegenConfig::VARS | CodegenConfig::FUNCTIONS)
@@ -46,7 +49,8 @@ pub(crate) fn bind(headers: &[PathBuf], arguments: &[String]) -> Result<Bindings
     let text = bindings.to_string();
     drop(bindings);
     let files = files.borrow().iter().map(PathBuf::from).collect();
-    Ok(Bindings { text, files })
+    let variables = declared::find(&wrapper, headers, arguments)?;
+    Ok(Bindings { text, variables, files })
 }
 
 /// Writes the header that stands in for CUDA's where there is no toolkit, and returns its folder.
@@ -59,7 +63,7 @@ pub(crate) fn stand_in(out: &Path) -> Result<PathBuf, Error> {
     Ok(folder)
 }
 
-/// A file that includes the headers after CUDA's own and gives `__global__` a meaning that bindgen reports.
+/// A file that includes the headers after CUDA's own and gives CUDA's words meanings that bindgen and libclang report.
 fn wrapper(headers: &[PathBuf]) -> Result<String, Error> {
     let mut text = format!(
         "#include <cuda_runtime.h>\n\
@@ -67,7 +71,7 @@ fn wrapper(headers: &[PathBuf]) -> Result<String, Error> {
          #undef __launch_bounds__\n#define __launch_bounds__(...)\n\
          #undef __cluster_dims__\n#define __cluster_dims__(...)\n\
          #undef __grid_constant__\n#define __grid_constant__\n"
-    );
+    ) + &declared::words();
     for header in headers {
         let name = header.to_str().ok_or_else(|| {
             Error::Header(format!("{}: a header's path must be readable text", header.display()))
@@ -140,7 +144,13 @@ mod tests {
 
     /// What a crate would include for it.
     fn generated(header: &str) -> String {
-        crate::generate::generate(&read(header).unwrap().text).unwrap()
+        text_of(&read(header).unwrap())
+    }
+
+    fn text_of(bindings: &Bindings) -> String {
+        let contents = crate::generate::Contents::of(bindings).unwrap();
+        let placement = crate::generate::Placement::unknown(&contents, "lib".to_owned());
+        crate::generate::generate(&contents, &placement).unwrap()
     }
 
     #[test]
@@ -191,6 +201,70 @@ mod tests {
     }
 
     #[test]
+    fn real_variables_become_handles_whichever_way_they_are_declared() {
+        let text = generated(
+            r#"
+            #include <cuda_runtime.h>
+            struct Tap { float weight; int offset; };
+            /// The filter.
+            __constant__ float filter[9];
+            extern __constant__ float plane[3][4];
+            namespace outer { namespace inner { __device__ int counter = 5; } }
+            __device__ __managed__ unsigned long long both;
+            extern "C" { __constant__ Tap taps[2] = {{1.0f, 0}, {0.5f, 1}}; }
+            static __device__ double local = 2.5;
+            extern "C" __constant__ int number;
+            __device__ const int known = 4;
+            __constant__ const float table[2] = {1, 2};
+            int host;
+            template <class T> __device__ T templated;
+            struct S { static __device__ int member; };
+            __device__ float function(float x);
+            "#,
+        );
+        for expected in [
+            "#[doc = \" The filter.\"]",
+            "static filter: ::cuda_safe::memory::Symbol<f32>",
+            "Space::Constant, 0, 9usize)",
+            "static plane: ::cuda_safe::memory::Symbol<f32>",
+            "3usize * 4usize)",
+            "static outer_inner_counter: ::cuda_safe::memory::Symbol<i32>",
+            "Space::Device, 0, 1)",
+            "static both: ::cuda_safe::memory::Symbol<u64>",
+            "Space::Managed, 0, 1)",
+            "static taps: ::cuda_safe::memory::Symbol<Tap>",
+            "static local: ::cuda_safe::memory::Symbol<f64>",
+            "static number: ::cuda_safe::memory::Symbol<i32>",
+            "pub const known",
+        ] {
+            assert!(text.contains(expected), "{expected} is not in {text}");
+        }
+        for absent in [
+            "table:",
+            "host:",
+            "templated",
+            "member:",
+            "function:",
+            "pub const outer_inner",
+            "pub const local",
+        ] {
+            assert!(!text.contains(absent), "{absent} is in {text}");
+        }
+    }
+
+    #[test]
+    fn a_variable_that_no_handle_can_stand_for_is_an_error_that_names_it() {
+        let error = |header: &str| read(header).unwrap_err().to_string();
+        let unsized_array = error("extern __device__ float unsized_array[];");
+        assert!(
+            unsized_array.contains("`unsized_array`") && unsized_array.contains("kernels.cuh"),
+            "{unsized_array}"
+        );
+        let nameless = error("namespace { __device__ int hidden; }");
+        assert!(nameless.contains("`hidden`"), "{nameless}");
+    }
+
+    #[test]
     fn a_header_that_is_not_cpp_is_an_error_that_names_file_and_fault() {
         let error = read("__global__ void broken(unknown_type* p);").unwrap_err().to_string();
         assert!(error.contains("kernels.cuh") && error.contains("unknown_type"), "{error}");
@@ -204,7 +278,7 @@ mod tests {
             .unwrap();
         let mut arguments = vec![format!("-I{}", stand_in(folder.path()).unwrap().display())];
         arguments.extend(cuda_sys_build::prepare_libclang(&cuda_sys_build::Env::from_process()).unwrap());
-        let text = crate::generate::generate(&bind(&[file], &arguments).unwrap().text).unwrap();
+        let text = text_of(&bind(&[file], &arguments).unwrap());
         assert!(
             text.contains("static k: ::cuda_safe::launch::Kernel<(*const float4, dim3, usize)>"),
             "{text}"

@@ -40,6 +40,36 @@
 //! handle: declare one wrapper for each instance that Rust needs. Headers are read as plain C++, outside of any
 //! device code, so that bodies that need the device compiler belong into the `.cu` file.
 //!
+//! # Variables
+//! `__device__`, `__constant__` and `__managed__` variables that a header declares get handles too: a `static` of the same
+//! name, of type [`Symbol`](https://docs.rs/cuda-safe), for `memcpy_to_symbol` and its family. They are declared as in any
+//! CUDA C++ program without relocatable device code, that is, defined, with or without a value to start with:
+//!
+//! ```cpp
+//! __constant__ float filter[9];
+//! __device__ unsigned long long hits = 0;
+//!
+//! /// Blurs.
+//! /// @reads filter
+//! extern "C" __global__ void blur(const float* in, float* out, unsigned count);
+//!
+//! /// Counts.
+//! /// @writes hits
+//! extern "C" __global__ void count(const float* in, unsigned count);
+//! ```
+//!
+//! nvcc makes a variable of each `.cu` file that includes such a declaration, so a header with variables may be included by
+//! one `.cu` file of the build only; the build fails otherwise, and names them.
+//!
+//! The lines `@reads` and `@writes` of a kernel's comment say what it does with the variables of its file: its launches are
+//! ordered with copies of these variables, and with other kernels that use them, and with nothing else (`@reads nothing` for a
+//! kernel that uses none). A kernel whose comment says nothing counts as one that reads all constants and writes all other
+//! variables, which is always right, but keeps such kernels from running at the same time. Launches of kernels in files without
+//! variables cost nothing more than before.
+//!
+//! `const` variables are no variables to Rust: numbers among them become constants. Variables in classes, and in namespaces without
+//! a name, have no handle.
+//!
 //! # What is compiled
 //! Machine code for the architectures asked for with [`Build::archs`], and PTX, always, so that newer devices (and
 //! software ones) can run the kernels. Default: `sm_90` and PTX for `compute_75`. Where the environment variable
@@ -54,6 +84,7 @@
 
 mod arch;
 mod build;
+mod declared;
 mod depfile;
 mod error;
 mod generate;
@@ -61,7 +92,9 @@ mod header;
 mod layout;
 mod nvcc;
 mod prototype;
+mod symbol;
 mod toolkit;
+mod unit;
 
 pub use arch::Arch;
 pub use build::Build;

@@ -21,29 +21,55 @@ pub(crate) struct Settings<'a> {
     pub(crate) out: &'a Path,
 }
 
+/// A file to compile, and what it is compiled as: itself, or a file that includes it.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    pub(crate) file: PathBuf,
+    pub(crate) wrapped: Option<PathBuf>,
+}
+
 /// An object, and the files that it was made from.
 #[derive(Debug)]
-struct Object {
-    path: PathBuf,
-    sources: Vec<PathBuf>,
+pub(crate) struct Object {
+    /// The source file.
+    pub(crate) file: PathBuf,
+    pub(crate) path: PathBuf,
+    /// What was read for it, the toolkit's own files left out.
+    pub(crate) sources: Vec<PathBuf>,
 }
 
 /// Compiles the files, as many at once as cargo allows, into `lib<name>.a`, and tells cargo to link it.
-///
-/// Returns the files that nvcc read, the toolkit's own left out.
-pub(crate) fn compile(files: &[PathBuf], name: &str, settings: &Settings<'_>) -> Result<Vec<PathBuf>, Error> {
+pub(crate) fn compile(files: &[Source], name: &str, settings: &Settings<'_>) -> Result<Vec<Object>, Error> {
     choose_compiler(&settings.toolkit.nvcc);
     let objects = in_parallel(files, jobs(), |file| compile_one(file, settings))?;
     let mut archive = cc::Build::new();
     archive.cpp(true).cargo_debug(false);
-    let mut sources = Vec::new();
-    for object in objects {
-        archive.object(object.path);
-        sources.extend(object.sources);
+    for object in &objects {
+        archive.object(&object.path);
     }
     // As C++, because the stubs need the C++ library: cc says so to cargo.
     archive.try_compile(name).map_err(|error| failed(Path::new(name), &error))?;
-    Ok(sources)
+    Ok(objects)
+}
+
+/// The files that each of these includes, the toolkit's own left out; nothing is compiled.
+pub(crate) fn includes(
+    files: &[PathBuf],
+    settings: &Settings<'_>,
+) -> Result<Vec<(PathBuf, Vec<PathBuf>)>, Error> {
+    choose_compiler(&settings.toolkit.nvcc);
+    in_parallel(files, jobs(), |file| {
+        exists(file)?;
+        let compiler = configured(file, settings).try_get_compiler().map_err(|error| failed(file, &error))?;
+        let run = compiler.to_command().arg("-M").arg(file).output();
+        let run = run.map_err(|error| Error::File(settings.toolkit.nvcc.clone(), error))?;
+        if !run.status.success() {
+            let said = String::from_utf8_lossy(&run.stderr).into_owned();
+            return Err(Error::Compile(file.clone(), said));
+        }
+        let files = depfile::parse(&String::from_utf8_lossy(&run.stdout));
+        Ok((file.clone(), depfile::outside_of(files, &settings.toolkit.root)))
+    })
 }
 
 /// Tells `cc` which nvcc to run; it looks nowhere but at this variable and `PATH`.
@@ -54,11 +80,15 @@ fn choose_compiler(nvcc: &Path) {
     unsafe { env::set_var("NVCC", nvcc) };
 }
 
-fn compile_one(file: &Path, settings: &Settings<'_>) -> Result<Object, Error> {
-    if !file.is_file() {
-        let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
-        return Err(Error::File(file.to_owned(), missing));
+fn exists(file: &Path) -> Result<(), Error> {
+    if file.is_file() {
+        return Ok(());
     }
+    Err(Error::File(file.to_owned(), std::io::Error::from(std::io::ErrorKind::NotFound)))
+}
+
+/// The compiler for one file, with everything but the file.
+fn configured(file: &Path, settings: &Settings<'_>) -> cc::Build {
     let mut build = cc::Build::new();
     build
         .cuda(true)
@@ -75,6 +105,14 @@ fn compile_one(file: &Path, settings: &Settings<'_>) -> Result<Object, Error> {
     for (name, value) in settings.defines {
         build.define(name, value.as_deref());
     }
+    build
+}
+
+fn compile_one(source: &Source, settings: &Settings<'_>) -> Result<Object, Error> {
+    let file = &source.file;
+    exists(file)?;
+    let compiled = source.wrapped.as_ref().unwrap_or(file);
+    let mut build = configured(compiled, settings);
     let dependencies = settings.out.join(format!("{}.d", file_tag(file)));
     build.flag("-MD").flag("-MF").flag(&dependencies);
     // One file a build: with several, cc would ask for relocatable device code and a device link.
@@ -84,7 +122,9 @@ fn compile_one(file: &Path, settings: &Settings<'_>) -> Result<Object, Error> {
     let path =
         objects.into_iter().next().ok_or_else(|| Error::Compile(file.to_owned(), "no object".to_owned()))?;
     let text = fs::read_to_string(&dependencies).map_err(|error| Error::File(dependencies, error))?;
-    Ok(Object { path, sources: depfile::outside_of(depfile::parse(&text), &settings.toolkit.root) })
+    let mut sources = depfile::outside_of(depfile::parse(&text), &settings.toolkit.root);
+    sources.retain(|read| source.wrapped.as_ref() != Some(read));
+    Ok(Object { file: file.clone(), path, sources })
 }
 
 /// Says what failed, and what to do where a tool is missing.
@@ -98,7 +138,7 @@ fn failed(what: &Path, error: &cc::Error) -> Error {
 }
 
 /// A file name that is another one for every path.
-fn file_tag(file: &Path) -> String {
+pub(crate) fn file_tag(file: &Path) -> String {
     file.to_string_lossy()
         .chars()
         .map(|character| if character.is_ascii_alphanumeric() { character } else { '_' })

@@ -62,7 +62,7 @@ fn prototype(function: &ForeignItemFn) -> Result<Prototype, Error> {
 }
 
 /// The type as text, C's names replaced by the Rust types that they are on every platform that CUDA knows.
-fn spell(ty: &Type) -> String {
+pub(crate) fn spell(ty: &Type) -> String {
     match ty {
         Type::Ptr(pointer) => {
             let kind = if pointer.mutability.is_some() { "*mut" } else { "*const" };
@@ -90,7 +90,7 @@ fn spell(ty: &Type) -> String {
 }
 
 /// The symbol that bindgen gave, without the byte in front that tells LLVM to leave it alone.
-fn link_name(attributes: &[Attribute]) -> Option<String> {
+pub(crate) fn link_name(attributes: &[Attribute]) -> Option<String> {
     text_of(attributes, "link_name").next().map(|name| name.trim_start_matches('\u{1}').to_owned())
 }
 

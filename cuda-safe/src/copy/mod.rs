@@ -13,13 +13,16 @@
 //! involved. A direction that cannot be does not compile, nor does an asynchronous copy of a borrowed slice.
 //!
 //! Large blocking copies between pageable memory and a device are staged by the crate itself, which is faster: see [`staged`].
+//! [`memcpy_to_symbol`], [`memcpy_from_symbol`] and their asynchronous forms copy to and from variables of kernels' source
+//! files ([`Symbol`](crate::memory::Symbol)); parts of these stand on either side of the other verbs for elements in a row too.
 //!
 //! Before any call: both sides must have the same length, or the same width, height and depth, and share no byte. Lengths and
 //! widths are in elements, pitches in bytes. No elements, no call.
 //!
 //! C functions: `cudaMemcpy`, `cudaMemcpyAsync`, `cudaMemcpyPeer`, `cudaMemcpyPeerAsync`, `cudaMemcpy2D`, `cudaMemcpy2DAsync`,
 //! `cudaMemcpy3D`, `cudaMemcpy3DAsync`, `cudaMemcpy3DPeer`, `cudaMemcpy3DPeerAsync`, `cudaMemset`, `cudaMemsetAsync`,
-//! `cudaMemset2D`, `cudaMemset2DAsync`, `cudaMemset3D`, `cudaMemset3DAsync`, `cudaMemcpyBatchAsync`, `cudaMemcpyWithAttributesAsync`.
+//! `cudaMemcpyToSymbol`,
+//! `cudaMemcpyFromSymbol`, `cudaMemcpyToSymbolAsync`, `cudaMemcpyFromSymbolAsync`, `cudaMemset2D`, `cudaMemset2DAsync`, `cudaMemset3D`, `cudaMemset3DAsync`, `cudaMemcpyBatchAsync`, `cudaMemcpyWithAttributesAsync`.
 
 mod batch;
 mod call;
@@ -31,6 +34,7 @@ mod plane;
 mod scoped;
 mod shape;
 pub mod staged;
+mod symbol;
 mod transfer;
 mod volume;
 
@@ -42,4 +46,7 @@ pub use linear::{memcpy, memcpy_async};
 pub use operand::{AsyncDestination, AsyncSource, Destination, Linear, Planar, Source, Volumetric};
 pub use plane::{memcpy_2d, memcpy_2d_async, memset_2d, memset_2d_async};
 pub use scoped::{ScopedDestination, ScopedSource};
+pub use symbol::{
+    SymbolPart, memcpy_from_symbol, memcpy_from_symbol_async, memcpy_to_symbol, memcpy_to_symbol_async,
+};
 pub use volume::{memcpy_3d, memcpy_3d_async, memset_3d, memset_3d_async};

@@ -129,6 +129,8 @@ pub struct Operand<'a> {
     dimensions: Dimensions,
     side: Side,
     books: Option<(&'a Ledger, Range<usize>)>,
+    /// No borrow keeps the host away from it.
+    unborrowed: bool,
 }
 
 impl<'a> Operand<'a> {
@@ -137,7 +139,19 @@ impl<'a> Operand<'a> {
         let books = Some((span.allocation().ledger(), span.range()));
         let side = Side::of(M::RESIDENCE, span.device());
         let (pointer, layout) = (span.pointer().cast(), Layout::linear(span.bytes()));
-        Self { pointer, len: span.len(), layout, dimensions: Dimensions::One, side, books }
+        Self { pointer, len: span.len(), layout, dimensions: Dimensions::One, side, books, unborrowed: false }
+    }
+
+    /// A part of a variable of a module, at this address.
+    pub(super) fn of_symbol<T>(
+        pointer: *mut T,
+        len: usize,
+        side: Side,
+        (ledger, range): (&'a Ledger, Range<usize>),
+    ) -> Self {
+        let (pointer, layout) = (pointer.cast(), Layout::linear(range.len()));
+        let books = Some((ledger, range));
+        Self { pointer, len, layout, dimensions: Dimensions::One, side, books, unborrowed: true }
     }
 
     /// Rows, in layers.
@@ -149,13 +163,21 @@ impl<'a> Operand<'a> {
             _ => (Side::Pageable, None),
         };
         let (pointer, len, layout) = (grid.pointer().cast(), grid.width(), grid.layout());
-        Self { pointer, len, layout, dimensions, side, books }
+        Self { pointer, len, layout, dimensions, side, books, unborrowed: false }
     }
 
     /// A borrowed slice.
     fn pageable(pointer: *mut u8, len: usize, bytes: usize) -> Self {
         let layout = Layout::linear(bytes);
-        Self { pointer, len, layout, dimensions: Dimensions::One, side: Side::Pageable, books: None }
+        Self {
+            pointer,
+            len,
+            layout,
+            dimensions: Dimensions::One,
+            side: Side::Pageable,
+            books: None,
+            unborrowed: false,
+        }
     }
 
     /// A slice, to be read.
@@ -186,7 +208,15 @@ impl<'a> Operand<'a> {
         let layout = if fits { layout } else { Layout { rows: 0, ..layout } };
         let pointer = room.as_mut_ptr().cast();
         let dimensions = other.dimensions;
-        Self { pointer, len: other.len, layout, dimensions, side: Side::Pageable, books: None }
+        Self {
+            pointer,
+            len: other.len,
+            layout,
+            dimensions,
+            side: Side::Pageable,
+            books: None,
+            unborrowed: false,
+        }
     }
 
     /// Length in elements; of a row, where there are rows.
@@ -236,7 +266,9 @@ impl<'a> Operand<'a> {
 
     /// The access to enter in the books; none for pageable memory.
     pub(super) fn access(&self, mode: Mode) -> Option<Access<'a>> {
-        self.books.as_ref().map(|(ledger, range)| Access::new(ledger, range.clone(), mode))
+        let (ledger, range) = self.books()?;
+        let access = Access::new(ledger, range, mode);
+        Some(if self.unborrowed { access.unborrowed() } else { access })
     }
 
     /// The books and the bytes; none for pageable memory.

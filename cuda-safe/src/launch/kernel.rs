@@ -13,7 +13,7 @@ use crate::stream::{AsStream, StreamRef};
 use crate::sys;
 
 use super::dimensions::wide;
-use super::{Arguments, LaunchConfig, attributes};
+use super::{Arguments, LaunchConfig, Uses, attributes};
 
 /// A kernel of this program, with its parameter list `P` as a tuple of the types in its C prototype.
 ///
@@ -22,6 +22,7 @@ use super::{Arguments, LaunchConfig, attributes};
 pub struct Kernel<P> {
     name: &'static str,
     stub: unsafe extern "C" fn(),
+    symbols: Option<&'static Uses>,
     parameters: PhantomData<fn(P)>,
 }
 
@@ -33,9 +34,24 @@ impl<P> Kernel<P> {
     /// # Safety
     /// - `stub` is the function that nvcc generated for a `__global__` function linked into this program.
     /// - `P` is the tuple of that function's parameter types, each a type with C's layout.
+    /// - The kernel uses no `__device__`, `__constant__` or `__managed__` variable for which there is a
+    ///   [`Symbol`](crate::memory::Symbol), unless [`with_symbols`](Self::with_symbols) is told: nobody orders its launches with
+    ///   copies of variables otherwise.
     #[must_use]
     pub const unsafe fn from_stub(name: &'static str, stub: unsafe extern "C" fn()) -> Self {
-        Self { name, stub, parameters: PhantomData }
+        Self { name, stub, symbols: None, parameters: PhantomData }
+    }
+
+    /// The same handle, with what the kernel does with the variables of its module. Each launch enters that in the books.
+    ///
+    /// Generated code calls this.
+    ///
+    /// # Safety
+    /// The kernel reads and writes no variable for which there is a [`Symbol`](crate::memory::Symbol) beyond what `symbols` says.
+    #[must_use]
+    pub const unsafe fn with_symbols(mut self, symbols: &'static Uses) -> Self {
+        self.symbols = Some(symbols);
+        self
     }
 
     /// The kernel's name in the source.
@@ -58,7 +74,7 @@ impl<P> Kernel<P> {
     ///
     /// # Ordering
     /// Stream-ordered: returns when the launch is queued. It runs after what the stream was given before, and after conflicting
-    /// work of other streams on the memory among its arguments.
+    /// work of other streams on the memory among its arguments, and on the variables of its source file that it uses.
     ///
     /// # Errors
     /// A shape that no device can run is refused before the call, by the number that is wrong. What the device or this kernel
@@ -156,9 +172,13 @@ impl<P> Kernel<P> {
                 code => self.launched(code, config, place),
             }
         };
-        // SAFETY: the caller says that the accesses are those of all the memory that the kernel reaches, and the closure
-        // puts one launch on the stream and nothing else.
-        unsafe { stream.enqueue_at(accesses, place, call) }
+        // SAFETY: the caller says that the accesses are those of all the memory that the kernel reaches, to which those of the
+        // variables come that its handle says it uses, and the closure puts one launch on the stream and nothing else.
+        let enqueue = |accesses: &[Access<'_>]| unsafe { stream.enqueue_at(accesses, place, call) };
+        match self.symbols {
+            None => enqueue(accesses),
+            Some(symbols) => symbols.with(stream.device(), accesses, enqueue),
+        }
     }
 
     /// The outcome of a launch; where the runtime refused, with the number that is too large for this kernel if it is that.

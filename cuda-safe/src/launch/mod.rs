@@ -7,7 +7,8 @@
 //!
 //! A launch is stream-ordered and never blocks, unless the device's queue is full. It goes through the stream's
 //! `enqueue`, with one access for each buffer among its arguments (a read for `const T*`, a write for `T*`), so the
-//! order between streams is kept like that of copies. Handles may be used from any thread.
+//! order between streams is kept like that of copies; so is that of the `__device__`, `__constant__` and `__managed__`
+//! variables that a kernel uses, as its handle says (see [`Module`]). Handles may be used from any thread.
 //!
 //! C functions: `cudaLaunchKernel`, `cudaFuncGetAttributes`, `cudaFuncSetAttribute`,
 //! `cudaOccupancyMaxActiveBlocksPerMultiprocessor`.
@@ -19,6 +20,7 @@ mod dimensions;
 mod kernel;
 mod macros;
 mod memory;
+mod module;
 mod value;
 
 pub use argument::KernelArg;
@@ -27,4 +29,5 @@ pub use attributes::KernelAttributes;
 pub use dimensions::{Dim3, LaunchConfig};
 pub use kernel::Kernel;
 pub use memory::{KernelInput, KernelOutput};
+pub use module::{Module, Space, Use, Uses};
 pub use value::ByValue;

@@ -170,7 +170,7 @@ impl Allocation {
         let ledger = Ledger::new(bytes);
         let mut pointer = ptr::null_mut();
         if bytes > 0 {
-            let access = [Access::write(&ledger, 0..bytes).birth()];
+            let access = [Access::write(&ledger, 0..bytes)];
             let call = |raw| {
                 // SAFETY: the pointer is to a live variable, which the call fills before it returns; the stream is live.
                 unsafe { check!(cudaMallocAsync(&raw mut pointer, bytes, raw)) }.map_err(|error| {

@@ -10,10 +10,13 @@
 //! the work that still uses the memory; so do the guards ([`HostRef`], [`HostMut`]) through which the host reaches pinned memory. Nothing else here
 //! blocks. Owners and views may be sent to and shared with other threads wherever their elements may.
 //!
+//! Variables of kernels' source files ([`Symbol`]) have no owner: they are there, on every device, for as long as the process.
+//!
 //! Forgetting an owner, a view or a guard leaks memory and is otherwise harmless.
 //!
 //! C functions: `cudaMalloc`, `cudaMallocPitch`, `cudaMalloc3D`, `cudaFree`, `cudaMallocHost`, `cudaHostAlloc`, `cudaFreeHost`,
-//! `cudaHostRegister`, `cudaHostUnregister`, `cudaHostGetDevicePointer`, `cudaMallocAsync`, `cudaFreeAsync`, `cudaThreadExchangeStreamCaptureMode`.
+//! `cudaHostRegister`, `cudaHostUnregister`, `cudaHostGetDevicePointer`, `cudaMallocAsync`, `cudaFreeAsync`, `cudaGetSymbolAddress`,
+//! `cudaGetSymbolSize`, `cudaThreadExchangeStreamCaptureMode`.
 
 mod allocation;
 mod buffer;
@@ -33,6 +36,7 @@ pub(crate) mod size;
 mod slice;
 pub(crate) mod span;
 mod stable;
+mod symbol;
 mod volume;
 
 pub(crate) use allocation::on_free;
@@ -49,6 +53,7 @@ pub use plane::{Plane, PlaneMut};
 pub use registered::{RegisterFlags, Registered};
 pub use slice::{DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut, Slice, SliceMut};
 pub use stable::{Stable, StableMut};
+pub use symbol::{Symbol, SymbolSlice};
 pub use volume::{Volume, VolumeMut};
 
 /// Forgets what the crate itself keeps of a device's memory: the device is reset, and all of it is gone.

@@ -1,0 +1,179 @@
+//! The variables of the headers, with the types that bindgen found for them, and what the kernels say about them.
+
+use quote::ToTokens;
+use syn::{Attribute, ForeignItem, Item, Type};
+
+use crate::Error;
+use crate::declared::Declared;
+use crate::prototype;
+
+/// One variable that gets a handle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Symbol {
+    pub(crate) declared: Declared,
+    /// The type of an element, as Rust spells it: that of the variable itself, or of the innermost array's.
+    pub(crate) element: String,
+    /// How many elements there are, arrays of arrays counted through: a product of numbers.
+    pub(crate) len: String,
+    /// The lines of the documentation comment.
+    pub(crate) docs: Vec<String>,
+}
+
+impl Symbol {
+    /// The C function, in the file that defines the variable, which says what the runtime knows it by.
+    ///
+    /// `library` tells the libraries of a program apart.
+    pub(crate) fn accessor(&self, library: &str) -> String {
+        format!("cuda_symbol_{library}_{}", self.declared.name)
+    }
+
+    /// Its size in bytes, as Rust says it.
+    pub(crate) fn bytes(&self) -> String {
+        format!("({}) * ::core::mem::size_of::<{}>()", self.len, self.element)
+    }
+}
+
+/// Finds the types of the variables in what bindgen generated.
+pub(crate) fn symbols(items: &[Item], declared: &[Declared]) -> Result<Vec<Symbol>, Error> {
+    declared.iter().map(|one| symbol(items, one)).collect()
+}
+
+/// Whether bindgen made this constant of a variable with a number to start with.
+pub(crate) fn is_variable(name: &str, symbols: &[Symbol]) -> bool {
+    symbols.iter().any(|symbol| symbol.declared.name == name)
+}
+
+fn symbol(items: &[Item], declared: &Declared) -> Result<Symbol, Error> {
+    let (ty, attributes) = items.iter().find_map(|item| typed(item, declared)).ok_or_else(|| {
+        Error::Prototype(format!(
+            "{}: bindgen has no type for variable `{}`",
+            declared.file.display(),
+            declared.name
+        ))
+    })?;
+    let (mut element, mut len) = (ty, Vec::new());
+    while let Type::Array(array) = element {
+        len.push(array.len.to_token_stream().to_string());
+        element = &array.elem;
+    }
+    let len = if len.is_empty() { "1".to_owned() } else { len.join(" * ") };
+    Ok(Symbol {
+        declared: declared.clone(),
+        element: prototype::spell(element),
+        len,
+        docs: prototype::docs(attributes),
+    })
+}
+
+/// The type and the attributes of an item, if it stands for the variable.
+fn typed<'a>(item: &'a Item, declared: &Declared) -> Option<(&'a Type, &'a [Attribute])> {
+    match item {
+        Item::ForeignMod(block) => block.items.iter().find_map(|item| match item {
+            ForeignItem::Static(found) => {
+                let known = prototype::link_name(&found.attrs).unwrap_or_else(|| found.ident.to_string());
+                (known == declared.mangled).then_some((&*found.ty, found.attrs.as_slice()))
+            }
+            _ => None,
+        }),
+        Item::Const(found) if found.ident == declared.name.as_str() => Some((&found.ty, &found.attrs)),
+        _ => None,
+    }
+}
+
+/// What a kernel does with the variables of its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Uses {
+    /// Its comment does not say: whatever it can.
+    Unsaid,
+    /// What its comment lists: names as in Rust, and whether the kernel writes.
+    Said(Vec<(String, bool)>),
+}
+
+/// Reads `@reads a, b` and `@writes c` from a kernel's comment; `nothing` is a list without names.
+pub(crate) fn uses(docs: &[String]) -> Uses {
+    let mut said = None;
+    for line in docs {
+        let line = line.trim();
+        let (rest, writes) = match (command(line, "reads"), command(line, "writes")) {
+            (Some(rest), _) => (rest, false),
+            (_, Some(rest)) => (rest, true),
+            _ => continue,
+        };
+        let list: &mut Vec<(String, bool)> = said.get_or_insert_default();
+        let names = rest.split([',', ' ']).map(|name| name.trim().trim_end_matches('.'));
+        for name in names.filter(|name| !name.is_empty() && *name != "nothing") {
+            list.push((name.trim_start_matches("::").replace("::", "_"), writes));
+        }
+    }
+    said.map_or(Uses::Unsaid, Uses::Said)
+}
+
+/// What follows a command of a comment, written with either of Doxygen's signs.
+fn command<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+    let rest = line.strip_prefix(['@', '\\'])?.strip_prefix(name)?;
+    (rest.is_empty() || rest.starts_with([' ', ':'])).then(|| rest.trim_start_matches([' ', ':']))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::declared::Space;
+
+    fn declared(name: &str, mangled: &str) -> Declared {
+        Declared {
+            name: name.to_owned(),
+            path: format!("::{name}"),
+            mangled: mangled.to_owned(),
+            space: Space::Device,
+            file: PathBuf::from("/k.cuh"),
+        }
+    }
+
+    fn items(text: &str) -> Vec<Item> {
+        syn::parse_file(text).unwrap().items
+    }
+
+    #[test]
+    fn arrays_of_arrays_are_counted_through() {
+        let items =
+            items(r#"unsafe extern "C" { pub static mut m: [[::core::ffi::c_int; 3usize]; 4usize]; }"#);
+        let found = symbols(&items, &[declared("m", "m")]).unwrap();
+        assert_eq!((found[0].element.as_str(), found[0].len.as_str()), ("i32", "4usize * 3usize"));
+    }
+
+    #[test]
+    fn a_variable_in_a_namespace_is_found_by_its_symbol_and_one_with_a_number_by_its_name() {
+        let items = items(
+            r#"unsafe extern "C" { #[doc = " Counts."] #[link_name = "\u{1}_ZN2ns1cE"] pub static mut ns_c: f32; }
+               pub const ns_n: ::core::ffi::c_uint = 5;"#,
+        );
+        let found = symbols(&items, &[declared("ns_c", "_ZN2ns1cE"), declared("ns_n", "_ZN2ns1nE")]).unwrap();
+        assert_eq!((found[0].element.as_str(), found[0].len.as_str()), ("f32", "1"));
+        assert_eq!(found[0].docs, [" Counts."]);
+        assert_eq!((found[1].element.as_str(), found[1].len.as_str()), ("u32", "1"));
+    }
+
+    #[test]
+    fn a_variable_that_bindgen_does_not_know_is_named() {
+        let error = symbols(&[], &[declared("lost", "lost")]).unwrap_err().to_string();
+        assert!(error.contains("`lost`") && error.contains("/k.cuh"), "{error}");
+    }
+
+    #[test]
+    fn a_comment_says_what_a_kernel_reads_and_writes() {
+        let docs = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
+        assert_eq!(uses(&docs(&[" Reads the filter."])), Uses::Unsaid);
+        assert_eq!(uses(&docs(&[" @readsomething a"])), Uses::Unsaid);
+        assert_eq!(uses(&docs(&[" @reads nothing"])), Uses::Said(Vec::new()));
+        assert_eq!(
+            uses(&docs(&[" Counts.", " @reads filter, ns::offset", " \\writes: counter."])),
+            Uses::Said(vec![
+                ("filter".to_owned(), false),
+                ("ns_offset".to_owned(), false),
+                ("counter".to_owned(), true)
+            ])
+        );
+    }
+}

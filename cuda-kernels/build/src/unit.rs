@@ -1,0 +1,143 @@
+//! Which source file a variable and a kernel belong to.
+//!
+//! nvcc makes a variable of each file that includes its declaration, and what stands for it on the host is local to that
+//! file. So exactly one file of a build may include a header with variables; it is compiled with functions after its end
+//! that hand out the addresses.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use object::{Object, ObjectSymbol};
+
+use crate::Error;
+use crate::symbol::Symbol;
+
+/// The source files with variables, each with the positions of its variables in the list of symbols.
+pub(crate) type Units = BTreeMap<PathBuf, Vec<usize>>;
+
+/// Finds the one source file of each variable; `reads` says which files each source file includes.
+pub(crate) fn units(symbols: &[Symbol], reads: &[(PathBuf, Vec<PathBuf>)]) -> Result<Units, Error> {
+    let mut units = Units::new();
+    for (at, symbol) in symbols.iter().enumerate() {
+        let header = &symbol.declared.file;
+        let included = |files: &[PathBuf]| {
+            files.iter().any(|file| file.canonicalize().is_ok_and(|file| file == *header))
+        };
+        let owners: Vec<&PathBuf> =
+            reads.iter().filter(|(_, files)| included(files)).map(|(source, _)| source).collect();
+        match owners.as_slice() {
+            [one] => units.entry((*one).clone()).or_default().push(at),
+            [] => return Err(refuse(symbol, "no source file of this build includes the header")),
+            [one, other, ..] => {
+                let why = format!(
+                    "{} and {} both include the header, and nvcc would make a variable of each. Declare it in a header \
+                     that only the file of its kernels includes",
+                    one.display(),
+                    other.display()
+                );
+                return Err(refuse(symbol, &why));
+            }
+        }
+    }
+    Ok(units)
+}
+
+fn refuse(symbol: &Symbol, why: &str) -> Error {
+    let (file, name) = (symbol.declared.file.display(), &symbol.declared.name);
+    Error::Prototype(format!("{file}: variable `{name}`: {why}."))
+}
+
+/// Writes what is compiled instead of a source file that has variables: the file, and after it the functions.
+pub(crate) fn wrapper(source: &Path, symbols: &[&Symbol], library: &str, to: &Path) -> Result<(), Error> {
+    let source = source.canonicalize().map_err(|error| Error::File(source.to_owned(), error))?;
+    let name = source.to_str().ok_or_else(|| {
+        Error::Header(format!("{}: a source file's path must be readable text", source.display()))
+    })?;
+    let mut text = format!("#include {:?}\n", Path::new(name));
+    for symbol in symbols {
+        let (accessor, path) = (symbol.accessor(library), &symbol.declared.path);
+        text.push_str(&format!(
+            "extern \"C\" __attribute__((visibility(\"hidden\"))) const void* {accessor}() {{ return \
+             reinterpret_cast<const void*>(&{path}); }}\n"
+        ));
+    }
+    fs::write(to, text).map_err(|error| Error::File(to.to_owned(), error))
+}
+
+/// The functions that an object defines for others, by their symbols: host-side stubs of kernels among them.
+pub(crate) fn defined(object: &Path) -> Result<BTreeSet<String>, Error> {
+    let bytes = fs::read(object).map_err(|error| Error::File(object.to_owned(), error))?;
+    let file = object::File::parse(bytes.as_slice())
+        .map_err(|error| Error::Compile(object.to_owned(), format!("its symbols cannot be read: {error}")))?;
+    Ok(file
+        .symbols()
+        .filter(|symbol| symbol.is_definition() && symbol.is_global())
+        .filter_map(|symbol| symbol.name().ok().map(str::to_owned))
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::declared::{Declared, Space};
+
+    fn symbol(header: &Path) -> Symbol {
+        Symbol {
+            declared: Declared {
+                name: "ns_filter".to_owned(),
+                path: "::ns::filter".to_owned(),
+                mangled: "_ZN2ns6filterE".to_owned(),
+                space: Space::Constant,
+                file: header.canonicalize().unwrap(),
+            },
+            element: "f32".to_owned(),
+            len: "9usize".to_owned(),
+            docs: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_variable_belongs_to_the_one_file_that_includes_its_header() {
+        let folder = tempfile::tempdir().unwrap();
+        let header = folder.path().join("f.cuh");
+        fs::write(&header, "").unwrap();
+        let symbols = [symbol(&header)];
+        let (a, b) = (PathBuf::from("a.cu"), PathBuf::from("b.cu"));
+        let with = vec![folder.path().join(".").join("f.cuh")];
+        let one = units(&symbols, &[(a.clone(), with.clone()), (b.clone(), Vec::new())]).unwrap();
+        assert_eq!(one.into_iter().collect::<Vec<_>>(), [(a.clone(), vec![0])]);
+
+        let none = units(&symbols, &[(a.clone(), Vec::new())]).unwrap_err().to_string();
+        assert!(none.contains("`ns_filter`") && none.contains("no source file"), "{none}");
+        let two = units(&symbols, &[(a, with.clone()), (b, with)]).unwrap_err().to_string();
+        assert!(two.contains("a.cu and b.cu both include"), "{two}");
+    }
+
+    #[test]
+    fn the_file_itself_comes_first_and_then_a_function_for_each_variable() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = folder.path().join("f.cu");
+        fs::write(&source, "").unwrap();
+        let to = folder.path().join("wrapped.cu");
+        wrapper(&source, &[&symbol(&source)], "lib", &to).unwrap();
+        let text = fs::read_to_string(&to).unwrap();
+        let source = source.canonicalize().unwrap();
+        assert_eq!(
+            text,
+            format!(
+                "#include \"{}\"\nextern \"C\" __attribute__((visibility(\"hidden\"))) const void* \
+                 cuda_symbol_lib_ns_filter() {{ return reinterpret_cast<const void*>(&::ns::filter); }}\n",
+                source.display()
+            )
+        );
+    }
+
+    #[test]
+    fn the_functions_of_an_object_are_found() {
+        let own = defined(&std::env::current_exe().unwrap()).unwrap();
+        assert!(own.contains("main"), "{}", own.len());
+        let error = defined(Path::new("none.o")).unwrap_err().to_string();
+        assert!(error.contains("none.o"), "{error}");
+    }
+}
