@@ -35,6 +35,9 @@ mod sync {
         }
     }
 
+    /// Loom looks at what locks guard and not at how they are made.
+    pub(crate) type Lock<T> = Mutex<T>;
+
     pub(crate) fn pause(_turn: u32) {
         loom::thread::yield_now();
     }

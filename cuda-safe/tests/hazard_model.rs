@@ -81,3 +81,57 @@ fn the_model_catches_a_synchronisation_that_claims_what_came_after_its_call() {
 fn caught_within(programs: u64, sabotage: Sabotage) -> bool {
     (1..=programs).any(|seed| Program::random(seed).run(sabotage).is_err())
 }
+
+/// Counts the waits that are added, and makes them.
+#[derive(Default)]
+struct Orders(std::cell::Cell<u32>);
+
+impl books::Port for Orders {
+    type Error = ();
+
+    fn order(&self, _waiter: &books::Slot, _other: &books::Slot) -> Result<books::Route, ()> {
+        self.0.set(self.0.get() + 1);
+        Ok(books::Route::Stream)
+    }
+}
+
+#[test]
+fn memory_that_an_operation_made_begins_with_its_write() {
+    use books::{Access, Books, Kind, Ledger, Policy, Reach, Refusal};
+    let here = std::panic::Location::caller();
+    for policy in [Policy::Order, Policy::Error] {
+        let books = Books::new(Policy::default);
+        books.set_policy(policy);
+        let stream = || books.enrol(0, Kind::NonBlocking, Reach::Stream(0)).unwrap();
+        let (maker, user) = (stream(), stream());
+        let orders = Orders::default();
+        let first = books.enqueue_first(maker, &orders, here, || Ok(())).unwrap();
+        let ledger = Ledger::written(64, first);
+
+        let quiet = |mode| books.is_quiet(Access::new(&ledger, 0..1, mode));
+        assert!(!quiet(books::Mode::Read), "the host must wait for the memory to be there");
+        let use_on = |slot| books.enqueue(slot, &[Access::read(&ledger, 8..16)], &orders, here, || Ok(()));
+        use_on(maker).unwrap();
+        assert_eq!(orders.0.get(), 0, "the maker itself is in order");
+        match (policy, use_on(user)) {
+            (Policy::Error, Err(Refusal::Hazard(hazard))) => assert_eq!(hazard.first, Some(here)),
+            (Policy::Order, Ok(_)) => assert_eq!(orders.0.get(), 1, "another stream has to wait"),
+            (policy, other) => panic!("{policy:?}: {other:?}"),
+        }
+        books.completed_all(&books.coverage_of(maker));
+        books.completed_all(&books.coverage_of(user));
+        assert!(quiet(books::Mode::Write), "all of it is over");
+    }
+}
+
+#[test]
+fn memory_whose_making_failed_is_nobodys_and_its_operation_is_over() {
+    use books::{Books, Kind, Policy, Reach};
+    let books = Books::new(Policy::default);
+    let maker = books.enrol(0, Kind::NonBlocking, Reach::Stream(0)).unwrap();
+    let here = std::panic::Location::caller();
+    assert!(books.enqueue_first(maker, &Orders::default(), here, || Err(())).is_err());
+    assert_eq!(maker.submitted(), 1, "its number is given out, or others would wait for it for ever");
+    books.completed_all(&books.coverage_of(maker));
+    assert!(maker.is_drained());
+}

@@ -60,7 +60,8 @@
 //! another's closure, nor in a host function.
 //!
 //! # How it is tested
-//! The tracker proper is in a module without FFI and without unsafe code, so it runs by itself:
+//! The tracker proper is in a module without FFI and, but for the lock it takes from its neighbour, without unsafe
+//! code, so it runs by itself:
 //! `tests/hazard_model.rs` runs 100,000 random programs against a model that knows nothing but sets of
 //! operations, for too few waits and for too many; `tests/hazard_loom.rs` every interleaving of two threads;
 //! `tests/hazard_cost.rs` prints what it costs. `docs/hazard-programs.md` lists what programs could try, what becomes

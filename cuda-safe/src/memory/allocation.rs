@@ -15,6 +15,7 @@ use super::reaper::reaper;
 use super::relaxed::relax;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
+use crate::hazard::books::First;
 use crate::hazard::{Access, Ledger, Mode};
 use crate::stream::{AsStream, StreamRef};
 use crate::{check, process, stream, sys};
@@ -58,8 +59,9 @@ unsafe impl Sync for Allocation {}
 impl Allocation {
     /// Allocates memory of a device, the current one where none is named. No bytes, no call that allocates.
     #[track_caller]
-    pub(crate) fn device(device: Option<Device>, bytes: usize) -> Result<Self> {
-        Self::with(device, bytes, Kind::Device, |pointer| {
+    #[inline]
+    pub(crate) fn device(device: impl Into<Option<Device>>, bytes: usize) -> Result<Self> {
+        Self::with(device.into(), bytes, Kind::Device, |pointer| {
             // SAFETY: the pointer is to a live variable of the caller, which the call fills.
             unsafe { sys::cudaMalloc(pointer, bytes) }
         })
@@ -111,8 +113,9 @@ impl Allocation {
     /// Allocates page-locked memory of the host, for use with a device, the current one where none is named. No bytes, no
     /// call that allocates.
     #[track_caller]
-    pub(crate) fn pinned(device: Option<Device>, bytes: usize, flags: u32) -> Result<Self> {
-        Self::with(device, bytes, Kind::Pinned, |pointer| {
+    #[inline]
+    pub(crate) fn pinned(device: impl Into<Option<Device>>, bytes: usize, flags: u32) -> Result<Self> {
+        Self::with(device.into(), bytes, Kind::Pinned, |pointer| {
             // SAFETY: the pointer is to a live variable of the caller, which the call fills.
             unsafe { sys::cudaHostAlloc(pointer, bytes, flags) }
         })
@@ -165,32 +168,41 @@ impl Allocation {
 
     /// Allocates memory of the stream's device in the order of the stream. No bytes, no call.
     #[track_caller]
+    #[inline]
     pub(crate) fn pool(stream: StreamRef<'_>, bytes: usize) -> Result<Self> {
-        let place = Location::caller();
-        let ledger = Ledger::new(bytes);
-        let mut pointer = ptr::null_mut();
-        if bytes > 0 {
-            let access = [Access::write(&ledger, 0..bytes)];
-            let call = |raw| {
-                // SAFETY: the pointer is to a live variable, which the call fills before it returns; the stream is live.
-                unsafe { check!(cudaMallocAsync(&raw mut pointer, bytes, raw)) }.map_err(|error| {
-                    error.at(place).with_detail(Detail::Allocation { bytes, memory: "pool", free: None })
-                })
-            };
-            // SAFETY: the operation is a write of all the bytes and of nothing else, and it is put on this stream.
-            unsafe { stream.enqueue(&access, call) }?;
+        if bytes == 0 {
+            return Ok(Self::new(ptr::null_mut(), 0, stream.device(), Kind::Pool, Ledger::new(0)));
         }
-        Ok(Self::new(pointer.cast(), bytes, stream.device(), Kind::Pool, ledger))
+        let (pointer, first) = Self::allocate_in_order(stream, bytes)?;
+        Ok(Self::new(pointer, bytes, stream.device(), Kind::Pool, Ledger::written(bytes, first)))
+    }
+
+    /// Has a stream allocate; gives the operation too, which is the first to write the memory.
+    #[inline(never)]
+    #[track_caller]
+    fn allocate_in_order(stream: StreamRef<'_>, bytes: usize) -> Result<(*mut u8, First)> {
+        let place = Location::caller();
+        let mut pointer = ptr::null_mut();
+        let call = |raw| {
+            // SAFETY: the pointer is to a live variable, which the call fills before it returns; the stream is live.
+            unsafe { check!(cudaMallocAsync(&raw mut pointer, bytes, raw)) }.map_err(|error| {
+                error.at(place).with_detail(Detail::Allocation { bytes, memory: "pool", free: None })
+            })
+        };
+        // SAFETY: the operation is a write of memory that nobody else has yet, and it is put on this stream. The memory's
+        // ledger begins with it.
+        let first = unsafe { stream.enqueue_first(place, call) }?;
+        Ok((pointer.cast(), first))
     }
 
     /// Frees memory of a pool in the order of a stream, after all work that still uses it.
     #[track_caller]
-    pub(crate) fn free_on(mut self, stream: StreamRef<'_>) -> Result<()> {
+    pub(crate) fn free_on(&mut self, stream: StreamRef<'_>) -> Result<()> {
         if self.bytes == 0 {
             return Ok(());
         }
         if self.kind != Kind::Pool {
-            return self.release();
+            return self.free();
         }
         self.enqueue_free(stream)
     }
@@ -223,6 +235,7 @@ impl Allocation {
         freed
     }
 
+    #[inline]
     fn new(pointer: *mut u8, bytes: usize, device: Device, kind: Kind, ledger: Ledger) -> Self {
         Self {
             pointer,
@@ -237,6 +250,9 @@ impl Allocation {
     }
 
     /// Makes the owner right after the call that allocates, on the current device where none is named.
+    ///
+    /// The call and the owner are two functions, so that the owner is written where it will stay: in a box, as a rule.
+    #[inline]
     #[track_caller]
     fn with(
         device: Option<Device>,
@@ -254,6 +270,7 @@ impl Allocation {
     }
 
     /// The same for a call that is not the usual one for this kind.
+    #[inline]
     #[track_caller]
     fn called(
         device: Option<Device>,
@@ -262,6 +279,19 @@ impl Allocation {
         api: &'static str,
         allocate: impl FnOnce(*mut *mut c_void) -> sys::cudaError_t,
     ) -> Result<Self> {
+        let (pointer, device) = Self::allocate(device, bytes, kind, api, allocate)?;
+        Ok(Self::new(pointer, bytes, device, kind, Ledger::new(bytes)))
+    }
+
+    #[inline(never)]
+    #[track_caller]
+    fn allocate(
+        device: Option<Device>,
+        bytes: usize,
+        kind: Kind,
+        api: &'static str,
+        allocate: impl FnOnce(*mut *mut c_void) -> sys::cudaError_t,
+    ) -> Result<(*mut u8, Device)> {
         let memory = match kind {
             Kind::Device => "device",
             Kind::Pool => "pool",
@@ -282,7 +312,7 @@ impl Allocation {
                 error.with_detail(Detail::Allocation { bytes, memory, free })
             })?;
         }
-        Ok(Self::new(pointer.cast(), bytes, device, kind, Ledger::new(bytes)))
+        Ok((pointer.cast(), device))
     }
 
     /// Takes over memory that was allocated elsewhere.
@@ -294,7 +324,7 @@ impl Allocation {
     }
 
     /// Gives the memory up without freeing it.
-    pub(crate) fn into_raw(mut self) -> *mut u8 {
+    pub(crate) fn give_up(&mut self) -> *mut u8 {
         self.bytes = 0;
         self.pointer
     }
@@ -333,12 +363,7 @@ impl Allocation {
     /// that work may still be using, because waiting failed, is leaked. Device memory of a lost context is given to the
     /// runtime all the same: nothing runs there any more.
     #[track_caller]
-    pub(crate) fn free(mut self) -> Result<()> {
-        self.release()
-    }
-
-    #[track_caller]
-    fn release(&mut self) -> Result<()> {
+    pub(crate) fn free(&mut self) -> Result<()> {
         if self.bytes == 0 {
             return Ok(());
         }
@@ -441,7 +466,7 @@ impl Drop for Allocation {
             return;
         }
         // Nobody could take the error; `free` is for who wants it. At process exit the runtime only says that it is gone.
-        let _ = self.release();
+        let _ = self.free();
     }
 }
 

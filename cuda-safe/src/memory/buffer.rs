@@ -4,7 +4,6 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
-use std::sync::Arc;
 
 use bytemuck::{AnyBitPattern, NoUninit};
 
@@ -12,6 +11,7 @@ use super::allocation::{Allocation, Kind};
 use super::guard::{HostMut, HostRef};
 use super::mapped::mapped_pointer;
 use super::place::{HostPlace, MappedPlace, Place};
+use super::shared::Shared;
 use super::size;
 use super::slice::{Slice, SliceMut, describe};
 use super::span::Span;
@@ -27,7 +27,7 @@ use crate::sys;
 /// # Ordering
 /// The buffer's accesses are in the books. Dropping it waits for the work that still uses it.
 pub struct Buffer<T, M> {
-    allocation: Arc<Allocation>,
+    allocation: Shared<Allocation>,
     len: usize,
     elements: PhantomData<(T, M)>,
 }
@@ -39,10 +39,11 @@ unsafe impl<T: Sync, M> Sync for Buffer<T, M> {}
 
 impl<T: AnyBitPattern, M: Place> Buffer<T, M> {
     /// The owner of what was allocated for `len` elements.
+    #[inline]
     #[track_caller]
     pub(super) fn of(api: &'static str, allocation: Allocation, len: usize) -> Result<Self> {
         size::aligned::<T>(api, allocation.pointer().addr())?;
-        Ok(Self { allocation: Arc::new(allocation), len, elements: PhantomData })
+        Ok(Self { allocation: Shared::new(allocation), len, elements: PhantomData })
     }
 
     /// The owner of memory that was allocated elsewhere.
@@ -62,7 +63,7 @@ impl<T: AnyBitPattern, M: Place> Buffer<T, M> {
         size::aligned::<T>(api, pointer.addr())?;
         // SAFETY: the caller says so, for as many bytes as were just computed from the same length.
         let allocation = unsafe { Allocation::from_raw(device, pointer.cast(), bytes, kind) };
-        Ok(Self { allocation: Arc::new(allocation), len, elements: PhantomData })
+        Ok(Self { allocation: Shared::new(allocation), len, elements: PhantomData })
     }
 
     /// Views a part, by elements.
@@ -264,9 +265,10 @@ impl<T, M: Place> Buffer<T, M> {
         Span::whole(&self.allocation, self.len)
     }
 
-    /// Gives the allocation up; none while a graph holds it too, which then frees it.
-    pub(super) fn into_allocation(self) -> Option<Allocation> {
-        Arc::into_inner(self.allocation)
+    /// The allocation, to be given up; none while a graph holds it too, which then frees it.
+    #[inline]
+    pub(super) fn only_allocation(&mut self) -> Option<&mut Allocation> {
+        self.allocation.only()
     }
 }
 

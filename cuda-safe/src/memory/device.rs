@@ -124,8 +124,8 @@ impl<T> DeviceBuffer<T> {
     /// The failure of work that used the buffer, or of the call.
     #[doc(alias = "cudaFree")]
     #[track_caller]
-    pub fn free(self) -> Result<()> {
-        self.into_allocation().map_or(Ok(()), Allocation::free)
+    pub fn free(mut self) -> Result<()> {
+        self.only_allocation().map_or(Ok(()), Allocation::free)
     }
 
     /// Gives a stream the task of freeing the buffer, after all work that still uses it, and returns.
@@ -137,15 +137,15 @@ impl<T> DeviceBuffer<T> {
     /// The failure of earlier work, or of the call; a refusal inside a host function, after which it is freed later.
     #[doc(alias = "cudaFreeAsync")]
     #[track_caller]
-    pub fn free_async(self, stream: &impl AsStream) -> Result<()> {
-        self.into_allocation().map_or(Ok(()), |allocation| allocation.free_on(stream.as_stream()))
+    pub fn free_async(mut self, stream: &impl AsStream) -> Result<()> {
+        self.only_allocation().map_or(Ok(()), |allocation| allocation.free_on(stream.as_stream()))
     }
 
     /// Gives the memory up without freeing it, and without waiting for the work that still uses it.
     ///
     /// [`from_raw`](Self::from_raw) or `cudaFree` frees it, also where it came from [`alloc_async`](Self::alloc_async).
     #[must_use = "the memory is leaked otherwise"]
-    pub fn into_raw(self) -> *mut T {
-        self.into_allocation().map_or(std::ptr::null_mut(), Allocation::into_raw).cast()
+    pub fn into_raw(mut self) -> *mut T {
+        self.only_allocation().map_or(std::ptr::null_mut(), Allocation::give_up).cast()
     }
 }

@@ -32,6 +32,7 @@ mod plane;
 mod reaper;
 mod registered;
 mod relaxed;
+mod shared;
 pub(crate) mod size;
 mod slice;
 pub(crate) mod span;

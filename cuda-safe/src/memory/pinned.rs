@@ -114,15 +114,15 @@ impl<T> PinnedBuffer<T> {
     /// The failure of work that used the buffer, in which case it is leaked, or of the call.
     #[doc(alias = "cudaFreeHost")]
     #[track_caller]
-    pub fn free(self) -> Result<()> {
-        self.into_allocation().map_or(Ok(()), Allocation::free)
+    pub fn free(mut self) -> Result<()> {
+        self.only_allocation().map_or(Ok(()), Allocation::free)
     }
 
     /// Gives the memory up without freeing it, and without waiting for the work that still uses it.
     ///
     /// [`from_raw`](Self::from_raw) or `cudaFreeHost` frees it.
     #[must_use = "the memory is leaked otherwise"]
-    pub fn into_raw(self) -> *mut T {
-        self.into_allocation().map_or(ptr::null_mut(), Allocation::into_raw).cast()
+    pub fn into_raw(mut self) -> *mut T {
+        self.only_allocation().map_or(ptr::null_mut(), Allocation::give_up).cast()
     }
 }

@@ -8,7 +8,6 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::Arc;
 
 use bytemuck::AnyBitPattern;
 
@@ -16,6 +15,7 @@ use super::allocation::Allocation;
 use super::grid::Grid;
 use super::place::OnDevice;
 use super::plane::{Plane, PlaneMut};
+use super::shared::Shared;
 use super::size;
 use super::volume::{Volume, VolumeMut};
 use crate::device::Device;
@@ -78,7 +78,7 @@ pub struct PitchedVolume<T> {
 
 /// Pitched memory and its extent.
 struct Rows {
-    allocation: Arc<Allocation>,
+    allocation: Shared<Allocation>,
     extent: [usize; 3],
     pitch: usize,
 }
@@ -109,13 +109,13 @@ impl Rows {
         if bytes.ok_or_else(|| overflow(row, rows))? == 0 {
             // No call. The pitch is that of packed rows.
             let allocation = Allocation::device(None, 0)?;
-            return Ok(Self { allocation: Arc::new(allocation), extent, pitch: row });
+            return Ok(Self { allocation: Shared::new(allocation), extent, pitch: row });
         }
         let (allocation, pitch) = allocate(row)?;
         size::aligned::<T>(api, allocation.pointer().addr())?;
         let layout = size::Layout { row, rows: height, layers: depth, pitch, layer_rows: height };
         layout.check(api, align_of::<T>())?;
-        Ok(Self { allocation: Arc::new(allocation), extent, pitch })
+        Ok(Self { allocation: Shared::new(allocation), extent, pitch })
     }
 
     fn grid<T>(&self) -> Grid<'_, T> {
@@ -230,8 +230,8 @@ macro_rules! pitched {
             /// # Errors
             /// The failure of work that used the memory, or of the call.
             #[track_caller]
-            pub fn free(self) -> Result<()> {
-                Arc::into_inner(self.rows.allocation).map_or(Ok(()), Allocation::free)
+            pub fn free(mut self) -> Result<()> {
+                self.rows.allocation.only().map_or(Ok(()), Allocation::free)
             }
 
             /// All of it, as views are made from.

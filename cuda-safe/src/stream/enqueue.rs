@@ -33,7 +33,7 @@ use super::{busy, host, per_thread, policy, pool};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::Access;
-use crate::hazard::books::{Books, Kind, Port, Reach, Refusal, Route, Slot, Stamp};
+use crate::hazard::books::{Books, First, Kind, Port, Reach, Refusal, Route, Slot, Stamp};
 use crate::{check, sys};
 
 /// The books of this process.
@@ -89,6 +89,25 @@ impl StreamRef<'_> {
         self.enter(accesses, place, f).map(|(answer, _)| answer)
     }
 
+    /// [`enqueue`](Self::enqueue) of what makes memory that nobody else has yet. It conflicts with nothing, so
+    /// it is entered afterwards: `First` is what the memory's ledger begins with.
+    ///
+    /// # Safety
+    /// The duties of `enqueue`, and the ledger does begin with it.
+    #[inline]
+    pub(crate) unsafe fn enqueue_first(
+        &self,
+        place: &'static Location<'static>,
+        f: impl FnOnce(sys::cudaStream_t) -> Result<()>,
+    ) -> Result<First> {
+        let _entered = busy::enter("enqueue").map_err(|error| error.at(place))?;
+        let _current = self.switch().map_err(|error| error.at(place))?;
+        match BOOKS.enqueue_first(self.slot(), &Runtime { raw: self.as_raw() }, place, || f(self.as_raw())) {
+            Ok(entered) => Ok(entered),
+            Err(refusal) => Err(refused(refusal, place)),
+        }
+    }
+
     /// [`enqueue`](Self::enqueue) for a call that returns only when the stream has done all that it was
     /// given, this included.
     ///
@@ -118,12 +137,20 @@ impl StreamRef<'_> {
         let raw = self.as_raw();
         match BOOKS.enqueue(self.slot(), accesses, &Runtime { raw }, place, || f(raw)) {
             Ok(entered) => Ok(entered),
-            Err(Refusal::Call(error)) => Err(error),
-            Err(Refusal::HostBorrowed) => Err(Error::refused("enqueue", Detail::HostBorrowed).at(place)),
-            Err(Refusal::Hazard(hazard)) => {
-                let detail = Detail::Hazard { first: hazard.first, second: hazard.second };
-                Err(Error::refused("enqueue", detail).at(place))
-            }
+            Err(refusal) => Err(refused(refusal, place)),
+        }
+    }
+}
+
+/// What the caller is told where the books refused, or a call failed.
+#[cold]
+fn refused(refusal: Refusal<Error>, place: &'static Location<'static>) -> Error {
+    match refusal {
+        Refusal::Call(error) => error,
+        Refusal::HostBorrowed => Error::refused("enqueue", Detail::HostBorrowed).at(place),
+        Refusal::Hazard(hazard) => {
+            let detail = Detail::Hazard { first: hazard.first, second: hazard.second };
+            Error::refused("enqueue", detail).at(place)
         }
     }
 }

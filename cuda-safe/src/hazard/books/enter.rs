@@ -41,6 +41,13 @@ pub(crate) enum Route {
     Host,
 }
 
+/// The operation that made an allocation, which its ledger begins with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct First {
+    pub(super) stamp: Stamp,
+    pub(super) place: Option<Place>,
+}
+
 /// Why an operation was not entered, or failed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Refusal<E> {
@@ -67,29 +74,53 @@ impl Books {
         call: impl FnOnce() -> Result<R, P::Error>,
     ) -> Result<(R, Stamp), Refusal<P::Error>> {
         if ascending(accesses) {
-            return self.enter(slot, accesses, port, at, call);
+            return self.enter(slot, accesses, !accesses.is_empty(), port, at, call);
         }
         match accesses {
-            [] => self.enter(slot, accesses, port, at, call),
+            [] => self.enter(slot, accesses, false, port, at, call),
             // The short copy for the usual launch: filling the long one would cost more than all the rest.
             [first, ..] if accesses.len() <= FEW => {
                 let mut copy = [*first; FEW];
-                self.enter(slot, sort(&mut copy[..accesses.len()], accesses), port, at, call)
+                let sorted = sort(&mut copy[..accesses.len()], accesses);
+                self.enter(slot, sorted, !sorted.is_empty(), port, at, call)
             }
             [first, ..] if accesses.len() <= INLINE => {
                 let mut copy = [*first; INLINE];
-                self.enter(slot, sort(&mut copy[..accesses.len()], accesses), port, at, call)
+                let sorted = sort(&mut copy[..accesses.len()], accesses);
+                self.enter(slot, sorted, !sorted.is_empty(), port, at, call)
             }
-            _ => self.enter(slot, sort(&mut accesses.to_vec(), accesses), port, at, call),
+            _ => {
+                let mut copy = accesses.to_vec();
+                let sorted = sort(&mut copy, accesses);
+                self.enter(slot, sorted, !sorted.is_empty(), port, at, call)
+            }
         }
     }
 
-    /// [`enqueue`](Self::enqueue) with accesses sorted by allocation, none of them empty.
+    /// Puts an operation on a stream that makes memory which nobody else has yet: there is nothing to order it
+    /// after, and it need not be found in a ledger before the memory is there. Gives what its ledger begins
+    /// with.
+    #[inline]
+    pub(crate) fn enqueue_first<P: Port>(
+        &self,
+        slot: &Slot,
+        port: &P,
+        at: Place,
+        call: impl FnOnce() -> Result<(), P::Error>,
+    ) -> Result<First, Refusal<P::Error>> {
+        let place = (self.policy() == Policy::Error).then_some(at);
+        let ((), stamp) = self.enter(slot, &[], true, port, at, call)?;
+        Ok(First { stamp, place })
+    }
+
+    /// [`enqueue`](Self::enqueue) with accesses sorted by allocation, none of them empty. `real` says whether
+    /// the operation counts as one of the stream's, being sure to put something on it.
     #[inline]
     fn enter<P: Port, R>(
         &self,
         slot: &Slot,
         accesses: &[Access<'_>],
+        real: bool,
         port: &P,
         at: Place,
         call: impl FnOnce() -> Result<R, P::Error>,
@@ -97,7 +128,6 @@ impl Books {
         let mut lane = slot.lane.lock();
         let lane = &mut *lane;
         let policy = self.policy();
-        let real = !accesses.is_empty();
         let pending = real && self.catch_up(slot, lane);
         if policy == Policy::Error {
             self.refuse(slot, lane, pending, accesses, at)?;

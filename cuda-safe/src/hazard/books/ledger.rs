@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
 use super::access::{Access, Mode, Want};
 use super::clock::Stamp;
+use super::enter::First;
 use super::list::{Conflict, List, View};
 use super::sync::{AtomicU64, Mutex, constructor, fence};
 use super::waits::Place;
@@ -28,8 +29,9 @@ pub struct Ledger {
     hosts: AtomicU64,
     /// Bytes of the allocation, or `usize::MAX` where it is not known.
     bytes: usize,
-    /// The long form, used while the word says so.
-    list: Mutex<List>,
+    /// The long form, used while the word says so. Most allocations never need one, and owners that are moved
+    /// about should be small.
+    list: Mutex<Option<Box<List>>>,
 }
 
 impl Ledger {
@@ -39,8 +41,18 @@ impl Ledger {
         /// Where the length is not known, `usize::MAX` serves.
         #[must_use]
         pub fn new(bytes: usize) -> Self {
-            Self { word: AtomicU64::new(0), hosts: AtomicU64::new(0), bytes, list: Mutex::new(List::new()) }
+            Self { word: AtomicU64::new(0), hosts: AtomicU64::new(0), bytes, list: Mutex::new(None) }
         }
+    }
+
+    /// A ledger for an allocation of `bytes` bytes whose memory is made by an operation on a stream.
+    #[inline]
+    pub(crate) fn written(bytes: usize, first: First) -> Self {
+        let (word, list) = match Word::Write(first.stamp).pack() {
+            Some(bits) if first.place.is_none() => (bits, None),
+            _ => (LISTED, Some(Box::new(List::written(bytes, first)))),
+        };
+        Self { word: AtomicU64::new(word), hosts: AtomicU64::new(0), bytes, list: Mutex::new(list) }
     }
 
     /// Bytes of the allocation, or `usize::MAX`.
@@ -98,6 +110,7 @@ impl Ledger {
         out: &mut Vec<Conflict>,
     ) {
         let mut list = self.list.lock();
+        let list = list.get_or_insert_with(Box::default);
         let mut bits = self.word.load(Acquire);
         // Only the holder of the list's lock ends the long form, and the short form ends when this exchange
         // succeeds.
@@ -113,7 +126,7 @@ impl Ledger {
         for access in group {
             list.stamp(access.want(), view, place, out);
         }
-        self.shorten(&mut list);
+        self.shorten(list);
     }
 
     /// Goes back to the short form where it can say all that the list says.
@@ -128,13 +141,11 @@ impl Ledger {
     /// Drops what `group`, entered before with conflicts, has made redundant now that its waits are in place.
     pub(super) fn settle<V: View>(&self, group: &[Access<'_>], view: &V) {
         let mut list = self.list.lock();
-        if self.word.load(Acquire) != LISTED {
-            return;
-        }
+        let Some(list) = self.listed(&mut list) else { return };
         for access in group {
             list.settle(access.want(), view);
         }
-        self.shorten(&mut list);
+        self.shorten(list);
     }
 
     /// Collects what `want` conflicts with and `ordered` does not know of, and enters nothing.
@@ -154,11 +165,11 @@ impl Ledger {
             }
             Word::Listed => {}
         }
-        let list = self.list.lock();
-        match Word::unpack(self.word.load(SeqCst)) {
-            Word::Listed => list.conflicts(want, ordered, out),
+        let mut list = self.list.lock();
+        match self.listed(&mut list) {
+            Some(list) => list.conflicts(want, ordered, out),
             // It went back to the short form in between.
-            _ => {
+            None => {
                 drop(list);
                 self.conflicts(want, ordered, out);
             }
@@ -171,10 +182,16 @@ impl Ledger {
             return;
         }
         let mut list = self.list.lock();
-        if self.word.load(Acquire) == LISTED {
+        if let Some(list) = self.listed(&mut list) {
             list.prune(completed);
-            self.shorten(&mut list);
+            self.shorten(list);
         }
+    }
+
+    /// The long form, if it is the one that counts.
+    fn listed<'a>(&self, list: &'a mut Option<Box<List>>) -> Option<&'a mut List> {
+        // The word says so only once there is a list, and changes only under the list's lock.
+        if self.word.load(SeqCst) == LISTED { list.as_deref_mut() } else { None }
     }
 
     /// Counts a host guard in. To be called before looking for conflicts, so that either side sees the other.

@@ -6,6 +6,7 @@
 
 use super::access::{Mode, Want};
 use super::clock::Stamp;
+use super::enter::First;
 use super::waits::Place;
 use super::word::Word;
 
@@ -61,10 +62,20 @@ pub(super) struct List {
     scratch: Vec<Entry>,
 }
 
-impl List {
+impl Default for List {
     /// A list of nothing.
-    pub(super) const fn new() -> Self {
+    fn default() -> Self {
         Self { entries: Vec::new(), longest: 0, limit: COMPACT_AT, scratch: Vec::new() }
+    }
+}
+
+impl List {
+    /// The list of an allocation of `bytes` bytes that an operation has made.
+    #[cold]
+    pub(super) fn written(bytes: usize, first: First) -> Self {
+        let First { stamp, place } = first;
+        let entry = Entry { start: 0, end: bytes, mode: Mode::Write, stamp, place };
+        Self { entries: vec![entry], longest: bytes, ..Self::default() }
     }
 
     /// Takes over what the access word said of an allocation of `bytes` bytes. The list must be empty.

@@ -25,7 +25,7 @@ pub use policy::Policy;
 pub use waits::AddedWait;
 
 pub(crate) use clock::{SlotId, Stamp};
-pub(crate) use enter::{Port, Refusal, Route};
+pub(crate) use enter::{First, Port, Refusal, Route};
 pub(crate) use slot::{Kind, Reach, Slot};
 pub(crate) use snapshot::Snapshot;
 pub(crate) use table::Books;

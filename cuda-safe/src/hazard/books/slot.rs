@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use super::clock::{Clock, SlotId, Stamp, Tick};
 use super::device::DeviceBook;
-use super::sync::{Arc, AtomicBool, AtomicU64, Mutex, MutexGuard};
+use super::sync::{Arc, AtomicBool, AtomicU64, Lock, Mutex, MutexGuard};
 
 /// How a stream relates to the legacy stream of its device, and how others can reach it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -79,7 +79,7 @@ pub(crate) struct Slot {
     completed: AtomicU64,
     /// The operations that a synchronisation of the stream proves complete; see [`Slot::publish`].
     provable: AtomicU64,
-    pub(super) lane: Mutex<Lane>,
+    pub(super) lane: Lock<Lane>,
     pub(crate) id: SlotId,
     pub(crate) kind: Kind,
     pub(crate) device: Arc<DeviceBook>,
@@ -107,7 +107,7 @@ impl Slot {
             submitted: AtomicU64::new(0),
             completed: AtomicU64::new(0),
             provable: AtomicU64::new(0),
-            lane: Mutex::new(lane),
+            lane: Lock::new(lane),
             id,
             kind,
             device,

@@ -1,0 +1,157 @@
+//! [`Shared`]: a value with a count of its owners, for which being the only one costs nothing.
+//!
+//! Every buffer has its allocation in one, and only graphs ever hold a second. An `Arc` pays for weak references that nobody
+//! makes here: four atomic steps in the life of a buffer that is never shared. This pays for none.
+#![expect(unsafe_code, reason = "owns a counted box by a raw pointer")]
+
+use std::fmt;
+use std::ops::Deref;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering, fence};
+
+/// Owners beyond which no more are made, so that forgotten ones can never make the count wrap.
+const LIMIT: usize = usize::MAX / 2;
+
+struct Counted<T> {
+    owners: AtomicUsize,
+    value: T,
+}
+
+/// One of the owners of a value. The last one that goes drops it.
+pub(crate) struct Shared<T> {
+    counted: NonNull<Counted<T>>,
+}
+
+// SAFETY: as for `Arc`: an owner on another thread may share the value, and may be the one that drops it.
+unsafe impl<T: Send + Sync> Send for Shared<T> {}
+// SAFETY: as above: through a shared owner another one can be made.
+unsafe impl<T: Send + Sync> Sync for Shared<T> {}
+
+impl<T> Shared<T> {
+    /// The first owner of a value.
+    #[inline]
+    pub(crate) fn new(value: T) -> Self {
+        let counted = Box::new(Counted { owners: AtomicUsize::new(1), value });
+        Self { counted: NonNull::from(Box::leak(counted)) }
+    }
+
+    /// The value, to be changed, if this is its only owner.
+    #[inline]
+    pub(crate) fn only(&mut self) -> Option<&mut T> {
+        if !self.is_only() {
+            return None;
+        }
+        // SAFETY: the box lives while an owner does; this is the only owner, borrowed exclusively, so nobody else reaches
+        // the value, and no other owner can be made meanwhile.
+        let counted = unsafe { self.counted.as_mut() };
+        Some(&mut counted.value)
+    }
+
+    /// Whether there is no other owner. Only an owner makes owners, so where this one is alone and not lent out it stays so.
+    #[inline]
+    fn is_only(&self) -> bool {
+        // Acquire: with the release of those that went, all that they did with the value comes before.
+        self.counted().owners.load(Ordering::Acquire) == 1
+    }
+
+    #[inline]
+    fn counted(&self) -> &Counted<T> {
+        // SAFETY: the box lives while an owner does, and is only lent exclusively by its only owner.
+        unsafe { self.counted.as_ref() }
+    }
+}
+
+impl<T> Clone for Shared<T> {
+    fn clone(&self) -> Self {
+        let before = self.counted().owners.fetch_add(1, Ordering::Relaxed);
+        if before > LIMIT {
+            // So many can only be there if they were forgotten, over and over; as `Arc` does.
+            std::process::abort();
+        }
+        Self { counted: self.counted }
+    }
+}
+
+impl<T> Deref for Shared<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.counted().value
+    }
+}
+
+impl<T> Drop for Shared<T> {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.is_only() {
+            if self.counted().owners.fetch_sub(1, Ordering::Release) != 1 {
+                return;
+            }
+            fence(Ordering::Acquire);
+        }
+        // SAFETY: the pointer came from `Box::leak`, and the last owner, which this is, is the only one that comes here.
+        drop(unsafe { Box::from_raw(self.counted.as_ptr()) });
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Shared<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::{Arc, Barrier};
+
+    use super::Shared;
+
+    struct Counts(Arc<AtomicU32>);
+
+    impl Drop for Counts {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn only_the_last_owner_drops_the_value() {
+        let drops = Arc::new(AtomicU32::new(0));
+        let first = Shared::new(Counts(Arc::clone(&drops)));
+        let second = first.clone();
+        drop(first);
+        assert_eq!(drops.load(Ordering::SeqCst), 0);
+        drop(second);
+        assert_eq!(drops.load(Ordering::SeqCst), 1);
+    }
+
+    #[test]
+    fn a_value_can_be_changed_by_its_only_owner() {
+        let mut first = Shared::new(1);
+        *first.only().unwrap() = 2;
+        let second = first.clone();
+        assert!(first.only().is_none());
+        drop(second);
+        assert_eq!(first.only(), Some(&mut 2));
+    }
+
+    #[test]
+    fn owners_that_go_at_the_same_moment_drop_the_value_once() {
+        let drops = Arc::new(AtomicU32::new(0));
+        for _ in 0..200 {
+            let owner = Shared::new(Counts(Arc::clone(&drops)));
+            let (other, barrier) = (owner.clone(), Barrier::new(2));
+            std::thread::scope(|threads| {
+                threads.spawn(|| {
+                    barrier.wait();
+                    drop(other);
+                });
+                barrier.wait();
+                drop(owner);
+            });
+        }
+        assert_eq!(drops.load(Ordering::SeqCst), 200);
+    }
+}
