@@ -92,7 +92,7 @@ pub(crate) fn place(call: &str, book: &Book, address: u64, span: Option<u64>, de
             Kind::Heap => Err(wrong(format!("only kernels reach {it}"))),
             Kind::Pinned | Kind::Registered => Ok(Place::Pinned),
             Kind::Managed => Ok(Place::Managed),
-            Kind::Device | Kind::Pool | Kind::Array | Kind::Symbol => Ok(Place::Device),
+            Kind::Device | Kind::Pool | Kind::Array | Kind::Symbol | Kind::Imported => Ok(Place::Device),
         },
         Found::Beyond(it) => Err(wrong(format!("past the end of {it}"))),
         Found::Unknown if book.on_device(address) => {

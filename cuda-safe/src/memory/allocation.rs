@@ -11,6 +11,7 @@ use std::ptr;
 use std::sync::OnceLock;
 
 use super::mapped::Mapped;
+use super::pool::{self, MemoryPool};
 use super::reaper::reaper;
 use super::relaxed::relax;
 use crate::device::Device;
@@ -166,26 +167,47 @@ impl Allocation {
         Ok(self.container.take().and_then(|container| container.downcast().ok()))
     }
 
-    /// Allocates memory of the stream's device in the order of the stream. No bytes, no call.
+    /// Allocates memory in the order of a stream: of a pool of a device, or where none is named, of the one that is current
+    /// on the stream's device. No bytes, no call.
     #[track_caller]
     #[inline]
-    pub(crate) fn pool(stream: StreamRef<'_>, bytes: usize) -> Result<Self> {
+    pub(crate) fn pool(
+        stream: StreamRef<'_>,
+        from: Option<(&MemoryPool, Device)>,
+        bytes: usize,
+    ) -> Result<Self> {
+        let device = from.map_or_else(|| stream.device(), |(_, device)| device);
         if bytes == 0 {
-            return Ok(Self::new(ptr::null_mut(), 0, stream.device(), Kind::Pool, Ledger::new(0)));
+            return Ok(Self::new(ptr::null_mut(), 0, device, Kind::Pool, Ledger::new(0)));
         }
-        let (pointer, first) = Self::allocate_in_order(stream, bytes)?;
-        Ok(Self::new(pointer, bytes, stream.device(), Kind::Pool, Ledger::written(bytes, first)))
+        let (pointer, first) = Self::allocate_in_order(stream, from.map(|(pool, _)| pool), bytes)?;
+        Ok(Self::new(pointer, bytes, device, Kind::Pool, Ledger::written(bytes, first)))
     }
 
     /// Has a stream allocate; gives the operation too, which is the first to write the memory.
     #[inline(never)]
     #[track_caller]
-    fn allocate_in_order(stream: StreamRef<'_>, bytes: usize) -> Result<(*mut u8, First)> {
+    fn allocate_in_order(
+        stream: StreamRef<'_>,
+        from: Option<&MemoryPool>,
+        bytes: usize,
+    ) -> Result<(*mut u8, First)> {
+        if from.is_none() {
+            pool::before_first_use(stream.device());
+        }
         let place = Location::caller();
         let mut pointer = ptr::null_mut();
         let call = |raw| {
-            // SAFETY: the pointer is to a live variable, which the call fills before it returns; the stream is live.
-            unsafe { check!(cudaMallocAsync(&raw mut pointer, bytes, raw)) }.map_err(|error| {
+            let allocated = match from {
+                // SAFETY: the pointer is to a live variable, which the call fills before it returns; the stream is live.
+                None => unsafe { check!(cudaMallocAsync(&raw mut pointer, bytes, raw)) },
+                Some(pool) => {
+                    let pool = pool.as_raw();
+                    // SAFETY: as above, and the pool lives while the borrow does.
+                    unsafe { check!(cudaMallocFromPoolAsync(&raw mut pointer, bytes, pool, raw)) }
+                }
+            };
+            allocated.map_err(|error| {
                 error.at(place).with_detail(Detail::Allocation { bytes, memory: "pool", free: None })
             })
         };

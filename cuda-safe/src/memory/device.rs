@@ -6,6 +6,7 @@ use bytemuck::AnyBitPattern;
 use super::allocation::{Allocation, Kind};
 use super::buffer::Buffer;
 use super::place::OnDevice;
+use super::pool::MemoryPool;
 use super::size;
 use crate::device::Device;
 use crate::error::Result;
@@ -96,7 +97,25 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
     #[track_caller]
     pub fn alloc_async(len: usize, stream: &impl AsStream) -> Result<Self> {
         let bytes = size::bytes_of::<T>("DeviceBuffer::alloc_async", len)?;
-        Self::of("DeviceBuffer::alloc_async", Allocation::pool(stream.as_stream(), bytes)?, len)
+        Self::of("DeviceBuffer::alloc_async", Allocation::pool(stream.as_stream(), None, bytes)?, len)
+    }
+
+    /// Gives a stream the task of allocating `len` elements of a pool's memory, and returns.
+    ///
+    /// Stands for [`cudaMallocFromPoolAsync`](sys::cudaMallocFromPoolAsync). No elements, no call. The buffer is of the
+    /// pool's device, which need not be the stream's. The pool may be dropped before it.
+    ///
+    /// # Ordering
+    /// As for [`alloc_async`](Self::alloc_async).
+    ///
+    /// # Errors
+    /// As [`alloc_async`](Self::alloc_async); a refusal where the pool is not of a device's memory.
+    #[doc(alias = "cudaMallocFromPoolAsync")]
+    #[track_caller]
+    pub fn alloc_from(pool: &MemoryPool, len: usize, stream: &impl AsStream) -> Result<Self> {
+        let bytes = size::bytes_of::<T>("DeviceBuffer::alloc_from", len)?;
+        let from = Some((pool, pool.device()?));
+        Self::of("DeviceBuffer::alloc_from", Allocation::pool(stream.as_stream(), from, bytes)?, len)
     }
 
     /// Takes over memory that was allocated with `cudaMalloc`.
@@ -130,8 +149,8 @@ impl<T> DeviceBuffer<T> {
 
     /// Gives a stream the task of freeing the buffer, after all work that still uses it, and returns.
     ///
-    /// Stands for [`cudaFreeAsync`](sys::cudaFreeAsync). A buffer that is not from [`alloc_async`](Self::alloc_async) is
-    /// freed as [`free`](Self::free) does, which waits.
+    /// Stands for [`cudaFreeAsync`](sys::cudaFreeAsync). A buffer that is not of a pool
+    /// is freed as [`free`](Self::free) does, which waits.
     ///
     /// # Errors
     /// The failure of earlier work, or of the call; a refusal inside a host function, after which it is freed later.

@@ -6,7 +6,8 @@
 //! after work on the other. Owners and views are each one type for all places: [`Buffer`], [`Slice`] and [`SliceMut`] with
 //! a [`Place`] as their last parameter, which says what the memory can do.
 //!
-//! Allocating and freeing are not stream-ordered, but for [`DeviceBuffer::alloc_async`]. Freeing waits, on the host, for
+//! Allocating and freeing are not stream-ordered, but for [`DeviceBuffer::alloc_async`] and
+//! [`DeviceBuffer::alloc_from`] ([`MemoryPool`] says what pools are). Freeing waits, on the host, for
 //! the work that still uses the memory; so do the guards ([`HostRef`], [`HostMut`]) through which the host reaches pinned memory. Nothing else here
 //! blocks. Owners and views may be sent to and shared with other threads wherever their elements may.
 //!
@@ -29,6 +30,7 @@ mod pinned;
 mod pitched;
 pub(crate) mod place;
 mod plane;
+mod pool;
 mod reaper;
 mod registered;
 mod relaxed;
@@ -51,6 +53,12 @@ pub use pinned::{PinnedBuffer, PinnedFlags};
 pub use pitched::{PitchedBuffer, PitchedVolume};
 pub use place::{AnyPlace, HostPlace, MappedPlace, OnDevice, Pageable, Pinned, Place, SourceOf};
 pub use plane::{Plane, PlaneMut};
+#[cfg(unix)]
+pub use pool::{ImportedPool, PoolPointer};
+pub use pool::{
+    MemoryLocation, MemoryPool, MemoryPoolBuilder, PoolAccess, PoolKind, PoolReuse, PoolStatistics,
+    keep_pool_memory,
+};
 pub use registered::{RegisterFlags, Registered};
 pub use slice::{DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut, Slice, SliceMut};
 pub use stable::{Stable, StableMut};
@@ -61,4 +69,5 @@ pub use volume::{Volume, VolumeMut};
 pub(crate) fn abandon(device: crate::Device) {
     flag::abandon(device);
     reaper::abandon(device);
+    pool::abandon(device);
 }

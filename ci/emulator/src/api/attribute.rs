@@ -26,7 +26,7 @@ api! {
                 let (type_, on_host) = match it.kind {
                     Kind::Pinned | Kind::Registered => (cudaMemoryTypeHost, memory.cast_mut()),
                     Kind::Managed => (cudaMemoryTypeManaged, memory.cast_mut()),
-                    Kind::Device | Kind::Pool | Kind::Heap | Kind::Array | Kind::Symbol => {
+                    Kind::Device | Kind::Pool | Kind::Heap | Kind::Array | Kind::Symbol | Kind::Imported => {
                         (cudaMemoryTypeDevice, null)
                     }
                 };

@@ -117,7 +117,8 @@ api! {
         let (mut machine, device) = call.context()?;
         let all = machine.queue.on_device(device);
         synchronize(&mut machine, device, &all)?;
-        let kinds = [Kind::Device, Kind::Pool, Kind::Pinned, Kind::Managed, Kind::Heap, Kind::Array];
+        let kinds =
+            [Kind::Device, Kind::Pool, Kind::Pinned, Kind::Managed, Kind::Heap, Kind::Array, Kind::Imported];
         for it in machine.book.live(Some(device)) {
             if kinds.contains(&it.kind) {
                 machine.book.remove(it.start, call.name);
@@ -125,6 +126,7 @@ api! {
                 machine.book.unregister(it.start)?;
             }
         }
+        machine.book.pools.reset(device);
         machine.streams.reset(device);
         machine.events.reset(device);
         machine.captures.reset(device);

@@ -2,16 +2,21 @@
 #![expect(unsafe_code, reason = "exports C functions")]
 
 use core::ffi::{c_float, c_uint};
+use std::time::Duration;
 
 use super::{Call, Out, api};
 use crate::error::Answer;
 use crate::graph::Act;
+use crate::machine;
 use crate::stream::{Record, Work, nudge, submit, synchronize};
 use crate::sys::{
     cudaErrorIllegalState, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaErrorNotReady,
     cudaEvent_t, cudaEventBlockingSync, cudaEventDisableTiming, cudaEventInterprocess,
     cudaEventRecordExternal, cudaStream_t,
 };
+
+/// How often to look whether another process has done what an event stands for.
+const LOOK: Duration = Duration::from_millis(1);
 
 fn create(call: &Call, out: Out<'_, cudaEvent_t>, flags: c_uint) -> Answer {
     let (mut machine, device) = call.context()?;
@@ -77,8 +82,11 @@ api! {
     fn cudaEventQuery(call, event: cudaEvent_t) {
         let (mut machine, _) = call.context()?;
         machine.event_waitable(event.addr())?;
-        let tick = machine.events.get(event)?.tick.filter(|tick| machine.queue.pending(*tick));
+        let event = machine.events.get(event)?;
+        let elsewhere = event.awaited().is_some();
+        let tick = event.tick.filter(|tick| machine.queue.pending(*tick));
         match tick {
+            None if elsewhere => Err(cudaErrorNotReady),
             None => Ok(()),
             Some(tick) => {
                 nudge(&mut machine, &[tick]);
@@ -92,8 +100,12 @@ api! {
         let (mut machine, _) = call.context()?;
         machine.event_waitable(event.addr())?;
         let event = machine.events.get(event)?;
-        let (device, tick) = (event.device, event.tick);
-        synchronize(&mut machine, device, tick.as_slice())
+        let (device, tick, awaited) = (event.device, event.tick, event.awaited());
+        synchronize(&mut machine, device, tick.as_slice())?;
+        while awaited.as_ref().is_some_and(|awaited| !awaited.moments.reached(awaited.number)) {
+            machine::wait(&mut machine, LOOK);
+        }
+        Ok(())
     }
 
     /// The milliseconds between the moments that two events mark.

@@ -5,11 +5,41 @@
 
 use core::ffi::c_void;
 
-use super::{Out, address, api, pointer, wide};
+use super::mem_pool::device_place;
+use super::{Call, Out, address, api, pointer, wide};
+use crate::error::Answer;
 use crate::graph::Act;
-use crate::memory::Kind;
-use crate::stream::{Work, submit};
-use crate::sys::{cudaErrorInvalidValue, cudaStream_t};
+use crate::machine::Guard;
+use crate::memory::{Kind, PoolKey};
+use crate::stream::{Key, Work, submit};
+use crate::sys::{
+    cudaErrorInvalidValue, cudaErrorNotSupported, cudaMemLocationTypeDevice, cudaMemPool_t, cudaStream_t,
+};
+
+/// Allocates from a pool and writes the address; null for no bytes, and null on failure.
+fn allocate(
+    call: &Call,
+    machine: &mut Guard,
+    stream: Key,
+    pool: PoolKey,
+    out: Out<'_, *mut c_void>,
+    size: usize,
+) -> Answer {
+    let out = out.ok_or(cudaErrorInvalidValue)?.write(core::ptr::null_mut());
+    if size == 0 {
+        return Ok(());
+    }
+    let size = wide(size);
+    machine.book.pools.check(pool, size)?;
+    let device = machine.book.pools.get(pool)?.device;
+    let start = machine.book.allocate(device, size, Kind::Pool, call.name)?;
+    // A graph has its memory from when the node is made; it is usable while the graph runs, and none of the pool's.
+    if machine.add_captured(stream, call.name, || Some(Act::Alloc(start, size)))?.is_none() {
+        machine.book.pools.took(pool, start, size);
+    }
+    *out = pointer(start);
+    Ok(())
+}
 
 api! {
     /// Allocates device memory that is usable from this place in the stream's order on.
@@ -17,15 +47,26 @@ api! {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let (mut machine, _, key) = call.stream(stream)?;
         let device = machine.streams.get(key)?.device;
-        let out = out.write(core::ptr::null_mut());
-        if size > 0 {
-            let bytes = wide(size);
-            let memory = machine.book.allocate(device, bytes, Kind::Pool, call.name)?;
-            // A graph has its memory from when the node is made; it is usable while the graph runs.
-            machine.add_captured(key, call.name, || Some(Act::Alloc(memory, bytes)))?;
-            *out = pointer(memory);
+        let pool = machine.book.pools.current_of(device_place(device), device);
+        allocate(call, &mut machine, key, pool, Some(out), size)
+    }
+
+    /// The same from a pool of the program's choice.
+    fn cudaMallocFromPoolAsync | cudaMallocFromPoolAsync_ptsz(
+        call, out: Out<'_, *mut c_void>, size: usize, pool: cudaMemPool_t, stream: cudaStream_t,
+    ) {
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        let (mut machine, _, key) = call.stream(stream)?;
+        let from = machine.book.pools.named(pool)?;
+        let pool = machine.book.pools.get(from)?;
+        if pool.imported.is_some() {
+            return Err(cudaErrorInvalidValue);
         }
-        Ok(())
+        if pool.place.location != cudaMemLocationTypeDevice.0 {
+            eprintln!("CUDA emulator: {}: allocating from a pool of host memory is not supported", call.name);
+            return Err(cudaErrorNotSupported);
+        }
+        allocate(call, &mut machine, key, from, Some(out), size)
     }
 
     /// Frees memory when the stream comes to this place in its order.

@@ -78,7 +78,7 @@ api! {
     /// Has a stream wait for the moment that an event marks now.
     fn cudaStreamWaitEvent | cudaStreamWaitEvent_ptsz(call, stream: cudaStream_t, event: cudaEvent_t, flags: c_uint) {
         let (mut machine, _, key) = call.stream(stream)?;
-        let tick = machine.events.get(event)?.tick;
+        let (tick, awaited) = { let event = machine.events.get(event)?; (event.tick, event.awaited()) };
         match flags {
             0 if machine.wait_captured(key, event.addr())? => return Ok(()),
             0 => {}
@@ -92,6 +92,8 @@ api! {
         }
         if let Some(tick) = tick.filter(|tick| machine.queue.pending(*tick)) {
             submit(&mut machine, key, call.name, Work::Nothing, &[tick])?;
+        } else if let Some(awaited) = awaited {
+            submit(&mut machine, key, call.name, Work::Task(Box::new(awaited)), &[])?;
         }
         Ok(())
     }

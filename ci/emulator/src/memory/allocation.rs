@@ -21,6 +21,8 @@ pub(crate) enum Kind {
     Array,
     /// A variable of a module.
     Symbol,
+    /// Another process's memory, from `cudaIpcOpenMemHandle`.
+    Imported,
 }
 
 impl Kind {
@@ -41,6 +43,7 @@ impl fmt::Display for Kind {
             Self::Heap => "device heap memory",
             Self::Array => "array memory",
             Self::Symbol => "a device variable",
+            Self::Imported => "another process's memory",
         })
     }
 }

@@ -3,17 +3,19 @@
 //! Nothing here waits or runs anything: callers synchronise first where the runtime does.
 #![expect(unsafe_code, reason = "fills and unmaps memory that the book owns")]
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use super::advice::Advices;
 use super::allocation::{Allocation, Kind};
 use super::array::Arrays;
 use super::heap::Heap;
+use super::pool::Pools;
+use super::shared::{self, Backing, Ticket};
 use super::space::{ALIGNMENT, GAP, Space, map, unmap};
 use crate::error::Answer;
 use crate::sys::{
-    cudaErrorHostMemoryAlreadyRegistered, cudaErrorHostMemoryNotRegistered, cudaErrorInvalidValue,
-    cudaErrorMemoryAllocation,
+    cudaErrorHostMemoryAlreadyRegistered, cudaErrorHostMemoryNotRegistered, cudaErrorInvalidDevice,
+    cudaErrorInvalidValue, cudaErrorMapBufferObjectFailed, cudaErrorMemoryAllocation,
 };
 
 /// How many freed allocations are remembered, for messages.
@@ -49,6 +51,11 @@ pub(crate) struct Book {
     pub(crate) advices: Advices,
     /// What is known of arrays.
     pub(super) arrays: Arrays,
+    pub(crate) pools: Pools,
+    /// What is behind memory that other processes may open, or that is another process's.
+    backings: HashMap<u64, Backing>,
+    /// How often another process's memory was opened.
+    opened: Vec<(Ticket, u64, usize)>,
 }
 
 impl Book {
@@ -67,6 +74,9 @@ impl Book {
             serial: 0,
             advices: Advices::default(),
             arrays: Arrays::default(),
+            pools: Pools::default(),
+            backings: HashMap::new(),
+            opened: Vec::new(),
         })
     }
 
@@ -97,6 +107,65 @@ impl Book {
         unsafe { host.write_bytes(POISON, poisoned) };
         self.enter(Allocation { start, size, kind, device, flags: 0, host, call, serial: 0 });
         Ok(start)
+    }
+
+    /// Lets other processes open device memory: what they need for that.
+    pub(crate) fn share(&mut self, start: u64) -> Answer<Ticket> {
+        let it = self.live.get(&start).ok_or(cudaErrorInvalidValue)?;
+        if let Some(backing) = self.backings.get(&start) {
+            return backing.ticket(it).ok_or(cudaErrorInvalidValue);
+        }
+        // SAFETY: no other allocation has bytes in the pages of this one, as there is a gap after each, and whoever holds
+        // the book is the only one who reaches device memory.
+        let backing = unsafe { shared::share(it.host, it.size) }.ok_or(cudaErrorMapBufferObjectFailed)?;
+        let ticket = backing.ticket(it).ok_or(cudaErrorInvalidValue)?;
+        self.backings.insert(start, backing);
+        Ok(ticket)
+    }
+
+    /// Opens another process's memory.
+    pub(crate) fn open(&mut self, ticket: &Ticket, kind: Kind, call: &'static str) -> Answer<u64> {
+        let device =
+            ticket.device().filter(|device| *device < self.spaces.len()).ok_or(cudaErrorInvalidDevice)?;
+        let file = ticket.open().ok_or(cudaErrorMapBufferObjectFailed)?;
+        let space = self.spaces.get_mut(device).ok_or(cudaErrorInvalidDevice)?;
+        // Whole pages, and as far into the first one as there: so the bytes lie as they do in the other process.
+        let span = ticket.offset.checked_add(ticket.size).ok_or(cudaErrorInvalidValue)?;
+        let (first, host) = space.take(span, PAGE, GAP).ok_or(cudaErrorMemoryAllocation)?;
+        // SAFETY: the pages were just taken and nothing else has bytes in them.
+        let Some(backing) = (unsafe { shared::map(file, host, span) }) else {
+            space.give_back(first);
+            return Err(cudaErrorMapBufferObjectFailed);
+        };
+        let start = first + ticket.offset;
+        let host = host.wrapping_add(usize::try_from(ticket.offset).unwrap_or(0));
+        self.backings.insert(start, backing.from(first));
+        self.enter(Allocation { start, size: ticket.size, kind, device, flags: 0, host, call, serial: 0 });
+        Ok(start)
+    }
+
+    /// Opens another process's memory; where it is open already, counts that.
+    pub(crate) fn open_once_more(&mut self, ticket: &Ticket, call: &'static str) -> Answer<u64> {
+        if let Some((_, start, count)) = self.opened.iter_mut().find(|it| it.0 == *ticket) {
+            *count += 1;
+            return Ok(*start);
+        }
+        let start = self.open(ticket, Kind::Imported, call)?;
+        self.opened.push((*ticket, start, 1));
+        Ok(start)
+    }
+
+    /// Undoes one [`Book::open_once_more`].
+    pub(crate) fn close(&mut self, start: u64, call: &'static str) -> Answer {
+        let at = self.opened.iter().position(|it| it.1 == start).ok_or(cudaErrorInvalidValue)?;
+        let last = self.opened.get_mut(at).is_none_or(|it| {
+            it.2 -= 1;
+            it.2 == 0
+        });
+        if last {
+            self.remove(start, call);
+        }
+        Ok(())
     }
 
     /// Allocates host memory that devices reach too: pinned or managed.
@@ -182,12 +251,21 @@ impl Book {
                 // SAFETY: the book mapped this range itself, whole pages of it, and it was live until now.
                 unsafe { unmap(gone.host, gone.size.next_multiple_of(PAGE)) };
             }
-            Kind::Device | Kind::Pool | Kind::Heap | Kind::Array | Kind::Symbol => {
-                if let Some(used) = self.used.get_mut(gone.device) {
+            Kind::Device | Kind::Pool | Kind::Heap | Kind::Array | Kind::Symbol | Kind::Imported => {
+                self.pools.gave(start);
+                self.opened.retain(|it| it.1 != start);
+                let backing = self.backings.remove(&start);
+                // Another process's memory counts there.
+                let taken = backing.as_ref().and_then(Backing::taken);
+                if let Some(backing) = backing {
+                    // SAFETY: the pages are the allocation's alone, and it is live no more.
+                    unsafe { backing.undo() };
+                }
+                if let (Some(used), None) = (self.used.get_mut(gone.device), taken) {
                     *used = used.saturating_sub(gone.size.next_multiple_of(512));
                 }
                 if let Some(space) = self.spaces.get_mut(gone.device) {
-                    space.give_back(start);
+                    space.give_back(taken.unwrap_or(start));
                 }
             }
         }

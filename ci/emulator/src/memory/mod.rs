@@ -7,6 +7,8 @@ mod array;
 mod book;
 mod format;
 mod heap;
+mod pool;
+mod shared;
 mod space;
 
 pub(crate) use advice::{Advice, HOST, Location, NOWHERE};
@@ -14,3 +16,5 @@ pub(crate) use allocation::{Allocation, Kind};
 pub(crate) use array::{Array, Extent, Wanted, bytes};
 pub(crate) use book::{Book, Found};
 pub(crate) use format::Format;
+pub(crate) use pool::{Pool, PoolKey, PoolPlace, Pools};
+pub(crate) use shared::{Ticket, unnamed_file};

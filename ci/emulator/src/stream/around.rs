@@ -3,6 +3,7 @@
 
 use crate::exec::env::{Env, Region};
 use crate::memory::{Book, Kind};
+use crate::sys::{cudaMemAccessFlagsProtNone, cudaMemAccessFlagsProtReadWrite};
 
 /// What a kernel on one device reaches while one step of it runs.
 pub(super) struct Around<'a> {
@@ -17,14 +18,30 @@ pub(super) struct Around<'a> {
 impl Env for Around<'_> {
     fn region(&mut self, addr: u64) -> Option<Region> {
         let it = self.book.at(addr).filter(|it| it.kind != Kind::Array)?;
-        let ours = it.kind.on_host() || it.device == self.device || self.peers.contains(&it.device);
-        ours.then(|| Region { start: it.start, end: it.end(), host: it.host, writable: true })
+        let (reads, writes) = if it.kind.on_host() || it.device == self.device {
+            (true, true)
+        } else if it.kind == Kind::Pool {
+            // What devices may do with a pool's memory is a matter of the pool, not of the devices.
+            let flags = self
+                .book
+                .pools
+                .of(it.start)
+                .map_or(cudaMemAccessFlagsProtNone, |(_, pool)| pool.access(self.device));
+            (flags != cudaMemAccessFlagsProtNone, flags == cudaMemAccessFlagsProtReadWrite)
+        } else {
+            let peer = self.peers.contains(&it.device);
+            (peer, peer)
+        };
+        reads.then(|| Region { start: it.start, end: it.end(), host: it.host, writable: writes })
     }
 
     fn nearest(&mut self, addr: u64) -> Option<String> {
         match self.book.at(addr) {
             Some(it) if it.kind == Kind::Array => {
                 Some(format!("inside {it}, which has no addresses for kernels"))
+            }
+            Some(it) if it.kind == Kind::Pool => {
+                Some(format!("inside {it}, to whose pool device {} was given no access", self.device))
             }
             Some(it) => Some(format!("inside {it}, to which device {} has no peer access", self.device)),
             None => self.book.nearest(addr),

@@ -139,6 +139,7 @@ pub(super) fn leave_the_rest(machine: &Guard) {
 /// Waits for operations, and answers with the error that a device failed with, if it did.
 pub(crate) fn synchronize(machine: &mut Guard, device: usize, ticks: &[Tick]) -> Answer {
     wait_for(machine, ticks);
+    machine.book.pools.synchronised(device);
     machine.devices.get(device).and_then(|device| device.fault).map_or(Ok(()), Err)
 }
 

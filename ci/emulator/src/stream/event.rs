@@ -1,12 +1,18 @@
 //! Events: which operation each one marks, and when that was done.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Instant;
 
-use super::queue::Tick;
+use super::moments::{Await, Moments};
+use super::queue::{Queue, Tick};
 use crate::error::Answer;
 use crate::graph::capture::Mark;
-use crate::sys::{CUevent_st, cudaErrorInvalidResourceHandle, cudaEvent_t};
+use crate::memory::{Ticket, unnamed_file};
+use crate::sys::{
+    CUevent_st, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaErrorMapBufferObjectFailed,
+    cudaEvent_t, cudaEventDisableTiming, cudaEventInterprocess,
+};
 
 /// The moment that an event marks, once it has come.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +31,34 @@ pub(crate) struct Event {
     pub(crate) at: Option<Instant>,
     /// Where in a capture it was recorded, where its last record was there.
     mark: Option<Mark>,
+    /// What other processes know of it, once there may be any that do.
+    pub(crate) moments: Option<Arc<Moments>>,
+    /// Where other processes find that.
+    ticket: Option<Ticket>,
+    /// The numbers of records that are not done, for other processes.
+    numbers: Vec<(Tick, u64)>,
+}
+
+impl Event {
+    fn new(device: usize, flags: u32) -> Self {
+        Self {
+            device,
+            flags,
+            tick: None,
+            at: None,
+            mark: None,
+            moments: None,
+            ticket: None,
+            numbers: Vec::new(),
+        }
+    }
+
+    /// The moment that the event marks now, where other processes know of it and it has not come.
+    pub(crate) fn awaited(&self) -> Option<Await> {
+        let moments = self.moments.as_ref()?;
+        let number = moments.last();
+        (!moments.reached(number)).then(|| Await { moments: Arc::clone(moments), number })
+    }
 }
 
 /// All events of the process.
@@ -42,7 +76,7 @@ impl Events {
     pub(crate) fn create(&mut self, device: usize, flags: u32) -> cudaEvent_t {
         self.last += 1;
         let handle = FIRST + self.last * STRIDE;
-        self.all.insert(handle, Event { device, flags, tick: None, at: None, mark: None });
+        self.all.insert(handle, Event::new(device, flags));
         core::ptr::without_provenance_mut::<CUevent_st>(handle)
     }
 
@@ -65,6 +99,9 @@ impl Events {
             event.tick = Some(tick);
             event.at = None;
             event.mark = None;
+            if let Some(moments) = &event.moments {
+                event.numbers.push((tick, moments.record()));
+            }
         }
     }
 
@@ -87,12 +124,46 @@ impl Events {
         self.all.get(&event)?.tick
     }
 
+    /// Lets other processes know of an event: what they need for that.
+    pub(crate) fn share(&mut self, event: cudaEvent_t, queue: &Queue) -> Answer<Ticket> {
+        let event = self.all.get_mut(&event.addr()).ok_or(cudaErrorInvalidResourceHandle)?;
+        if event.flags & cudaEventInterprocess == 0 {
+            return Err(cudaErrorInvalidResourceHandle);
+        }
+        if event.moments.is_none() {
+            let (file, ticket) = unnamed_file(event.device).ok_or(cudaErrorMapBufferObjectFailed)?;
+            let moments = Moments::map(file).ok_or(cudaErrorMapBufferObjectFailed)?;
+            if let Some(tick) = event.tick {
+                let number = moments.record();
+                if queue.pending(tick) { event.numbers.push((tick, number)) } else { moments.reach(number) }
+            }
+            event.moments = Some(Arc::new(moments));
+            event.ticket = Some(ticket);
+        }
+        // An event that was itself opened is its own process's to share.
+        event.ticket.ok_or(cudaErrorInvalidResourceHandle)
+    }
+
+    /// Opens another process's event.
+    pub(crate) fn open(&mut self, ticket: &Ticket) -> Answer<cudaEvent_t> {
+        let device = ticket.device().ok_or(cudaErrorInvalidValue)?;
+        let moments = ticket.open().and_then(Moments::map).ok_or(cudaErrorMapBufferObjectFailed)?;
+        let handle = self.create(device, cudaEventDisableTiming | cudaEventInterprocess);
+        if let Some(event) = self.all.get_mut(&handle.addr()) {
+            event.moments = Some(Arc::new(moments));
+        }
+        Ok(handle)
+    }
+
     /// Says that a record's moment has come; of no concern where the event is gone or was recorded again.
     pub(super) fn done(&mut self, record: Record, tick: Tick) {
-        if let Some(event) = self.all.get_mut(&record.event)
-            && event.tick == Some(tick)
-        {
+        let Some(event) = self.all.get_mut(&record.event) else { return };
+        if event.tick == Some(tick) {
             event.at = Some(Instant::now());
+        }
+        if let (Some(at), Some(moments)) = (event.numbers.iter().position(|it| it.0 == tick), &event.moments)
+        {
+            moments.reach(event.numbers.swap_remove(at).1);
         }
     }
 

@@ -12,6 +12,7 @@ mod drive;
 mod event;
 mod fill;
 mod host;
+mod moments;
 mod queue;
 mod random;
 mod submit;

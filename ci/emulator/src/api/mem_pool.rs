@@ -1,0 +1,259 @@
+//! The pools themselves: making and choosing them, their attributes, who reaches their memory.
+#![expect(unsafe_code, reason = "exports C functions")]
+
+use core::ffi::{c_int, c_void};
+
+use super::{Call, Out, api, ordinal, put};
+use crate::error::Answer;
+use crate::machine::Guard;
+use crate::memory::{Pool, PoolKey, PoolPlace, Pools};
+use crate::sys::*;
+
+/// Where the pinned memory of a device is.
+pub(super) fn device_place(device: usize) -> PoolPlace {
+    PoolPlace {
+        location: cudaMemLocationTypeDevice.0,
+        id: c_int::try_from(device).unwrap_or(c_int::MAX),
+        allocation: cudaMemAllocationTypePinned.0,
+    }
+}
+
+/// A place from what a program says, and the device that memory there is charged to.
+fn place(
+    machine: &Guard,
+    location: cudaMemLocation,
+    allocation: cudaMemAllocationType,
+) -> Answer<(PoolPlace, usize)> {
+    let managed = allocation == cudaMemAllocationTypeManaged;
+    if !managed && allocation != cudaMemAllocationTypePinned {
+        return Err(cudaErrorInvalidValue);
+    }
+    let (id, device) = match location.type_ {
+        it if it == cudaMemLocationTypeDevice => {
+            (location.id, ordinal(machine, location.id).map_err(|_| cudaErrorInvalidValue)?)
+        }
+        it if it == cudaMemLocationTypeHost => (0, 0),
+        // There is one node.
+        it if it == cudaMemLocationTypeHostNuma && location.id == 0 => (0, 0),
+        it if it == cudaMemLocationTypeNone && managed => (0, 0),
+        _ => return Err(cudaErrorInvalidValue),
+    };
+    Ok((PoolPlace { location: location.type_.0, id, allocation: allocation.0 }, device))
+}
+
+/// A pool that a program's handle names.
+fn named(machine: &mut Guard, pool: cudaMemPool_t) -> Answer<&mut Pool> {
+    let key = machine.book.pools.named(pool)?;
+    machine.book.pools.get_mut(key)
+}
+
+/// Reads what a program passes by address.
+fn read<T: Copy>(from: *const T) -> Answer<T> {
+    if from.is_null() {
+        return Err(cudaErrorInvalidValue);
+    }
+    // SAFETY: the program says that a value of this type is there.
+    Ok(unsafe { from.read_unaligned() })
+}
+
+/// Writes what a program wants by address.
+fn write<T>(to: *mut c_void, value: T) {
+    // SAFETY: the program says that there is room for a value of this type, and it is not null.
+    unsafe { to.cast::<T>().write_unaligned(value) };
+}
+
+/// Which of the three rules of reuse an attribute is.
+fn rule(attr: cudaMemPoolAttr) -> Option<usize> {
+    let rules = [
+        cudaMemPoolReuseFollowEventDependencies,
+        cudaMemPoolReuseAllowOpportunistic,
+        cudaMemPoolReuseAllowInternalDependencies,
+    ];
+    rules.iter().position(|it| *it == attr)
+}
+
+fn answer(out: Out<'_, cudaMemPool_t>, key: PoolKey) -> Answer {
+    put(out, Pools::handle(key))
+}
+
+/// The default or the current pool of a device.
+fn of_device(call: &Call, out: Out<'_, cudaMemPool_t>, device: c_int, default: bool) -> Answer {
+    let out = out.ok_or(cudaErrorInvalidValue)?;
+    let mut machine = call.machine()?;
+    // The function for the current pool has no other code for it.
+    let wrong = if default { cudaErrorInvalidDevice } else { cudaErrorInvalidValue };
+    let device = ordinal(&machine, device).map_err(|_| wrong)?;
+    let pools = &mut machine.book.pools;
+    let place = device_place(device);
+    answer(Some(out), if default { pools.default_of(place, device) } else { pools.current_of(place, device) })
+}
+
+api! {
+    /// The pool that a device has by itself.
+    fn cudaDeviceGetDefaultMemPool(call, out: Out<'_, cudaMemPool_t>, device: c_int) {
+        of_device(call, out, device, true)
+    }
+
+    /// The pool that memory of a device comes from.
+    fn cudaDeviceGetMemPool(call, out: Out<'_, cudaMemPool_t>, device: c_int) {
+        of_device(call, out, device, false)
+    }
+
+    /// Chooses it.
+    fn cudaDeviceSetMemPool(call, device: c_int, pool: cudaMemPool_t) {
+        let mut machine = call.machine()?;
+        let device = ordinal(&machine, device)?;
+        let key = machine.book.pools.named(pool)?;
+        machine.book.pools.set_current(device_place(device), key)
+    }
+
+    /// The pool that a place has by itself.
+    fn cudaMemGetDefaultMemPool(
+        call, out: Out<'_, cudaMemPool_t>, location: *mut cudaMemLocation, allocation: cudaMemAllocationType,
+    ) {
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        let mut machine = call.machine()?;
+        let (place, device) = place(&machine, read(location)?, allocation)?;
+        answer(Some(out), machine.book.pools.default_of(place, device))
+    }
+
+    /// The pool that memory of a place comes from.
+    fn cudaMemGetMemPool(
+        call, out: Out<'_, cudaMemPool_t>, location: *mut cudaMemLocation, allocation: cudaMemAllocationType,
+    ) {
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        let mut machine = call.machine()?;
+        let (place, device) = place(&machine, read(location)?, allocation)?;
+        answer(Some(out), machine.book.pools.current_of(place, device))
+    }
+
+    /// Chooses it.
+    fn cudaMemSetMemPool(
+        call, location: *mut cudaMemLocation, allocation: cudaMemAllocationType, pool: cudaMemPool_t,
+    ) {
+        let mut machine = call.machine()?;
+        let (place, _) = place(&machine, read(location)?, allocation)?;
+        let key = machine.book.pools.named(pool)?;
+        machine.book.pools.set_current(place, key)
+    }
+
+    /// Makes a pool.
+    fn cudaMemPoolCreate(call, out: Out<'_, cudaMemPool_t>, wanted: *const cudaMemPoolProps) {
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        let mut machine = call.machine()?;
+        let wanted = read(wanted)?;
+        let (place, device) = place(&machine, wanted.location, wanted.allocType)?;
+        let handles = wanted.handleTypes.0;
+        let known = cudaMemHandleTypePosixFileDescriptor.0;
+        let shareable = wanted.location.type_ != cudaMemLocationTypeHost;
+        if handles & !known != 0 || (handles != 0 && !shareable) {
+            return Err(if handles == cudaMemHandleTypeFabric.0 { cudaErrorNotSupported } else { cudaErrorInvalidValue });
+        }
+        let key = machine.book.pools.create(place, device, handles, super::wide(wanted.maxSize));
+        answer(Some(out), key)
+    }
+
+    /// Ends a pool, as soon as the last of its memory is freed.
+    fn cudaMemPoolDestroy(call, pool: cudaMemPool_t) {
+        let mut machine = call.machine()?;
+        let key = machine.book.pools.named(pool)?;
+        machine.book.pools.destroy(key)
+    }
+
+    /// Gives back what a pool has reserved and does not use.
+    fn cudaMemPoolTrimTo(call, pool: cudaMemPool_t, keep: usize) {
+        let mut machine = call.machine()?;
+        named(&mut machine, pool)?.trim(super::wide(keep));
+        Ok(())
+    }
+
+    /// Sets an attribute of a pool.
+    fn cudaMemPoolSetAttribute(call, pool: cudaMemPool_t, attr: cudaMemPoolAttr, value: *mut c_void) {
+        let mut machine = call.machine()?;
+        let pool = named(&mut machine, pool)?;
+        if let Some(rule) = rule(attr) {
+            let value = read(value.cast::<c_int>())?;
+            if let Some(rule) = pool.reuse.get_mut(rule) {
+                *rule = c_int::from(value != 0);
+            }
+            return Ok(());
+        }
+        match attr {
+            it if it == cudaMemPoolAttrReleaseThreshold => pool.threshold = read(value.cast::<u64>())?,
+            it if it == cudaMemPoolAttrReservedMemHigh && read(value.cast::<u64>())? == 0 => {
+                pool.forget_reserved_high();
+            }
+            it if it == cudaMemPoolAttrUsedMemHigh && read(value.cast::<u64>())? == 0 => pool.forget_used_high(),
+            _ => return Err(cudaErrorInvalidValue),
+        }
+        Ok(())
+    }
+
+    /// An attribute of a pool.
+    fn cudaMemPoolGetAttribute(call, pool: cudaMemPool_t, attr: cudaMemPoolAttr, value: *mut c_void) {
+        let mut machine = call.machine()?;
+        let pool = named(&mut machine, pool)?;
+        if value.is_null() {
+            return Err(cudaErrorInvalidValue);
+        }
+        if let Some(rule) = rule(attr) {
+            write(value, pool.reuse.get(rule).copied().unwrap_or(0));
+            return Ok(());
+        }
+        let (reserved, used) = (pool.reserved(), pool.used());
+        let number = match attr {
+            it if it == cudaMemPoolAttrReleaseThreshold => pool.threshold,
+            it if it == cudaMemPoolAttrReservedMemCurrent => reserved.0,
+            it if it == cudaMemPoolAttrReservedMemHigh => reserved.1,
+            it if it == cudaMemPoolAttrUsedMemCurrent => used.0,
+            it if it == cudaMemPoolAttrUsedMemHigh => used.1,
+            _ => return Err(cudaErrorInvalidValue),
+        };
+        write(value, number);
+        Ok(())
+    }
+
+    /// Lets devices reach a pool's memory, or no longer.
+    fn cudaMemPoolSetAccess(call, pool: cudaMemPool_t, list: *const cudaMemAccessDesc, count: usize) {
+        let mut machine = call.machine()?;
+        let key = machine.book.pools.named(pool)?;
+        if count > machine.devices.len() {
+            return Err(cudaErrorInvalidDevice);
+        }
+        let list = (0..count).map(|at| read(list.wrapping_add(at))).collect::<Answer<Vec<_>>>()?;
+        let mut wanted = Vec::new();
+        for it in list {
+            if it.location.type_ != cudaMemLocationTypeDevice {
+                return Err(cudaErrorInvalidValue);
+            }
+            let device = ordinal(&machine, it.location.id)?;
+            let flags = it.flags;
+            let known = flags == cudaMemAccessFlagsProtNone || flags == cudaMemAccessFlagsProtReadWrite;
+            // A device is never kept from its own memory.
+            let own = machine.book.pools.get(key)?.place == device_place(device);
+            if !known || (own && flags != cudaMemAccessFlagsProtReadWrite) {
+                return Err(cudaErrorInvalidValue);
+            }
+            wanted.push((device, flags));
+        }
+        let pool = machine.book.pools.get_mut(key)?;
+        for (device, flags) in wanted {
+            pool.set_access(device, flags);
+        }
+        Ok(())
+    }
+
+    /// What a device may do with a pool's memory.
+    fn cudaMemPoolGetAccess(
+        call, out: Out<'_, cudaMemAccessFlags>, pool: cudaMemPool_t, location: *mut cudaMemLocation,
+    ) {
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        let mut machine = call.machine()?;
+        let location = read(location)?;
+        if location.type_ != cudaMemLocationTypeDevice {
+            return Err(cudaErrorInvalidValue);
+        }
+        let device = ordinal(&machine, location.id).map_err(|_| cudaErrorInvalidValue)?;
+        put(Some(out), named(&mut machine, pool)?.access(device))
+    }
+}

@@ -1,0 +1,165 @@
+//! Memory and events that processes share: handles out, handles in.
+//!
+//! Both processes are on this library. Bytes are shared honestly, through files that both map; an event's moments are
+//! two counters in such a file.
+#![expect(unsafe_code, reason = "exports C functions")]
+
+use core::ffi::{c_char, c_int, c_uint, c_void};
+use std::fs::File;
+use std::mem::ManuallyDrop;
+use std::os::fd::{FromRawFd as _, IntoRawFd as _, RawFd};
+use std::os::unix::fs::FileExt as _;
+
+use super::mem_pool::device_place;
+use super::{Out, address, api, pointer, put};
+use crate::error::Answer;
+use crate::memory::{Kind, Pools, Ticket, unnamed_file};
+use crate::sys::*;
+
+/// The bytes of a handle as numbers.
+fn unsigned(bytes: &[c_char; 64]) -> [u8; 64] {
+    bytes.map(|byte| u8::from_ne_bytes(byte.to_ne_bytes()))
+}
+
+/// The bytes of a handle as C has them.
+fn signed(bytes: [u8; 64]) -> [c_char; 64] {
+    bytes.map(|byte| c_char::from_ne_bytes(byte.to_ne_bytes()))
+}
+
+/// A ticket from another process.
+fn foreign(bytes: &[u8; 64]) -> Answer<Ticket> {
+    let ticket = Ticket::from_bytes(bytes).ok_or(cudaErrorInvalidValue)?;
+    // What a process has itself it may not open.
+    if ticket.is_ours() { Err(cudaErrorDeviceUninitialized) } else { Ok(ticket) }
+}
+
+fn file_handles(kind: cudaMemAllocationHandleType, flags: c_uint) -> Answer {
+    let ours = kind == cudaMemHandleTypePosixFileDescriptor && flags == 0;
+    if ours { Ok(()) } else { Err(cudaErrorInvalidValue) }
+}
+
+api! {
+    /// What another process needs to open device memory.
+    fn cudaIpcGetMemHandle(call, out: Out<'_, cudaIpcMemHandle_t>, memory: *mut c_void) {
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        let (mut machine, _) = call.context()?;
+        let memory = address(memory);
+        machine.book.starting_at(memory, &[Kind::Device]).ok_or(cudaErrorInvalidValue)?;
+        let ticket = machine.book.share(memory)?;
+        out.write(cudaIpcMemHandle_t { reserved: signed(ticket.to_bytes()) });
+        Ok(())
+    }
+
+    /// Opens another process's device memory; once more where it is open already.
+    fn cudaIpcOpenMemHandle(call, out: Out<'_, *mut c_void>, handle: cudaIpcMemHandle_t, flags: c_uint) {
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        let (mut machine, current) = call.context()?;
+        if flags != cudaIpcMemLazyEnablePeerAccess {
+            return Err(cudaErrorInvalidValue);
+        }
+        let ticket = foreign(&unsigned(&handle.reserved))?;
+        let start = machine.book.open_once_more(&ticket, call.name)?;
+        let device = ticket.device().ok_or(cudaErrorInvalidValue)?;
+        if device != current
+            && let Some(state) = machine.devices.get_mut(current)
+            && !state.peers.contains(&device)
+        {
+            state.peers.push(device);
+        }
+        out.write(pointer(start));
+        Ok(())
+    }
+
+    /// Closes it as often as it was opened.
+    fn cudaIpcCloseMemHandle(call, memory: *mut c_void) {
+        let (mut machine, _) = call.context()?;
+        machine.book.close(address(memory), call.name)
+    }
+
+    /// What another process needs to open an event.
+    fn cudaIpcGetEventHandle(call, out: Out<'_, cudaIpcEventHandle_t>, event: cudaEvent_t) {
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        let (mut machine, _) = call.context()?;
+        let m = &mut *machine;
+        let ticket = m.events.share(event, &m.queue)?;
+        out.write(cudaIpcEventHandle_t { reserved: signed(ticket.to_bytes()) });
+        Ok(())
+    }
+
+    /// Opens another process's event.
+    fn cudaIpcOpenEventHandle(call, out: Out<'_, cudaEvent_t>, handle: cudaIpcEventHandle_t) {
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        let (mut machine, _) = call.context()?;
+        let ticket = foreign(&unsigned(&handle.reserved))?;
+        out.write(machine.events.open(&ticket)?);
+        Ok(())
+    }
+
+    /// What another process needs to open a pool.
+    fn cudaMemPoolExportToShareableHandle(
+        call, out: *mut c_void, pool: cudaMemPool_t, kind: cudaMemAllocationHandleType, flags: c_uint,
+    ) {
+        let machine = call.machine()?;
+        let key = machine.book.pools.named(pool)?;
+        file_handles(kind, flags)?;
+        let pool = machine.book.pools.get(key)?;
+        if out.is_null() || pool.handles & kind.0 == 0 || pool.imported.is_some() {
+            return Err(cudaErrorInvalidValue);
+        }
+        let (file, ticket) = unnamed_file(pool.device).ok_or(cudaErrorMapBufferObjectFailed)?;
+        file.write_all_at(&ticket.to_bytes(), 0).map_err(|_| cudaErrorMapBufferObjectFailed)?;
+        // SAFETY: for this type of handle the program gives the address of a file's number, which is its own from now on.
+        unsafe { out.cast::<c_int>().write_unaligned(file.into_raw_fd()) };
+        Ok(())
+    }
+
+    /// Opens a pool of another process.
+    fn cudaMemPoolImportFromShareableHandle(
+        call, out: Out<'_, cudaMemPool_t>, handle: *mut c_void, kind: cudaMemAllocationHandleType, flags: c_uint,
+    ) {
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        let mut machine = call.machine()?;
+        file_handles(kind, flags)?;
+        let number = RawFd::try_from(handle.addr()).ok().filter(|number| *number > 0);
+        let number = number.ok_or(cudaErrorInvalidValue)?;
+        // SAFETY: the file stays the program's: it is only read here and not closed.
+        let file = ManuallyDrop::new(unsafe { File::from_raw_fd(number) });
+        let mut bytes = [0; 64];
+        file.read_exact_at(&mut bytes, 0).map_err(|_| cudaErrorInvalidValue)?;
+        let ticket = Ticket::from_bytes(&bytes).ok_or(cudaErrorInvalidValue)?;
+        let device = ticket.device().filter(|device| *device < machine.devices.len()).ok_or(cudaErrorInvalidValue)?;
+        let key = machine.book.pools.import(device_place(device), device, ticket.process);
+        put(Some(out), Pools::handle(key))
+    }
+
+    /// What another process needs to open memory of a pool that it has opened.
+    fn cudaMemPoolExportPointer(call, out: Out<'_, cudaMemPoolPtrExportData>, memory: *mut c_void) {
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        let mut machine = call.machine()?;
+        let memory = address(memory);
+        let (_, pool) = machine.book.pools.of(memory).ok_or(cudaErrorInvalidValue)?;
+        if pool.handles == 0 || pool.imported.is_some() {
+            return Err(cudaErrorInvalidValue);
+        }
+        let ticket = machine.book.share(memory)?;
+        out.write(cudaMemPoolPtrExportData { reserved: ticket.to_bytes() });
+        Ok(())
+    }
+
+    /// Opens memory of another process's pool.
+    fn cudaMemPoolImportPointer(
+        call, out: Out<'_, *mut c_void>, pool: cudaMemPool_t, data: Option<&cudaMemPoolPtrExportData>,
+    ) {
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        let mut machine = call.machine()?;
+        let key = machine.book.pools.named(pool)?;
+        let ticket = Ticket::from_bytes(&data.ok_or(cudaErrorInvalidValue)?.reserved).ok_or(cudaErrorInvalidValue)?;
+        if machine.book.pools.get(key)?.imported != Some(ticket.process) || ticket.is_ours() {
+            return Err(cudaErrorInvalidValue);
+        }
+        let start = machine.book.open(&ticket, Kind::Pool, call.name)?;
+        machine.book.pools.took(key, start, ticket.size);
+        out.write(pointer(start));
+        Ok(())
+    }
+}

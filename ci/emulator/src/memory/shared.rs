@@ -1,0 +1,270 @@
+//! Device memory that several processes reach: its bytes lie in a file without a name, which every process maps.
+//!
+//! A process that exports memory moves its bytes into such a file, in place. A [`Ticket`], which fits into the runtime's
+//! own handles, says where the file is found; whoever opens it maps the same pages.
+#![expect(unsafe_code, reason = "maps files over memory that the book owns")]
+
+use core::ptr;
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::os::fd::{AsRawFd as _, FromRawFd as _};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::allocation::Allocation;
+
+const PAGE: u64 = 4096;
+/// What a ticket starts with, so that other bytes are not taken for one.
+const MAGIC: u32 = 0x7e0d_ec1d;
+/// How long a ticket is in bytes.
+const LENGTH: usize = 40;
+
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// Where another process finds memory of this one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ticket {
+    device: u32,
+    pub(crate) process: u32,
+    file: u32,
+    /// Bytes of the memory.
+    pub(crate) size: u64,
+    /// How far into its file it begins.
+    pub(crate) offset: u64,
+    /// Which file of its process it is, as files' numbers are used again.
+    serial: u64,
+}
+
+impl Ticket {
+    /// As the runtime's handles carry it.
+    pub(crate) fn to_bytes(self) -> [u8; 64] {
+        let mut bytes = [0; 64];
+        let words = [MAGIC, self.device, self.process, self.file].map(u32::to_ne_bytes);
+        let longs = [self.size, self.offset, self.serial].map(u64::to_ne_bytes);
+        let all = words.as_flattened().iter().chain(longs.as_flattened());
+        for (to, from) in bytes.iter_mut().zip(all) {
+            *to = *from;
+        }
+        bytes
+    }
+
+    /// From the bytes of a handle; none where they are no ticket.
+    pub(crate) fn from_bytes(bytes: &[u8; 64]) -> Option<Self> {
+        let (used, rest) = bytes.split_at_checked(LENGTH)?;
+        let word = |at: usize| Some(u32::from_ne_bytes(used.get(at..at + 4)?.try_into().ok()?));
+        let long = |at: usize| Some(u64::from_ne_bytes(used.get(at..at + 8)?.try_into().ok()?));
+        let ours = word(0)? == MAGIC && rest.iter().all(|byte| *byte == 0);
+        ours.then_some(())?;
+        Some(Self {
+            device: word(4)?,
+            process: word(8)?,
+            file: word(12)?,
+            size: long(16)?,
+            offset: long(24)?,
+            serial: long(32)?,
+        })
+    }
+
+    /// The device that the memory is of.
+    pub(crate) fn device(&self) -> Option<usize> {
+        usize::try_from(self.device).ok()
+    }
+
+    /// Whether it is this process's own.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.process == std::process::id()
+    }
+
+    /// Opens the file; none where it is gone or cannot be reached.
+    pub(crate) fn open(&self) -> Option<File> {
+        let path = format!("/proc/{}/fd/{}", self.process, self.file);
+        let name = std::fs::read_link(&path).ok()?;
+        let known = format!("/memfd:{}", name_of(self.process, self.serial));
+        let known = name.to_str().is_some_and(|name| name.trim_end_matches(" (deleted)") == known);
+        known.then(|| OpenOptions::new().read(true).write(true).open(&path).ok()).flatten()
+    }
+}
+
+/// What the file with this number of a process is called.
+fn name_of(process: u32, serial: u64) -> String {
+    format!("cuda-emulator-{process}-{serial}")
+}
+
+/// A new file of one page, and where other processes find it.
+pub(crate) fn unnamed_file(device: usize) -> Option<(File, Ticket)> {
+    let (it, serial) = file(PAGE)?;
+    let ticket = Ticket {
+        device: u32::try_from(device).ok()?,
+        process: std::process::id(),
+        file: u32::try_from(it.as_raw_fd()).ok()?,
+        size: PAGE,
+        offset: 0,
+        serial,
+    };
+    Some((it, ticket))
+}
+
+/// A new file of so many bytes, and its number.
+fn file(length: u64) -> Option<(File, u64)> {
+    let serial = NEXT.fetch_add(1, Ordering::Relaxed);
+    let name = std::ffi::CString::new(name_of(std::process::id(), serial)).ok()?;
+    // SAFETY: the name is a string that ends in NUL.
+    let number = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) };
+    if number < 0 {
+        return None;
+    }
+    // SAFETY: the call has just made this file for us.
+    let file = unsafe { File::from_raw_fd(number) };
+    file.set_len(length).ok()?;
+    Some((file, serial))
+}
+
+/// A file mapped over memory of the book.
+#[derive(Debug)]
+pub(crate) struct Backing {
+    file: File,
+    serial: u64,
+    /// The first of the pages.
+    pages: *mut u8,
+    length: u64,
+    /// Where addresses were taken for another process's memory.
+    taken: Option<u64>,
+}
+
+// SAFETY: the pointer is to pages of the book, which live as long as the process; whoever uses them holds the machine.
+unsafe impl Send for Backing {}
+
+impl Backing {
+    /// Says that the addresses from this one on were taken for another process's memory.
+    pub(super) fn from(self, taken: u64) -> Self {
+        Self { taken: Some(taken), ..self }
+    }
+
+    /// Where addresses were taken, if it is another process's memory.
+    pub(super) fn taken(&self) -> Option<u64> {
+        self.taken
+    }
+
+    /// Where another process finds this allocation's bytes; none for what is itself another process's.
+    pub(super) fn ticket(&self, it: &Allocation) -> Option<Ticket> {
+        if self.taken.is_some() {
+            return None;
+        }
+        let offset = u64::try_from(it.host.addr().checked_sub(self.pages.addr())?).ok()?;
+        Some(Ticket {
+            device: u32::try_from(it.device).ok()?,
+            process: std::process::id(),
+            file: u32::try_from(self.file.as_raw_fd()).ok()?,
+            size: it.size,
+            offset,
+            serial: self.serial,
+        })
+    }
+
+    /// Puts pages of this process's own in the place of the file's.
+    ///
+    /// # Safety
+    /// Nothing uses the pages any more.
+    pub(super) unsafe fn undo(self) {
+        let Ok(length) = usize::try_from(self.length) else { return };
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
+        // SAFETY: the pages are a part of the book's own mapping, and the caller says that nothing uses them.
+        let done = unsafe {
+            libc::mmap(self.pages.cast(), length, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
+        };
+        if done == libc::MAP_FAILED {
+            eprintln!("CUDA emulator: memory that was shared could not be taken back");
+        }
+    }
+}
+
+/// Moves the bytes of an allocation into a file, in place.
+///
+/// # Safety
+/// The pages that hold these bytes are the book's own, hold no bytes of another allocation, and nobody uses them meanwhile.
+pub(super) unsafe fn share(host: *mut u8, size: u64) -> Option<Backing> {
+    let before = u64::try_from(host.addr()).ok()? % PAGE;
+    let pages = host.wrapping_sub(usize::try_from(before).ok()?);
+    let length = before.checked_add(size)?.checked_next_multiple_of(PAGE)?;
+    let (mut file, serial) = file(length)?;
+    // SAFETY: the caller says that these pages are there and that nobody writes to them meanwhile.
+    let bytes = unsafe { core::slice::from_raw_parts(pages, usize::try_from(length).ok()?) };
+    file.write_all(bytes).ok()?;
+    // SAFETY: the caller says that nothing else is in these pages; the file now has their bytes.
+    unsafe { put(file, serial, pages, length) }
+}
+
+/// Maps another process's file over pages of this one.
+///
+/// # Safety
+/// The pages are the book's own, and nothing is in them.
+pub(super) unsafe fn map(file: File, pages: *mut u8, size: u64) -> Option<Backing> {
+    let length = size.checked_next_multiple_of(PAGE)?;
+    if file.metadata().ok()?.len() < length {
+        return None;
+    }
+    // SAFETY: the caller says that nothing is in these pages.
+    unsafe { put(file, 0, pages, length) }
+}
+
+/// Maps a file over pages.
+///
+/// # Safety
+/// The pages are the book's own, and whatever is in them may go.
+unsafe fn put(file: File, serial: u64, pages: *mut u8, length: u64) -> Option<Backing> {
+    let bytes = usize::try_from(length).ok()?;
+    let flags = libc::MAP_SHARED | libc::MAP_FIXED;
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: the pages are a part of the book's own mapping, and the caller says that they may be replaced.
+    let mapped = unsafe { libc::mmap(pages.cast(), bytes, protection, flags, file.as_raw_fd(), 0) };
+    (mapped != libc::MAP_FAILED && !ptr::eq(mapped, ptr::null())).then_some(Backing {
+        file,
+        serial,
+        pages,
+        length,
+        taken: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Book, Kind};
+    use super::*;
+
+    #[test]
+    fn a_ticket_survives_as_bytes_and_other_bytes_are_none() {
+        let ticket = Ticket { device: 1, process: 2, file: 3, size: 4, offset: 5, serial: 6 };
+        assert_eq!(Ticket::from_bytes(&ticket.to_bytes()), Some(ticket));
+        assert_eq!(Ticket::from_bytes(&[0; 64]), None);
+        let mut longer = ticket.to_bytes();
+        longer[63] = 1;
+        assert_eq!(Ticket::from_bytes(&longer), None);
+    }
+
+    #[test]
+    fn what_is_opened_is_the_same_memory_and_its_pages_are_private_again_afterwards() {
+        let mut book = Book::new(1, 1 << 24).unwrap();
+        let size = 100_000;
+        let start = book.allocate(0, size, Kind::Device, "cudaMalloc").unwrap();
+        let host = book.at(start).unwrap().host;
+        // SAFETY: the first byte of a live allocation of this book.
+        unsafe { host.write(1) };
+        let ticket = book.share(start).unwrap();
+        assert_eq!(book.share(start), Ok(ticket), "the same memory has one handle");
+        let opened = book.open(&ticket, Kind::Imported, "test").unwrap();
+        assert_eq!(opened % PAGE, start % PAGE);
+        let other = book.at(opened).unwrap().host;
+        // SAFETY: both are the first byte of a live allocation of this book.
+        unsafe { assert_eq!(other.read(), 1) };
+        // SAFETY: as above.
+        unsafe { other.write(2) };
+        // SAFETY: as above.
+        unsafe { assert_eq!(host.read(), 2) };
+        let free = book.room(0);
+        book.remove(opened, "test").unwrap();
+        assert_eq!(book.room(0), free, "what is another's does not count");
+        book.remove(start, "test").unwrap();
+        // SAFETY: the pages are mapped for as long as the book is.
+        unsafe { host.write(3) };
+        assert_eq!(ticket.open().map(drop), None, "the file is gone with the memory");
+    }
+}

@@ -1,0 +1,95 @@
+//! How a pool is made: of which device's memory, how large at most, and whether other processes may have it.
+#![expect(unsafe_code, reason = "calls cudaMemPoolCreate")]
+
+use super::owned::{MemoryPool, enter};
+use crate::device::Device;
+use crate::error::Result;
+use crate::{check, sys};
+
+/// What a pool is to be like. Made by [`MemoryPool::builder`].
+#[derive(Clone, Copy, Debug)]
+#[must_use = "nothing is made before `build`"]
+pub struct MemoryPoolBuilder {
+    device: Option<Device>,
+    max_bytes: usize,
+    #[cfg(unix)]
+    shareable: bool,
+}
+
+impl MemoryPool {
+    /// Makes a pool of the current device's memory.
+    ///
+    /// Stands for [`cudaMemPoolCreate`](sys::cudaMemPoolCreate).
+    ///
+    /// # Errors
+    /// Those of [`MemoryPoolBuilder::build`].
+    #[doc(alias = "cudaMemPoolCreate")]
+    #[track_caller]
+    pub fn new() -> Result<Self> {
+        Self::builder().build()
+    }
+
+    /// Begins to describe a pool.
+    #[doc(alias = "cudaMemPoolProps")]
+    pub fn builder() -> MemoryPoolBuilder {
+        MemoryPoolBuilder {
+            device: None,
+            max_bytes: 0,
+            #[cfg(unix)]
+            shareable: false,
+        }
+    }
+}
+
+impl MemoryPoolBuilder {
+    /// The device whose memory the pool is of. Without this, the current one.
+    pub fn device(mut self, device: Device) -> Self {
+        self.device = Some(device);
+        self
+    }
+
+    /// The most bytes that the pool may have, rounded up as the device likes. Without this, or with 0, as many as there
+    /// are.
+    pub fn max_bytes(mut self, bytes: usize) -> Self {
+        self.max_bytes = bytes;
+        self
+    }
+
+    /// Other processes may be given the pool: see [`MemoryPool::export`].
+    #[cfg(unix)]
+    pub fn shareable(mut self) -> Self {
+        self.shareable = true;
+        self
+    }
+
+    /// Makes the pool.
+    ///
+    /// Stands for [`cudaMemPoolCreate`](sys::cudaMemPoolCreate).
+    ///
+    /// # Errors
+    /// `cudaErrorNotSupported` where the device has no pools, or cannot share them; a refusal inside a host function.
+    #[doc(alias = "cudaMemPoolCreate")]
+    #[track_caller]
+    pub fn build(self) -> Result<MemoryPool> {
+        enter("MemoryPoolBuilder::build")?;
+        let device = match self.device {
+            Some(device) => device,
+            None => Device::current()?,
+        };
+        let mut wanted = sys::cudaMemPoolProps {
+            allocType: sys::cudaMemAllocationTypePinned,
+            location: super::MemoryLocation::Device(device).to_raw(),
+            maxSize: self.max_bytes,
+            ..Default::default()
+        };
+        #[cfg(unix)]
+        if self.shareable {
+            wanted.handleTypes = sys::cudaMemHandleTypePosixFileDescriptor;
+        }
+        wanted.win32SecurityAttributes = std::ptr::null_mut();
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: both pointers are to live variables of ours; the call fills the first.
+        unsafe { check!(cudaMemPoolCreate(&raw mut raw, &raw const wanted)) }?;
+        Ok(MemoryPool::own(raw, device))
+    }
+}

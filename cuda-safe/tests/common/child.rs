@@ -1,0 +1,73 @@
+//! The other process of a test: the test's own program once more, with one of its tests.
+#![allow(dead_code, clippy::unwrap_used, reason = "test support: each binary uses a part of it")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+/// The variable that gives the other process what it needs.
+const GIFT: &str = "CUDA_SAFE_TEST_GIFT";
+
+/// What the parent gave: bytes.
+pub(crate) fn gift() -> Vec<u8> {
+    let text = std::env::var(GIFT).unwrap();
+    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
+}
+
+/// Starts this program for one of its tests, which is ignored otherwise, with bytes for it.
+pub(crate) fn command(test: &str, gift: &[u8]) -> Command {
+    let text: String = gift.iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--ignored", "--nocapture", "--test-threads=1"]).env(GIFT, text);
+    command
+}
+
+/// A child that is told and tells when it is time to go on, a line each.
+pub(crate) struct Talk {
+    child: Child,
+    to: ChildStdin,
+    from: BufReader<ChildStdout>,
+}
+
+impl Talk {
+    pub(crate) fn start(mut command: Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (to, from) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        Self { child, to, from: BufReader::new(from) }
+    }
+
+    /// Waits for the child to say this.
+    pub(crate) fn hear(&mut self, word: &str) {
+        let mut line = String::new();
+        while !line.trim_end().ends_with(word) {
+            line.clear();
+            let read = self.from.read_line(&mut line).unwrap();
+            assert!(read > 0, "the other process ended before it said {word:?}");
+        }
+    }
+
+    /// Says this to the child.
+    pub(crate) fn say(&mut self, word: &str) {
+        writeln!(self.to, "{word}").unwrap();
+        self.to.flush().unwrap();
+    }
+
+    /// Waits for the child to end well.
+    pub(crate) fn end(mut self) {
+        drop(self.to);
+        std::io::copy(&mut self.from, &mut std::io::sink()).unwrap();
+        assert!(self.child.wait().unwrap().success(), "the other process failed");
+    }
+}
+
+/// In the child: says this to the parent.
+pub(crate) fn say(word: &str) {
+    println!("{word}");
+    std::io::stdout().flush().unwrap();
+}
+
+/// In the child: waits for the parent to say this.
+pub(crate) fn hear(word: &str) {
+    let mut line = String::new();
+    let read = std::io::stdin().lock().read_line(&mut line).unwrap();
+    assert!(read > 0 && line.trim_end() == word, "expected {word:?}, heard {line:?}");
+}

@@ -1,0 +1,16 @@
+//! The release threshold of a default pool where the program wants it left alone. A binary of its own: that is said once, before
+//! the first use.
+
+use cuda_safe::memory::keep_pool_memory;
+use cuda_safe::stream::Stream;
+use cuda_safe::{Device, DeviceBuffer};
+
+#[test]
+fn a_program_can_keep_the_crate_from_raising_the_threshold() {
+    keep_pool_memory(false);
+    let stream = Stream::new().unwrap();
+    drop(DeviceBuffer::<u8>::alloc_async(100, &stream).unwrap());
+    stream.synchronize().unwrap();
+    let pool = Device::current().unwrap().default_memory_pool().unwrap();
+    assert_eq!(pool.release_threshold().unwrap(), 0);
+}
