@@ -31,7 +31,11 @@ impl Shared {
     /// Waits until something is so; after twenty seconds it gives up, so that a case never hangs a machine.
     fn wait(&self, so: impl Fn(&State) -> bool, longest: Duration) {
         let state = self.state.lock().expect("nobody panics with it");
-        drop(self.changed.wait_timeout_while(state, longest, |state| !so(state)).expect("nobody panics with it"));
+        drop(
+            self.changed
+                .wait_timeout_while(state, longest, |state| !so(state))
+                .expect("nobody panics with it"),
+        );
     }
 
     fn is_open(&self) -> bool {

@@ -95,8 +95,10 @@ pub fn main() -> ExitCode {
         arguments.filter.is_empty() || arguments.filter.iter().any(|part| case.id.contains(part.as_str()))
     };
     let devices = devices();
-    let chosen: Vec<&Case> = cases.list.iter().filter(wanted).filter(|case| case.devices <= devices).collect();
-    let lacking: Vec<&Case> = cases.list.iter().filter(wanted).filter(|case| case.devices > devices).collect();
+    let chosen: Vec<&Case> =
+        cases.list.iter().filter(wanted).filter(|case| case.devices <= devices).collect();
+    let lacking: Vec<&Case> =
+        cases.list.iter().filter(wanted).filter(|case| case.devices > devices).collect();
     let jobs = arguments.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from));
     let answers = run::all(&chosen, jobs, Duration::from_secs(arguments.limit));
     if arguments.show {
@@ -121,7 +123,11 @@ pub fn main() -> ExitCode {
         println!("{line}");
     }
     let verdict = if wrong.is_empty() { "ok" } else { "FAILED" };
-    println!("test result: {verdict}. {} passed; {} failed; 0 ignored; 0 measured", answers.len().saturating_sub(wrong.len()), wrong.len());
+    println!(
+        "test result: {verdict}. {} passed; {} failed; 0 ignored; 0 measured",
+        answers.len().saturating_sub(wrong.len()),
+        wrong.len()
+    );
     ExitCode::from(u8::from(!wrong.is_empty()))
 }
 
@@ -130,7 +136,8 @@ fn differences(answers: &BTreeMap<String, String>) -> Vec<String> {
     let known = table::known();
     let differing = answers.iter().filter_map(|(id, answer)| {
         let (expected, _) = known.get(id.as_str())?;
-        (answer != expected).then(|| format!("{id}\n    a GPU answers: {expected}\n    this library:  {answer}"))
+        (answer != expected)
+            .then(|| format!("{id}\n    a GPU answers: {expected}\n    this library:  {answer}"))
     });
     differing.collect()
 }
@@ -153,5 +160,11 @@ fn machine() -> String {
     // SAFETY: the pointer is to a live integer.
     unsafe { cuda_sys::cudaRuntimeGetVersion(&raw mut runtime) };
     let name: Vec<u8> = properties.name.iter().map(|c| c.to_ne_bytes()[0]).take_while(|c| *c != 0).collect();
-    format!("{} x {}, runtime {}.{}", devices(), String::from_utf8_lossy(&name), runtime / 1000, runtime % 1000 / 10)
+    format!(
+        "{} x {}, runtime {}.{}",
+        devices(),
+        String::from_utf8_lossy(&name),
+        runtime / 1000,
+        runtime % 1000 / 10
+    )
 }

@@ -61,7 +61,9 @@ impl Block {
             }
             Kind::Pinned => need!(log, cudaMallocHost(&raw mut start, len)),
             Kind::Device => need!(log, cudaMalloc(&raw mut start, len)),
-            Kind::Managed => need!(log, cudaMallocManaged(&raw mut start, len, cuda_sys::cudaMemAttachGlobal)),
+            Kind::Managed => {
+                need!(log, cudaMallocManaged(&raw mut start, len, cuda_sys::cudaMemAttachGlobal))
+            }
             Kind::Pool => {
                 need!(log, cudaMallocAsync(&raw mut start, len, ptr::null_mut()));
                 need!(log, cudaStreamSynchronize(ptr::null_mut()));

@@ -58,7 +58,9 @@ pub(crate) fn all(chosen: &[&Case], jobs: usize, limit: Duration) -> BTreeMap<St
         for _ in 0..jobs {
             scope.spawn(|| {
                 loop {
-                    let Some(batch) = queue.lock().expect("nobody panics with it").pop_front() else { return };
+                    let Some(batch) = queue.lock().expect("nobody panics with it").pop_front() else {
+                        return;
+                    };
                     let (done, rest) = child(&batch, limit);
                     answers.lock().expect("nobody panics with it").extend(done);
                     if !rest.is_empty() {

@@ -41,7 +41,12 @@ pub(crate) fn disagreements(cases: &[Case]) -> Vec<String> {
         match known.get(case.id.as_str()) {
             None => found.push(format!("{}: not in answers.tsv; ask a GPU with --write", case.id)),
             Some((_, safe)) if *safe != case.safe.name() => {
-                found.push(format!("{}: classed {:?} in answers.tsv, {:?} by the case", case.id, safe, case.safe.name()));
+                found.push(format!(
+                    "{}: classed {:?} in answers.tsv, {:?} by the case",
+                    case.id,
+                    safe,
+                    case.safe.name()
+                ));
             }
             Some(_) => {}
         }

@@ -43,12 +43,15 @@ impl Before {
 fn status(log: &mut Log, name: &str, on: cudaStream_t) {
     let mut status = cuda_sys::cudaStreamCaptureStatus(77);
     ask!(log, name, cudaStreamIsCapturing(on, &raw mut status));
-    log.fact("status", match status {
-        status if status == cuda_sys::cudaStreamCaptureStatusNone => "none",
-        status if status == cuda_sys::cudaStreamCaptureStatusActive => "active",
-        status if status == cuda_sys::cudaStreamCaptureStatusInvalidated => "invalidated",
-        _ => "unknown",
-    });
+    log.fact(
+        "status",
+        match status {
+            status if status == cuda_sys::cudaStreamCaptureStatusNone => "none",
+            status if status == cuda_sys::cudaStreamCaptureStatusActive => "active",
+            status if status == cuda_sys::cudaStreamCaptureStatusInvalidated => "invalidated",
+            _ => "unknown",
+        },
+    );
 }
 
 /// Ends a capture and says how many nodes it has.
@@ -70,16 +73,38 @@ type Call = fn(&mut Log, &Before);
 
 const CALLS: [(&str, Safe, Call); 31] = [
     ("a copy on the stream", Safe::Works, |log, b| {
-        ask!(log, "call", cudaMemcpyAsync(b.device.ptr(), b.pinned.ptr(), 4096, cuda_sys::cudaMemcpyDefault, b.on));
+        ask!(
+            log,
+            "call",
+            cudaMemcpyAsync(b.device.ptr(), b.pinned.ptr(), 4096, cuda_sys::cudaMemcpyDefault, b.on)
+        );
     }),
     ("a copy of no bytes on the stream", Safe::Works, |log, b| {
-        ask!(log, "call", cudaMemcpyAsync(b.device.ptr(), b.pinned.ptr(), 0, cuda_sys::cudaMemcpyDefault, b.on));
+        ask!(
+            log,
+            "call",
+            cudaMemcpyAsync(b.device.ptr(), b.pinned.ptr(), 0, cuda_sys::cudaMemcpyDefault, b.on)
+        );
     }),
     ("a copy on another stream", Safe::Works, |log, b| {
-        ask!(log, "call", cudaMemcpyAsync(b.device.ptr(), b.pinned.ptr(), 4096, cuda_sys::cudaMemcpyDefault, b.other));
+        ask!(
+            log,
+            "call",
+            cudaMemcpyAsync(b.device.ptr(), b.pinned.ptr(), 4096, cuda_sys::cudaMemcpyDefault, b.other)
+        );
     }),
     ("a copy on the legacy stream", Safe::Passed, |log, b| {
-        ask!(log, "call", cudaMemcpyAsync(b.device.ptr(), b.pinned.ptr(), 4096, cuda_sys::cudaMemcpyDefault, ptr::null_mut()));
+        ask!(
+            log,
+            "call",
+            cudaMemcpyAsync(
+                b.device.ptr(),
+                b.pinned.ptr(),
+                4096,
+                cuda_sys::cudaMemcpyDefault,
+                ptr::null_mut()
+            )
+        );
     }),
     ("a blocking copy", Safe::Passed, |log, b| {
         ask!(log, "call", cudaMemcpy(b.device.ptr(), b.pinned.ptr(), 4096, cuda_sys::cudaMemcpyDefault));
@@ -94,10 +119,27 @@ const CALLS: [(&str, Safe, Call); 31] = [
         ask!(log, "call", cudaMemset(b.device.ptr(), 1, 4096));
     }),
     ("a copy within planes on the stream", Safe::Works, |log, b| {
-        ask!(log, "call", cudaMemcpy2DAsync(b.device.ptr(), 64, b.second.ptr(), 64, 32, 8, cuda_sys::cudaMemcpyDefault, b.on));
+        ask!(
+            log,
+            "call",
+            cudaMemcpy2DAsync(
+                b.device.ptr(),
+                64,
+                b.second.ptr(),
+                64,
+                32,
+                8,
+                cuda_sys::cudaMemcpyDefault,
+                b.on
+            )
+        );
     }),
     ("a blocking copy within planes", Safe::Passed, |log, b| {
-        ask!(log, "call", cudaMemcpy2D(b.device.ptr(), 64, b.second.ptr(), 64, 32, 8, cuda_sys::cudaMemcpyDefault));
+        ask!(
+            log,
+            "call",
+            cudaMemcpy2D(b.device.ptr(), 64, b.second.ptr(), 64, 32, 8, cuda_sys::cudaMemcpyDefault)
+        );
     }),
     ("a peer copy on the stream", Safe::Works, |log, b| {
         ask!(log, "call", cudaMemcpyPeerAsync(b.device.ptr(), 0, b.second.ptr(), 0, 4096, b.on));
@@ -198,11 +240,19 @@ pub(super) fn add(cases: &mut Cases) {
         }
     }
     // A blocking stream concerns the legacy stream, too.
-    for (what, safe, call) in CALLS.into_iter().filter(|(what, ..)| what.contains("blocking") || what.contains("legacy")) {
-        cases.add(format!("capture/of a blocking stream, {what}"), safe, move |log| during(log, MODES[2].0, 0, call)).alone();
+    for (what, safe, call) in
+        CALLS.into_iter().filter(|(what, ..)| what.contains("blocking") || what.contains("legacy"))
+    {
+        cases
+            .add(format!("capture/of a blocking stream, {what}"), safe, move |log| {
+                during(log, MODES[2].0, 0, call)
+            })
+            .alone();
     }
     let begin = "cudaStreamBeginCapture";
-    for (what, handle) in [("the legacy stream", ptr::null_mut()), ("the legacy stream by name", cuda_sys::cudaStreamLegacy)] {
+    for (what, handle) in
+        [("the legacy stream", ptr::null_mut()), ("the legacy stream by name", cuda_sys::cudaStreamLegacy)]
+    {
         cases
             .add(format!("{begin}/{what}"), Safe::Unwritable, move |log| {
                 need!(log, cudaFree(ptr::null_mut()));
@@ -350,8 +400,26 @@ pub(super) fn add(cases: &mut Cases) {
             let before = Before::new(log, 1)?;
             before.pinned.store(log, &[5; 4096])?;
             need!(log, cudaStreamBeginCapture(before.on, MODES[1].0));
-            ask!(log, cudaMemcpyAsync(before.device.ptr(), before.pinned.ptr(), 4096, cuda_sys::cudaMemcpyDefault, before.on));
-            ask!(log, cudaMemcpyAsync(before.second.ptr(), before.device.ptr(), 4096, cuda_sys::cudaMemcpyDefault, before.on));
+            ask!(
+                log,
+                cudaMemcpyAsync(
+                    before.device.ptr(),
+                    before.pinned.ptr(),
+                    4096,
+                    cuda_sys::cudaMemcpyDefault,
+                    before.on
+                )
+            );
+            ask!(
+                log,
+                cudaMemcpyAsync(
+                    before.second.ptr(),
+                    before.device.ptr(),
+                    4096,
+                    cuda_sys::cudaMemcpyDefault,
+                    before.on
+                )
+            );
             let graph = end(log, "end", before.on);
             let nothing_yet = before.device.load(log)?;
             log.bytes("before", &nothing_yet, &[0; 4096]);
@@ -378,16 +446,20 @@ pub(super) fn add(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaThreadExchangeStreamCaptureMode/relaxed, so that cudaMalloc harms no capture", Safe::Works, |log| {
-            let on = stream(log)?;
-            need!(log, cudaStreamBeginCapture(on, MODES[0].0));
-            let mut mode = MODES[2].0;
-            ask!(log, cudaThreadExchangeStreamCaptureMode(&raw mut mode));
-            let mut start = ptr::null_mut();
-            ask!(log, cudaMalloc(&raw mut start, 4096));
-            status(log, "is capturing", on);
-            end(log, "end", on);
-            Ok(())
-        })
+        .add(
+            "cudaThreadExchangeStreamCaptureMode/relaxed, so that cudaMalloc harms no capture",
+            Safe::Works,
+            |log| {
+                let on = stream(log)?;
+                need!(log, cudaStreamBeginCapture(on, MODES[0].0));
+                let mut mode = MODES[2].0;
+                ask!(log, cudaThreadExchangeStreamCaptureMode(&raw mut mode));
+                let mut start = ptr::null_mut();
+                ask!(log, cudaMalloc(&raw mut start, 4096));
+                status(log, "is capturing", on);
+                end(log, "end", on);
+                Ok(())
+            },
+        )
         .alone();
 }

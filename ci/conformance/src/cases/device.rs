@@ -16,7 +16,9 @@ unsafe extern "C" {
 }
 
 fn choosing(cases: &mut Cases) {
-    for (what, safe, device) in [("0", Safe::Works, 0), ("-1", Safe::Unwritable, -1), ("100", Safe::Refused, 100)] {
+    for (what, safe, device) in
+        [("0", Safe::Works, 0), ("-1", Safe::Unwritable, -1), ("100", Safe::Refused, 100)]
+    {
         cases.add(format!("cudaSetDevice/{what}"), safe, move |log| {
             ask!(log, cudaSetDevice(device));
             let mut current = 77;
@@ -176,10 +178,27 @@ fn settings(cases: &mut Cases) {
 }
 
 /// A launch of one kernel.
-fn launch(log: &mut Log, cooperative: bool, kernel: *const c_void, grid: (u32, u32, u32), block: (u32, u32, u32), shared: usize) {
+fn launch(
+    log: &mut Log,
+    cooperative: bool,
+    kernel: *const c_void,
+    grid: (u32, u32, u32),
+    block: (u32, u32, u32),
+    shared: usize,
+) {
     let dim = |(x, y, z)| dim3 { x, y, z };
     if cooperative {
-        ask!(log, cudaLaunchCooperativeKernel(kernel, dim(grid), dim(block), ptr::null_mut(), shared, ptr::null_mut()));
+        ask!(
+            log,
+            cudaLaunchCooperativeKernel(
+                kernel,
+                dim(grid),
+                dim(block),
+                ptr::null_mut(),
+                shared,
+                ptr::null_mut()
+            )
+        );
     } else {
         ask!(log, cudaLaunchKernel(kernel, dim(grid), dim(block), ptr::null_mut(), shared, ptr::null_mut()));
     }
@@ -231,7 +250,10 @@ fn launches(cases: &mut Cases) {
         let mut arguments = [(&raw mut to).cast::<c_void>(), (&raw mut amount).cast()];
         let dim = |x| dim3 { x, y: 1, z: 1 };
         let on = stream(log)?;
-        ask!(log, cudaLaunchKernel(case_add as *const c_void, dim(4), dim(32), arguments.as_mut_ptr(), 0, on));
+        ask!(
+            log,
+            cudaLaunchKernel(case_add as *const c_void, dim(4), dim(32), arguments.as_mut_ptr(), 0, on)
+        );
         ask!(log, cudaStreamSynchronize(on));
         let got = sum.load(log)?;
         log.bytes("the sum", &got, &384_i32.to_le_bytes());
@@ -239,9 +261,24 @@ fn launches(cases: &mut Cases) {
     });
     let set = "cudaFuncSetAttribute";
     for (what, safe, attribute, value) in [
-        ("64 KiB of shared memory", Safe::Works, cuda_sys::cudaFuncAttributeMaxDynamicSharedMemorySize, 64 << 10),
-        ("-1 bytes of shared memory", Safe::Unwritable, cuda_sys::cudaFuncAttributeMaxDynamicSharedMemorySize, -1),
-        ("1 MiB of shared memory", Safe::Passed, cuda_sys::cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20),
+        (
+            "64 KiB of shared memory",
+            Safe::Works,
+            cuda_sys::cudaFuncAttributeMaxDynamicSharedMemorySize,
+            64 << 10,
+        ),
+        (
+            "-1 bytes of shared memory",
+            Safe::Unwritable,
+            cuda_sys::cudaFuncAttributeMaxDynamicSharedMemorySize,
+            -1,
+        ),
+        (
+            "1 MiB of shared memory",
+            Safe::Passed,
+            cuda_sys::cudaFuncAttributeMaxDynamicSharedMemorySize,
+            1 << 20,
+        ),
         ("carveout 50", Safe::Works, cuda_sys::cudaFuncAttributePreferredSharedMemoryCarveout, 50),
         ("carveout -2", Safe::Unwritable, cuda_sys::cudaFuncAttributePreferredSharedMemoryCarveout, -2),
         ("carveout 101", Safe::Passed, cuda_sys::cudaFuncAttributePreferredSharedMemoryCarveout, 101),

@@ -34,16 +34,17 @@ pub(super) fn add(cases: &mut Cases) {
             Ok(())
         })
         .alone();
-    cases.add("cudaStreamQuery/not ready is not an error that is left", Safe::Works, |log| {
-        let on = crate::memory::stream(log)?;
-        let gate = crate::gate::Gate::hold(log, on)?;
-        ask!(log, cudaStreamQuery(on));
-        ask!(log, cudaPeekAtLastError());
-        gate.open();
-        ask!(log, cudaStreamSynchronize(on));
-        Ok(())
-    })
-    .alone();
+    cases
+        .add("cudaStreamQuery/not ready is not an error that is left", Safe::Works, |log| {
+            let on = crate::memory::stream(log)?;
+            let gate = crate::gate::Gate::hold(log, on)?;
+            ask!(log, cudaStreamQuery(on));
+            ask!(log, cudaPeekAtLastError());
+            gate.open();
+            ask!(log, cudaStreamSynchronize(on));
+            Ok(())
+        })
+        .alone();
     cases.add("cudaGetErrorString/of known and unknown codes", Safe::Works, |log| {
         for code in [0, 1, 2, 700, 719, 999, 12345] {
             log.fact(&format!("{code}"), error_name(cudaError(code)));
@@ -59,7 +60,10 @@ pub(super) fn add(cases: &mut Cases) {
         .add("a kernel that traps/every later call says so", Safe::Passed, |log| {
             let block = Block::new(log, Kind::Device, 4096)?;
             let one = dim3 { x: 1, y: 1, z: 1 };
-            ask!(log, cudaLaunchKernel(case_trap as *const c_void, one, one, ptr::null_mut(), 0, ptr::null_mut()));
+            ask!(
+                log,
+                cudaLaunchKernel(case_trap as *const c_void, one, one, ptr::null_mut(), 0, ptr::null_mut())
+            );
             ask!(log, cudaDeviceSynchronize());
             ask!(log, cudaGetLastError());
             ask!(log, cudaMemset(block.ptr(), 0, 16));
@@ -75,7 +79,10 @@ pub(super) fn add(cases: &mut Cases) {
         .add("a kernel that traps/a reset mends it", Safe::Works, |log| {
             need!(log, cudaFree(ptr::null_mut()));
             let one = dim3 { x: 1, y: 1, z: 1 };
-            ask!(log, cudaLaunchKernel(case_trap as *const c_void, one, one, ptr::null_mut(), 0, ptr::null_mut()));
+            ask!(
+                log,
+                cudaLaunchKernel(case_trap as *const c_void, one, one, ptr::null_mut(), 0, ptr::null_mut())
+            );
             ask!(log, cudaDeviceSynchronize());
             ask!(log, cudaDeviceReset());
             let mut start = ptr::null_mut();

@@ -158,7 +158,10 @@ fn registered(cases: &mut Cases) {
         let page = page(log)?.wrapping_byte_add(13);
         ask!(log, cudaHostRegister(page, 1001, 0));
         let device = Block::with(log, Kind::Device, &source)?;
-        ask!(log, cudaMemcpyAsync(page, device.ptr(), 1001, cuda_sys::cudaMemcpyDeviceToHost, ptr::null_mut()));
+        ask!(
+            log,
+            cudaMemcpyAsync(page, device.ptr(), 1001, cuda_sys::cudaMemcpyDeviceToHost, ptr::null_mut())
+        );
         ask!(log, cudaDeviceSynchronize());
         // SAFETY: the bytes are of the page, and the copy is done.
         let got = unsafe { std::slice::from_raw_parts(page.cast::<u8>(), 1001) }.to_vec();

@@ -26,7 +26,15 @@ const WAYS: [Way; 5] = [
 ];
 
 /// Both forms of the call. `Err` means that it was not even made.
-fn copy(log: &mut Log, blocking: bool, to: *mut u8, from: *const u8, bytes: usize, way: cudaMemcpyKind, on: cudaStream_t) {
+fn copy(
+    log: &mut Log,
+    blocking: bool,
+    to: *mut u8,
+    from: *const u8,
+    bytes: usize,
+    way: cudaMemcpyKind,
+    on: cudaStream_t,
+) {
     if blocking {
         ask!(log, cudaMemcpy(to.cast(), from.cast(), bytes, way));
     } else {
@@ -73,16 +81,22 @@ fn kinds(cases: &mut Cases, blocking: bool) {
 fn edges(cases: &mut Cases, blocking: bool) {
     let api = name(blocking);
     for (way, which, to, from) in WAYS {
-        for (null, what) in [((true, false), "destination"), ((false, true), "source"), ((true, true), "both")] {
+        for (null, what) in
+            [((true, false), "destination"), ((false, true), "source"), ((true, true), "both")]
+        {
             for bytes in [0, 16] {
-                cases.add(format!("{api}/{which}, {what} null, {bytes} bytes"), Safe::Unwritable, move |log| {
-                    let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
-                    let d = if null.0 { ptr::null_mut() } else { d.ptr() };
-                    let s = if null.1 { ptr::null_mut() } else { s.ptr() };
-                    copy(log, blocking, d.cast(), s.cast(), bytes, way, ptr::null_mut());
-                    settle(log);
-                    Ok(())
-                });
+                cases.add(
+                    format!("{api}/{which}, {what} null, {bytes} bytes"),
+                    Safe::Unwritable,
+                    move |log| {
+                        let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
+                        let d = if null.0 { ptr::null_mut() } else { d.ptr() };
+                        let s = if null.1 { ptr::null_mut() } else { s.ptr() };
+                        copy(log, blocking, d.cast(), s.cast(), bytes, way, ptr::null_mut());
+                        settle(log);
+                        Ok(())
+                    },
+                );
             }
         }
         cases.add(format!("{api}/{which}, no bytes"), Safe::Works, move |log| {
@@ -127,7 +141,15 @@ fn edges(cases: &mut Cases, blocking: bool) {
         for (bytes, what) in [(N, ""), (0, ", no bytes")] {
             cases.add(format!("{api}/direction {bad}{what}"), Safe::Unwritable, move |log| {
                 let (d, s) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Pageable, N)?);
-                copy(log, blocking, d.ptr().cast(), s.ptr().cast(), bytes, cudaMemcpyKind(bad), ptr::null_mut());
+                copy(
+                    log,
+                    blocking,
+                    d.ptr().cast(),
+                    s.ptr().cast(),
+                    bytes,
+                    cudaMemcpyKind(bad),
+                    ptr::null_mut(),
+                );
                 Ok(())
             });
         }
@@ -140,7 +162,15 @@ fn edges(cases: &mut Cases, blocking: bool) {
         cases.add(format!("{api}/{} onto itself", kind.name()), Safe::Refused, move |log| {
             let bytes = pattern(N, 3);
             let block = Block::with(log, kind, &bytes)?;
-            copy(log, blocking, block.ptr().cast(), block.ptr().cast(), N, cudaMemcpyDefault, ptr::null_mut());
+            copy(
+                log,
+                blocking,
+                block.ptr().cast(),
+                block.ptr().cast(),
+                N,
+                cudaMemcpyDefault,
+                ptr::null_mut(),
+            );
             settle(log);
             let got = block.load(log)?;
             log.bytes("all bytes", &got, &bytes);
@@ -158,8 +188,24 @@ fn edges(cases: &mut Cases, blocking: bool) {
             let mut tried = 0;
             for size in near.into_iter().flat_map(|size| [size.max(2) - 1, size, size + 1]) {
                 back.store(log, &vec![0; size + 16])?;
-                copy(log, blocking, device.ptr().cast(), there.ptr().cast(), size, cudaMemcpyHostToDevice, ptr::null_mut());
-                copy(log, blocking, back.ptr().cast(), device.ptr().cast(), size, cudaMemcpyDeviceToHost, ptr::null_mut());
+                copy(
+                    log,
+                    blocking,
+                    device.ptr().cast(),
+                    there.ptr().cast(),
+                    size,
+                    cudaMemcpyHostToDevice,
+                    ptr::null_mut(),
+                );
+                copy(
+                    log,
+                    blocking,
+                    back.ptr().cast(),
+                    device.ptr().cast(),
+                    size,
+                    cudaMemcpyDeviceToHost,
+                    ptr::null_mut(),
+                );
                 need!(log, cudaDeviceSynchronize());
                 let got = back.load(log)?;
                 tried += 1;
@@ -208,8 +254,24 @@ fn rounds(blocking: bool, seed: usize) -> usize {
     let mut right = 0;
     for _ in 0..20 {
         let mut got = vec![0; N];
-        copy(&mut log, blocking, device.ptr().cast(), bytes.as_ptr(), N, cudaMemcpyHostToDevice, ptr::null_mut());
-        copy(&mut log, blocking, got.as_mut_ptr(), device.ptr().cast(), N, cudaMemcpyDeviceToHost, ptr::null_mut());
+        copy(
+            &mut log,
+            blocking,
+            device.ptr().cast(),
+            bytes.as_ptr(),
+            N,
+            cudaMemcpyHostToDevice,
+            ptr::null_mut(),
+        );
+        copy(
+            &mut log,
+            blocking,
+            got.as_mut_ptr(),
+            device.ptr().cast(),
+            N,
+            cudaMemcpyDeviceToHost,
+            ptr::null_mut(),
+        );
         unsafe { cuda_sys::cudaDeviceSynchronize() };
         right += usize::from(got == bytes);
     }
@@ -219,25 +281,45 @@ fn rounds(blocking: bool, seed: usize) -> usize {
 /// Addresses that are nobody's, of host memory where a device's should be, and ranges that are too long.
 fn outside(cases: &mut Cases, blocking: bool) {
     let api = name(blocking);
-    cases.add(format!("{api}/host to device, to an address that is nobody's"), Safe::Unwritable, move |log| {
-        need!(log, cudaFree(ptr::null_mut()));
-        let source = pattern(N, 1);
-        let nowhere = ptr::without_provenance_mut(0x7000_0000_0000);
-        copy(log, blocking, nowhere, source.as_ptr(), N, cudaMemcpyHostToDevice, ptr::null_mut());
-        Ok(())
-    });
-    cases.add(format!("{api}/device to host, from an address that is nobody's"), Safe::Unwritable, move |log| {
-        need!(log, cudaFree(ptr::null_mut()));
-        let mut to = vec![0; N];
-        let nowhere = ptr::without_provenance_mut(0x7000_0000_0000);
-        copy(log, blocking, to.as_mut_ptr(), nowhere, N, cudaMemcpyDeviceToHost, ptr::null_mut());
-        Ok(())
-    });
-    cases.add(format!("{api}/device to device, more bytes than an address can count"), Safe::Unwritable, move |log| {
-        let (d, s) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Device, N)?);
-        copy(log, blocking, d.ptr().cast(), s.ptr().cast(), usize::MAX, cudaMemcpyDeviceToDevice, ptr::null_mut());
-        Ok(())
-    });
+    cases.add(
+        format!("{api}/host to device, to an address that is nobody's"),
+        Safe::Unwritable,
+        move |log| {
+            need!(log, cudaFree(ptr::null_mut()));
+            let source = pattern(N, 1);
+            let nowhere = ptr::without_provenance_mut(0x7000_0000_0000);
+            copy(log, blocking, nowhere, source.as_ptr(), N, cudaMemcpyHostToDevice, ptr::null_mut());
+            Ok(())
+        },
+    );
+    cases.add(
+        format!("{api}/device to host, from an address that is nobody's"),
+        Safe::Unwritable,
+        move |log| {
+            need!(log, cudaFree(ptr::null_mut()));
+            let mut to = vec![0; N];
+            let nowhere = ptr::without_provenance_mut(0x7000_0000_0000);
+            copy(log, blocking, to.as_mut_ptr(), nowhere, N, cudaMemcpyDeviceToHost, ptr::null_mut());
+            Ok(())
+        },
+    );
+    cases.add(
+        format!("{api}/device to device, more bytes than an address can count"),
+        Safe::Unwritable,
+        move |log| {
+            let (d, s) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Device, N)?);
+            copy(
+                log,
+                blocking,
+                d.ptr().cast(),
+                s.ptr().cast(),
+                usize::MAX,
+                cudaMemcpyDeviceToDevice,
+                ptr::null_mut(),
+            );
+            Ok(())
+        },
+    );
 }
 
 /// What waits for what.
@@ -254,35 +336,52 @@ fn waiting(cases: &mut Cases) {
     ] {
         for blocking in [true, false] {
             cases
-                .add(format!("{}/{which}, waits for the held legacy stream", name(blocking)), Safe::Works, move |log| {
-                    let source = pattern(N, 1);
-                    let (d, s) = (Block::new(log, to, N)?, Block::with(log, from, &source)?);
-                    let gate = Gate::hold(log, ptr::null_mut())?;
-                    let (waited, ()) =
-                        gate.blocks(|| copy(log, blocking, d.ptr().cast(), s.ptr().cast(), N, way, ptr::null_mut()));
-                    log.fact("waits", waited);
-                    settle(log);
-                    let got = d.load(log)?;
-                    log.bytes("all bytes", &got, &source);
-                    Ok(())
-                })
+                .add(
+                    format!("{}/{which}, waits for the held legacy stream", name(blocking)),
+                    Safe::Works,
+                    move |log| {
+                        let source = pattern(N, 1);
+                        let (d, s) = (Block::new(log, to, N)?, Block::with(log, from, &source)?);
+                        let gate = Gate::hold(log, ptr::null_mut())?;
+                        let (waited, ()) = gate.blocks(|| {
+                            copy(log, blocking, d.ptr().cast(), s.ptr().cast(), N, way, ptr::null_mut())
+                        });
+                        log.fact("waits", waited);
+                        settle(log);
+                        let got = d.load(log)?;
+                        log.bytes("all bytes", &got, &source);
+                        Ok(())
+                    },
+                )
                 .alone();
         }
     }
     // A non-blocking stream that is held keeps nothing back that is given to the legacy stream.
     cases
-        .add("cudaMemcpy/device to pinned, does not wait for a held non-blocking stream", Safe::Works, |log| {
-            let source = pattern(N, 1);
-            let (d, s) = (Block::new(log, Kind::Pinned, N)?, Block::with(log, Kind::Device, &source)?);
-            let other = stream(log)?;
-            let gate = Gate::hold(log, other)?;
-            let (waited, ()) = gate.blocks(|| {
-                copy(log, true, d.ptr().cast(), s.ptr().cast(), N, cudaMemcpyDeviceToHost, ptr::null_mut());
-            });
-            log.fact("waits", waited);
-            settle(log);
-            Ok(())
-        })
+        .add(
+            "cudaMemcpy/device to pinned, does not wait for a held non-blocking stream",
+            Safe::Works,
+            |log| {
+                let source = pattern(N, 1);
+                let (d, s) = (Block::new(log, Kind::Pinned, N)?, Block::with(log, Kind::Device, &source)?);
+                let other = stream(log)?;
+                let gate = Gate::hold(log, other)?;
+                let (waited, ()) = gate.blocks(|| {
+                    copy(
+                        log,
+                        true,
+                        d.ptr().cast(),
+                        s.ptr().cast(),
+                        N,
+                        cudaMemcpyDeviceToHost,
+                        ptr::null_mut(),
+                    );
+                });
+                log.fact("waits", waited);
+                settle(log);
+                Ok(())
+            },
+        )
         .alone();
     cases
         .add("cudaMemcpy/device to pinned, waits for a held blocking stream", Safe::Works, |log| {
@@ -304,7 +403,9 @@ fn waiting(cases: &mut Cases) {
         ("a stream", None),
     ] {
         for (way, what, to, from) in WAYS {
-            cases.add(format!("cudaMemcpyAsync/{what}, on {which}"), Safe::Works, move |log| on_stream(log, handle, way, to, from));
+            cases.add(format!("cudaMemcpyAsync/{what}, on {which}"), Safe::Works, move |log| {
+                on_stream(log, handle, way, to, from)
+            });
         }
     }
     cases.add("cudaMemcpyAsync/from the device pointer of pinned memory", Safe::Works, |log| {
@@ -319,18 +420,28 @@ fn waiting(cases: &mut Cases) {
         log.bytes("all bytes", &got, &source);
         Ok(())
     });
-    cases.add("cudaMemcpyAsync/device to host where the device holds the destination", Safe::Unwritable, |log| {
-        let (source, old) = (pattern(N, 1), pattern(N, 2));
-        let (d, s) = (Block::with(log, Kind::Device, &old)?, Block::with(log, Kind::Pinned, &source)?);
-        copy(log, false, d.ptr().cast(), s.ptr().cast(), N, cudaMemcpyDeviceToHost, ptr::null_mut());
-        settle(log);
-        let got = d.load(log)?;
-        log.holds(&got, &source, &old);
-        Ok(())
-    });
+    cases.add(
+        "cudaMemcpyAsync/device to host where the device holds the destination",
+        Safe::Unwritable,
+        |log| {
+            let (source, old) = (pattern(N, 1), pattern(N, 2));
+            let (d, s) = (Block::with(log, Kind::Device, &old)?, Block::with(log, Kind::Pinned, &source)?);
+            copy(log, false, d.ptr().cast(), s.ptr().cast(), N, cudaMemcpyDeviceToHost, ptr::null_mut());
+            settle(log);
+            let got = d.load(log)?;
+            log.holds(&got, &source, &old);
+            Ok(())
+        },
+    );
 }
 
-fn on_stream(log: &mut Log, handle: Option<cudaStream_t>, way: cudaMemcpyKind, to: Kind, from: Kind) -> Outcome {
+fn on_stream(
+    log: &mut Log,
+    handle: Option<cudaStream_t>,
+    way: cudaMemcpyKind,
+    to: Kind,
+    from: Kind,
+) -> Outcome {
     let pinned = |kind| if kind == Kind::Pageable { Kind::Pinned } else { kind };
     let (source, old) = (pattern(N, 1), pattern(N, 2));
     let (d, s) = (Block::with(log, pinned(to), &old)?, Block::with(log, pinned(from), &source)?);

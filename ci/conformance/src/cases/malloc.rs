@@ -92,7 +92,11 @@ fn linear(cases: &mut Cases) {
                 cuda_sys::cudaFree(ptr::with_exposed_provenance_mut(at)) == cuda_sys::cudaSuccess
             }));
         }
-        let freed = threads.into_iter().filter(|_| true).map(|thread| usize::from(thread.join().unwrap())).sum::<usize>();
+        let freed = threads
+            .into_iter()
+            .filter(|_| true)
+            .map(|thread| usize::from(thread.join().unwrap()))
+            .sum::<usize>();
         log.fact("freed", format_args!("{freed} of 4"));
         Ok(())
     });
@@ -268,7 +272,8 @@ fn arrays(cases: &mut Cases) {
             if array.is_null() {
                 return Ok(());
             }
-            let (mut got, mut extent, mut given) = (cudaChannelFormatDesc::default(), cudaExtent::default(), 0);
+            let (mut got, mut extent, mut given) =
+                (cudaChannelFormatDesc::default(), cudaExtent::default(), 0);
             ask!(log, cudaArrayGetInfo(&raw mut got, &raw mut extent, &raw mut given, array));
             log.fact("format", format_args!("{} {} {} {} kind {}", got.x, got.y, got.z, got.w, got.f.0));
             log.fact("extent", format_args!("{} {} {}", extent.width, extent.height, extent.depth));
@@ -300,7 +305,8 @@ fn arrays(cases: &mut Cases) {
             if array.is_null() {
                 return Ok(());
             }
-            let (mut got, mut extent, mut given) = (cudaChannelFormatDesc::default(), cudaExtent::default(), 0);
+            let (mut got, mut extent, mut given) =
+                (cudaChannelFormatDesc::default(), cudaExtent::default(), 0);
             ask!(log, cudaArrayGetInfo(&raw mut got, &raw mut extent, &raw mut given, array));
             log.fact("extent", format_args!("{} {} {}", extent.width, extent.height, extent.depth));
             log.fact("flags", given);
@@ -337,12 +343,16 @@ fn arrays(cases: &mut Cases) {
         .alone();
     cases.add("cudaMallocMipmappedArray/levels", Safe::Works, |log| {
         let mut chain = ptr::null_mut();
-        ask!(log, cudaMallocMipmappedArray(&raw mut chain, &raw const BYTES, make_cudaExtent(64, 16, 0), 7, 0));
+        ask!(
+            log,
+            cudaMallocMipmappedArray(&raw mut chain, &raw const BYTES, make_cudaExtent(64, 16, 0), 7, 0)
+        );
         for number in 0..8 {
             let mut level = ptr::null_mut();
             ask!(log, cudaGetMipmappedArrayLevel(&raw mut level, chain, number));
             if !level.is_null() {
-                let (mut got, mut extent, mut given) = (cudaChannelFormatDesc::default(), cudaExtent::default(), 0);
+                let (mut got, mut extent, mut given) =
+                    (cudaChannelFormatDesc::default(), cudaExtent::default(), 0);
                 need!(log, cudaArrayGetInfo(&raw mut got, &raw mut extent, &raw mut given, level));
                 log.fact("extent", format_args!("{} {} {}", extent.width, extent.height, extent.depth));
             }
@@ -351,7 +361,10 @@ fn arrays(cases: &mut Cases) {
         Ok(())
     });
     cases.add("cudaMallocMipmappedArray/answer null", Safe::Unwritable, |log| {
-        ask!(log, cudaMallocMipmappedArray(ptr::null_mut(), &raw const BYTES, make_cudaExtent(64, 16, 0), 3, 0));
+        ask!(
+            log,
+            cudaMallocMipmappedArray(ptr::null_mut(), &raw const BYTES, make_cudaExtent(64, 16, 0), 3, 0)
+        );
         Ok(())
     });
     cases.add("cudaGetMipmappedArrayLevel/chain null", Safe::Unwritable, |log| {

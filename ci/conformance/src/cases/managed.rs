@@ -113,18 +113,38 @@ fn moves(cases: &mut Cases) {
     let api = "cudaMemAdvise";
     cases.add(format!("{api}/every advice, and what is remembered"), Safe::Works, |log| {
         let block = Block::new(log, Kind::Managed, N)?;
-        ask!(log, "mostly read", cudaMemAdvise(block.ptr(), N, cuda_sys::cudaMemAdviseSetReadMostly, place(0)));
+        ask!(
+            log,
+            "mostly read",
+            cudaMemAdvise(block.ptr(), N, cuda_sys::cudaMemAdviseSetReadMostly, place(0))
+        );
         number(log, "mostly read", cuda_sys::cudaMemRangeAttributeReadMostly, block);
-        ask!(log, "not any more", cudaMemAdvise(block.ptr(), N, cuda_sys::cudaMemAdviseUnsetReadMostly, place(0)));
+        ask!(
+            log,
+            "not any more",
+            cudaMemAdvise(block.ptr(), N, cuda_sys::cudaMemAdviseUnsetReadMostly, place(0))
+        );
         number(log, "mostly read", cuda_sys::cudaMemRangeAttributeReadMostly, block);
-        ask!(log, "preferred", cudaMemAdvise(block.ptr(), N, cuda_sys::cudaMemAdviseSetPreferredLocation, place(0)));
+        ask!(
+            log,
+            "preferred",
+            cudaMemAdvise(block.ptr(), N, cuda_sys::cudaMemAdviseSetPreferredLocation, place(0))
+        );
         number(log, "preferred", cuda_sys::cudaMemRangeAttributePreferredLocation, block);
         number(log, "last prefetch", cuda_sys::cudaMemRangeAttributeLastPrefetchLocation, block);
-        ask!(log, "nowhere", cudaMemAdvise(block.ptr(), N, cuda_sys::cudaMemAdviseUnsetPreferredLocation, place(0)));
+        ask!(
+            log,
+            "nowhere",
+            cudaMemAdvise(block.ptr(), N, cuda_sys::cudaMemAdviseUnsetPreferredLocation, place(0))
+        );
         number(log, "preferred", cuda_sys::cudaMemRangeAttributePreferredLocation, block);
         ask!(log, "accessed", cudaMemAdvise(block.ptr(), N, cuda_sys::cudaMemAdviseSetAccessedBy, place(0)));
         number(log, "accessed", cuda_sys::cudaMemRangeAttributeAccessedBy, block);
-        ask!(log, "by nobody", cudaMemAdvise(block.ptr(), N, cuda_sys::cudaMemAdviseUnsetAccessedBy, place(0)));
+        ask!(
+            log,
+            "by nobody",
+            cudaMemAdvise(block.ptr(), N, cuda_sys::cudaMemAdviseUnsetAccessedBy, place(0))
+        );
         number(log, "accessed", cuda_sys::cudaMemRangeAttributeAccessedBy, block);
         Ok(())
     });

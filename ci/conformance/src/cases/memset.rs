@@ -97,16 +97,20 @@ fn linear(cases: &mut Cases, blocking: bool) {
     });
     for kind in [Kind::Device, Kind::Pinned] {
         cases
-            .add(format!("{api}/{}, waits for the held legacy stream", kind.name()), Safe::Works, move |log| {
-                let block = Block::new(log, kind, N)?;
-                let gate = Gate::hold(log, ptr::null_mut())?;
-                let (waited, ()) = gate.blocks(|| set(log, blocking, block.ptr(), 7, N));
-                log.fact("waits", waited);
-                ask!(log, cudaDeviceSynchronize());
-                let got = block.load(log)?;
-                log.bytes("all bytes", &got, &[7; N]);
-                Ok(())
-            })
+            .add(
+                format!("{api}/{}, waits for the held legacy stream", kind.name()),
+                Safe::Works,
+                move |log| {
+                    let block = Block::new(log, kind, N)?;
+                    let gate = Gate::hold(log, ptr::null_mut())?;
+                    let (waited, ()) = gate.blocks(|| set(log, blocking, block.ptr(), 7, N));
+                    log.fact("waits", waited);
+                    ask!(log, cudaDeviceSynchronize());
+                    let got = block.load(log)?;
+                    log.bytes("all bytes", &got, &[7; N]);
+                    Ok(())
+                },
+            )
             .alone();
     }
 }
@@ -188,7 +192,9 @@ fn volume(cases: &mut Cases, blocking: bool) {
         ("width without end", Safe::Unwritable, |_, extent| extent.width = usize::MAX),
         ("height without end", Safe::Unwritable, |_, extent| extent.height = usize::MAX),
         ("null", Safe::Unwritable, |at, _| at.ptr = ptr::null_mut()),
-        ("from behind the end", Safe::Unwritable, |at, _| at.ptr = at.ptr.wrapping_byte_add(at.pitch * at.ysize * 5 + 1)),
+        ("from behind the end", Safe::Unwritable, |at, _| {
+            at.ptr = at.ptr.wrapping_byte_add(at.pitch * at.ysize * 5 + 1)
+        }),
     ];
     for (what, safe, change) in changes {
         cases.add(format!("{api}/{what}"), safe, move |log| {

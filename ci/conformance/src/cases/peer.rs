@@ -12,7 +12,15 @@ use crate::memory::{Block, Kind, pattern};
 
 const N: usize = 4096;
 
-fn copy(log: &mut Log, blocking: bool, to: *mut c_void, to_device: c_int, from: *const c_void, from_device: c_int, bytes: usize) {
+fn copy(
+    log: &mut Log,
+    blocking: bool,
+    to: *mut c_void,
+    to_device: c_int,
+    from: *const c_void,
+    from_device: c_int,
+    bytes: usize,
+) {
     if blocking {
         ask!(log, cudaMemcpyPeer(to, to_device, from, from_device, bytes));
     } else {
@@ -101,9 +109,12 @@ pub(super) fn add(cases: &mut Cases) {
         log.fact("can", can);
         Ok(())
     });
-    for (what, null, device, peer) in
-        [("answer null", true, 0, 0), ("peer 100", false, 0, 100), ("device 100", false, 100, 0), ("peer -1", false, 0, -1)]
-    {
+    for (what, null, device, peer) in [
+        ("answer null", true, 0, 0),
+        ("peer 100", false, 0, 100),
+        ("device 100", false, 100, 0),
+        ("peer -1", false, 0, -1),
+    ] {
         cases.add(format!("cudaDeviceCanAccessPeer/{what}"), Safe::Unwritable, move |log| {
             let mut can = 0;
             let answer = if null { ptr::null_mut() } else { &raw mut can };

@@ -52,13 +52,25 @@ const WAYS: [(cudaMemcpyKind, &str, Kind, Kind); 5] = [
 fn pitched(cases: &mut Cases, blocking: bool) {
     let api = if blocking { "cudaMemcpy2D" } else { "cudaMemcpy2DAsync" };
     for (way, which, to, from) in WAYS {
-        for (what, width, height) in
-            [("all rows", WIDTH, HEIGHT), ("no width", 0, HEIGHT), ("no height", WIDTH, 0), ("neither", 0, 0), ("one byte", 1, 1)]
-        {
+        for (what, width, height) in [
+            ("all rows", WIDTH, HEIGHT),
+            ("no width", 0, HEIGHT),
+            ("no height", WIDTH, 0),
+            ("neither", 0, 0),
+            ("one byte", 1, 1),
+        ] {
             cases.add(format!("{api}/{which}, {what}"), Safe::Works, move |log| {
                 let (source, old) = (pattern(N, 1), pattern(N, 2));
                 let (d, s) = (Block::with(log, to, &old)?, Block::with(log, from, &source)?);
-                let plane = Plane { to: d.ptr(), to_pitch: PITCH, from: s.ptr(), from_pitch: PITCH, width, height, way };
+                let plane = Plane {
+                    to: d.ptr(),
+                    to_pitch: PITCH,
+                    from: s.ptr(),
+                    from_pitch: PITCH,
+                    width,
+                    height,
+                    way,
+                };
                 plane.copy(log, blocking);
                 ask!(log, cudaDeviceSynchronize());
                 let mut want = old.clone();
@@ -92,8 +104,15 @@ fn pitched(cases: &mut Cases, blocking: bool) {
             }
             cases.add(format!("{api}/{which}, {what}"), safe, move |log| {
                 let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
-                let mut plane =
-                    Plane { to: d.ptr(), to_pitch: PITCH, from: s.ptr(), from_pitch: PITCH, width: WIDTH, height: HEIGHT, way };
+                let mut plane = Plane {
+                    to: d.ptr(),
+                    to_pitch: PITCH,
+                    from: s.ptr(),
+                    from_pitch: PITCH,
+                    width: WIDTH,
+                    height: HEIGHT,
+                    way,
+                };
                 change(&mut plane);
                 plane.copy(log, blocking);
                 ask!(log, cudaDeviceSynchronize());
@@ -104,8 +123,15 @@ fn pitched(cases: &mut Cases, blocking: bool) {
             .add(format!("{api}/{which}, waits for the held legacy stream"), Safe::Works, move |log| {
                 let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
                 let gate = Gate::hold(log, ptr::null_mut())?;
-                let plane =
-                    Plane { to: d.ptr(), to_pitch: PITCH, from: s.ptr(), from_pitch: PITCH, width: WIDTH, height: HEIGHT, way };
+                let plane = Plane {
+                    to: d.ptr(),
+                    to_pitch: PITCH,
+                    from: s.ptr(),
+                    from_pitch: PITCH,
+                    width: WIDTH,
+                    height: HEIGHT,
+                    way,
+                };
                 let (waited, ()) = gate.blocks(|| plane.copy(log, blocking));
                 log.fact("waits", waited);
                 ask!(log, cudaDeviceSynchronize());
@@ -165,10 +191,19 @@ impl Rows {
         let Self { array, column, row, memory, pitch, width, height, way } = self;
         let on = ptr::null_mut();
         match (to_array, blocking) {
-            (true, true) => ask!(log, cudaMemcpy2DToArray(array, column, row, memory, pitch, width, height, way)),
-            (true, false) => ask!(log, cudaMemcpy2DToArrayAsync(array, column, row, memory, pitch, width, height, way, on)),
-            (false, true) => ask!(log, cudaMemcpy2DFromArray(memory, pitch, array, column, row, width, height, way)),
-            (false, false) => ask!(log, cudaMemcpy2DFromArrayAsync(memory, pitch, array, column, row, width, height, way, on)),
+            (true, true) => {
+                ask!(log, cudaMemcpy2DToArray(array, column, row, memory, pitch, width, height, way))
+            }
+            (true, false) => {
+                ask!(log, cudaMemcpy2DToArrayAsync(array, column, row, memory, pitch, width, height, way, on))
+            }
+            (false, true) => {
+                ask!(log, cudaMemcpy2DFromArray(memory, pitch, array, column, row, width, height, way))
+            }
+            (false, false) => ask!(
+                log,
+                cudaMemcpy2DFromArrayAsync(memory, pitch, array, column, row, width, height, way, on)
+            ),
         };
     }
 }
@@ -189,8 +224,16 @@ fn arrays(cases: &mut Cases, to_array: bool, blocking: bool) {
         let ready = move |log: &mut Log| -> Result<(Rows, Block), Setup> {
             let array = array(log, WIDTH, HEIGHT)?;
             let block = Block::with(log, kind, &pattern(N, 1))?;
-            let rows =
-                Rows { array, column: 0, row: 0, memory: block.ptr(), pitch: PITCH, width: WIDTH, height: HEIGHT, way };
+            let rows = Rows {
+                array,
+                column: 0,
+                row: 0,
+                memory: block.ptr(),
+                pitch: PITCH,
+                width: WIDTH,
+                height: HEIGHT,
+                way,
+            };
             Ok((rows, block))
         };
         type Change = fn(&mut Rows);
@@ -226,14 +269,18 @@ fn arrays(cases: &mut Cases, to_array: bool, blocking: bool) {
             });
         }
         cases
-            .add(format!("{api}/{}, waits for the held legacy stream", kind.name()), Safe::Works, move |log| {
-                let (rows, _) = ready(log)?;
-                let gate = Gate::hold(log, ptr::null_mut())?;
-                let (waited, ()) = gate.blocks(|| rows.copy(log, to_array, blocking));
-                log.fact("waits", waited);
-                ask!(log, cudaDeviceSynchronize());
-                Ok(())
-            })
+            .add(
+                format!("{api}/{}, waits for the held legacy stream", kind.name()),
+                Safe::Works,
+                move |log| {
+                    let (rows, _) = ready(log)?;
+                    let gate = Gate::hold(log, ptr::null_mut())?;
+                    let (waited, ()) = gate.blocks(|| rows.copy(log, to_array, blocking));
+                    log.fact("waits", waited);
+                    ask!(log, cudaDeviceSynchronize());
+                    Ok(())
+                },
+            )
             .alone();
         cases.add(format!("{api}/{}, a rectangle there and back", kind.name()), Safe::Works, move |log| {
             let (rows, _) = ready(log)?;
@@ -243,7 +290,8 @@ fn arrays(cases: &mut Cases, to_array: bool, blocking: bool) {
                 _ => (cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost),
             };
             Rows { way: there, ..rows }.copy(log, true, blocking);
-            let part = Rows { way: here, memory: back.at(9), column: 13, row: 4, width: 40, height: 7, ..rows };
+            let part =
+                Rows { way: here, memory: back.at(9), column: 13, row: 4, width: 40, height: 7, ..rows };
             part.copy(log, false, blocking);
             ask!(log, cudaDeviceSynchronize());
             let (source, mut want) = (pattern(N, 1), pattern(N, 2));
@@ -260,7 +308,16 @@ fn arrays(cases: &mut Cases, to_array: bool, blocking: bool) {
         let array = array(log, WIDTH, 0)?;
         let source = pattern(WIDTH, 1);
         let (there, back) = (Block::with(log, Kind::Pinned, &source)?, Block::new(log, Kind::Pinned, WIDTH)?);
-        let rows = |block: Block, way| Rows { array, column: 0, row: 0, memory: block.ptr(), pitch: WIDTH, width: WIDTH, height: 1, way };
+        let rows = |block: Block, way| Rows {
+            array,
+            column: 0,
+            row: 0,
+            memory: block.ptr(),
+            pitch: WIDTH,
+            width: WIDTH,
+            height: 1,
+            way,
+        };
         rows(there, cudaMemcpyHostToDevice).copy(log, true, blocking);
         rows(back, cudaMemcpyDeviceToHost).copy(log, false, blocking);
         ask!(log, cudaDeviceSynchronize());
@@ -270,19 +327,40 @@ fn arrays(cases: &mut Cases, to_array: bool, blocking: bool) {
     });
 }
 
-fn between(log: &mut Log, change: fn(&mut cudaArray_t, &mut cudaArray_t, &mut usize, &mut cudaMemcpyKind)) -> Outcome {
+fn between(
+    log: &mut Log,
+    change: fn(&mut cudaArray_t, &mut cudaArray_t, &mut usize, &mut cudaMemcpyKind),
+) -> Outcome {
     let (mut to, mut from) = (array(log, WIDTH, HEIGHT)?, array(log, WIDTH, HEIGHT)?);
     let (read, mut width, mut way) = (to, WIDTH, cudaMemcpyDeviceToDevice);
     let source = pattern(WIDTH * HEIGHT, 1);
-    need!(log, cudaMemcpy2DToArray(from, 0, 0, source.as_ptr().cast(), WIDTH, WIDTH, HEIGHT, cudaMemcpyHostToDevice));
+    need!(
+        log,
+        cudaMemcpy2DToArray(from, 0, 0, source.as_ptr().cast(), WIDTH, WIDTH, HEIGHT, cudaMemcpyHostToDevice)
+    );
     let zero = vec![0_u8; WIDTH * HEIGHT];
-    need!(log, cudaMemcpy2DToArray(to, 0, 0, zero.as_ptr().cast(), WIDTH, WIDTH, HEIGHT, cudaMemcpyHostToDevice));
+    need!(
+        log,
+        cudaMemcpy2DToArray(to, 0, 0, zero.as_ptr().cast(), WIDTH, WIDTH, HEIGHT, cudaMemcpyHostToDevice)
+    );
     need!(log, cudaDeviceSynchronize());
     change(&mut to, &mut from, &mut width, &mut way);
     ask!(log, cudaMemcpy2DArrayToArray(to, 0, 0, from, 0, 0, width, HEIGHT, way));
     ask!(log, cudaDeviceSynchronize());
     let mut got = vec![0_u8; WIDTH * HEIGHT];
-    need!(log, cudaMemcpy2DFromArray(got.as_mut_ptr().cast(), WIDTH, read, 0, 0, WIDTH, HEIGHT, cudaMemcpyDeviceToHost));
+    need!(
+        log,
+        cudaMemcpy2DFromArray(
+            got.as_mut_ptr().cast(),
+            WIDTH,
+            read,
+            0,
+            0,
+            WIDTH,
+            HEIGHT,
+            cudaMemcpyDeviceToHost
+        )
+    );
     log.holds(&got, &source, &zero);
     Ok(())
 }
@@ -296,15 +374,23 @@ pub(super) fn add(cases: &mut Cases) {
     }
     let api = "cudaMemcpy2DArrayToArray";
     cases.add(format!("{api}/all of it"), Safe::Works, |log| between(log, |_, _, _, _| {}));
-    cases.add(format!("{api}/direction default"), Safe::Works, |log| between(log, |_, _, _, way| *way = cudaMemcpyDefault));
-    cases.add(format!("{api}/destination null"), Safe::Unwritable, |log| between(log, |to, _, _, _| *to = ptr::null_mut()));
-    cases.add(format!("{api}/source null"), Safe::Unwritable, |log| between(log, |_, from, _, _| *from = ptr::null_mut()));
+    cases.add(format!("{api}/direction default"), Safe::Works, |log| {
+        between(log, |_, _, _, way| *way = cudaMemcpyDefault)
+    });
+    cases.add(format!("{api}/destination null"), Safe::Unwritable, |log| {
+        between(log, |to, _, _, _| *to = ptr::null_mut())
+    });
+    cases.add(format!("{api}/source null"), Safe::Unwritable, |log| {
+        between(log, |_, from, _, _| *from = ptr::null_mut())
+    });
     cases.add(format!("{api}/no direction"), Safe::Unwritable, |log| {
         between(log, |_, _, _, way| *way = cudaMemcpyKind(u32::MAX - 99))
     });
     cases.add(format!("{api}/host to host"), Safe::Unwritable, |log| {
         between(log, |_, _, _, way| *way = cudaMemcpyHostToHost)
     });
-    cases.add(format!("{api}/wider than the array"), Safe::Refused, |log| between(log, |_, _, width, _| *width += 1));
+    cases.add(format!("{api}/wider than the array"), Safe::Refused, |log| {
+        between(log, |_, _, width, _| *width += 1)
+    });
     cases.add(format!("{api}/no width"), Safe::Works, |log| between(log, |_, _, width, _| *width = 0));
 }

@@ -50,9 +50,13 @@ pub(super) fn add(cases: &mut Cases) {
         log.fact("sensible", free > 0 && free < total);
         Ok(())
     });
-    for (what, kind, middle) in
-        [("device memory", Kind::Device, false), ("the middle of it", Kind::Device, true), ("pinned memory", Kind::Pinned, false), ("managed memory", Kind::Managed, false), ("pool memory", Kind::Pool, false)]
-    {
+    for (what, kind, middle) in [
+        ("device memory", Kind::Device, false),
+        ("the middle of it", Kind::Device, true),
+        ("pinned memory", Kind::Pinned, false),
+        ("managed memory", Kind::Managed, false),
+        ("pool memory", Kind::Pool, false),
+    ] {
         let safe = if what == "device memory" { Safe::Works } else { Safe::Unwritable };
         cases.add(format!("cudaIpcGetMemHandle/{what}"), safe, move |log| {
             let block = Block::new(log, kind, 4 << 20)?;

@@ -77,7 +77,12 @@ fn making(cases: &mut Cases) {
         ask!(log, cudaDeviceSynchronize());
         Ok(())
     });
-    for (what, null, device) in [("the first device", false, 0), ("answer null", true, 0), ("device -1", false, -1), ("device 100", false, 100)] {
+    for (what, null, device) in [
+        ("the first device", false, 0),
+        ("answer null", true, 0),
+        ("device -1", false, -1),
+        ("device 100", false, 100),
+    ] {
         let safe = if what == "the first device" { Safe::Works } else { Safe::Unwritable };
         cases.add(format!("cudaDeviceGetDefaultMemPool/{what}"), safe, move |log| {
             let mut pool = ptr::null_mut();
@@ -142,16 +147,31 @@ fn attributes(cases: &mut Cases) {
     cases.add("cudaMemPoolSetAttribute/release threshold", Safe::Works, |log| {
         let pool = pool(log)?;
         let mut value = u64::MAX;
-        ask!(log, cudaMemPoolSetAttribute(pool, cuda_sys::cudaMemPoolAttrReleaseThreshold, (&raw mut value).cast()));
+        ask!(
+            log,
+            cudaMemPoolSetAttribute(pool, cuda_sys::cudaMemPoolAttrReleaseThreshold, (&raw mut value).cast())
+        );
         number(log, "release threshold", pool, cuda_sys::cudaMemPoolAttrReleaseThreshold);
         Ok(())
     });
     cases.add("cudaMemPoolSetAttribute/marks of most used back to nothing only", Safe::Works, |log| {
         let pool = pool(log)?;
         let (mut zero, mut one) = (0_u64, 1_u64);
-        ask!(log, "zero", cudaMemPoolSetAttribute(pool, cuda_sys::cudaMemPoolAttrUsedMemHigh, (&raw mut zero).cast()));
-        ask!(log, "one", cudaMemPoolSetAttribute(pool, cuda_sys::cudaMemPoolAttrUsedMemHigh, (&raw mut one).cast()));
-        ask!(log, "used now", cudaMemPoolSetAttribute(pool, cuda_sys::cudaMemPoolAttrUsedMemCurrent, (&raw mut zero).cast()));
+        ask!(
+            log,
+            "zero",
+            cudaMemPoolSetAttribute(pool, cuda_sys::cudaMemPoolAttrUsedMemHigh, (&raw mut zero).cast())
+        );
+        ask!(
+            log,
+            "one",
+            cudaMemPoolSetAttribute(pool, cuda_sys::cudaMemPoolAttrUsedMemHigh, (&raw mut one).cast())
+        );
+        ask!(
+            log,
+            "used now",
+            cudaMemPoolSetAttribute(pool, cuda_sys::cudaMemPoolAttrUsedMemCurrent, (&raw mut zero).cast())
+        );
         Ok(())
     });
     cases.add("cudaMallocFromPoolAsync/use counts, and goes", Safe::Works, |log| {
@@ -189,14 +209,15 @@ fn attributes(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases.add("cudaMalloc/is not of the default pool", Safe::Works, |log| {
-        let mut pool = ptr::null_mut();
-        need!(log, cudaDeviceGetDefaultMemPool(&raw mut pool, 0));
-        let _block = Block::new(log, Kind::Device, 1 << 20)?;
-        number(log, "used", pool, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
-        Ok(())
-    })
-    .alone();
+    cases
+        .add("cudaMalloc/is not of the default pool", Safe::Works, |log| {
+            let mut pool = ptr::null_mut();
+            need!(log, cudaDeviceGetDefaultMemPool(&raw mut pool, 0));
+            let _block = Block::new(log, Kind::Device, 1 << 20)?;
+            number(log, "used", pool, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
+            Ok(())
+        })
+        .alone();
     cases.add("cudaMemPoolTrimTo/null", Safe::Unwritable, |log| {
         need!(log, cudaFree(ptr::null_mut()));
         ask!(log, cudaMemPoolTrimTo(ptr::null_mut(), 0));
@@ -205,7 +226,10 @@ fn attributes(cases: &mut Cases) {
     cases.add("cudaMemPoolTrimTo/as far as live memory lets it", Safe::Works, |log| {
         let pool = pool(log)?;
         let mut most = u64::MAX;
-        need!(log, cudaMemPoolSetAttribute(pool, cuda_sys::cudaMemPoolAttrReleaseThreshold, (&raw mut most).cast()));
+        need!(
+            log,
+            cudaMemPoolSetAttribute(pool, cuda_sys::cudaMemPoolAttrReleaseThreshold, (&raw mut most).cast())
+        );
         let (mut a, mut b) = (ptr::null_mut(), ptr::null_mut());
         need!(log, cudaMallocFromPoolAsync(&raw mut a, 64 << 20, pool, ptr::null_mut()));
         need!(log, cudaMallocFromPoolAsync(&raw mut b, 64 << 20, pool, ptr::null_mut()));
@@ -225,8 +249,24 @@ fn access(cases: &mut Cases) {
         ("pool null", Safe::Unwritable, true, cuda_sys::cudaMemLocationTypeDevice, 0, read_write, 1),
         ("device 100", Safe::Unwritable, false, cuda_sys::cudaMemLocationTypeDevice, 100, read_write, 1),
         ("device -1", Safe::Unwritable, false, cuda_sys::cudaMemLocationTypeDevice, -1, read_write, 1),
-        ("nothing allowed to its own device", Safe::Passed, false, cuda_sys::cudaMemLocationTypeDevice, 0, cuda_sys::cudaMemAccessFlagsProtNone, 1),
-        ("no such right", Safe::Unwritable, false, cuda_sys::cudaMemLocationTypeDevice, 0, cuda_sys::cudaMemAccessFlags(99), 1),
+        (
+            "nothing allowed to its own device",
+            Safe::Passed,
+            false,
+            cuda_sys::cudaMemLocationTypeDevice,
+            0,
+            cuda_sys::cudaMemAccessFlagsProtNone,
+            1,
+        ),
+        (
+            "no such right",
+            Safe::Unwritable,
+            false,
+            cuda_sys::cudaMemLocationTypeDevice,
+            0,
+            cuda_sys::cudaMemAccessFlags(99),
+            1,
+        ),
         ("none", Safe::Works, false, cuda_sys::cudaMemLocationTypeDevice, 0, read_write, 0),
     ] {
         cases.add(format!("cudaMemPoolSetAccess/{what}"), safe, move |log| {
@@ -292,13 +332,20 @@ fn sharing(cases: &mut Cases) {
         ask!(log, cudaMemPoolExportToShareableHandle(ptr::null_mut(), pool, descriptor, 0));
         let mut handle: c_int = -1;
         let none = cuda_sys::cudaMemHandleTypeNone;
-        ask!(log, "no kind of handle", cudaMemPoolExportToShareableHandle((&raw mut handle).cast(), pool, none, 0));
+        ask!(
+            log,
+            "no kind of handle",
+            cudaMemPoolExportToShareableHandle((&raw mut handle).cast(), pool, none, 0)
+        );
         Ok(())
     });
     cases.add("cudaMemPoolImportFromShareableHandle/handle null", Safe::Unwritable, move |log| {
         need!(log, cudaFree(ptr::null_mut()));
         let mut pool = ptr::null_mut();
-        ask!(log, cudaMemPoolImportFromShareableHandle(&raw mut pool, ptr::null_mut::<c_void>(), descriptor, 0));
+        ask!(
+            log,
+            cudaMemPoolImportFromShareableHandle(&raw mut pool, ptr::null_mut::<c_void>(), descriptor, 0)
+        );
         Ok(())
     });
     cases.add("cudaMemPoolExportPointer/answer null", Safe::Unwritable, |log| {

@@ -129,7 +129,11 @@ fn waiting(cases: &mut Cases) {
         ("itself", Some(1), None),
         ("the legacy stream, which is asked for a blocking one", Some(0), Some(ptr::null_mut())),
         ("the legacy stream, which is not asked for a non-blocking one", Some(1), Some(ptr::null_mut())),
-        ("the stream of the thread, where a blocking one is held", Some(0), Some(cuda_sys::cudaStreamPerThread)),
+        (
+            "the stream of the thread, where a blocking one is held",
+            Some(0),
+            Some(cuda_sys::cudaStreamPerThread),
+        ),
         ("a blocking stream, where the legacy one is held", None, None),
     ] {
         cases

@@ -4,8 +4,8 @@ use std::ffi::c_void;
 use std::ptr;
 
 use cuda_sys::{
-    cudaMemcpyDefault, cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaMemcpyHostToHost,
-    cudaMemcpyKind,
+    cudaMemcpyDefault, cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice,
+    cudaMemcpyHostToHost, cudaMemcpyKind,
 };
 
 use crate::case::{Cases, Safe};
@@ -59,7 +59,16 @@ impl Symbol {
     }
 }
 
-fn copy(log: &mut Log, to: bool, blocking: bool, symbol: *const c_void, memory: *mut c_void, bytes: usize, offset: usize, way: cudaMemcpyKind) {
+fn copy(
+    log: &mut Log,
+    to: bool,
+    blocking: bool,
+    symbol: *const c_void,
+    memory: *mut c_void,
+    bytes: usize,
+    offset: usize,
+    way: cudaMemcpyKind,
+) {
     let on = ptr::null_mut();
     match (to, blocking) {
         (true, true) => ask!(log, cudaMemcpyToSymbol(symbol, memory, bytes, offset, way)),
@@ -129,7 +138,11 @@ pub(super) fn add(cases: &mut Cases) {
                     Kind::Device => (cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToDevice),
                     _ => (cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost),
                 };
-                let id = format!("cudaMemcpyToSymbol/{}, {} memory there and back, {word}", symbol.name(), kind.name());
+                let id = format!(
+                    "cudaMemcpyToSymbol/{}, {} memory there and back, {word}",
+                    symbol.name(),
+                    kind.name()
+                );
                 cases.add(id, Safe::Works, move |log| {
                     let source = pattern(symbol.bytes(), 1);
                     let (s, d) = (Block::with(log, kind, &source)?, Block::new(log, kind, source.len())?);
@@ -148,17 +161,21 @@ pub(super) fn add(cases: &mut Cases) {
             log.fact("bytes", bytes);
             Ok(())
         });
-        cases.add(format!("cudaGetSymbolAddress/{}, is memory of the device", symbol.name()), Safe::Works, move |log| {
-            let mut address = ptr::null_mut();
-            ask!(log, cudaGetSymbolAddress(&raw mut address, symbol.handle()));
-            let source = pattern(symbol.bytes(), 7);
-            let back = Block::new(log, Kind::Pinned, source.len())?;
-            need!(log, cudaMemcpy(address, source.as_ptr().cast(), source.len(), cudaMemcpyDefault));
-            copy(log, false, true, symbol.handle(), back.ptr(), source.len(), 0, cudaMemcpyDeviceToHost);
-            let got = back.load(log)?;
-            log.bytes("all bytes", &got, &source);
-            Ok(())
-        });
+        cases.add(
+            format!("cudaGetSymbolAddress/{}, is memory of the device", symbol.name()),
+            Safe::Works,
+            move |log| {
+                let mut address = ptr::null_mut();
+                ask!(log, cudaGetSymbolAddress(&raw mut address, symbol.handle()));
+                let source = pattern(symbol.bytes(), 7);
+                let back = Block::new(log, Kind::Pinned, source.len())?;
+                need!(log, cudaMemcpy(address, source.as_ptr().cast(), source.len(), cudaMemcpyDefault));
+                copy(log, false, true, symbol.handle(), back.ptr(), source.len(), 0, cudaMemcpyDeviceToHost);
+                let got = back.load(log)?;
+                log.bytes("all bytes", &got, &source);
+                Ok(())
+            },
+        );
     }
     cases.add("cudaMemcpyToSymbol/a part at an offset", Safe::Works, |log| {
         let source = pattern(20, 1);
@@ -170,30 +187,43 @@ pub(super) fn add(cases: &mut Cases) {
         log.bytes("all bytes", &got, &source);
         Ok(())
     });
-    cases.add("cudaMemcpyFromSymbolAsync/on a stream of its own", Safe::Works, |log| {
-        let on = stream(log)?;
-        let back = Block::new(log, Kind::Pinned, 4)?;
-        ask!(log, cudaMemcpyFromSymbolAsync(back.ptr(), Symbol::Number.handle(), 4, 0, cudaMemcpyDeviceToHost, on));
-        ask!(log, cudaStreamSynchronize(on));
-        let got = back.load(log)?;
-        log.bytes("the number", &got, &5_i32.to_le_bytes());
-        Ok(())
-    })
-    .alone();
-    cases.add("symbols/what the source says is what a kernel reads", Safe::Works, |log| {
-        let out = Block::new(log, Kind::Managed, 16)?;
-        let mut to = out.ptr();
-        let mut arguments = [(&raw mut to).cast::<c_void>()];
-        let one = cuda_sys::dim3 { x: 1, y: 1, z: 1 };
-        let kernel = case_read_symbols as *const c_void;
-        ask!(log, cudaLaunchKernel(kernel, one, one, arguments.as_mut_ptr(), 0, ptr::null_mut()));
-        ask!(log, cudaDeviceSynchronize());
-        let got = out.load(log)?;
-        let numbers: Vec<_> = got.chunks(4).map(|four| i32::from_le_bytes(four.try_into().unwrap())).collect();
-        log.fact("numbers", format_args!("{numbers:?}"));
-        Ok(())
-    })
-    .alone();
+    cases
+        .add("cudaMemcpyFromSymbolAsync/on a stream of its own", Safe::Works, |log| {
+            let on = stream(log)?;
+            let back = Block::new(log, Kind::Pinned, 4)?;
+            ask!(
+                log,
+                cudaMemcpyFromSymbolAsync(
+                    back.ptr(),
+                    Symbol::Number.handle(),
+                    4,
+                    0,
+                    cudaMemcpyDeviceToHost,
+                    on
+                )
+            );
+            ask!(log, cudaStreamSynchronize(on));
+            let got = back.load(log)?;
+            log.bytes("the number", &got, &5_i32.to_le_bytes());
+            Ok(())
+        })
+        .alone();
+    cases
+        .add("symbols/what the source says is what a kernel reads", Safe::Works, |log| {
+            let out = Block::new(log, Kind::Managed, 16)?;
+            let mut to = out.ptr();
+            let mut arguments = [(&raw mut to).cast::<c_void>()];
+            let one = cuda_sys::dim3 { x: 1, y: 1, z: 1 };
+            let kernel = case_read_symbols as *const c_void;
+            ask!(log, cudaLaunchKernel(kernel, one, one, arguments.as_mut_ptr(), 0, ptr::null_mut()));
+            ask!(log, cudaDeviceSynchronize());
+            let got = out.load(log)?;
+            let numbers: Vec<_> =
+                got.chunks(4).map(|four| i32::from_le_bytes(four.try_into().unwrap())).collect();
+            log.fact("numbers", format_args!("{numbers:?}"));
+            Ok(())
+        })
+        .alone();
     cases.add("cudaGetSymbolAddress/symbol null", Safe::Unwritable, |log| {
         let mut address = ptr::null_mut();
         ask!(log, cudaGetSymbolAddress(&raw mut address, ptr::null()));

@@ -4,8 +4,8 @@ use std::ptr;
 
 use cuda_sys::{
     cudaArray_t, cudaChannelFormatKindUnsigned, cudaMemcpy3DParms, cudaMemcpy3DPeerParms, cudaMemcpyDefault,
-    cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaMemcpyHostToHost, cudaMemcpyKind,
-    make_cudaExtent, make_cudaPitchedPtr, make_cudaPos,
+    cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaMemcpyHostToHost,
+    cudaMemcpyKind, make_cudaExtent, make_cudaPitchedPtr, make_cudaPos,
 };
 
 use crate::case::{Cases, Safe};
@@ -51,7 +51,10 @@ fn array(log: &mut Log, width: usize, height: usize, depth: usize) -> Result<cud
     // SAFETY: takes numbers.
     let format = unsafe { cuda_sys::cudaCreateChannelDesc(8, 0, 0, 0, cudaChannelFormatKindUnsigned) };
     let mut array = ptr::null_mut();
-    need!(log, cudaMalloc3DArray(&raw mut array, &raw const format, make_cudaExtent(width, height, depth), 0));
+    need!(
+        log,
+        cudaMalloc3DArray(&raw mut array, &raw const format, make_cudaExtent(width, height, depth), 0)
+    );
     Ok(array)
 }
 
@@ -172,17 +175,35 @@ fn arrays(cases: &mut Cases, blocking: bool) {
             let (one, two) = (array(log, WIDTH, HEIGHT, DEPTH)?, array(log, WIDTH, HEIGHT, DEPTH)?);
             let extent = make_cudaExtent(WIDTH, HEIGHT, DEPTH);
             let rows = |block: Block| make_cudaPitchedPtr(block.ptr(), PITCH, WIDTH, HEIGHT);
-            let into = cudaMemcpy3DParms { srcPtr: rows(s), dstArray: one, extent, kind: there, ..Default::default() };
-            let across =
-                cudaMemcpy3DParms { srcArray: one, dstArray: two, extent, kind: cudaMemcpyDeviceToDevice, ..Default::default() };
-            let out = cudaMemcpy3DParms { srcArray: two, dstPtr: rows(d), extent, kind: back, ..Default::default() };
+            let into = cudaMemcpy3DParms {
+                srcPtr: rows(s),
+                dstArray: one,
+                extent,
+                kind: there,
+                ..Default::default()
+            };
+            let across = cudaMemcpy3DParms {
+                srcArray: one,
+                dstArray: two,
+                extent,
+                kind: cudaMemcpyDeviceToDevice,
+                ..Default::default()
+            };
+            let out = cudaMemcpy3DParms {
+                srcArray: two,
+                dstPtr: rows(d),
+                extent,
+                kind: back,
+                ..Default::default()
+            };
             for step in [into, across, out] {
                 copy(log, blocking, &step);
             }
             ask!(log, cudaDeviceSynchronize());
             let mut want = old;
             for line in 0..HEIGHT * DEPTH {
-                want[line * PITCH..line * PITCH + WIDTH].copy_from_slice(&source[line * PITCH..line * PITCH + WIDTH]);
+                want[line * PITCH..line * PITCH + WIDTH]
+                    .copy_from_slice(&source[line * PITCH..line * PITCH + WIDTH]);
             }
             let got = d.load(log)?;
             log.bytes("all bytes", &got, &want);
@@ -195,15 +216,32 @@ fn arrays(cases: &mut Cases, blocking: bool) {
         let mut array = ptr::null_mut();
         need!(log, cudaMalloc3DArray(&raw mut array, &raw const format, make_cudaExtent(8, 4, 2), 0));
         let source = pattern(8 * 8 * 4 * 2, 1);
-        let (s, d) = (Block::with(log, Kind::Pageable, &source)?, Block::new(log, Kind::Pageable, source.len())?);
+        let (s, d) =
+            (Block::with(log, Kind::Pageable, &source)?, Block::new(log, Kind::Pageable, source.len())?);
         let rows = |block: Block| make_cudaPitchedPtr(block.ptr(), 64, 8, 4);
         let extent = make_cudaExtent(8, 4, 2);
-        copy(log, blocking, &cudaMemcpy3DParms {
-            srcPtr: rows(s), dstArray: array, extent, kind: cudaMemcpyHostToDevice, ..Default::default()
-        });
-        copy(log, blocking, &cudaMemcpy3DParms {
-            srcArray: array, dstPtr: rows(d), extent, kind: cudaMemcpyDeviceToHost, ..Default::default()
-        });
+        copy(
+            log,
+            blocking,
+            &cudaMemcpy3DParms {
+                srcPtr: rows(s),
+                dstArray: array,
+                extent,
+                kind: cudaMemcpyHostToDevice,
+                ..Default::default()
+            },
+        );
+        copy(
+            log,
+            blocking,
+            &cudaMemcpy3DParms {
+                srcArray: array,
+                dstPtr: rows(d),
+                extent,
+                kind: cudaMemcpyDeviceToHost,
+                ..Default::default()
+            },
+        );
         ask!(log, cudaDeviceSynchronize());
         let got = d.load(log)?;
         log.bytes("all bytes", &got, &source);
@@ -240,13 +278,17 @@ fn arrays(cases: &mut Cases, blocking: bool) {
     }
     cases.add(format!("{api}/a large array into a small one"), Safe::Refused, move |log| {
         let (large, small) = (array(log, WIDTH, HEIGHT, DEPTH)?, array(log, WIDTH / 2, HEIGHT, DEPTH)?);
-        copy(log, blocking, &cudaMemcpy3DParms {
-            srcArray: large,
-            dstArray: small,
-            extent: make_cudaExtent(WIDTH, HEIGHT, DEPTH),
-            kind: cudaMemcpyDeviceToDevice,
-            ..Default::default()
-        });
+        copy(
+            log,
+            blocking,
+            &cudaMemcpy3DParms {
+                srcArray: large,
+                dstArray: small,
+                extent: make_cudaExtent(WIDTH, HEIGHT, DEPTH),
+                kind: cudaMemcpyDeviceToDevice,
+                ..Default::default()
+            },
+        );
         Ok(())
     });
 }

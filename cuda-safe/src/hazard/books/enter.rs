@@ -164,6 +164,7 @@ impl Books {
         }
 
         let answer = call().map_err(Refusal::Call)?;
+        let real = accesses.iter().any(|access| !access.birth);
         if real {
             publish.proven = true;
             if pending {
