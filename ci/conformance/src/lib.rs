@@ -15,6 +15,9 @@
     clippy::expect_used,
     clippy::multiple_unsafe_ops_per_block,
     clippy::undocumented_unsafe_blocks,
+    clippy::cast_possible_truncation,
+    clippy::field_reassign_with_default,
+    clippy::too_many_arguments,
     reason = "a test: every case is a raw call, and misuse with a known answer is the point"
 )]
 

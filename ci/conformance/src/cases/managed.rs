@@ -22,7 +22,7 @@ fn place(device: c_int) -> cuda_sys::cudaMemLocation {
         cuda_sys::cudaMemLocationTypeDevice
     };
     place.id = device.max(0);
-    if device < -1 || device > 90 {
+    if !(-1..=90).contains(&device) {
         place.id = device;
     }
     place

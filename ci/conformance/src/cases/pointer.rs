@@ -21,7 +21,7 @@ pub(super) fn add(cases: &mut Cases) {
                 log.fact("device", attributes.device);
                 let what = |address| match address {
                     address if address == block.at(offset) => "the same",
-                    address if address == ptr::null_mut() => "null",
+                    address if address.is_null() => "null",
                     _ => "another",
                 };
                 log.fact("for devices", what(attributes.devicePointer));
