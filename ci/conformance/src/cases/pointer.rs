@@ -19,7 +19,7 @@ pub(super) fn add(cases: &mut Cases) {
                 ask!(log, cudaPointerGetAttributes(&raw mut attributes, block.at(offset)));
                 log.fact("type", attributes.type_.0);
                 log.fact("device", attributes.device);
-                let what = |address| match address {
+                let what = |address: *mut std::ffi::c_void| match address {
                     address if address == block.at(offset) => "the same",
                     address if address.is_null() => "null",
                     _ => "another",
