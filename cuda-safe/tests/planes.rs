@@ -330,7 +330,7 @@ fn planes_and_volumes_go_from_one_device_to_another() {
 fn large_planes_of_slices_are_staged_and_nothing_between_the_rows_is_touched() {
     let _alone = alone();
     let before = staged::settings();
-    staged::configure(staged::Settings { threshold: Some(1), ..before.clone() });
+    staged::configure(staged::Settings { threshold: Some(1), ..before });
     let (width, height, pitch) = (300, 700, 1240);
     let host = numbers(u32::try_from(pitch / 4 * height).unwrap());
     let mut device = DeviceBuffer::<u32>::alloc(host.len()).unwrap();

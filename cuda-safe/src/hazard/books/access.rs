@@ -24,7 +24,6 @@ pub struct Access<'a> {
     pub(super) end: usize,
     pub(super) mode: Mode,
     pub(super) unborrowed: bool,
-    pub(super) birth: bool,
 }
 
 impl<'a> Access<'a> {
@@ -43,7 +42,7 @@ impl<'a> Access<'a> {
     /// A read or a write of the bytes `range`. An empty range is no access.
     #[must_use]
     pub fn new(ledger: &'a Ledger, range: Range<usize>, mode: Mode) -> Self {
-        Self { ledger, start: range.start, end: range.end, mode, unborrowed: false, birth: false }
+        Self { ledger, start: range.start, end: range.end, mode, unborrowed: false }
     }
 
     /// The same access, made without a Rust borrow of the memory's owner: through a graph, a symbol, a mapped
@@ -53,14 +52,6 @@ impl<'a> Access<'a> {
     #[must_use]
     pub fn unborrowed(mut self) -> Self {
         self.unborrowed = true;
-        self
-    }
-
-    /// The same access, as the one by which the memory comes to be. The device does nothing for it, so that a blocking
-    /// stream need not have waited for the legacy stream because of it, nor the other way round.
-    #[must_use]
-    pub(crate) fn birth(mut self) -> Self {
-        self.birth = true;
         self
     }
 
