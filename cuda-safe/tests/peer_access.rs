@@ -1,5 +1,9 @@
 //! Access between devices that copies enable by themselves. A binary of its own: what is enabled stays so for the process.
-#![expect(unsafe_code, reason = "asks and changes what the runtime has enabled")]
+#![expect(
+    unsafe_code,
+    clippy::unwrap_used,
+    reason = "a helper of a test asks and changes what the runtime has enabled"
+)]
 
 use cuda_safe::copy::{automatic_peer_access, set_automatic_peer_access};
 use cuda_safe::memory::{PitchedBuffer, Plane};

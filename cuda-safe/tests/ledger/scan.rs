@@ -54,7 +54,7 @@ fn family(owner: &str) -> Vec<&str> {
     match owner {
         "StreamRef" => vec!["StreamRef", "Stream", "LegacyStream", "PerThreadStream"],
         // Types of any place, and what they are called where the place is known.
-        "Buffer" => vec!["Buffer", "DeviceBuffer", "PinnedBuffer"],
+        "Buffer" => vec!["Buffer", "DeviceBuffer", "PinnedBuffer", "WriteCombinedBuffer"],
         "Slice" => vec!["Slice", "DeviceSlice", "PinnedSlice"],
         "SliceMut" => vec!["SliceMut", "DeviceSliceMut", "PinnedSliceMut"],
         other => vec![other],
