@@ -36,12 +36,18 @@ impl Program {
     }
 
     /// The median time of a call of an operation, in nanoseconds.
+    #[allow(dead_code, reason = "not every program that includes this file asks so")]
     pub(crate) fn measure(&mut self, operation: &str, calls: u32, batches: u32) -> anyhow::Result<f64> {
-        writeln!(self.questions, "{operation} {calls} {batches}").with_context(|| self.name.clone())?;
+        self.ask(&format!("{operation} {calls} {batches}"))
+    }
+
+    /// The answer to a question, which is a time.
+    pub(crate) fn ask(&mut self, question: &str) -> anyhow::Result<f64> {
+        writeln!(self.questions, "{question}").with_context(|| self.name.clone())?;
         let answer = self.answer()?;
         let time =
-            answer.parse().with_context(|| format!("{}, asked for {operation}: {answer}", self.name))?;
-        ensure!(time > 0.0, "{}, asked for {operation}: {answer}", self.name);
+            answer.parse().with_context(|| format!("{}, asked for {question}: {answer}", self.name))?;
+        ensure!(time > 0.0, "{}, asked for {question}: {answer}", self.name);
         Ok(time)
     }
 

@@ -70,7 +70,7 @@ impl<T> DerefMut for HostMut<'_, T> {
 }
 
 /// The entry in the allocation's books that says that the host has these bytes.
-pub(super) struct Loan<'a, T> {
+struct Loan<'a, T> {
     span: Span<'a, T>,
     mode: Mode,
 }
@@ -78,7 +78,7 @@ pub(super) struct Loan<'a, T> {
 impl<'a, T> Loan<'a, T> {
     /// Enters the loan first and waits then, so that nothing conflicting slips in between.
     #[track_caller]
-    pub(super) fn new(span: Span<'a, T>, mode: Mode) -> Result<Self> {
+    fn new(span: Span<'a, T>, mode: Mode) -> Result<Self> {
         let ledger = span.allocation().ledger();
         ledger.lend(span.range(), mode)?;
         let loan = Self { span, mode };
@@ -87,7 +87,7 @@ impl<'a, T> Loan<'a, T> {
     }
 
     /// Pointer and length for a slice: never null, also where there are no elements.
-    pub(super) fn parts(&self) -> (*mut T, usize) {
+    fn parts(&self) -> (*mut T, usize) {
         match self.span.len() {
             0 => (ptr::dangling_mut(), 0),
             len => (self.span.pointer(), len),

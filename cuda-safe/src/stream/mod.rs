@@ -20,7 +20,6 @@ mod host_function;
 mod legacy;
 mod methods;
 mod owned;
-mod parcel;
 mod per_thread;
 mod policy;
 mod pool;

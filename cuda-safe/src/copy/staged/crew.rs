@@ -88,7 +88,15 @@ pub(super) fn run(job: Job, kit: Kit) -> Result<()> {
         closing
     });
     drop(over);
-    ticket.job.outcome()
+    ticket.job.outcome()?;
+    ticket.job.keep_pace(processors());
+    Ok(())
+}
+
+/// Processors that the process may use: of the machine, of its set, and of its share.
+pub(super) fn processors() -> usize {
+    static PROCESSORS: OnceLock<usize> = OnceLock::new();
+    *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 /// Lets nobody join any more, and waits until all helpers have left, when it goes out of scope.

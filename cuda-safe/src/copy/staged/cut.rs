@@ -2,7 +2,8 @@
 //!
 //! A transfer is a plane of rows, or one row. Its bytes are counted as if the rows were packed. A piece is some whole
 //! rows, or, where a row is larger than a piece may be, a part of one row. Pieces begin small, so that the device has
-//! something to do soon, grow, and end small, so that nobody is left with a large one when all others are done.
+//! something to do soon, grow, because each costs the device some microseconds, and end small, so that nobody is left with a large
+//! one when all others are done.
 
 /// The arrangement of a transfer on both sides, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,8 +62,10 @@ impl Piece {
 /// How large pieces may be, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sizes {
-    /// Of the first ones and the last ones.
-    pub(super) least: usize,
+    /// Of the first ones.
+    pub(super) first: usize,
+    /// Of the last ones.
+    pub(super) last: usize,
     /// Of those in the middle; never more than this.
     pub(super) most: usize,
     /// How many take pieces at a time.
@@ -87,8 +90,9 @@ const PAGE: usize = 4096;
 
 impl Cutter {
     pub(super) fn new(layout: Layout, sizes: Sizes, host_address: usize) -> Self {
-        let least = sizes.least.clamp(1, sizes.most.max(1));
-        let sizes = Sizes { least, most: sizes.most.max(1), parties: sizes.parties.max(1) };
+        let most = sizes.most.max(1);
+        let (first, last) = (sizes.first.clamp(1, most), sizes.last.clamp(1, most));
+        let sizes = Sizes { first, last, most, parties: sizes.parties.max(1) };
         Self { layout: layout.flattened(), sizes, skew: host_address % PAGE, done: 0, count: 0 }
     }
 
@@ -122,11 +126,11 @@ impl Cutter {
 
     /// How large the next piece should be.
     fn want(&self, rest: usize) -> usize {
-        let Sizes { least, most, parties } = self.sizes;
+        let Sizes { first, last, most, parties } = self.sizes;
         let doublings = u32::try_from(self.count / parties).unwrap_or(u32::MAX).min(16);
-        let growing = least.saturating_mul(1 << doublings);
-        let ending = rest / (2 * parties);
-        growing.min(ending).clamp(least, most)
+        let growing = first.saturating_mul(1 << doublings);
+        let ending = (rest / (2 * parties)).max(last);
+        growing.min(ending).min(most)
     }
 }
 
@@ -162,21 +166,22 @@ mod tests {
     #[test]
     fn every_byte_is_in_one_piece_whatever_the_sizes() {
         for bytes in [1, 2, 4095, 4096, 4097, 100_000, 1 << 20, (1 << 20) + 7] {
-            for (least, most) in [(1 << 12, 1 << 12), (1 << 12, 1 << 16), (5000, 70_001), (1 << 20, 1 << 12)]
+            for (first, most) in [(1 << 12, 1 << 12), (1 << 12, 1 << 16), (5000, 70_001), (1 << 20, 1 << 12)]
             {
+                let last = first / 2;
                 for parties in [1, 2, 7] {
                     for address in [0, 16, 4095] {
-                        cut(Layout::linear(bytes), Sizes { least, most, parties }, address);
+                        cut(Layout::linear(bytes), Sizes { first, last, most, parties }, address);
                     }
                 }
             }
         }
-        assert_eq!(cut(Layout::linear(5), Sizes { least: 0, most: 0, parties: 0 }, 0), [1; 5]);
+        assert_eq!(cut(Layout::linear(5), Sizes { first: 0, last: 0, most: 0, parties: 0 }, 0), [1; 5]);
     }
 
     #[test]
     fn planes_are_cut_into_whole_rows_and_wide_rows_into_parts() {
-        let sizes = Sizes { least: 1000, most: 4000, parties: 2 };
+        let sizes = Sizes { first: 1000, last: 1000, most: 4000, parties: 2 };
         for (row_bytes, rows) in [(1, 5000), (999, 37), (1000, 3), (4000, 5), (4001, 5), (50_000, 3)] {
             for (host, device) in [(0, 0), (3, 0), (0, 512), (1, 100)] {
                 let layout = Layout {
@@ -195,18 +200,21 @@ mod tests {
 
     #[test]
     fn pieces_begin_small_grow_and_end_small() {
-        let sizes = Sizes { least: 1 << 16, most: 1 << 20, parties: 4 };
+        let sizes = Sizes { first: 1 << 16, last: 1 << 15, most: 1 << 20, parties: 4 };
         let lengths = cut(Layout::linear(64 << 20), sizes, 0);
         assert_eq!(lengths[..4], [1 << 16; 4]);
         assert_eq!(lengths[4..8], [1 << 17; 4]);
         assert_eq!(lengths.iter().max(), Some(&(1 << 20)));
-        assert!(lengths[lengths.len() - 4..].iter().all(|&length| length <= 1 << 16), "{lengths:?}");
+        assert!(lengths[lengths.len() - 4..].iter().all(|&length| length <= 1 << 15), "{lengths:?}");
     }
 
     #[test]
     fn pieces_of_a_row_end_with_a_page_of_the_host() {
-        let mut cutter =
-            Cutter::new(Layout::linear(1 << 20), Sizes { least: 10_000, most: 10_000, parties: 1 }, 100);
+        let mut cutter = Cutter::new(
+            Layout::linear(1 << 20),
+            Sizes { first: 10_000, last: 10_000, most: 10_000, parties: 1 },
+            100,
+        );
         let mut end = 100;
         while let Some(piece) = cutter.next() {
             end += piece.bytes();

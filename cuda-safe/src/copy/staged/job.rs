@@ -11,11 +11,13 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 use super::cut::{Cutter, Layout, Piece};
 use super::kit::{DEPTH, Kit};
+use super::pace::Stopwatch;
 use super::plan::{Plan, Way};
-use super::{store, test};
+use super::{pace, store, test};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::{check, sys};
@@ -32,6 +34,8 @@ pub(super) struct Job {
     host: *mut u8,
     remote: *mut u8,
     cutter: Mutex<Cutter>,
+    /// There where this is the transfer to measure.
+    pub(super) watch: Option<Stopwatch>,
     over: AtomicBool,
     error: Mutex<Option<Error>>,
 }
@@ -47,6 +51,7 @@ impl Job {
     /// # Safety
     /// Until the last thread has left the job, both sides are memory as large as the layout says; nobody else writes to
     /// the one that is read, or reaches the one that is written.
+    #[expect(clippy::too_many_arguments, reason = "what a transfer is, each of another type")]
     pub(super) unsafe fn new(
         device: Device,
         way: Way,
@@ -55,11 +60,12 @@ impl Job {
         layout: Layout,
         plan: Plan,
         pinned: usize,
+        watch: Option<Stopwatch>,
     ) -> Self {
         let layout = layout.flattened();
         let cutter = Mutex::new(Cutter::new(layout, plan.sizes, host.addr()));
         let (over, error) = (AtomicBool::new(false), Mutex::new(None));
-        Self { device, plan, pinned, way, layout, host, remote, cutter, over, error }
+        Self { device, plan, pinned, way, layout, host, remote, cutter, watch, over, error }
     }
 
     /// Works on pieces until there are none left, or `leave` says so; then all of them are done. Whatever happens, the kit is
@@ -98,6 +104,13 @@ impl Job {
         }
     }
 
+    /// Keeps what was measured, if this was the transfer to measure.
+    pub(super) fn keep_pace(&self, processors: usize) {
+        if let Some(watch) = &self.watch {
+            pace::keep(self.way, self.plan.provide, self.plan.sizes.parties, watch, processors);
+        }
+    }
+
     fn next(&self) -> Option<Piece> {
         if self.over.load(Ordering::Relaxed) {
             return None;
@@ -107,6 +120,14 @@ impl Job {
 
     /// Moves a piece between the host's memory and a chunk, where it is packed.
     fn move_on_host(&self, piece: Piece, chunk: *mut u8) {
+        let start = self.watch.as_ref().map(|watch| (watch, Instant::now()));
+        self.move_rows(piece, chunk);
+        if let Some((watch, start)) = start {
+            watch.moved(start.elapsed());
+        }
+    }
+
+    fn move_rows(&self, piece: Piece, chunk: *mut u8) {
         let past_caches = self.plan.past_caches;
         for row in 0..piece.rows {
             let host = self.host.wrapping_add(piece.host + row * self.layout.host_pitch);
@@ -187,8 +208,12 @@ impl Hand<'_> {
     fn wait(&mut self, at: usize) -> Result<Option<Piece>> {
         let Some(kit) = &self.kit else { return Ok(None) };
         if self.pending[at].is_some() {
+            let start = self.job.watch.as_ref().map(|watch| (watch, Instant::now()));
             // SAFETY: the event is the kit's own and was never destroyed.
             unsafe { check!(cudaEventSynchronize(kit.event(at))) }?;
+            if let Some((watch, start)) = start {
+                watch.waited(start.elapsed());
+            }
         }
         Ok(self.pending[at].take())
     }

@@ -10,6 +10,7 @@
 //! | `settings` | what the program wants: on or off, from which size, threads, pinned memory |
 //! | `plan` | whether and how a transfer is staged, from sizes and processors |
 //! | `cut` | which bytes make a piece |
+//! | `pace` | how many threads are needed, measured once |
 //! | `store` | how the host's processor moves bytes, and gets fresh pages |
 //! | `kit` | pinned chunks, streams and events, kept for the next transfer, within a bound |
 //! | `job` | one transfer, and each thread's part in it |
@@ -43,6 +44,7 @@ mod crew;
 mod cut;
 mod job;
 mod kit;
+mod pace;
 mod plan;
 mod settings;
 mod store;
@@ -51,11 +53,11 @@ mod test;
 mod tests;
 
 use std::mem::MaybeUninit;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use self::job::Job;
 use self::kit::Kit;
+use self::pace::Stopwatch;
 use self::plan::{Need, Plan};
 use crate::device::Device;
 use crate::error::Result;
@@ -146,7 +148,8 @@ impl Staged {
             return None;
         }
         let pinned = settings.pinned.min(earned(&settings, bytes));
-        let need = Need { way, bytes, fresh, processors: processors(), pinned };
+        let (processors, measured) = (crew::processors(), pace::measured(way, fresh));
+        let need = Need { way, bytes, fresh, processors, measured, pinned };
         let plan = Plan::of(&need, &settings)?;
         let _current = device.switch().ok()?;
         // Without memory or a stream of its own the copy is one for the runtime.
@@ -183,8 +186,10 @@ impl Staged {
             return Err(error);
         }
         let Self { device, way, layout, plan, pinned, .. } = self;
+        let wanted = pace::wants(way, plan.provide, layout.bytes(), plan.sizes.parties);
+        let watch = wanted.then(Stopwatch::default);
         // SAFETY: the caller vouches for both sides until `run` is over, which is when the last thread has left.
-        let job = unsafe { Job::new(device, way, host, remote, layout, plan, pinned) };
+        let job = unsafe { Job::new(device, way, host, remote, layout, plan, pinned, watch) };
         crew::run(job, kit)?;
         COPIES.fetch_add(1, Ordering::Relaxed);
         BYTES.fetch_add(layout.bytes() as u64, Ordering::Relaxed);
@@ -219,10 +224,4 @@ fn earned(settings: &Settings, bytes: usize) -> usize {
     let bytes = bytes as u64;
     let traffic = TRAFFIC.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
     usize::try_from(traffic / WORTH).unwrap_or(usize::MAX)
-}
-
-/// Processors that the process may use: of the machine, of its set, and of its share.
-fn processors() -> usize {
-    static PROCESSORS: OnceLock<usize> = OnceLock::new();
-    *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }

@@ -22,6 +22,8 @@ pub(super) struct Need {
     pub(super) fresh: bool,
     /// Processors that the process may use.
     pub(super) processors: usize,
+    /// How many threads keep the link busy, where that has been measured.
+    pub(super) measured: Option<usize>,
     /// Bytes of pinned memory that it may take.
     pub(super) pinned: usize,
 }
@@ -39,27 +41,43 @@ pub(super) struct Plan {
 /// More threads than keep any link busy.
 pub(super) const MOST_THREADS: usize = 64;
 
-/// The largest chunk.
-const MOST: usize = 2 << 20;
+const KIB: usize = 1 << 10;
+const MIB: usize = 1 << 20;
 
-/// The smallest piece that is worth a call.
-const LEAST: usize = 256 << 10;
+/// The largest chunk. Smaller ones cost the link a good part of its rate, larger ones add little to it.
+const MOST: usize = 2 * MIB;
 
-/// The size from which on a transfer is staged where the program does not say.
+/// For each thread there should be as much: waking one takes some tens of microseconds.
+const SHARE: usize = MIB;
+
+/// The size from which on a transfer is staged where the program does not say. Below, the threads come too late, and the caller
+/// alone is no faster than the runtime, which in turn is faster downwards than upwards.
 fn threshold(way: Way) -> usize {
     match way {
-        Way::Up => 2 << 20,
-        Way::Down => 1 << 20,
+        Way::Up => 2 * MIB,
+        Way::Down => 4 * MIB,
     }
 }
 
-/// How many threads are worth having, at the rate of the fastest links and of one processor.
-fn worthwhile(need: &Need) -> usize {
+/// How many threads a transfer gets as long as nothing was measured: enough for the fastest link.
+fn unmeasured(need: &Need) -> usize {
     match need.way {
         // Pages that come one by one take most of the time.
         Way::Down if need.fresh => 16,
         Way::Down => 12,
         Way::Up => 8,
+    }
+}
+
+/// Whether stores that leave the caches alone are faster.
+fn past_caches(need: &Need, parties: usize) -> bool {
+    match need.way {
+        // The device reads from memory rather than from some processor's cache.
+        Way::Up => true,
+        // Pages that are not needed soon: there are more than the caches hold.
+        Way::Down if need.fresh => parties < 4 || need.bytes >= 256 * MIB,
+        // One processor is faster with such stores, many are in each other's way.
+        Way::Down => parties < 4 || need.bytes <= 8 * MIB,
     }
 }
 
@@ -72,34 +90,34 @@ impl Plan {
         if !settings.enabled || need.bytes < wanted.max(1) || alone {
             return None;
         }
-        let chunk = settings.chunk.unwrap_or(MOST).max(1);
-        let chunks = need.pinned / chunk;
+        let most = settings.chunk.unwrap_or(MOST).max(1);
         let threads = match settings.threads {
             Some(threads) => threads.clamp(1, MOST_THREADS),
-            None => worthwhile(need).min(need.processors),
+            None => need.measured.unwrap_or_else(|| unmeasured(need)).min(need.processors),
         };
-        let pieces = need.bytes.div_ceil(LEAST.min(chunk));
-        let parties = threads.min(pieces).min(chunks / DEPTH);
+        let shares = need.bytes.div_ceil(SHARE.min(most));
+        let parties = threads.min(shares).min(need.pinned / most / DEPTH);
         if parties == 0 {
             return None;
         }
-        let sizes = Sizes { least: LEAST.min(chunk), most: chunk, parties };
-        let past_caches = match need.way {
-            Way::Up => true,
-            Way::Down => parties < 4,
+        // The device comes first on the way down and last on the way up; where it does, pieces need not be small.
+        let (first, last) = match need.way {
+            Way::Up => (256 * KIB, MIB),
+            Way::Down => (512 * KIB, 256 * KIB),
         };
-        Some(Self { sizes, past_caches, provide: need.fresh })
+        let sizes = Sizes { first: first.min(most), last: last.min(most), most, parties };
+        Some(Self { sizes, past_caches: past_caches(need, parties), provide: need.fresh })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Need, Plan, Settings, Way};
+    use super::{DEPTH, Need, Plan, Settings, Way};
 
     const MIB: usize = 1 << 20;
 
     fn need(way: Way, bytes: usize) -> Need {
-        Need { way, bytes, fresh: false, processors: 16, pinned: 64 * MIB }
+        Need { way, bytes, fresh: false, processors: 16, measured: None, pinned: 64 * MIB }
     }
 
     #[test]
@@ -139,18 +157,29 @@ mod tests {
     }
 
     #[test]
-    fn no_more_threads_than_processors_pieces_and_chunks() {
+    fn no_more_threads_than_processors_shares_and_chunks() {
         let settings = Settings::default();
         let parties = |need: &Need| Plan::of(need, &settings).unwrap().sizes.parties;
         assert!(parties(&need(Way::Up, 1 << 30)) > 4);
+        assert_eq!(parties(&need(Way::Up, 3 * MIB)), 3);
         assert_eq!(parties(&Need { processors: 3, ..need(Way::Up, 1 << 30) }), 3);
         assert_eq!(parties(&Need { pinned: 8 * MIB, ..need(Way::Up, 1 << 30) }), 2);
         let few = Settings { threads: Some(2), ..settings };
         assert_eq!(Plan::of(&need(Way::Down, 1 << 30), &few).unwrap().sizes.parties, 2);
         for pinned in [0, MIB, 4 * MIB, 5 * MIB, 64 * MIB] {
             if let Some(plan) = Plan::of(&Need { pinned, ..need(Way::Down, 1 << 30) }, &settings) {
-                assert!(plan.sizes.parties * super::DEPTH * plan.sizes.most <= pinned);
+                assert!(plan.sizes.parties * DEPTH * plan.sizes.most <= pinned);
             }
         }
+    }
+
+    #[test]
+    fn what_was_measured_counts_unless_the_program_says_otherwise() {
+        let measured = Need { measured: Some(5), ..need(Way::Up, 1 << 30) };
+        assert_eq!(Plan::of(&measured, &Settings::default()).unwrap().sizes.parties, 5);
+        let more = Need { measured: Some(50), ..measured };
+        assert_eq!(Plan::of(&more, &Settings::default()).unwrap().sizes.parties, 16);
+        let told = Settings { threads: Some(7), ..Settings::default() };
+        assert_eq!(Plan::of(&measured, &told).unwrap().sizes.parties, 7);
     }
 }

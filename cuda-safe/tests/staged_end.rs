@@ -1,0 +1,125 @@
+//! Copies that are in the middle when the process ends, or forks. A binary of its own: it starts itself, and forks.
+#![expect(unsafe_code, reason = "forks")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod common;
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus};
+use std::sync::mpsc::channel;
+
+use common::Gate;
+use cuda_safe::copy::staged::{Settings, configure, statistics};
+use cuda_safe::{DeviceBuffer, Stream, memcpy};
+
+/// Set in the process that is to end.
+const CHILD: &str = "CUDA_SAFE_STAGED_END";
+
+/// Everything is staged, in small pieces, by several threads.
+fn stage_everything() {
+    configure(Settings {
+        threshold: Some(1),
+        threads: Some(3),
+        chunk: Some(4096),
+        pinned: 1 << 20,
+        ..Settings::default()
+    });
+}
+
+/// Has a thread copy for ever; returns once it has copied some.
+fn copy_for_ever() {
+    std::thread::spawn(|| {
+        let host = vec![7_u8; 1 << 20];
+        let mut device = DeviceBuffer::<u8>::alloc(host.len()).unwrap();
+        // The end of the process is an error like any other.
+        while memcpy(&mut device, &host).is_ok() {}
+        // What the runtime would say about a buffer that is freed now is not the question.
+        let _ = std::mem::ManuallyDrop::new(device);
+        loop {
+            std::thread::park();
+        }
+    });
+    while statistics().copies < 3 {
+        std::thread::yield_now();
+    }
+}
+
+/// Runs a test of this file as a process of its own, which is told so.
+fn alone(name: &str) -> (ExitStatus, String) {
+    let this = std::env::current_exe().unwrap();
+    let child = Command::new(this).args([name, "--exact", "--nocapture"]).env(CHILD, "1").output().unwrap();
+    let told = String::from_utf8_lossy(&child.stdout).into_owned() + &String::from_utf8_lossy(&child.stderr);
+    (child.status, told)
+}
+
+/// Ends a process that hangs, with a signal that the parent sees.
+fn within_half_a_minute() {
+    // SAFETY: sets a timer whose signal ends the process.
+    unsafe { libc::alarm(30) };
+}
+
+#[test]
+fn a_process_that_ends_in_the_middle_of_a_copy_ends() {
+    if std::env::var_os(CHILD).is_some() {
+        within_half_a_minute();
+        stage_everything();
+        copy_for_ever();
+        std::process::exit(43);
+    }
+    for _ in 0..5 {
+        let (status, told) = alone("a_process_that_ends_in_the_middle_of_a_copy_ends");
+        assert_eq!(status.code(), Some(43), "signal {:?}: {told}", status.signal());
+    }
+}
+
+#[test]
+fn a_process_ends_while_a_copy_waits_for_a_stream_that_never_comes_to_it() {
+    if std::env::var_os(CHILD).is_some() {
+        within_half_a_minute();
+        stage_everything();
+        let (begun, begins) = channel();
+        std::thread::spawn(move || {
+            let stream = Stream::new().unwrap();
+            let mut device = DeviceBuffer::<u8>::alloc(1 << 16).unwrap();
+            // Warm: everything that a copy needs is there.
+            memcpy(&mut device, &vec![1_u8; 1 << 16]).unwrap();
+            let gate = Gate::on(&stream);
+            begun.send(()).unwrap();
+            let _ = memcpy(&mut device, &vec![2_u8; 1 << 16]);
+            drop(gate);
+        });
+        begins.recv().unwrap();
+        std::process::exit(44);
+    }
+    let (status, told) = alone("a_process_ends_while_a_copy_waits_for_a_stream_that_never_comes_to_it");
+    assert_eq!(status.code(), Some(44), "signal {:?}: {told}", status.signal());
+}
+
+#[test]
+fn the_child_of_a_fork_in_the_middle_of_a_copy_ends_by_itself() {
+    if std::env::var_os(CHILD).is_some() {
+        within_half_a_minute();
+        stage_everything();
+        copy_for_ever();
+        // SAFETY: the child makes no call into the runtime, and takes no lock that a thread of the parent may have held.
+        let child = unsafe { libc::fork() };
+        assert!(child >= 0);
+        if child == 0 {
+            // SAFETY: sets a timer whose signal ends the process.
+            unsafe { libc::alarm(20) };
+            // The functions of the exit run, the engine's too: it must not wait for threads that did not come along.
+            // SAFETY: ends the process, of which this is the only thread.
+            unsafe { libc::exit(0) };
+        }
+        let mut status = -1;
+        // SAFETY: the pointer is to a live integer, which the call fills.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        let before = statistics().copies;
+        while statistics().copies < before + 3 {
+            std::thread::yield_now();
+        }
+        std::process::exit(if status == 0 { 45 } else { 1 });
+    }
+    let (status, told) = alone("the_child_of_a_fork_in_the_middle_of_a_copy_ends_by_itself");
+    assert_eq!(status.code(), Some(45), "signal {:?}: {told}", status.signal());
+}

@@ -1,0 +1,214 @@
+//! Blocking copies between pageable memory and a device: `cudaMemcpy` in C++ against `memcpy` and `to_vec` here, in turns.
+//!
+//!     staged --cpp PROGRAM [--emulator] [--turns N] [--most MIB] [--threads N,N,...]
+//!
+//! PROGRAM is the C++ twin beside this. Prints a table for people: for each size and way the rates of both, and how many times as
+//! fast Rust is; then the rates of the largest size by the number of threads that work on a copy. Machines drift, so the two
+//! take turns at each size, and what counts is the median. Run it under `taskset` to see what fewer processors make of it. On the emulator it
+//! only shows that it runs.
+
+#[path = "../program.rs"]
+mod program;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Context as _, bail, ensure};
+use cuda_safe::copy::staged::{self, Settings, configure, statistics};
+use cuda_safe::device::{driver_version, runtime_version};
+use cuda_safe::{Device, DeviceBuffer, Result, memcpy, memset};
+
+use crate::program::Program;
+
+const MIB: usize = 1 << 20;
+
+/// The ways, as the C++ program calls them and as people read them.
+const WAYS: [(&str, &str); 3] = [
+    ("up", "host to device"),
+    ("down", "device to host, into memory that was written before"),
+    ("fresh", "device to host, into memory allocated just now"),
+];
+
+struct Options {
+    cpp: PathBuf,
+    emulator: bool,
+    turns: usize,
+    most: usize,
+    threads: Vec<usize>,
+}
+
+impl Options {
+    fn from_arguments() -> anyhow::Result<Self> {
+        let processors = std::thread::available_parallelism()?.get();
+        let threads = [1, 2, 4, 6, 8, 12, 16].into_iter().filter(|&threads| threads <= processors).collect();
+        let mut options = Self { cpp: PathBuf::new(), emulator: false, turns: 5, most: 1024, threads };
+        let mut arguments = std::env::args().skip(1);
+        while let Some(argument) = arguments.next() {
+            if argument == "--emulator" {
+                (options.emulator, options.turns, options.most) = (true, 1, 8);
+                continue;
+            }
+            let value = arguments.next().with_context(|| format!("{argument} needs a value"))?;
+            match argument.as_str() {
+                "--cpp" => options.cpp = value.into(),
+                "--turns" => options.turns = value.parse()?,
+                "--most" => options.most = value.parse()?,
+                "--threads" => {
+                    options.threads =
+                        value.split(',').map(str::parse).collect::<core::result::Result<_, _>>()?;
+                }
+                _ => bail!("unknown argument {argument}"),
+            }
+        }
+        ensure!(options.cpp.is_file(), "--cpp names the C++ program");
+        ensure!(options.turns > 0 && options.most > 0, "at least one turn and one MiB");
+        Ok(options)
+    }
+}
+
+/// What is copied, and where.
+struct Things {
+    device: DeviceBuffer<u8>,
+    host: Vec<u8>,
+    next: usize,
+}
+
+impl Things {
+    fn new(room: usize) -> Result<Self> {
+        let mut device = DeviceBuffer::alloc(room)?;
+        memset(&mut device, 1)?;
+        Ok(Self { device, host: vec![2; room], next: 0 })
+    }
+
+    /// Where the next copy begins.
+    fn at(&mut self, bytes: usize) -> usize {
+        if self.next + bytes > self.host.len() {
+            self.next = 0;
+        }
+        self.next += bytes;
+        self.next - bytes
+    }
+
+    /// Nanoseconds that a copy takes: the median of so many, after one that is not counted.
+    fn measure(&mut self, way: &str, bytes: usize, copies: u32) -> Result<f64> {
+        match way {
+            "up" => self.time(bytes, copies, |it, at| {
+                memcpy(&mut it.device.slice_mut(at..at + bytes)?, &it.host[at..at + bytes])
+            }),
+            "down" => self.time(bytes, copies, |it, at| {
+                memcpy(&mut it.host[at..at + bytes], &it.device.slice(at..at + bytes)?)
+            }),
+            _ => self.time(bytes, copies, |it, at| it.device.slice(at..at + bytes)?.to_vec().map(drop)),
+        }
+    }
+
+    fn time(
+        &mut self,
+        bytes: usize,
+        copies: u32,
+        mut copy: impl FnMut(&mut Self, usize) -> Result<()>,
+    ) -> Result<f64> {
+        let mut times = Vec::new();
+        for turn in 0..=copies {
+            self.device.device().synchronize()?;
+            let at = self.at(bytes);
+            let start = Instant::now();
+            copy(self, at)?;
+            let spent = start.elapsed();
+            if turn > 0 {
+                times.push(spent.as_secs_f64() * 1e9);
+            }
+        }
+        Ok(median(&mut times))
+    }
+}
+
+fn median(times: &mut [f64]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+/// GB/s.
+fn rate(bytes: usize, nanoseconds: f64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "a size of some digits")]
+    let bytes = bytes as f64;
+    bytes / nanoseconds
+}
+
+/// A size for people.
+fn shown(bytes: usize) -> String {
+    if bytes < MIB { format!("{} KiB", bytes >> 10) } else { format!("{} MiB", bytes >> 20) }
+}
+
+fn main() -> anyhow::Result<()> {
+    let options = Options::from_arguments()?;
+    let room = options.most * MIB;
+    let mut cpp = Program::start(&options.cpp, &[&room.to_string()])?;
+    let name = Device::current()?.properties()?.name().to_owned();
+    let machine = format!("{name}; runtime {}, driver for {}", runtime_version()?, driver_version()?);
+    ensure!(machine == cpp.machine(), "the programs run on {machine} and on {}", cpp.machine());
+    ensure!(
+        machine.starts_with("CUDA emulator") == options.emulator,
+        "this is {machine}: times taken on the emulator have no meaning; --emulator there, and only there"
+    );
+    let mut things = Things::new(room)?;
+    println!("- {machine}; {} processors may be used", std::thread::available_parallelism()?);
+    if options.emulator {
+        println!("- These times were taken on the emulator: they have no meaning.");
+    }
+
+    let sizes =
+        std::iter::successors(Some(16 << 10), |&size| Some(size * if size < 16 * MIB { 2 } else { 4 }))
+            .take_while(|&size| size <= room);
+    println!(
+        "\nGB/s, median of {} turns; each copy takes the next part of {} MiB.",
+        options.turns, options.most
+    );
+    for (way, meaning) in WAYS {
+        println!("\n| {meaning:<52} | C++ | Rust | times |\n|{:-<54}|----:|----:|----:|", "");
+        for bytes in sizes.clone() {
+            let copies = u32::try_from((128 * MIB / bytes).clamp(1, 30))?;
+            let (mut theirs, mut ours) = (Vec::new(), Vec::new());
+            for turn in 0..options.turns {
+                // Each is the first to go as often as the other.
+                for place in 0..2 {
+                    if (turn + place) % 2 == 0 {
+                        theirs.push(cpp.ask(&format!("{way} {bytes} {copies}"))?);
+                    } else {
+                        ours.push(things.measure(way, bytes, copies)?);
+                    }
+                }
+            }
+            let (theirs, ours) = (median(&mut theirs), median(&mut ours));
+            println!(
+                "| {:<52} | {:.2} | {:.2} | {:.2} |",
+                shown(bytes),
+                rate(bytes, theirs),
+                rate(bytes, ours),
+                theirs / ours
+            );
+        }
+    }
+
+    let chosen = staged::settings();
+    for bytes in [room.min(64 * MIB), room] {
+        println!("\n| {} in GB/s, by threads | up | down | fresh |\n|----|----:|----:|----:|", shown(bytes));
+        for &threads in &options.threads {
+            configure(Settings { threads: Some(threads), ..chosen });
+            let mut rates = Vec::new();
+            for (way, _) in WAYS {
+                rates.push(format!("{:.2}", rate(bytes, things.measure(way, bytes, 3)?)));
+            }
+            println!("| {threads} | {} |", rates.join(" | "));
+        }
+        configure(Settings { enabled: false, ..chosen });
+        let mut rates = Vec::new();
+        for (way, _) in WAYS {
+            rates.push(format!("{:.2}", rate(bytes, things.measure(way, bytes, 3)?)));
+        }
+        println!("| switched off | {} |", rates.join(" | "));
+        configure(chosen);
+    }
+    println!("\nPinned memory that the engine held at most: {} MiB.", statistics().most_pinned / MIB);
+    cpp.end()
+}
