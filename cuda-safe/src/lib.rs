@@ -46,5 +46,6 @@ pub use error::{Error, Result};
 pub use memory::{
     DeviceBuffer, DeviceSlice, DeviceSliceMut, HostMut, HostRef, MappedFlag, PinnedBuffer, PinnedFlags,
     PinnedSlice, PinnedSliceMut, PitchedBuffer, PitchedVolume, RegisterFlags, Registered,
+    WriteCombinedBuffer,
 };
 pub use stream::{AsStream, Event, Stream};

@@ -147,7 +147,7 @@ impl Port for World {
         let event = {
             let mut machine = self.machine.lock();
             let track = Self::track(&machine, other.id);
-            machine.record_in_passing(track)
+            machine.record(track)
         };
         let mut machine = self.machine.lock();
         let track = Self::track(&machine, waiter.id);
@@ -252,7 +252,7 @@ fn one_stream_may_be_used_by_two_threads() {
             loom::thread::spawn(move || {
                 let slot = world.books.slot(id).unwrap();
                 let mut event = Set::default();
-                let snapshot = world.books.record(slot, || {
+                let snapshot = world.books.record_again(slot, None, || {
                     let mut machine = world.machine.lock();
                     let track = World::track(&machine, id);
                     event = machine.record(track);

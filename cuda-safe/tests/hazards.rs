@@ -50,6 +50,60 @@ fn what_the_program_forgot_to_order_is_ordered_and_told() {
     assert!(buffer.to_vec().unwrap().iter().all(|byte| *byte == 2));
 }
 
+/// The legacy stream is held, and has memory to fill. What a blocking stream does about that proves nothing.
+fn its_end_proves_nothing(of_the_blocking_stream: impl FnOnce(&Stream)) {
+    let _turn = turn();
+    let (legacy, blocking) = (Stream::legacy().unwrap(), Stream::new().unwrap());
+    let other = Stream::non_blocking().unwrap();
+    let mut buffer = DeviceBuffer::<u8>::alloc(64).unwrap();
+    let (open, opened) = std::sync::mpsc::channel::<()>();
+    legacy.launch_host_fn(move || opened.recv().unwrap_or(())).unwrap();
+    memset_async(&mut buffer, 1, &legacy).unwrap();
+    of_the_blocking_stream(&blocking);
+    assert!(blocking.is_done().unwrap(), "it has nothing to do that the device knows of");
+    blocking.synchronize().unwrap();
+    let waits = added(|| memset_async(&mut buffer, 2, &other).unwrap());
+    assert_eq!(waits, 1, "the legacy stream has not filled the buffer yet");
+    open.send(()).unwrap();
+    assert_eq!(buffer.to_vec().unwrap(), [2; 64]);
+}
+
+#[test]
+fn the_end_of_a_blocking_stream_proves_nothing_of_the_legacy_stream_because_of_an_event() {
+    its_end_proves_nothing(|blocking| {
+        let mut event = Event::without_timing().unwrap();
+        event.record(blocking).unwrap();
+    });
+}
+
+#[test]
+fn the_end_of_a_blocking_stream_proves_nothing_of_the_legacy_stream_because_of_an_allocation() {
+    its_end_proves_nothing(|blocking| {
+        let buffer = DeviceBuffer::<u8>::alloc_async(64, blocking).unwrap();
+        // Freeing it would be something to do.
+        std::mem::forget(buffer);
+    });
+}
+
+#[test]
+fn the_event_of_a_blocking_stream_comes_after_the_legacy_stream_s_work() {
+    let _turn = turn();
+    let (legacy, blocking) = (Stream::legacy().unwrap(), Stream::new().unwrap());
+    let other = Stream::non_blocking().unwrap();
+    let mut buffer = DeviceBuffer::<u8>::alloc(64).unwrap();
+    let mut event = Event::without_timing().unwrap();
+    let (open, opened) = std::sync::mpsc::channel::<()>();
+    legacy.launch_host_fn(move || opened.recv().unwrap_or(())).unwrap();
+    memset_async(&mut buffer, 1, &legacy).unwrap();
+    event.record(&blocking).unwrap();
+    assert!(!event.is_done().unwrap());
+    other.wait(&event).unwrap();
+    let waits = added(|| memset_async(&mut buffer, 2, &other).unwrap());
+    assert_eq!(waits, 0, "the event says it all");
+    open.send(()).unwrap();
+    assert_eq!(buffer.to_vec().unwrap(), [2; 64]);
+}
+
 #[test]
 fn a_program_that_orders_its_work_pays_for_no_wait() {
     let _turn = turn();

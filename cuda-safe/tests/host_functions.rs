@@ -25,6 +25,30 @@ fn host_functions_run_in_the_order_of_their_stream() {
 }
 
 #[test]
+fn more_functions_than_a_stream_has_room_for_all_run_once_and_in_order_whatever_their_size() {
+    let _alone = alone();
+    let stream = Stream::non_blocking().unwrap();
+    let order = Arc::new(Mutex::new(Vec::new()));
+    for _ in 0..2 {
+        let gate = Gate::on(&stream);
+        for number in 0..700_usize {
+            let order = Arc::clone(&order);
+            if number % 3 == 0 {
+                let large = [number; 100];
+                stream.launch_host_fn(move || order.lock().unwrap().push(large[99])).unwrap();
+            } else {
+                stream.launch_host_fn(move || order.lock().unwrap().push(number)).unwrap();
+            }
+        }
+        gate.open();
+        stream.synchronize().unwrap();
+        assert_eq!(*order.lock().unwrap(), (0..700).collect::<Vec<_>>());
+        order.lock().unwrap().clear();
+    }
+    assert_eq!(Arc::strong_count(&order), 1, "what the functions own was dropped");
+}
+
+#[test]
 fn what_a_function_owns_is_dropped_when_it_has_run() {
     let _alone = alone();
     let stream = Stream::non_blocking().unwrap();

@@ -34,8 +34,7 @@ fn a_buffer_without_elements_lends_an_empty_slice() {
 #[test]
 fn every_kind_of_pinned_memory_works() {
     let _alone = alone();
-    for flags in [PinnedFlags::PORTABLE, PinnedFlags::MAPPED, PinnedFlags::WRITE_COMBINED, PinnedFlags::all()]
-    {
+    for flags in [PinnedFlags::PORTABLE, PinnedFlags::MAPPED, PinnedFlags::all()] {
         let mut buffer = PinnedBuffer::<u8>::with_flags(100, flags).unwrap();
         buffer.host_mut().unwrap().fill(7);
         assert_eq!(*buffer.host().unwrap(), [7; 100], "{flags:?}");

@@ -10,7 +10,7 @@
 //! [`Volume`](crate::memory::Volume) of any memory, or pitched memory, with pitches of their own on the two sides.
 //!
 //! The direction is never named: it follows from the types of the operands, and so does whether two devices are
-//! involved. A direction that cannot be does not compile, nor does an asynchronous copy of a borrowed slice.
+//! involved: the first copy between two devices lets them reach each other's memory ([`set_automatic_peer_access`]). A direction that cannot be does not compile, nor does an asynchronous copy of a borrowed slice.
 //!
 //! Large blocking copies between pageable memory and a device are staged by the crate itself, which is faster: see [`staged`].
 //! [`memcpy_to_symbol`], [`memcpy_from_symbol`] and their asynchronous forms copy to and from variables of kernels' source
@@ -30,6 +30,7 @@ mod fill;
 mod linear;
 mod operand;
 mod owned;
+pub(crate) mod peer;
 mod plane;
 mod scoped;
 mod shape;
@@ -44,6 +45,7 @@ pub use batch::{CopyAttributes, CopyBatch, CopyHint, Overlap};
 pub use fill::{fill, fill_async, memset, memset_async};
 pub use linear::{memcpy, memcpy_async};
 pub use operand::{AsyncDestination, AsyncSource, Destination, Linear, Planar, Source, Volumetric};
+pub use peer::{automatic_peer_access, set_automatic_peer_access};
 pub use plane::{memcpy_2d, memcpy_2d_async, memset_2d, memset_2d_async};
 pub use scoped::{ScopedDestination, ScopedSource};
 pub use symbol::{

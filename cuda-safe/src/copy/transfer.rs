@@ -5,6 +5,7 @@ use std::panic::Location;
 
 use super::call;
 use super::operand::{Operand, Side};
+use super::peer;
 use super::shape::Shape;
 use super::staged::{Layout, Staged, Way};
 use crate::device::Device;
@@ -69,6 +70,9 @@ pub(super) fn transfer(
         return Ok(());
     }
     let direction = Direction::of(destination.side(), source.side());
+    if let Direction::Peer { destination, source } = direction {
+        peer::ensure(destination, source);
+    }
     let result = match (how, direction) {
         (How::Blocking | How::BlockingFresh, Direction::HostToHost) => {
             on_the_host(destination, source, shape)

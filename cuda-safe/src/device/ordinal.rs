@@ -218,6 +218,7 @@ impl Device {
         // SAFETY: the caller gives up everything that lives on the device; what the crate itself keeps is forgotten below.
         let reset = unsafe { check!(cudaDeviceReset()) };
         // Also after an error: it may be that of earlier work, and the device is reset all the same.
+        copy::peer::forget(self);
         copy::staged::abandon(self);
         memory::abandon(self);
         stream::abandon(self);

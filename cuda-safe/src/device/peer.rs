@@ -3,7 +3,7 @@
 
 use super::Device;
 use crate::error::Result;
-use crate::{check, sys};
+use crate::{check, copy, sys};
 
 /// What can be asked about the link between two devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,7 +50,9 @@ impl Device {
     /// Lets this device reach the memory of `peer` directly: kernels of this device may use its pointers, and copies
     /// between the two no longer go through the host, which makes them about ten times faster over NVLink.
     ///
-    /// One way only; call it on `peer` too for the other. Enabling what is enabled already is no error.
+    /// One way only; call it on `peer` too for the other. Enabling what is enabled already is no error. The first copy between
+    /// the two does it both ways, unless
+    /// [`set_automatic_peer_access`](crate::copy::set_automatic_peer_access) says otherwise.
     ///
     /// Stands for [`cudaDeviceEnablePeerAccess`](sys::cudaDeviceEnablePeerAccess).
     ///
@@ -73,7 +75,8 @@ impl Device {
         }
     }
 
-    /// Ends what [`enable_peer_access`](Self::enable_peer_access) began. Copies go on to work, through the host.
+    /// Ends what [`enable_peer_access`](Self::enable_peer_access), or a copy, began. Copies go on to work, through the host, and
+    /// do not enable it again.
     ///
     /// Stands for [`cudaDeviceDisablePeerAccess`](sys::cudaDeviceDisablePeerAccess).
     ///
@@ -85,6 +88,7 @@ impl Device {
     #[doc(alias = "cudaDeviceDisablePeerAccess")]
     #[track_caller]
     pub unsafe fn disable_peer_access(self, peer: &Self) -> Result<()> {
+        copy::peer::decided(self, *peer);
         let _current = self.switch()?;
         // SAFETY: the runtime checks the ordinal; the caller answers for kernels that use the peer's memory.
         unsafe { check!(cudaDeviceDisablePeerAccess(peer.ordinal())) }

@@ -70,7 +70,7 @@ impl<T> DerefMut for HostMut<'_, T> {
 }
 
 /// The entry in the allocation's books that says that the host has these bytes.
-struct Loan<'a, T> {
+pub(super) struct Loan<'a, T> {
     span: Span<'a, T>,
     mode: Mode,
 }
@@ -78,7 +78,7 @@ struct Loan<'a, T> {
 impl<'a, T> Loan<'a, T> {
     /// Enters the loan first and waits then, so that nothing conflicting slips in between.
     #[track_caller]
-    fn new(span: Span<'a, T>, mode: Mode) -> Result<Self> {
+    pub(super) fn new(span: Span<'a, T>, mode: Mode) -> Result<Self> {
         let ledger = span.allocation().ledger();
         ledger.lend(span.range(), mode)?;
         let loan = Self { span, mode };
@@ -87,7 +87,7 @@ impl<'a, T> Loan<'a, T> {
     }
 
     /// Pointer and length for a slice: never null, also where there are no elements.
-    fn parts(&self) -> (*mut T, usize) {
+    pub(super) fn parts(&self) -> (*mut T, usize) {
         match self.span.len() {
             0 => (ptr::dangling_mut(), 0),
             len => (self.span.pointer(), len),

@@ -1,10 +1,11 @@
 //! Memory that frees itself: on the device, and pinned on the host; its owners, views and guards.
 //!
-//! An owner ([`DeviceBuffer`], [`PinnedBuffer`], [`Registered`]) remembers its device and how it was allocated, so it is freed
+//! An owner ([`DeviceBuffer`], [`PinnedBuffer`], [`WriteCombinedBuffer`], [`Registered`], [`PitchedBuffer`], [`PitchedVolume`]) remembers its device and how it was allocated, so it is freed
 //! rightly from any thread, whatever device is current. A view ([`DeviceSlice`], [`PinnedSlice`] and their `Mut`
 //! forms) is a part of an owner, with a lifetime; two `Mut` views never overlap, and work on the one is not ordered
 //! after work on the other. Owners and views are each one type for all places: [`Buffer`], [`Slice`] and [`SliceMut`] with
-//! a [`Place`] as their last parameter, which says what the memory can do.
+//! a [`Place`] as their last parameter, which says what the memory can do. A [`Plane`] or a [`Volume`] (and their `Mut` forms) views
+//! rows, or layers of rows, of any memory, slices of the program's own included.
 //!
 //! Allocating and freeing are not stream-ordered, but for [`DeviceBuffer::alloc_async`] and
 //! [`DeviceBuffer::alloc_from`] ([`MemoryPool`] says what pools are). Freeing waits, on the host, for
@@ -41,6 +42,7 @@ pub(crate) mod span;
 mod stable;
 mod symbol;
 mod volume;
+mod write_combined;
 
 pub(crate) use allocation::on_free;
 pub(crate) use relaxed::relax;
@@ -51,7 +53,9 @@ pub use flag::MappedFlag;
 pub use guard::{HostMut, HostRef};
 pub use pinned::{PinnedBuffer, PinnedFlags};
 pub use pitched::{PitchedBuffer, PitchedVolume};
-pub use place::{AnyPlace, HostPlace, MappedPlace, OnDevice, Pageable, Pinned, Place, SourceOf};
+pub use place::{
+    AnyPlace, HostPlace, MappedPlace, OnDevice, Pageable, Pinned, Place, SourceOf, WriteCombined,
+};
 pub use plane::{Plane, PlaneMut};
 #[cfg(unix)]
 pub use pool::{ImportedPool, PoolPointer};
@@ -64,6 +68,7 @@ pub use slice::{DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut, Slice,
 pub use stable::{Stable, StableMut};
 pub use symbol::{Symbol, SymbolSlice};
 pub use volume::{Volume, VolumeMut};
+pub use write_combined::{HostWriter, WriteCombinedBuffer, WriteCombinedSlice, WriteCombinedSliceMut};
 
 /// Forgets what the crate itself keeps of a device's memory: the device is reset, and all of it is gone.
 pub(crate) fn abandon(device: crate::Device) {

@@ -16,14 +16,13 @@ use crate::sys;
 
 bitflags! {
     /// How page-locked memory is set up. On systems with unified addresses, all of it is portable and mapped anyway.
+    /// Write-combined memory is a type of its own: [`WriteCombinedBuffer`](crate::WriteCombinedBuffer).
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub struct PinnedFlags: u32 {
         /// Counts as pinned for every device, not only for the one that was current.
         const PORTABLE = sys::cudaHostAllocPortable;
         /// Kernels can use it.
         const MAPPED = sys::cudaHostAllocMapped;
-        /// Written by the host past its caches. Reading it on the host is tens of times slower; measure before use.
-        const WRITE_COMBINED = sys::cudaHostAllocWriteCombined;
     }
 }
 

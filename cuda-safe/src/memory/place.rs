@@ -7,7 +7,7 @@ use bytemuck::{AnyBitPattern, NoUninit};
 
 use sealed::Residence;
 
-/// A place that memory can be in of which the crate keeps books: [`OnDevice`], [`Pinned`].
+/// A place that memory can be in of which the crate keeps books: [`OnDevice`], [`Pinned`], [`WriteCombined`].
 ///
 /// The last parameter of [`Buffer`](super::Buffer), [`Slice`](super::Slice) and [`SliceMut`](super::SliceMut).
 /// Nobody else can implement it.
@@ -48,6 +48,10 @@ pub struct OnDevice;
 /// In page-locked memory of the host.
 #[derive(Clone, Copy, Debug)]
 pub struct Pinned;
+
+/// In page-locked memory of the host that the host only writes.
+#[derive(Clone, Copy, Debug)]
+pub struct WriteCombined;
 
 /// In memory of the program's own: a slice, a vector, an array.
 #[derive(Clone, Copy, Debug)]
@@ -99,6 +103,7 @@ macro_rules! place {
 
 place!(OnDevice: Device, "DeviceBuffer", "DeviceSlice", "DeviceSliceMut");
 place!(Pinned: Pinned, "PinnedBuffer", "PinnedSlice", "PinnedSliceMut");
+place!(WriteCombined: Pinned, "WriteCombinedBuffer", "WriteCombinedSlice", "WriteCombinedSliceMut");
 
 impl sealed::AnyPlace for Pageable {
     const BOOKED: Option<Residence> = None;
@@ -108,7 +113,9 @@ impl AnyPlace for Pageable {}
 
 impl HostPlace for Pinned {}
 impl MappedPlace for Pinned {}
+impl MappedPlace for WriteCombined {}
 
 impl<T: AnyBitPattern> SourceOf<T> for OnDevice {}
 impl<T: AnyBitPattern + NoUninit> SourceOf<T> for Pinned {}
+impl<T: AnyBitPattern + NoUninit> SourceOf<T> for WriteCombined {}
 impl<T: NoUninit> SourceOf<T> for Pageable {}

@@ -1,6 +1,7 @@
 //! Functions that a stream runs on the host.
 //!
-//! The runtime gets a number, not a pointer: the functions themselves wait in a register of ours. So one that
+//! The runtime gets a number, not a pointer: the functions themselves wait with us, in spots that their stream has for them,
+//! or, where these are taken, in a register. So one that
 //! never runs, because the context was lost before its turn, can be dropped as soon as that is known, and if
 //! the runtime came to it all the same, it would find nothing. A panic stays in Rust: it is caught, and the
 //! stream's next synchronisation reports it.
@@ -13,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::busy;
+use super::parcel::{self, Parcel, Ticket};
 use super::view::StreamRef;
 use crate::check;
 use crate::error::{Detail, Error, Result};
@@ -22,7 +24,7 @@ use crate::sys;
 
 /// A function that waits for its turn.
 struct Waiting {
-    f: Box<dyn FnOnce() + Send>,
+    parcel: Parcel,
     slot: SlotId,
     device: i32,
     place: Place,
@@ -35,10 +37,10 @@ struct Panicked {
     place: Place,
 }
 
-/// All functions whose turn has not come, by number.
+/// The functions for which there was no room elsewhere and whose turn has not come, by number.
 struct Register {
-    next: usize,
-    waiting: Option<HashMap<usize, Waiting>>,
+    next: u64,
+    waiting: Option<HashMap<u64, Waiting>>,
     panicked: Vec<Panicked>,
 }
 
@@ -79,42 +81,75 @@ impl StreamRef<'_> {
     #[track_caller]
     pub fn launch_host_fn(&self, f: impl FnOnce() + Send + 'static) -> Result<()> {
         busy::ensure_idle("StreamRef::launch_host_fn")?;
+        self.launch_parcel(Parcel::of(f), Location::caller())
+    }
+
+    fn launch_parcel(&self, parcel: Parcel, place: Place) -> Result<()> {
         let slot = self.slot();
-        let waiting =
-            Waiting { f: Box::new(f), slot: slot.id, device: slot.device.ordinal, place: Location::caller() };
-        let number = {
-            let mut register = register();
-            let number = register.next;
-            register.next += 1;
-            register.waiting.get_or_insert_default().insert(number, waiting);
-            number
-        };
-        let data = std::ptr::without_provenance_mut::<c_void>(number);
+        // What is in here when the stream is unlocked again is dropped then: what it owns may do anything.
+        let mut parcel = Some(parcel);
         let launch = |raw| {
+            let Some(given) = parcel.take() else { return Ok(()) };
+            // SAFETY: the lane is locked while this closure of `enqueue` runs.
+            let number = match unsafe { parcel::put(slot, given, place) } {
+                Ok(ticket) => ticket.number(),
+                Err(given) => wait_elsewhere(slot, given, place),
+            };
+            let data =
+                std::ptr::without_provenance_mut::<c_void>(usize::try_from(number).unwrap_or_default());
             // SAFETY: the stream lives while the view does; the function may be called at any time, from any
-            // thread, with a number that the register knows or no longer knows.
-            unsafe { check!(cudaLaunchHostFunc(raw, Some(call), data)) }
+            // thread, with a number that stands for a function or no longer does.
+            let launched = unsafe { check!(cudaLaunchHostFunc(raw, Some(call), data)) };
+            if launched.is_err() {
+                parcel = take(number).map(|waiting| waiting.parcel);
+                free(number);
+            }
+            launched.map_err(|error| error.at(place))
         };
         // SAFETY: what the closure puts on the stream reaches no memory that streams use.
-        let launched = unsafe { self.enqueue(&[], launch) };
-        if launched.is_err() {
-            drop(take(number));
-        }
-        launched
+        unsafe { self.enqueue_at(&[], place, launch) }
     }
 }
 
-/// Takes a function out of the register.
-fn take(number: usize) -> Option<Waiting> {
-    register().waiting.as_mut()?.remove(&number)
+/// Marks the numbers of functions that wait in the register.
+const REGISTERED: u64 = 1 << 63;
+
+/// Has a function wait in the register; gives its number.
+#[cold]
+fn wait_elsewhere(slot: &Slot, parcel: Parcel, place: Place) -> u64 {
+    let mut register = register();
+    let number = register.next | REGISTERED;
+    register.next += 1;
+    let waiting = Waiting { parcel, slot: slot.id, device: slot.device.ordinal, place };
+    register.waiting.get_or_insert_default().insert(number, waiting);
+    number
+}
+
+/// Takes a function out of where it waits.
+fn take(number: u64) -> Option<Waiting> {
+    if number & REGISTERED != 0 {
+        return register().waiting.as_mut()?.remove(&number);
+    }
+    let parcel::Out { parcel, slot, device, place } = Ticket::of_number(number).take()?;
+    Some(Waiting { parcel, slot, device, place })
+}
+
+/// What was taken out is over: where it waited, another one may.
+fn free(number: u64) {
+    if number & REGISTERED == 0 {
+        Ticket::of_number(number).free();
+    }
 }
 
 /// What the runtime calls. Nothing unwinds out of here.
 unsafe extern "C" fn call(data: *mut c_void) {
-    let Some(waiting) = take(data.addr()) else { return };
-    let Waiting { f, slot, device, place } = waiting;
+    let Ok(number) = u64::try_from(data.addr()) else { return };
+    let Some(waiting) = take(number) else { return };
+    let Waiting { parcel, slot, device, place } = waiting;
+    // It is out of its spot: that may serve again before it has run.
+    free(number);
     let _entered = busy::enter_callback();
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| parcel.run())) {
         // What was thrown may itself panic when dropped.
         if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
             let _ = std::mem::ManuallyDrop::new(second);
@@ -160,8 +195,9 @@ fn report(mut about: impl FnMut(&Panicked) -> bool) -> Result<()> {
 /// The device's context is lost: drops the functions that wait for a turn that will not come.
 pub(super) fn abandon(device: i32) {
     let mut dropped = Vec::new();
+    let parcels = parcel::abandon(device);
     if let Some(waiting) = register().waiting.as_mut() {
-        let numbers: Vec<usize> = waiting
+        let numbers: Vec<u64> = waiting
             .iter()
             .filter(|(_, waiting)| waiting.device == device)
             .map(|(number, _)| *number)
@@ -169,5 +205,5 @@ pub(super) fn abandon(device: i32) {
         dropped.extend(numbers.into_iter().filter_map(|number| waiting.remove(&number)));
     }
     // Outside the lock: what they own may do anything when it is dropped.
-    drop(dropped);
+    drop((dropped, parcels));
 }

@@ -20,6 +20,7 @@ mod host_function;
 mod legacy;
 mod methods;
 mod owned;
+mod parcel;
 mod per_thread;
 mod policy;
 mod pool;

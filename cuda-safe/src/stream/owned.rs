@@ -150,8 +150,8 @@ impl Stream {
         let Ok(event) = pool::event(device, sys::cudaEventDisableTiming) else { return Reach::Device };
         // SAFETY: the stream lives until the end of the caller, and the event is ours.
         let record = || unsafe { enqueue::record(device, self.raw, self.slot.kind, event.0) };
-        match enqueue::BOOKS.record(self.slot, record) {
-            Ok(_) => Reach::Event(event.0.expose_provenance()),
+        match enqueue::BOOKS.record_last(self.slot, record) {
+            Ok(()) => Reach::Event(event.0.expose_provenance()),
             Err(_) => {
                 pool::keep_event(device, sys::cudaEventDisableTiming, event);
                 Reach::Device

@@ -128,16 +128,10 @@ impl Machine {
     }
 
     /// An event recorded now stands for this.
-    pub(crate) fn record(&mut self, track: usize) -> Set {
-        self.act(track)
-    }
-
-    /// What an event stands for that the *tracker* records on somebody's stream now.
     ///
-    /// It puts a blocking stream behind the legacy stream, which the stream's own end would then prove; but
-    /// the program did not ask for that and cannot rely on it, so the model leaves it out, as the tracker
-    /// does.
-    pub(crate) fn record_in_passing(&mut self, track: usize) -> Set {
+    /// The event of a blocking stream comes after the legacy stream's work, but the record alone does not put the stream
+    /// behind it: on hardware such a stream is found idle, and waiting for it returns, while its event is pending.
+    pub(crate) fn record(&mut self, track: usize) -> Set {
         if self.tracks[track].kind == Kind::Legacy { self.act(track) } else { self.before_next(track) }
     }
 

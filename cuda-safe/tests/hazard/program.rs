@@ -272,9 +272,9 @@ impl Port for Model<'_> {
             }
             Reach::Event(number) => (self.last_events.borrow()[number], Route::Event),
             Reach::Stream(_) if other.kind == Kind::PerThread && self.elsewhere.get() => {
-                (self.machine.borrow_mut().record_in_passing(self.legacy_of(device)), Route::Legacy)
+                (self.machine.borrow_mut().record(self.legacy_of(device)), Route::Legacy)
             }
-            Reach::Stream(_) => (self.machine.borrow_mut().record_in_passing(them), Route::Stream),
+            Reach::Stream(_) => (self.machine.borrow_mut().record(them), Route::Stream),
         };
         self.machine.borrow_mut().wait(me, event);
         Ok(route)
@@ -296,7 +296,7 @@ struct Bench<'a> {
     /// Streams that the program has, as tracks of the model.
     streams: Vec<(usize, &'a Slot)>,
     pool: Vec<(usize, &'a Slot)>,
-    events: Vec<Option<(Snapshot, Set)>>,
+    events: Vec<Option<(Snapshot, Set, crate::books::SlotId)>>,
     policy: Policy,
     failures: bool,
     run: Run,
@@ -385,17 +385,20 @@ impl<'a> Bench<'a> {
             Step::Record { event, stream } => {
                 let (track, slot) = self.stream(stream);
                 let mut set = Set::default();
-                let recorded = self.books.record(slot, || {
+                let recorded = self.books.record_again(slot, None, || {
                     set = self.port.machine.borrow_mut().record(track);
                     Ok::<(), ()>(())
                 });
-                self.events[event] = Some((recorded.unwrap(), set));
+                self.events[event] = Some((recorded.unwrap(), set, slot.id));
             }
             Step::Wait { stream, event } => {
                 let (track, slot) = self.stream(stream);
-                if let Some((snapshot, set)) = &self.events[event] {
+                if let Some((snapshot, set, from)) = &self.events[event] {
                     let wait = || {
-                        self.port.machine.borrow_mut().wait(track, *set);
+                        // A stream's own event tells it nothing: that wait may be left out altogether.
+                        if *from != slot.id {
+                            self.port.machine.borrow_mut().wait(track, *set);
+                        }
                         Ok::<(), ()>(())
                     };
                     self.books.wait(slot, snapshot, wait).unwrap();
@@ -425,13 +428,13 @@ impl<'a> Bench<'a> {
                 }
             }
             Step::EventSynchronize(event) => {
-                if let Some((snapshot, set)) = &self.events[event] {
+                if let Some((snapshot, set, _)) = &self.events[event] {
                     self.port.machine.borrow_mut().waited(*set);
                     self.books.completed_snapshot(snapshot);
                 }
             }
             Step::EventQuery(event) => {
-                if let Some((snapshot, set)) = &self.events[event]
+                if let Some((snapshot, set, _)) = &self.events[event]
                     && self.port.machine.borrow_mut().ask(*set)
                 {
                     self.books.completed_snapshot(snapshot);
@@ -473,7 +476,7 @@ impl<'a> Bench<'a> {
                 set = self.port.machine.borrow_mut().record(track);
                 Ok::<(), ()>(())
             };
-            self.books.record(slot, record).unwrap();
+            self.books.record_last(slot, record).unwrap();
             let mut events = self.port.last_events.borrow_mut();
             events.push(set);
             Reach::Event(events.len() - 1)
@@ -580,7 +583,7 @@ impl<'a> Bench<'a> {
                 let reach = *slot.reach();
                 if let Reach::Stream(_) = reach {
                     let coverage = self.books.coverage_by_event(slot);
-                    let event = self.port.machine.borrow_mut().record_in_passing(track);
+                    let event = self.port.machine.borrow_mut().record(track);
                     self.port.machine.borrow_mut().waited(event);
                     self.books.completed_all(&coverage);
                 } else {

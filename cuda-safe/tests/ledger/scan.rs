@@ -54,7 +54,7 @@ fn family(owner: &str) -> Vec<&str> {
     match owner {
         "StreamRef" => vec!["StreamRef", "Stream", "LegacyStream", "PerThreadStream"],
         // Types of any place, and what they are called where the place is known.
-        "Buffer" => vec!["Buffer", "DeviceBuffer", "PinnedBuffer"],
+        "Buffer" => vec!["Buffer", "DeviceBuffer", "PinnedBuffer", "WriteCombinedBuffer"],
         "Slice" => vec!["Slice", "DeviceSlice", "PinnedSlice"],
         "SliceMut" => vec!["SliceMut", "DeviceSliceMut", "PinnedSliceMut"],
         other => vec![other],
@@ -162,7 +162,8 @@ pub(crate) fn methods(source: &str) -> Vec<(String, String)> {
     found
 }
 
-/// The tests of a file, in order, each with its code and that of the file's helpers that it calls. Ignored ones do not count.
+/// The tests of a file, in order, each with its code and that of the file's helpers that it calls. Ignored ones do not count,
+/// but as helpers of the test that has another process run them: it gives their name as text.
 pub(crate) fn tests(source: &str) -> Vec<(String, String)> {
     let mut functions: BTreeMap<String, String> = BTreeMap::new();
     let mut order = Vec::new();
@@ -193,7 +194,8 @@ pub(crate) fn tests(source: &str) -> Vec<(String, String)> {
     let with_helpers = |test: &String| {
         let own = &functions[test];
         let helpers = functions.iter().filter(|(name, _)| !order.contains(name));
-        let called = helpers.filter(|(name, _)| has_word(own, &format!("{name}(")));
+        let called = helpers
+            .filter(|(name, _)| has_word(own, &format!("{name}(")) || own.contains(&format!("\"{name}\"")));
         without_turbofish(&called.fold(own.clone(), |code, (_, body)| code + body))
     };
     order.iter().map(|test| (test.clone(), with_helpers(test))).collect()

@@ -30,7 +30,7 @@ fn create(call: &Call, out: Out<'_, cudaStream_t>, flags: c_uint, priority: c_in
 
 /// All that a stream has to do: waiting for it means waiting for these.
 fn pending(machine: &crate::machine::Guard, key: Key) -> Vec<crate::stream::Tick> {
-    machine.streams.before(key, &machine.queue)
+    machine.streams.owed(key, &machine.queue)
 }
 
 api! {

@@ -29,8 +29,13 @@ pub(crate) fn submit(
     let mut before = m.streams.before(stream, &m.queue);
     before.extend_from_slice(and);
     let record = if let Work::Record(record) = &work { Some(record.event) } else { None };
+    let mark = matches!(work, Work::Record(_) | Work::Nothing);
     let tick = m.queue.push(device, call, work, &before);
-    m.streams.append(stream, tick, &m.queue);
+    if mark {
+        m.streams.append_mark(stream, tick, and, &m.queue);
+    } else {
+        m.streams.append(stream, tick, &m.queue);
+    }
     if let Some(event) = record {
         m.events.recorded(event, tick);
     }

@@ -21,13 +21,25 @@ pub(crate) struct Stream {
     pub(crate) legacy: bool,
     /// The last operation given to it.
     tail: Tick,
+    /// What waiting for the stream waits for. Less than the tail where that one is a mark or a wait which has to come after
+    /// the legacy stream's work: hardware counts this for events, and for what comes later, and not for the stream.
+    owed: Vec<Tick>,
     /// Whether its handle is gone: it leaves the table when its work is done.
     destroyed: bool,
 }
 
 impl Stream {
     fn new(device: usize, flags: u32, priority: i32) -> Self {
-        Self { device, flags, priority, policy: u32::MAX, legacy: false, tail: 0, destroyed: false }
+        Self {
+            device,
+            flags,
+            priority,
+            policy: u32::MAX,
+            legacy: false,
+            tail: 0,
+            owed: Vec::new(),
+            destroyed: false,
+        }
     }
 
     /// Whether the legacy stream and this one wait for each other.
@@ -118,12 +130,30 @@ impl Streams {
         if stream.legacy {
             let others = self.all.values().filter(|it| it.device == stream.device && it.blocking());
             before.extend(others.map(|it| it.tail));
-        } else if stream.blocking() {
-            let legacy = self.legacy.get(stream.device).and_then(|key| self.all.get(key));
-            before.extend(legacy.map(|legacy| legacy.tail));
+        } else {
+            before.extend(self.legacy_tail(stream));
         }
         before.retain(|tick| queue.pending(*tick));
         before
+    }
+
+    /// The legacy stream's last operation, where a stream's own have to come after it.
+    fn legacy_tail(&self, stream: &Stream) -> Option<Tick> {
+        if stream.legacy || !stream.blocking() {
+            return None;
+        }
+        let legacy = self.legacy.get(stream.device).and_then(|key| self.all.get(key));
+        legacy.map(|legacy| legacy.tail)
+    }
+
+    /// What waiting for a stream waits for.
+    pub(crate) fn owed(&self, key: Key, queue: &Queue) -> Vec<Tick> {
+        match self.all.get(&key) {
+            Some(stream) if !stream.legacy => {
+                stream.owed.iter().copied().filter(|tick| queue.pending(*tick)).collect()
+            }
+            _ => self.before(key, queue),
+        }
     }
 
     /// The last operation of every stream of a device.
@@ -135,6 +165,21 @@ impl Streams {
     pub(crate) fn append(&mut self, key: Key, tick: Tick, queue: &Queue) {
         if let Some(stream) = self.all.get_mut(&key) {
             stream.tail = tick;
+            stream.owed = vec![tick];
+        }
+        self.all.retain(|_, stream| !stream.destroyed || queue.pending(stream.tail));
+    }
+
+    /// The same of a mark, or of a wait for `others`: nothing that the device does.
+    pub(crate) fn append_mark(&mut self, key: Key, tick: Tick, others: &[Tick], queue: &Queue) {
+        let legacy = self.all.get(&key).and_then(|stream| self.legacy_tail(stream));
+        if !legacy.is_some_and(|tail| queue.pending(tail)) {
+            return self.append(key, tick, queue);
+        }
+        if let Some(stream) = self.all.get_mut(&key) {
+            stream.tail = tick;
+            stream.owed.retain(|owed| queue.pending(*owed));
+            stream.owed.extend_from_slice(others);
         }
         self.all.retain(|_, stream| !stream.destroyed || queue.pending(stream.tail));
     }
@@ -143,6 +188,7 @@ impl Streams {
     pub(crate) fn append_everywhere(&mut self, device: usize, tick: Tick) {
         for stream in self.all.values_mut().filter(|it| it.device == device) {
             stream.tail = tick;
+            stream.owed = vec![tick];
         }
     }
 
@@ -218,6 +264,21 @@ mod tests {
         assert_eq!(world.put(blocking).1, [a, c]);
         assert_eq!(world.put(free).1, [b]);
         assert_eq!(world.put(elsewhere).1, []);
+    }
+
+    #[test]
+    fn a_mark_behind_the_legacy_stream_is_no_debt_of_its_own_stream() {
+        let mut world = World::new();
+        let blocking = world.streams.create(0, 0, 0);
+        let (blocking, legacy) = (world.key(blocking), world.key(NULL));
+        let (held, _) = world.put(legacy);
+        assert_eq!(world.streams.owed(blocking, &world.queue), []);
+        let mark = world.queue.push(0, "mark", Work::Nothing, &[held]);
+        world.streams.append_mark(blocking, mark, &[], &world.queue);
+        assert_eq!(world.streams.owed(blocking, &world.queue), []);
+        let (real, before) = world.put(blocking);
+        assert_eq!(before, [mark, held]);
+        assert_eq!(world.streams.owed(blocking, &world.queue), [real]);
     }
 
     #[test]

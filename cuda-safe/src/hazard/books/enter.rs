@@ -99,7 +99,8 @@ impl Books {
 
     /// Puts an operation on a stream that makes memory which nobody else has yet: there is nothing to order it
     /// after, and it need not be found in a ledger before the memory is there. Gives what its ledger begins
-    /// with.
+    /// with. The device does nothing for it, so that it puts neither a blocking stream behind the legacy one nor
+    /// the other way round.
     #[inline]
     pub(crate) fn enqueue_first<P: Port>(
         &self,
@@ -109,7 +110,7 @@ impl Books {
         call: impl FnOnce() -> Result<(), P::Error>,
     ) -> Result<First, Refusal<P::Error>> {
         let place = (self.policy() == Policy::Error).then_some(at);
-        let ((), stamp) = self.enter(slot, &[], true, port, at, call)?;
+        let ((), stamp) = self.enter(slot, &[], false, port, at, call)?;
         Ok(First { stamp, place })
     }
 

@@ -86,13 +86,20 @@ impl Books {
         slot.share(lane);
     }
 
-    /// Puts an event record on a stream, and gives what the event will stand for.
-    pub(crate) fn record<E>(&self, slot: &Slot, call: impl FnOnce() -> Result<(), E>) -> Result<Snapshot, E> {
-        self.record_again(slot, None, call)
+    /// Puts the last event on a stream that goes: from now on it is reached by that event only, and what the event comes
+    /// after, the stream does.
+    pub(crate) fn record_last<E>(&self, slot: &Slot, call: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+        let snapshot = self.record_again(slot, None, call)?;
+        let mut lane = slot.lane.lock();
+        if lane.clock.merge(&snapshot.clock) {
+            slot.share(&mut lane);
+        }
+        slot.made_provable();
+        Ok(())
     }
 
-    /// [`record`](Self::record) of an event that stood for `former`, which saves counting references where
-    /// the stream has learned nothing since.
+    /// Puts an event record on a stream, and gives what the event will stand for. What it stood for before, if it did for
+    /// anything, saves counting references where the stream has learned nothing since.
     #[inline]
     pub(crate) fn record_again<E>(
         &self,
@@ -106,7 +113,12 @@ impl Books {
         let stamp = Stamp { slot: slot.id, tick: slot.submitted_by_owner() };
         call()?;
         if pending {
-            Self::commit(slot, lane);
+            // The event comes after the legacy stream's work. The stream itself does not until it has something to do:
+            // its end, which can be now, proves nothing about that work.
+            let mut clock = lane.clock.clone();
+            clock.merge(&lane.pending);
+            clock.prune(|stamp| self.completed(stamp));
+            return Ok(Snapshot { stamp, clock: Arc::new(clock) });
         }
         slot.made_provable();
         if slot.kind == Kind::Legacy {
@@ -130,10 +142,12 @@ impl Books {
         let mut lane = slot.lane.lock();
         let lane = &mut *lane;
         call()?;
-        let mut news = lane.clock.merge(&snapshot.clock);
-        if snapshot.stamp.slot != slot.id {
-            news |= lane.clock.add(snapshot.stamp);
+        if snapshot.stamp.slot == slot.id {
+            // Of its own events a stream learns nothing, and what these come after by the legacy rule is not what the end
+            // of the stream proves.
+            return Ok(());
         }
+        let news = lane.clock.merge(&snapshot.clock) | lane.clock.add(snapshot.stamp);
         // Not all that the clock says: a wait for what is over need not be an action of the legacy stream.
         if slot.kind == Kind::Legacy {
             slot.device.acted(snapshot.stamp, Some(&snapshot.clock));

@@ -1,0 +1,465 @@
+//! What may be called while a stream is capturing, and what becomes of the capture.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use cuda_sys::{cudaGraph_t, cudaStream_t, cudaStreamCaptureMode};
+
+use crate::case::{Cases, Safe};
+use crate::log::{Log, Outcome, ask, need};
+use crate::memory::{Block, Kind, event, stream, stream_with};
+
+unsafe extern "C" fn nothing(_: *mut c_void) {}
+
+const MODES: [(cudaStreamCaptureMode, &str); 3] = [
+    (cuda_sys::cudaStreamCaptureModeGlobal, "global"),
+    (cuda_sys::cudaStreamCaptureModeThreadLocal, "thread-local"),
+    (cuda_sys::cudaStreamCaptureModeRelaxed, "relaxed"),
+];
+
+/// What was made before the capture began.
+struct Before {
+    on: cudaStream_t,
+    other: cudaStream_t,
+    recorded: cuda_sys::cudaEvent_t,
+    device: Block,
+    second: Block,
+    pinned: Block,
+}
+
+impl Before {
+    fn new(log: &mut Log, flags: u32) -> Result<Self, crate::log::Setup> {
+        Ok(Self {
+            on: stream_with(log, flags)?,
+            other: stream(log)?,
+            recorded: event(log)?,
+            device: Block::new(log, Kind::Device, 4096)?,
+            second: Block::new(log, Kind::Device, 4096)?,
+            pinned: Block::new(log, Kind::Pinned, 4096)?,
+        })
+    }
+}
+
+fn status(log: &mut Log, name: &str, on: cudaStream_t) {
+    let mut status = cuda_sys::cudaStreamCaptureStatus(77);
+    ask!(log, name, cudaStreamIsCapturing(on, &raw mut status));
+    log.fact(
+        "status",
+        match status {
+            status if status == cuda_sys::cudaStreamCaptureStatusNone => "none",
+            status if status == cuda_sys::cudaStreamCaptureStatusActive => "active",
+            status if status == cuda_sys::cudaStreamCaptureStatusInvalidated => "invalidated",
+            _ => "unknown",
+        },
+    );
+}
+
+/// Ends a capture and says how many nodes it has.
+fn end(log: &mut Log, name: &str, on: cudaStream_t) -> cudaGraph_t {
+    let mut graph = ptr::null_mut();
+    ask!(log, name, cudaStreamEndCapture(on, &raw mut graph));
+    if graph.is_null() {
+        log.fact("graph", "null");
+    } else {
+        let mut nodes = 0;
+        ask!(log, cudaGraphGetNodes(graph, ptr::null_mut(), &raw mut nodes));
+        log.fact("nodes", nodes);
+    }
+    graph
+}
+
+/// One call during a capture.
+type Call = fn(&mut Log, &Before);
+
+const CALLS: [(&str, Safe, Call); 31] = [
+    ("a copy on the stream", Safe::Works, |log, b| {
+        ask!(
+            log,
+            "call",
+            cudaMemcpyAsync(b.device.ptr(), b.pinned.ptr(), 4096, cuda_sys::cudaMemcpyDefault, b.on)
+        );
+    }),
+    ("a copy of no bytes on the stream", Safe::Works, |log, b| {
+        ask!(
+            log,
+            "call",
+            cudaMemcpyAsync(b.device.ptr(), b.pinned.ptr(), 0, cuda_sys::cudaMemcpyDefault, b.on)
+        );
+    }),
+    ("a copy on another stream", Safe::Works, |log, b| {
+        ask!(
+            log,
+            "call",
+            cudaMemcpyAsync(b.device.ptr(), b.pinned.ptr(), 4096, cuda_sys::cudaMemcpyDefault, b.other)
+        );
+    }),
+    ("a copy on the legacy stream", Safe::Passed, |log, b| {
+        ask!(
+            log,
+            "call",
+            cudaMemcpyAsync(
+                b.device.ptr(),
+                b.pinned.ptr(),
+                4096,
+                cuda_sys::cudaMemcpyDefault,
+                ptr::null_mut()
+            )
+        );
+    }),
+    ("a blocking copy", Safe::Passed, |log, b| {
+        ask!(log, "call", cudaMemcpy(b.device.ptr(), b.pinned.ptr(), 4096, cuda_sys::cudaMemcpyDefault));
+    }),
+    ("a blocking copy of no bytes", Safe::Works, |log, b| {
+        ask!(log, "call", cudaMemcpy(b.device.ptr(), b.pinned.ptr(), 0, cuda_sys::cudaMemcpyDefault));
+    }),
+    ("a set on the stream", Safe::Works, |log, b| {
+        ask!(log, "call", cudaMemsetAsync(b.device.ptr(), 1, 4096, b.on));
+    }),
+    ("a blocking set", Safe::Passed, |log, b| {
+        ask!(log, "call", cudaMemset(b.device.ptr(), 1, 4096));
+    }),
+    ("a copy within planes on the stream", Safe::Works, |log, b| {
+        ask!(
+            log,
+            "call",
+            cudaMemcpy2DAsync(
+                b.device.ptr(),
+                64,
+                b.second.ptr(),
+                64,
+                32,
+                8,
+                cuda_sys::cudaMemcpyDefault,
+                b.on
+            )
+        );
+    }),
+    ("a blocking copy within planes", Safe::Passed, |log, b| {
+        ask!(
+            log,
+            "call",
+            cudaMemcpy2D(b.device.ptr(), 64, b.second.ptr(), 64, 32, 8, cuda_sys::cudaMemcpyDefault)
+        );
+    }),
+    ("a peer copy on the stream", Safe::Works, |log, b| {
+        ask!(log, "call", cudaMemcpyPeerAsync(b.device.ptr(), 0, b.second.ptr(), 0, 4096, b.on));
+    }),
+    ("a host function on the stream", Safe::Works, |log, b| {
+        ask!(log, "call", cudaLaunchHostFunc(b.on, Some(nothing), ptr::null_mut()));
+    }),
+    ("waiting for the stream", Safe::Refused, |log, b| {
+        ask!(log, "call", cudaStreamSynchronize(b.on));
+    }),
+    ("asking the stream", Safe::Refused, |log, b| {
+        ask!(log, "call", cudaStreamQuery(b.on));
+    }),
+    ("waiting for another stream", Safe::Works, |log, b| {
+        ask!(log, "call", cudaStreamSynchronize(b.other));
+    }),
+    ("waiting for the device", Safe::Passed, |log, _| {
+        ask!(log, "call", cudaDeviceSynchronize());
+    }),
+    ("recording an event on the stream", Safe::Works, |log, b| {
+        ask!(log, "call", cudaEventRecord(b.recorded, b.on));
+    }),
+    ("recording an event on the stream, and asking it", Safe::Refused, |log, b| {
+        ask!(log, "record", cudaEventRecord(b.recorded, b.on));
+        ask!(log, "call", cudaEventQuery(b.recorded));
+    }),
+    ("recording an event on the stream, and waiting for it", Safe::Refused, |log, b| {
+        ask!(log, "record", cudaEventRecord(b.recorded, b.on));
+        ask!(log, "call", cudaEventSynchronize(b.recorded));
+    }),
+    ("making an event", Safe::Works, |log, _| {
+        let mut mark = ptr::null_mut();
+        ask!(log, "call", cudaEventCreate(&raw mut mark));
+    }),
+    ("making a stream", Safe::Works, |log, _| {
+        let mut made = ptr::null_mut();
+        ask!(log, "call", cudaStreamCreateWithFlags(&raw mut made, 1));
+    }),
+    ("cudaMalloc", Safe::Works, |log, _| {
+        let mut start = ptr::null_mut();
+        ask!(log, "call", cudaMalloc(&raw mut start, 4096));
+    }),
+    ("cudaFree", Safe::Works, |log, b| {
+        ask!(log, "call", cudaFree(b.second.ptr()));
+    }),
+    ("cudaFree of null", Safe::Works, |log, _| {
+        ask!(log, "call", cudaFree(ptr::null_mut()));
+    }),
+    ("cudaMallocHost", Safe::Works, |log, _| {
+        let mut start = ptr::null_mut();
+        ask!(log, "call", cudaMallocHost(&raw mut start, 4096));
+    }),
+    ("cudaFreeHost", Safe::Works, |log, b| {
+        ask!(log, "call", cudaFreeHost(b.pinned.ptr()));
+    }),
+    ("cudaMallocManaged", Safe::Works, |log, _| {
+        let mut start = ptr::null_mut();
+        ask!(log, "call", cudaMallocManaged(&raw mut start, 4096, 1));
+    }),
+    ("cudaMallocAsync on the stream", Safe::Refused, |log, b| {
+        let mut start = ptr::null_mut();
+        ask!(log, "call", cudaMallocAsync(&raw mut start, 4096, b.on));
+    }),
+    ("how much memory is free", Safe::Works, |log, _| {
+        let (mut free, mut total) = (0, 0);
+        ask!(log, "call", cudaMemGetInfo(&raw mut free, &raw mut total));
+    }),
+    ("destroying the stream", Safe::Unwritable, |log, b| {
+        ask!(log, "call", cudaStreamDestroy(b.other));
+    }),
+    ("which device is current", Safe::Works, |log, _| {
+        let mut device = 0;
+        ask!(log, "call", cudaGetDevice(&raw mut device));
+    }),
+];
+
+fn during(log: &mut Log, mode: cudaStreamCaptureMode, flags: u32, call: Call) -> Outcome {
+    let before = Before::new(log, flags)?;
+    need!(log, cudaStreamBeginCapture(before.on, mode));
+    call(log, &before);
+    status(log, "is capturing", before.on);
+    end(log, "end", before.on);
+    // SAFETY: takes nothing.
+    let left = unsafe { cuda_sys::cudaGetLastError() };
+    log.code("left behind", left);
+    ask!(log, "afterwards", cudaDeviceSynchronize());
+    Ok(())
+}
+
+pub(super) fn add(cases: &mut Cases) {
+    for (mode, name) in MODES {
+        for (what, safe, call) in CALLS {
+            cases
+                .add(format!("capture/{name}, {what}"), safe, move |log| {
+                    during(log, mode, cuda_sys::cudaStreamNonBlocking, call)
+                })
+                .alone();
+        }
+    }
+    // A blocking stream concerns the legacy stream, too.
+    for (what, safe, call) in
+        CALLS.into_iter().filter(|(what, ..)| what.contains("blocking") || what.contains("legacy"))
+    {
+        cases
+            .add(format!("capture/of a blocking stream, {what}"), safe, move |log| {
+                during(log, MODES[2].0, 0, call)
+            })
+            .alone();
+    }
+    let begin = "cudaStreamBeginCapture";
+    for (what, handle) in
+        [("the legacy stream", ptr::null_mut()), ("the legacy stream by name", cuda_sys::cudaStreamLegacy)]
+    {
+        cases
+            .add(format!("{begin}/{what}"), Safe::Unwritable, move |log| {
+                need!(log, cudaFree(ptr::null_mut()));
+                ask!(log, cudaStreamBeginCapture(handle, MODES[0].0));
+                Ok(())
+            })
+            .alone();
+    }
+    cases
+        .add(format!("{begin}/the stream of the thread"), Safe::Works, |log| {
+            need!(log, cudaFree(ptr::null_mut()));
+            ask!(log, cudaStreamBeginCapture(cuda_sys::cudaStreamPerThread, MODES[0].0));
+            end(log, "end", cuda_sys::cudaStreamPerThread);
+            Ok(())
+        })
+        .alone();
+    cases
+        .add(format!("{begin}/no such mode"), Safe::Unwritable, |log| {
+            let on = stream(log)?;
+            ask!(log, cudaStreamBeginCapture(on, cudaStreamCaptureMode(99)));
+            status(log, "is capturing", on);
+            Ok(())
+        })
+        .alone();
+    cases
+        .add(format!("{begin}/twice"), Safe::Unwritable, |log| {
+            let on = stream(log)?;
+            ask!(log, cudaStreamBeginCapture(on, MODES[0].0));
+            ask!(log, cudaStreamBeginCapture(on, MODES[0].0));
+            status(log, "is capturing", on);
+            end(log, "end", on);
+            end(log, "end again", on);
+            Ok(())
+        })
+        .alone();
+    cases
+        .add("cudaStreamEndCapture/nothing begun, answer null", Safe::Unwritable, |log| {
+            let on = stream(log)?;
+            end(log, "nothing begun", on);
+            ask!(log, cudaStreamBeginCapture(on, MODES[0].0));
+            ask!(log, "answer null", cudaStreamEndCapture(on, ptr::null_mut()));
+            status(log, "is capturing", on);
+            Ok(())
+        })
+        .alone();
+    cases.add("cudaStreamIsCapturing/answer null", Safe::Unwritable, |log| {
+        let on = stream(log)?;
+        ask!(log, cudaStreamIsCapturing(on, ptr::null_mut()));
+        Ok(())
+    });
+    cases
+        .add("capture/a fork that joins again", Safe::Works, |log| {
+            let before = Before::new(log, 1)?;
+            let (fork, join) = (event(log)?, event(log)?);
+            need!(log, cudaStreamBeginCapture(before.on, MODES[1].0));
+            ask!(log, cudaMemsetAsync(before.device.ptr(), 1, 4096, before.on));
+            ask!(log, cudaEventRecord(fork, before.on));
+            ask!(log, cudaStreamWaitEvent(before.other, fork, 0));
+            status(log, "the other", before.other);
+            ask!(log, cudaMemsetAsync(before.second.ptr(), 2, 4096, before.other));
+            ask!(log, cudaEventRecord(join, before.other));
+            ask!(log, cudaStreamWaitEvent(before.on, join, 0));
+            let graph = end(log, "end", before.on);
+            status(log, "the other", before.other);
+            let mut run = ptr::null_mut();
+            ask!(log, cudaGraphInstantiate(&raw mut run, graph, 0));
+            ask!(log, cudaGraphLaunch(run, before.on));
+            ask!(log, cudaStreamSynchronize(before.on));
+            let (one, two) = (before.device.load(log)?, before.second.load(log)?);
+            log.bytes("one", &one, &[1; 4096]);
+            log.bytes("two", &two, &[2; 4096]);
+            ask!(log, cudaGraphExecDestroy(run));
+            ask!(log, cudaGraphDestroy(graph));
+            Ok(())
+        })
+        .alone();
+    cases
+        .add("capture/a fork that does not join", Safe::Unwritable, |log| {
+            let before = Before::new(log, 1)?;
+            let fork = event(log)?;
+            need!(log, cudaStreamBeginCapture(before.on, MODES[1].0));
+            ask!(log, cudaEventRecord(fork, before.on));
+            ask!(log, cudaStreamWaitEvent(before.other, fork, 0));
+            ask!(log, cudaMemsetAsync(before.second.ptr(), 2, 4096, before.other));
+            end(log, "end", before.on);
+            status(log, "the other", before.other);
+            Ok(())
+        })
+        .alone();
+    cases
+        .add("capture/ended on the fork", Safe::Unwritable, |log| {
+            let before = Before::new(log, 1)?;
+            let fork = event(log)?;
+            need!(log, cudaStreamBeginCapture(before.on, MODES[1].0));
+            ask!(log, cudaEventRecord(fork, before.on));
+            ask!(log, cudaStreamWaitEvent(before.other, fork, 0));
+            end(log, "end of the other", before.other);
+            end(log, "end", before.on);
+            Ok(())
+        })
+        .alone();
+    cases
+        .add("capture/begun on a fork", Safe::Unwritable, |log| {
+            let before = Before::new(log, 1)?;
+            let fork = event(log)?;
+            need!(log, cudaStreamBeginCapture(before.on, MODES[1].0));
+            ask!(log, cudaEventRecord(fork, before.on));
+            ask!(log, cudaStreamWaitEvent(before.other, fork, 0));
+            ask!(log, cudaStreamBeginCapture(before.other, MODES[1].0));
+            Ok(())
+        })
+        .alone();
+    for (mode, name) in MODES {
+        cases
+            .add(format!("capture/{name}, ended by another thread"), Safe::Unwritable, move |log| {
+                let on = stream(log)?;
+                need!(log, cudaStreamBeginCapture(on, mode));
+                let at = on.expose_provenance();
+                let code = std::thread::spawn(move || unsafe {
+                    let mut graph = ptr::null_mut();
+                    cuda_sys::cudaStreamEndCapture(ptr::with_exposed_provenance_mut(at), &raw mut graph).0
+                });
+                log.code("end", cuda_sys::cudaError(code.join().unwrap()));
+                status(log, "is capturing", on);
+                Ok(())
+            })
+            .alone();
+        cases
+            .add(format!("capture/{name}, cudaMalloc by another thread"), Safe::Works, move |log| {
+                let on = stream(log)?;
+                need!(log, cudaStreamBeginCapture(on, mode));
+                let code = std::thread::spawn(|| unsafe {
+                    let mut start = ptr::null_mut();
+                    cuda_sys::cudaMalloc(&raw mut start, 4096).0
+                });
+                log.code("malloc", cuda_sys::cudaError(code.join().unwrap()));
+                status(log, "is capturing", on);
+                end(log, "end", on);
+                Ok(())
+            })
+            .alone();
+    }
+    cases
+        .add("capture/launched three times", Safe::Works, |log| {
+            let before = Before::new(log, 1)?;
+            before.pinned.store(log, &[5; 4096])?;
+            need!(log, cudaStreamBeginCapture(before.on, MODES[1].0));
+            ask!(
+                log,
+                cudaMemcpyAsync(
+                    before.device.ptr(),
+                    before.pinned.ptr(),
+                    4096,
+                    cuda_sys::cudaMemcpyDefault,
+                    before.on
+                )
+            );
+            ask!(
+                log,
+                cudaMemcpyAsync(
+                    before.second.ptr(),
+                    before.device.ptr(),
+                    4096,
+                    cuda_sys::cudaMemcpyDefault,
+                    before.on
+                )
+            );
+            let graph = end(log, "end", before.on);
+            let nothing_yet = before.device.load(log)?;
+            log.bytes("before", &nothing_yet, &[0; 4096]);
+            let mut run = ptr::null_mut();
+            need!(log, cudaGraphInstantiate(&raw mut run, graph, 0));
+            for value in [5, 6, 7] {
+                before.pinned.store(log, &[value; 4096])?;
+                ask!(log, cudaGraphLaunch(run, before.other));
+                ask!(log, cudaStreamSynchronize(before.other));
+                let got = before.second.load(log)?;
+                log.bytes("second", &got, &[value; 4096]);
+            }
+            Ok(())
+        })
+        .alone();
+    cases
+        .add("cudaThreadExchangeStreamCaptureMode/gives the mode before", Safe::Raw, |log| {
+            for new in [MODES[2].0, MODES[1].0, MODES[0].0] {
+                let mut mode = new;
+                ask!(log, cudaThreadExchangeStreamCaptureMode(&raw mut mode));
+                log.fact("before", mode.0);
+            }
+            Ok(())
+        })
+        .alone();
+    cases
+        .add(
+            "cudaThreadExchangeStreamCaptureMode/relaxed, so that cudaMalloc harms no capture",
+            Safe::Works,
+            |log| {
+                let on = stream(log)?;
+                need!(log, cudaStreamBeginCapture(on, MODES[0].0));
+                let mut mode = MODES[2].0;
+                ask!(log, cudaThreadExchangeStreamCaptureMode(&raw mut mode));
+                let mut start = ptr::null_mut();
+                ask!(log, cudaMalloc(&raw mut start, 4096));
+                status(log, "is capturing", on);
+                end(log, "end", on);
+                Ok(())
+            },
+        )
+        .alone();
+}

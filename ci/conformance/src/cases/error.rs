@@ -1,0 +1,93 @@
+//! The last error, and errors that stay.
+
+use std::ffi::{CStr, c_void};
+use std::ptr;
+
+use cuda_sys::{cudaError, dim3};
+
+use crate::case::{Cases, Safe};
+use crate::log::{ask, error_name, need};
+use crate::memory::{Block, Kind};
+
+unsafe extern "C" {
+    fn case_trap();
+}
+
+pub(super) fn add(cases: &mut Cases) {
+    cases
+        .add("cudaPeekAtLastError/stays, and goes when it is taken", Safe::Works, |log| {
+            ask!(log, cudaMalloc(ptr::null_mut(), 1));
+            ask!(log, "peek", cudaPeekAtLastError());
+            ask!(log, "peek again", cudaPeekAtLastError());
+            let mut device = 0;
+            ask!(log, "a call that succeeds", cudaGetDevice(&raw mut device));
+            ask!(log, "take", cudaGetLastError());
+            ask!(log, "take again", cudaGetLastError());
+            Ok(())
+        })
+        .alone();
+    cases
+        .add("cudaGetLastError/is the thread's own", Safe::Works, |log| {
+            ask!(log, cudaMalloc(ptr::null_mut(), 1));
+            let other = std::thread::spawn(|| unsafe { cuda_sys::cudaGetLastError() }.0).join().unwrap();
+            log.fact("of another thread", error_name(cudaError(other)));
+            Ok(())
+        })
+        .alone();
+    cases
+        .add("cudaStreamQuery/not ready is not an error that is left", Safe::Works, |log| {
+            let on = crate::memory::stream(log)?;
+            let gate = crate::gate::Gate::hold(log, on)?;
+            ask!(log, cudaStreamQuery(on));
+            ask!(log, cudaPeekAtLastError());
+            gate.open();
+            ask!(log, cudaStreamSynchronize(on));
+            Ok(())
+        })
+        .alone();
+    cases.add("cudaGetErrorString/of known and unknown codes", Safe::Works, |log| {
+        for code in [0, 1, 2, 700, 719, 999, 12345] {
+            log.fact(&format!("{code}"), error_name(cudaError(code)));
+            // SAFETY: takes any code.
+            let text = unsafe { cuda_sys::cudaGetErrorString(cudaError(code)) };
+            // SAFETY: not null, so it is a string.
+            let said = !text.is_null() && !unsafe { CStr::from_ptr(text) }.is_empty();
+            log.fact("said", said);
+        }
+        Ok(())
+    });
+    cases
+        .add("a kernel that traps/every later call says so", Safe::Passed, |log| {
+            let block = Block::new(log, Kind::Device, 4096)?;
+            let one = dim3 { x: 1, y: 1, z: 1 };
+            ask!(
+                log,
+                cudaLaunchKernel(case_trap as *const c_void, one, one, ptr::null_mut(), 0, ptr::null_mut())
+            );
+            ask!(log, cudaDeviceSynchronize());
+            ask!(log, cudaGetLastError());
+            ask!(log, cudaMemset(block.ptr(), 0, 16));
+            ask!(log, cudaFree(block.ptr()));
+            ask!(log, "cudaFree of null", cudaFree(ptr::null_mut()));
+            let mut start = ptr::null_mut();
+            ask!(log, cudaMallocHost(&raw mut start, 16));
+            ask!(log, cudaStreamQuery(ptr::null_mut()));
+            Ok(())
+        })
+        .alone();
+    cases
+        .add("a kernel that traps/a reset mends it", Safe::Works, |log| {
+            need!(log, cudaFree(ptr::null_mut()));
+            let one = dim3 { x: 1, y: 1, z: 1 };
+            ask!(
+                log,
+                cudaLaunchKernel(case_trap as *const c_void, one, one, ptr::null_mut(), 0, ptr::null_mut())
+            );
+            ask!(log, cudaDeviceSynchronize());
+            ask!(log, cudaDeviceReset());
+            let mut start = ptr::null_mut();
+            ask!(log, cudaMalloc(&raw mut start, 16));
+            Ok(())
+        })
+        .alone();
+}

@@ -1,0 +1,467 @@
+//! `cudaMemcpy` and `cudaMemcpyAsync`.
+
+use std::ptr;
+
+use cuda_sys::{
+    cudaMemcpyDefault, cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice,
+    cudaMemcpyHostToHost, cudaMemcpyKind, cudaStream_t,
+};
+
+use crate::case::{Cases, Safe};
+use crate::gate::Gate;
+use crate::log::{Log, Outcome, ask, need};
+use crate::memory::{Block, Kind, pattern, stream, stream_with};
+
+const N: usize = 4096;
+
+/// A direction, its name, and the kinds of memory that it is for.
+type Way = (cudaMemcpyKind, &'static str, Kind, Kind);
+
+const WAYS: [Way; 5] = [
+    (cudaMemcpyHostToHost, "host to host", Kind::Pageable, Kind::Pageable),
+    (cudaMemcpyHostToDevice, "host to device", Kind::Device, Kind::Pageable),
+    (cudaMemcpyDeviceToHost, "device to host", Kind::Pageable, Kind::Device),
+    (cudaMemcpyDeviceToDevice, "device to device", Kind::Device, Kind::Device),
+    (cudaMemcpyDefault, "default", Kind::Device, Kind::Pageable),
+];
+
+/// Both forms of the call. `Err` means that it was not even made.
+fn copy(
+    log: &mut Log,
+    blocking: bool,
+    to: *mut u8,
+    from: *const u8,
+    bytes: usize,
+    way: cudaMemcpyKind,
+    on: cudaStream_t,
+) {
+    if blocking {
+        ask!(log, cudaMemcpy(to.cast(), from.cast(), bytes, way));
+    } else {
+        ask!(log, cudaMemcpyAsync(to.cast(), from.cast(), bytes, way, on));
+    }
+}
+
+fn name(blocking: bool) -> &'static str {
+    if blocking { "cudaMemcpy" } else { "cudaMemcpyAsync" }
+}
+
+fn settle(log: &mut Log) {
+    ask!(log, cudaDeviceSynchronize());
+}
+
+/// Every pair of kinds for which a direction is right, and `Default` for all of them.
+fn kinds(cases: &mut Cases, blocking: bool) {
+    for to in Kind::ALL {
+        for from in Kind::ALL {
+            let right = match (to.of_host(), from.of_host()) {
+                (true, true) => cudaMemcpyHostToHost,
+                (false, true) => cudaMemcpyHostToDevice,
+                (true, false) => cudaMemcpyDeviceToHost,
+                (false, false) => cudaMemcpyDeviceToDevice,
+            };
+            for (way, which) in [(right, "its direction"), (cudaMemcpyDefault, "default")] {
+                let id = format!("{}/{} from {}, {which}", name(blocking), to.name(), from.name());
+                cases.add(id, Safe::Works, move |log| {
+                    let (source, old) = (pattern(N, 1), pattern(N, 2));
+                    let (d, s) = (Block::with(log, to, &old)?, Block::with(log, from, &source)?);
+                    let on = if blocking { ptr::null_mut() } else { stream(log)? };
+                    copy(log, blocking, d.ptr().cast(), s.ptr().cast(), N, way, on);
+                    settle(log);
+                    let got = d.load(log)?;
+                    log.holds(&got, &source, &old);
+                    Ok(())
+                });
+            }
+        }
+    }
+}
+
+/// Null, no kind at all, nothing to copy, too much, parts.
+fn edges(cases: &mut Cases, blocking: bool) {
+    let api = name(blocking);
+    for (way, which, to, from) in WAYS {
+        for (null, what) in
+            [((true, false), "destination"), ((false, true), "source"), ((true, true), "both")]
+        {
+            for bytes in [0, 16] {
+                cases.add(
+                    format!("{api}/{which}, {what} null, {bytes} bytes"),
+                    Safe::Unwritable,
+                    move |log| {
+                        let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
+                        let d = if null.0 { ptr::null_mut() } else { d.ptr() };
+                        let s = if null.1 { ptr::null_mut() } else { s.ptr() };
+                        copy(log, blocking, d.cast(), s.cast(), bytes, way, ptr::null_mut());
+                        settle(log);
+                        Ok(())
+                    },
+                );
+            }
+        }
+        cases.add(format!("{api}/{which}, no bytes"), Safe::Works, move |log| {
+            let (source, old) = (pattern(N, 1), pattern(N, 2));
+            let (d, s) = (Block::with(log, to, &old)?, Block::with(log, from, &source)?);
+            copy(log, blocking, d.ptr().cast(), s.ptr().cast(), 0, way, ptr::null_mut());
+            settle(log);
+            let got = d.load(log)?;
+            log.holds(&got, &source, &old);
+            Ok(())
+        });
+        cases.add(format!("{api}/{which}, no bytes, one past both ends"), Safe::Works, move |log| {
+            let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
+            copy(log, blocking, d.at(N).cast(), s.at(N).cast(), 0, way, ptr::null_mut());
+            Ok(())
+        });
+        for offset in [1, 3, 255, 1000] {
+            cases.add(format!("{api}/{which}, a part from byte {offset} on"), Safe::Works, move |log| {
+                let (source, old) = (pattern(N, 1), pattern(N, 2));
+                let (d, s) = (Block::with(log, to, &old)?, Block::with(log, from, &source)?);
+                copy(log, blocking, d.at(offset).cast(), s.at(offset / 2).cast(), 777, way, ptr::null_mut());
+                settle(log);
+                let mut want = old.clone();
+                want[offset..offset + 777].copy_from_slice(&source[offset / 2..offset / 2 + 777]);
+                let got = d.load(log)?;
+                log.bytes("all bytes", &got, &want);
+                Ok(())
+            });
+        }
+        cases.add(format!("{api}/{which}, the first half"), Safe::Works, move |log| {
+            let (source, old) = (pattern(N, 1), pattern(N, 2));
+            let (d, s) = (Block::with(log, to, &old)?, Block::with(log, from, &source)?);
+            copy(log, blocking, d.ptr().cast(), s.ptr().cast(), N / 2, way, ptr::null_mut());
+            settle(log);
+            let want = [&source[..N / 2], &old[N / 2..]].concat();
+            let got = d.load(log)?;
+            log.bytes("all bytes", &got, &want);
+            Ok(())
+        });
+    }
+    for bad in [5_u32, 100, u32::MAX] {
+        for (bytes, what) in [(N, ""), (0, ", no bytes")] {
+            cases.add(format!("{api}/direction {bad}{what}"), Safe::Unwritable, move |log| {
+                let (d, s) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Pageable, N)?);
+                copy(
+                    log,
+                    blocking,
+                    d.ptr().cast(),
+                    s.ptr().cast(),
+                    bytes,
+                    cudaMemcpyKind(bad),
+                    ptr::null_mut(),
+                );
+                Ok(())
+            });
+        }
+        cases.add(format!("{api}/direction {bad}, both null"), Safe::Unwritable, move |log| {
+            copy(log, blocking, ptr::null_mut(), ptr::null(), N, cudaMemcpyKind(bad), ptr::null_mut());
+            Ok(())
+        });
+    }
+    for kind in [Kind::Pageable, Kind::Pinned, Kind::Device, Kind::Managed] {
+        cases.add(format!("{api}/{} onto itself", kind.name()), Safe::Refused, move |log| {
+            let bytes = pattern(N, 3);
+            let block = Block::with(log, kind, &bytes)?;
+            copy(
+                log,
+                blocking,
+                block.ptr().cast(),
+                block.ptr().cast(),
+                N,
+                cudaMemcpyDefault,
+                ptr::null_mut(),
+            );
+            settle(log);
+            let got = block.load(log)?;
+            log.bytes("all bytes", &got, &bytes);
+            Ok(())
+        });
+    }
+    for kind in [Kind::Pageable, Kind::Pinned] {
+        cases.add(format!("{api}/{}, there and back in many sizes", kind.name()), Safe::Works, move |log| {
+            let most = 5 << 20;
+            let bytes = pattern(most, 9);
+            let there = Block::with(log, kind, &bytes)?;
+            let (back, device) = (Block::new(log, kind, most)?, Block::new(log, Kind::Device, most)?);
+            let near = [1, 4096, 65536, 1 << 20, 4 << 20];
+            let mut right = 0;
+            let mut tried = 0;
+            for size in near.into_iter().flat_map(|size| [size.max(2) - 1, size, size + 1]) {
+                back.store(log, &vec![0; size + 16])?;
+                copy(
+                    log,
+                    blocking,
+                    device.ptr().cast(),
+                    there.ptr().cast(),
+                    size,
+                    cudaMemcpyHostToDevice,
+                    ptr::null_mut(),
+                );
+                copy(
+                    log,
+                    blocking,
+                    back.ptr().cast(),
+                    device.ptr().cast(),
+                    size,
+                    cudaMemcpyDeviceToHost,
+                    ptr::null_mut(),
+                );
+                need!(log, cudaDeviceSynchronize());
+                let got = back.load(log)?;
+                tried += 1;
+                right += usize::from(got[..size] == bytes[..size] && got[size] == 0);
+            }
+            log.fact("right", format_args!("{right} of {tried}"));
+            Ok(())
+        });
+    }
+    cases.add(format!("{api}/device to host, into pinned memory of every flag"), Safe::Works, move |log| {
+        let bytes = pattern(8192, 4);
+        let device = Block::with(log, Kind::Device, &bytes)?;
+        for flags in [
+            cuda_sys::cudaHostAllocDefault,
+            cuda_sys::cudaHostAllocPortable,
+            cuda_sys::cudaHostAllocMapped,
+            cuda_sys::cudaHostAllocWriteCombined,
+        ] {
+            for way in [cudaMemcpyDeviceToHost, cudaMemcpyDefault] {
+                let mut host = ptr::null_mut();
+                need!(log, cudaHostAlloc(&raw mut host, bytes.len(), flags));
+                copy(log, blocking, host.cast(), device.ptr().cast(), bytes.len(), way, ptr::null_mut());
+                need!(log, cudaDeviceSynchronize());
+                // SAFETY: the memory has as many bytes, which the copy has written.
+                let got = unsafe { std::slice::from_raw_parts(host.cast::<u8>(), bytes.len()) }.to_vec();
+                log.bytes("all bytes", &got, &bytes);
+            }
+        }
+        Ok(())
+    });
+    cases.add(format!("{api}/four threads at once"), Safe::Works, move |log| {
+        need!(log, cudaFree(ptr::null_mut()));
+        let threads = (0..4).map(|seed| std::thread::spawn(move || rounds(blocking, seed)));
+        let threads: Vec<_> = threads.collect();
+        let right: usize = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
+        log.fact("right", format_args!("{right} of 80"));
+        Ok(())
+    });
+}
+
+/// Round trips of one thread; how many came back as they went.
+fn rounds(blocking: bool, seed: usize) -> usize {
+    let mut log = Log::default();
+    let bytes = pattern(N, 20 + seed);
+    let device = Block::new(&mut log, Kind::Device, N).unwrap();
+    let mut right = 0;
+    for _ in 0..20 {
+        let mut got = vec![0; N];
+        copy(
+            &mut log,
+            blocking,
+            device.ptr().cast(),
+            bytes.as_ptr(),
+            N,
+            cudaMemcpyHostToDevice,
+            ptr::null_mut(),
+        );
+        copy(
+            &mut log,
+            blocking,
+            got.as_mut_ptr(),
+            device.ptr().cast(),
+            N,
+            cudaMemcpyDeviceToHost,
+            ptr::null_mut(),
+        );
+        unsafe { cuda_sys::cudaDeviceSynchronize() };
+        right += usize::from(got == bytes);
+    }
+    right
+}
+
+/// Addresses that are nobody's, of host memory where a device's should be, and ranges that are too long.
+fn outside(cases: &mut Cases, blocking: bool) {
+    let api = name(blocking);
+    cases.add(
+        format!("{api}/host to device, to an address that is nobody's"),
+        Safe::Unwritable,
+        move |log| {
+            need!(log, cudaFree(ptr::null_mut()));
+            let source = pattern(N, 1);
+            let nowhere = ptr::without_provenance_mut(0x7000_0000_0000);
+            copy(log, blocking, nowhere, source.as_ptr(), N, cudaMemcpyHostToDevice, ptr::null_mut());
+            Ok(())
+        },
+    );
+    cases.add(
+        format!("{api}/device to host, from an address that is nobody's"),
+        Safe::Unwritable,
+        move |log| {
+            need!(log, cudaFree(ptr::null_mut()));
+            let mut to = vec![0; N];
+            let nowhere = ptr::without_provenance_mut(0x7000_0000_0000);
+            copy(log, blocking, to.as_mut_ptr(), nowhere, N, cudaMemcpyDeviceToHost, ptr::null_mut());
+            Ok(())
+        },
+    );
+    cases.add(
+        format!("{api}/device to device, more bytes than an address can count"),
+        Safe::Unwritable,
+        move |log| {
+            let (d, s) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Device, N)?);
+            copy(
+                log,
+                blocking,
+                d.ptr().cast(),
+                s.ptr().cast(),
+                usize::MAX,
+                cudaMemcpyDeviceToDevice,
+                ptr::null_mut(),
+            );
+            Ok(())
+        },
+    );
+}
+
+/// What waits for what.
+fn waiting(cases: &mut Cases) {
+    // The legacy stream is held; does the call return before it is let go?
+    for (way, which, to, from) in [
+        (cudaMemcpyHostToDevice, "pageable to device", Kind::Device, Kind::Pageable),
+        (cudaMemcpyHostToDevice, "pinned to device", Kind::Device, Kind::Pinned),
+        (cudaMemcpyDeviceToHost, "device to pageable", Kind::Pageable, Kind::Device),
+        (cudaMemcpyDeviceToHost, "device to pinned", Kind::Pinned, Kind::Device),
+        (cudaMemcpyHostToHost, "pageable to pageable", Kind::Pageable, Kind::Pageable),
+        (cudaMemcpyHostToHost, "pinned to pinned", Kind::Pinned, Kind::Pinned),
+        (cudaMemcpyDeviceToDevice, "device to device", Kind::Device, Kind::Device),
+    ] {
+        for blocking in [true, false] {
+            cases
+                .add(
+                    format!("{}/{which}, waits for the held legacy stream", name(blocking)),
+                    Safe::Works,
+                    move |log| {
+                        let source = pattern(N, 1);
+                        let (d, s) = (Block::new(log, to, N)?, Block::with(log, from, &source)?);
+                        let gate = Gate::hold(log, ptr::null_mut())?;
+                        let (waited, ()) = gate.blocks(|| {
+                            copy(log, blocking, d.ptr().cast(), s.ptr().cast(), N, way, ptr::null_mut())
+                        });
+                        log.fact("waits", waited);
+                        settle(log);
+                        let got = d.load(log)?;
+                        log.bytes("all bytes", &got, &source);
+                        Ok(())
+                    },
+                )
+                .alone();
+        }
+    }
+    // A non-blocking stream that is held keeps nothing back that is given to the legacy stream.
+    cases
+        .add(
+            "cudaMemcpy/device to pinned, does not wait for a held non-blocking stream",
+            Safe::Works,
+            |log| {
+                let source = pattern(N, 1);
+                let (d, s) = (Block::new(log, Kind::Pinned, N)?, Block::with(log, Kind::Device, &source)?);
+                let other = stream(log)?;
+                let gate = Gate::hold(log, other)?;
+                let (waited, ()) = gate.blocks(|| {
+                    copy(
+                        log,
+                        true,
+                        d.ptr().cast(),
+                        s.ptr().cast(),
+                        N,
+                        cudaMemcpyDeviceToHost,
+                        ptr::null_mut(),
+                    );
+                });
+                log.fact("waits", waited);
+                settle(log);
+                Ok(())
+            },
+        )
+        .alone();
+    cases
+        .add("cudaMemcpy/device to pinned, waits for a held blocking stream", Safe::Works, |log| {
+            let source = pattern(N, 1);
+            let (d, s) = (Block::new(log, Kind::Pinned, N)?, Block::with(log, Kind::Device, &source)?);
+            let other = stream_with(log, cuda_sys::cudaStreamDefault)?;
+            let gate = Gate::hold(log, other)?;
+            let (waited, ()) = gate.blocks(|| {
+                copy(log, true, d.ptr().cast(), s.ptr().cast(), N, cudaMemcpyDeviceToHost, ptr::null_mut());
+            });
+            log.fact("waits", waited);
+            settle(log);
+            Ok(())
+        })
+        .alone();
+    for (which, handle) in [
+        ("the legacy stream by name", Some(cuda_sys::cudaStreamLegacy)),
+        ("the stream of the thread", Some(cuda_sys::cudaStreamPerThread)),
+        ("a stream", None),
+    ] {
+        for (way, what, to, from) in WAYS {
+            cases.add(format!("cudaMemcpyAsync/{what}, on {which}"), Safe::Works, move |log| {
+                on_stream(log, handle, way, to, from)
+            });
+        }
+    }
+    cases.add("cudaMemcpyAsync/from the device pointer of pinned memory", Safe::Works, |log| {
+        let source = pattern(N, 5);
+        let host = Block::with(log, Kind::Pinned, &source)?;
+        let mut mapped = ptr::null_mut();
+        need!(log, cudaHostGetDevicePointer(&raw mut mapped, host.ptr(), 0));
+        let device = Block::new(log, Kind::Device, N)?;
+        copy(log, false, device.ptr().cast(), mapped.cast(), N, cudaMemcpyDeviceToDevice, ptr::null_mut());
+        settle(log);
+        let got = device.load(log)?;
+        log.bytes("all bytes", &got, &source);
+        Ok(())
+    });
+    cases.add(
+        "cudaMemcpyAsync/device to host where the device holds the destination",
+        Safe::Unwritable,
+        |log| {
+            let (source, old) = (pattern(N, 1), pattern(N, 2));
+            let (d, s) = (Block::with(log, Kind::Device, &old)?, Block::with(log, Kind::Pinned, &source)?);
+            copy(log, false, d.ptr().cast(), s.ptr().cast(), N, cudaMemcpyDeviceToHost, ptr::null_mut());
+            settle(log);
+            let got = d.load(log)?;
+            log.holds(&got, &source, &old);
+            Ok(())
+        },
+    );
+}
+
+fn on_stream(
+    log: &mut Log,
+    handle: Option<cudaStream_t>,
+    way: cudaMemcpyKind,
+    to: Kind,
+    from: Kind,
+) -> Outcome {
+    let pinned = |kind| if kind == Kind::Pageable { Kind::Pinned } else { kind };
+    let (source, old) = (pattern(N, 1), pattern(N, 2));
+    let (d, s) = (Block::with(log, pinned(to), &old)?, Block::with(log, pinned(from), &source)?);
+    let on = match handle {
+        Some(handle) => handle,
+        None => stream(log)?,
+    };
+    copy(log, false, d.ptr().cast(), s.ptr().cast(), N, way, on);
+    ask!(log, cudaStreamSynchronize(on));
+    ask!(log, cudaStreamQuery(on));
+    let got = d.load(log)?;
+    log.holds(&got, &source, &old);
+    Ok(())
+}
+
+pub(super) fn add(cases: &mut Cases) {
+    for blocking in [true, false] {
+        kinds(cases, blocking);
+        edges(cases, blocking);
+        outside(cases, blocking);
+    }
+    waiting(cases);
+}

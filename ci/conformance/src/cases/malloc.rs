@@ -1,0 +1,386 @@
+//! `cudaMalloc`, `cudaMallocPitch`, `cudaMalloc3D`, arrays, and freeing.
+
+use std::ptr;
+
+use cuda_sys::{cudaChannelFormatDesc, cudaChannelFormatKind, cudaExtent, cudaPitchedPtr, make_cudaExtent};
+
+use crate::case::{Cases, Safe};
+use crate::gate::Gate;
+use crate::log::{ask, need};
+use crate::memory::{Block, Kind, pattern, stream};
+
+fn linear(cases: &mut Cases) {
+    cases.add("cudaMalloc/answer null", Safe::Unwritable, |log| {
+        ask!(log, cudaMalloc(ptr::null_mut(), 16));
+        Ok(())
+    });
+    cases.add("cudaMalloc/no bytes", Safe::Works, |log| {
+        let mut start = ptr::without_provenance_mut(16);
+        ask!(log, cudaMalloc(&raw mut start, 0));
+        log.fact("null", start.is_null());
+        Ok(())
+    });
+    for shift in [44, 50, 60] {
+        cases.add(format!("cudaMalloc/two to the power of {shift} bytes"), Safe::Passed, move |log| {
+            let mut start = ptr::null_mut();
+            ask!(log, cudaMalloc(&raw mut start, 1 << shift));
+            ask!(log, "a small one then", cudaMalloc(&raw mut start, 16));
+            Ok(())
+        });
+    }
+    cases.add("cudaMalloc/bytes without end", Safe::Passed, |log| {
+        let mut start = ptr::null_mut();
+        ask!(log, cudaMalloc(&raw mut start, usize::MAX));
+        Ok(())
+    });
+    cases.add("cudaMalloc/is aligned to 256 bytes", Safe::Works, |log| {
+        let mut aligned = 0;
+        for bytes in [1, 3, 100, 255, 257, 5000] {
+            let mut start = ptr::null_mut();
+            need!(log, cudaMalloc(&raw mut start, bytes));
+            aligned += usize::from(start.addr() % 256 == 0);
+        }
+        log.fact("aligned", format_args!("{aligned} of 6"));
+        Ok(())
+    });
+    cases.add("cudaFree/null", Safe::Works, |log| {
+        ask!(log, cudaFree(ptr::null_mut()));
+        Ok(())
+    });
+    cases.add("cudaFree/twice", Safe::Unwritable, |log| {
+        let block = Block::new(log, Kind::Device, 4096)?;
+        ask!(log, cudaFree(block.ptr()));
+        ask!(log, cudaFree(block.ptr()));
+        Ok(())
+    });
+    cases.add("cudaFree/the middle of an allocation", Safe::Unwritable, |log| {
+        let block = Block::new(log, Kind::Device, 4096)?;
+        ask!(log, cudaFree(block.at(256)));
+        ask!(log, cudaFree(block.ptr()));
+        Ok(())
+    });
+    for kind in [Kind::Pageable, Kind::Pinned, Kind::Registered, Kind::Managed, Kind::Pool] {
+        cases.add(format!("cudaFree/{} memory", kind.name()), Safe::Unwritable, move |log| {
+            need!(log, cudaFree(ptr::null_mut()));
+            let block = Block::new(log, kind, 4096)?;
+            ask!(log, cudaFree(block.ptr()));
+            Ok(())
+        });
+    }
+    cases
+        .add("cudaFree/with another device current", Safe::Works, |log| {
+            let block = Block::new(log, Kind::Device, 4096)?;
+            need!(log, cudaSetDevice(1));
+            ask!(log, cudaFree(block.ptr()));
+            Ok(())
+        })
+        .two_devices()
+        .alone();
+    cases
+        .add("cudaFree/memory from before a reset", Safe::Unwritable, |log| {
+            let block = Block::new(log, Kind::Device, 4096)?;
+            ask!(log, cudaDeviceReset());
+            ask!(log, cudaFree(block.ptr()));
+            Ok(())
+        })
+        .alone();
+    cases.add("cudaFree/from four threads", Safe::Works, |log| {
+        let mut threads = Vec::new();
+        for _ in 0..4 {
+            let at = Block::new(log, Kind::Device, 4096)?.ptr().expose_provenance();
+            threads.push(std::thread::spawn(move || unsafe {
+                cuda_sys::cudaFree(ptr::with_exposed_provenance_mut(at)) == cuda_sys::cudaSuccess
+            }));
+        }
+        let freed = threads
+            .into_iter()
+            .filter(|_| true)
+            .map(|thread| usize::from(thread.join().unwrap()))
+            .sum::<usize>();
+        log.fact("freed", format_args!("{freed} of 4"));
+        Ok(())
+    });
+}
+
+fn asynchronous(cases: &mut Cases) {
+    cases.add("cudaMallocAsync/use and free in order", Safe::Works, |log| {
+        let on = stream(log)?;
+        let source = pattern(4096, 1);
+        let back = Block::new(log, Kind::Pinned, 4096)?;
+        let mut start = ptr::null_mut();
+        ask!(log, cudaMallocAsync(&raw mut start, 4096, on));
+        ask!(log, cudaMemcpyAsync(start, source.as_ptr().cast(), 4096, cuda_sys::cudaMemcpyHostToDevice, on));
+        ask!(log, cudaMemcpyAsync(back.ptr(), start, 4096, cuda_sys::cudaMemcpyDeviceToHost, on));
+        ask!(log, cudaFreeAsync(start, on));
+        ask!(log, cudaStreamSynchronize(on));
+        let got = back.load(log)?;
+        log.bytes("all bytes", &got, &source);
+        Ok(())
+    });
+    cases.add("cudaMallocAsync/answer null", Safe::Unwritable, |log| {
+        ask!(log, cudaMallocAsync(ptr::null_mut(), 16, ptr::null_mut()));
+        Ok(())
+    });
+    cases.add("cudaMallocAsync/no bytes", Safe::Works, |log| {
+        let mut start = ptr::without_provenance_mut(16);
+        ask!(log, cudaMallocAsync(&raw mut start, 0, ptr::null_mut()));
+        Ok(())
+    });
+    for shift in [44, 60] {
+        cases.add(format!("cudaMallocAsync/two to the power of {shift} bytes"), Safe::Passed, move |log| {
+            let mut start = ptr::null_mut();
+            ask!(log, cudaMallocAsync(&raw mut start, 1 << shift, ptr::null_mut()));
+            Ok(())
+        });
+    }
+    cases.add("cudaFreeAsync/null", Safe::Unwritable, |log| {
+        need!(log, cudaFree(ptr::null_mut()));
+        ask!(log, cudaFreeAsync(ptr::null_mut(), ptr::null_mut()));
+        Ok(())
+    });
+    cases.add("cudaFreeAsync/twice", Safe::Unwritable, |log| {
+        let block = Block::new(log, Kind::Pool, 4096)?;
+        ask!(log, cudaFreeAsync(block.ptr(), ptr::null_mut()));
+        ask!(log, cudaFreeAsync(block.ptr(), ptr::null_mut()));
+        Ok(())
+    });
+    cases.add("cudaFreeAsync/memory of cudaMalloc", Safe::Unwritable, |log| {
+        let block = Block::new(log, Kind::Device, 4096)?;
+        ask!(log, cudaFreeAsync(block.ptr(), ptr::null_mut()));
+        ask!(log, cudaDeviceSynchronize());
+        Ok(())
+    });
+    cases
+        .add("cudaFreeAsync/does not wait for the held stream", Safe::Works, |log| {
+            let on = stream(log)?;
+            let block = Block::new(log, Kind::Pool, 4096)?;
+            let gate = Gate::hold(log, on)?;
+            let (waited, ()) = gate.blocks(|| {
+                ask!(log, cudaFreeAsync(block.ptr(), on));
+            });
+            log.fact("waits", waited);
+            ask!(log, cudaDeviceSynchronize());
+            Ok(())
+        })
+        .alone();
+}
+
+fn pitched(cases: &mut Cases) {
+    for (what, safe, width, height) in [
+        ("some rows", Safe::Works, 100, 20),
+        ("no width", Safe::Works, 0, 20),
+        ("no height", Safe::Works, 100, 0),
+        ("width without end", Safe::Passed, usize::MAX, 20),
+        ("height without end", Safe::Passed, 100, usize::MAX),
+    ] {
+        cases.add(format!("cudaMallocPitch/{what}"), safe, move |log| {
+            let (mut start, mut pitch) = (ptr::null_mut(), 0);
+            ask!(log, cudaMallocPitch(&raw mut start, &raw mut pitch, width, height));
+            log.fact("null", start.is_null());
+            log.fact("pitch", pitch);
+            Ok(())
+        });
+    }
+    for (what, start_null, pitch_null) in [("start null", true, false), ("pitch null", false, true)] {
+        cases.add(format!("cudaMallocPitch/{what}"), Safe::Unwritable, move |log| {
+            let (mut start, mut pitch) = (ptr::null_mut(), 0);
+            let at = if start_null { ptr::null_mut() } else { &raw mut start };
+            let by = if pitch_null { ptr::null_mut() } else { &raw mut pitch };
+            ask!(log, cudaMallocPitch(at, by, 100, 20));
+            Ok(())
+        });
+    }
+    let max = usize::MAX;
+    for (what, safe, (w, h, d)) in [
+        ("a volume", Safe::Works, (100, 20, 5)),
+        ("nothing", Safe::Works, (0, 0, 0)),
+        ("no height and no depth", Safe::Works, (1, 0, 0)),
+        ("no width and no depth", Safe::Works, (0, 1, 0)),
+        ("no width and no height", Safe::Works, (0, 0, 1)),
+        ("width without end", Safe::Passed, (max, 1, 1)),
+        ("height without end", Safe::Passed, (1, max, 1)),
+        ("depth without end", Safe::Passed, (1, 1, max)),
+        ("all without end", Safe::Passed, (max, max, max)),
+    ] {
+        cases.add(format!("cudaMalloc3D/{what}"), safe, move |log| {
+            let mut at = cudaPitchedPtr::default();
+            ask!(log, cudaMalloc3D(&raw mut at, make_cudaExtent(w, h, d)));
+            log.fact("null", at.ptr.is_null());
+            log.fact("pitch", at.pitch);
+            log.fact("sizes", format_args!("{} {}", at.xsize, at.ysize));
+            Ok(())
+        });
+    }
+    cases.add("cudaMalloc3D/answer null", Safe::Unwritable, |log| {
+        ask!(log, cudaMalloc3D(ptr::null_mut(), make_cudaExtent(1, 1, 1)));
+        Ok(())
+    });
+}
+
+/// Bits of x, y, z, w, and how they are read.
+const fn format(bits: [i32; 4], kind: cudaChannelFormatKind) -> cudaChannelFormatDesc {
+    cudaChannelFormatDesc { x: bits[0], y: bits[1], z: bits[2], w: bits[3], f: kind }
+}
+
+static BYTES: cudaChannelFormatDesc = format([8, 0, 0, 0], cuda_sys::cudaChannelFormatKindUnsigned);
+
+fn arrays(cases: &mut Cases) {
+    let float = cuda_sys::cudaChannelFormatKindFloat;
+    let unsigned = cuda_sys::cudaChannelFormatKindUnsigned;
+    let signed = cuda_sys::cudaChannelFormatKindSigned;
+    for (what, safe, desc) in [
+        ("bytes", Safe::Works, BYTES),
+        ("pairs of signed 16 bits", Safe::Works, format([16, 16, 0, 0], signed)),
+        ("four floats", Safe::Works, format([32, 32, 32, 32], float)),
+        ("halves", Safe::Works, format([16, 0, 0, 0], float)),
+        ("three floats", Safe::Unwritable, format([32, 32, 32, 0], float)),
+        ("floats of 8 bits", Safe::Unwritable, format([8, 0, 0, 0], float)),
+        ("channels of different sizes", Safe::Unwritable, format([8, 16, 0, 0], unsigned)),
+        ("no bits", Safe::Unwritable, format([0, 0, 0, 0], unsigned)),
+        ("10 bits", Safe::Unwritable, format([10, 0, 0, 0], unsigned)),
+        ("100 bits", Safe::Unwritable, format([100, 0, 0, 0], unsigned)),
+        ("-1 bits", Safe::Unwritable, format([-1, 0, 0, 0], unsigned)),
+        ("no such format", Safe::Unwritable, format([8, 0, 0, 0], cudaChannelFormatKind(0xff))),
+    ] {
+        cases.add(format!("cudaMallocArray/{what}"), safe, move |log| {
+            let mut array = ptr::null_mut();
+            ask!(log, cudaMallocArray(&raw mut array, &raw const desc, 64, 16, 0));
+            log.fact("null", array.is_null());
+            Ok(())
+        });
+    }
+    let gather = cuda_sys::cudaArrayTextureGather;
+    let layered = cuda_sys::cudaArrayLayered;
+    let cubemap = cuda_sys::cudaArrayCubemap;
+    let surface = cuda_sys::cudaArraySurfaceLoadStore;
+    for (what, safe, width, height, flags) in [
+        ("one dimension", Safe::Works, 64, 0, 0),
+        ("two dimensions", Safe::Works, 64, 16, 0),
+        ("for surfaces", Safe::Works, 64, 16, surface),
+        ("for gathering", Safe::Works, 64, 16, gather),
+        ("for gathering, one dimension", Safe::Unwritable, 64, 0, gather),
+        ("layered", Safe::Unwritable, 64, 0, layered),
+        ("a cubemap", Safe::Unwritable, 64, 64, cubemap),
+        ("no width", Safe::Works, 0, 0, 0),
+        ("no width, some rows", Safe::Works, 0, 32, 0),
+        ("without end", Safe::Passed, usize::MAX, usize::MAX, 0),
+        ("unknown flags", Safe::Unwritable, 64, 16, 0x8000_0000),
+    ] {
+        cases.add(format!("cudaMallocArray/{what}"), safe, move |log| {
+            let mut array = ptr::null_mut();
+            ask!(log, cudaMallocArray(&raw mut array, &raw const BYTES, width, height, flags));
+            if array.is_null() {
+                return Ok(());
+            }
+            let (mut got, mut extent, mut given) =
+                (cudaChannelFormatDesc::default(), cudaExtent::default(), 0);
+            ask!(log, cudaArrayGetInfo(&raw mut got, &raw mut extent, &raw mut given, array));
+            log.fact("format", format_args!("{} {} {} {} kind {}", got.x, got.y, got.z, got.w, got.f.0));
+            log.fact("extent", format_args!("{} {} {}", extent.width, extent.height, extent.depth));
+            log.fact("flags", given);
+            ask!(log, cudaFreeArray(array));
+            Ok(())
+        });
+    }
+    for (what, safe, (w, h, d), flags) in [
+        ("one dimension", Safe::Works, (64, 0, 0), 0),
+        ("two dimensions", Safe::Works, (64, 16, 0), 0),
+        ("three dimensions", Safe::Works, (64, 16, 8), 0),
+        ("layers of one dimension", Safe::Works, (64, 0, 5), layered),
+        ("layers of two dimensions", Safe::Works, (64, 16, 5), layered),
+        ("a cubemap", Safe::Works, (32, 32, 6), cubemap),
+        ("layers of cubemaps", Safe::Works, (32, 32, 12), cubemap | layered),
+        ("a cubemap that is not square", Safe::Refused, (32, 16, 6), cubemap),
+        ("a cubemap of five faces", Safe::Unwritable, (32, 32, 5), cubemap),
+        ("no width", Safe::Works, (0, 16, 8), 0),
+        ("no height, some depth", Safe::Unwritable, (64, 0, 8), 0),
+        ("for gathering, three dimensions", Safe::Unwritable, (64, 16, 8), gather),
+        ("wider than textures can be", Safe::Passed, (1 << 20, 16, 8), 0),
+        ("without end", Safe::Passed, (usize::MAX, usize::MAX, usize::MAX), 0),
+        ("unknown flags", Safe::Unwritable, (64, 16, 8), 0x8000_0000),
+    ] {
+        cases.add(format!("cudaMalloc3DArray/{what}"), safe, move |log| {
+            let mut array = ptr::null_mut();
+            ask!(log, cudaMalloc3DArray(&raw mut array, &raw const BYTES, make_cudaExtent(w, h, d), flags));
+            if array.is_null() {
+                return Ok(());
+            }
+            let (mut got, mut extent, mut given) =
+                (cudaChannelFormatDesc::default(), cudaExtent::default(), 0);
+            ask!(log, cudaArrayGetInfo(&raw mut got, &raw mut extent, &raw mut given, array));
+            log.fact("extent", format_args!("{} {} {}", extent.width, extent.height, extent.depth));
+            log.fact("flags", given);
+            ask!(log, cudaFreeArray(array));
+            Ok(())
+        });
+    }
+    cases.add("cudaMallocArray/answer null", Safe::Unwritable, |log| {
+        ask!(log, cudaMallocArray(ptr::null_mut(), &raw const BYTES, 64, 16, 0));
+        ask!(log, cudaMalloc3DArray(ptr::null_mut(), &raw const BYTES, make_cudaExtent(64, 16, 8), 0));
+        Ok(())
+    });
+    cases.add("cudaMallocArray/format null", Safe::Unwritable, |log| {
+        let mut array = ptr::null_mut();
+        ask!(log, cudaMallocArray(&raw mut array, ptr::null(), 64, 16, 0));
+        ask!(log, cudaMalloc3DArray(&raw mut array, ptr::null(), make_cudaExtent(64, 16, 8), 0));
+        Ok(())
+    });
+    cases.add("cudaFreeArray/null", Safe::Works, |log| {
+        ask!(log, cudaFreeArray(ptr::null_mut()));
+        Ok(())
+    });
+    cases
+        .add("cudaFreeArray/waits for the held legacy stream", Safe::Works, |log| {
+            let array = super::plane::array(log, 64, 16)?;
+            let gate = Gate::hold(log, ptr::null_mut())?;
+            let (waited, ()) = gate.blocks(|| {
+                ask!(log, cudaFreeArray(array));
+            });
+            log.fact("waits", waited);
+            ask!(log, cudaDeviceSynchronize());
+            Ok(())
+        })
+        .alone();
+    cases.add("cudaMallocMipmappedArray/levels", Safe::Works, |log| {
+        let mut chain = ptr::null_mut();
+        ask!(
+            log,
+            cudaMallocMipmappedArray(&raw mut chain, &raw const BYTES, make_cudaExtent(64, 16, 0), 7, 0)
+        );
+        for number in 0..8 {
+            let mut level = ptr::null_mut();
+            ask!(log, cudaGetMipmappedArrayLevel(&raw mut level, chain, number));
+            if !level.is_null() {
+                let (mut got, mut extent, mut given) =
+                    (cudaChannelFormatDesc::default(), cudaExtent::default(), 0);
+                need!(log, cudaArrayGetInfo(&raw mut got, &raw mut extent, &raw mut given, level));
+                log.fact("extent", format_args!("{} {} {}", extent.width, extent.height, extent.depth));
+            }
+        }
+        ask!(log, cudaFreeMipmappedArray(chain));
+        Ok(())
+    });
+    cases.add("cudaMallocMipmappedArray/answer null", Safe::Unwritable, |log| {
+        ask!(
+            log,
+            cudaMallocMipmappedArray(ptr::null_mut(), &raw const BYTES, make_cudaExtent(64, 16, 0), 3, 0)
+        );
+        Ok(())
+    });
+    cases.add("cudaGetMipmappedArrayLevel/chain null", Safe::Unwritable, |log| {
+        let mut level = ptr::null_mut();
+        ask!(log, cudaGetMipmappedArrayLevel(&raw mut level, ptr::null_mut(), 0));
+        Ok(())
+    });
+    cases.add("cudaFreeMipmappedArray/null", Safe::Works, |log| {
+        ask!(log, cudaFreeMipmappedArray(ptr::null_mut()));
+        Ok(())
+    });
+}
+
+pub(super) fn add(cases: &mut Cases) {
+    linear(cases);
+    asynchronous(cases);
+    pitched(cases);
+    arrays(cases);
+}

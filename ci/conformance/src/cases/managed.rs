@@ -1,0 +1,256 @@
+//! Managed memory: allocation, advice, prefetching, attributes, attaching.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+use cuda_sys::cudaMemRangeAttribute;
+
+use crate::case::{Cases, Safe};
+use crate::gate::Gate;
+use crate::log::{Log, ask};
+use crate::memory::{Block, Kind, stream, stream_with};
+
+const N: usize = 1 << 16;
+
+/// A device, as the functions of this toolkit want to be told.
+#[cfg(cudart_13_0)]
+fn place(device: c_int) -> cuda_sys::cudaMemLocation {
+    let mut place = cuda_sys::cudaMemLocation::default();
+    place.type_ = if device == cuda_sys::cudaCpuDeviceId {
+        cuda_sys::cudaMemLocationTypeHost
+    } else {
+        cuda_sys::cudaMemLocationTypeDevice
+    };
+    place.id = device.max(0);
+    if !(-1..=90).contains(&device) {
+        place.id = device;
+    }
+    place
+}
+
+#[cfg(not(cudart_13_0))]
+fn place(device: c_int) -> c_int {
+    device
+}
+
+fn prefetch(log: &mut Log, at: *const c_void, bytes: usize, device: c_int, on: cuda_sys::cudaStream_t) {
+    #[cfg(cudart_13_0)]
+    ask!(log, cudaMemPrefetchAsync(at, bytes, place(device), 0, on));
+    #[cfg(not(cudart_13_0))]
+    ask!(log, cudaMemPrefetchAsync(at, bytes, place(device), on));
+}
+
+fn number(log: &mut Log, name: &str, attribute: cudaMemRangeAttribute, block: Block) {
+    let mut value: c_int = -77;
+    ask!(log, name, cudaMemRangeGetAttribute((&raw mut value).cast(), 4, attribute, block.ptr(), block.len));
+    log.fact("is", value);
+}
+
+fn allocation(cases: &mut Cases) {
+    for (what, safe, bytes, flags) in [
+        ("global", Safe::Works, 4096, 1),
+        ("of the host", Safe::Works, 4096, 2),
+        ("flags 0", Safe::Unwritable, 4096, 0),
+        ("single", Safe::Unwritable, 4096, 4),
+        ("flags 3", Safe::Unwritable, 4096, 3),
+        ("flags 8", Safe::Unwritable, 4096, 8),
+        ("no bytes", Safe::Works, 0, 1),
+        ("bytes without end", Safe::Passed, usize::MAX, 1),
+    ] {
+        cases.add(format!("cudaMallocManaged/{what}"), safe, move |log| {
+            let mut start = ptr::null_mut();
+            ask!(log, cudaMallocManaged(&raw mut start, bytes, flags));
+            log.fact("null", start.is_null());
+            Ok(())
+        });
+    }
+    cases.add("cudaMallocManaged/answer null", Safe::Unwritable, |log| {
+        ask!(log, cudaMallocManaged(ptr::null_mut(), 4096, 1));
+        Ok(())
+    });
+}
+
+fn moves(cases: &mut Cases) {
+    let api = "cudaMemPrefetchAsync";
+    cases.add(format!("{api}/to the device and back"), Safe::Works, |log| {
+        let block = Block::new(log, Kind::Managed, N)?;
+        block.store(log, &vec![7; N])?;
+        for device in [0, cuda_sys::cudaCpuDeviceId] {
+            prefetch(log, block.ptr(), N, device, ptr::null_mut());
+            ask!(log, cudaDeviceSynchronize());
+            number(log, "last prefetch", cuda_sys::cudaMemRangeAttributeLastPrefetchLocation, block);
+        }
+        let got = block.load(log)?;
+        log.bytes("all bytes", &got, &vec![7; N]);
+        Ok(())
+    });
+    for (what, safe, kind, null, bytes, device) in [
+        ("null", Safe::Unwritable, Kind::Managed, true, N, 0),
+        ("no bytes", Safe::Works, Kind::Managed, false, 0, 0),
+        ("more bytes than there are", Safe::Unwritable, Kind::Managed, false, 64 * N, 0),
+        ("device 100", Safe::Unwritable, Kind::Managed, false, N, 100),
+        ("device memory", Safe::Unwritable, Kind::Device, false, N, 0),
+    ] {
+        cases.add(format!("{api}/{what}"), safe, move |log| {
+            let block = Block::new(log, kind, N)?;
+            let at = if null { ptr::null_mut() } else { block.ptr() };
+            prefetch(log, at, bytes, device, ptr::null_mut());
+            ask!(log, cudaDeviceSynchronize());
+            Ok(())
+        });
+    }
+    cases
+        .add(format!("{api}/does not wait for the held stream"), Safe::Works, |log| {
+            let block = Block::new(log, Kind::Managed, N)?;
+            let on = stream(log)?;
+            let gate = Gate::hold(log, on)?;
+            let (waited, ()) = gate.blocks(|| prefetch(log, block.ptr(), N, 0, on));
+            log.fact("waits", waited);
+            ask!(log, cudaDeviceSynchronize());
+            Ok(())
+        })
+        .alone();
+    let api = "cudaMemAdvise";
+    cases.add(format!("{api}/every advice, and what is remembered"), Safe::Works, |log| {
+        let block = Block::new(log, Kind::Managed, N)?;
+        ask!(
+            log,
+            "mostly read",
+            cudaMemAdvise(block.ptr(), N, cuda_sys::cudaMemAdviseSetReadMostly, place(0))
+        );
+        number(log, "mostly read", cuda_sys::cudaMemRangeAttributeReadMostly, block);
+        ask!(
+            log,
+            "not any more",
+            cudaMemAdvise(block.ptr(), N, cuda_sys::cudaMemAdviseUnsetReadMostly, place(0))
+        );
+        number(log, "mostly read", cuda_sys::cudaMemRangeAttributeReadMostly, block);
+        ask!(
+            log,
+            "preferred",
+            cudaMemAdvise(block.ptr(), N, cuda_sys::cudaMemAdviseSetPreferredLocation, place(0))
+        );
+        number(log, "preferred", cuda_sys::cudaMemRangeAttributePreferredLocation, block);
+        number(log, "last prefetch", cuda_sys::cudaMemRangeAttributeLastPrefetchLocation, block);
+        ask!(
+            log,
+            "nowhere",
+            cudaMemAdvise(block.ptr(), N, cuda_sys::cudaMemAdviseUnsetPreferredLocation, place(0))
+        );
+        number(log, "preferred", cuda_sys::cudaMemRangeAttributePreferredLocation, block);
+        ask!(log, "accessed", cudaMemAdvise(block.ptr(), N, cuda_sys::cudaMemAdviseSetAccessedBy, place(0)));
+        number(log, "accessed", cuda_sys::cudaMemRangeAttributeAccessedBy, block);
+        ask!(
+            log,
+            "by nobody",
+            cudaMemAdvise(block.ptr(), N, cuda_sys::cudaMemAdviseUnsetAccessedBy, place(0))
+        );
+        number(log, "accessed", cuda_sys::cudaMemRangeAttributeAccessedBy, block);
+        Ok(())
+    });
+    for (what, safe, kind, null, bytes, device) in [
+        ("null", Safe::Unwritable, Kind::Managed, true, N, 0),
+        ("no bytes", Safe::Works, Kind::Managed, false, 0, 0),
+        ("more bytes than there are", Safe::Unwritable, Kind::Managed, false, 64 * N, 0),
+        ("device memory", Safe::Unwritable, Kind::Device, false, N, 0),
+        ("device 100", Safe::Unwritable, Kind::Managed, false, N, 100),
+    ] {
+        cases.add(format!("{api}/{what}"), safe, move |log| {
+            let block = Block::new(log, kind, N)?;
+            let at = if null { ptr::null_mut() } else { block.ptr() };
+            ask!(log, cudaMemAdvise(at, bytes, cuda_sys::cudaMemAdviseSetPreferredLocation, place(device)));
+            Ok(())
+        });
+    }
+    cases.add(format!("{api}/no such advice"), Safe::Unwritable, |log| {
+        let block = Block::new(log, Kind::Managed, N)?;
+        ask!(log, cudaMemAdvise(block.ptr(), N, cuda_sys::cudaMemoryAdvise(99), place(0)));
+        Ok(())
+    });
+}
+
+fn attributes(cases: &mut Cases) {
+    let api = "cudaMemRangeGetAttribute";
+    let (read, preferred, accessed, last) = (
+        cuda_sys::cudaMemRangeAttributeReadMostly,
+        cuda_sys::cudaMemRangeAttributePreferredLocation,
+        cuda_sys::cudaMemRangeAttributeAccessedBy,
+        cuda_sys::cudaMemRangeAttributeLastPrefetchLocation,
+    );
+    for (what, attribute, size, data_null, at_null, kind, bytes) in [
+        ("answer null", read, 4, true, false, Kind::Managed, N),
+        ("answer of no bytes", read, 0, false, false, Kind::Managed, N),
+        ("a place in 2 bytes", preferred, 2, false, false, Kind::Managed, N),
+        ("a place in 8 bytes", preferred, 8, false, false, Kind::Managed, N),
+        ("a prefetch in 8 bytes", last, 8, false, false, Kind::Managed, N),
+        ("devices in 6 bytes", accessed, 6, false, false, Kind::Managed, N),
+        ("no such attribute", cudaMemRangeAttribute(99), 4, false, false, Kind::Managed, N),
+        ("device memory", read, 4, false, false, Kind::Device, N),
+        ("no bytes", read, 4, false, false, Kind::Managed, 0),
+        ("null", read, 4, false, true, Kind::Managed, N),
+        ("more bytes than there are", read, 4, false, false, Kind::Managed, 64 * N),
+    ] {
+        cases.add(format!("{api}/{what}"), Safe::Unwritable, move |log| {
+            let block = Block::new(log, kind, N)?;
+            let mut value = [0_u64; 2];
+            let data = if data_null { ptr::null_mut() } else { value.as_mut_ptr().cast() };
+            let at = if at_null { ptr::null_mut() } else { block.ptr() };
+            ask!(log, cudaMemRangeGetAttribute(data, size, attribute, at, bytes));
+            Ok(())
+        });
+    }
+    for (what, count, data_null, sizes_null, at_null, size) in [
+        ("two of them", 2, false, false, false, 4),
+        ("answers null", 2, true, false, false, 4),
+        ("sizes null", 2, false, true, false, 4),
+        ("none of them", 0, false, false, false, 4),
+        ("null", 2, false, false, true, 4),
+        ("sizes that do not fit", 2, false, false, false, 3),
+    ] {
+        let safe = if what == "two of them" { Safe::Works } else { Safe::Unwritable };
+        cases.add(format!("cudaMemRangeGetAttributes/{what}"), safe, move |log| {
+            let block = Block::new(log, Kind::Managed, N)?;
+            let mut values = [-77_i32; 2];
+            let mut data = [(&raw mut values[0]).cast::<c_void>(), (&raw mut values[1]).cast()];
+            let mut sizes = [size, size];
+            let mut which = [read, preferred];
+            let data = if data_null { ptr::null_mut() } else { data.as_mut_ptr() };
+            let sizes = if sizes_null { ptr::null_mut() } else { sizes.as_mut_ptr() };
+            let at = if at_null { ptr::null_mut() } else { block.ptr() };
+            ask!(log, cudaMemRangeGetAttributes(data, sizes, which.as_mut_ptr(), count, at, N));
+            log.fact("values", format_args!("{values:?}"));
+            Ok(())
+        });
+    }
+}
+
+fn attaching(cases: &mut Cases) {
+    let api = "cudaStreamAttachMemAsync";
+    for (what, safe, kind, null, bytes, flags) in [
+        ("global", Safe::Works, Kind::Managed, false, 0, 1),
+        ("of the host", Safe::Works, Kind::Managed, false, 0, 2),
+        ("single", Safe::Works, Kind::Managed, false, 0, 4),
+        ("all bytes by number", Safe::Works, Kind::Managed, false, N, 4),
+        ("half of the bytes", Safe::Unwritable, Kind::Managed, false, N / 2, 4),
+        ("more bytes than there are", Safe::Unwritable, Kind::Managed, false, 2 * N, 4),
+        ("two flags", Safe::Unwritable, Kind::Managed, false, 0, 3),
+        ("null", Safe::Unwritable, Kind::Managed, true, 0, 4),
+        ("device memory", Safe::Unwritable, Kind::Device, false, 0, 4),
+    ] {
+        cases.add(format!("{api}/{what}"), safe, move |log| {
+            let block = Block::new(log, kind, N)?;
+            let on = stream_with(log, 0)?;
+            let at = if null { ptr::null_mut() } else { block.ptr() };
+            ask!(log, cudaStreamAttachMemAsync(on, at, bytes, flags));
+            ask!(log, cudaStreamSynchronize(on));
+            Ok(())
+        });
+    }
+}
+
+pub(super) fn add(cases: &mut Cases) {
+    allocation(cases);
+    moves(cases);
+    attributes(cases);
+    attaching(cases);
+}

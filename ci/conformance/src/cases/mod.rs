@@ -1,0 +1,47 @@
+//! The cases, a file an area of the runtime.
+
+use crate::case::Cases;
+
+mod capture;
+mod device;
+mod error;
+mod event;
+mod host_memory;
+mod linear;
+mod malloc;
+mod managed;
+mod memset;
+mod peer;
+mod plane;
+mod pointer;
+mod pool;
+mod stream;
+mod symbol;
+mod volume;
+
+/// All cases, in the order of the table.
+pub(crate) fn all() -> Cases {
+    let mut cases = Cases::default();
+    let areas: [fn(&mut Cases); 16] = [
+        linear::add,
+        plane::add,
+        volume::add,
+        memset::add,
+        symbol::add,
+        peer::add,
+        malloc::add,
+        host_memory::add,
+        managed::add,
+        pool::add,
+        pointer::add,
+        stream::add,
+        event::add,
+        capture::add,
+        device::add,
+        error::add,
+    ];
+    for area in areas {
+        area(&mut cases);
+    }
+    cases
+}

@@ -1,0 +1,95 @@
+//! `cudaPointerGetAttributes`, `cudaMemGetInfo`, and handles for other processes.
+
+use std::ptr;
+
+use cuda_sys::cudaPointerAttributes;
+
+use crate::case::{Cases, Safe};
+use crate::log::{ask, need};
+use crate::memory::{Block, Kind};
+
+pub(super) fn add(cases: &mut Cases) {
+    let api = "cudaPointerGetAttributes";
+    for kind in Kind::ALL {
+        for offset in [0, 100] {
+            cases.add(format!("{api}/{} memory, byte {offset}", kind.name()), Safe::Works, move |log| {
+                need!(log, cudaFree(ptr::null_mut()));
+                let block = Block::new(log, kind, 4096)?;
+                let mut attributes = cudaPointerAttributes::default();
+                ask!(log, cudaPointerGetAttributes(&raw mut attributes, block.at(offset)));
+                log.fact("type", attributes.type_.0);
+                log.fact("device", attributes.device);
+                let what = |address: *mut std::ffi::c_void| match address {
+                    address if address == block.at(offset) => "the same",
+                    address if address.is_null() => "null",
+                    _ => "another",
+                };
+                log.fact("for devices", what(attributes.devicePointer));
+                log.fact("for the host", what(attributes.hostPointer));
+                Ok(())
+            });
+        }
+    }
+    cases.add(format!("{api}/answer null"), Safe::Unwritable, |log| {
+        let block = Block::new(log, Kind::Device, 4096)?;
+        ask!(log, cudaPointerGetAttributes(ptr::null_mut(), block.ptr()));
+        Ok(())
+    });
+    cases.add(format!("{api}/memory that was freed"), Safe::Unwritable, |log| {
+        // Large, so that the driver does not keep it.
+        let block = Block::new(log, Kind::Device, 64 << 20)?;
+        need!(log, cudaFree(block.ptr()));
+        let mut attributes = cudaPointerAttributes::default();
+        ask!(log, cudaPointerGetAttributes(&raw mut attributes, block.ptr()));
+        log.fact("type", attributes.type_.0);
+        Ok(())
+    });
+    cases.add("cudaMemGetInfo/more in all than is free", Safe::Works, |log| {
+        let (mut free, mut total) = (0, 0);
+        ask!(log, cudaMemGetInfo(&raw mut free, &raw mut total));
+        log.fact("sensible", free > 0 && free < total);
+        Ok(())
+    });
+    for (what, kind, middle) in [
+        ("device memory", Kind::Device, false),
+        ("the middle of it", Kind::Device, true),
+        ("pinned memory", Kind::Pinned, false),
+        ("managed memory", Kind::Managed, false),
+        ("pool memory", Kind::Pool, false),
+    ] {
+        let safe = if what == "device memory" { Safe::Works } else { Safe::Unwritable };
+        cases.add(format!("cudaIpcGetMemHandle/{what}"), safe, move |log| {
+            let block = Block::new(log, kind, 4 << 20)?;
+            let mut handle = cuda_sys::cudaIpcMemHandle_t::default();
+            let at = if middle { block.at(256) } else { block.ptr() };
+            ask!(log, cudaIpcGetMemHandle(&raw mut handle, at));
+            Ok(())
+        });
+    }
+    cases.add("cudaIpcOpenMemHandle/in the process that made it", Safe::Passed, |log| {
+        let block = Block::new(log, Kind::Device, 4 << 20)?;
+        let mut handle = cuda_sys::cudaIpcMemHandle_t::default();
+        need!(log, cudaIpcGetMemHandle(&raw mut handle, block.ptr()));
+        let mut opened = ptr::null_mut();
+        let lazily = cuda_sys::cudaIpcMemLazyEnablePeerAccess;
+        ask!(log, cudaIpcOpenMemHandle(&raw mut opened, handle, lazily));
+        ask!(log, cudaIpcCloseMemHandle(block.ptr()));
+        Ok(())
+    });
+    cases.add("cudaIpcOpenEventHandle/in the process that made it", Safe::Passed, |log| {
+        let mut event = ptr::null_mut();
+        let flags = cuda_sys::cudaEventInterprocess | cuda_sys::cudaEventDisableTiming;
+        need!(log, cudaEventCreateWithFlags(&raw mut event, flags));
+        let mut handle = cuda_sys::cudaIpcEventHandle_t::default();
+        ask!(log, cudaIpcGetEventHandle(&raw mut handle, event));
+        let mut opened = ptr::null_mut();
+        ask!(log, cudaIpcOpenEventHandle(&raw mut opened, handle));
+        Ok(())
+    });
+    cases.add("cudaIpcGetEventHandle/an event of this process only", Safe::Passed, |log| {
+        let event = crate::memory::event(log)?;
+        let mut handle = cuda_sys::cudaIpcEventHandle_t::default();
+        ask!(log, cudaIpcGetEventHandle(&raw mut handle, event));
+        Ok(())
+    });
+}

@@ -1,0 +1,371 @@
+//! Memory pools.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+use cuda_sys::{cudaMemAccessDesc, cudaMemPool_t, cudaMemPoolAttr, cudaMemPoolProps};
+
+use crate::case::{Cases, Safe};
+use crate::log::{Log, Setup, ask, need};
+use crate::memory::{Block, Kind, pattern, stream};
+
+/// What a pool of device 0 is made from.
+fn props() -> cudaMemPoolProps {
+    let mut props = cudaMemPoolProps::default();
+    props.allocType = cuda_sys::cudaMemAllocationTypePinned;
+    props.location.type_ = cuda_sys::cudaMemLocationTypeDevice;
+    props
+}
+
+fn pool(log: &mut Log) -> Result<cudaMemPool_t, Setup> {
+    let mut pool = ptr::null_mut();
+    let props = props();
+    need!(log, cudaMemPoolCreate(&raw mut pool, &raw const props));
+    Ok(pool)
+}
+
+fn number(log: &mut Log, name: &str, pool: cudaMemPool_t, attribute: cudaMemPoolAttr) {
+    let mut value = 0_u64;
+    ask!(log, name, cudaMemPoolGetAttribute(pool, attribute, (&raw mut value).cast()));
+    log.fact("is", value);
+}
+
+fn making(cases: &mut Cases) {
+    type Change = fn(&mut cudaMemPoolProps);
+    let changes: [(&str, Safe, Change); 5] = [
+        ("a pool", Safe::Works, |_| {}),
+        ("no kind of allocation", Safe::Unwritable, |p| p.allocType = cuda_sys::cudaMemAllocationTypeInvalid),
+        ("nowhere", Safe::Unwritable, |p| p.location.type_ = cuda_sys::cudaMemLocationTypeInvalid),
+        ("on device 100", Safe::Unwritable, |p| p.location.id = 100),
+        ("on device -1", Safe::Unwritable, |p| p.location.id = -1),
+    ];
+    for (what, safe, change) in changes {
+        cases.add(format!("cudaMemPoolCreate/{what}"), safe, move |log| {
+            let mut pool = ptr::null_mut();
+            let mut props = props();
+            change(&mut props);
+            ask!(log, cudaMemPoolCreate(&raw mut pool, &raw const props));
+            if !pool.is_null() {
+                ask!(log, cudaMemPoolDestroy(pool));
+            }
+            Ok(())
+        });
+    }
+    cases.add("cudaMemPoolCreate/answer null", Safe::Unwritable, |log| {
+        let props = props();
+        ask!(log, cudaMemPoolCreate(ptr::null_mut(), &raw const props));
+        Ok(())
+    });
+    cases.add("cudaMemPoolDestroy/null", Safe::Unwritable, |log| {
+        need!(log, cudaFree(ptr::null_mut()));
+        ask!(log, cudaMemPoolDestroy(ptr::null_mut()));
+        Ok(())
+    });
+    cases.add("cudaMemPoolDestroy/the default pool", Safe::Unwritable, |log| {
+        let mut pool = ptr::null_mut();
+        need!(log, cudaDeviceGetDefaultMemPool(&raw mut pool, 0));
+        ask!(log, cudaMemPoolDestroy(pool));
+        Ok(())
+    });
+    cases.add("cudaMemPoolDestroy/with memory that lives", Safe::Works, |log| {
+        let pool = pool(log)?;
+        let mut start = ptr::null_mut();
+        need!(log, cudaMallocFromPoolAsync(&raw mut start, 4096, pool, ptr::null_mut()));
+        ask!(log, cudaMemPoolDestroy(pool));
+        ask!(log, cudaMemset(start, 1, 4096));
+        ask!(log, cudaFreeAsync(start, ptr::null_mut()));
+        ask!(log, cudaDeviceSynchronize());
+        Ok(())
+    });
+    for (what, null, device) in [
+        ("the first device", false, 0),
+        ("answer null", true, 0),
+        ("device -1", false, -1),
+        ("device 100", false, 100),
+    ] {
+        let safe = if what == "the first device" { Safe::Works } else { Safe::Unwritable };
+        cases.add(format!("cudaDeviceGetDefaultMemPool/{what}"), safe, move |log| {
+            let mut pool = ptr::null_mut();
+            let answer = if null { ptr::null_mut() } else { &raw mut pool };
+            ask!(log, cudaDeviceGetDefaultMemPool(answer, device));
+            ask!(log, cudaDeviceGetMemPool(answer, device));
+            Ok(())
+        });
+    }
+    cases
+        .add("cudaDeviceSetMemPool/its own, and the default again", Safe::Works, |log| {
+            let (mut default, mut got) = (ptr::null_mut(), ptr::null_mut());
+            need!(log, cudaDeviceGetDefaultMemPool(&raw mut default, 0));
+            let own = pool(log)?;
+            ask!(log, cudaDeviceSetMemPool(0, own));
+            ask!(log, cudaDeviceGetMemPool(&raw mut got, 0));
+            log.fact("own", got == own);
+            let block = Block::new(log, Kind::Pool, 4096)?;
+            number(log, "used", own, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
+            ask!(log, cudaFreeAsync(block.ptr(), ptr::null_mut()));
+            ask!(log, cudaDeviceSetMemPool(0, default));
+            ask!(log, cudaMemPoolDestroy(own));
+            Ok(())
+        })
+        .alone();
+}
+
+fn attributes(cases: &mut Cases) {
+    for (attribute, what) in [
+        (cuda_sys::cudaMemPoolReuseFollowEventDependencies, "reuse after events"),
+        (cuda_sys::cudaMemPoolReuseAllowOpportunistic, "reuse what happens to be done"),
+        (cuda_sys::cudaMemPoolReuseAllowInternalDependencies, "reuse with waits"),
+        (cuda_sys::cudaMemPoolAttrReleaseThreshold, "release threshold"),
+        (cuda_sys::cudaMemPoolAttrUsedMemCurrent, "used"),
+        (cuda_sys::cudaMemPoolAttrUsedMemHigh, "most used"),
+        (cuda_sys::cudaMemPoolAttrReservedMemCurrent, "reserved"),
+        (cuda_sys::cudaMemPoolAttrReservedMemHigh, "most reserved"),
+    ] {
+        cases.add(format!("cudaMemPoolGetAttribute/of a fresh pool, {what}"), Safe::Works, move |log| {
+            let pool = pool(log)?;
+            number(log, "value", pool, attribute);
+            Ok(())
+        });
+    }
+    for (what, pool_null, data_null, attribute) in [
+        ("pool null", true, false, cuda_sys::cudaMemPoolAttrReleaseThreshold),
+        ("answer null", false, true, cuda_sys::cudaMemPoolAttrReleaseThreshold),
+        ("no such attribute", false, false, cudaMemPoolAttr(99)),
+    ] {
+        cases.add(format!("cudaMemPoolGetAttribute/{what}"), Safe::Unwritable, move |log| {
+            let own = pool(log)?;
+            let mut value = 0_u64;
+            let data = if data_null { ptr::null_mut() } else { (&raw mut value).cast() };
+            let of = if pool_null { ptr::null_mut() } else { own };
+            ask!(log, cudaMemPoolGetAttribute(of, attribute, data));
+            if !data_null {
+                ask!(log, cudaMemPoolSetAttribute(of, attribute, data));
+            }
+            Ok(())
+        });
+    }
+    cases.add("cudaMemPoolSetAttribute/release threshold", Safe::Works, |log| {
+        let pool = pool(log)?;
+        let mut value = u64::MAX;
+        ask!(
+            log,
+            cudaMemPoolSetAttribute(pool, cuda_sys::cudaMemPoolAttrReleaseThreshold, (&raw mut value).cast())
+        );
+        number(log, "release threshold", pool, cuda_sys::cudaMemPoolAttrReleaseThreshold);
+        Ok(())
+    });
+    cases.add("cudaMemPoolSetAttribute/marks of most used back to nothing only", Safe::Works, |log| {
+        let pool = pool(log)?;
+        let (mut zero, mut one) = (0_u64, 1_u64);
+        ask!(
+            log,
+            "zero",
+            cudaMemPoolSetAttribute(pool, cuda_sys::cudaMemPoolAttrUsedMemHigh, (&raw mut zero).cast())
+        );
+        ask!(
+            log,
+            "one",
+            cudaMemPoolSetAttribute(pool, cuda_sys::cudaMemPoolAttrUsedMemHigh, (&raw mut one).cast())
+        );
+        ask!(
+            log,
+            "used now",
+            cudaMemPoolSetAttribute(pool, cuda_sys::cudaMemPoolAttrUsedMemCurrent, (&raw mut zero).cast())
+        );
+        Ok(())
+    });
+    cases.add("cudaMallocFromPoolAsync/use counts, and goes", Safe::Works, |log| {
+        let pool = pool(log)?;
+        let on = stream(log)?;
+        let mut start = ptr::null_mut();
+        ask!(log, cudaMallocFromPoolAsync(&raw mut start, 4096, pool, on));
+        let source = pattern(4096, 1);
+        let back = Block::new(log, Kind::Pinned, 4096)?;
+        ask!(log, cudaMemcpyAsync(start, source.as_ptr().cast(), 4096, cuda_sys::cudaMemcpyDefault, on));
+        ask!(log, cudaMemcpyAsync(back.ptr(), start, 4096, cuda_sys::cudaMemcpyDefault, on));
+        ask!(log, cudaStreamSynchronize(on));
+        let got = back.load(log)?;
+        log.bytes("all bytes", &got, &source);
+        number(log, "used", pool, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
+        ask!(log, cudaFreeAsync(start, on));
+        ask!(log, cudaStreamSynchronize(on));
+        number(log, "used then", pool, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
+        number(log, "reserved then", pool, cuda_sys::cudaMemPoolAttrReservedMemCurrent);
+        number(log, "most used", pool, cuda_sys::cudaMemPoolAttrUsedMemHigh);
+        Ok(())
+    });
+    for (what, safe, answer_null, pool_null, bytes) in [
+        ("answer null", Safe::Unwritable, true, false, 4096),
+        ("pool null", Safe::Unwritable, false, true, 4096),
+        ("bytes without end", Safe::Passed, false, false, usize::MAX),
+        ("no bytes", Safe::Works, false, false, 0),
+    ] {
+        cases.add(format!("cudaMallocFromPoolAsync/{what}"), safe, move |log| {
+            let own = pool(log)?;
+            let mut start = ptr::null_mut();
+            let answer = if answer_null { ptr::null_mut() } else { &raw mut start };
+            let from = if pool_null { ptr::null_mut() } else { own };
+            ask!(log, cudaMallocFromPoolAsync(answer, bytes, from, ptr::null_mut()));
+            Ok(())
+        });
+    }
+    cases
+        .add("cudaMalloc/is not of the default pool", Safe::Works, |log| {
+            let mut pool = ptr::null_mut();
+            need!(log, cudaDeviceGetDefaultMemPool(&raw mut pool, 0));
+            let _block = Block::new(log, Kind::Device, 1 << 20)?;
+            number(log, "used", pool, cuda_sys::cudaMemPoolAttrUsedMemCurrent);
+            Ok(())
+        })
+        .alone();
+    cases.add("cudaMemPoolTrimTo/null", Safe::Unwritable, |log| {
+        need!(log, cudaFree(ptr::null_mut()));
+        ask!(log, cudaMemPoolTrimTo(ptr::null_mut(), 0));
+        Ok(())
+    });
+    cases.add("cudaMemPoolTrimTo/as far as live memory lets it", Safe::Works, |log| {
+        let pool = pool(log)?;
+        let mut most = u64::MAX;
+        need!(
+            log,
+            cudaMemPoolSetAttribute(pool, cuda_sys::cudaMemPoolAttrReleaseThreshold, (&raw mut most).cast())
+        );
+        let (mut a, mut b) = (ptr::null_mut(), ptr::null_mut());
+        need!(log, cudaMallocFromPoolAsync(&raw mut a, 64 << 20, pool, ptr::null_mut()));
+        need!(log, cudaMallocFromPoolAsync(&raw mut b, 64 << 20, pool, ptr::null_mut()));
+        need!(log, cudaFreeAsync(a, ptr::null_mut()));
+        need!(log, cudaDeviceSynchronize());
+        number(log, "reserved", pool, cuda_sys::cudaMemPoolAttrReservedMemCurrent);
+        ask!(log, cudaMemPoolTrimTo(pool, 0));
+        number(log, "reserved then", pool, cuda_sys::cudaMemPoolAttrReservedMemCurrent);
+        Ok(())
+    });
+}
+
+fn access(cases: &mut Cases) {
+    let read_write = cuda_sys::cudaMemAccessFlagsProtReadWrite;
+    for (what, safe, pool_null, place, id, flags, count) in [
+        ("its own device", Safe::Works, false, cuda_sys::cudaMemLocationTypeDevice, 0, read_write, 1),
+        ("pool null", Safe::Unwritable, true, cuda_sys::cudaMemLocationTypeDevice, 0, read_write, 1),
+        ("device 100", Safe::Unwritable, false, cuda_sys::cudaMemLocationTypeDevice, 100, read_write, 1),
+        ("device -1", Safe::Unwritable, false, cuda_sys::cudaMemLocationTypeDevice, -1, read_write, 1),
+        (
+            "nothing allowed to its own device",
+            Safe::Passed,
+            false,
+            cuda_sys::cudaMemLocationTypeDevice,
+            0,
+            cuda_sys::cudaMemAccessFlagsProtNone,
+            1,
+        ),
+        (
+            "no such right",
+            Safe::Unwritable,
+            false,
+            cuda_sys::cudaMemLocationTypeDevice,
+            0,
+            cuda_sys::cudaMemAccessFlags(99),
+            1,
+        ),
+        ("none", Safe::Works, false, cuda_sys::cudaMemLocationTypeDevice, 0, read_write, 0),
+    ] {
+        cases.add(format!("cudaMemPoolSetAccess/{what}"), safe, move |log| {
+            let own = pool(log)?;
+            let mut list = [cudaMemAccessDesc::default()];
+            list[0].location.type_ = place;
+            list[0].location.id = id;
+            list[0].flags = flags;
+            let of = if pool_null { ptr::null_mut() } else { own };
+            ask!(log, cudaMemPoolSetAccess(of, list.as_ptr(), count));
+            Ok(())
+        });
+    }
+    for (what, safe, pool_null, place, id) in [
+        ("its own device", Safe::Works, false, cuda_sys::cudaMemLocationTypeDevice, 0),
+        ("pool null", Safe::Unwritable, true, cuda_sys::cudaMemLocationTypeDevice, 0),
+        ("nowhere", Safe::Unwritable, false, cuda_sys::cudaMemLocationTypeInvalid, 0),
+        ("device 100", Safe::Unwritable, false, cuda_sys::cudaMemLocationTypeDevice, 100),
+    ] {
+        cases.add(format!("cudaMemPoolGetAccess/{what}"), safe, move |log| {
+            let own = pool(log)?;
+            let mut location = cuda_sys::cudaMemLocation::default();
+            location.type_ = place;
+            location.id = id;
+            let mut flags = cuda_sys::cudaMemAccessFlags(77);
+            let of = if pool_null { ptr::null_mut() } else { own };
+            ask!(log, cudaMemPoolGetAccess(&raw mut flags, of, &raw mut location));
+            log.fact("flags", flags.0);
+            Ok(())
+        });
+    }
+    cases
+        .add("cudaMemPoolSetAccess/the other device", Safe::Works, move |log| {
+            let own = pool(log)?;
+            let mut list = [cudaMemAccessDesc::default()];
+            list[0].location.type_ = cuda_sys::cudaMemLocationTypeDevice;
+            list[0].location.id = 1;
+            list[0].flags = read_write;
+            let mut flags = cuda_sys::cudaMemAccessFlags(77);
+            ask!(log, cudaMemPoolGetAccess(&raw mut flags, own, &raw mut list[0].location));
+            log.fact("flags", flags.0);
+            ask!(log, cudaMemPoolSetAccess(own, list.as_ptr(), 1));
+            ask!(log, cudaMemPoolGetAccess(&raw mut flags, own, &raw mut list[0].location));
+            log.fact("flags", flags.0);
+            Ok(())
+        })
+        .two_devices();
+}
+
+fn sharing(cases: &mut Cases) {
+    let descriptor = cuda_sys::cudaMemHandleTypePosixFileDescriptor;
+    cases.add("cudaMemPoolExportToShareableHandle/a pool that is not for it", Safe::Passed, move |log| {
+        let pool = pool(log)?;
+        let mut handle: c_int = -1;
+        ask!(log, cudaMemPoolExportToShareableHandle((&raw mut handle).cast(), pool, descriptor, 0));
+        Ok(())
+    });
+    cases.add("cudaMemPoolExportToShareableHandle/answer null", Safe::Unwritable, move |log| {
+        let mut pool = ptr::null_mut();
+        let mut props = props();
+        props.handleTypes = descriptor;
+        need!(log, cudaMemPoolCreate(&raw mut pool, &raw const props));
+        ask!(log, cudaMemPoolExportToShareableHandle(ptr::null_mut(), pool, descriptor, 0));
+        let mut handle: c_int = -1;
+        let none = cuda_sys::cudaMemHandleTypeNone;
+        ask!(
+            log,
+            "no kind of handle",
+            cudaMemPoolExportToShareableHandle((&raw mut handle).cast(), pool, none, 0)
+        );
+        Ok(())
+    });
+    cases.add("cudaMemPoolImportFromShareableHandle/handle null", Safe::Unwritable, move |log| {
+        need!(log, cudaFree(ptr::null_mut()));
+        let mut pool = ptr::null_mut();
+        ask!(
+            log,
+            cudaMemPoolImportFromShareableHandle(&raw mut pool, ptr::null_mut::<c_void>(), descriptor, 0)
+        );
+        Ok(())
+    });
+    cases.add("cudaMemPoolExportPointer/answer null", Safe::Unwritable, |log| {
+        let block = Block::new(log, Kind::Pool, 4096)?;
+        ask!(log, cudaMemPoolExportPointer(ptr::null_mut(), block.ptr()));
+        Ok(())
+    });
+    cases.add("cudaMemPoolImportPointer/null", Safe::Unwritable, |log| {
+        let pool = pool(log)?;
+        let mut start = ptr::null_mut();
+        let mut data = cuda_sys::cudaMemPoolPtrExportData::default();
+        ask!(log, "pool null", cudaMemPoolImportPointer(&raw mut start, ptr::null_mut(), &raw mut data));
+        ask!(log, "data null", cudaMemPoolImportPointer(&raw mut start, pool, ptr::null_mut()));
+        Ok(())
+    });
+}
+
+pub(super) fn add(cases: &mut Cases) {
+    making(cases);
+    attributes(cases);
+    access(cases);
+    sharing(cases);
+}

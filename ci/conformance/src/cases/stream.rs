@@ -1,0 +1,306 @@
+//! Streams and host functions.
+
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use cuda_sys::{cudaError_t, cudaStream_t};
+
+use crate::case::{Cases, Safe};
+use crate::gate::Gate;
+use crate::log::{Log, Outcome, ask, need};
+use crate::memory::{event, stream, stream_with};
+
+fn describe(log: &mut Log, on: cudaStream_t) -> Outcome {
+    let (mut flags, mut priority, mut device) = (77, 77, 77);
+    ask!(log, cudaStreamGetFlags(on, &raw mut flags));
+    log.fact("flags", flags);
+    ask!(log, cudaStreamGetPriority(on, &raw mut priority));
+    log.fact("priority", priority);
+    ask!(log, cudaStreamGetDevice(on, &raw mut device));
+    log.fact("device", device);
+    Ok(())
+}
+
+fn making(cases: &mut Cases) {
+    for (what, safe, flags) in [
+        ("blocking", Safe::Works, 0),
+        ("non-blocking", Safe::Works, 1),
+        ("flags 2", Safe::Unwritable, 2),
+        ("flags 3", Safe::Unwritable, 3),
+        ("flags 0xff", Safe::Unwritable, 0xff),
+    ] {
+        cases.add(format!("cudaStreamCreateWithFlags/{what}"), safe, move |log| {
+            let mut on = ptr::null_mut();
+            let code = ask!(log, cudaStreamCreateWithFlags(&raw mut on, flags));
+            if code == cuda_sys::cudaSuccess {
+                describe(log, on)?;
+                ask!(log, cudaStreamDestroy(on));
+            }
+            Ok(())
+        });
+    }
+    for priority in [-1000, -5, -1, 0, 1, 1000, i32::MAX, i32::MIN] {
+        cases.add(format!("cudaStreamCreateWithPriority/priority {priority}"), Safe::Works, move |log| {
+            let mut on = ptr::null_mut();
+            ask!(log, cudaStreamCreateWithPriority(&raw mut on, 1, priority));
+            describe(log, on)
+        });
+    }
+    cases.add("cudaStreamCreateWithPriority/flags 0xff", Safe::Unwritable, |log| {
+        let mut on = ptr::null_mut();
+        ask!(log, cudaStreamCreateWithPriority(&raw mut on, 0xff, 0));
+        Ok(())
+    });
+    cases.add("cudaStreamCreate/answer null", Safe::Unwritable, |log| {
+        ask!(log, cudaStreamCreate(ptr::null_mut()));
+        ask!(log, cudaStreamCreateWithFlags(ptr::null_mut(), 0));
+        ask!(log, cudaStreamCreateWithPriority(ptr::null_mut(), 0, 0));
+        Ok(())
+    });
+    for (what, handle) in [
+        ("null", ptr::null_mut()),
+        ("the legacy stream", cuda_sys::cudaStreamLegacy),
+        ("the stream of the thread", cuda_sys::cudaStreamPerThread),
+    ] {
+        cases.add(format!("cudaStreamGetFlags/{what}"), Safe::Works, move |log| {
+            need!(log, cudaFree(ptr::null_mut()));
+            describe(log, handle)
+        });
+        cases.add(format!("cudaStreamDestroy/{what}"), Safe::Unwritable, move |log| {
+            need!(log, cudaFree(ptr::null_mut()));
+            ask!(log, cudaStreamDestroy(handle));
+            Ok(())
+        });
+        cases.add(format!("cudaStreamQuery/{what}, idle"), Safe::Works, move |log| {
+            need!(log, cudaFree(ptr::null_mut()));
+            ask!(log, cudaStreamQuery(handle));
+            ask!(log, cudaStreamSynchronize(handle));
+            Ok(())
+        });
+    }
+    cases.add("cudaStreamGetId/differs, also from one that is gone", Safe::Works, |log| {
+        let (mut one, mut two, mut three) = (0, 0, 0);
+        let (a, b) = (stream(log)?, stream(log)?);
+        ask!(log, cudaStreamGetId(a, &raw mut one));
+        ask!(log, cudaStreamGetId(b, &raw mut two));
+        ask!(log, cudaStreamDestroy(b));
+        let c = stream(log)?;
+        ask!(log, cudaStreamGetId(c, &raw mut three));
+        log.fact("all differ", one != two && two != three && one != three);
+        Ok(())
+    });
+    cases
+        .add("cudaStreamGetDevice/another device current", Safe::Works, |log| {
+            let on = stream(log)?;
+            need!(log, cudaSetDevice(1));
+            describe(log, on)?;
+            describe(log, ptr::null_mut())
+        })
+        .two_devices()
+        .alone();
+    cases
+        .add("cudaStreamDestroy/with work pending", Safe::Works, |log| {
+            let on = stream(log)?;
+            let gate = Gate::hold(log, on)?;
+            let (waited, ()) = gate.blocks(|| {
+                ask!(log, cudaStreamDestroy(on));
+            });
+            log.fact("waits", waited);
+            ask!(log, cudaDeviceSynchronize());
+            Ok(())
+        })
+        .alone();
+}
+
+fn waiting(cases: &mut Cases) {
+    cases
+        .add("cudaStreamQuery/busy, then idle", Safe::Works, |log| {
+            let on = stream(log)?;
+            let gate = Gate::hold(log, on)?;
+            ask!(log, "busy", cudaStreamQuery(on));
+            gate.open();
+            ask!(log, cudaStreamSynchronize(on));
+            ask!(log, "idle", cudaStreamQuery(on));
+            Ok(())
+        })
+        .alone();
+    for (what, held, asked) in [
+        ("itself", Some(1), None),
+        ("the legacy stream, which is asked for a blocking one", Some(0), Some(ptr::null_mut())),
+        ("the legacy stream, which is not asked for a non-blocking one", Some(1), Some(ptr::null_mut())),
+        (
+            "the stream of the thread, where a blocking one is held",
+            Some(0),
+            Some(cuda_sys::cudaStreamPerThread),
+        ),
+        ("a blocking stream, where the legacy one is held", None, None),
+    ] {
+        cases
+            .add(format!("cudaStreamSynchronize/{what}"), Safe::Works, move |log| {
+                let held = match held {
+                    Some(flags) => stream_with(log, flags)?,
+                    None => ptr::null_mut(),
+                };
+                let asked = match asked {
+                    Some(handle) => handle,
+                    None if held.is_null() => stream_with(log, 0)?,
+                    None => held,
+                };
+                let mark = event(log)?;
+                let gate = Gate::hold(log, held)?;
+                // So that the stream that is asked has something to do.
+                ask!(log, cudaEventRecord(mark, asked));
+                let (waited, ()) = gate.blocks(|| {
+                    ask!(log, cudaStreamSynchronize(asked));
+                });
+                log.fact("waits", waited);
+                Ok(())
+            })
+            .alone();
+    }
+    cases
+        .add("cudaDeviceSynchronize/waits for a non-blocking stream", Safe::Works, |log| {
+            let on = stream(log)?;
+            let gate = Gate::hold(log, on)?;
+            let (waited, ()) = gate.blocks(|| {
+                ask!(log, cudaDeviceSynchronize());
+            });
+            log.fact("waits", waited);
+            Ok(())
+        })
+        .alone();
+    cases
+        .add("cudaStreamWaitEvent/orders two streams", Safe::Works, |log| {
+            let (a, b) = (stream(log)?, stream(log)?);
+            let mark = event(log)?;
+            let gate = Gate::hold(log, a)?;
+            ask!(log, cudaEventRecord(mark, a));
+            ask!(log, cudaStreamWaitEvent(b, mark, 0));
+            ask!(log, "held", cudaStreamQuery(b));
+            gate.open();
+            ask!(log, cudaStreamSynchronize(b));
+            ask!(log, "let go", cudaStreamQuery(a));
+            Ok(())
+        })
+        .alone();
+    cases
+        .add("cudaStreamWaitEvent/is of the record that came before it", Safe::Works, |log| {
+            let (a, b, c) = (stream(log)?, stream(log)?, stream(log)?);
+            let mark = event(log)?;
+            ask!(log, cudaEventRecord(mark, c));
+            ask!(log, cudaStreamSynchronize(c));
+            ask!(log, cudaStreamWaitEvent(b, mark, 0));
+            let gate = Gate::hold(log, a)?;
+            ask!(log, cudaEventRecord(mark, a));
+            ask!(log, cudaStreamSynchronize(b));
+            ask!(log, "the event", cudaEventQuery(mark));
+            gate.open();
+            ask!(log, cudaDeviceSynchronize());
+            Ok(())
+        })
+        .alone();
+    cases.add("cudaStreamWaitEvent/never recorded", Safe::Works, |log| {
+        let on = stream(log)?;
+        let mark = event(log)?;
+        ask!(log, cudaStreamWaitEvent(on, mark, 0));
+        ask!(log, cudaStreamSynchronize(on));
+        Ok(())
+    });
+    cases.add("cudaStreamWaitEvent/event null, flags", Safe::Unwritable, |log| {
+        let on = stream(log)?;
+        let mark = event(log)?;
+        ask!(log, "null", cudaStreamWaitEvent(on, ptr::null_mut(), 0));
+        ask!(log, "flags 2", cudaStreamWaitEvent(on, mark, 2));
+        Ok(())
+    });
+}
+
+static CALLS: AtomicUsize = AtomicUsize::new(0);
+
+unsafe extern "C" fn count(_: *mut c_void) {
+    CALLS.fetch_add(1, Ordering::SeqCst);
+}
+
+unsafe extern "C" fn count_callback(_: cudaStream_t, status: cudaError_t, data: *mut c_void) {
+    if status == cuda_sys::cudaSuccess && data.addr() == 16 {
+        CALLS.fetch_add(10, Ordering::SeqCst);
+    }
+}
+
+unsafe extern "C" fn ask_in_callback(data: *mut c_void) {
+    // SAFETY: the case waits for this before its integer goes.
+    let code = unsafe { cuda_sys::cudaStreamQuery(ptr::null_mut()) };
+    unsafe { *data.cast::<u32>() = code.0 };
+}
+
+fn host_functions(cases: &mut Cases) {
+    cases
+        .add("cudaLaunchHostFunc/runs once, in order", Safe::Works, |log| {
+            let on = stream(log)?;
+            CALLS.store(0, Ordering::SeqCst);
+            ask!(log, cudaLaunchHostFunc(on, Some(count), ptr::null_mut()));
+            ask!(log, cudaStreamAddCallback(on, Some(count_callback), ptr::without_provenance_mut(16), 0));
+            ask!(log, cudaStreamSynchronize(on));
+            log.fact("count", CALLS.load(Ordering::SeqCst));
+            Ok(())
+        })
+        .alone();
+    cases.add("cudaLaunchHostFunc/no function", Safe::Unwritable, |log| {
+        let on = stream(log)?;
+        ask!(log, cudaLaunchHostFunc(on, None, ptr::null_mut()));
+        Ok(())
+    });
+    cases.add("cudaStreamAddCallback/no function, flags", Safe::Unwritable, |log| {
+        let on = stream(log)?;
+        ask!(log, "no function", cudaStreamAddCallback(on, None, ptr::null_mut(), 0));
+        ask!(log, "flags 10", cudaStreamAddCallback(on, Some(count_callback), ptr::null_mut(), 10));
+        Ok(())
+    });
+    cases
+        .add("cudaLaunchHostFunc/that asks the runtime", Safe::Refused, |log| {
+            let on = stream(log)?;
+            let mut code = 7_u32;
+            ask!(log, cudaLaunchHostFunc(on, Some(ask_in_callback), (&raw mut code).cast()));
+            ask!(log, cudaStreamSynchronize(on));
+            log.fact("inside", crate::log::error_name(cuda_sys::cudaError(code)));
+            Ok(())
+        })
+        .alone();
+}
+
+fn attributes(cases: &mut Cases) {
+    cases.add("cudaStreamSetAttribute/how the host waits", Safe::Works, |log| {
+        let on = stream(log)?;
+        let id = cuda_sys::cudaLaunchAttributeSynchronizationPolicy;
+        let mut value = cuda_sys::cudaLaunchAttributeValue::default();
+        ask!(log, cudaStreamGetAttribute(on, id, &raw mut value));
+        // SAFETY: the attribute is of this member.
+        log.fact("at first", unsafe { value.syncPolicy }.0);
+        value.syncPolicy = cuda_sys::cudaSyncPolicyYield;
+        ask!(log, cudaStreamSetAttribute(on, id, &raw const value));
+        let mut got = cuda_sys::cudaLaunchAttributeValue::default();
+        ask!(log, cudaStreamGetAttribute(on, id, &raw mut got));
+        // SAFETY: as above.
+        log.fact("then", unsafe { got.syncPolicy }.0);
+        let other = stream(log)?;
+        ask!(log, cudaStreamCopyAttributes(other, on));
+        ask!(log, cudaStreamGetAttribute(other, id, &raw mut got));
+        // SAFETY: as above.
+        log.fact("copied", unsafe { got.syncPolicy }.0);
+        Ok(())
+    });
+    cases.add("cudaStreamSetAttribute/no such attribute", Safe::Unwritable, |log| {
+        let on = stream(log)?;
+        let value = cuda_sys::cudaLaunchAttributeValue::default();
+        ask!(log, cudaStreamSetAttribute(on, cuda_sys::cudaLaunchAttributeID(99), &raw const value));
+        Ok(())
+    });
+}
+
+pub(super) fn add(cases: &mut Cases) {
+    making(cases);
+    waiting(cases);
+    host_functions(cases);
+    attributes(cases);
+}

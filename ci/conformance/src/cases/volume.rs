@@ -1,0 +1,365 @@
+//! `cudaMemcpy3D` and `cudaMemcpy3DPeer`, between pitched memory and arrays.
+
+use std::ptr;
+
+use cuda_sys::{
+    cudaArray_t, cudaChannelFormatKindUnsigned, cudaMemcpy3DParms, cudaMemcpy3DPeerParms, cudaMemcpyDefault,
+    cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaMemcpyHostToHost,
+    cudaMemcpyKind, make_cudaExtent, make_cudaPitchedPtr, make_cudaPos,
+};
+
+use crate::case::{Cases, Safe};
+use crate::gate::Gate;
+use crate::log::{Log, Setup, ask, need};
+use crate::memory::{Block, Kind, pattern};
+
+const PITCH: usize = 64;
+const WIDTH: usize = 50;
+const HEIGHT: usize = 10;
+const DEPTH: usize = 4;
+const N: usize = PITCH * HEIGHT * DEPTH;
+
+const WAYS: [(cudaMemcpyKind, &str, Kind, Kind); 5] = [
+    (cudaMemcpyHostToHost, "host to host", Kind::Pageable, Kind::Pageable),
+    (cudaMemcpyHostToDevice, "host to device", Kind::Device, Kind::Pageable),
+    (cudaMemcpyDeviceToHost, "device to host", Kind::Pageable, Kind::Device),
+    (cudaMemcpyDeviceToDevice, "device to device", Kind::Device, Kind::Device),
+    (cudaMemcpyDefault, "default", Kind::Device, Kind::Pageable),
+];
+
+fn copy(log: &mut Log, blocking: bool, parameters: &cudaMemcpy3DParms) {
+    if blocking {
+        ask!(log, cudaMemcpy3D(parameters));
+    } else {
+        ask!(log, cudaMemcpy3DAsync(parameters, ptr::null_mut()));
+    }
+}
+
+/// All of two volumes.
+fn whole(to: Block, from: Block, way: cudaMemcpyKind) -> cudaMemcpy3DParms {
+    cudaMemcpy3DParms {
+        dstPtr: make_cudaPitchedPtr(to.ptr(), PITCH, WIDTH, HEIGHT),
+        srcPtr: make_cudaPitchedPtr(from.ptr(), PITCH, WIDTH, HEIGHT),
+        extent: make_cudaExtent(WIDTH, HEIGHT, DEPTH),
+        kind: way,
+        ..Default::default()
+    }
+}
+
+/// An array of bytes in three dimensions.
+fn array(log: &mut Log, width: usize, height: usize, depth: usize) -> Result<cudaArray_t, Setup> {
+    // SAFETY: takes numbers.
+    let format = unsafe { cuda_sys::cudaCreateChannelDesc(8, 0, 0, 0, cudaChannelFormatKindUnsigned) };
+    let mut array = ptr::null_mut();
+    need!(
+        log,
+        cudaMalloc3DArray(&raw mut array, &raw const format, make_cudaExtent(width, height, depth), 0)
+    );
+    Ok(array)
+}
+
+fn pitched(cases: &mut Cases, blocking: bool) {
+    let api = if blocking { "cudaMemcpy3D" } else { "cudaMemcpy3DAsync" };
+    for (way, which, to, from) in WAYS {
+        for (what, extent) in [
+            ("all of it", (WIDTH, HEIGHT, DEPTH)),
+            ("no width", (0, HEIGHT, DEPTH)),
+            ("no height", (WIDTH, 0, DEPTH)),
+            ("no depth", (WIDTH, HEIGHT, 0)),
+            ("one byte", (1, 1, 1)),
+        ] {
+            cases.add(format!("{api}/{which}, {what}"), Safe::Works, move |log| {
+                let (source, old) = (pattern(N, 1), pattern(N, 2));
+                let (d, s) = (Block::with(log, to, &old)?, Block::with(log, from, &source)?);
+                let mut parameters = whole(d, s, way);
+                parameters.extent = make_cudaExtent(extent.0, extent.1, extent.2);
+                copy(log, blocking, &parameters);
+                ask!(log, cudaDeviceSynchronize());
+                let mut want = old;
+                for layer in 0..extent.2 {
+                    for row in 0..extent.1 {
+                        let start = (layer * HEIGHT + row) * PITCH;
+                        want[start..start + extent.0].copy_from_slice(&source[start..start + extent.0]);
+                    }
+                }
+                let got = d.load(log)?;
+                log.bytes("all bytes", &got, &want);
+                Ok(())
+            });
+        }
+        type Change = fn(&mut cudaMemcpy3DParms);
+        let changes: [(&str, Change); 10] = [
+            ("destination null", |p| p.dstPtr.ptr = ptr::null_mut()),
+            ("source null", |p| p.srcPtr.ptr = ptr::null_mut()),
+            ("destination pitch under the width", |p| p.dstPtr.pitch = WIDTH - 1),
+            ("source pitch under the width", |p| p.srcPtr.pitch = WIDTH - 1),
+            ("destination pitch without end", |p| p.dstPtr.pitch = usize::MAX),
+            ("source pitch without end", |p| p.srcPtr.pitch = usize::MAX),
+            ("source corner and width over the pitch", |p| p.srcPos.x = PITCH - WIDTH + 1),
+            ("destination corner and width over the pitch", |p| p.dstPos.x = PITCH - WIDTH + 1),
+            ("source corner below the last row", |p| p.srcPos.y = HEIGHT + 1),
+            ("no direction", |p| p.kind = cudaMemcpyKind(100)),
+        ];
+        for (what, change) in changes {
+            if way == cudaMemcpyHostToHost && (what.ends_with("null") || what.ends_with("end")) {
+                continue;
+            }
+            cases.add(format!("{api}/{which}, {what}"), Safe::Unwritable, move |log| {
+                let (d, s) = (Block::new(log, to, 2 * N)?, Block::new(log, from, 2 * N)?);
+                let mut parameters = whole(d, s, way);
+                change(&mut parameters);
+                copy(log, blocking, &parameters);
+                ask!(log, cudaDeviceSynchronize());
+                Ok(())
+            });
+        }
+        cases
+            .add(format!("{api}/{which}, waits for the held legacy stream"), Safe::Works, move |log| {
+                let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
+                let gate = Gate::hold(log, ptr::null_mut())?;
+                let parameters = whole(d, s, way);
+                let (waited, ()) = gate.blocks(|| copy(log, blocking, &parameters));
+                log.fact("waits", waited);
+                ask!(log, cudaDeviceSynchronize());
+                Ok(())
+            })
+            .alone();
+    }
+    cases.add(format!("{api}/nothing said at all"), Safe::Unwritable, move |log| {
+        need!(log, cudaFree(ptr::null_mut()));
+        copy(log, blocking, &cudaMemcpy3DParms::default());
+        Ok(())
+    });
+    cases.add(format!("{api}/no parameters"), Safe::Unwritable, move |log| {
+        need!(log, cudaFree(ptr::null_mut()));
+        if blocking {
+            ask!(log, cudaMemcpy3D(ptr::null()));
+        } else {
+            ask!(log, cudaMemcpy3DAsync(ptr::null(), ptr::null_mut()));
+        }
+        Ok(())
+    });
+    cases.add(format!("{api}/device to device, boxes within two volumes"), Safe::Works, move |log| {
+        let (source, old) = (pattern(N, 1), pattern(N, 2));
+        let (d, s) = (Block::with(log, Kind::Device, &old)?, Block::with(log, Kind::Device, &source)?);
+        let mut parameters = whole(d, s, cudaMemcpyDeviceToDevice);
+        parameters.srcPos = make_cudaPos(5, 2, 1);
+        parameters.dstPos = make_cudaPos(9, 3, 2);
+        parameters.extent = make_cudaExtent(20, 6, 2);
+        copy(log, blocking, &parameters);
+        ask!(log, cudaDeviceSynchronize());
+        let mut want = old;
+        for layer in 0..2 {
+            for row in 0..6 {
+                let from = ((layer + 1) * HEIGHT + row + 2) * PITCH + 5;
+                let to = ((layer + 2) * HEIGHT + row + 3) * PITCH + 9;
+                want[to..to + 20].copy_from_slice(&source[from..from + 20]);
+            }
+        }
+        let got = d.load(log)?;
+        log.bytes("all bytes", &got, &want);
+        Ok(())
+    });
+}
+
+fn arrays(cases: &mut Cases, blocking: bool) {
+    let api = if blocking { "cudaMemcpy3D" } else { "cudaMemcpy3DAsync" };
+    for kind in [Kind::Pageable, Kind::Device] {
+        let (there, back) = match kind {
+            Kind::Device => (cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToDevice),
+            _ => (cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost),
+        };
+        cases.add(format!("{api}/{}, through two arrays and back", kind.name()), Safe::Works, move |log| {
+            let (source, old) = (pattern(N, 1), vec![0; N]);
+            let (s, d) = (Block::with(log, kind, &source)?, Block::with(log, kind, &old)?);
+            let (one, two) = (array(log, WIDTH, HEIGHT, DEPTH)?, array(log, WIDTH, HEIGHT, DEPTH)?);
+            let extent = make_cudaExtent(WIDTH, HEIGHT, DEPTH);
+            let rows = |block: Block| make_cudaPitchedPtr(block.ptr(), PITCH, WIDTH, HEIGHT);
+            let into = cudaMemcpy3DParms {
+                srcPtr: rows(s),
+                dstArray: one,
+                extent,
+                kind: there,
+                ..Default::default()
+            };
+            let across = cudaMemcpy3DParms {
+                srcArray: one,
+                dstArray: two,
+                extent,
+                kind: cudaMemcpyDeviceToDevice,
+                ..Default::default()
+            };
+            let out = cudaMemcpy3DParms {
+                srcArray: two,
+                dstPtr: rows(d),
+                extent,
+                kind: back,
+                ..Default::default()
+            };
+            for step in [into, across, out] {
+                copy(log, blocking, &step);
+            }
+            ask!(log, cudaDeviceSynchronize());
+            let mut want = old;
+            for line in 0..HEIGHT * DEPTH {
+                want[line * PITCH..line * PITCH + WIDTH]
+                    .copy_from_slice(&source[line * PITCH..line * PITCH + WIDTH]);
+            }
+            let got = d.load(log)?;
+            log.bytes("all bytes", &got, &want);
+            Ok(())
+        });
+    }
+    cases.add(format!("{api}/an array of wide elements counts in elements"), Safe::Works, move |log| {
+        // SAFETY: takes numbers.
+        let format = unsafe { cuda_sys::cudaCreateChannelDesc(32, 32, 0, 0, cudaChannelFormatKindUnsigned) };
+        let mut array = ptr::null_mut();
+        need!(log, cudaMalloc3DArray(&raw mut array, &raw const format, make_cudaExtent(8, 4, 2), 0));
+        let source = pattern(8 * 8 * 4 * 2, 1);
+        let (s, d) =
+            (Block::with(log, Kind::Pageable, &source)?, Block::new(log, Kind::Pageable, source.len())?);
+        let rows = |block: Block| make_cudaPitchedPtr(block.ptr(), 64, 8, 4);
+        let extent = make_cudaExtent(8, 4, 2);
+        copy(
+            log,
+            blocking,
+            &cudaMemcpy3DParms {
+                srcPtr: rows(s),
+                dstArray: array,
+                extent,
+                kind: cudaMemcpyHostToDevice,
+                ..Default::default()
+            },
+        );
+        copy(
+            log,
+            blocking,
+            &cudaMemcpy3DParms {
+                srcArray: array,
+                dstPtr: rows(d),
+                extent,
+                kind: cudaMemcpyDeviceToHost,
+                ..Default::default()
+            },
+        );
+        ask!(log, cudaDeviceSynchronize());
+        let got = d.load(log)?;
+        log.bytes("all bytes", &got, &source);
+        Ok(())
+    });
+    type Change = fn(&mut cudaMemcpy3DParms);
+    let changes: [(&str, Safe, Change); 9] = [
+        ("destination given twice", Safe::Unwritable, |p| p.dstPtr = p.srcPtr),
+        ("wider than the array", Safe::Refused, |p| p.extent.width += 1),
+        ("higher than the array", Safe::Refused, |p| p.extent.height += 1),
+        ("deeper than the array", Safe::Refused, |p| p.extent.depth += 1),
+        ("width without end", Safe::Unwritable, |p| p.extent.width = i32::MAX as usize),
+        ("corner to the right of the array", Safe::Refused, |p| p.dstPos.x = WIDTH + 1),
+        ("corner below the array", Safe::Refused, |p| p.dstPos.y = HEIGHT + 1),
+        ("corner behind the array", Safe::Refused, |p| p.dstPos.z = DEPTH + 1),
+        ("no direction", Safe::Unwritable, |p| p.kind = cudaMemcpyKind(100)),
+    ];
+    for (what, safe, change) in changes {
+        cases.add(format!("{api}/device to array, {what}"), safe, move |log| {
+            let s = Block::new(log, Kind::Device, 2 * N)?;
+            let array = array(log, WIDTH, HEIGHT, DEPTH)?;
+            let mut parameters = cudaMemcpy3DParms {
+                srcPtr: make_cudaPitchedPtr(s.ptr(), PITCH, WIDTH, HEIGHT),
+                dstArray: array,
+                extent: make_cudaExtent(WIDTH, HEIGHT, DEPTH),
+                kind: cudaMemcpyDeviceToDevice,
+                ..Default::default()
+            };
+            change(&mut parameters);
+            copy(log, blocking, &parameters);
+            ask!(log, cudaDeviceSynchronize());
+            Ok(())
+        });
+    }
+    cases.add(format!("{api}/a large array into a small one"), Safe::Refused, move |log| {
+        let (large, small) = (array(log, WIDTH, HEIGHT, DEPTH)?, array(log, WIDTH / 2, HEIGHT, DEPTH)?);
+        copy(
+            log,
+            blocking,
+            &cudaMemcpy3DParms {
+                srcArray: large,
+                dstArray: small,
+                extent: make_cudaExtent(WIDTH, HEIGHT, DEPTH),
+                kind: cudaMemcpyDeviceToDevice,
+                ..Default::default()
+            },
+        );
+        Ok(())
+    });
+}
+
+fn peers(cases: &mut Cases, blocking: bool) {
+    let api = if blocking { "cudaMemcpy3DPeer" } else { "cudaMemcpy3DPeerAsync" };
+    type Change = fn(&mut cudaMemcpy3DPeerParms);
+    let changes: [(&str, Safe, Change); 10] = [
+        ("on one device", Safe::Works, |_| {}),
+        ("source device -1", Safe::Unwritable, |p| p.srcDevice = -1),
+        ("destination device -1", Safe::Unwritable, |p| p.dstDevice = -1),
+        ("source device 100", Safe::Unwritable, |p| p.srcDevice = 100),
+        ("destination device 100", Safe::Unwritable, |p| p.dstDevice = 100),
+        ("no destination", Safe::Unwritable, |p| p.dstArray = ptr::null_mut()),
+        ("no source", Safe::Unwritable, |p| p.srcArray = ptr::null_mut()),
+        ("one column too many", Safe::Refused, |p| p.extent.width += 1),
+        ("one row too many", Safe::Refused, |p| p.extent.height += 1),
+        ("one layer too many", Safe::Refused, |p| p.extent.depth += 1),
+    ];
+    for (what, safe, change) in changes {
+        cases.add(format!("{api}/array to array, {what}"), safe, move |log| {
+            let (to, from) = (array(log, 16, 16, 4)?, array(log, 16, 16, 4)?);
+            let mut parameters = cudaMemcpy3DPeerParms {
+                srcArray: from,
+                dstArray: to,
+                extent: make_cudaExtent(16, 16, 4),
+                ..Default::default()
+            };
+            change(&mut parameters);
+            if blocking {
+                ask!(log, cudaMemcpy3DPeer(&raw const parameters));
+            } else {
+                ask!(log, cudaMemcpy3DPeerAsync(&raw const parameters, ptr::null_mut()));
+            }
+            ask!(log, cudaDeviceSynchronize());
+            Ok(())
+        });
+    }
+    cases
+        .add(format!("{api}/pitched memory of one device to the other"), Safe::Works, move |log| {
+            let source = pattern(N, 1);
+            let s = Block::with(log, Kind::Device, &source)?;
+            need!(log, cudaSetDevice(1));
+            let d = Block::new(log, Kind::Device, N)?;
+            let rows = |block: Block| make_cudaPitchedPtr(block.ptr(), PITCH, PITCH, HEIGHT);
+            let parameters = cudaMemcpy3DPeerParms {
+                srcPtr: rows(s),
+                srcDevice: 0,
+                dstPtr: rows(d),
+                dstDevice: 1,
+                extent: make_cudaExtent(PITCH, HEIGHT, DEPTH),
+                ..Default::default()
+            };
+            if blocking {
+                ask!(log, cudaMemcpy3DPeer(&raw const parameters));
+            } else {
+                ask!(log, cudaMemcpy3DPeerAsync(&raw const parameters, ptr::null_mut()));
+            }
+            ask!(log, cudaDeviceSynchronize());
+            let got = d.load(log)?;
+            log.bytes("all bytes", &got, &source);
+            Ok(())
+        })
+        .two_devices()
+        .alone();
+}
+
+pub(super) fn add(cases: &mut Cases) {
+    for blocking in [true, false] {
+        pitched(cases, blocking);
+        arrays(cases, blocking);
+        peers(cases, blocking);
+    }
+}

@@ -1,0 +1,40 @@
+// What the cases need on the device: a few kernels, and a symbol of each kind with a function that gives its handle.
+#include <cuda_runtime.h>
+
+extern "C" {
+
+__global__ void case_fill(unsigned char* to, unsigned char value, unsigned count) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count) to[i] = value;
+}
+
+__global__ void case_add(int* to, int amount) { atomicAdd(to, amount); }
+
+__global__ void case_empty() {}
+
+__global__ void case_trap() { __trap(); }
+
+__global__ void case_shared(int* to) {
+    extern __shared__ int room[];
+    room[threadIdx.x] = (int)threadIdx.x;
+    __syncthreads();
+    to[threadIdx.x] = room[threadIdx.x];
+}
+
+__device__ int case_number = 5;
+__device__ int case_list[16] = {1, 2, 3, 4};
+__constant__ int case_constant[16] = {9, 8, 7};
+__managed__ int case_managed = 11;
+
+__global__ void case_read_symbols(int* to) {
+    to[0] = case_number;
+    to[1] = case_list[1];
+    to[2] = case_constant[2];
+    to[3] = case_managed;
+}
+
+const void* case_number_symbol() { return &case_number; }
+const void* case_list_symbol() { return &case_list; }
+const void* case_constant_symbol() { return &case_constant; }
+const void* case_managed_symbol() { return &case_managed; }
+}

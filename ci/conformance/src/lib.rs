@@ -1,0 +1,173 @@
+//! What the CUDA runtime answers, case by case: each case is asked of the library that the loader finds, and the answer
+//! compared with `answers.tsv`, which holds what a GPU answered.
+//!
+//! - `cargo test -p cudart-conformance`: all cases, on a GPU where one answers and on the emulator where none does.
+//! - `... -- memcpy`: the cases with `memcpy` in their name. `--show` prints the answers.
+//! - `... -- --write FILE`: asks, and writes the table with the new answers. On a GPU, and with two devices, only.
+//!
+//! A case says nothing about right or wrong: it makes calls and notes what they return, what memory holds, and whether
+//! the host had to wait. Its third column in the table says what becomes of it in `cuda-safe`: it works there, cannot be
+//! written, is refused before the call, or comes back as an error.
+
+#![allow(
+    unsafe_code,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::multiple_unsafe_ops_per_block,
+    clippy::undocumented_unsafe_blocks,
+    clippy::cast_possible_truncation,
+    clippy::field_reassign_with_default,
+    clippy::too_many_arguments,
+    reason = "a test: every case is a raw call, and misuse with a known answer is the point"
+)]
+
+mod case;
+mod cases;
+mod gate;
+mod log;
+mod memory;
+mod run;
+mod table;
+
+use std::collections::BTreeMap;
+use std::ffi::c_int;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+
+use crate::case::Case;
+
+/// Asks the CUDA runtime what it answers in known cases, and compares.
+#[derive(Debug, Parser)]
+#[command(name = "answers")]
+struct Arguments {
+    /// Only cases with this in their name.
+    filter: Vec<String>,
+    /// Print every answer.
+    #[arg(long)]
+    show: bool,
+    /// Write the table with what was answered to this file instead of comparing.
+    #[arg(long, value_name = "FILE")]
+    write: Option<PathBuf>,
+    /// Processes at a time.
+    #[arg(long)]
+    jobs: Option<usize>,
+    /// Seconds after which a case hangs.
+    #[arg(long, default_value_t = 60)]
+    limit: u64,
+    /// List the cases, as the test harness does.
+    #[arg(long)]
+    list: bool,
+    /// Run the named cases in this process.
+    #[arg(long, hide = true)]
+    here: bool,
+    /// Taken for the test harness's sake, and ignored.
+    #[arg(long, hide = true)]
+    show_output: bool,
+    /// Taken for the test harness's sake, and ignored.
+    #[arg(long, hide = true)]
+    nocapture: bool,
+    /// Taken for the test harness's sake, and ignored.
+    #[arg(long, hide = true)]
+    test_threads: Option<usize>,
+}
+
+/// The program: asks, and compares or writes.
+#[must_use]
+pub fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let cases = cases::all();
+    if arguments.list {
+        for case in &cases.list {
+            println!("{}: test", case.id);
+        }
+        return ExitCode::SUCCESS;
+    }
+    if arguments.here {
+        return match run::here(&cases, &arguments.filter) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(why) => {
+                eprintln!("{why}");
+                ExitCode::from(2)
+            }
+        };
+    }
+    let wanted = |case: &&Case| {
+        arguments.filter.is_empty() || arguments.filter.iter().any(|part| case.id.contains(part.as_str()))
+    };
+    let devices = devices();
+    let chosen: Vec<&Case> =
+        cases.list.iter().filter(wanted).filter(|case| case.devices <= devices).collect();
+    let lacking: Vec<&Case> =
+        cases.list.iter().filter(wanted).filter(|case| case.devices > devices).collect();
+    let jobs = arguments.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from));
+    let answers = run::all(&chosen, jobs, Duration::from_secs(arguments.limit));
+    if arguments.show {
+        for (id, answer) in &answers {
+            println!("{id}\t{answer}");
+        }
+    }
+    if let Some(file) = &arguments.write {
+        std::fs::write(file, table::write(&cases, &answers, &machine())).expect("the table can be written");
+        println!("{} answers written to {}", answers.len(), file.display());
+        return ExitCode::SUCCESS;
+    }
+    let mut wrong = if arguments.filter.is_empty() { table::disagreements(&cases.list) } else { Vec::new() };
+    wrong.extend(differences(&answers));
+    if !lacking.is_empty() {
+        println!("one device only: {} cases need two and were not asked:", lacking.len());
+        for case in lacking {
+            println!("    {}", case.id);
+        }
+    }
+    for line in &wrong {
+        println!("{line}");
+    }
+    let verdict = if wrong.is_empty() { "ok" } else { "FAILED" };
+    println!(
+        "test result: {verdict}. {} passed; {} failed; 0 ignored; 0 measured",
+        answers.len().saturating_sub(wrong.len()),
+        wrong.len()
+    );
+    ExitCode::from(u8::from(!wrong.is_empty()))
+}
+
+/// Where answers and table differ.
+fn differences(answers: &BTreeMap<String, String>) -> Vec<String> {
+    let known = table::known();
+    let differing = answers.iter().filter_map(|(id, answer)| {
+        let (expected, _) = known.get(id.as_str())?;
+        (answer != expected)
+            .then(|| format!("{id}\n    a GPU answers: {expected}\n    this library:  {answer}"))
+    });
+    differing.collect()
+}
+
+/// How many devices there are.
+fn devices() -> c_int {
+    let mut count = 0;
+    // SAFETY: the pointer is to a live integer.
+    let code = unsafe { cuda_sys::cudaGetDeviceCount(&raw mut count) };
+    assert_eq!(code, cuda_sys::cudaSuccess, "no device answers");
+    count
+}
+
+/// What the table says of the machine that was asked.
+fn machine() -> String {
+    let mut properties = cuda_sys::cudaDeviceProp::default();
+    let mut runtime = 0;
+    // SAFETY: the pointer is to a live structure.
+    unsafe { cuda_sys::cudaGetDeviceProperties(&raw mut properties, 0) };
+    // SAFETY: the pointer is to a live integer.
+    unsafe { cuda_sys::cudaRuntimeGetVersion(&raw mut runtime) };
+    let name: Vec<u8> = properties.name.iter().map(|c| c.to_ne_bytes()[0]).take_while(|c| *c != 0).collect();
+    format!(
+        "{} x {}, runtime {}.{}",
+        devices(),
+        String::from_utf8_lossy(&name),
+        runtime / 1000,
+        runtime % 1000 / 10
+    )
+}

@@ -1,0 +1,151 @@
+//! Runs cases in processes of their own: whatever a case does to its process, the next one does not see it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use crate::case::{Case, Cases};
+use crate::log::{Log, error_name};
+
+/// What a child says before each case, and after it.
+const BEGIN: &str = "case\t";
+const END: &str = "answer\t";
+
+/// Cases that may share a process, at most.
+const BATCH: usize = 24;
+
+/// Runs the cases with these numbers in this process, and says on standard output what they saw.
+pub(crate) fn here(cases: &Cases, ids: &[String]) -> Result<(), String> {
+    let mut out = std::io::stdout();
+    for id in ids {
+        let case = cases.list.iter().find(|case| case.id == *id).ok_or(format!("there is no case {id:?}"))?;
+        let say = |out: &mut dyn Write, line: String| writeln!(out, "{line}").and_then(|()| out.flush());
+        say(&mut out, format!("{BEGIN}{id}")).map_err(|error| error.to_string())?;
+        let mut log = Log::default();
+        // What the case could not set up is in its log.
+        let _ = (case.run)(&mut log);
+        // SAFETY: takes nothing.
+        log.fact("last", error_name(unsafe { cuda_sys::cudaGetLastError() }));
+        say(&mut out, format!("{END}{}", log.line())).map_err(|error| error.to_string())?;
+        // SAFETY: takes nothing.
+        if unsafe { cuda_sys::cudaDeviceSynchronize() } != cuda_sys::cudaSuccess {
+            break;
+        }
+    }
+    // Destructors and exit handlers have nothing to add, and a ruined context might hang in them.
+    // SAFETY: ends the process.
+    unsafe { libc::_exit(0) }
+}
+
+/// Runs the chosen cases, several processes at a time, and gives their answers by name.
+pub(crate) fn all(chosen: &[&Case], jobs: usize, limit: Duration) -> BTreeMap<String, String> {
+    let mut queue = VecDeque::<Vec<String>>::new();
+    let mut open = false;
+    for case in chosen {
+        match queue.back_mut() {
+            Some(batch) if open && !case.alone && batch.len() < BATCH => batch.push(case.id.clone()),
+            _ => queue.push_back(vec![case.id.clone()]),
+        }
+        open = !case.alone;
+    }
+    let queue = Mutex::new(queue);
+    let answers = Mutex::new(BTreeMap::new());
+    thread::scope(|scope| {
+        for _ in 0..jobs {
+            scope.spawn(|| {
+                loop {
+                    let Some(batch) = queue.lock().expect("nobody panics with it").pop_front() else {
+                        return;
+                    };
+                    let (done, rest) = child(&batch, limit);
+                    answers.lock().expect("nobody panics with it").extend(done);
+                    if !rest.is_empty() {
+                        queue.lock().expect("nobody panics with it").push_front(rest);
+                    }
+                }
+            });
+        }
+    });
+    answers.into_inner().expect("nobody panics with it")
+}
+
+/// Runs a batch in one process: what was answered, and what is left for another because this one ended.
+fn child(batch: &[String], limit: Duration) -> (Vec<(String, String)>, Vec<String>) {
+    let program = std::env::current_exe().expect("this program has a path");
+    let mut child = Command::new(program)
+        .arg("--here")
+        .args(batch)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("this program starts again");
+    let (lines, received) = mpsc::channel();
+    let output = child.stdout.take().expect("a pipe");
+    let reader = thread::spawn(move || {
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            if lines.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    let mut errors = child.stderr.take().expect("a pipe");
+    let complaints = thread::spawn(move || {
+        let mut text = String::new();
+        let _ = errors.read_to_string(&mut text);
+        text
+    });
+
+    let mut done = Vec::new();
+    let mut current = None;
+    let mut timed_out = false;
+    loop {
+        match received.recv_timeout(limit) {
+            Ok(line) => {
+                if let Some(id) = line.strip_prefix(BEGIN) {
+                    current = Some(id.to_owned());
+                } else if let Some(answer) = line.strip_prefix(END)
+                    && let Some(id) = current.take()
+                {
+                    done.push((id, answer.to_owned()));
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {
+                timed_out = true;
+                drop(child.kill());
+                break;
+            }
+        }
+    }
+    let how = end(&mut child, timed_out);
+    drop(reader.join());
+    let said = complaints.join().unwrap_or_default();
+    if let Some(id) = current {
+        let last = said.lines().last().unwrap_or("");
+        done.push((id, format!("{how} {last}").trim_end().to_owned()));
+    }
+    let rest: Vec<_> = batch.iter().skip(done.len()).cloned().collect();
+    // A child that did not even begin would be started for ever.
+    if done.is_empty() {
+        let why = format!("{how} {}", said.trim().replace('\n', " "));
+        return (batch.iter().map(|id| (id.clone(), why.clone())).collect(), Vec::new());
+    }
+    (done, rest)
+}
+
+/// How a process ended in the middle of a case.
+fn end(child: &mut Child, timed_out: bool) -> String {
+    if timed_out {
+        drop(child.wait());
+        return "HANGS".to_owned();
+    }
+    match child.wait() {
+        Ok(status) => format!("ENDS THE PROCESS ({status})"),
+        Err(error) => format!("ENDS THE PROCESS ({error})"),
+    }
+}

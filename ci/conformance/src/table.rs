@@ -1,0 +1,60 @@
+//! The table of known answers: `answers.tsv`, one case a line.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use crate::case::{Case, Cases};
+
+/// The table, as it was when this program was built.
+const TABLE: &str = include_str!("../answers.tsv");
+
+/// The known answers by name, and how `cuda-safe` takes the case.
+pub(crate) fn known() -> BTreeMap<&'static str, (&'static str, &'static str)> {
+    let rows = TABLE.lines().filter(|line| !line.starts_with('#'));
+    rows.filter_map(|line| {
+        let mut fields = line.split('\t');
+        Some((fields.next()?, (fields.next()?, fields.next()?)))
+    })
+    .collect()
+}
+
+/// The table with new answers where there are any, and the old ones where not.
+pub(crate) fn write(cases: &Cases, new: &BTreeMap<String, String>, machine: &str) -> String {
+    let known = known();
+    let mut text = format!(
+        "# What the CUDA runtime answers: case, answer, and what becomes of the case in cuda-safe.\n# Asked of: {machine}\n"
+    );
+    for case in &cases.list {
+        let old = known.get(case.id.as_str()).map(|(answer, _)| *answer);
+        if let Some(answer) = new.get(&case.id).map(String::as_str).or(old) {
+            let _ = writeln!(text, "{}\t{answer}\t{}", case.id, case.safe.name());
+        }
+    }
+    text
+}
+
+/// What does not fit between cases and table, whatever a library answers.
+pub(crate) fn disagreements(cases: &[Case]) -> Vec<String> {
+    let known = known();
+    let mut found = Vec::new();
+    for case in cases {
+        match known.get(case.id.as_str()) {
+            None => found.push(format!("{}: not in answers.tsv; ask a GPU with --write", case.id)),
+            Some((_, safe)) if *safe != case.safe.name() => {
+                found.push(format!(
+                    "{}: classed {:?} in answers.tsv, {:?} by the case",
+                    case.id,
+                    safe,
+                    case.safe.name()
+                ));
+            }
+            Some(_) => {}
+        }
+    }
+    for id in known.keys() {
+        if !cases.iter().any(|case| case.id == *id) {
+            found.push(format!("{id}: in answers.tsv, and there is no such case"));
+        }
+    }
+    found
+}

@@ -1,0 +1,183 @@
+//! Page-locked memory that the host only writes.
+//!
+//! Allocating and freeing are not stream-ordered; freeing and [`write`](WriteCombinedBuffer::write) wait for the work that still uses
+//! the memory. Nothing else here blocks. C functions: `cudaHostAlloc` with `cudaHostAllocWriteCombined`, `cudaFreeHost`.
+#![expect(unsafe_code, reason = "writes to memory that devices reach too")]
+
+use std::fmt;
+
+use bytemuck::AnyBitPattern;
+
+use super::allocation::Allocation;
+use super::buffer::Buffer;
+use super::guard::Loan;
+use super::place::WriteCombined;
+use super::size;
+use super::slice::{Slice, SliceMut};
+use super::span::Span;
+use crate::error::{Detail, Error, Result};
+use crate::hazard::Mode;
+use crate::sys;
+
+/// An array of `T` in write-combined memory of the host, freed when it is dropped.
+///
+/// The host writes it past its caches, and never reads it: there is no guard for that, because each element would take as long as
+/// hundreds do elsewhere. Whether devices read it faster than a [`PinnedBuffer`](crate::PinnedBuffer) depends on the machine, and it
+/// can be slower: measure before use.
+///
+/// # Ordering
+/// As [`PinnedBuffer`](crate::PinnedBuffer).
+///
+/// # Examples
+/// ```
+/// use cuda_safe::{DeviceBuffer, Stream, WriteCombinedBuffer, memcpy_async};
+///
+/// # fn main() -> cuda_safe::Result<()> {
+/// let stream = Stream::new()?;
+/// let mut device = DeviceBuffer::<u32>::alloc(4)?;
+/// let mut numbers = WriteCombinedBuffer::<u32>::alloc(4)?;
+/// let mut writer = numbers.write()?; // waits for what still reads it
+/// writer.fill(7);
+/// writer.copy_from_slice(1, &[1, 2])?;
+/// drop(writer);
+/// memcpy_async(&mut device, &numbers, &stream)?;
+/// assert_eq!(device.to_vec()?, [7, 1, 2, 7]);
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias = "cudaHostAlloc")]
+pub type WriteCombinedBuffer<T> = Buffer<T, WriteCombined>;
+
+/// A part of a [`WriteCombinedBuffer`] that may be read by devices and copies.
+pub type WriteCombinedSlice<'a, T> = Slice<'a, T, WriteCombined>;
+
+/// A part of a [`WriteCombinedBuffer`] that may be written, and that no other view overlaps.
+pub type WriteCombinedSliceMut<'a, T> = SliceMut<'a, T, WriteCombined>;
+
+impl<T: AnyBitPattern> WriteCombinedBuffer<T> {
+    /// Allocates `len` elements. As in C, what they contain is unspecified.
+    ///
+    /// Stands for [`cudaHostAlloc`](sys::cudaHostAlloc). No elements, no call.
+    ///
+    /// # Errors
+    /// As [`PinnedBuffer::alloc`](crate::PinnedBuffer::alloc).
+    #[doc(alias = "cudaHostAlloc")]
+    #[track_caller]
+    pub fn alloc(len: usize) -> Result<Self> {
+        let bytes = size::bytes_of::<T>("WriteCombinedBuffer::alloc", len)?;
+        let allocation = Allocation::pinned(None, bytes, sys::cudaHostAllocWriteCombined)?;
+        Self::of("WriteCombinedBuffer::alloc", allocation, len)
+    }
+
+    /// Waits until no work uses the elements any more, and lends them to the host for writing.
+    ///
+    /// # Errors
+    /// As [`PinnedBuffer::host_mut`](crate::PinnedBuffer::host_mut).
+    #[track_caller]
+    pub fn write(&mut self) -> Result<HostWriter<'_, T>> {
+        HostWriter::new(self.span())
+    }
+}
+
+impl<T> WriteCombinedBuffer<T> {
+    /// Waits for the work that still uses the buffer and frees it: what a drop does, with the error.
+    ///
+    /// Stands for [`cudaFreeHost`](sys::cudaFreeHost).
+    ///
+    /// # Errors
+    /// As [`PinnedBuffer::free`](crate::PinnedBuffer::free).
+    #[doc(alias = "cudaFreeHost")]
+    #[track_caller]
+    pub fn free(mut self) -> Result<()> {
+        self.only_allocation().map_or(Ok(()), Allocation::free)
+    }
+}
+
+impl<T: AnyBitPattern> WriteCombinedSliceMut<'_, T> {
+    /// Waits until no work uses the elements any more, and lends them to the host for writing.
+    ///
+    /// # Errors
+    /// As [`PinnedBuffer::host_mut`](crate::PinnedBuffer::host_mut).
+    #[track_caller]
+    pub fn write(&mut self) -> Result<HostWriter<'_, T>> {
+        HostWriter::new(self.span())
+    }
+}
+
+/// Elements of write-combined memory, lent to the host for writing only. No work uses them while it lives.
+///
+/// Write in ascending order and all of it, where it matters: the hardware joins neighbouring writes.
+#[must_use]
+pub struct HostWriter<'a, T> {
+    loan: Loan<'a, T>,
+}
+
+impl<'a, T: AnyBitPattern> HostWriter<'a, T> {
+    /// Waits for readers and writers and lends the elements out. The span must be borrowed by nobody else, which keeps new
+    /// ones away.
+    #[track_caller]
+    fn new(span: Span<'a, T>) -> Result<Self> {
+        Ok(Self { loan: Loan::new(span, Mode::Write)? })
+    }
+
+    /// Length in elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.loan.parts().1
+    }
+
+    /// Whether there are no elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Writes elements from `start` on.
+    ///
+    /// # Errors
+    /// A refusal where they do not fit, with the range and the length.
+    #[track_caller]
+    pub fn copy_from_slice(&mut self, start: usize, elements: &[T]) -> Result<()> {
+        let (pointer, len) = self.loan.parts();
+        let end = start.saturating_add(elements.len());
+        if end > len {
+            let detail = Detail::OutOfRange { start, end, len };
+            return Err(Error::refused("HostWriter::copy_from_slice", detail));
+        }
+        let to = pointer.wrapping_add(start);
+        // SAFETY: that many elements are there from `start` on, aligned and lent for writing: the books said that no access is
+        // pending, and the exclusive borrow forbids new ones. The elements are the caller's, so the two do not overlap.
+        unsafe { to.copy_from_nonoverlapping(elements.as_ptr(), elements.len()) };
+        Ok(())
+    }
+
+    /// Writes one element.
+    ///
+    /// # Errors
+    /// A refusal where there is no such element.
+    #[track_caller]
+    pub fn set(&mut self, index: usize, element: T) -> Result<()> {
+        self.copy_from_slice(index, &[element])
+    }
+
+    /// Writes the same element everywhere.
+    pub fn fill(&mut self, element: T) {
+        self.fill_with(|_| element);
+    }
+
+    /// Writes what a function makes of each index, in ascending order.
+    pub fn fill_with(&mut self, mut element: impl FnMut(usize) -> T) {
+        let (pointer, len) = self.loan.parts();
+        for index in 0..len {
+            let made = element(index);
+            // SAFETY: as in `copy_from_slice`; the index is below the length.
+            unsafe { pointer.wrapping_add(index).write(made) };
+        }
+    }
+}
+
+impl<T> fmt::Debug for HostWriter<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HostWriter").field("len", &self.loan.parts().1).finish_non_exhaustive()
+    }
+}
