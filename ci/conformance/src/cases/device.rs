@@ -122,7 +122,10 @@ fn settings(cases: &mut Cases) {
             .add(format!("cudaDeviceGetLimit/{what}"), safe, move |log| {
                 let mut value = 0;
                 ask!(log, cudaDeviceGetLimit(&raw mut value, limit));
-                log.fact("value", value);
+                // The others depend on the device.
+                if limit == cuda_sys::cudaLimitStackSize || limit == cuda_sys::cudaLimitMallocHeapSize {
+                    log.fact("value", value);
+                }
                 Ok(())
             })
             .alone();

@@ -75,19 +75,4 @@ pub(super) fn add(cases: &mut Cases) {
             Ok(())
         })
         .alone();
-    cases
-        .add("a kernel that traps/a reset mends it", Safe::Works, |log| {
-            need!(log, cudaFree(ptr::null_mut()));
-            let one = dim3 { x: 1, y: 1, z: 1 };
-            ask!(
-                log,
-                cudaLaunchKernel(case_trap as *const c_void, one, one, ptr::null_mut(), 0, ptr::null_mut())
-            );
-            ask!(log, cudaDeviceSynchronize());
-            ask!(log, cudaDeviceReset());
-            let mut start = ptr::null_mut();
-            ask!(log, cudaMalloc(&raw mut start, 16));
-            Ok(())
-        })
-        .alone();
 }

@@ -322,6 +322,14 @@ fn outside(cases: &mut Cases, blocking: bool) {
     );
 }
 
+/// Whether it is CUDA's word, and not this driver's habit, that decides if the host waits.
+///
+/// A blocking copy out of pageable memory may return once it is staged; an asynchronous one into such memory may be
+/// synchronous.
+pub(super) fn promised(to: Kind, from: Kind, blocking: bool) -> bool {
+    if blocking { to.of_host() || from != Kind::Pageable } else { to != Kind::Pageable || from.of_host() }
+}
+
 /// What waits for what.
 fn waiting(cases: &mut Cases) {
     // The legacy stream is held; does the call return before it is let go?
@@ -335,6 +343,9 @@ fn waiting(cases: &mut Cases) {
         (cudaMemcpyDeviceToDevice, "device to device", Kind::Device, Kind::Device),
     ] {
         for blocking in [true, false] {
+            if !promised(to, from, blocking) {
+                continue;
+            }
             cases
                 .add(
                     format!("{}/{which}, waits for the held legacy stream", name(blocking)),

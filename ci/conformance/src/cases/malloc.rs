@@ -264,7 +264,6 @@ fn arrays(cases: &mut Cases) {
         ("no width", Safe::Works, 0, 0, 0),
         ("no width, some rows", Safe::Works, 0, 32, 0),
         ("without end", Safe::Passed, usize::MAX, usize::MAX, 0),
-        ("unknown flags", Safe::Unwritable, 64, 16, 0x8000_0000),
     ] {
         cases.add(format!("cudaMallocArray/{what}"), safe, move |log| {
             let mut array = ptr::null_mut();

@@ -82,6 +82,9 @@ api! {
         if c_int::is_negative(count) || usize::try_from(count).map_or(true, |count| count > machine.devices.len()) {
             return Err(cudaErrorInvalidValue);
         }
+        if devices.is_null() && count > 0 {
+            return Err(cudaErrorInvalidValue);
+        }
         for at in 0..usize::try_from(count).unwrap_or(0) {
             // SAFETY: the program says that the list has `count` entries.
             let device = unsafe { devices.wrapping_add(at).read() };

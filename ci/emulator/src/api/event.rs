@@ -112,6 +112,9 @@ api! {
     fn cudaEventElapsedTime(call, out: Out<'_, c_float>, start: cudaEvent_t, end: cudaEvent_t) {
         let (mut machine, _) = call.context()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
+        if machine.events.get(start)?.device != machine.events.get(end)?.device {
+            return Err(cudaErrorInvalidResourceHandle);
+        }
         let mut moments = [None; 2];
         let mut pending = Vec::new();
         for (moment, event) in moments.iter_mut().zip([start, end]) {

@@ -56,10 +56,14 @@ api! {
         let mut found = cudaPitchedPtr { ptr: core::ptr::null_mut(), pitch: 0, xsize: width, ysize: height };
         if width != 0 && height != 0 && depth != 0 {
             let bytes = pitch(wide(width))?;
+            found.pitch = usize::try_from(bytes).map_err(|_| cudaErrorInvalidValue)?;
+            // The pitch is said even where there is not as much memory.
+            let out = out.write(cudaPitchedPtr { xsize: 0, ysize: 0, ..found });
             let size = bytes.checked_mul(wide(height)).and_then(|layer| layer.checked_mul(wide(depth)));
             let size = size.ok_or(cudaErrorMemoryAllocation)?;
             found.ptr = pointer(machine.book.allocate(device, size, Kind::Device, call.name)?);
-            found.pitch = usize::try_from(bytes).map_err(|_| cudaErrorInvalidValue)?;
+            *out = found;
+            return Ok(());
         }
         out.write(found);
         Ok(())

@@ -231,8 +231,11 @@ api! {
             let known = flags == cudaMemAccessFlagsProtNone || flags == cudaMemAccessFlagsProtReadWrite;
             // A device is never kept from its own memory.
             let own = machine.book.pools.get(key)?.place == device_place(device);
-            if !known || (own && flags != cudaMemAccessFlagsProtReadWrite) {
+            if !known {
                 return Err(cudaErrorInvalidValue);
+            }
+            if own && flags != cudaMemAccessFlagsProtReadWrite {
+                return Err(cudaErrorInvalidDevice);
             }
             wanted.push((device, flags));
         }

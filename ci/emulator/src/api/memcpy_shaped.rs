@@ -91,14 +91,14 @@ fn corner(memory: cudaPitchedPtr, at: cudaPos, volume: Volume) -> Answer<Side> {
     if memory.pitch > LARGEST_PITCH {
         return Err(cudaErrorInvalidValue);
     }
-    if wide(memory.pitch) < volume.width {
+    let layered = end(at.z, volume.depth)? > 1;
+    if wide(memory.pitch) < volume.width || layered && wide(memory.ysize) < volume.height {
         return Err(cudaErrorInvalidPitchValue);
     }
     if end(at.x, volume.width)? > wide(memory.pitch) {
         return Err(cudaErrorInvalidValue);
     }
-    let layers = end(at.z, volume.depth)?;
-    if layers > 1 && end(at.y, volume.height)? > wide(memory.ysize) {
+    if layered && end(at.y, volume.height)? > wide(memory.ysize) {
         return Err(cudaErrorInvalidValue);
     }
     let pitch = wide(memory.pitch);
@@ -156,6 +156,11 @@ fn both(
         None => corner(operand.memory, operand.at, volume),
     };
     let kind = corrected(kind, to_array.is_some(), from_array.is_some());
+    // Linear memory is looked at first.
+    if to_array.is_some() {
+        let from = side(from, from_array)?;
+        return Ok(Request { to: side(to, to_array)?, from, volume, kind });
+    }
     Ok(Request { to: side(to, to_array)?, from: side(from, from_array)?, volume, kind })
 }
 

@@ -8,7 +8,7 @@ use crate::error::Answer;
 use crate::stream::{Volume, Work, submit, submit_everywhere};
 use crate::sys::{
     cudaErrorInvalidDevice, cudaErrorInvalidValue, cudaErrorPeerAccessAlreadyEnabled,
-    cudaErrorPeerAccessNotEnabled, cudaMemcpyDeviceToDevice, cudaStream_t,
+    cudaErrorPeerAccessNotEnabled, cudaErrorPeerAccessUnsupported, cudaMemcpyDeviceToDevice, cudaStream_t,
 };
 use crate::transfer::{Mode, Request, Side, plan};
 
@@ -27,6 +27,7 @@ fn copy(call: &Call, request: Request, devices: (c_int, c_int), stream: Option<c
     let planned = plan(call, &machine.book, &request, Mode::Asynchronous)?;
     let work = Work::Copy(Box::new(planned.copy));
     if stream.is_some() {
+        machine.keep_out_of_captures(key)?;
         submit(&mut machine, key, call.name, work, &[]).map(drop)
     } else {
         let mut devices = vec![current, to, from];
@@ -49,7 +50,7 @@ api! {
         let (mut machine, device) = call.context()?;
         let peer = ordinal(&machine, peer)?;
         if peer == device {
-            return Err(cudaErrorInvalidDevice);
+            return Err(cudaErrorPeerAccessUnsupported);
         }
         if flags != 0 {
             return Err(cudaErrorInvalidValue);

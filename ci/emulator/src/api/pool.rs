@@ -78,6 +78,10 @@ api! {
         let memory = address(memory);
         let kinds = [Kind::Device, Kind::Pool];
         machine.book.starting_at(memory, &kinds).ok_or(cudaErrorInvalidValue)?;
+        // What is captured frees when its graph runs.
+        if machine.captures.of(key).is_none() && !machine.book.leaves(memory) {
+            return Err(cudaErrorInvalidValue);
+        }
         submit(&mut machine, key, call.name, Work::Free(memory), &[]).map(drop)
     }
 }

@@ -43,8 +43,8 @@ api! {
     fn cudaIpcGetMemHandle(call, out: Out<'_, cudaIpcMemHandle_t>, memory: *mut c_void) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let (mut machine, _) = call.context()?;
-        let memory = address(memory);
-        machine.book.starting_at(memory, &[Kind::Device]).ok_or(cudaErrorInvalidValue)?;
+        let within = machine.book.at(address(memory)).filter(|it| it.kind == Kind::Device);
+        let memory = within.ok_or(cudaErrorInvalidValue)?.start;
         let ticket = machine.book.share(memory)?;
         out.write(cudaIpcMemHandle_t { reserved: signed(ticket.to_bytes()) });
         Ok(())

@@ -201,6 +201,14 @@ impl Machine {
         Ok(found)
     }
 
+    /// Refuses what no graph can hold, on a stream that is captured; the capture is lost.
+    pub(crate) fn keep_out_of_captures(&mut self, stream: Key) -> Answer {
+        match self.capturing(stream)? {
+            Some((id, _)) => self.refuse(id, cudaErrorStreamCaptureUnsupported),
+            None => Ok(()),
+        }
+    }
+
     fn refuse<T>(&mut self, id: Id, code: Code) -> Answer<T> {
         self.captures.invalidate(|it, _| it == id);
         Err(code)
@@ -351,6 +359,7 @@ impl Machine {
     pub(crate) fn end_capture(&mut self, stream: Key) -> Answer<usize> {
         let (id, it) = self.captures.of(stream).ok_or(cudaErrorIllegalState)?;
         if it.mode != cudaStreamCaptureModeRelaxed && it.thread != thread::number() {
+            self.captures.end(id);
             return Err(cudaErrorStreamCaptureWrongThread);
         }
         if it.origin != stream {

@@ -3,7 +3,7 @@
 //! Nothing here waits or runs anything: callers synchronise first where the runtime does.
 #![expect(unsafe_code, reason = "fills and unmaps memory that the book owns")]
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use super::advice::Advices;
 use super::allocation::{Allocation, Kind};
@@ -45,6 +45,8 @@ pub(crate) struct Book {
     pub(super) heaps: Vec<Heap>,
     total: u64,
     live: BTreeMap<u64, Allocation>,
+    /// What a stream has been told to free, and has not freed yet.
+    leaving: HashSet<u64>,
     freed: VecDeque<(Allocation, &'static str)>,
     serial: u64,
     /// What is known of managed memory.
@@ -70,6 +72,7 @@ impl Book {
             heaps,
             total,
             live: BTreeMap::new(),
+            leaving: HashSet::new(),
             freed: VecDeque::new(),
             serial: 0,
             advices: Advices::default(),
@@ -239,9 +242,15 @@ impl Book {
         self.spaces.iter().any(|space| space.owns(address))
     }
 
+    /// Says that a stream will free memory; whether it is the first to be told.
+    pub(crate) fn leaves(&mut self, start: u64) -> bool {
+        self.leaving.insert(start)
+    }
+
     /// Ends the life of the allocation that starts at `start`, which `call` asked for.
     pub(crate) fn remove(&mut self, start: u64, call: &'static str) -> Option<()> {
         let gone = self.live.remove(&start)?;
+        self.leaving.remove(&start);
         if gone.kind == Kind::Managed {
             self.advices.forget(gone.start, gone.size);
         }
