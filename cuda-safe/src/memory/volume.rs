@@ -182,6 +182,30 @@ impl<T: AnyBitPattern, M: AnyPlace> VolumeMut<'_, T, M> {
         let after = self.grid.layers("VolumeMut::split_at_layer_mut", &(middle..))?;
         Ok((Self::new(before), Self::new(after)))
     }
+
+    /// Gives the view up for the rows of every layer before `middle` and those from it on. The tracker orders work on the one
+    /// after work on the other where there are layers.
+    ///
+    /// # Errors
+    /// A refusal where `middle` is past the end.
+    #[track_caller]
+    pub fn split_at_row_mut(self, middle: usize) -> Result<(Self, Self)> {
+        let before = self.grid.rows("VolumeMut::split_at_row_mut", &(..middle))?;
+        let after = self.grid.rows("VolumeMut::split_at_row_mut", &(middle..))?;
+        Ok((Self::new(before), Self::new(after)))
+    }
+
+    /// Gives the view up for the columns before `middle` and those from it on. The tracker orders work on the one after work
+    /// on the other.
+    ///
+    /// # Errors
+    /// A refusal where `middle` is past the end.
+    #[track_caller]
+    pub fn split_at_column_mut(self, middle: usize) -> Result<(Self, Self)> {
+        let before = self.grid.columns("VolumeMut::split_at_column_mut", &(..middle))?;
+        let after = self.grid.columns("VolumeMut::split_at_column_mut", &(middle..))?;
+        Ok((Self::new(before), Self::new(after)))
+    }
 }
 
 impl<'a, T: NoUninit> Volume<'a, T, Pageable> {

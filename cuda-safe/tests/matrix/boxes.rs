@@ -1,0 +1,82 @@
+//! Boxes of elements, and what is in them.
+
+use std::fmt::Debug;
+
+use cuda_safe::element::Pod;
+
+/// Elements of a box, and how they lie in linear memory: rows of `pitch` elements, layers of `layer_rows` rows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    pub(crate) size: [usize; 3],
+    pub(crate) pitch: usize,
+    pub(crate) layer_rows: usize,
+}
+
+impl Bounds {
+    /// Elements of linear memory for the box and its guards: those after the last row included.
+    pub(crate) fn len(&self) -> usize {
+        self.pitch * self.layer_rows * self.size[2] + 5
+    }
+
+    /// Where an element is in linear memory.
+    pub(crate) fn index(&self, [x, y, z]: [usize; 3]) -> usize {
+        (z * self.layer_rows + y) * self.pitch + x
+    }
+
+    /// Nothing between the rows and layers.
+    pub(crate) fn packed(size: [usize; 3]) -> Self {
+        Self { size, pitch: size[0], layer_rows: size[1] }
+    }
+
+    /// The elements of the box without the guards, as they lie in memory.
+    pub(crate) fn inside<T: Copy>(&self, all: &[T]) -> Vec<T> {
+        let [width, height, depth] = self.size;
+        let rows = (0..depth).flat_map(|z| (0..height).map(move |y| [0, y, z]));
+        rows.flat_map(|row| all[self.index(row)..][..width].iter().copied()).collect()
+    }
+
+    /// The reverse: elements of the box put among the guards.
+    pub(crate) fn put_inside<T: Copy>(&self, all: &mut [T], inside: &[T]) {
+        let [width, height, depth] = self.size;
+        let rows = (0..depth).flat_map(|z| (0..height).map(move |y| [0, y, z]));
+        for (row, elements) in rows.zip(inside.chunks(width)) {
+            all[self.index(row)..][..width].copy_from_slice(elements);
+        }
+    }
+}
+
+/// What boxes are made of.
+pub(crate) trait Element: Pod + Debug + PartialEq + Send + Sync + 'static {
+    /// An element that differs from its neighbours, and for each seed.
+    fn nth(seed: usize, index: usize) -> Self;
+
+    /// What a box and its guards are filled with.
+    fn pattern(seed: usize, bounds: Bounds) -> Vec<Self> {
+        (0..bounds.len()).map(|index| Self::nth(seed, index)).collect()
+    }
+}
+
+fn mixed(seed: usize, index: usize) -> [u8; 8] {
+    let seed = u64::try_from(seed * 1_000_003 + index).unwrap();
+    (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (seed << 7)).to_be_bytes()
+}
+
+impl Element for u8 {
+    fn nth(seed: usize, index: usize) -> Self {
+        mixed(seed, index)[0]
+    }
+}
+
+impl Element for [u16; 3] {
+    fn nth(seed: usize, index: usize) -> Self {
+        let [a, b, c, d, e, f, ..] = mixed(seed, index);
+        [u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]), u16::from_be_bytes([e, f])]
+    }
+}
+
+impl Element for f32 {
+    fn nth(seed: usize, index: usize) -> Self {
+        let [a, b, ..] = mixed(seed, index);
+        f32::from(u16::from_be_bytes([a, b]))
+    }
+}

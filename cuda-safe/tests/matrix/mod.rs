@@ -1,0 +1,119 @@
+//! Every kind of memory against every other: what the generated test of copies is made of.
+//!
+//! A kind of memory is a box of elements, width by height by depth, with guard elements around its rows where the memory is
+//! linear. A case copies a part of one box to a part of another; afterwards every element of both boxes and every guard is
+//! compared. Adding a kind is an entry of a table, made by [`kinds::own`] for memory that the crate has in buffers.
+#![allow(dead_code, clippy::unwrap_used, reason = "test support: each binary uses a part of it")]
+
+mod boxes;
+mod cases;
+mod copy;
+mod kinds;
+
+pub(crate) use boxes::Element;
+pub(crate) use kinds::standard;
+
+use boxes::Bounds;
+use cases::{Case, cases};
+use copy::{Mode, copy};
+use kinds::{Entry, Memory};
+
+use cuda_safe::stream::Stream;
+use cuda_safe::{Device, copy::set_automatic_peer_access};
+
+/// What was run, so that a run of nothing does not pass.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) copied: usize,
+    pub(crate) empty: usize,
+    pub(crate) refused: usize,
+    pub(crate) impossible: usize,
+}
+
+/// Copies between all pairs of kinds for which `wanted` says so, in all shapes, modes and cases.
+pub(crate) fn run<T: Element>(kinds: &[Entry<T>], wanted: impl Fn(&Entry<T>, &Entry<T>) -> bool) -> Tally {
+    let mut tally = Tally::default();
+    let streams = streams();
+    for (at, to) in kinds.iter().enumerate() {
+        for (from_at, from) in kinds.iter().enumerate().filter(|(_, from)| wanted(to, from)) {
+            for dimensions in 1..=3 {
+                let size = cases::size(dimensions);
+                if !to.has(dimensions) || !from.has(dimensions) {
+                    tally.impossible += 1;
+                    continue;
+                }
+                // Other pitches on the two sides, and odd ones.
+                let bounds =
+                    |seed: usize| Bounds { size, pitch: size[0] + seed % 4, layer_rows: size[1] + seed % 3 };
+                let (mut target, mut source) = (to.make(bounds(at + 1)), from.make(bounds(from_at + 2)));
+                for (number, case) in cases(dimensions).iter().enumerate() {
+                    let stream = &streams[(at + from_at + number) % streams.len()];
+                    for mode in [Mode::Blocking, Mode::Asynchronous(stream), Mode::Scope(stream)] {
+                        let what = format!("{} to {}, {mode:?}, {case:?}", from.name, to.name);
+                        one(&mut *target, &mut *source, case, mode, &mut tally, &what);
+                    }
+                }
+            }
+        }
+    }
+    tally
+}
+
+/// One copy, and everything compared afterwards.
+fn one<T: Element>(
+    target: &mut dyn Memory<T>,
+    source: &mut dyn Memory<T>,
+    case: &Case,
+    mode: Mode<'_>,
+    tally: &mut Tally,
+    what: &str,
+) {
+    let (old, new) = (T::pattern(3, target.bounds()), T::pattern(7, source.bounds()));
+    target.write(&old);
+    source.write(&new);
+    let copied = copy(target, source, case, mode);
+    let mut expected = old;
+    match copied {
+        None => {
+            tally.impossible += 1;
+            return;
+        }
+        Some(Ok(())) => {
+            assert!(case.fits, "{what}: was to be refused");
+            for [x, y, z] in case.offsets() {
+                let at = |start: [usize; 3]| [start[0] + x, start[1] + y, start[2] + z];
+                expected[target.bounds().index(at(case.to))] = new[source.bounds().index(at(case.from))];
+            }
+            if case.is_empty() { tally.empty += 1 } else { tally.copied += 1 }
+        }
+        Some(Err(error)) => {
+            assert!(!case.fits && error.is_refused(), "{what}: {error}");
+            tally.refused += 1;
+        }
+    }
+    assert!(target.read() == expected, "{what}: the destination has other elements, or a guard was touched");
+    assert!(source.read() == new, "{what}: the source has changed");
+}
+
+/// Streams of each device and of both kinds.
+fn streams() -> Vec<Stream> {
+    let of = |device: Device| device.with_current(|| Ok([Stream::new()?, Stream::non_blocking()?])).unwrap();
+    Device::all().unwrap().take(2).flat_map(of).collect()
+}
+
+/// Whether there is a second device; says so where there is none.
+pub(crate) fn second() -> Option<Device> {
+    let second = Device::all().unwrap().nth(1);
+    if second.is_none() {
+        println!("one device only: no second one to copy to");
+    }
+    second
+}
+
+/// With the automatic access between devices switched off, or on.
+pub(crate) fn with_peer_access<R>(automatic: bool, f: impl FnOnce() -> R) -> R {
+    set_automatic_peer_access(automatic);
+    let answer = f();
+    set_automatic_peer_access(true);
+    answer
+}
