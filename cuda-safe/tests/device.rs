@@ -1,7 +1,7 @@
 //! Devices: what they are, which is current, what they refuse. Needs a device, real or emulated.
 #![expect(unsafe_code, reason = "ends the access of one device to another")]
 
-use cuda_safe::device::{self, DeviceFlags, Limit, PeerAttribute};
+use cuda_safe::device::{self, CacheConfig, DeviceFlags, Limit, PeerAttribute, RemoteWritesScope};
 use cuda_safe::{Device, Error, sys};
 
 #[test]
@@ -173,5 +173,78 @@ fn the_flags_can_be_read_and_set() {
 fn an_idle_device_synchronises() {
     for device in Device::all().unwrap() {
         device.synchronize().unwrap();
+    }
+}
+
+#[test]
+fn a_description_chooses_a_device_that_there_is() {
+    let device = Device::new(0).unwrap();
+    let chosen = Device::choose(&device.properties().unwrap()).unwrap();
+    assert!((0..Device::count().unwrap()).contains(&chosen.ordinal()));
+}
+
+#[test]
+fn a_device_is_set_up_without_becoming_current() {
+    let before = Device::current().unwrap();
+    for device in Device::all().unwrap() {
+        device.init(None).unwrap();
+        device.init(Some(DeviceFlags::SCHEDULE_YIELD)).unwrap();
+        assert!(device.flags().unwrap().contains(DeviceFlags::SCHEDULE_YIELD));
+        device.init(Some(DeviceFlags::empty())).unwrap();
+    }
+    assert_eq!(Device::current().unwrap(), before);
+    assert!(before.init(Some(DeviceFlags::SCHEDULE_YIELD | DeviceFlags::SCHEDULE_SPIN)).is_err());
+    let _ = cuda_safe::error::take_last();
+}
+
+#[test]
+fn valid_devices_are_those_that_there_are() {
+    let all: Vec<_> = Device::all().unwrap().collect();
+    Device::set_valid(&all).unwrap();
+    let more: Vec<_> = all.iter().chain(&all).copied().collect();
+    assert!(Device::set_valid(&more).is_err());
+    let _ = cuda_safe::error::take_last();
+    Device::set_valid(&[]).unwrap();
+}
+
+#[test]
+fn a_cache_configuration_can_be_read_and_set() {
+    let device = Device::new(0).unwrap();
+    let before = device.cache_config().unwrap();
+    device.set_cache_config(CacheConfig::PREFER_L1).unwrap();
+    let after = device.cache_config().unwrap();
+    // A device that cannot choose says that it has no preference.
+    assert!([CacheConfig::PREFER_L1, CacheConfig::PREFER_NONE].contains(&after));
+    device.set_cache_config(before).unwrap();
+}
+
+#[test]
+fn remote_writes_are_flushed_where_the_host_can() {
+    let device = Device::new(0).unwrap();
+    let can = device.attribute(sys::cudaDevAttrGPUDirectRDMAFlushWritesOptions).unwrap() & 1 != 0;
+    let flushed = [RemoteWritesScope::Owner, RemoteWritesScope::AllDevices]
+        .map(|scope| device.flush_gpudirect_rdma_writes(scope).is_ok());
+    assert!(!can || flushed == [true; 2], "{flushed:?}");
+    let _ = cuda_safe::error::take_last();
+}
+
+#[test]
+fn a_texture_over_linear_memory_may_have_many_elements() {
+    let format = sys::cudaChannelFormatDesc { x: 32, y: 0, z: 0, w: 0, f: sys::cudaChannelFormatKindFloat };
+    assert!(Device::new(0).unwrap().texture_1d_linear_max_width(&format).unwrap() >= 1 << 27);
+}
+
+#[cfg(cudart_13_0)]
+#[test]
+fn a_link_says_which_atomic_operations_it_has() {
+    use cuda_safe::device::AtomicOperation;
+    let device = Device::new(0).unwrap();
+    let asked = [AtomicOperation::IntegerAdd, AtomicOperation::CompareAndSwap, AtomicOperation::FloatAdd];
+    assert_eq!(device.host_atomic_capabilities(&asked).unwrap().len(), asked.len());
+    assert!(device.host_atomic_capabilities(&[]).unwrap().is_empty());
+    assert!(device.peer_atomic_capabilities(&device, &asked).is_err());
+    let _ = cuda_safe::error::take_last();
+    if let Ok(second) = Device::new(1) {
+        assert_eq!(device.peer_atomic_capabilities(&second, &asked).unwrap().len(), asked.len());
     }
 }

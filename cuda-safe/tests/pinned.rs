@@ -209,3 +209,11 @@ fn a_mapped_flag_is_seen_by_all_threads_and_starts_at_zero() {
     std::thread::spawn(move || other.set(3)).join().unwrap();
     assert_eq!(flag.load(), 3);
 }
+
+#[test]
+fn pinned_memory_says_how_it_was_set_up() {
+    let buffer = PinnedBuffer::<u8>::with_flags(100, PinnedFlags::PORTABLE | PinnedFlags::MAPPED).unwrap();
+    assert!(buffer.flags().unwrap().contains(PinnedFlags::PORTABLE | PinnedFlags::MAPPED));
+    assert!(!buffer.flags().unwrap().contains(PinnedFlags::WRITE_COMBINED));
+    assert_eq!(PinnedBuffer::<u8>::alloc(0).unwrap().flags().unwrap(), PinnedFlags::empty());
+}

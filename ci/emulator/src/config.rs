@@ -5,6 +5,7 @@
 //! | `CUDA_EMULATOR_DEVICES` | how many devices there are (0 to 64) | 2 |
 //! | `CUDA_EMULATOR_MEMORY` | memory of each device in MiB | 16384 |
 //! | `CUDA_EMULATOR_SCHEDULE` | `late`, `eager` or `random:SEED` (`random` alone picks a seed) | `late` |
+//! | `CUDA_EMULATOR_BUDGET` | MiB of each device beyond which a process is told so (`cudaDeviceRegisterAsyncNotification`) | none |
 //! | `CUDA_EMULATOR_LEAKS` | `1`: list at exit what was never freed | `0` |
 
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -26,6 +27,8 @@ pub(crate) struct Config {
     pub(crate) devices: usize,
     /// Bytes of memory of each device.
     pub(crate) memory: u64,
+    /// Bytes of each device beyond which the program is told so.
+    pub(crate) budget: Option<u64>,
     pub(crate) schedule: Schedule,
     pub(crate) leaks: bool,
 }
@@ -46,6 +49,10 @@ impl Config {
         };
         let devices = number("CUDA_EMULATOR_DEVICES", 2, 64)?;
         let memory = number("CUDA_EMULATOR_MEMORY", 16384, 1 << 20)?;
+        let budget = match number("CUDA_EMULATOR_BUDGET", u64::MAX, 1 << 20)? {
+            u64::MAX => None,
+            budget => Some(budget << 20),
+        };
         let leaks = number("CUDA_EMULATOR_LEAKS", 0, 1)? == 1;
         let schedule = match get("CUDA_EMULATOR_SCHEDULE").as_deref() {
             None | Some("" | "late") => Schedule::Late,
@@ -60,7 +67,7 @@ impl Config {
             },
         };
         let devices = usize::try_from(devices).unwrap_or(2);
-        Ok(Self { devices, memory: memory << 20, schedule, leaks })
+        Ok(Self { devices, memory: memory << 20, budget, schedule, leaks })
     }
 }
 

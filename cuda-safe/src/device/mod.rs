@@ -2,25 +2,39 @@
 //!
 //! A [`Device`] is an ordinal that was checked once. Nothing here needs a device to be current: functions that C
 //! ties to the current device take one, switch to it only where it is not current already, and switch back. The
-//! current device belongs to the calling thread, as in C. Only [`Device::synchronize`] blocks.
+//! current device belongs to the calling thread, as in C. Only [`Device::synchronize`] and
+//! [`Device::flush_gpudirect_rdma_writes`] block.
 //!
 //! C functions: `cudaGetDeviceCount`, `cudaGetDevice`, `cudaSetDevice`, `cudaInitDevice`, `cudaDeviceSynchronize`,
 //! `cudaDeviceReset`, `cudaMemGetInfo`, `cudaGetDeviceProperties`, `cudaDeviceGetAttribute`, `cudaDeviceGetLimit`,
 //! `cudaDeviceSetLimit`, `cudaGetDeviceFlags`, `cudaSetDeviceFlags`, `cudaDeviceGetPCIBusId`,
 //! `cudaDeviceGetByPCIBusId`, `cudaDeviceGetStreamPriorityRange`, `cudaDeviceCanAccessPeer`,
 //! `cudaDeviceEnablePeerAccess`, `cudaDeviceDisablePeerAccess`, `cudaDeviceGetP2PAttribute`,
-//! `cudaDriverGetVersion`, `cudaRuntimeGetVersion`.
+//! `cudaDriverGetVersion`, `cudaRuntimeGetVersion`, `cudaChooseDevice`, `cudaSetValidDevices`, `cudaDeviceGetCacheConfig`,
+//! `cudaDeviceSetCacheConfig`, `cudaCtxResetPersistingL2Cache`, `cudaDeviceFlushGPUDirectRDMAWrites`,
+//! `cudaDeviceGetTexture1DLinearMaxWidth`, `cudaDeviceGetHostAtomicCapabilities`,
+//! `cudaDeviceGetP2PAtomicCapabilities`, `cudaDeviceRegisterAsyncNotification`,
+//! `cudaDeviceUnregisterAsyncNotification`.
 
+#[cfg(cudart_13_0)]
+mod atomic;
+mod cache;
+mod choose;
 mod flags;
 mod identity;
 mod limit;
+mod notification;
 mod ordinal;
 mod peer;
 mod properties;
 mod version;
 
+#[cfg(cudart_13_0)]
+pub use atomic::{AtomicCapabilities, AtomicOperation};
+pub use cache::{CacheConfig, RemoteWritesScope};
 pub use flags::DeviceFlags;
 pub use limit::Limit;
+pub use notification::{Notice, Notification};
 pub(crate) use ordinal::Switched;
 pub use ordinal::{Device, MemoryInfo, PriorityRange};
 pub use peer::PeerAttribute;

@@ -21,6 +21,7 @@
 //! `cudaGetSymbolSize`, `cudaThreadExchangeStreamCaptureMode`.
 
 mod allocation;
+mod attributes;
 mod buffer;
 mod device;
 mod flag;
@@ -47,6 +48,7 @@ mod write_combined;
 pub(crate) use allocation::on_free;
 pub(crate) use relaxed::relax;
 
+pub use attributes::{MemoryKind, PointerAttributes};
 pub use buffer::Buffer;
 pub use device::DeviceBuffer;
 pub use flag::MappedFlag;

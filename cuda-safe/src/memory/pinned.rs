@@ -11,8 +11,8 @@ use super::buffer::Buffer;
 use super::place::Pinned;
 use super::size;
 use crate::device::Device;
-use crate::error::Result;
-use crate::sys;
+use crate::error::{Detail, Error, Result};
+use crate::{check, sys};
 
 bitflags! {
     /// How page-locked memory is set up. On systems with unified addresses, all of it is portable and mapped anyway.
@@ -105,6 +105,26 @@ impl<T: AnyBitPattern> PinnedBuffer<T> {
 }
 
 impl<T> PinnedBuffer<T> {
+    /// How the memory was set up, as the runtime tells it: memory that all devices can use anyway says so.
+    ///
+    /// Stands for [`cudaHostGetFlags`](sys::cudaHostGetFlags). No elements, no call and no flags.
+    ///
+    /// # Errors
+    /// What the runtime fails with; a refusal inside a host function.
+    #[doc(alias = "cudaHostGetFlags")]
+    #[track_caller]
+    pub fn flags(&self) -> Result<PinnedFlags> {
+        if crate::stream::in_callback() {
+            return Err(Error::refused("PinnedBuffer::flags", Detail::InCallback));
+        }
+        let mut flags = 0;
+        if !self.is_empty() {
+            // SAFETY: the first pointer is to a live integer of ours; the memory lives while the borrow does.
+            unsafe { check!(cudaHostGetFlags(&raw mut flags, self.as_ptr().cast_mut().cast())) }?;
+        }
+        Ok(PinnedFlags::from_bits_retain(flags))
+    }
+
     /// Waits for the work that still uses the buffer and frees it: what a drop does, with the error.
     ///
     /// Stands for [`cudaFreeHost`](sys::cudaFreeHost).

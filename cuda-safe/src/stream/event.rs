@@ -23,6 +23,16 @@ bitflags! {
     }
 }
 
+bitflags! {
+    /// How an event is recorded.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[doc(alias = "cudaEventRecordDefault")]
+    pub struct RecordFlags: u32 {
+        /// In a capture: the event is recorded whenever the graph runs, for whoever is outside of it.
+        const EXTERNAL = sys::cudaEventRecordExternal;
+    }
+}
+
 /// A mark on a stream. Once recorded, it stands for all that the stream had been given until then.
 ///
 /// Recording again moves the mark, which needs `&mut`: nobody can be waiting for it at that moment. A dropped
@@ -133,6 +143,33 @@ impl Event {
             Mark::Nothing | Mark::Unknown => None,
         };
         self.mark = Mark::Recorded(BOOKS.record_again(slot, former, record)?);
+        Ok(())
+    }
+
+    /// [`record`](Self::record) with flags.
+    ///
+    /// Stands for [`cudaEventRecordWithFlags`](sys::cudaEventRecordWithFlags). With `EXTERNAL` the tracker does not know what
+    /// the event stands for: it is then waited for as it is, and proves nothing.
+    ///
+    /// # Errors
+    /// As [`record`](Self::record); `cudaErrorIllegalState` for `EXTERNAL` on a stream that is not being captured.
+    #[doc(alias = "cudaEventRecordWithFlags")]
+    #[track_caller]
+    pub fn record_with(&mut self, stream: &impl AsStream, flags: RecordFlags) -> Result<()> {
+        if flags.is_empty() {
+            return self.record(stream);
+        }
+        let stream = stream.as_stream();
+        let api = "Event::record_with";
+        let _entered = busy::enter(api)?;
+        let (found, needed) = (stream.device().ordinal(), self.device.ordinal());
+        if found != needed {
+            return Err(Error::refused(api, Detail::DeviceMismatch { what: "the stream", found, needed }));
+        }
+        let _current = stream.switch()?;
+        // SAFETY: event and stream live while the borrows do.
+        unsafe { check!(cudaEventRecordWithFlags(self.as_raw(), stream.as_raw(), flags.bits())) }?;
+        self.mark = Mark::Unknown;
         Ok(())
     }
 

@@ -10,6 +10,7 @@
 //! `cudaStreamGetId`, `cudaLaunchHostFunc`, `cudaEventCreateWithFlags`, `cudaEventRecord`,
 //! `cudaEventSynchronize`, `cudaEventQuery`, `cudaEventElapsedTime`, `cudaEventDestroy`.
 
+mod attributes;
 mod builder;
 mod busy;
 mod deferred;
@@ -27,8 +28,9 @@ mod pool;
 mod scope;
 mod view;
 
+pub use attributes::{AccessPolicy, AccessProperty, MemSyncDomain, MemSyncDomainMap, SyncPolicy};
 pub use builder::StreamBuilder;
-pub use event::{Event, EventFlags};
+pub use event::{Event, EventFlags, RecordFlags};
 pub use legacy::LegacyStream;
 pub use owned::Stream;
 pub use per_thread::PerThreadStream;

@@ -8,6 +8,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::attributes;
 use super::enqueue::BOOKS;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
@@ -70,6 +71,11 @@ pub(super) fn stream(device: Device, kind: Kind, priority: i32) -> Option<(usize
         (kept.device, kept.kind, kept.priority) == (device.ordinal(), kind, priority) && drained(kept)
     })?;
     let kept = streams.swap_remove(at);
+    drop(streams);
+    if !attributes::renew(raw_stream(kept.raw), device, priority) {
+        // It stays as it is, for nobody.
+        return None;
+    }
     Some((kept.raw, kept.slot))
 }
 
@@ -82,6 +88,7 @@ pub(super) fn keep_stream(raw: usize, device: Device, kind: Kind, priority: i32,
 pub(crate) fn abandon(device: Device) {
     let coverage = BOOKS.coverage_of_device(device.ordinal());
     lock(&EVENTS).retain(|(of, _, _)| *of != device.ordinal());
+    attributes::abandon(device);
     lock(&STREAMS).retain(|kept| kept.device != device.ordinal());
     for slot in BOOKS.dismissed().into_iter().filter_map(|id| BOOKS.slot(id)) {
         if slot.device.ordinal == device.ordinal() {

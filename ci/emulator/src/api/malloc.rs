@@ -19,6 +19,7 @@ fn allocate(call: &Call, out: Out<'_, *mut c_void>, size: u64) -> Answer {
     let out = out.write(core::ptr::null_mut());
     if size > 0 {
         *out = pointer(machine.book.allocate(device, size, Kind::Device, call.name)?);
+        super::notification::look(&machine, device);
     }
     Ok(())
 }

@@ -9,6 +9,7 @@
 
 mod array;
 mod array_limits;
+mod atomic;
 mod attribute;
 mod batch;
 mod capture;
@@ -30,6 +31,7 @@ mod memcpy;
 mod memcpy_array;
 mod memcpy_shaped;
 mod memset;
+mod notification;
 mod peer;
 mod pinned;
 mod pool;

@@ -38,6 +38,7 @@ fn allocate(
         machine.book.pools.took(pool, start, size);
     }
     *out = pointer(start);
+    super::notification::look(machine, device);
     Ok(())
 }
 

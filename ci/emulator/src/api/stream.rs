@@ -8,6 +8,10 @@ use crate::error::Answer;
 use crate::graph::Act;
 use crate::stream::{Key, Work, nudge, submit, synchronize};
 use crate::sys::{
+    cudaAccessPropertyPersisting, cudaLaunchAttributeAccessPolicyWindow, cudaLaunchAttributeMemSyncDomain,
+    cudaLaunchAttributeMemSyncDomainMap, cudaLaunchMemSyncDomainRemote,
+};
+use crate::sys::{
     cudaErrorIllegalState, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaErrorNotReady,
     cudaEvent_t, cudaEventWaitExternal, cudaLaunchAttributeID, cudaLaunchAttributePriority,
     cudaLaunchAttributeSynchronizationPolicy, cudaLaunchAttributeValue, cudaStream_t, cudaStreamNonBlocking,
@@ -17,6 +21,11 @@ use crate::sys::{
 /// The priorities of streams, from the least to the greatest.
 pub(super) const LEAST: c_int = 0;
 pub(super) const GREATEST: c_int = -5;
+
+/// The most bytes of an access policy window: `cudaDevAttrMaxAccessPolicyWindowSize`.
+const LARGEST_WINDOW: usize = 2 << 20;
+/// How many domains of memory synchronisation there are: `cudaDevAttrMemSyncDomainCount`.
+const DOMAINS: u8 = 4;
 
 fn create(call: &Call, out: Out<'_, cudaStream_t>, flags: c_uint, priority: c_int) -> Answer {
     let (mut machine, device) = call.context()?;
@@ -133,6 +142,12 @@ api! {
             value.write(cudaLaunchAttributeValue { syncPolicy: cudaSynchronizationPolicy(stream.policy) });
         } else if attr == cudaLaunchAttributePriority {
             value.write(cudaLaunchAttributeValue { priority: stream.priority });
+        } else if attr == cudaLaunchAttributeAccessPolicyWindow {
+            value.write(cudaLaunchAttributeValue { accessPolicyWindow: stream.window });
+        } else if attr == cudaLaunchAttributeMemSyncDomain {
+            value.write(cudaLaunchAttributeValue { memSyncDomain: stream.domain });
+        } else if attr == cudaLaunchAttributeMemSyncDomainMap {
+            value.write(cudaLaunchAttributeValue { memSyncDomainMap: stream.domains });
         } else {
             return Err(cudaErrorInvalidValue);
         }
@@ -156,6 +171,31 @@ api! {
             // SAFETY: as above.
             let priority = unsafe { value.priority };
             machine.streams.get_mut(key)?.priority = priority.clamp(GREATEST, LEAST);
+        } else if attr == cudaLaunchAttributeAccessPolicyWindow {
+            // SAFETY: as above.
+            let window = unsafe { value.accessPolicyWindow };
+            let possible = (0.0..=1.0).contains(&window.hitRatio)
+                && window.num_bytes <= LARGEST_WINDOW
+                && window.hitProp.0 <= cudaAccessPropertyPersisting.0
+                && window.missProp.0 < cudaAccessPropertyPersisting.0;
+            if !possible {
+                return Err(cudaErrorInvalidValue);
+            }
+            machine.streams.get_mut(key)?.window = window;
+        } else if attr == cudaLaunchAttributeMemSyncDomain {
+            // SAFETY: as above.
+            let domain = unsafe { value.memSyncDomain };
+            if domain.0 > cudaLaunchMemSyncDomainRemote.0 {
+                return Err(cudaErrorInvalidValue);
+            }
+            machine.streams.get_mut(key)?.domain = domain;
+        } else if attr == cudaLaunchAttributeMemSyncDomainMap {
+            // SAFETY: as above.
+            let domains = unsafe { value.memSyncDomainMap };
+            if domains.default_.max(domains.remote) >= DOMAINS {
+                return Err(cudaErrorInvalidValue);
+            }
+            machine.streams.get_mut(key)?.domains = domains;
         } else {
             return Err(cudaErrorInvalidValue);
         }
@@ -166,12 +206,13 @@ api! {
     fn cudaStreamCopyAttributes | cudaStreamCopyAttributes_ptsz(call, to: cudaStream_t, from: cudaStream_t) {
         let (mut machine, device, to) = call.stream(to)?;
         let from = machine.streams.resolve(from, device, call.per_thread)?;
-        let (source, policy) = { let it = machine.streams.get(from)?; (it.device, it.policy) };
+        let it = machine.streams.get(from)?;
+        let (source, policy, window, domain, domains) = (it.device, it.policy, it.window, it.domain, it.domains);
         let target = machine.streams.get_mut(to)?;
         if target.device != source {
             return Err(cudaErrorInvalidResourceHandle);
         }
-        target.policy = policy;
+        (target.policy, target.window, target.domain, target.domains) = (policy, window, domain, domains);
         Ok(())
     }
 

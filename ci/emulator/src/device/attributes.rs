@@ -49,6 +49,10 @@ pub(crate) fn attribute(attr: cudaDeviceAttr, device: usize) -> Option<i32> {
         it if it == cudaDevAttrMaxAccessPolicyWindowSize => 2 << 20,
         it if it == cudaDevAttrReservedSharedMemoryPerBlock => 1024,
         it if it == cudaDevAttrMemoryPoolsSupported => 1,
+        // File descriptors.
+        it if it == cudaDevAttrMemoryPoolSupportedHandleTypes => 1,
+        it if it == cudaDevAttrGPUDirectRDMAFlushWritesOptions => 1,
+        it if it == cudaDevAttrIpcEventSupport => 1,
         it if it == cudaDevAttrNumaId || it == cudaDevAttrHostNumaId => -1,
         it if it == cudaDevAttrMemSyncDomainCount => 4,
         it if (21..=29).contains(&it.0) || (42..=74).contains(&it.0) || it.0 == 77 => return image(it),

@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::queue::{Queue, Tick};
 use crate::error::Answer;
-use crate::sys::{CUstream_st, cudaErrorInvalidResourceHandle, cudaStream_t};
+use crate::sys::{
+    CUstream_st, cudaAccessPolicyWindow, cudaErrorInvalidResourceHandle, cudaLaunchMemSyncDomain,
+    cudaLaunchMemSyncDomainDefault, cudaLaunchMemSyncDomainMap, cudaStream_t,
+};
 use crate::thread;
 
 /// The name of a stream, never used again.
@@ -18,6 +21,10 @@ pub(crate) struct Stream {
     pub(crate) priority: i32,
     /// The synchronisation policy, an attribute of streams.
     pub(crate) policy: u32,
+    /// The other attributes, which mean nothing here.
+    pub(crate) window: cudaAccessPolicyWindow,
+    pub(crate) domain: cudaLaunchMemSyncDomain,
+    pub(crate) domains: cudaLaunchMemSyncDomainMap,
     pub(crate) legacy: bool,
     /// The last operation given to it.
     tail: Tick,
@@ -28,6 +35,10 @@ pub(crate) struct Stream {
     destroyed: bool,
 }
 
+// SAFETY: the window's address is only a number here.
+#[expect(unsafe_code, reason = "an attribute of streams carries an address")]
+unsafe impl Send for Stream {}
+
 impl Stream {
     fn new(device: usize, flags: u32, priority: i32) -> Self {
         Self {
@@ -35,6 +46,9 @@ impl Stream {
             flags,
             priority,
             policy: u32::MAX,
+            window: cudaAccessPolicyWindow::default(),
+            domain: cudaLaunchMemSyncDomainDefault,
+            domains: cudaLaunchMemSyncDomainMap { default_: 0, remote: 1 },
             legacy: false,
             tail: 0,
             owed: Vec::new(),

@@ -1,0 +1,140 @@
+//! Which atomic operations work over the links between devices, and between a device and the host.
+#![expect(unsafe_code, reason = "calls the runtime's functions about atomic operations")]
+
+use bitflags::bitflags;
+
+use super::Device;
+use crate::error::{Detail, Error, Result};
+use crate::{check, sys};
+
+/// An atomic operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[doc(alias = "cudaAtomicOperation")]
+pub enum AtomicOperation {
+    /// Adds integers.
+    IntegerAdd,
+    /// The lesser of two integers.
+    IntegerMin,
+    /// The greater of two integers.
+    IntegerMax,
+    /// Counts up.
+    IntegerIncrement,
+    /// Counts down.
+    IntegerDecrement,
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
+    /// Puts one value in the place of another.
+    Exchange,
+    /// Does so if the other is as expected.
+    CompareAndSwap,
+    /// Adds floating point numbers.
+    FloatAdd,
+    /// The lesser of two floating point numbers.
+    FloatMin,
+    /// The greater of two floating point numbers.
+    FloatMax,
+}
+
+impl AtomicOperation {
+    /// C's constant.
+    fn to_raw(self) -> sys::cudaAtomicOperation {
+        match self {
+            Self::IntegerAdd => sys::cudaAtomicOperationIntegerAdd,
+            Self::IntegerMin => sys::cudaAtomicOperationIntegerMin,
+            Self::IntegerMax => sys::cudaAtomicOperationIntegerMax,
+            Self::IntegerIncrement => sys::cudaAtomicOperationIntegerIncrement,
+            Self::IntegerDecrement => sys::cudaAtomicOperationIntegerDecrement,
+            Self::And => sys::cudaAtomicOperationAnd,
+            Self::Or => sys::cudaAtomicOperationOr,
+            Self::Xor => sys::cudaAtomicOperationXOR,
+            Self::Exchange => sys::cudaAtomicOperationExchange,
+            Self::CompareAndSwap => sys::cudaAtomicOperationCAS,
+            Self::FloatAdd => sys::cudaAtomicOperationFloatAdd,
+            Self::FloatMin => sys::cudaAtomicOperationFloatMin,
+            Self::FloatMax => sys::cudaAtomicOperationFloatMax,
+        }
+    }
+}
+
+bitflags! {
+    /// In which forms a link does an atomic operation by itself. None is not at all.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub struct AtomicCapabilities: u32 {
+        /// On signed integers.
+        const SIGNED = sys::cudaAtomicCapabilitySigned.0;
+        /// On unsigned integers.
+        const UNSIGNED = sys::cudaAtomicCapabilityUnsigned.0;
+        /// Without giving the former value back.
+        const REDUCTION = sys::cudaAtomicCapabilityReduction.0;
+        /// On 32 bits.
+        const SCALAR_32 = sys::cudaAtomicCapabilityScalar32.0;
+        /// On 64 bits.
+        const SCALAR_64 = sys::cudaAtomicCapabilityScalar64.0;
+        /// On 128 bits.
+        const SCALAR_128 = sys::cudaAtomicCapabilityScalar128.0;
+        /// On four times 32 bits.
+        const VECTOR_32X4 = sys::cudaAtomicCapabilityVector32x4.0;
+    }
+}
+
+impl Device {
+    /// In which forms the link between this device and the host does atomic operations, in their order.
+    ///
+    /// Stands for [`cudaDeviceGetHostAtomicCapabilities`](sys::cudaDeviceGetHostAtomicCapabilities). No operations, no
+    /// call.
+    ///
+    /// # Errors
+    /// What the runtime fails with.
+    #[doc(alias = "cudaDeviceGetHostAtomicCapabilities")]
+    #[track_caller]
+    pub fn host_atomic_capabilities(self, operations: &[AtomicOperation]) -> Result<Vec<AtomicCapabilities>> {
+        ask("Device::host_atomic_capabilities", operations, |out, wanted, count| {
+            // SAFETY: both pointers are to as many live entries as `count` says.
+            unsafe { check!(cudaDeviceGetHostAtomicCapabilities(out, wanted, count, self.ordinal())) }
+        })
+    }
+
+    /// In which forms the link from this device to `peer` does atomic operations, in their order.
+    ///
+    /// Stands for [`cudaDeviceGetP2PAtomicCapabilities`](sys::cudaDeviceGetP2PAtomicCapabilities). No operations, no call.
+    ///
+    /// # Errors
+    /// `cudaErrorInvalidDevice` for the device itself.
+    #[doc(alias = "cudaDeviceGetP2PAtomicCapabilities")]
+    #[track_caller]
+    pub fn peer_atomic_capabilities(
+        self,
+        peer: &Self,
+        operations: &[AtomicOperation],
+    ) -> Result<Vec<AtomicCapabilities>> {
+        let (from, to) = (self.ordinal(), peer.ordinal());
+        ask("Device::peer_atomic_capabilities", operations, |out, wanted, count| {
+            // SAFETY: both pointers are to as many live entries as `count` says.
+            unsafe { check!(cudaDeviceGetP2PAtomicCapabilities(out, wanted, count, from, to)) }
+        })
+    }
+}
+
+#[track_caller]
+fn ask(
+    api: &'static str,
+    operations: &[AtomicOperation],
+    call: impl FnOnce(*mut u32, *const sys::cudaAtomicOperation, u32) -> Result<()>,
+) -> Result<Vec<AtomicCapabilities>> {
+    if operations.is_empty() {
+        return Ok(Vec::new());
+    }
+    let Ok(count) = u32::try_from(operations.len()) else {
+        let detail = Detail::Overflow { what: "a list of operations", left: operations.len(), right: 1 };
+        return Err(Error::refused(api, detail));
+    };
+    let wanted: Vec<_> = operations.iter().map(|it| it.to_raw()).collect();
+    let mut found = vec![0; operations.len()];
+    call(found.as_mut_ptr(), wanted.as_ptr(), count)?;
+    Ok(found.into_iter().map(AtomicCapabilities::from_bits_retain).collect())
+}

@@ -1,0 +1,158 @@
+//! [`Notification`]: what a device's driver tells without being asked.
+//!
+//! The runtime gets a number, not a pointer: the functions themselves are in a register of ours. So it does not matter
+//! whether one is still being called while it is taken back, of which the runtime's documentation says nothing: a call
+//! that comes late finds nothing, and one that is under way has its own count of the function.
+#![expect(unsafe_code, reason = "gives the runtime a function to call")]
+
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::Device;
+use crate::error::Result;
+use crate::{check, process, sys};
+
+/// What a device's driver tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Notice {
+    /// The process has more of the device's memory than its budget allows, by so many bytes.
+    OverBudget {
+        /// Bytes beyond the budget.
+        bytes: u64,
+    },
+    /// Something newer than this crate: C's number for it.
+    Other(u32),
+}
+
+type Function = Arc<dyn Fn(Notice) + Send + Sync>;
+
+struct Register {
+    next: usize,
+    functions: Option<HashMap<usize, Function>>,
+}
+
+static REGISTER: Mutex<Register> = Mutex::new(Register { next: 1, functions: None });
+
+fn register() -> MutexGuard<'static, Register> {
+    REGISTER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Has a function called when a device's driver has something to tell, until this is dropped.
+#[derive(Debug)]
+#[must_use = "what is dropped at once is never told anything"]
+#[doc(alias = "cudaDeviceUnregisterAsyncNotification")]
+pub struct Notification {
+    device: Device,
+    handle: sys::cudaAsyncCallbackHandle_t,
+    number: usize,
+    process: u32,
+}
+
+// SAFETY: the handle is a name that the runtime takes from any thread.
+unsafe impl Send for Notification {}
+// SAFETY: as above; nothing can be done with a shared one.
+unsafe impl Sync for Notification {}
+
+impl Device {
+    /// Has a function called when the device's driver has something to tell: that the process has more memory than its
+    /// budget, for now.
+    ///
+    /// Stands for [`cudaDeviceRegisterAsyncNotification`](sys::cudaDeviceRegisterAsyncNotification). The function runs on a
+    /// thread of the driver's, any number of times and perhaps at once with itself; it should be quick and cannot register
+    /// or drop a [`Notification`] with effect. A panic in it is caught and goes no further.
+    ///
+    /// # Errors
+    /// `cudaErrorNotSupported` where the driver tells nothing.
+    #[doc(alias = "cudaDeviceRegisterAsyncNotification")]
+    #[track_caller]
+    pub fn on_notification(self, f: impl Fn(Notice) + Send + Sync + 'static) -> Result<Notification> {
+        let number = {
+            let mut register = register();
+            let number = register.next;
+            register.next += 1;
+            register.functions.get_or_insert_default().insert(number, Arc::new(f));
+            number
+        };
+        let mut handle = std::ptr::null_mut();
+        let user = std::ptr::without_provenance_mut(number);
+        let out = &raw mut handle;
+        // SAFETY: the function takes any number, known or not, and any notice; the last pointer is to a live variable.
+        let done =
+            unsafe { check!(cudaDeviceRegisterAsyncNotification(self.ordinal(), Some(called), user, out)) };
+        if let Err(error) = done {
+            forget(number);
+            return Err(error);
+        }
+        Ok(Notification { device: self, handle, number, process: process::number() })
+    }
+}
+
+impl Notification {
+    /// The device whose driver tells.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
+    /// Ends it: what a drop does, with the error.
+    ///
+    /// Stands for [`cudaDeviceUnregisterAsyncNotification`](sys::cudaDeviceUnregisterAsyncNotification). A call that is
+    /// under way on another thread goes on.
+    ///
+    /// # Errors
+    /// What the runtime fails with: `cudaErrorNotPermitted` inside such a function. No call begins afterwards, all the same.
+    #[doc(alias = "cudaDeviceUnregisterAsyncNotification")]
+    #[track_caller]
+    pub fn unregister(self) -> Result<()> {
+        let this = std::mem::ManuallyDrop::new(self);
+        this.end()
+    }
+
+    #[track_caller]
+    fn end(&self) -> Result<()> {
+        if !process::is(self.process) {
+            return Ok(());
+        }
+        forget(self.number);
+        // SAFETY: the runtime has given the handle for this device, and it is taken back only here.
+        unsafe { check!(cudaDeviceUnregisterAsyncNotification(self.device.ordinal(), self.handle)) }
+    }
+}
+
+impl Drop for Notification {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+/// Takes a function out of the register. It is dropped outside of the lock, as its drop may come here again.
+fn forget(number: usize) {
+    let function = register().functions.as_mut().and_then(|functions| functions.remove(&number));
+    drop(function);
+}
+
+/// What the runtime calls.
+unsafe extern "C" fn called(
+    info: *mut sys::cudaAsyncNotificationInfo_t,
+    user: *mut c_void,
+    _: sys::cudaAsyncCallbackHandle_t,
+) {
+    if info.is_null() {
+        return;
+    }
+    // SAFETY: the runtime gives a notice that lives while the call does.
+    let info = unsafe { info.read() };
+    let notice = if info.type_ == sys::cudaAsyncNotificationTypeOverBudget {
+        // SAFETY: the type says which member of the union is set.
+        Notice::OverBudget { bytes: unsafe { info.info.overBudget }.bytesOverBudget }
+    } else {
+        Notice::Other(info.type_.0)
+    };
+    // Panics must not go through C. What is caught may itself panic when it is dropped, and is leaked.
+    let function = register().functions.as_ref().and_then(|functions| functions.get(&user.addr()).cloned());
+    let caught = catch_unwind(AssertUnwindSafe(move || function.map(|function| function(notice))));
+    let _ = std::mem::ManuallyDrop::new(caught);
+}

@@ -1,0 +1,363 @@
+//! Attributes of streams: what work that is given from now on is to be like.
+//!
+//! An attribute belongs to the stream's handle, which a dropped stream leaves to the next one. So a handle whose attributes
+//! were set gets those of a stream that nobody has touched, before it serves again.
+//!
+//! C functions: `cudaStreamGetAttribute`, `cudaStreamSetAttribute`, `cudaStreamCopyAttributes`.
+#![expect(unsafe_code, reason = "calls the runtime's functions for attributes of streams")]
+
+use std::marker::PhantomData;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::busy;
+use super::view::StreamRef;
+use crate::device::Device;
+use crate::error::{Detail, Error, Result};
+use crate::memory::DeviceSlice;
+use crate::{check, sys};
+
+/// How a thread waits for a stream: one of the constants, or something newer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[doc(alias = "cudaSynchronizationPolicy")]
+pub struct SyncPolicy(sys::cudaSynchronizationPolicy);
+
+impl SyncPolicy {
+    /// As the runtime likes.
+    pub const AUTO: Self = Self(sys::cudaSyncPolicyAuto);
+    /// It spins.
+    pub const SPIN: Self = Self(sys::cudaSyncPolicySpin);
+    /// It gives its core away between looks.
+    pub const YIELD: Self = Self(sys::cudaSyncPolicyYield);
+    /// It sleeps until the device wakes it.
+    pub const BLOCKING_SYNC: Self = Self(sys::cudaSyncPolicyBlockingSync);
+
+    /// The number as C has it.
+    #[must_use]
+    pub fn as_raw(self) -> sys::cudaSynchronizationPolicy {
+        self.0
+    }
+}
+
+/// How likely what is accessed is to stay in the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[doc(alias = "cudaAccessProperty")]
+pub enum AccessProperty {
+    /// Like everything.
+    Normal,
+    /// Less than other things.
+    Streaming,
+    /// More than other things.
+    Persisting,
+}
+
+impl AccessProperty {
+    fn to_raw(self) -> sys::cudaAccessProperty {
+        match self {
+            Self::Normal => sys::cudaAccessPropertyNormal,
+            Self::Streaming => sys::cudaAccessPropertyStreaming,
+            Self::Persisting => sys::cudaAccessPropertyPersisting,
+        }
+    }
+}
+
+/// A part of memory whose lines are to stay in the cache, or to leave it soon: a hint, which may name any addresses.
+#[derive(Clone, Copy, Debug)]
+#[doc(alias = "cudaAccessPolicyWindow")]
+pub struct AccessPolicy<'a> {
+    raw: sys::cudaAccessPolicyWindow,
+    memory: PhantomData<&'a ()>,
+}
+
+impl<'a> AccessPolicy<'a> {
+    /// For accesses to `memory`: `hit_ratio` of them, from 0 to 1, have the property `hit`, the others `miss`, which is
+    /// not `Persisting`.
+    #[must_use]
+    pub fn new<T>(
+        memory: &DeviceSlice<'a, T>,
+        hit_ratio: f32,
+        hit: AccessProperty,
+        miss: AccessProperty,
+    ) -> Self {
+        let raw = sys::cudaAccessPolicyWindow {
+            base_ptr: memory.as_ptr().cast_mut().cast(),
+            num_bytes: memory.size_in_bytes(),
+            hitRatio: hit_ratio,
+            hitProp: hit.to_raw(),
+            missProp: miss.to_raw(),
+        };
+        Self { raw, memory: PhantomData }
+    }
+}
+
+/// Which domain of memory synchronisation kernels are in: one of the constants, or something newer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[doc(alias = "cudaLaunchMemSyncDomain")]
+pub struct MemSyncDomain(sys::cudaLaunchMemSyncDomain);
+
+impl MemSyncDomain {
+    /// Where kernels are.
+    pub const DEFAULT: Self = Self(sys::cudaLaunchMemSyncDomainDefault);
+    /// Where kernels go that write to other devices, so that their slow writes do not hold others up.
+    pub const REMOTE: Self = Self(sys::cudaLaunchMemSyncDomainRemote);
+}
+
+/// Which of the device's own domains the two of [`MemSyncDomain`] are. The device has as many as
+/// `cudaDevAttrMemSyncDomainCount` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[doc(alias = "cudaLaunchMemSyncDomainMap")]
+pub struct MemSyncDomainMap {
+    /// The number of [`MemSyncDomain::DEFAULT`].
+    pub default: u8,
+    /// The number of [`MemSyncDomain::REMOTE`].
+    pub remote: u8,
+}
+
+impl StreamRef<'_> {
+    /// How a thread waits for this stream.
+    ///
+    /// Stands for [`cudaStreamGetAttribute`](sys::cudaStreamGetAttribute) with
+    /// `cudaLaunchAttributeSynchronizationPolicy`. Before it was set, the number can be one without a name.
+    ///
+    /// # Errors
+    /// What the runtime fails with; a refusal inside a host function.
+    #[doc(alias = "cudaStreamGetAttribute")]
+    #[track_caller]
+    pub fn sync_policy(&self) -> Result<SyncPolicy> {
+        let found =
+            self.attribute("StreamRef::sync_policy", sys::cudaLaunchAttributeSynchronizationPolicy)?;
+        // SAFETY: the attribute says which member of the union the runtime has filled; it is a number.
+        Ok(SyncPolicy(unsafe { found.syncPolicy }))
+    }
+
+    /// Sets how a thread waits for this stream.
+    ///
+    /// Stands for [`cudaStreamSetAttribute`](sys::cudaStreamSetAttribute) with `cudaLaunchAttributeSynchronizationPolicy`.
+    ///
+    /// # Errors
+    /// What the runtime fails with; a refusal inside a host function.
+    #[doc(alias = "cudaStreamSetAttribute")]
+    #[track_caller]
+    pub fn set_sync_policy(&self, policy: SyncPolicy) -> Result<()> {
+        let id = sys::cudaLaunchAttributeSynchronizationPolicy;
+        let value = sys::cudaLaunchAttributeValue { syncPolicy: policy.0 };
+        self.set_attribute("StreamRef::set_sync_policy", id, &value)
+    }
+
+    /// Has kernels that the stream is given from now on treat a part of memory in their own way; `None` ends that.
+    ///
+    /// Stands for [`cudaStreamSetAttribute`](sys::cudaStreamSetAttribute) with `cudaLaunchAttributeAccessPolicyWindow`. It is
+    /// a hint to the cache by address and reaches no memory: nothing happens if the memory is freed before.
+    ///
+    /// # Errors
+    /// `cudaErrorInvalidValue` for more bytes than `cudaDevAttrMaxAccessPolicyWindowSize`, a ratio outside of 0 to 1, or
+    /// misses that persist; a refusal inside a host function.
+    #[doc(alias = "cudaStreamSetAttribute")]
+    #[doc(alias = "cudaAccessPolicyWindow")]
+    #[track_caller]
+    pub fn set_access_policy(&self, policy: Option<AccessPolicy<'_>>) -> Result<()> {
+        let id = sys::cudaLaunchAttributeAccessPolicyWindow;
+        let raw = policy.map_or_else(Default::default, |policy| policy.raw);
+        let value = sys::cudaLaunchAttributeValue { accessPolicyWindow: raw };
+        self.set_attribute("StreamRef::set_access_policy", id, &value)
+    }
+
+    /// The address and number of bytes that kernels of this stream treat in their own way; `None` where there are none.
+    ///
+    /// Stands for [`cudaStreamGetAttribute`](sys::cudaStreamGetAttribute) with `cudaLaunchAttributeAccessPolicyWindow`.
+    ///
+    /// # Errors
+    /// What the runtime fails with; a refusal inside a host function.
+    #[doc(alias = "cudaStreamGetAttribute")]
+    #[track_caller]
+    pub fn access_policy_window(&self) -> Result<Option<(usize, usize)>> {
+        let id = sys::cudaLaunchAttributeAccessPolicyWindow;
+        let found = self.attribute("StreamRef::access_policy_window", id)?;
+        // SAFETY: the attribute says which member of the union the runtime has filled; it holds numbers and an address.
+        let window = unsafe { found.accessPolicyWindow };
+        Ok((window.num_bytes > 0).then(|| (window.base_ptr.addr(), window.num_bytes)))
+    }
+
+    /// Sets the priority of kernels that the stream is given from now on: smaller numbers go first.
+    ///
+    /// Stands for [`cudaStreamSetAttribute`](sys::cudaStreamSetAttribute) with `cudaLaunchAttributePriority`.
+    ///
+    /// # Errors
+    /// What the runtime fails with; a refusal inside a host function.
+    #[doc(alias = "cudaStreamSetAttribute")]
+    #[track_caller]
+    pub fn set_priority(&self, priority: i32) -> Result<()> {
+        let value = sys::cudaLaunchAttributeValue { priority };
+        self.set_attribute("StreamRef::set_priority", sys::cudaLaunchAttributePriority, &value)
+    }
+
+    /// Which domain of memory synchronisation the stream's kernels are in.
+    ///
+    /// Stands for [`cudaStreamGetAttribute`](sys::cudaStreamGetAttribute) with `cudaLaunchAttributeMemSyncDomain`.
+    ///
+    /// # Errors
+    /// What the runtime fails with; a refusal inside a host function.
+    #[doc(alias = "cudaStreamGetAttribute")]
+    #[track_caller]
+    pub fn mem_sync_domain(&self) -> Result<MemSyncDomain> {
+        let found = self.attribute("StreamRef::mem_sync_domain", sys::cudaLaunchAttributeMemSyncDomain)?;
+        // SAFETY: the attribute says which member of the union the runtime has filled; it is a number.
+        Ok(MemSyncDomain(unsafe { found.memSyncDomain }))
+    }
+
+    /// Sets which domain of memory synchronisation kernels that the stream is given from now on are in.
+    ///
+    /// Stands for [`cudaStreamSetAttribute`](sys::cudaStreamSetAttribute) with `cudaLaunchAttributeMemSyncDomain`.
+    ///
+    /// # Errors
+    /// What the runtime fails with; a refusal inside a host function.
+    #[doc(alias = "cudaStreamSetAttribute")]
+    #[track_caller]
+    pub fn set_mem_sync_domain(&self, domain: MemSyncDomain) -> Result<()> {
+        let value = sys::cudaLaunchAttributeValue { memSyncDomain: domain.0 };
+        self.set_attribute("StreamRef::set_mem_sync_domain", sys::cudaLaunchAttributeMemSyncDomain, &value)
+    }
+
+    /// Which of the device's own domains the stream's two are.
+    ///
+    /// Stands for [`cudaStreamGetAttribute`](sys::cudaStreamGetAttribute) with `cudaLaunchAttributeMemSyncDomainMap`.
+    ///
+    /// # Errors
+    /// What the runtime fails with; a refusal inside a host function.
+    #[doc(alias = "cudaStreamGetAttribute")]
+    #[track_caller]
+    pub fn mem_sync_domain_map(&self) -> Result<MemSyncDomainMap> {
+        let id = sys::cudaLaunchAttributeMemSyncDomainMap;
+        let found = self.attribute("StreamRef::mem_sync_domain_map", id)?;
+        // SAFETY: the attribute says which member of the union the runtime has filled; it holds numbers.
+        let map = unsafe { found.memSyncDomainMap };
+        Ok(MemSyncDomainMap { default: map.default_, remote: map.remote })
+    }
+
+    /// Sets which of the device's own domains the stream's two are.
+    ///
+    /// Stands for [`cudaStreamSetAttribute`](sys::cudaStreamSetAttribute) with `cudaLaunchAttributeMemSyncDomainMap`.
+    ///
+    /// # Errors
+    /// `cudaErrorInvalidValue` for a number that the device does not have; a refusal inside a host function.
+    #[doc(alias = "cudaStreamSetAttribute")]
+    #[track_caller]
+    pub fn set_mem_sync_domain_map(&self, map: MemSyncDomainMap) -> Result<()> {
+        let id = sys::cudaLaunchAttributeMemSyncDomainMap;
+        let raw = sys::cudaLaunchMemSyncDomainMap { default_: map.default, remote: map.remote };
+        let value = sys::cudaLaunchAttributeValue { memSyncDomainMap: raw };
+        self.set_attribute("StreamRef::set_mem_sync_domain_map", id, &value)
+    }
+
+    /// Gives this stream the attributes of another one of the same device.
+    ///
+    /// Stands for [`cudaStreamCopyAttributes`](sys::cudaStreamCopyAttributes).
+    ///
+    /// # Errors
+    /// `DeviceMismatch` for a stream of another device; a refusal inside a host function.
+    #[doc(alias = "cudaStreamCopyAttributes")]
+    #[track_caller]
+    pub fn copy_attributes_from(&self, source: &impl super::AsStream) -> Result<()> {
+        let api = "StreamRef::copy_attributes_from";
+        busy::ensure_idle(api)?;
+        let source = source.as_stream();
+        let (found, needed) = (source.device().ordinal(), self.device().ordinal());
+        if found != needed {
+            return Err(Error::refused(
+                api,
+                Detail::DeviceMismatch { what: "the other stream", found, needed },
+            ));
+        }
+        let _current = self.device().switch()?;
+        touch(self.device(), self.as_raw());
+        // SAFETY: both streams live while the views do.
+        unsafe { check!(cudaStreamCopyAttributes(self.as_raw(), source.as_raw())) }
+    }
+
+    #[track_caller]
+    fn attribute(
+        &self,
+        api: &'static str,
+        id: sys::cudaLaunchAttributeID,
+    ) -> Result<sys::cudaLaunchAttributeValue> {
+        busy::ensure_idle(api)?;
+        let _current = self.switch()?;
+        let mut value = sys::cudaLaunchAttributeValue { pad: [0; 64] };
+        // SAFETY: the stream lives while the view does; the pointer is to a live union, which the call fills.
+        unsafe { check!(cudaStreamGetAttribute(self.as_raw(), id, &raw mut value)) }?;
+        Ok(value)
+    }
+
+    #[track_caller]
+    fn set_attribute(
+        &self,
+        api: &'static str,
+        id: sys::cudaLaunchAttributeID,
+        value: &sys::cudaLaunchAttributeValue,
+    ) -> Result<()> {
+        busy::ensure_idle(api)?;
+        let _current = self.switch()?;
+        touch(self.device(), self.as_raw());
+        // SAFETY: the stream lives while the view does; the pointer is to a live union whose member for this attribute is
+        // set.
+        unsafe { check!(cudaStreamSetAttribute(self.as_raw(), id, value)) }
+    }
+}
+
+/// The devices and handles of streams whose attributes were set.
+static TOUCHED: Mutex<Vec<(i32, usize)>> = Mutex::new(Vec::new());
+
+/// A stream of each device that nobody has touched, where one was needed.
+static TEMPLATES: Mutex<Vec<(i32, usize)>> = Mutex::new(Vec::new());
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Remembers that a stream is not like a new one any more.
+fn touch(device: Device, raw: sys::cudaStream_t) {
+    let (name, mut touched) = ((device.ordinal(), raw.addr()), lock(&TOUCHED));
+    if !touched.contains(&name) {
+        touched.push(name);
+    }
+}
+
+/// Makes a stream that is to serve again like a new one; whether that worked.
+pub(super) fn renew(raw: sys::cudaStream_t, device: Device, priority: i32) -> bool {
+    let name = (device.ordinal(), raw.addr());
+    if !lock(&TOUCHED).contains(&name) {
+        return true;
+    }
+    let Ok(template) = template(device) else { return false };
+    let Ok(_current) = device.switch() else { return false };
+    // SAFETY: the first stream is the caller's, the second one is never destroyed.
+    let copied = unsafe { check!(cudaStreamCopyAttributes(raw, template)) };
+    let value = sys::cudaLaunchAttributeValue { priority };
+    let id = sys::cudaLaunchAttributePriority;
+    // SAFETY: the stream is the caller's; the pointer is to a live union whose member for this attribute is set.
+    let renewed = copied.and_then(|()| unsafe { check!(cudaStreamSetAttribute(raw, id, &raw const value)) });
+    if renewed.is_ok() {
+        lock(&TOUCHED).retain(|touched| *touched != name);
+    }
+    renewed.is_ok()
+}
+
+/// Forgets a device's handles: it is reset.
+pub(super) fn abandon(device: Device) {
+    lock(&TEMPLATES).retain(|(of, _)| *of != device.ordinal());
+    lock(&TOUCHED).retain(|(of, _)| *of != device.ordinal());
+}
+
+#[track_caller]
+fn template(device: Device) -> Result<sys::cudaStream_t> {
+    let mut templates = lock(&TEMPLATES);
+    if let Some((_, number)) = templates.iter().find(|(of, _)| *of == device.ordinal()) {
+        return Ok(std::ptr::with_exposed_provenance_mut(*number));
+    }
+    let _current = device.switch()?;
+    let mut raw = std::ptr::null_mut();
+    // SAFETY: the pointer is to a live variable of ours, which the call fills.
+    unsafe { check!(cudaStreamCreateWithFlags(&raw mut raw, sys::cudaStreamNonBlocking)) }?;
+    templates.push((device.ordinal(), raw.expose_provenance()));
+    Ok(raw)
+}
