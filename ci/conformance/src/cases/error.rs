@@ -6,7 +6,7 @@ use std::ptr;
 use cuda_sys::{cudaError, dim3};
 
 use crate::case::{Cases, Safe};
-use crate::log::{ask, error_name, need};
+use crate::log::{ask, error_name};
 use crate::memory::{Block, Kind};
 
 unsafe extern "C" {
