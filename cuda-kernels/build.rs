@@ -9,6 +9,7 @@ fn main() {
         "heap",
         "gate",
         "copy_many",
+        "stream",
         "fault",
         "arguments",
         "convolution",

@@ -4,8 +4,12 @@
 //! Machines drift, so what counts is the difference within a turn: its median over all turns. Every program is started
 //! several times, because where the loader put its memory stays with it for life.
 
+mod builds;
+mod copies;
 mod program;
+mod stream;
 mod table;
+mod transfers;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -56,7 +60,19 @@ struct Options {
     cpp: PathBuf,
     rust: PathBuf,
     tracker: Option<PathBuf>,
+    /// The programs that make many small copies: C++ and Rust.
+    many: Option<[PathBuf; 2]>,
+    /// The five kernels over large arrays: C++ and Rust.
+    stream: Option<[PathBuf; 2]>,
+    /// Large copies: C++ and Rust.
+    bandwidth: Option<[PathBuf; 2]>,
+    /// Blocking copies of pageable memory: C++ and Rust.
+    staged: Option<[PathBuf; 2]>,
+    /// How long a build from nothing takes, as `ci/cold` writes it down.
+    cold: Option<PathBuf>,
     write: Option<PathBuf>,
+    /// Where the plots go that the report shows.
+    plots: Option<PathBuf>,
     turns: Option<u32>,
     starts: Option<u32>,
     emulator: bool,
@@ -71,11 +87,24 @@ impl Options {
                 options.emulator = true;
                 continue;
             }
-            let value = arguments.next().with_context(|| format!("{argument} needs a value"))?;
+            let mut value = || arguments.next().with_context(|| format!("{argument} needs a value"));
+            if let Some(pair) = match argument.as_str() {
+                "--many" => Some(&mut options.many),
+                "--stream" => Some(&mut options.stream),
+                "--bandwidth" => Some(&mut options.bandwidth),
+                "--staged" => Some(&mut options.staged),
+                _ => None,
+            } {
+                *pair = Some([value()?.into(), value()?.into()]);
+                continue;
+            }
+            let value = value()?;
             match argument.as_str() {
                 "--cpp" => options.cpp = value.into(),
                 "--rust" => options.rust = value.into(),
                 "--tracker" => options.tracker = Some(value.into()),
+                "--cold" => options.cold = Some(value.into()),
+                "--plots" => options.plots = Some(value.into()),
                 "--write" => options.write = Some(value.into()),
                 "--turns" => options.turns = Some(value.parse()?),
                 "--starts" => options.starts = Some(value.parse()?),
@@ -89,12 +118,16 @@ impl Options {
         ensure!(options.turns != Some(0) && options.starts != Some(0), "at least one turn and one start");
         Ok(options)
     }
+
+    /// How often the programs take turns. On the emulator they only show that they run.
+    fn turns(&self) -> u32 {
+        self.turns.unwrap_or(if self.emulator { 1 } else { 11 })
+    }
 }
 
 fn main() -> anyhow::Result<ExitCode> {
     let options = Options::from_arguments()?;
-    // On the emulator the programs only show that they run.
-    let turns = options.turns.unwrap_or(if options.emulator { 1 } else { 11 });
+    let turns = options.turns();
     let starts = options.starts.unwrap_or(if options.emulator { 1 } else { 3 });
     let batches = if options.emulator { 1 } else { 15 };
 
@@ -174,6 +207,24 @@ fn main() -> anyhow::Result<ExitCode> {
             report,
             "\nWhat the tracker of conflicting work costs by itself, without CUDA:\n\n```text\n{lines}```"
         )?;
+    }
+    if let Some(rows) = copies::measure(&options)? {
+        report.push_str(&copies::report(&rows)?);
+    }
+    if let Some(rows) = stream::measure(&options)? {
+        report.push_str(&stream::report(&rows)?);
+    }
+    if let Some(rows) = transfers::measure(&options)? {
+        report.push_str(&transfers::report(&rows)?);
+    }
+    if let Some(text) = transfers::pageable(&options)? {
+        report.push_str(&text);
+    }
+    if let Some(text) = transfers::everything(&options)? {
+        report.push_str(&text);
+    }
+    if let Some(file) = &options.cold {
+        report.push_str(&builds::report(file)?);
     }
     print!("{report}");
 

@@ -41,6 +41,11 @@ pub(crate) fn rows(operations: &[Operation], times: &[[Vec<f64>; 3]]) -> Vec<Row
     operations.iter().zip(times).map(row).collect()
 }
 
+/// The middle one.
+pub(crate) fn median(times: &[f64]) -> f64 {
+    quantile(times, 2)
+}
+
 /// The first, second (the median) or third quartile.
 fn quantile(times: &[f64], quarter: usize) -> f64 {
     let mut times = times.to_vec();

@@ -1,0 +1,135 @@
+// Many small copies: the C++ side of that part of `ci/bench`.
+//
+// Says what it runs on, then answers every line "OPERATION CALLS BATCHES" of standard input with the nanoseconds that 64 copies
+// take until all have arrived: the median over the batches, each of so many rounds, after one batch that is not counted.
+// An operation is a direction, a way and the bytes of a copy: "h2d_loop_4096", "d2h_batch_256", "d2d_kernel_65536".
+#include "../../check.cuh"
+#include "copy_many.cuh"
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <string>
+#include <vector>
+
+namespace {
+
+const size_t copies = 64, largest = 65536;
+
+struct Plan {
+    unsigned calls, batches;
+};
+
+template <typename Call>
+double time(Plan plan, Call call) {
+    std::vector<double> times;
+    for (unsigned batch = 0; batch <= plan.batches; ++batch) {
+        CHECK(cudaDeviceSynchronize());
+        const auto start = std::chrono::steady_clock::now();
+        for (unsigned i = 0; i < plan.calls; ++i) call();
+        const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - start;
+        if (batch > 0) times.push_back(spent.count() / plan.calls);
+    }
+    CHECK(cudaDeviceSynchronize());
+    std::sort(times.begin(), times.end());
+    return times[times.size() / 2];
+}
+
+// 64 places of the same size, apart from each other by as much.
+struct Places {
+    std::vector<unsigned char*> at;
+    Places(unsigned char* start, size_t bytes) {
+        for (size_t i = 0; i < copies; ++i) at.push_back(start + 2 * i * bytes);
+    }
+};
+
+void loop(const Places& to, const Places& from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+    for (size_t i = 0; i < copies; ++i) CHECK(cudaMemcpyAsync(to.at[i], from.at[i], bytes, kind, stream));
+}
+
+void batch(const Places& to, const Places& from, size_t bytes, cudaStream_t stream) {
+#if CUDART_VERSION >= 13000
+    std::vector<void*> destinations(to.at.begin(), to.at.end());
+    std::vector<const void*> sources(from.at.begin(), from.at.end());
+    const std::vector<size_t> sizes(copies, bytes);
+    cudaMemcpyAttributes attributes = {};
+    attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+    size_t start = 0;
+    CHECK(cudaMemcpyBatchAsync(destinations.data(), sources.data(), sizes.data(), copies, &attributes, &start, 1, stream));
+#elif CUDART_VERSION >= 12080
+    std::vector<void*> destinations(to.at.begin(), to.at.end()), sources(from.at.begin(), from.at.end());
+    std::vector<size_t> sizes(copies, bytes);
+    cudaMemcpyAttributes attributes = {};
+    attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+    size_t start = 0, failed = 0;
+    CHECK(cudaMemcpyBatchAsync(destinations.data(), sources.data(), sizes.data(), copies, &attributes, &start, 1, &failed,
+                               stream));
+#else
+    loop(to, from, bytes, cudaMemcpyDefault, stream);
+#endif
+}
+
+// All addresses are aligned, so chunks are counted from the first byte.
+void kernel(const Places& to, const Places& from, size_t bytes, cudaStream_t stream) {
+    CopyManySmall table;
+    unsigned chunks = 0;
+    for (size_t i = 0; i < copies; ++i) {
+        table.ranges[i] = {from.at[i], to.at[i], bytes};
+        chunks += unsigned((bytes + COPY_MANY_CHUNK - 1) / COPY_MANY_CHUNK);
+        table.ends[i] = chunks;
+    }
+    copy_many_small<<<chunks, COPY_MANY_THREADS, 0, stream>>>(table, unsigned(copies));
+    CHECK(cudaGetLastError());
+}
+
+}  // namespace
+
+int main() {
+    cudaDeviceProp properties;
+    int driver, runtime;
+    CHECK(cudaGetDeviceProperties(&properties, 0));
+    CHECK(cudaDriverGetVersion(&driver));
+    CHECK(cudaRuntimeGetVersion(&runtime));
+
+    cudaStream_t stream;
+    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    unsigned char *a, *b, *host;
+    CHECK(cudaMalloc(&a, 2 * copies * largest));
+    CHECK(cudaMalloc(&b, 2 * copies * largest));
+    CHECK(cudaMallocHost(&host, 2 * copies * largest));
+    CHECK(cudaMemset(a, 1, 2 * copies * largest));
+    std::fill_n(host, 2 * copies * largest, static_cast<unsigned char>(2));
+
+    std::cout << properties.name << "; runtime " << runtime / 1000 << '.' << runtime % 1000 / 10 << ", driver for "
+              << driver / 1000 << '.' << driver % 1000 / 10 << std::endl;
+    std::string operation;
+    Plan plan;
+    while (std::cin >> operation >> plan.calls >> plan.batches) {
+        EXPECT(plan.calls > 0 && plan.batches > 0 && operation.size() > 4);
+        const size_t last = operation.rfind('_');
+        const std::string direction = operation.substr(0, 3), way = operation.substr(4, last - 4);
+        const size_t bytes = std::stoul(operation.substr(last + 1));
+        EXPECT(bytes > 0 && bytes <= largest && bytes % COPY_MANY_ALIGN == 0);
+        const Places to(direction == "d2h" ? host : b, bytes), from(direction == "h2d" ? host : a, bytes);
+        const cudaMemcpyKind kind = direction == "h2d"   ? cudaMemcpyHostToDevice
+                                    : direction == "d2h" ? cudaMemcpyDeviceToHost
+                                                         : cudaMemcpyDeviceToDevice;
+        const auto once = [&] {
+            if (way == "loop") {
+                loop(to, from, bytes, kind, stream);
+            } else if (way == "batch") {
+                batch(to, from, bytes, stream);
+            } else {
+                EXPECT(way == "kernel" && direction == "d2d");
+                kernel(to, from, bytes, stream);
+            }
+            CHECK(cudaStreamSynchronize(stream));
+        };
+        std::cout << time(plan, once) << std::endl;
+    }
+
+    CHECK(cudaFreeHost(host));
+    CHECK(cudaFree(a));
+    CHECK(cudaFree(b));
+    CHECK(cudaStreamDestroy(stream));
+}

@@ -1,0 +1,110 @@
+//! Large copies: the same measurement in both languages in turns, and `examples/bandwidth` for all the other cases.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, ensure};
+
+use crate::Options;
+use crate::program::Program;
+use crate::table::median;
+
+/// The cases that the C++ twin has.
+const CASES: [(&str, &str); 3] = [
+    ("h2d", "host to device, pinned"),
+    ("d2h", "device to host, pinned"),
+    ("device_local", "within the device"),
+];
+
+/// One case: rates in GB/s.
+pub(crate) struct Row {
+    shown: &'static str,
+    rates: [Vec<f64>; 2],
+}
+
+/// Measures them, the programs in turns.
+pub(crate) fn measure(options: &Options) -> anyhow::Result<Option<Vec<Row>>> {
+    let Some([cpp, rust]) = &options.bandwidth else { return Ok(None) };
+    let size = if options.emulator { "64KiB" } else { "512MiB" };
+    let mut programs =
+        [Program::start(cpp, &["--size", size])?, Program::start(rust, &["--serve", "--size", size])?];
+    let (calls, batches) = if options.emulator { (2, 1) } else { (16, 3) };
+    let mut rows = Vec::new();
+    for (case, shown) in CASES {
+        let mut rates = [Vec::new(), Vec::new()];
+        for turn in 0..options.turns() {
+            for place in 0..2 {
+                let side = (turn as usize + place) % 2;
+                rates[side].push(programs[side].measure(case, calls, batches)?);
+            }
+        }
+        rows.push(Row { shown, rates });
+    }
+    for program in programs {
+        program.end()?;
+    }
+    Ok(Some(rows))
+}
+
+/// The section of the report.
+pub(crate) fn report(rows: &[Row]) -> anyhow::Result<String> {
+    let mut text = "\n## Large copies\n\n512 MiB, 16 copies between two events after 4 that do not count, enqueued before the first \
+                    may start; GB/s (1e9 bytes, counted once). Medians, and the median of the ratio within a turn. The goal is 99 %.\n\n\
+                    | copy | C++ | safe | safe of C++ | met |\n|---|--:|--:|--:|---|\n"
+        .to_owned();
+    for Row { shown, rates: [cpp, rust] } in rows {
+        let ratios: Vec<f64> = cpp.iter().zip(rust).map(|(cpp, rust)| 100.0 * rust / cpp).collect();
+        let ratio = median(&ratios);
+        let met = if ratio >= 99.0 { "yes" } else { "no" };
+        writeln!(text, "| {shown} | {:.1} | {:.1} | {ratio:.2} % | {met} |", median(cpp), median(rust))?;
+    }
+    Ok(text)
+}
+
+/// Blocking copies of pageable memory, by a program that takes turns with its twin itself and writes the section.
+pub(crate) fn pageable(options: &Options) -> anyhow::Result<Option<String>> {
+    let Some([cpp, program]) = &options.staged else { return Ok(None) };
+    let mut command = Command::new(program);
+    command.arg("--cpp").arg(cpp);
+    if options.emulator {
+        command.arg("--emulator");
+    }
+    Ok(Some(format!("\n## Pageable memory\n\n{}", output(command, program)?)))
+}
+
+/// What a program prints, which has to succeed.
+fn output(mut command: Command, program: &Path) -> anyhow::Result<String> {
+    let output = command.output().with_context(|| format!("{}", program.display()))?;
+    ensure!(
+        output.status.success(),
+        "{} failed: {}{}",
+        program.display(),
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// All that `examples/bandwidth` measures, as it prints it, with its plot.
+pub(crate) fn everything(options: &Options) -> anyhow::Result<Option<String>> {
+    let Some([_, program]) = &options.bandwidth else { return Ok(None) };
+    let mut command = Command::new(program);
+    command.args(["--quiet", "--markdown"]);
+    if options.emulator {
+        command.args(["--size", "64KiB", "--sweep-to", "256KiB", "--samples", "1"]);
+    }
+    let mut plot = None;
+    if let Some(folder) = &options.plots {
+        std::fs::create_dir_all(folder).with_context(|| format!("{}", folder.display()))?;
+        let file = folder.join("bandwidth.svg");
+        command.arg("--plot").arg(&file);
+        plot = Some(file);
+    }
+    let mut text = "\n## Every kind of copy\n\n".to_owned();
+    text.push_str(&output(command, program)?);
+    if let Some(file) = plot {
+        writeln!(text, "\n![Bandwidth by size]({})", file.display())?;
+    }
+    Ok(Some(text))
+}

@@ -1,0 +1,130 @@
+//! `bandwidth` and `stream_triad`: what they print, with sizes that say nothing about speed.
+//!
+//! The programs that cargo built are run; a bundle on another machine says in `EXAMPLES_DIR` where its own are.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::{env, fs};
+
+use serde_json::Value;
+
+fn run(name: &str, arguments: &[&str]) -> Output {
+    let built = match name {
+        "bandwidth" => env!("CARGO_BIN_EXE_bandwidth"),
+        _ => env!("CARGO_BIN_EXE_stream_triad"),
+    };
+    let program =
+        env::var_os("EXAMPLES_DIR").map_or(PathBuf::from(built), |folder| PathBuf::from(folder).join(name));
+    let mut command = Command::new(&program);
+    command.args(arguments).output().unwrap_or_else(|error| panic!("{}: {error}", program.display()))
+}
+
+/// What a program prints that is expected to succeed.
+fn printed(name: &str, arguments: &[&str]) -> String {
+    let output = run(name, arguments);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+const SMALL: [&str; 8] = ["--size", "64KiB", "--samples", "1", "--copies", "2", "--warmups", "1"];
+
+fn small<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&SMALL[..], more].concat()
+}
+
+#[test]
+fn every_case_has_a_rate_for_every_size_of_a_sweep() {
+    let text = printed("bandwidth", &small(&["--sweep", "--sweep-from", "1KiB", "--json"]));
+    let report: Value = serde_json::from_str(&text).unwrap();
+    let names: Vec<_> =
+        report["cases"].as_array().unwrap().iter().map(|case| case["name"].as_str().unwrap()).collect();
+    let listed = printed("bandwidth", &["--list"]);
+    let expected: Vec<_> = listed
+        .lines()
+        .map(|line| line.split_whitespace().next().unwrap())
+        .filter(|name| names.contains(&"peer_write") || !name.starts_with("peer"))
+        .collect();
+    assert_eq!(names, expected);
+    assert!(names.len() >= 12);
+    for case in report["cases"].as_array().unwrap() {
+        let rates = case["rates"].as_array().unwrap();
+        let sizes: Vec<_> = rates.iter().map(|rate| rate["bytes"].as_u64().unwrap()).collect();
+        assert_eq!(sizes, [1024, 4096, 16384, 65536], "{case}");
+        assert!(rates.iter().all(|rate| rate["gb_per_s"].as_f64().unwrap() > 0.0), "{case}");
+    }
+    let emulated = report["machine"].as_str().unwrap().starts_with("CUDA emulator");
+    assert_eq!(report["emulated"], emulated);
+}
+
+#[test]
+fn the_emulator_says_that_its_numbers_mean_nothing() {
+    let output = run("bandwidth", &small(&["--only", "h2d"]));
+    let machine = String::from_utf8(output.stdout).unwrap();
+    let warned = String::from_utf8(output.stderr).unwrap().contains("the numbers have no meaning");
+    assert_eq!(warned, machine.starts_with("CUDA emulator"));
+}
+
+#[test]
+fn values_and_tables_have_a_line_for_each_case() {
+    let csv = printed("bandwidth", &small(&["--only", "d2h", "--only", "device_local", "--csv"]));
+    let lines: Vec<_> = csv.lines().collect();
+    assert_eq!(lines[0], "case,bytes,gb_per_s");
+    assert!(
+        lines[1].starts_with("d2h,65536,") && lines.last().unwrap().starts_with("device_local,65536,"),
+        "{csv}"
+    );
+    let table = printed("bandwidth", &small(&["--only", "h2d", "--markdown"]));
+    assert!(table.contains("| GB/s | 64 KiB |\n|---|--:|\n| host to device, pinned | "), "{table}");
+    let table = printed("bandwidth", &small(&["--only", "h2d"]));
+    assert!(table.contains("host to device, registered") && table.contains("64 KiB"), "{table}");
+}
+
+#[test]
+fn the_plot_names_its_axes_and_every_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("plot.svg");
+    let path = file.to_str().unwrap();
+    printed("bandwidth", &small(&["--only", "h2d", "--sweep-from", "4KiB", "--plot", path]));
+    let svg = fs::read_to_string(&file).unwrap();
+    for text in
+        ["bytes of a copy", "GB/s", "4 KiB", "64 KiB", "host to device, pinned", "host to device, registered"]
+    {
+        assert!(svg.contains(text), "{text} is not in the plot");
+    }
+    // Six lines of the legend, and as many of the chart.
+    let lines = svg.matches("<polyline").count();
+    assert!(lines >= 8, "{lines} lines");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    for arguments in
+        [&["--size", "12parsecs"][..], &["--size", "0"], &["--only", "teleport"], &["--json", "--csv"]]
+    {
+        assert!(!run("bandwidth", arguments).status.success(), "{arguments:?}");
+    }
+    for arguments in [&["--arraysize", "1000"][..], &["--numtimes", "1"], &["--arraysize", "0"]] {
+        assert!(!run("stream_triad", arguments).status.success(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_rate_of_a_stream_kernel_is_what_it_moves_in_its_best_time() {
+    let csv = printed("stream_triad", &["--arraysize", "8192", "--numtimes", "3", "--csv"]);
+    let mut names = Vec::new();
+    for line in csv.lines().skip(1) {
+        let cells: Vec<&str> = line.split(',').collect();
+        let [name, times, elements, bytes, rate, least, most, average] = cells[..] else { panic!("{line}") };
+        assert_eq!((times, elements, bytes), ("3", "8192", "8"));
+        let [rate, least, most, average] =
+            [rate, least, most, average].map(|cell| cell.parse::<f64>().unwrap());
+        assert!(least > 0.0 && least <= average && average <= most, "{line}");
+        let arrays = if matches!(name, "Add" | "Triad") { 3.0 } else { 2.0 };
+        let moved = arrays * 8192.0 * 8.0 * 1e-6;
+        // The time is printed in whole nanoseconds.
+        assert!((rate * least / moved - 1.0).abs() < 1e-3, "{line}");
+        names.push(name);
+    }
+    assert_eq!(names, ["Copy", "Mul", "Add", "Triad", "Dot"]);
+}
