@@ -32,7 +32,8 @@ pub use attributes::{CopyAttributes, CopyHint, Overlap};
 #[cfg(cudart_13_2)]
 pub use single::memcpy_with_attributes_async;
 
-use super::operand::{AsyncDestination, AsyncSource, Operand};
+use super::operand::{AsyncDestination, AsyncSource, Operand, Side};
+use super::peer;
 use super::shape::Shape;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Mode};
@@ -252,6 +253,11 @@ impl<'a> CopyBatch<'a> {
             let detail = Detail::Overflow { what: "the bytes of a batch", left: self.bytes, right: bytes };
             return Err(Error::refused(API, detail));
         };
+        if let (Side::Device(to), Side::Device(from)) = (destination.side(), source.side())
+            && to != from
+        {
+            peer::ensure(to, from);
+        }
         let attributes = attributes.of_copy(bytes, order);
         if self.attributes.last().is_none_or(|(_, last)| *last != attributes) {
             self.attributes.push((self.sizes.len(), attributes));

@@ -80,3 +80,10 @@ impl Element for f32 {
         f32::from(u16::from_be_bytes([a, b]))
     }
 }
+
+impl Element for i32 {
+    fn nth(seed: usize, index: usize) -> Self {
+        let [a, b, c, d, ..] = mixed(seed, index);
+        i32::from_be_bytes([a, b, c, d])
+    }
+}

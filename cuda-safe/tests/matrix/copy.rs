@@ -2,8 +2,13 @@
 
 use std::fmt;
 
-use cuda_safe::copy::{AsyncDestination, AsyncSource, Linear, Planar, Volumetric};
-use cuda_safe::memory::{Pageable, Place, Plane, PlaneMut, Slice, SliceMut, SourceOf, Volume, VolumeMut};
+use cuda_safe::copy::{
+    AsyncDestination, AsyncSource, Linear, Planar, Volumetric, memcpy_from_symbol, memcpy_from_symbol_async,
+    memcpy_to_symbol, memcpy_to_symbol_async,
+};
+use cuda_safe::memory::{
+    Pageable, Place, Plane, PlaneMut, Slice, SliceMut, SourceOf, SymbolSlice, Volume, VolumeMut,
+};
 use cuda_safe::stream::Stream;
 use cuda_safe::{Result, memcpy, memcpy_2d, memcpy_2d_async, memcpy_3d, memcpy_3d_async, memcpy_async};
 
@@ -30,13 +35,14 @@ impl fmt::Debug for Mode<'_> {
 }
 
 /// A part of a box to copy from.
-pub(crate) enum Source<'a, T> {
+pub(crate) enum Source<'a, T: 'static> {
     Row(Box<dyn AsyncSource<Linear, Element = T> + 'a>),
     Rows(Box<dyn AsyncSource<Planar, Element = T> + 'a>),
     Layers(Box<dyn AsyncSource<Volumetric, Element = T> + 'a>),
     PageableRow(&'a [T]),
     PageableRows(Plane<'a, T, Pageable>),
     PageableLayers(Volume<'a, T, Pageable>),
+    Symbol(SymbolSlice<T>),
 }
 
 impl<'a, T: Element> Source<'a, T> {
@@ -54,13 +60,14 @@ impl<'a, T: Element> Source<'a, T> {
 }
 
 /// A part of a box to copy to.
-pub(crate) enum Destination<'a, T> {
+pub(crate) enum Destination<'a, T: 'static> {
     Row(Box<dyn AsyncDestination<Linear, Element = T> + 'a>),
     Rows(Box<dyn AsyncDestination<Planar, Element = T> + 'a>),
     Layers(Box<dyn AsyncDestination<Volumetric, Element = T> + 'a>),
     PageableRow(&'a mut [T]),
     PageableRows(PlaneMut<'a, T, Pageable>),
     PageableLayers(VolumeMut<'a, T, Pageable>),
+    Symbol(SymbolSlice<T>),
 }
 
 impl<'a, T: Element> Destination<'a, T> {
@@ -148,6 +155,17 @@ pub(crate) fn copy<T: Element>(
         (D::PageableLayers(mut to), S::PageableLayers(from)) => {
             by!(mode, memcpy_3d, scope memcpy_3d_async, &mut to, &from)
         }
+        (D::Symbol(to), S::Row(from)) => by!(mode, memcpy_to_symbol, memcpy_to_symbol_async, to, &*from),
+        (D::Symbol(to), S::PageableRow(from)) => {
+            by!(mode, memcpy_to_symbol, scope memcpy_to_symbol_async, to, from)
+        }
+        (D::Row(mut to), S::Symbol(from)) => {
+            by!(mode, memcpy_from_symbol, memcpy_from_symbol_async, &mut *to, from)
+        }
+        (D::PageableRow(to), S::Symbol(from)) => {
+            by!(mode, memcpy_from_symbol, scope memcpy_from_symbol_async, &mut *to, from)
+        }
+        // Other shapes, and variable to variable, for which there is no verb.
         _ => None,
     }
 }

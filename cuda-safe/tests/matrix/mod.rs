@@ -2,7 +2,7 @@
 //!
 //! A kind of memory is a box of elements, width by height by depth, with guard elements around its rows where the memory is
 //! linear. A case copies a part of one box to a part of another; afterwards every element of both boxes and every guard is
-//! compared. Adding a kind is an entry of a table, made by [`kinds::own`] for memory that the crate has in buffers.
+//! compared. Adding a kind is an entry of a table, made by [`own`] for memory that the crate has in buffers.
 #![allow(dead_code, clippy::unwrap_used, reason = "test support: each binary uses a part of it")]
 
 mod boxes;
@@ -10,13 +10,15 @@ mod cases;
 mod copy;
 mod kinds;
 
-pub(crate) use boxes::Element;
-pub(crate) use kinds::standard;
+#[allow(unused_imports, reason = "each binary uses a part of it")]
+pub(crate) use {
+    boxes::{Bounds, Element},
+    copy::{Destination, Source},
+    kinds::{Entry, Memory, own, standard},
+};
 
-use boxes::Bounds;
 use cases::{Case, cases};
 use copy::{Mode, copy};
-use kinds::{Entry, Memory};
 
 use cuda_safe::stream::Stream;
 use cuda_safe::{Device, copy::set_automatic_peer_access};
@@ -116,4 +118,29 @@ pub(crate) fn with_peer_access<R>(automatic: bool, f: impl FnOnce() -> R) -> R {
     let answer = f();
     set_automatic_peer_access(true);
     answer
+}
+
+/// Fails where less was run than each pair of kinds has in one shape at the least.
+pub(crate) fn holds(tally: &Tally, pairs: usize) {
+    println!("{pairs} pairs and shapes: {tally:?}");
+    assert!(tally.copied > 7 * pairs && tally.empty >= 2 * pairs && tally.refused > 4 * pairs, "{tally:?}");
+}
+
+/// Runs tests of this binary again in the schedules of the emulator that are not its usual one; nothing elsewhere.
+pub(crate) fn in_all_schedules(tests: &str, count: usize) {
+    let schedule = "CUDA_EMULATOR_SCHEDULE";
+    if std::env::var("CUDA_RUNNER").as_deref() != Ok("emulator") || std::env::var_os(schedule).is_some() {
+        println!("not on the emulator, or in a schedule of it already: nothing to choose");
+        return;
+    }
+    for chosen in ["eager", "random:1", "random:2", "random:3"] {
+        let output = std::process::Command::new(std::env::current_exe().unwrap())
+            .arg(tests)
+            .env(schedule, chosen)
+            .output()
+            .unwrap();
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let passed = printed.contains(&format!("{count} passed"));
+        assert!(output.status.success() && passed, "{chosen}:\n{printed}");
+    }
 }
