@@ -3,6 +3,7 @@
 
 use std::ptr;
 
+use super::array;
 use super::operand::Operand;
 use super::shape::Shape;
 use super::transfer::Direction;
@@ -23,6 +24,10 @@ pub(super) unsafe fn copy(
     shape: Shape,
     stream: Option<sys::cudaStream_t>,
 ) -> Result<()> {
+    if destination.array().is_some() || source.array().is_some() {
+        // SAFETY: as the caller says.
+        return unsafe { array::copy(direction, destination, source, shape, stream) };
+    }
     match direction {
         // SAFETY: as the caller says.
         Direction::Peer { .. } => unsafe { between(direction, destination, source, shape, stream) },

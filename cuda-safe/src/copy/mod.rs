@@ -7,7 +7,8 @@
 //! and take memory that the crate owns: device and pinned. [`Scope::memcpy_async`](crate::stream::Scope::memcpy_async)
 //! takes borrowed slices too, for as long as its scope lasts. [`CopyBatch`] puts many copies on a stream in one call. Verbs for *elements in a row* have the plain names; those for
 //! *rows* and for *layers of rows* ([`memcpy_2d`], [`memset_3d`] and so on) take a [`Plane`](crate::memory::Plane) or a
-//! [`Volume`](crate::memory::Volume) of any memory, or pitched memory, with pitches of their own on the two sides.
+//! [`Volume`](crate::memory::Volume) of any memory, or pitched memory, with pitches of their own on the two sides, and on
+//! either side an [`Array`](crate::memory::Array) or a view of one.
 //!
 //! The direction is never named: it follows from the types of the operands, and so does whether two devices are
 //! involved: the first copy between two devices lets them reach each other's memory ([`set_automatic_peer_access`]). A direction that cannot be does not compile, nor does an asynchronous copy of a borrowed slice.
@@ -21,9 +22,11 @@
 //!
 //! C functions: `cudaMemcpy`, `cudaMemcpyAsync`, `cudaMemcpyPeer`, `cudaMemcpyPeerAsync`, `cudaMemcpy2D`, `cudaMemcpy2DAsync`,
 //! `cudaMemcpy3D`, `cudaMemcpy3DAsync`, `cudaMemcpy3DPeer`, `cudaMemcpy3DPeerAsync`, `cudaMemset`, `cudaMemsetAsync`,
-//! `cudaMemcpyToSymbol`,
+//! `cudaMemcpy2DToArray`, `cudaMemcpy2DToArrayAsync`, `cudaMemcpy2DFromArray`, `cudaMemcpy2DFromArrayAsync`,
+//! `cudaMemcpy2DArrayToArray`, `cudaMemcpyToSymbol`,
 //! `cudaMemcpyFromSymbol`, `cudaMemcpyToSymbolAsync`, `cudaMemcpyFromSymbolAsync`, `cudaMemset2D`, `cudaMemset2DAsync`, `cudaMemset3D`, `cudaMemset3DAsync`, `cudaMemcpyBatchAsync`, `cudaMemcpyWithAttributesAsync`.
 
+mod array;
 mod batch;
 mod call;
 mod fill;
@@ -44,7 +47,9 @@ pub use batch::memcpy_with_attributes_async;
 pub use batch::{CopyAttributes, CopyBatch, CopyHint, Overlap};
 pub use fill::{fill, fill_async, memset, memset_async};
 pub use linear::{memcpy, memcpy_async};
-pub use operand::{AsyncDestination, AsyncSource, Destination, Linear, Planar, Source, Volumetric};
+pub use operand::{
+    AsyncDestination, AsyncSource, Destination, FillDestination, Linear, Planar, Source, Volumetric,
+};
 pub use peer::{automatic_peer_access, set_automatic_peer_access};
 pub use plane::{memcpy_2d, memcpy_2d_async, memset_2d, memset_2d_async};
 pub use scoped::{ScopedDestination, ScopedSource};

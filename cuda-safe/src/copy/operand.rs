@@ -8,9 +8,11 @@ use std::ops::Range;
 
 use bytemuck::{AnyBitPattern, NoUninit};
 
+use super::array::Part;
 use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::{Access, Ledger, Mode};
+use crate::memory::array::region::Region;
 use crate::memory::grid::Grid;
 use crate::memory::place::sealed::Residence;
 use crate::memory::size::Layout;
@@ -74,6 +76,13 @@ pub trait AsyncSource<Shape = Linear>: Source<Shape> {}
 )]
 pub trait AsyncDestination<Shape = Linear>: Destination<Shape> {}
 
+/// What rows or layers can be filled: memory with addresses, which arrays do not have.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be filled",
+    note = "CUDA has no call that fills an array: copy to it, or write it from a kernel"
+)]
+pub trait FillDestination<Shape>: AsyncDestination<Shape> {}
+
 /// The part of the traits that is not for others to implement.
 pub(crate) mod sealed {
     use super::{Operand, Result};
@@ -131,6 +140,8 @@ pub struct Operand<'a> {
     books: Option<(&'a Ledger, Range<usize>)>,
     /// No borrow keeps the host away from it.
     unborrowed: bool,
+    /// Where in which array this is, which then has no address.
+    array: Option<Part>,
 }
 
 impl<'a> Operand<'a> {
@@ -139,7 +150,16 @@ impl<'a> Operand<'a> {
         let books = Some((span.allocation().ledger(), span.range()));
         let side = Side::of(M::RESIDENCE, span.device());
         let (pointer, layout) = (span.pointer().cast(), Layout::linear(span.bytes()));
-        Self { pointer, len: span.len(), layout, dimensions: Dimensions::One, side, books, unborrowed: false }
+        Self {
+            pointer,
+            len: span.len(),
+            layout,
+            dimensions: Dimensions::One,
+            side,
+            books,
+            unborrowed: false,
+            array: None,
+        }
     }
 
     /// A part of a variable of a module, at this address.
@@ -151,7 +171,7 @@ impl<'a> Operand<'a> {
     ) -> Self {
         let (pointer, layout) = (pointer.cast(), Layout::linear(range.len()));
         let books = Some((ledger, range));
-        Self { pointer, len, layout, dimensions: Dimensions::One, side, books, unborrowed: true }
+        Self { pointer, len, layout, dimensions: Dimensions::One, side, books, unborrowed: true, array: None }
     }
 
     /// Rows, in layers.
@@ -163,7 +183,7 @@ impl<'a> Operand<'a> {
             _ => (Side::Pageable, None),
         };
         let (pointer, len, layout) = (grid.pointer().cast(), grid.width(), grid.layout());
-        Self { pointer, len, layout, dimensions, side, books, unborrowed: false }
+        Self { pointer, len, layout, dimensions, side, books, unborrowed: false, array: None }
     }
 
     /// A borrowed slice.
@@ -177,6 +197,7 @@ impl<'a> Operand<'a> {
             side: Side::Pageable,
             books: None,
             unborrowed: false,
+            array: None,
         }
     }
 
@@ -216,7 +237,31 @@ impl<'a> Operand<'a> {
             side: Side::Pageable,
             books: None,
             unborrowed: false,
+            array: None,
         }
+    }
+
+    /// Part of an array. It has no address: its layout only says its size.
+    pub(super) fn of_array<T>(region: Region<'a, T>, dimensions: Dimensions) -> Self {
+        let [width, rows, layers] = region.extent();
+        // The array holds it, so it does not overflow.
+        let row = width * size_of::<T>();
+        let layout = Layout { row, rows, layers, pitch: row, layer_rows: rows };
+        Self {
+            pointer: std::ptr::null_mut(),
+            len: width,
+            layout,
+            dimensions,
+            side: Side::Device(region.device()),
+            books: Some((region.allocation().ledger(), region.range())),
+            unborrowed: false,
+            array: Some(Part::of(&region)),
+        }
+    }
+
+    /// Where in which array this is; none of memory with addresses.
+    pub(super) fn array(&self) -> Option<&Part> {
+        self.array.as_ref()
     }
 
     /// Length in elements; of a row, where there are rows.
@@ -329,6 +374,8 @@ impl<T: AnyBitPattern> AsyncDestination<Planar> for PitchedBuffer<T> {}
 impl<T: AnyBitPattern, M: Place + SourceOf<T>> AsyncSource<Planar> for Plane<'_, T, M> {}
 impl<T: AnyBitPattern, M: Place + SourceOf<T>> AsyncSource<Planar> for PlaneMut<'_, T, M> {}
 impl<T: AnyBitPattern, M: Place> AsyncDestination<Planar> for PlaneMut<'_, T, M> {}
+impl<T: AnyBitPattern> FillDestination<Planar> for PitchedBuffer<T> {}
+impl<T: AnyBitPattern, M: Place> FillDestination<Planar> for PlaneMut<'_, T, M> {}
 
 operands!([T: AnyBitPattern] it => Operand::of_grid::<T, OnDevice>(it.grid(), Dimensions::Three), Volumetric, from PitchedVolume<T>);
 operands!([T: AnyBitPattern] it => Operand::of_grid::<T, OnDevice>(it.grid(), Dimensions::Three), Volumetric, to PitchedVolume<T>);
@@ -341,6 +388,8 @@ impl<T: AnyBitPattern> AsyncDestination<Volumetric> for PitchedVolume<T> {}
 impl<T: AnyBitPattern, M: Place + SourceOf<T>> AsyncSource<Volumetric> for Volume<'_, T, M> {}
 impl<T: AnyBitPattern, M: Place + SourceOf<T>> AsyncSource<Volumetric> for VolumeMut<'_, T, M> {}
 impl<T: AnyBitPattern, M: Place> AsyncDestination<Volumetric> for VolumeMut<'_, T, M> {}
+impl<T: AnyBitPattern> FillDestination<Volumetric> for PitchedVolume<T> {}
+impl<T: AnyBitPattern, M: Place> FillDestination<Volumetric> for VolumeMut<'_, T, M> {}
 
 impl<C: Stable<Element: NoUninit>> sealed::Source for Registered<C> {
     fn operand(&self) -> Result<Operand<'_>> {
@@ -462,6 +511,8 @@ impl<D: Destination<Shape> + ?Sized, Shape> Destination<Shape> for &mut D {
 
 impl<D: AsyncDestination<Shape> + ?Sized, Shape> AsyncDestination<Shape> for &mut D {}
 
+impl<D: FillDestination<Shape> + ?Sized, Shape> FillDestination<Shape> for &mut D {}
+
 impl<S: Source<Shape>, Shape> sealed::Source<Shape> for Result<S> {
     fn operand(&self) -> Result<Operand<'_>> {
         match self {
@@ -491,3 +542,5 @@ impl<D: Destination<Shape>, Shape> Destination<Shape> for Result<D> {
 }
 
 impl<D: AsyncDestination<Shape>, Shape> AsyncDestination<Shape> for Result<D> {}
+
+impl<D: FillDestination<Shape>, Shape> FillDestination<Shape> for Result<D> {}

@@ -5,13 +5,16 @@ use bytemuck::{AnyBitPattern, NoUninit};
 
 use super::fill::memset;
 use super::linear::memcpy;
-use super::operand::Operand;
 use super::operand::sealed::Source;
+use super::operand::{Dimensions, Operand};
 use super::staged;
 use super::transfer::{How, transfer};
 use crate::error::Result;
 use crate::memory::span::Span;
-use crate::memory::{DeviceBuffer, DeviceSlice, DeviceSliceMut, OnDevice, PitchedBuffer, PitchedVolume};
+use crate::memory::{
+    Array, ArrayElement, ArrayView, DeviceBuffer, DeviceSlice, DeviceSliceMut, OnDevice, PitchedBuffer,
+    PitchedVolume,
+};
 
 impl<T: AnyBitPattern> DeviceBuffer<T> {
     /// Allocates as many elements as the slice has on the current device, and copies them there.
@@ -103,6 +106,29 @@ impl<T: AnyBitPattern> PitchedVolume<T> {
     #[track_caller]
     pub fn to_vec(&self) -> Result<Vec<T>> {
         rows_to_vec(self.operand()?)
+    }
+}
+
+impl<T: ArrayElement> Array<T> {
+    /// Copies the elements to a new vector, row after row and layer after layer.
+    ///
+    /// # Errors
+    /// As [`memcpy_3d`](crate::memcpy_3d).
+    #[track_caller]
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        self.view().to_vec()
+    }
+}
+
+impl<T: ArrayElement> ArrayView<'_, T> {
+    /// Copies the elements to a new vector, row after row and layer after layer.
+    ///
+    /// # Errors
+    /// As [`memcpy_3d`](crate::memcpy_3d).
+    #[track_caller]
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        let dimensions = if self.depth() == 1 { Dimensions::Two } else { Dimensions::Three };
+        rows_to_vec(Operand::of_array(self.region(), dimensions))
     }
 }
 

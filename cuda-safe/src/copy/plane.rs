@@ -1,7 +1,7 @@
 //! Copies and fills of rows.
 
 use super::fill::set;
-use super::operand::{AsyncDestination, AsyncSource, Destination, Planar, Source};
+use super::operand::{AsyncDestination, AsyncSource, Destination, FillDestination, Planar, Source};
 use super::transfer::{How, transfer};
 use crate::error::Result;
 use crate::stream::AsStream;
@@ -12,7 +12,10 @@ use crate::sys;
 ///
 /// Stands for [`cudaMemcpy2D`](sys::cudaMemcpy2D) in all four directions, and, between the memories of two devices, for
 /// [`cudaMemcpy3DPeer`](sys::cudaMemcpy3DPeer) of one layer. Either side may be pitched memory, or a
-/// [`Plane`](crate::memory::Plane) of anything; pitches may differ. No elements, no call.
+/// [`Plane`](crate::memory::Plane) of anything; pitches may differ. Either side may be an [`Array`](crate::memory::Array) or a
+/// view of one layer of one: then [`cudaMemcpy2DToArray`](sys::cudaMemcpy2DToArray),
+/// [`cudaMemcpy2DFromArray`](sys::cudaMemcpy2DFromArray) or [`cudaMemcpy2DArrayToArray`](sys::cudaMemcpy2DArrayToArray).
+/// No elements, no call.
 ///
 /// # Ordering
 /// As [`memcpy`](crate::memcpy).
@@ -38,6 +41,9 @@ use crate::sys;
 /// # }
 /// ```
 #[doc(alias = "cudaMemcpy2D")]
+#[doc(alias = "cudaMemcpy2DToArray")]
+#[doc(alias = "cudaMemcpy2DFromArray")]
+#[doc(alias = "cudaMemcpy2DArrayToArray")]
 #[doc(alias = "cudaMemcpy3DPeer")]
 #[track_caller]
 pub fn memcpy_2d<D, S>(destination: &mut D, source: &S) -> Result<()>
@@ -52,7 +58,9 @@ where
 ///
 /// Stands for [`cudaMemcpy2DAsync`](sys::cudaMemcpy2DAsync), and, between the memories of two devices, for
 /// [`cudaMemcpy3DPeerAsync`](sys::cudaMemcpy3DPeerAsync) of one layer. Either side may be pitched memory, or a
-/// [`Plane`](crate::memory::Plane) of device or pinned memory. No elements, no call.
+/// [`Plane`](crate::memory::Plane) of device or pinned memory, or an array or a view of one layer of one: then
+/// [`cudaMemcpy2DToArrayAsync`](sys::cudaMemcpy2DToArrayAsync) or
+/// [`cudaMemcpy2DFromArrayAsync`](sys::cudaMemcpy2DFromArrayAsync). No elements, no call.
 ///
 /// # Ordering
 /// In the order of the stream, and after conflicting work that other streams were given before.
@@ -60,6 +68,8 @@ where
 /// # Errors
 /// As [`memcpy_2d`].
 #[doc(alias = "cudaMemcpy2DAsync")]
+#[doc(alias = "cudaMemcpy2DToArrayAsync")]
+#[doc(alias = "cudaMemcpy2DFromArrayAsync")]
 #[doc(alias = "cudaMemcpy3DPeerAsync")]
 #[track_caller]
 pub fn memcpy_2d_async<D, S>(destination: &mut D, source: &S, stream: &impl AsStream) -> Result<()>
@@ -82,7 +92,7 @@ where
 /// A refusal inside a host function. Otherwise what the runtime says, which may be the failure of earlier work.
 #[doc(alias = "cudaMemset2D")]
 #[track_caller]
-pub fn memset_2d<D: AsyncDestination<Planar> + ?Sized>(destination: &mut D, value: u8) -> Result<()> {
+pub fn memset_2d<D: FillDestination<Planar> + ?Sized>(destination: &mut D, value: u8) -> Result<()> {
     set(How::Blocking, &destination.operand_mut()?, value)
 }
 
@@ -97,7 +107,7 @@ pub fn memset_2d<D: AsyncDestination<Planar> + ?Sized>(destination: &mut D, valu
 /// As [`memset_2d`].
 #[doc(alias = "cudaMemset2DAsync")]
 #[track_caller]
-pub fn memset_2d_async<D: AsyncDestination<Planar> + ?Sized>(
+pub fn memset_2d_async<D: FillDestination<Planar> + ?Sized>(
     destination: &mut D,
     value: u8,
     stream: &impl AsStream,

@@ -44,6 +44,16 @@ impl Shape {
             let (destination, source) = (destination.extent(), source.extent());
             return Err(Error::refused(api, Detail::ExtentMismatch { destination, source }));
         }
+        if let (Some(to), Some(from)) = (destination.array(), source.array())
+            && to.overlaps(from, destination.extent())
+        {
+            let (destination, source) = (destination.offset(), source.offset());
+            let bytes = shape.bytes();
+            return Err(Error::refused(api, Detail::Overlapping { destination, source, bytes }));
+        }
+        if destination.array().is_some() || source.array().is_some() {
+            return Ok(shape);
+        }
         // Addresses of host and devices are of one space, so this also finds what two owners of one memory share.
         let (to, from) = (destination.address(), source.address());
         if Layout::overlap((to, destination.layout()), (from, source.layout())) {

@@ -140,6 +140,9 @@ fn stage(
     source: &Operand<'_>,
     shape: Shape,
 ) -> Option<Staged> {
+    if destination.array().is_some() || source.array().is_some() {
+        return None;
+    }
     let (device, way) = match (direction, destination.side(), source.side()) {
         (Direction::HostToDevice(device), _, Side::Pageable) => (device, Way::Up),
         (Direction::DeviceToHost(device), Side::Pageable, _) => (device, Way::Down),

@@ -1,7 +1,7 @@
 //! Copies and fills of layers of rows.
 
 use super::fill::set;
-use super::operand::{AsyncDestination, AsyncSource, Destination, Source, Volumetric};
+use super::operand::{AsyncDestination, AsyncSource, Destination, FillDestination, Source, Volumetric};
 use super::transfer::{How, transfer};
 use crate::error::Result;
 use crate::stream::AsStream;
@@ -12,7 +12,8 @@ use crate::sys;
 ///
 /// Stands for [`cudaMemcpy3D`](sys::cudaMemcpy3D) in all four directions, and, between the memories of two devices, for
 /// [`cudaMemcpy3DPeer`](sys::cudaMemcpy3DPeer). Either side may be pitched memory, or a
-/// [`Volume`](crate::memory::Volume) of anything; pitches may differ. No elements, no call.
+/// [`Volume`](crate::memory::Volume) of anything; pitches may differ. Either side may be an [`Array`](crate::memory::Array) of
+/// any kind, or a view of one. No elements, no call.
 ///
 /// # Ordering
 /// As [`memcpy`](crate::memcpy).
@@ -54,7 +55,8 @@ where
 ///
 /// Stands for [`cudaMemcpy3DAsync`](sys::cudaMemcpy3DAsync), and, between the memories of two devices, for
 /// [`cudaMemcpy3DPeerAsync`](sys::cudaMemcpy3DPeerAsync). Either side may be pitched memory, or a
-/// [`Volume`](crate::memory::Volume) of device or pinned memory. No elements, no call.
+/// [`Volume`](crate::memory::Volume) of device or pinned memory, or an [`Array`](crate::memory::Array) or a view of one. No
+/// elements, no call.
 ///
 /// # Ordering
 /// In the order of the stream, and after conflicting work that other streams were given before.
@@ -84,7 +86,7 @@ where
 /// A refusal inside a host function. Otherwise what the runtime says, which may be the failure of earlier work.
 #[doc(alias = "cudaMemset3D")]
 #[track_caller]
-pub fn memset_3d<D: AsyncDestination<Volumetric> + ?Sized>(destination: &mut D, value: u8) -> Result<()> {
+pub fn memset_3d<D: FillDestination<Volumetric> + ?Sized>(destination: &mut D, value: u8) -> Result<()> {
     set(How::Blocking, &destination.operand_mut()?, value)
 }
 
@@ -100,7 +102,7 @@ pub fn memset_3d<D: AsyncDestination<Volumetric> + ?Sized>(destination: &mut D, 
 /// As [`memset_3d`].
 #[doc(alias = "cudaMemset3DAsync")]
 #[track_caller]
-pub fn memset_3d_async<D: AsyncDestination<Volumetric> + ?Sized>(
+pub fn memset_3d_async<D: FillDestination<Volumetric> + ?Sized>(
     destination: &mut D,
     value: u8,
     stream: &impl AsStream,

@@ -32,6 +32,10 @@ pub(crate) enum Kind {
     Pinned,
     /// `cudaHostRegister`, `cudaHostUnregister`: the elements of a container, which goes with them.
     Registered,
+    /// `cudaMallocArray`, `cudaMalloc3DArray`, `cudaFreeArray`: the pointer is the handle.
+    Array,
+    /// `cudaMallocMipmappedArray`, `cudaFreeMipmappedArray`: the pointer is the handle.
+    Mipmapped,
 }
 
 /// Memory, and the books about who uses it.
@@ -287,6 +291,8 @@ impl Allocation {
             Kind::Pool => "cudaMallocAsync",
             Kind::Pinned => "cudaHostAlloc",
             Kind::Registered => "cudaHostRegister",
+            Kind::Array => "cudaMalloc3DArray",
+            Kind::Mipmapped => "cudaMallocMipmappedArray",
         };
         Self::called(device, bytes, kind, api, allocate)
     }
@@ -294,7 +300,7 @@ impl Allocation {
     /// The same for a call that is not the usual one for this kind.
     #[inline]
     #[track_caller]
-    fn called(
+    pub(super) fn called(
         device: Option<Device>,
         bytes: usize,
         kind: Kind,
@@ -319,6 +325,7 @@ impl Allocation {
             Kind::Pool => "pool",
             Kind::Pinned => "pinned host",
             Kind::Registered => "registered host",
+            Kind::Array | Kind::Mipmapped => "array",
         };
         let mut pointer = ptr::null_mut();
         let (device, switch) = match device {
@@ -329,7 +336,8 @@ impl Allocation {
             let _current = if switch { Some(device.switch()?) } else { None };
             relax()?;
             Error::check(api, allocate(&raw mut pointer)).map_err(|error| {
-                let ran_out = kind == Kind::Device && error.is_out_of_memory();
+                let on_device = matches!(kind, Kind::Device | Kind::Array | Kind::Mipmapped);
+                let ran_out = on_device && error.is_out_of_memory();
                 let free = if ran_out { free_on_current() } else { None };
                 error.with_detail(Detail::Allocation { bytes, memory, free })
             })?;
@@ -402,7 +410,7 @@ impl Allocation {
                 self.defer();
                 Err(error)
             }
-            (Kind::Device, Err(error)) if error.is_sticky() => {
+            (Kind::Device | Kind::Array | Kind::Mipmapped, Err(error)) if error.is_sticky() => {
                 // The wait's error says more than the one that this call is bound to give.
                 let _ = self.free_device();
                 Err(error)
@@ -411,7 +419,7 @@ impl Allocation {
                 self.bytes = 0;
                 Err(error)
             }
-            (Kind::Device | Kind::Pool, Ok(())) => self.free_device(),
+            (Kind::Device | Kind::Pool | Kind::Array | Kind::Mipmapped, Ok(())) => self.free_device(),
             (Kind::Pinned, Ok(())) => self.free_pinned(),
             (Kind::Registered, Ok(())) => {
                 let unregistered = self.unregister();
@@ -453,12 +461,29 @@ impl Allocation {
     fn free_device(&mut self) -> Result<()> {
         // Whatever comes of it, nobody frees the memory again.
         self.bytes = 0;
+        if matches!(self.kind, Kind::Array | Kind::Mipmapped) {
+            return self.free_array();
+        }
         relax()?;
         // Whatever device is current: the runtime knows by the address whose memory it is.
         // SAFETY: the pointer came from cudaMalloc, is freed only here (`bytes` is 0 from now on), and no work uses it.
         let freed = unsafe { check!(cudaFree(self.pointer.cast())) };
         freed_too();
         freed
+    }
+
+    #[track_caller]
+    fn free_array(&self) -> Result<()> {
+        let _current = self.device.switch()?;
+        relax()?;
+        if self.kind == Kind::Mipmapped {
+            // SAFETY: the handle came from cudaMallocMipmappedArray, is freed only here, and no work uses the memory.
+            unsafe { check!(cudaFreeMipmappedArray(self.pointer.cast())) }
+        } else {
+            // SAFETY: the handle came from cudaMallocArray or cudaMalloc3DArray, is freed only here, and no work uses the
+            // memory.
+            unsafe { check!(cudaFreeArray(self.pointer.cast())) }
+        }
     }
 
     #[track_caller]

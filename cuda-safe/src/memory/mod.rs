@@ -7,6 +7,9 @@
 //! a [`Place`] as their last parameter, which says what the memory can do. A [`Plane`] or a [`Volume`] (and their `Mut` forms) views
 //! rows, or layers of rows, of any memory, slices of the program's own included.
 //!
+//! A CUDA array ([`Array`], [`MipmappedArray`], [`Nv12Array`]) has a layout of the device's own and no address: an
+//! [`ArrayBuilder`] makes it, an [`ArrayView`] is a part of it, and only copies of rows and layers reach it.
+//!
 //! Allocating and freeing are not stream-ordered, but for [`DeviceBuffer::alloc_async`] and
 //! [`DeviceBuffer::alloc_from`] ([`MemoryPool`] says what pools are). Freeing waits, on the host, for
 //! the work that still uses the memory; so do the guards ([`HostRef`], [`HostMut`]) through which the host reaches pinned memory. Nothing else here
@@ -18,9 +21,14 @@
 //!
 //! C functions: `cudaMalloc`, `cudaMallocPitch`, `cudaMalloc3D`, `cudaFree`, `cudaMallocHost`, `cudaHostAlloc`, `cudaFreeHost`,
 //! `cudaHostRegister`, `cudaHostUnregister`, `cudaHostGetDevicePointer`, `cudaMallocAsync`, `cudaFreeAsync`, `cudaGetSymbolAddress`,
-//! `cudaGetSymbolSize`, `cudaThreadExchangeStreamCaptureMode`.
+//! `cudaGetSymbolSize`, `cudaThreadExchangeStreamCaptureMode`;
+//! of arrays `cudaMallocArray`, `cudaMalloc3DArray`, `cudaFreeArray`, `cudaArrayGetInfo`, `cudaGetChannelDesc`,
+//! `cudaMallocMipmappedArray`, `cudaFreeMipmappedArray`, `cudaGetMipmappedArrayLevel`, `cudaArrayGetPlane`,
+//! `cudaArrayGetMemoryRequirements`, `cudaMipmappedArrayGetMemoryRequirements`, `cudaArrayGetSparseProperties`,
+//! `cudaMipmappedArrayGetSparseProperties`.
 
-mod allocation;
+pub(crate) mod allocation;
+pub(crate) mod array;
 mod attributes;
 mod buffer;
 mod device;
@@ -48,6 +56,10 @@ mod write_combined;
 pub(crate) use allocation::on_free;
 pub(crate) use relaxed::relax;
 
+pub use array::{
+    Array, ArrayBuilder, ArrayElement, ArrayFlags, ArrayInfo, ArrayKind, ArrayView, ArrayViewMut, Half,
+    MemoryRequirements, MipmappedArray, Nv12Array, SparseProperties, UnmappedArray,
+};
 pub use attributes::{MemoryKind, PointerAttributes};
 pub use buffer::Buffer;
 pub use device::DeviceBuffer;

@@ -55,6 +55,8 @@ pub(crate) fn attribute(attr: cudaDeviceAttr, device: usize) -> Option<i32> {
         it if it == cudaDevAttrIpcEventSupport => 1,
         it if it == cudaDevAttrNumaId || it == cudaDevAttrHostNumaId => -1,
         it if it == cudaDevAttrMemSyncDomainCount => 4,
+        it if it == cudaDevAttrSparseCudaArraySupported => 1,
+        it if it == cudaDevAttrDeferredMappingCudaArraySupported => 1,
         it if (21..=29).contains(&it.0) || (42..=74).contains(&it.0) || it.0 == 77 => return image(it),
         it if known(it) => 0,
         _ => return None,

@@ -1,0 +1,251 @@
+//! An array with smaller versions of itself, owned.
+#![expect(unsafe_code, reason = "asks the runtime for the levels")]
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use super::element::ArrayElement;
+use super::info::{ArrayFlags, ArrayInfo, ArrayKind, bytes_of};
+use super::region::Region;
+use super::view::{ArrayView, ArrayViewMut};
+use crate::device::Device;
+use crate::error::{Detail, Error, Result};
+use crate::memory::allocation::Allocation;
+use crate::memory::shared::Shared;
+use crate::{check, sys};
+
+/// A mipmapped CUDA array of elements `T`, freed when it is dropped, with all its levels.
+///
+/// [`ArrayBuilder::mipmapped`](super::ArrayBuilder::mipmapped) makes it. Level 0 is the largest. Each level is copied to and
+/// from as an array is; work on two levels is not ordered.
+#[doc(alias = "cudaMipmappedArray_t")]
+pub struct MipmappedArray<T> {
+    allocation: Shared<Allocation>,
+    kind: ArrayKind,
+    flags: ArrayFlags,
+    levels: Vec<Level>,
+    elements: PhantomData<T>,
+}
+
+/// One level.
+#[derive(Clone, Copy)]
+struct Level {
+    raw: sys::cudaArray_t,
+    extent: [usize; 3],
+    /// The first byte in the ledger.
+    base: usize,
+}
+
+// SAFETY: the handles are of arrays that live as long as the allocation, and may be used from any thread.
+unsafe impl Send for Level {}
+// SAFETY: as above.
+unsafe impl Sync for Level {}
+
+/// The extent of a level.
+fn extent_of(kind: ArrayKind, [width, height, depth]: [usize; 3], level: u32) -> [usize; 3] {
+    let half = |size: usize| size.checked_shr(level).unwrap_or(0).max(1);
+    [half(width), half(height), if kind.is_layered() { depth } else { half(depth) }]
+}
+
+/// How many levels there are down to one element.
+fn most(kind: ArrayKind, [width, height, depth]: [usize; 3]) -> u32 {
+    let longest = width.max(height).max(if kind.is_layered() { 1 } else { depth });
+    longest.checked_ilog2().unwrap_or(0) + 1
+}
+
+impl<T: ArrayElement> MipmappedArray<T> {
+    /// Bytes of the elements of all levels.
+    #[track_caller]
+    pub(super) fn bytes(
+        api: &'static str,
+        kind: ArrayKind,
+        extent: [usize; 3],
+        levels: u32,
+    ) -> Result<usize> {
+        bytes_of::<T>(api, extent)?;
+        let most = most(kind, extent);
+        if levels == 0 {
+            return Err(Error::refused(api, Detail::Zero { what: "the number of levels" }));
+        }
+        if levels > most {
+            let (asked, limit) = (u64::from(levels), u64::from(most));
+            return Err(Error::refused(api, Detail::Limit { what: "the number of levels", asked, limit }));
+        }
+        let mut bytes = 0_usize;
+        for level in 0..levels {
+            let right = bytes_of::<T>(api, extent_of(kind, extent, level))?;
+            bytes = bytes.checked_add(right).ok_or_else(|| {
+                Error::refused(api, Detail::Overflow { what: "the size in bytes", left: bytes, right })
+            })?;
+        }
+        Ok(bytes)
+    }
+
+    /// The owner of what was made with so many levels. Where a level cannot be had, what was made is freed again.
+    #[track_caller]
+    pub(super) fn new(
+        allocation: Allocation,
+        kind: ArrayKind,
+        extent: [usize; 3],
+        flags: ArrayFlags,
+        levels: u32,
+    ) -> Result<Self> {
+        let mut made = Self {
+            allocation: Shared::new(allocation),
+            kind,
+            flags,
+            levels: Vec::new(),
+            elements: PhantomData,
+        };
+        let _current = made.device().switch()?;
+        let mut base = 0;
+        for level in 0..levels {
+            let mut raw = std::ptr::null_mut();
+            // SAFETY: the mipmapped array is live; the pointer is to a live variable, which the call fills.
+            unsafe { check!(cudaGetMipmappedArrayLevel(&raw mut raw, made.as_raw().cast_const(), level)) }?;
+            let extent = extent_of(kind, extent, level);
+            made.levels.push(Level { raw, extent, base });
+            // Added up in `bytes` before.
+            base += bytes_of::<T>("MipmappedArray", extent)?;
+        }
+        Ok(made)
+    }
+
+    /// Views a level; 0 is the largest.
+    ///
+    /// Stands for [`cudaGetMipmappedArrayLevel`](sys::cudaGetMipmappedArrayLevel).
+    ///
+    /// # Errors
+    /// A refusal where there is no such level.
+    #[doc(alias = "cudaGetMipmappedArrayLevel")]
+    #[track_caller]
+    pub fn level(&self, level: usize) -> Result<ArrayView<'_, T>> {
+        Ok(ArrayView::new(self.region("MipmappedArray::level", level)?))
+    }
+
+    /// Views a level so that it may be written; 0 is the largest.
+    ///
+    /// # Errors
+    /// A refusal where there is no such level.
+    #[doc(alias = "cudaGetMipmappedArrayLevel")]
+    #[track_caller]
+    pub fn level_mut(&mut self, level: usize) -> Result<ArrayViewMut<'_, T>> {
+        Ok(ArrayViewMut::new(self.region("MipmappedArray::level_mut", level)?))
+    }
+
+    /// Views all levels so that they may be written, by different streams at once.
+    pub fn levels_mut(&mut self) -> impl ExactSizeIterator<Item = ArrayViewMut<'_, T>> {
+        let view = |level: &Level| {
+            ArrayViewMut::new(Region::whole(&self.allocation, level.raw, level.base, level.extent))
+        };
+        self.levels.iter().map(view)
+    }
+
+    #[track_caller]
+    fn region(&self, api: &'static str, level: usize) -> Result<Region<'_, T>> {
+        let found = self.levels.get(level).ok_or_else(|| {
+            let (start, end, len) = (level, level.saturating_add(1), self.levels.len());
+            Error::refused(api, Detail::OutOfRange { start, end, len })
+        })?;
+        Ok(Region::whole(&self.allocation, found.raw, found.base, found.extent))
+    }
+
+    /// What the runtime says about a level.
+    ///
+    /// # Errors
+    /// A refusal where there is no such level; what the runtime fails with.
+    #[doc(alias = "cudaArrayGetInfo")]
+    #[track_caller]
+    pub fn info(&self, level: usize) -> Result<ArrayInfo> {
+        let region = self.region("MipmappedArray::info", level)?;
+        // SAFETY: the level lives while the borrow does.
+        unsafe { ArrayInfo::of(self.device(), region.raw()) }
+    }
+}
+
+impl<T> MipmappedArray<T> {
+    /// How many levels there are.
+    #[must_use]
+    pub fn levels(&self) -> usize {
+        self.levels.len()
+    }
+
+    /// What the dimensions mean.
+    #[must_use]
+    pub fn kind(&self) -> ArrayKind {
+        self.kind
+    }
+
+    /// What the array can do.
+    #[must_use]
+    pub fn flags(&self) -> ArrayFlags {
+        self.flags
+    }
+
+    /// Bytes of the elements of all levels.
+    #[must_use]
+    pub fn size_in_bytes(&self) -> usize {
+        self.allocation.bytes()
+    }
+
+    /// The device that the array is of.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        self.allocation.on()
+    }
+
+    /// The handle. What is done through it is not in the books.
+    #[must_use]
+    pub fn as_raw(&self) -> sys::cudaMipmappedArray_t {
+        self.allocation.pointer().cast()
+    }
+
+    /// Waits for the work that still uses the array and frees it: what a drop does, with the error.
+    ///
+    /// Stands for [`cudaFreeMipmappedArray`](sys::cudaFreeMipmappedArray).
+    ///
+    /// # Errors
+    /// The failure of work that used the array, or of the call.
+    #[doc(alias = "cudaFreeMipmappedArray")]
+    #[track_caller]
+    pub fn free(mut self) -> Result<()> {
+        self.allocation.only().map_or(Ok(()), Allocation::free)
+    }
+}
+
+impl<T> fmt::Debug for MipmappedArray<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MipmappedArray")
+            .field("element", &std::any::type_name::<T>())
+            .field("kind", &self.kind)
+            .field("extent", &self.levels.first().map(|level| level.extent))
+            .field("levels", &self.levels.len())
+            .field("device", &self.device().ordinal())
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MipmappedArray, extent_of, most};
+    use crate::error::Detail;
+    use crate::memory::ArrayKind;
+
+    #[test]
+    fn levels_halve_down_to_one_element_and_layers_stay() {
+        assert_eq!(most(ArrayKind::Plane, [10, 4, 1]), 4);
+        assert_eq!(most(ArrayKind::Volume, [2, 2, 9]), 4);
+        assert_eq!(most(ArrayKind::LayeredPlane, [2, 2, 9]), 2);
+        assert_eq!(extent_of(ArrayKind::Plane, [10, 4, 1], 3), [1, 1, 1]);
+        assert_eq!(extent_of(ArrayKind::LayeredPlane, [10, 4, 7], 1), [5, 2, 7]);
+        assert_eq!(extent_of(ArrayKind::Volume, [10, 4, 7], 1), [5, 2, 3]);
+    }
+
+    #[test]
+    fn no_levels_and_too_many_are_refused() {
+        let bytes = |levels| MipmappedArray::<u16>::bytes("test", ArrayKind::Plane, [10, 4, 1], levels);
+        assert_eq!(bytes(4).unwrap(), 2 * (40 + 10 + 2 + 1));
+        assert!(matches!(bytes(0).unwrap_err().detail(), Detail::Zero { .. }));
+        assert!(matches!(bytes(5).unwrap_err().detail(), Detail::Limit { asked: 5, limit: 4, .. }));
+    }
+}

@@ -1,0 +1,263 @@
+//! An array, owned.
+#![expect(unsafe_code, reason = "takes over raw handles and asks about them")]
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::RangeBounds;
+
+use super::builder::ArrayBuilder;
+use super::element::ArrayElement;
+use super::info::{ArrayFlags, ArrayInfo, ArrayKind, bytes_of};
+use super::region::Region;
+use super::view::{ArrayView, ArrayViewMut};
+use crate::check;
+use crate::device::Device;
+use crate::error::{Detail, Error, Result};
+use crate::memory::allocation::{Allocation, Kind};
+use crate::memory::shared::Shared;
+use crate::sys;
+
+/// A CUDA array of elements `T` on a device, freed when it is dropped.
+///
+/// [`memcpy_2d`](crate::memcpy_2d), [`memcpy_3d`](crate::memcpy_3d) and their asynchronous forms move the elements; parts are
+/// [views](Self::view). More kinds of arrays come from an [`ArrayBuilder`].
+///
+/// # Ordering
+/// The array's accesses are in the books. Dropping it waits for the work that still uses it.
+///
+/// # Examples
+/// ```
+/// use cuda_safe::memcpy_2d;
+/// use cuda_safe::memory::{Array, Plane};
+///
+/// # fn main() -> cuda_safe::Result<()> {
+/// let numbers: Vec<u16> = (0..12).collect();
+/// let mut array = Array::<u16>::alloc_2d(4, 3)?;
+/// memcpy_2d(&mut array, &Plane::of_slice(&numbers, 4, 3)?)?;
+/// assert_eq!(array.view().columns(1..3)?.rows(2..)?.to_vec()?, [9, 10]);
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias = "cudaArray_t")]
+pub struct Array<T> {
+    allocation: Shared<Allocation>,
+    kind: ArrayKind,
+    extent: [usize; 3],
+    flags: ArrayFlags,
+    elements: PhantomData<T>,
+}
+
+impl<T: ArrayElement> Array<T> {
+    /// The owner of what was made for elements of this type.
+    pub(super) fn new(
+        allocation: Allocation,
+        kind: ArrayKind,
+        extent: [usize; 3],
+        flags: ArrayFlags,
+    ) -> Self {
+        Self { allocation: Shared::new(allocation), kind, extent, flags, elements: PhantomData }
+    }
+
+    /// Makes an array of one row on the current device.
+    ///
+    /// # Errors
+    /// As [`ArrayBuilder::alloc`].
+    #[doc(alias = "cudaMallocArray")]
+    #[track_caller]
+    pub fn alloc_1d(width: usize) -> Result<Self> {
+        ArrayBuilder::line(width).alloc()
+    }
+
+    /// Makes an array of rows on the current device.
+    ///
+    /// # Errors
+    /// As [`ArrayBuilder::alloc`].
+    #[doc(alias = "cudaMallocArray")]
+    #[track_caller]
+    pub fn alloc_2d(width: usize, height: usize) -> Result<Self> {
+        ArrayBuilder::plane(width, height).alloc()
+    }
+
+    /// Makes an array of layers of rows on the current device.
+    ///
+    /// # Errors
+    /// As [`ArrayBuilder::alloc`].
+    #[doc(alias = "cudaMalloc3DArray")]
+    #[track_caller]
+    pub fn alloc_3d(width: usize, height: usize, depth: usize) -> Result<Self> {
+        ArrayBuilder::volume(width, height, depth).alloc()
+    }
+
+    /// Takes over an array that was made elsewhere; the runtime says how large it is.
+    ///
+    /// # Errors
+    /// A refusal where its elements are not `T`, after which it is not taken over; what the runtime says.
+    ///
+    /// # Safety
+    /// - `raw` came from `cudaMallocArray` or `cudaMalloc3DArray` on `device`, or from [`into_raw`](Self::into_raw), nobody
+    ///   else frees it, and it has memory.
+    /// - Work that uses it and was not given to a stream through this crate is complete.
+    #[track_caller]
+    pub unsafe fn from_raw(device: Device, raw: sys::cudaArray_t) -> Result<Self> {
+        // SAFETY: the caller says that the array is live and of the device.
+        let info = unsafe { ArrayInfo::of(device, raw) }?;
+        if info.descriptor != T::descriptor() {
+            let detail = Detail::Unsupported { what: "an array of other elements than those of the type" };
+            return Err(
+                Error::refused("Array::from_raw", detail).with_code(sys::cudaErrorInvalidChannelDescriptor)
+            );
+        }
+        let bytes = bytes_of::<T>("Array::from_raw", info.extent())?;
+        // SAFETY: the caller says so, and the size is that of all elements.
+        let allocation = unsafe { Allocation::from_raw(device, raw.cast(), bytes, Kind::Array) };
+        Ok(Self::new(allocation, info.kind, info.extent(), info.flags))
+    }
+
+    /// Views all elements.
+    #[must_use]
+    pub fn view(&self) -> ArrayView<'_, T> {
+        ArrayView::new(self.region())
+    }
+
+    /// Views all elements so that they may be written.
+    #[must_use]
+    pub fn view_mut(&mut self) -> ArrayViewMut<'_, T> {
+        ArrayViewMut::new(self.region())
+    }
+
+    /// Views some layers, or faces.
+    ///
+    /// # Errors
+    /// A refusal where the range is not within the array.
+    #[track_caller]
+    pub fn layers(&self, range: impl RangeBounds<usize>) -> Result<ArrayView<'_, T>> {
+        Ok(ArrayView::new(self.region().layers("Array::layers", &range)?))
+    }
+
+    /// Views some layers, or faces, so that they may be written.
+    ///
+    /// # Errors
+    /// A refusal where the range is not within the array.
+    #[track_caller]
+    pub fn layers_mut(&mut self, range: impl RangeBounds<usize>) -> Result<ArrayViewMut<'_, T>> {
+        Ok(ArrayViewMut::new(self.region().layers("Array::layers_mut", &range)?))
+    }
+}
+
+impl<T> Array<T> {
+    /// What the dimensions mean.
+    #[must_use]
+    pub fn kind(&self) -> ArrayKind {
+        self.kind
+    }
+
+    /// Elements of a row.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        let [width, ..] = self.extent;
+        width
+    }
+
+    /// Rows of a layer; 1 of a line.
+    #[must_use]
+    pub fn height(&self) -> usize {
+        let [_, height, _] = self.extent;
+        height
+    }
+
+    /// Layers, or faces; 1 where there is no such dimension.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        let [.., depth] = self.extent;
+        depth
+    }
+
+    /// What the array can do.
+    #[must_use]
+    pub fn flags(&self) -> ArrayFlags {
+        self.flags
+    }
+
+    /// Bytes of all elements. What the device keeps for them may be more.
+    #[must_use]
+    pub fn size_in_bytes(&self) -> usize {
+        self.allocation.bytes()
+    }
+
+    /// The device that the array is of.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        self.allocation.on()
+    }
+
+    /// What the runtime says about the array: the same as this value does.
+    ///
+    /// Stands for [`cudaArrayGetInfo`](sys::cudaArrayGetInfo).
+    ///
+    /// # Errors
+    /// What the runtime fails with.
+    #[doc(alias = "cudaArrayGetInfo")]
+    #[track_caller]
+    pub fn info(&self) -> Result<ArrayInfo> {
+        // SAFETY: the array lives while the borrow does.
+        unsafe { ArrayInfo::of(self.device(), self.as_raw()) }
+    }
+
+    /// How the runtime describes the elements.
+    ///
+    /// Stands for [`cudaGetChannelDesc`](sys::cudaGetChannelDesc).
+    ///
+    /// # Errors
+    /// What the runtime fails with.
+    #[doc(alias = "cudaGetChannelDesc")]
+    #[track_caller]
+    pub fn descriptor(&self) -> Result<sys::cudaChannelFormatDesc> {
+        let _current = self.device().switch()?;
+        let mut descriptor = sys::cudaChannelFormatDesc::default();
+        // SAFETY: the array lives while the borrow does; the pointer is to a live variable, which the call fills.
+        unsafe { check!(cudaGetChannelDesc(&raw mut descriptor, self.as_raw().cast_const())) }?;
+        Ok(descriptor)
+    }
+
+    /// The handle. What is done through it is not in the books: see [`ArrayView::access`].
+    #[must_use]
+    pub fn as_raw(&self) -> sys::cudaArray_t {
+        self.allocation.pointer().cast()
+    }
+
+    /// Waits for the work that still uses the array and frees it: what a drop does, with the error.
+    ///
+    /// Stands for [`cudaFreeArray`](sys::cudaFreeArray).
+    ///
+    /// # Errors
+    /// The failure of work that used the array, or of the call.
+    #[doc(alias = "cudaFreeArray")]
+    #[track_caller]
+    pub fn free(mut self) -> Result<()> {
+        self.allocation.only().map_or(Ok(()), Allocation::free)
+    }
+
+    /// Gives the array up without freeing it, and without waiting for the work that still uses it.
+    ///
+    /// [`from_raw`](Self::from_raw) or `cudaFreeArray` frees it.
+    #[must_use = "the array is leaked otherwise"]
+    pub fn into_raw(mut self) -> sys::cudaArray_t {
+        self.allocation.only().map_or(std::ptr::null_mut(), Allocation::give_up).cast()
+    }
+
+    /// All of it, as views are made from.
+    pub(crate) fn region(&self) -> Region<'_, T> {
+        Region::whole(&self.allocation, self.as_raw(), 0, self.extent)
+    }
+}
+
+impl<T> fmt::Debug for Array<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Array")
+            .field("element", &std::any::type_name::<T>())
+            .field("kind", &self.kind)
+            .field("extent", &self.extent)
+            .field("device", &self.device().ordinal())
+            .finish()
+    }
+}

@@ -1,0 +1,172 @@
+//! Arrays without memory, for what they say about the memory that they would need.
+#![expect(unsafe_code, reason = "asks the runtime about raw arrays")]
+
+use std::marker::PhantomData;
+
+use crate::device::Device;
+use crate::error::{Detail, Error, Result};
+use crate::memory::allocation::Allocation;
+use crate::{check, sys};
+
+/// How an array without memory could be given some.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mapping {
+    /// All at once.
+    Whole,
+    /// Tile by tile.
+    Tiles,
+}
+
+impl Mapping {
+    pub(super) fn flag(self) -> u32 {
+        match self {
+            Self::Whole => sys::cudaArrayDeferredMapping,
+            Self::Tiles => sys::cudaArraySparse,
+        }
+    }
+}
+
+/// An array, or a mipmapped one, that has no memory: freed when it is dropped.
+///
+/// [`ArrayBuilder::deferred`](super::ArrayBuilder::deferred) and [`sparse`](super::ArrayBuilder::sparse) make it. It says
+/// how much memory it would need or how large its tiles are. Only the driver API (`cuMemMapArrayAsync`) can give it any, by
+/// its handle, so nothing here copies to it.
+#[derive(Debug)]
+pub struct UnmappedArray<T> {
+    allocation: Allocation,
+    mapping: Mapping,
+    mipmapped: bool,
+    elements: PhantomData<fn() -> T>,
+}
+
+/// What memory an array needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryRequirements {
+    /// Bytes of all of it.
+    pub size: usize,
+    /// What the address of the memory must be a multiple of, in bytes.
+    pub alignment: usize,
+}
+
+/// How a sparse array is divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SparseProperties {
+    /// Elements of a row of a tile, rows, layers.
+    pub tile: [u32; 3],
+    /// The first level that is smaller than a tile; of mipmapped arrays with a tail only.
+    pub first_tail_level: u32,
+    /// Bytes of the levels that are smaller than a tile: of all layers where [`single_tail`](Self::single_tail), or of one.
+    pub tail_size: u64,
+    /// Whether all layers share one tail.
+    pub single_tail: bool,
+}
+
+impl<T> UnmappedArray<T> {
+    pub(super) fn new(allocation: Allocation, mapping: Mapping, mipmapped: bool) -> Self {
+        Self { allocation, mapping, mipmapped, elements: PhantomData }
+    }
+
+    /// How much memory all of the array needs on its device. Of deferred arrays only.
+    ///
+    /// Stands for [`cudaArrayGetMemoryRequirements`](sys::cudaArrayGetMemoryRequirements) and
+    /// [`cudaMipmappedArrayGetMemoryRequirements`](sys::cudaMipmappedArrayGetMemoryRequirements).
+    ///
+    /// # Errors
+    /// A refusal of sparse arrays; what the runtime fails with.
+    #[doc(alias = "cudaArrayGetMemoryRequirements")]
+    #[doc(alias = "cudaMipmappedArrayGetMemoryRequirements")]
+    #[track_caller]
+    pub fn memory_requirements(&self) -> Result<MemoryRequirements> {
+        self.ensure(
+            Mapping::Whole,
+            "UnmappedArray::memory_requirements",
+            "of an array that is mapped in tiles",
+        )?;
+        let _current = self.device().switch()?;
+        let mut found = sys::cudaArrayMemoryRequirements::default();
+        let (raw, device) = (self.allocation.pointer(), self.device().ordinal());
+        if self.mipmapped {
+            // SAFETY: the handle is of a live mipmapped array; the pointer is to a live variable, which the call fills.
+            unsafe { check!(cudaMipmappedArrayGetMemoryRequirements(&raw mut found, raw.cast(), device)) }?;
+        } else {
+            // SAFETY: the handle is of a live array; the pointer is to a live variable, which the call fills.
+            unsafe { check!(cudaArrayGetMemoryRequirements(&raw mut found, raw.cast(), device)) }?;
+        }
+        Ok(MemoryRequirements { size: found.size, alignment: found.alignment })
+    }
+
+    /// How the array is divided into tiles. Of sparse arrays only.
+    ///
+    /// Stands for [`cudaArrayGetSparseProperties`](sys::cudaArrayGetSparseProperties) and
+    /// [`cudaMipmappedArrayGetSparseProperties`](sys::cudaMipmappedArrayGetSparseProperties).
+    ///
+    /// # Errors
+    /// A refusal of deferred arrays; what the runtime fails with.
+    #[doc(alias = "cudaArrayGetSparseProperties")]
+    #[doc(alias = "cudaMipmappedArrayGetSparseProperties")]
+    #[track_caller]
+    pub fn sparse_properties(&self) -> Result<SparseProperties> {
+        self.ensure(
+            Mapping::Tiles,
+            "UnmappedArray::sparse_properties",
+            "the tiles of an array that is mapped as a whole",
+        )?;
+        let _current = self.device().switch()?;
+        let mut found = sys::cudaArraySparseProperties::default();
+        let raw = self.allocation.pointer();
+        if self.mipmapped {
+            // SAFETY: the handle is of a live mipmapped array; the pointer is to a live variable, which the call fills.
+            unsafe { check!(cudaMipmappedArrayGetSparseProperties(&raw mut found, raw.cast())) }?;
+        } else {
+            // SAFETY: the handle is of a live array; the pointer is to a live variable, which the call fills.
+            unsafe { check!(cudaArrayGetSparseProperties(&raw mut found, raw.cast())) }?;
+        }
+        let tile = found.tileExtent;
+        Ok(SparseProperties {
+            tile: [tile.width, tile.height, tile.depth],
+            first_tail_level: found.miptailFirstLevel,
+            tail_size: found.miptailSize,
+            single_tail: found.flags & sys::cudaArraySparsePropertiesSingleMipTail != 0,
+        })
+    }
+
+    #[track_caller]
+    fn ensure(&self, mapping: Mapping, api: &'static str, what: &'static str) -> Result<()> {
+        if self.mapping == mapping { Ok(()) } else { Err(Error::refused(api, Detail::Unsupported { what })) }
+    }
+
+    /// The device that the array is of.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        self.allocation.on()
+    }
+
+    /// Whether it has levels: the handle is then that of a mipmapped array.
+    #[must_use]
+    pub fn is_mipmapped(&self) -> bool {
+        self.mipmapped
+    }
+
+    /// The handle, for the driver API; none where this is a mipmapped array.
+    #[must_use]
+    pub fn as_raw(&self) -> Option<sys::cudaArray_t> {
+        (!self.mipmapped).then(|| self.allocation.pointer().cast())
+    }
+
+    /// The handle, for the driver API; none where this is not a mipmapped array.
+    #[must_use]
+    pub fn as_raw_mipmapped(&self) -> Option<sys::cudaMipmappedArray_t> {
+        self.mipmapped.then(|| self.allocation.pointer().cast())
+    }
+
+    /// Frees the array: what a drop does, with the error.
+    ///
+    /// # Errors
+    /// The failure of the call.
+    #[doc(alias = "cudaFreeArray")]
+    #[doc(alias = "cudaFreeMipmappedArray")]
+    #[track_caller]
+    pub fn free(mut self) -> Result<()> {
+        self.allocation.free()
+    }
+}
