@@ -7,6 +7,8 @@
 //! | `CUDA_EMULATOR_SCHEDULE` | `late`, `eager` or `random:SEED` (`random` alone picks a seed) | `late` |
 //! | `CUDA_EMULATOR_BUDGET` | MiB of each device beyond which a process is told so (`cudaDeviceRegisterAsyncNotification`) | none |
 //! | `CUDA_EMULATOR_LEAKS` | `1`: list at exit what was never freed | `0` |
+//!
+//! `CUDA_EMULATOR_CALLS` is no matter of the machine: see [`calls`](crate::calls).
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -8,6 +8,7 @@
 //! - [`exec`] runs kernels; the other modules are private: the C functions in `api` are the way in.
 
 mod api;
+mod calls;
 mod config;
 mod device;
 mod error;

@@ -45,6 +45,7 @@ mod symbol_copy;
 use core::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::calls;
 use crate::error::{Answer, remember};
 use crate::graph::capture as captures;
 use crate::machine::{self, Guard, Machine};
@@ -112,6 +113,7 @@ impl Call {
 /// Runs the body of an exported function and turns its answer into what C gets.
 pub(crate) fn enter(name: &'static str, per_thread: bool, body: impl FnOnce(&Call) -> Answer) -> cudaError_t {
     let answer = catch_unwind(AssertUnwindSafe(|| {
+        calls::note(name);
         if captures::any() {
             captures::permits(name)?;
         }

@@ -127,7 +127,9 @@ impl Books {
         }
         let clock = match (former, &lane.shared) {
             (Some(former), Some(shared)) if Arc::ptr_eq(&former.clock, shared) => former.clock,
-            _ => lane.shared_clock(|stamp| self.completed(stamp)),
+            (former, _) => {
+                lane.shared_clock(former.map(|former| former.clock), |stamp| self.completed(stamp))
+            }
         };
         Ok(Snapshot { stamp, clock })
     }

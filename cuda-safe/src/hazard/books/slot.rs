@@ -57,13 +57,27 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    /// The clock, to be shared with an event. Asks for memory only when it has changed since the last event.
-    pub(super) fn shared_clock(&mut self, completed: impl FnMut(Stamp) -> bool) -> Arc<Clock> {
+    /// The clock, to be shared with an event. Asks for memory only when it has changed since the last event, and
+    /// not even then where the event brings what it had of its own, which nobody else has any more.
+    pub(super) fn shared_clock(
+        &mut self,
+        former: Option<Arc<Clock>>,
+        completed: impl FnMut(Stamp) -> bool,
+    ) -> Arc<Clock> {
         if let Some(shared) = &self.shared {
             return Arc::clone(shared);
         }
         self.clock.prune(completed);
-        let shared = Arc::new(self.clock.clone());
+        let shared = match former {
+            Some(mut former) => match Arc::get_mut(&mut former) {
+                Some(own) => {
+                    own.clone_from(&self.clock);
+                    former
+                }
+                None => Arc::new(self.clock.clone()),
+            },
+            None => Arc::new(self.clock.clone()),
+        };
         self.shared = Some(Arc::clone(&shared));
         shared
     }

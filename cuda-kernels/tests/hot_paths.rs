@@ -1,0 +1,170 @@
+//! What an operation costs beyond its call: nothing. The CUDA calls of each one are those that a C++ program makes, and none
+//! asks for memory.
+//!
+//! Memory is counted by an allocator of this program, calls by the emulator, which writes them down. On a GPU only memory is
+//! counted. A binary of its own, with one test: both counts are the process's.
+#![expect(unsafe_code, reason = "counts what is allocated, and launches kernels")]
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::path::PathBuf;
+use std::process::Command;
+
+use cuda_kernels::kernels::{add_one, vector_add};
+use cuda_safe::{
+    Device, DeviceBuffer, Event, PinnedBuffer, Result, Stream, launch, memcpy, memcpy_async, memset,
+    memset_async,
+};
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: the system's allocator does all the work; what is added is a count of the calling thread's own.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// Where the emulator writes the calls.
+const CALLS: &str = "CUDA_EMULATOR_CALLS";
+
+/// The calls in the file so far.
+fn calls() -> Option<Vec<String>> {
+    let text = std::fs::read_to_string(std::env::var_os(CALLS)?).unwrap();
+    Some(text.lines().map(|line| line.split_once(' ').unwrap().1.to_owned()).collect())
+}
+
+/// Does something often enough that pools are filled, and then once more: it must make these calls, and ask for memory so often.
+fn costs(what: &str, expected: &[&str], memory: usize, mut operation: impl FnMut() -> Result<()>) {
+    for _ in 0..4 {
+        operation().unwrap();
+    }
+    let before = calls();
+    let allocated = ALLOCATIONS.get();
+    operation().unwrap();
+    let allocated = ALLOCATIONS.get() - allocated;
+    assert_eq!(allocated, memory, "{what}: asks for memory");
+    if let (Some(before), Some(after)) = (before, calls()) {
+        assert_eq!(after[before.len()..], *expected, "{what}: calls");
+    }
+}
+
+#[test]
+fn an_operation_makes_the_calls_of_a_cpp_program_and_asks_for_no_memory() {
+    let counted = std::env::var_os(CALLS).is_some();
+    if !counted && std::env::var("CUDA_RUNNER").is_ok_and(|runner| runner == "emulator") {
+        // The emulator looks at its variable when it is loaded: this program again, with one.
+        let file: PathBuf = std::env::temp_dir().join(format!("cuda-calls-{}", std::process::id()));
+        let program = std::env::current_exe().unwrap();
+        let child = Command::new(program).arg("--nocapture").env(CALLS, &file).status();
+        let lines = std::fs::read_to_string(&file).unwrap_or_default().lines().count();
+        let _ = std::fs::remove_file(&file);
+        assert!(child.unwrap().success());
+        assert!(lines > 200, "the emulator wrote down {lines} calls");
+        return;
+    }
+    if !counted {
+        println!("calls are counted on the emulator only, memory here too");
+    }
+    operations().unwrap();
+}
+
+fn operations() -> Result<()> {
+    let (stream, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
+    let blocking = Stream::new()?;
+    let mut event = Event::without_timing()?;
+    let mut ints = DeviceBuffer::<i32>::alloc_zeroed(64)?;
+    let (mut a, b) = (DeviceBuffer::<f32>::alloc_zeroed(64)?, DeviceBuffer::<f32>::alloc_zeroed(64)?);
+    let mut c = DeviceBuffer::<f32>::alloc_zeroed(64)?;
+    let mut pinned = PinnedBuffer::from_slice(&[0.0_f32; 64])?;
+    let mut pageable = vec![0.0_f32; 64];
+    // What was done up to here was done on the legacy stream, and the program knows it is over.
+    Device::current()?.synchronize()?;
+
+    costs("launch, one buffer", &["cudaLaunchKernel"], 0, || {
+        // SAFETY: with a count of zero the kernel touches nothing.
+        unsafe { launch!(add_one<<<1, 32, 0, &stream>>>(&mut ints, 0)) }
+    });
+    costs("launch, three buffers", &["cudaLaunchKernel"], 0, || {
+        // SAFETY: as above.
+        unsafe { launch!(vector_add<<<1, 32, 0, &stream>>>(&a, &b, &mut c, 0)) }
+    });
+    stream.synchronize()?;
+    costs("launch on a blocking stream", &["cudaLaunchKernel", "cudaStreamSynchronize"], 0, || {
+        // SAFETY: as above.
+        unsafe { launch!(vector_add<<<1, 32, 0, &blocking>>>(&a, &b, &mut c, 0)) }?;
+        blocking.synchronize()
+    });
+    costs("event record", &["cudaEventRecord"], 0, || event.record(&stream));
+    costs("event query", &["cudaEventQuery"], 0, || event.is_done().map(drop));
+    costs("event synchronise", &["cudaEventSynchronize"], 0, || event.synchronize());
+    costs("wait for an event", &["cudaStreamWaitEvent"], 0, || other.wait(&event));
+    costs("event create and destroy", &["cudaGetDevice"], 0, || Event::without_timing().map(drop));
+    costs("stream synchronise", &["cudaStreamSynchronize"], 0, || stream.synchronize());
+    costs("stream synchronise, having waited for others", &["cudaStreamSynchronize"], 0, || {
+        other.synchronize()
+    });
+    costs("stream query", &["cudaStreamQuery"], 0, || stream.is_done().map(drop));
+    costs("host function", &["cudaLaunchHostFunc"], 0, || stream.launch_host_fn(|| ()));
+    stream.synchronize()?;
+
+    // The owner's own box is the one piece of memory.
+    let pool = ["cudaMallocAsync", "cudaFreeAsync"];
+    costs("allocate and free on a stream", &pool, 1, || {
+        DeviceBuffer::<f32>::alloc_async(64, &stream)?.free_async(&stream)
+    });
+    costs("allocate and free", &["cudaGetDevice", "cudaMalloc", "cudaFree"], 1, || {
+        DeviceBuffer::<f32>::alloc(64)?.free()
+    });
+    costs("allocate and free, pinned", &["cudaGetDevice", "cudaHostAlloc", "cudaFreeHost"], 1, || {
+        PinnedBuffer::<f32>::alloc(64)?.free()
+    });
+
+    costs("to the device, asynchronous", &["cudaMemcpyAsync"], 0, || memcpy_async(&mut a, &pinned, &stream));
+    costs("from the device, asynchronous", &["cudaMemcpyAsync"], 0, || {
+        memcpy_async(&mut pinned, &a, &stream)
+    });
+    costs("within the device, asynchronous", &["cudaMemcpyAsync"], 0, || memcpy_async(&mut c, &a, &stream));
+    costs("fill, asynchronous", &["cudaMemsetAsync"], 0, || memset_async(&mut a, 0, &stream));
+    costs("parts of a buffer", &["cudaMemcpyAsync", "cudaMemcpyAsync"], 0, || {
+        memcpy_async(&mut a.slice_mut(0..32)?, &b.slice(0..32)?, &stream)?;
+        memcpy_async(&mut a.slice_mut(32..64)?, &b.slice(32..64)?, &stream)
+    });
+    stream.synchronize()?;
+
+    // The handle of the legacy stream means another stream on another device, so the device is looked at.
+    costs("to the device, blocking", &["cudaGetDevice", "cudaMemcpy"], 0, || memcpy(&mut a, &pageable));
+    costs("from the device, blocking", &["cudaGetDevice", "cudaMemcpy"], 0, || memcpy(&mut pageable, &a));
+    costs("fill, blocking", &["cudaGetDevice", "cudaMemset"], 0, || memset(&mut a, 0));
+    Device::current()?.synchronize()?;
+
+    // From stream to stream, as a program does that orders its own work: not a call is added.
+    let hand_over = ["cudaMemsetAsync", "cudaEventRecord", "cudaStreamWaitEvent", "cudaMemcpyAsync"];
+    let back = ["cudaEventRecord", "cudaStreamWaitEvent"];
+    let both: Vec<&str> = hand_over.into_iter().chain(back).collect();
+    let mut second = Event::without_timing()?;
+    costs("from stream to stream and back", &both, 0, || {
+        memset_async(&mut a, 1, &stream)?;
+        event.record(&stream)?;
+        other.wait(&event)?;
+        memcpy_async(&mut c, &a, &other)?;
+        second.record(&other)?;
+        stream.wait(&second)
+    });
+    Ok(())
+}
