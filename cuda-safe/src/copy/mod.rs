@@ -13,6 +13,8 @@
 //! The direction is never named: it follows from the types of the operands, and so does whether two devices are
 //! involved: the first copy between two devices lets them reach each other's memory ([`set_automatic_peer_access`]). A direction that cannot be does not compile, nor does an asynchronous copy of a borrowed slice.
 //!
+//! [`Pipeline`] streams host arrays that are larger than a device's memory through it in chunks, with copies and kernels overlapped.
+//!
 //! Large blocking copies between pageable memory and a device are staged by the crate itself, which is faster: see [`staged`].
 //! [`memcpy_to_symbol`], [`memcpy_from_symbol`] and their asynchronous forms copy to and from variables of kernels' source
 //! files ([`Symbol`](crate::memory::Symbol)); parts of these stand on either side of the other verbs for elements in a row too.
@@ -34,6 +36,7 @@ mod linear;
 mod operand;
 mod owned;
 pub(crate) mod peer;
+mod pipeline;
 mod plane;
 mod scoped;
 mod shape;
@@ -51,6 +54,7 @@ pub use operand::{
     AsyncDestination, AsyncSource, Destination, FillDestination, Linear, Planar, Source, Volumetric,
 };
 pub use peer::{automatic_peer_access, set_automatic_peer_access};
+pub use pipeline::{Pipeline, PipelineInput, PipelineOutput};
 pub use plane::{memcpy_2d, memcpy_2d_async, memset_2d, memset_2d_async};
 pub use scoped::{ScopedDestination, ScopedSource};
 pub use symbol::{

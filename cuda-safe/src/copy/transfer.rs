@@ -84,7 +84,11 @@ pub(super) fn transfer(
             | Direction::DeviceToDevice(device)
             | Direction::Peer { destination: device, .. },
         ) => match stage(how, direction, destination, source, shape) {
-            Some(transfer) => staged(device, transfer, destination, source),
+            // No closure: it would hide the caller's place.
+            Some(transfer) => match LegacyStream::of(device) {
+                Ok(legacy) => staged(legacy.as_stream(), transfer, destination, source),
+                Err(error) => Err(error),
+            },
             None => blocking(device, direction, destination, source, shape),
         },
         (How::Enqueued(stream), _) => enqueued(stream, direction, destination, source, shape),
@@ -168,24 +172,46 @@ fn stage(
     Staged::prepare(device, way, layout, matches!(how, How::BlockingFresh))
 }
 
-/// Copies by the engine, on the legacy stream of a device.
+/// Copies between pageable memory and a device by the engine, in the order of any stream of that device; none where the engine is not to
+/// make the copy, which is then not begun. It is complete on return.
 #[track_caller]
-fn staged(device: Device, transfer: Staged, destination: &Operand<'_>, source: &Operand<'_>) -> Result<()> {
+pub(super) fn staged_on(
+    stream: StreamRef<'_>,
+    destination: &Operand<'_>,
+    source: &Operand<'_>,
+) -> Option<Result<()>> {
+    let shape = match Shape::of("staged copy", destination, source) {
+        Ok(shape) => shape,
+        Err(error) => return Some(Err(error)),
+    };
+    let direction = Direction::of(destination.side(), source.side());
+    let transfer = stage(How::Blocking, direction, destination, source, shape)?;
+    Some(staged(stream, transfer, destination, source))
+}
+
+/// Copies by the engine, in the order of a stream of the device.
+#[track_caller]
+fn staged(
+    stream: StreamRef<'_>,
+    transfer: Staged,
+    destination: &Operand<'_>,
+    source: &Operand<'_>,
+) -> Result<()> {
     let place = Location::caller();
-    let legacy = LegacyStream::of(device)?;
     let accesses = Accesses::of(destination, source);
     let (host, remote) = match transfer.way() {
         Way::Up => (source.pointer(), destination.pointer()),
         Way::Down => (destination.pointer(), source.pointer()),
     };
     let call = |raw| {
+        let _current = stream.device().switch()?;
         // SAFETY: both operands are borrowed memory of at least as many bytes as the transfer was prepared with, the accesses of
-        // the device's side are entered, and the legacy stream was given the waits that they need; its device is current.
+        // the device's side are entered, and the stream was given the waits that they need; its device is current.
         unsafe { transfer.run(raw, host, remote) }.map_err(|error| error.at(place))
     };
     // SAFETY: the accesses are all that the copy touches of tracked memory; it begins with an event on the stream, waits for
     // it, and is complete when it returns.
-    unsafe { legacy.as_stream().enqueue_blocking(accesses.list(), call) }
+    unsafe { stream.enqueue_blocking(accesses.list(), call) }
 }
 
 /// Whether `cudaMemcpy` and its like for planes and volumes return only when all of the copy is done. From pageable memory it may return once it has read the

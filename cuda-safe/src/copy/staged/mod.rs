@@ -163,7 +163,7 @@ impl Staged {
         self.way
     }
 
-    /// Waits for the legacy stream, `legacy`, and makes the copy.
+    /// Waits for a stream, the legacy one as a rule, and makes the copy.
     ///
     /// # Errors
     /// The first failure of any thread, or of work that was given to the device before.
@@ -175,12 +175,12 @@ impl Staged {
     /// - The device is current, and `legacy` its legacy stream.
     pub(crate) unsafe fn run(
         mut self,
-        legacy: sys::cudaStream_t,
+        stream: sys::cudaStream_t,
         host: *mut u8,
         remote: *mut u8,
     ) -> Result<()> {
         let Some(kit) = self.kit.take() else { return Ok(()) };
-        if let Err(error) = wait_for(legacy, &kit) {
+        if let Err(error) = wait_for(stream, &kit) {
             // Nothing was given to its stream.
             kit.give_back();
             return Err(error);
@@ -206,12 +206,13 @@ impl Drop for Staged {
     }
 }
 
-/// Blocks until everything is done that comes before an operation of the legacy stream.
+/// Blocks until everything is done that comes before an operation of a stream.
 ///
-/// By an event: recording one is an operation, which waits for the blocking streams; whether a synchronisation is one is not said.
-fn wait_for(legacy: sys::cudaStream_t, kit: &Kit) -> Result<()> {
-    // SAFETY: the event is the kit's own, of the device that is current, and the legacy stream is always there.
-    unsafe { check!(cudaEventRecord(kit.event(0), legacy)) }?;
+/// By an event: recording one is an operation, which on the legacy stream waits for the blocking ones; whether a synchronisation is one is
+/// not said.
+fn wait_for(stream: sys::cudaStream_t, kit: &Kit) -> Result<()> {
+    // SAFETY: the event is the kit's own, of the device that is current, and the stream one of that device's.
+    unsafe { check!(cudaEventRecord(kit.event(0), stream)) }?;
     // SAFETY: the event is the kit's own.
     unsafe { check!(cudaEventSynchronize(kit.event(0))) }
 }
