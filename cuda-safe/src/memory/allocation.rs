@@ -36,6 +36,8 @@ pub(crate) enum Kind {
     Array,
     /// `cudaMallocMipmappedArray`, `cudaFreeMipmappedArray`: the pointer is the handle.
     Mipmapped,
+    /// Another library's or process's: freed by dropping what keeps it alive.
+    Foreign,
 }
 
 /// Memory, and the books about who uses it.
@@ -154,6 +156,23 @@ impl Allocation {
             }
             Err(error) => Err((error, container)),
         }
+    }
+
+    /// Takes over memory of others, with what keeps it alive: that is dropped once no work uses the memory.
+    ///
+    /// # Safety
+    /// So many bytes of the device's memory are there, which live until the keeper is dropped, and nobody reaches them who
+    /// is not ordered with this crate's work.
+    pub(crate) unsafe fn foreign<K: Any + Send>(
+        device: Device,
+        pointer: *mut u8,
+        bytes: usize,
+        keeper: K,
+    ) -> Self {
+        let pointer = if bytes == 0 { ptr::null_mut() } else { pointer };
+        let mut allocation = Self::new(pointer, bytes, device, Kind::Foreign, Ledger::new(bytes));
+        allocation.container.replace(Box::new(keeper));
+        allocation
     }
 
     /// Waits for the work that still uses registered memory, makes it pageable again, and gives its container up; none
@@ -293,6 +312,7 @@ impl Allocation {
             Kind::Registered => "cudaHostRegister",
             Kind::Array => "cudaMalloc3DArray",
             Kind::Mipmapped => "cudaMallocMipmappedArray",
+            Kind::Foreign => "",
         };
         Self::called(device, bytes, kind, api, allocate)
     }
@@ -326,6 +346,7 @@ impl Allocation {
             Kind::Pinned => "pinned host",
             Kind::Registered => "registered host",
             Kind::Array | Kind::Mipmapped => "array",
+            Kind::Foreign => "foreign",
         };
         let mut pointer = ptr::null_mut();
         let (device, switch) = match device {
@@ -421,6 +442,11 @@ impl Allocation {
             }
             (Kind::Device | Kind::Pool | Kind::Array | Kind::Mipmapped, Ok(())) => self.free_device(),
             (Kind::Pinned, Ok(())) => self.free_pinned(),
+            (Kind::Foreign, Ok(())) => {
+                self.bytes = 0;
+                drop(self.container.take());
+                Ok(())
+            }
             (Kind::Registered, Ok(())) => {
                 let unregistered = self.unregister();
                 // Whatever comes of it, nobody tries again. Memory that may still be registered is leaked with its container.

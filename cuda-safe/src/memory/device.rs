@@ -1,6 +1,8 @@
 //! Memory on a device, owned.
 #![expect(unsafe_code, reason = "takes over raw device pointers")]
 
+use std::any::Any;
+
 use bytemuck::AnyBitPattern;
 
 use super::allocation::{Allocation, Kind};
@@ -131,6 +133,47 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
     pub unsafe fn from_raw(device: Device, pointer: *mut T, len: usize) -> Result<Self> {
         // SAFETY: the caller vouches for all of it.
         unsafe { Self::taken_over("DeviceBuffer::from_raw", device, pointer, len, Kind::Device) }
+    }
+
+    /// Adopts device memory of another library's, with what keeps it alive: the keeper is dropped once no work uses the
+    /// memory any more, in the place of freeing it.
+    ///
+    /// # Errors
+    /// A refusal where the number of bytes overflows, `T` has no bytes, or the address does not fit `T`; the keeper is
+    /// dropped then.
+    ///
+    /// # Safety
+    /// - `pointer` is to `len` elements of memory of `device`, which live and stay where they are until `keeper` is dropped.
+    /// - Whoever else uses the memory meanwhile is ordered with what this crate does there: its books know of no others.
+    ///   Work given before is complete, or the first work given here is ordered after it.
+    /// - The memory is adopted once at a time.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::{Device, DeviceBuffer, memcpy};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// // What another library would have.
+    /// let theirs = DeviceBuffer::<f32>::from_slice(&[1.0, 2.0, 3.0])?;
+    /// let (pointer, len) = (theirs.as_ptr().cast_mut(), theirs.len());
+    /// // SAFETY: the memory lives as long as its owner, which goes with the buffer and does nothing meanwhile.
+    /// let mut buffer = unsafe { DeviceBuffer::adopt(Device::current()?, pointer, len, theirs) }?;
+    /// memcpy(&mut buffer.slice_mut(..1)?, &[7.0])?;
+    /// assert_eq!(buffer.to_vec()?, [7.0, 2.0, 3.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[track_caller]
+    pub unsafe fn adopt<K: Any + Send>(
+        device: Device,
+        pointer: *mut T,
+        len: usize,
+        keeper: K,
+    ) -> Result<Self> {
+        let bytes = size::bytes_of::<T>("DeviceBuffer::adopt", len)?;
+        // SAFETY: the caller vouches for as many bytes as were just computed from the same length.
+        let allocation = unsafe { Allocation::foreign(device, pointer.cast(), bytes, keeper) };
+        Self::of("DeviceBuffer::adopt", allocation, len)
     }
 }
 

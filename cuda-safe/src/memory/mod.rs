@@ -25,16 +25,20 @@
 //! of arrays `cudaMallocArray`, `cudaMalloc3DArray`, `cudaFreeArray`, `cudaArrayGetInfo`, `cudaGetChannelDesc`,
 //! `cudaMallocMipmappedArray`, `cudaFreeMipmappedArray`, `cudaGetMipmappedArrayLevel`, `cudaArrayGetPlane`,
 //! `cudaArrayGetMemoryRequirements`, `cudaMipmappedArrayGetMemoryRequirements`, `cudaArrayGetSparseProperties`,
-//! `cudaMipmappedArrayGetSparseProperties`.
+//! `cudaMipmappedArrayGetSparseProperties`;
+//! `cudaPointerGetAttributes`, `cudaHostGetFlags`, those for pools ([`MemoryPool`]), and `cudaIpcGetMemHandle`,
+//! `cudaIpcOpenMemHandle`, `cudaIpcCloseMemHandle` ([`IpcMemHandle`]).
 
 pub(crate) mod allocation;
 pub(crate) mod array;
 mod attributes;
 mod buffer;
 mod device;
+mod device_ptr;
 mod flag;
 pub(crate) mod grid;
 mod guard;
+mod ipc;
 pub(crate) mod mapped;
 mod pinned;
 mod pitched;
@@ -63,8 +67,10 @@ pub use array::{
 pub use attributes::{MemoryKind, PointerAttributes};
 pub use buffer::Buffer;
 pub use device::DeviceBuffer;
+pub use device_ptr::DevicePtr;
 pub use flag::MappedFlag;
 pub use guard::{HostMut, HostRef};
+pub use ipc::IpcMemHandle;
 pub use pinned::{PinnedBuffer, PinnedFlags};
 pub use pitched::{PitchedBuffer, PitchedVolume};
 pub use place::{

@@ -20,6 +20,9 @@ bitflags! {
         const BLOCKING_SYNC = sys::cudaEventBlockingSync;
         /// The event takes no time, which makes recording and waiting much cheaper.
         const DISABLE_TIMING = sys::cudaEventDisableTiming;
+        /// Other processes may be given the event, which then takes no time either: see
+        /// [`Event::ipc_handle`](super::Event::ipc_handle).
+        const INTERPROCESS = sys::cudaEventInterprocess;
     }
 }
 
@@ -142,7 +145,11 @@ impl Event {
             Mark::Recorded(snapshot) => Some(snapshot),
             Mark::Nothing | Mark::Unknown => None,
         };
-        self.mark = Mark::Recorded(BOOKS.record_again(slot, former, record)?);
+        let snapshot = BOOKS.record_again(slot, former, record)?;
+        // Another process may record the event too, and then it stands for that: it proves nothing here.
+        if !self.flags.contains(EventFlags::INTERPROCESS) {
+            self.mark = Mark::Recorded(snapshot);
+        }
         Ok(())
     }
 
@@ -285,12 +292,27 @@ impl Event {
 }
 
 impl Drop for Event {
-    /// Keeps the handle for the next event. No call, so it may happen anywhere.
+    /// Keeps the handle for the next event. No call, so it may happen anywhere. An event that other processes may have is
+    /// destroyed instead.
     fn drop(&mut self) {
         if let Some(raw) = self.raw.take()
             && process::is(self.process)
         {
-            pool::keep_event(self.device, self.flags.bits(), raw);
+            if self.flags.contains(EventFlags::INTERPROCESS) {
+                destroy(raw);
+            } else {
+                pool::keep_event(self.device, self.flags.bits(), raw);
+            }
         }
     }
+}
+
+/// Destroys an event; later, where the thread may not call the runtime.
+fn destroy(raw: RawEvent) {
+    if busy::in_callback() {
+        deferred::defer(Box::new(move || destroy(raw)));
+        return;
+    }
+    // SAFETY: the handle is this value's alone. What waits for the event has taken what it stands for.
+    let _ = unsafe { sys::cudaEventDestroy(raw.0) };
 }

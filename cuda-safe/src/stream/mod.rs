@@ -8,7 +8,9 @@
 //! C functions: `cudaStreamCreateWithPriority`, `cudaStreamDestroy`, `cudaStreamSynchronize`,
 //! `cudaStreamQuery`, `cudaStreamWaitEvent`, `cudaStreamGetFlags`, `cudaStreamGetPriority`,
 //! `cudaStreamGetId`, `cudaLaunchHostFunc`, `cudaEventCreateWithFlags`, `cudaEventRecord`,
-//! `cudaEventSynchronize`, `cudaEventQuery`, `cudaEventElapsedTime`, `cudaEventDestroy`.
+//! `cudaEventSynchronize`, `cudaEventQuery`, `cudaEventElapsedTime`, `cudaEventDestroy`,
+//! `cudaEventRecordWithFlags`, `cudaStreamGetAttribute`, `cudaStreamSetAttribute`, `cudaStreamCopyAttributes`,
+//! `cudaIpcGetEventHandle`, `cudaIpcOpenEventHandle`.
 
 mod attributes;
 mod builder;
@@ -16,8 +18,10 @@ mod busy;
 mod deferred;
 mod enqueue;
 mod event;
+mod foreign;
 mod host;
 mod host_function;
+mod ipc;
 mod legacy;
 mod methods;
 mod owned;
@@ -31,6 +35,8 @@ mod view;
 pub use attributes::{AccessPolicy, AccessProperty, MemSyncDomain, MemSyncDomainMap, SyncPolicy};
 pub use builder::StreamBuilder;
 pub use event::{Event, EventFlags, RecordFlags};
+pub use foreign::ForeignStream;
+pub use ipc::IpcEventHandle;
 pub use legacy::LegacyStream;
 pub use owned::Stream;
 pub use per_thread::PerThreadStream;

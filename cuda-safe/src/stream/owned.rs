@@ -136,27 +136,10 @@ impl Stream {
     pub fn into_raw(self) -> sys::cudaStream_t {
         let raw = self.raw;
         let device = self.device();
-        let reach = self.last_event(device);
+        let reach = last_event(device, raw, self.slot);
         enqueue::BOOKS.dismiss(self.slot, reach);
         let _ = std::mem::ManuallyDrop::new(self);
         raw
-    }
-
-    /// An event that stands for all that the stream was given, for when the handle is gone.
-    fn last_event(&self, device: Device) -> Reach {
-        if self.slot.is_drained() || busy::in_callback() {
-            return Reach::Device;
-        }
-        let Ok(event) = pool::event(device, sys::cudaEventDisableTiming) else { return Reach::Device };
-        // SAFETY: the stream lives until the end of the caller, and the event is ours.
-        let record = || unsafe { enqueue::record(device, self.raw, self.slot.kind, event.0) };
-        match enqueue::BOOKS.record_last(self.slot, record) {
-            Ok(()) => Reach::Event(event.0.expose_provenance()),
-            Err(_) => {
-                pool::keep_event(device, sys::cudaEventDisableTiming, event);
-                Reach::Device
-            }
-        }
     }
 }
 
@@ -185,5 +168,22 @@ impl AsStream for Stream {
     #[inline]
     fn as_stream(&self) -> StreamRef<'_> {
         StreamRef::new(self.raw, self.slot)
+    }
+}
+
+/// An event that stands for all that a stream was given, for when its handle is gone. The handle is live.
+pub(super) fn last_event(device: Device, raw: sys::cudaStream_t, slot: &Slot) -> Reach {
+    if slot.is_drained() || busy::in_callback() {
+        return Reach::Device;
+    }
+    let Ok(event) = pool::event(device, sys::cudaEventDisableTiming) else { return Reach::Device };
+    // SAFETY: the stream lives until the end of the caller, and the event is ours.
+    let record = || unsafe { enqueue::record(device, raw, slot.kind, event.0) };
+    match enqueue::BOOKS.record_last(slot, record) {
+        Ok(()) => Reach::Event(event.0.expose_provenance()),
+        Err(_) => {
+            pool::keep_event(device, sys::cudaEventDisableTiming, event);
+            Reach::Device
+        }
     }
 }

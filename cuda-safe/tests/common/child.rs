@@ -37,11 +37,18 @@ impl Talk {
 
     /// Waits for the child to say this.
     pub(crate) fn hear(&mut self, word: &str) {
-        let mut line = String::new();
-        while !line.trim_end().ends_with(word) {
-            line.clear();
+        self.hear_one_of(&[word]);
+    }
+
+    /// Waits for the child to say one of these; answers with it.
+    pub(crate) fn hear_one_of<'w>(&mut self, words: &[&'w str]) -> &'w str {
+        loop {
+            let mut line = String::new();
             let read = self.from.read_line(&mut line).unwrap();
-            assert!(read > 0, "the other process ended before it said {word:?}");
+            assert!(read > 0, "the other process ended before it said one of {words:?}");
+            if let Some(word) = words.iter().find(|word| line.trim_end().ends_with(*word)) {
+                return word;
+            }
         }
     }
 

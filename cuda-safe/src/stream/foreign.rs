@@ -1,0 +1,186 @@
+//! [`ForeignStream`]: a stream of another library's, used but not owned.
+//!
+//! It has a slot in the books like any other stream, found by the number that the runtime gives each stream for good
+//! (`cudaStreamGetId`), as handles are used again: whoever adopts the same stream twice gets the same slot. When the last
+//! of them goes, an event that stands for all that the stream was given takes the handle's place in the books, so nobody
+//! touches the handle afterwards. A forgotten one keeps what keeps the stream alive, so the handle stays good: nothing
+//! relies on a destructor being run.
+#![expect(unsafe_code, reason = "takes raw streams in")]
+
+use std::any::Any;
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::enqueue::BOOKS;
+use super::methods::stream_methods;
+use super::view::{AsStream, StreamRef, sealed};
+use super::{busy, owned, pool};
+use crate::device::Device;
+use crate::error::{Detail, Error, Result};
+use crate::hazard::books::{Kind, Slot};
+use crate::{check, process, sys};
+
+/// A stream that another library made and destroys.
+///
+/// What this crate puts on it is ordered with everything else, as on a [`Stream`](super::Stream). What the other library
+/// puts on it, the tracker does not know of.
+#[doc(alias = "cudaStreamGetId")]
+pub struct ForeignStream {
+    raw: sys::cudaStream_t,
+    id: u64,
+    slot: &'static Slot,
+    process: u32,
+    keeper: Option<Box<dyn Any + Send + Sync>>,
+}
+
+// SAFETY: a stream's handle is a name that the runtime takes from any thread, the slot is made for many threads, and the
+// keeper may be sent.
+unsafe impl Send for ForeignStream {}
+// SAFETY: as above, and the keeper may be shared.
+unsafe impl Sync for ForeignStream {}
+
+/// A foreign stream that is in use.
+struct Adopted {
+    id: u64,
+    slot: &'static Slot,
+    users: usize,
+}
+
+static ADOPTED: Mutex<Vec<Adopted>> = Mutex::new(Vec::new());
+
+fn adopted() -> MutexGuard<'static, Vec<Adopted>> {
+    ADOPTED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl ForeignStream {
+    /// Adopts a stream, with what keeps it alive, a counted owner for one.
+    ///
+    /// # Errors
+    /// Where the runtime does not know the stream; a refusal for the legacy and the per-thread stream, which
+    /// [`Stream::legacy`](super::Stream::legacy) and [`Stream::per_thread`](super::Stream::per_thread) are for, or inside a
+    /// host function.
+    ///
+    /// # Safety
+    /// - `raw` is a stream of `device` that is not destroyed before `keeper` is dropped, and not being captured.
+    /// - What it was given before, and is given by others, does not touch memory that this crate owns, but in order with
+    ///   what this crate does there.
+    #[track_caller]
+    pub unsafe fn adopt<K: Any + Send + Sync>(
+        raw: sys::cudaStream_t,
+        device: Device,
+        keeper: K,
+    ) -> Result<Self> {
+        // SAFETY: the caller vouches for all of it.
+        unsafe { Self::enter("ForeignStream::adopt", raw, device, Some(Box::new(keeper))) }
+    }
+
+    /// Lends a stream to `f` that lives for as long as `f` runs.
+    ///
+    /// # Errors
+    /// As [`adopt`](Self::adopt).
+    ///
+    /// # Safety
+    /// The duties of [`adopt`](Self::adopt), the stream living until this returns.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::stream::{ForeignStream, Stream};
+    /// use cuda_safe::{DeviceBuffer, memset_async};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// // What another library would have.
+    /// let theirs = Stream::new()?;
+    /// let mut buffer = DeviceBuffer::<u8>::alloc(100)?;
+    /// // SAFETY: the stream outlives the call and is given nothing else.
+    /// unsafe {
+    ///     ForeignStream::lend(theirs.as_raw(), theirs.device(), |stream| memset_async(&mut buffer, 3, stream))
+    /// }??;
+    /// assert_eq!(buffer.to_vec()?, [3; 100]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[track_caller]
+    pub unsafe fn lend<R>(raw: sys::cudaStream_t, device: Device, f: impl FnOnce(&Self) -> R) -> Result<R> {
+        // SAFETY: the caller vouches for all of it; the value goes before this returns, also on a panic.
+        let stream = unsafe { Self::enter("ForeignStream::lend", raw, device, None) }?;
+        Ok(f(&stream))
+    }
+
+    /// # Safety
+    /// The duties of `adopt`, the stream living until the keeper is dropped, or where there is none, the value.
+    #[track_caller]
+    unsafe fn enter(
+        api: &'static str,
+        raw: sys::cudaStream_t,
+        device: Device,
+        keeper: Option<Box<dyn Any + Send + Sync>>,
+    ) -> Result<Self> {
+        busy::ensure_idle(api)?;
+        if raw.addr() <= 2 {
+            return Err(Error::refused(api, Detail::Unsupported { what: "a default stream" }));
+        }
+        let (mut flags, mut id) = (0, 0);
+        // SAFETY: the caller vouches for the stream; the pointer is to a live integer.
+        unsafe { check!(cudaStreamGetFlags(raw, &raw mut flags)) }?;
+        // SAFETY: as above.
+        unsafe { check!(cudaStreamGetId(raw, &raw mut id)) }?;
+        let mut adopted = adopted();
+        let slot = match adopted.iter_mut().find(|it| it.id == id) {
+            Some(it) => {
+                it.users += 1;
+                it.slot
+            }
+            None => {
+                let blocking = flags & sys::cudaStreamNonBlocking == 0;
+                let kind = if blocking { Kind::Blocking } else { Kind::NonBlocking };
+                let slot = pool::enrol(device, kind, raw)?;
+                adopted.push(Adopted { id, slot, users: 1 });
+                slot
+            }
+        };
+        drop(adopted);
+        Ok(Self { raw, id, slot, process: process::number(), keeper })
+    }
+}
+
+stream_methods!(ForeignStream);
+
+impl Drop for ForeignStream {
+    /// Leaves an event in the place of the handle, and lets go of what keeps the stream alive. Does not wait.
+    fn drop(&mut self) {
+        if !process::is(self.process) {
+            return;
+        }
+        {
+            // Locked to the end, so that nobody finds the slot who would use the handle.
+            let mut adopted = adopted();
+            if let Some(at) = adopted.iter().position(|it| it.id == self.id) {
+                let last = adopted.get_mut(at).is_none_or(|it| {
+                    it.users -= 1;
+                    it.users == 0
+                });
+                if last {
+                    adopted.swap_remove(at);
+                    let reach = owned::last_event(self.device(), self.raw, self.slot);
+                    BOOKS.dismiss(self.slot, reach);
+                }
+            }
+        }
+        drop(self.keeper.take());
+    }
+}
+
+impl fmt::Debug for ForeignStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ForeignStream").field("id", &self.id).field("device", &self.device()).finish()
+    }
+}
+
+impl sealed::Sealed for ForeignStream {}
+
+impl AsStream for ForeignStream {
+    #[inline]
+    fn as_stream(&self) -> StreamRef<'_> {
+        StreamRef::new(self.raw, self.slot)
+    }
+}
