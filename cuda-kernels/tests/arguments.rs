@@ -1,11 +1,14 @@
 //! What the host passes is what the kernel gets: scalars, structs with padding, pointers in structs.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 #![allow(unsafe_code, reason = "launches kernels that have no safe function")]
 
 use cuda_kernels::kernels::{
     arguments_Aligned, arguments_Direction, arguments_Nested, arguments_Padded, arguments_View,
-    arguments_overloaded, arguments_overloaded1, arguments_scalars, arguments_structs,
+    arguments_overloaded, arguments_overloaded1, arguments_scalars, arguments_structs, copy_values,
 };
-use cuda_safe::{DeviceBuffer, Result, Stream, launch};
+use cuda_safe::hazard::added_waits;
+use cuda_safe::memory::Plane;
+use cuda_safe::{DeviceBuffer, PitchedBuffer, PitchedVolume, Result, Stream, launch, memcpy_2d};
 
 #[test]
 fn scalars_of_every_width_arrive() -> Result<()> {
@@ -69,5 +72,32 @@ fn overloads_are_two_kernels() -> Result<()> {
     // SAFETY: as above.
     unsafe { launch!(arguments_overloaded1<<<1, 1, 0, &stream>>>(&mut integers, 41)) }?;
     assert_eq!((floats.to_vec()?, integers.to_vec()?), (vec![1.75], vec![42]));
+    Ok(())
+}
+
+#[test]
+fn planes_and_volumes_are_passed_as_their_first_element_and_the_tracker_knows_what_they_span() -> Result<()> {
+    let (one, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
+    let numbers: Vec<f32> = (0_u8..24).map(f32::from).collect();
+    let mut image = PitchedBuffer::<f32>::alloc(4, 6)?;
+    let mut field = PitchedVolume::<f32>::alloc(4, 3, 2)?;
+    memcpy_2d(&mut image, &Plane::of_slice(&numbers, 4, 6)?)?;
+    // Both have six rows and, as their rows are as long, the same pitch.
+    assert_eq!(image.pitch(), field.pitch());
+    let words = u32::try_from(image.pitch() / size_of::<f32>()).unwrap();
+    let count = 5 * words + 4;
+    let before = added_waits();
+    // SAFETY: five pitches and a row are within either.
+    unsafe { launch!(copy_values<<<count.div_ceil(256), 256, 0, &one>>>(&image, &mut field, count)) }?;
+    let mut again = PitchedBuffer::<f32>::alloc(4, 6)?;
+    {
+        let (from, mut to) = (field.volume().layers(1..)?, again.plane_mut());
+        let count = 2 * words + 4;
+        // SAFETY: two pitches and a row are within the second layer and the first three rows.
+        unsafe { launch!(copy_values<<<count.div_ceil(256), 256, 0, &other>>>(from, &mut to, count)) }?;
+    }
+    assert!(added_waits() > before, "the second launch reads what the first one writes");
+    assert_eq!(field.to_vec()?, numbers);
+    assert_eq!(again.to_vec()?[..12], numbers[12..]);
     Ok(())
 }
