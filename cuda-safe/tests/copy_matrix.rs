@@ -7,25 +7,33 @@ mod common;
 mod matrix;
 
 use common::alone;
-use matrix::{Element, holds, in_all_schedules, run, second, standard, with_peer_access};
+use cuda_safe::memory::ArrayElement;
+use matrix::{Element, Entry, arrays, holds, in_all_schedules, run, second, standard, with_peer_access};
 
-fn all_pairs<T: Element>() {
-    let kinds = standard::<T>();
-    // Two of the kinds have one shape each.
-    let pairs = (kinds.len() - 2) * (kinds.len() - 2);
-    holds(&run(&kinds, |_, _| true), 3 * pairs);
+fn all_pairs<T: Element>(kinds: &[Entry<T>]) {
+    let tally = run(kinds, |_, _| true);
+    // Pairs that share a shape, for each that they share.
+    let of = |dimensions| kinds.iter().filter(|kind| kind.has(dimensions)).count().pow(2);
+    holds(&tally, of(1) + of(2) + of(3));
+}
+
+/// The kinds for elements that arrays can have.
+fn with_arrays<T: Element + ArrayElement>() -> Vec<Entry<T>> {
+    let mut kinds = standard();
+    kinds.extend(arrays());
+    kinds
 }
 
 #[test]
 fn bytes_are_copied_between_all_kinds_of_memory() {
     let _alone = alone();
-    with_peer_access(false, all_pairs::<u8>);
+    with_peer_access(false, || all_pairs::<u8>(&with_arrays()));
 }
 
 #[test]
 fn elements_of_six_bytes_are_copied_between_all_kinds_of_memory() {
     let _alone = alone();
-    with_peer_access(true, all_pairs::<[u16; 3]>);
+    with_peer_access(true, || all_pairs::<[u16; 3]>(&standard()));
 }
 
 #[test]
@@ -34,9 +42,15 @@ fn devices_that_reach_each_other_copy_the_same() {
     if second().is_none() {
         return;
     }
-    let kinds = standard::<f32>();
-    let tally = with_peer_access(true, || run(&kinds, |to, from| to.second || from.second));
-    holds(&tally, 3 * (2 * (kinds.len() - 2) - 1));
+    let kinds = with_arrays::<f32>();
+    let wanted = |to: &Entry<f32>, from: &Entry<f32>| to.second || from.second;
+    let tally = with_peer_access(true, || run(&kinds, wanted));
+    let of = |dimensions| {
+        let has = kinds.iter().filter(|kind| kind.has(dimensions));
+        let (all, first) = (has.clone().count(), has.filter(|kind| !kind.second).count());
+        all * all - first * first
+    };
+    holds(&tally, of(1) + of(2) + of(3));
 }
 
 #[test]

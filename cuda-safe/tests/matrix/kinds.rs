@@ -1,11 +1,12 @@
 //! The kinds of memory, as a table.
 
 use cuda_safe::memory::{
-    Buffer, OnDevice, Pageable, PinnedSlice, PinnedSliceMut, PitchedBuffer, PitchedVolume, Place, Plane,
-    PlaneMut, Slice, SliceMut, SourceOf, Volume, VolumeMut, WriteCombined,
+    Array, ArrayBuilder, ArrayElement, Buffer, OnDevice, Pageable, PinnedSlice, PinnedSliceMut,
+    PitchedBuffer, PitchedVolume, Place, Plane, PlaneMut, Slice, SliceMut, SourceOf, Volume, VolumeMut,
+    WriteCombined,
 };
 use cuda_safe::{
-    DeviceBuffer, PinnedBuffer, Registered, Result, WriteCombinedBuffer, memcpy, memcpy_2d, memcpy_3d,
+    Device, DeviceBuffer, PinnedBuffer, Registered, Result, WriteCombinedBuffer, memcpy, memcpy_2d, memcpy_3d,
 };
 
 use super::boxes::{Bounds, Element};
@@ -112,6 +113,29 @@ pub(crate) fn standard<T: Element>() -> Vec<Entry<T>> {
     if let Some(device) = super::second() {
         let second = own::<T, OnDevice>("second device", move |len| DeviceBuffer::alloc_on(device, len));
         kinds.push(Entry { second: true, ..second });
+    }
+    kinds
+}
+
+/// Arrays, for elements that they can have: of rows and of layers of rows, on the first device and on the second.
+pub(crate) fn arrays<T: Element + ArrayElement>() -> Vec<Entry<T>> {
+    let on = |name, device: Device| {
+        Entry::new(name, &[2, 3], move |bounds| {
+            let [width, height, depth] = bounds.size;
+            let builder = match depth {
+                1 => ArrayBuilder::plane(width, height),
+                _ => ArrayBuilder::volume(width, height, depth),
+            };
+            Box::new(Grid {
+                memory: builder.device(device).alloc::<T>().unwrap(),
+                guards: Vec::new(),
+                bounds,
+            })
+        })
+    };
+    let mut kinds = vec![on("array", Device::all().unwrap().next().unwrap())];
+    if let Some(device) = super::second() {
+        kinds.push(Entry { second: true, ..on("array of the second device", device) });
     }
     kinds
 }
@@ -411,5 +435,60 @@ impl<T: Element> Memory<T> for Layers<T> {
 
     fn destination(&mut self, _: usize, start: [usize; 3], extent: [usize; 3]) -> Result<Destination<'_, T>> {
         Destination::cut(self.memory.volume_mut(), start, extent)
+    }
+}
+
+/// An array, of rows or of layers; likewise.
+struct Grid<T> {
+    memory: Array<T>,
+    guards: Vec<T>,
+    bounds: Bounds,
+}
+
+impl<T: Element + ArrayElement> Memory<T> for Grid<T> {
+    fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
+    fn write(&mut self, all: &[T]) {
+        let [width, height, depth] = self.bounds.size;
+        self.guards = all.to_vec();
+        let inside = self.bounds.inside(all);
+        memcpy_3d(&mut self.memory, &Volume::<T, Pageable>::of_slice(&inside, width, height, depth)).unwrap();
+    }
+
+    fn read(&self) -> Vec<T> {
+        let mut all = self.guards.clone();
+        self.bounds.put_inside(&mut all, &self.memory.to_vec().unwrap());
+        all
+    }
+
+    fn source(
+        &self,
+        dimensions: usize,
+        [x, y, z]: [usize; 3],
+        [w, h, d]: [usize; 3],
+    ) -> Result<Source<'_, T>> {
+        let part = self.memory.view().columns(x..x + w)?.rows(y..y + h)?.layers(z..z + d)?;
+        Ok(if dimensions == 2 { Source::Rows(Box::new(part)) } else { Source::Layers(Box::new(part)) })
+    }
+
+    fn destination(
+        &mut self,
+        dimensions: usize,
+        [x, y, z]: [usize; 3],
+        [w, h, d]: [usize; 3],
+    ) -> Result<Destination<'_, T>> {
+        let (_, part) = self.memory.view_mut().split_at_layer_mut(z)?;
+        let (part, _) = part.split_at_layer_mut(d)?;
+        let (_, part) = part.split_at_row_mut(y)?;
+        let (part, _) = part.split_at_row_mut(h)?;
+        let (_, part) = part.split_at_column_mut(x)?;
+        let (part, _) = part.split_at_column_mut(w)?;
+        Ok(if dimensions == 2 {
+            Destination::Rows(Box::new(part))
+        } else {
+            Destination::Layers(Box::new(part))
+        })
     }
 }

@@ -14,7 +14,7 @@ mod kinds;
 pub(crate) use {
     boxes::{Bounds, Element},
     copy::{Destination, Source},
-    kinds::{Entry, Memory, own, standard},
+    kinds::{Entry, Memory, arrays, own, standard},
 };
 
 use cases::{Case, cases};

@@ -205,6 +205,17 @@ impl<'a, T: ArrayElement> ArrayViewMut<'a, T> {
         Ok((Self::new(first), Self::new(second)))
     }
 
+    /// Views the columns before `middle` and those from it on, of every row of every layer.
+    ///
+    /// # Errors
+    /// A refusal where `middle` is past the end.
+    #[track_caller]
+    pub fn split_at_column_mut(self, middle: usize) -> Result<(ArrayViewMut<'a, T>, ArrayViewMut<'a, T>)> {
+        let split = |range| self.region.columns("ArrayViewMut::split_at_column_mut", &range);
+        let (first, second) = (split(0..middle)?, split(middle..self.width())?);
+        Ok((Self::new(first), Self::new(second)))
+    }
+
     /// A write of the elements, for [`enqueue`](crate::stream::StreamRef::enqueue).
     #[must_use]
     pub fn access_mut(&mut self) -> Access<'_> {
