@@ -44,8 +44,8 @@ pub use copy::{
 pub use device::Device;
 pub use error::{Error, Result};
 pub use memory::{
-    DeviceBuffer, DeviceSlice, DeviceSliceMut, HostMut, HostRef, MappedFlag, PinnedBuffer, PinnedFlags,
-    PinnedSlice, PinnedSliceMut, PitchedBuffer, PitchedVolume, RegisterFlags, Registered,
-    WriteCombinedBuffer,
+    DeviceBuffer, DeviceSlice, DeviceSliceMut, HostMut, HostRef, ManagedBuffer, ManagedSlice,
+    ManagedSliceMut, MappedFlag, PinnedBuffer, PinnedFlags, PinnedSlice, PinnedSliceMut, PitchedBuffer,
+    PitchedVolume, RegisterFlags, Registered, WriteCombinedBuffer,
 };
 pub use stream::{AsStream, Event, Stream};

@@ -192,7 +192,7 @@ fn enter(
         }
         How::Blocking | How::BlockingFresh => {
             let device = match operand.side() {
-                Side::Device(device) | Side::Pinned(device) => device,
+                Side::Device(device) | Side::Pinned(device) | Side::Managed(device) => device,
                 Side::Pageable => Device::current()?,
             };
             let legacy = LegacyStream::of(device)?;

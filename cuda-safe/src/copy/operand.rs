@@ -103,6 +103,8 @@ pub(crate) enum Side {
     Device(Device),
     /// The host's, page-locked.
     Pinned(Device),
+    /// The host's and all devices', allocated for this one.
+    Managed(Device),
     /// The host's.
     Pageable,
 }
@@ -113,6 +115,7 @@ impl Side {
         match residence {
             Residence::Device => Self::Device(device),
             Residence::Pinned => Self::Pinned(device),
+            Residence::Managed => Self::Managed(device),
         }
     }
 }

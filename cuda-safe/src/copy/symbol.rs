@@ -6,6 +6,7 @@ use super::operand::{AsyncDestination, AsyncSource, Destination, Operand, Side, 
 use super::scoped::{ScopedDestination, ScopedSource};
 use super::transfer::{How, transfer};
 use crate::error::Result;
+use crate::launch::Space;
 use crate::memory::{Symbol, SymbolSlice};
 use crate::stream::{AsStream, Scope};
 #[cfg(doc)]
@@ -232,7 +233,8 @@ fn operand<T>(part: SymbolSlice<T>) -> Result<Operand<'static>> {
     let device = part.device()?;
     let part = part.on(device);
     let pointer = if part.is_empty() { std::ptr::null_mut() } else { part.device_ptr()? };
-    Ok(Operand::of_symbol(pointer, part.len(), Side::Device(device), part.books()?))
+    let side = if part.space() == Space::Managed { Side::Managed(device) } else { Side::Device(device) };
+    Ok(Operand::of_symbol(pointer, part.len(), side, part.books()?))
 }
 
 impl<T: AnyBitPattern> sealed::Source for SymbolSlice<T> {

@@ -12,7 +12,7 @@ use crate::device::Device;
 use crate::error::{Detail, Result};
 use crate::hazard::{Access, Ledger, Mode};
 use crate::stream::{AsStream, LegacyStream, StreamRef, wait_host};
-use crate::sys;
+use crate::{check, sys};
 
 /// When the call returns.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +32,13 @@ pub(super) enum Direction {
     HostToDevice(Device),
     DeviceToHost(Device),
     DeviceToDevice(Device),
-    Peer { destination: Device, source: Device },
+    Peer {
+        destination: Device,
+        source: Device,
+    },
+    /// Between managed memory and any other: the runtime looks up where it is. On this device's legacy stream where no stream
+    /// is named.
+    Managed(Device),
 }
 
 impl Direction {
@@ -40,6 +46,10 @@ impl Direction {
         match (destination, source) {
             (Side::Device(to), Side::Device(from)) if to == from => Self::DeviceToDevice(to),
             (Side::Device(destination), Side::Device(source)) => Self::Peer { destination, source },
+            (Side::Device(device), Side::Managed(_)) | (Side::Managed(_), Side::Device(device)) => {
+                Self::Managed(device)
+            }
+            (Side::Managed(device), _) | (_, Side::Managed(device)) => Self::Managed(device),
             (Side::Device(to), _) => Self::HostToDevice(to),
             (_, Side::Device(from)) => Self::DeviceToHost(from),
             _ => Self::HostToHost,
@@ -53,6 +63,7 @@ impl Direction {
             Self::HostToDevice(_) => sys::cudaMemcpyHostToDevice,
             Self::DeviceToHost(_) => sys::cudaMemcpyDeviceToHost,
             Self::DeviceToDevice(_) | Self::Peer { .. } => sys::cudaMemcpyDeviceToDevice,
+            Self::Managed(_) => sys::cudaMemcpyDefault,
         }
     }
 }
@@ -82,6 +93,7 @@ pub(super) fn transfer(
             Direction::HostToDevice(device)
             | Direction::DeviceToHost(device)
             | Direction::DeviceToDevice(device)
+            | Direction::Managed(device)
             | Direction::Peer { destination: device, .. },
         ) => match stage(how, direction, destination, source, shape) {
             // No closure: it would hide the caller's place.
@@ -121,13 +133,19 @@ fn blocking(
     let place = Location::caller();
     let legacy = LegacyStream::of(device)?;
     let accesses = Accesses::of(destination, source);
-    let call = |_| {
+    let settles = settles(direction, destination.side(), source.side());
+    let call = |raw| {
         // SAFETY: both operands are borrowed memory of this shape, the host's for as long as it is needed: for these directions
-        // the call returns once the host's side is done. The direction is that of the operands.
-        unsafe { call::copy(direction, destination, source, shape, None) }.map_err(|error| error.at(place))
+        // the call returns once the host's side is done, or it is waited for below. The direction is that of the operands.
+        let copied = unsafe { call::copy(direction, destination, source, shape, None) };
+        let settled = copied.and_then(|()| {
+            // SAFETY: the stream is live, and its device current.
+            if settles { unsafe { check!(cudaStreamSynchronize(raw)) } } else { Ok(()) }
+        });
+        settled.map_err(|error| error.at(place))
     };
     let stream = legacy.as_stream();
-    if waits(direction, source.side()) {
+    if settles || waits(direction, source.side()) {
         // SAFETY: the accesses are all that the call touches of tracked memory, and it returns once the copy is done.
         unsafe { stream.enqueue_blocking(accesses.list(), call) }
     } else {
@@ -220,8 +238,18 @@ fn waits(direction: Direction, source: Side) -> bool {
     match direction {
         Direction::DeviceToHost(_) => true,
         Direction::HostToDevice(_) => matches!(source, Side::Pinned(_)),
-        Direction::HostToHost | Direction::DeviceToDevice(_) | Direction::Peer { .. } => false,
+        Direction::HostToHost
+        | Direction::DeviceToDevice(_)
+        | Direction::Peer { .. }
+        | Direction::Managed(_) => false,
     }
+}
+
+/// Whether the copy is waited for before a blocking verb returns, because the runtime promises nothing: between managed memory,
+/// which may be anywhere, and the host's. Other copies of managed memory stay in the books.
+fn settles(direction: Direction, destination: Side, source: Side) -> bool {
+    let host = |side| matches!(side, Side::Pinned(_) | Side::Pageable);
+    matches!(direction, Direction::Managed(_)) && (host(destination) || host(source))
 }
 
 /// Gives the copy to a stream.
@@ -272,7 +300,7 @@ static NOTHING: Ledger = Ledger::new(0);
 
 #[cfg(test)]
 mod tests {
-    use super::{Direction, Side, waits};
+    use super::{Direction, Side, settles, waits};
     use crate::device::Device;
 
     #[test]
@@ -287,6 +315,9 @@ mod tests {
             Direction::Peer { destination: one, source: zero }
         );
         assert_eq!(of(Side::Pinned(zero), Side::Pageable), Direction::HostToHost);
+        assert_eq!(of(Side::Managed(zero), Side::Device(one)), Direction::Managed(one));
+        assert_eq!(of(Side::Device(one), Side::Managed(zero)), Direction::Managed(one));
+        assert_eq!(of(Side::Pageable, Side::Managed(one)), Direction::Managed(one));
     }
 
     #[test]
@@ -296,5 +327,11 @@ mod tests {
         assert!(waits(Direction::HostToDevice(device), Side::Pinned(device)));
         assert!(!waits(Direction::HostToDevice(device), Side::Pageable));
         assert!(!waits(Direction::DeviceToDevice(device), Side::Device(device)));
+        let managed = Direction::Managed(device);
+        assert!(!waits(managed, Side::Managed(device)));
+        assert!(settles(managed, Side::Managed(device), Side::Pageable));
+        assert!(settles(managed, Side::Pinned(device), Side::Managed(device)));
+        assert!(!settles(managed, Side::Managed(device), Side::Device(device)));
+        assert!(!settles(Direction::DeviceToHost(device), Side::Pageable, Side::Device(device)));
     }
 }

@@ -45,11 +45,11 @@ pub unsafe trait KernelOutput<T: 'static>: KernelArg<*mut T> {
     fn device(&self) -> Option<Device>;
 }
 
-/// The device that memory is bound to; memory of the host is reached by every device.
+/// The device that memory is bound to; memory of the host and managed memory are reached by every device.
 fn bound_to<M: Place>(device: Device) -> Option<Device> {
     match M::RESIDENCE {
         Residence::Device => Some(device),
-        Residence::Pinned => None,
+        Residence::Pinned | Residence::Managed => None,
     }
 }
 

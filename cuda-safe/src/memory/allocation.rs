@@ -28,6 +28,8 @@ pub(crate) enum Kind {
     Device,
     /// `cudaMallocAsync`, `cudaFreeAsync`: from the device's pool, in the order of streams.
     Pool,
+    /// `cudaMallocManaged`, `cudaFree`.
+    Managed,
     /// `cudaHostAlloc`, `cudaFreeHost`.
     Pinned,
     /// `cudaHostRegister`, `cudaHostUnregister`: the elements of a container, which goes with them.
@@ -115,6 +117,15 @@ impl Allocation {
         self.bytes = bytes;
         self.ledger = Ledger::new(bytes);
         self
+    }
+
+    /// Allocates managed memory for use with a device, the current one where none is named. No bytes, no call that allocates.
+    #[track_caller]
+    pub(crate) fn managed(device: Option<Device>, bytes: usize, flags: u32) -> Result<Self> {
+        Self::with(device, bytes, Kind::Managed, |pointer| {
+            // SAFETY: the pointer is to a live variable of the caller, which the call fills.
+            unsafe { sys::cudaMallocManaged(pointer, bytes, flags) }
+        })
     }
 
     /// Allocates page-locked memory of the host, for use with a device, the current one where none is named. No bytes, no
@@ -308,6 +319,7 @@ impl Allocation {
         let api = match kind {
             Kind::Device => "cudaMalloc",
             Kind::Pool => "cudaMallocAsync",
+            Kind::Managed => "cudaMallocManaged",
             Kind::Pinned => "cudaHostAlloc",
             Kind::Registered => "cudaHostRegister",
             Kind::Array => "cudaMalloc3DArray",
@@ -343,6 +355,7 @@ impl Allocation {
         let memory = match kind {
             Kind::Device => "device",
             Kind::Pool => "pool",
+            Kind::Managed => "managed",
             Kind::Pinned => "pinned host",
             Kind::Registered => "registered host",
             Kind::Array | Kind::Mipmapped => "array",
@@ -440,7 +453,9 @@ impl Allocation {
                 self.bytes = 0;
                 Err(error)
             }
-            (Kind::Device | Kind::Pool | Kind::Array | Kind::Mipmapped, Ok(())) => self.free_device(),
+            (Kind::Device | Kind::Pool | Kind::Managed | Kind::Array | Kind::Mipmapped, Ok(())) => {
+                self.free_device()
+            }
             (Kind::Pinned, Ok(())) => self.free_pinned(),
             (Kind::Foreign, Ok(())) => {
                 self.bytes = 0;
@@ -492,7 +507,7 @@ impl Allocation {
         }
         relax()?;
         // Whatever device is current: the runtime knows by the address whose memory it is.
-        // SAFETY: the pointer came from cudaMalloc, is freed only here (`bytes` is 0 from now on), and no work uses it.
+        // SAFETY: the pointer came from cudaMalloc or cudaMallocManaged, is freed only here (`bytes` is 0 from now on), and no work uses it.
         let freed = unsafe { check!(cudaFree(self.pointer.cast())) };
         freed_too();
         freed

@@ -41,7 +41,7 @@ pub(super) fn mapped_pointer<T>(span: Span<'_, T>) -> Result<*mut T> {
 #[track_caller]
 pub(crate) fn kernel_pointer<T, M: Place>(span: Span<'_, T>) -> Result<*mut T> {
     match M::RESIDENCE {
-        Residence::Device => Ok(span.pointer()),
+        Residence::Device | Residence::Managed => Ok(span.pointer()),
         Residence::Pinned => mapped_pointer(span),
     }
 }

@@ -1,6 +1,6 @@
-//! Memory that frees itself: on the device, and pinned on the host; its owners, views and guards.
+//! Memory that frees itself: on the device, pinned on the host, and managed; its owners, views and guards.
 //!
-//! An owner ([`DeviceBuffer`], [`PinnedBuffer`], [`WriteCombinedBuffer`], [`Registered`], [`PitchedBuffer`], [`PitchedVolume`]) remembers its device and how it was allocated, so it is freed
+//! An owner ([`DeviceBuffer`], [`PinnedBuffer`], [`WriteCombinedBuffer`], [`ManagedBuffer`], [`Registered`], [`PitchedBuffer`], [`PitchedVolume`]) remembers its device and how it was allocated, so it is freed
 //! rightly from any thread, whatever device is current. A view ([`DeviceSlice`], [`PinnedSlice`] and their `Mut`
 //! forms) is a part of an owner, with a lifetime; two `Mut` views never overlap, and work on the one is not ordered
 //! after work on the other. Owners and views are each one type for all places: [`Buffer`], [`Slice`] and [`SliceMut`] with
@@ -12,14 +12,14 @@
 //!
 //! Allocating and freeing are not stream-ordered, but for [`DeviceBuffer::alloc_async`] and
 //! [`DeviceBuffer::alloc_from`] ([`MemoryPool`] says what pools are). Freeing waits, on the host, for
-//! the work that still uses the memory; so do the guards ([`HostRef`], [`HostMut`]) through which the host reaches pinned memory. Nothing else here
+//! the work that still uses the memory; so do the guards ([`HostRef`], [`HostMut`]) through which the host reaches pinned and managed memory. Nothing else here
 //! blocks. Owners and views may be sent to and shared with other threads wherever their elements may.
 //!
 //! Variables of kernels' source files ([`Symbol`]) have no owner: they are there, on every device, for as long as the process.
 //!
 //! Forgetting an owner, a view or a guard leaks memory and is otherwise harmless.
 //!
-//! C functions: `cudaMalloc`, `cudaMallocPitch`, `cudaMalloc3D`, `cudaFree`, `cudaMallocHost`, `cudaHostAlloc`, `cudaFreeHost`,
+//! C functions: `cudaMalloc`, `cudaMallocPitch`, `cudaMalloc3D`, `cudaFree`, `cudaMallocManaged` and what belongs to it ([`managed`]), `cudaMallocHost`, `cudaHostAlloc`, `cudaFreeHost`,
 //! `cudaHostRegister`, `cudaHostUnregister`, `cudaHostGetDevicePointer`, `cudaMallocAsync`, `cudaFreeAsync`, `cudaGetSymbolAddress`,
 //! `cudaGetSymbolSize`, `cudaThreadExchangeStreamCaptureMode`;
 //! of arrays `cudaMallocArray`, `cudaMalloc3DArray`, `cudaFreeArray`, `cudaArrayGetInfo`, `cudaGetChannelDesc`,
@@ -39,6 +39,8 @@ mod flag;
 pub(crate) mod grid;
 mod guard;
 mod ipc;
+mod location;
+pub mod managed;
 pub(crate) mod mapped;
 mod pinned;
 mod pitched;
@@ -71,20 +73,23 @@ pub use device_ptr::DevicePtr;
 pub use flag::MappedFlag;
 pub use guard::{HostMut, HostRef};
 pub use ipc::IpcMemHandle;
+pub use location::MemoryLocation;
+pub use managed::ManagedBuffer;
 pub use pinned::{PinnedBuffer, PinnedFlags};
 pub use pitched::{PitchedBuffer, PitchedVolume};
 pub use place::{
-    AnyPlace, HostPlace, MappedPlace, OnDevice, Pageable, Pinned, Place, SourceOf, WriteCombined,
+    AnyPlace, HostPlace, Managed, MappedPlace, OnDevice, Pageable, Pinned, Place, SourceOf, WriteCombined,
 };
 pub use plane::{Plane, PlaneMut};
 #[cfg(unix)]
 pub use pool::{ImportedPool, PoolPointer};
 pub use pool::{
-    MemoryLocation, MemoryPool, MemoryPoolBuilder, PoolAccess, PoolKind, PoolReuse, PoolStatistics,
-    keep_pool_memory,
+    MemoryPool, MemoryPoolBuilder, PoolAccess, PoolKind, PoolReuse, PoolStatistics, keep_pool_memory,
 };
 pub use registered::{RegisterFlags, Registered};
-pub use slice::{DeviceSlice, DeviceSliceMut, PinnedSlice, PinnedSliceMut, Slice, SliceMut};
+pub use slice::{
+    DeviceSlice, DeviceSliceMut, ManagedSlice, ManagedSliceMut, PinnedSlice, PinnedSliceMut, Slice, SliceMut,
+};
 pub use stable::{Stable, StableMut};
 pub use symbol::{Symbol, SymbolSlice};
 pub use volume::{Volume, VolumeMut};

@@ -7,7 +7,7 @@ use bytemuck::{AnyBitPattern, NoUninit};
 
 use sealed::Residence;
 
-/// A place that memory can be in of which the crate keeps books: [`OnDevice`], [`Pinned`], [`WriteCombined`].
+/// A place that memory can be in of which the crate keeps books: [`OnDevice`], [`Pinned`], [`Managed`], [`WriteCombined`].
 ///
 /// The last parameter of [`Buffer`](super::Buffer), [`Slice`](super::Slice) and [`SliceMut`](super::SliceMut).
 /// Nobody else can implement it.
@@ -53,6 +53,10 @@ pub struct Pinned;
 #[derive(Clone, Copy, Debug)]
 pub struct WriteCombined;
 
+/// In memory that the host and all devices reach at one address, and that moves between them.
+#[derive(Clone, Copy, Debug)]
+pub struct Managed;
+
 /// In memory of the program's own: a slice, a vector, an array.
 #[derive(Clone, Copy, Debug)]
 pub struct Pageable;
@@ -66,6 +70,8 @@ pub(crate) mod sealed {
         Device,
         /// Page-locked memory of the host.
         Pinned,
+        /// Memory of the host and all devices.
+        Managed,
     }
 
     pub trait AnyPlace: Copy + Send + Sync + 'static {
@@ -105,6 +111,8 @@ place!(OnDevice: Device, "DeviceBuffer", "DeviceSlice", "DeviceSliceMut");
 place!(Pinned: Pinned, "PinnedBuffer", "PinnedSlice", "PinnedSliceMut");
 place!(WriteCombined: Pinned, "WriteCombinedBuffer", "WriteCombinedSlice", "WriteCombinedSliceMut");
 
+place!(Managed: Managed, "ManagedBuffer", "ManagedSlice", "ManagedSliceMut");
+
 impl sealed::AnyPlace for Pageable {
     const BOOKED: Option<Residence> = None;
 }
@@ -112,10 +120,12 @@ impl sealed::AnyPlace for Pageable {
 impl AnyPlace for Pageable {}
 
 impl HostPlace for Pinned {}
+impl HostPlace for Managed {}
 impl MappedPlace for Pinned {}
 impl MappedPlace for WriteCombined {}
 
 impl<T: AnyBitPattern> SourceOf<T> for OnDevice {}
 impl<T: AnyBitPattern + NoUninit> SourceOf<T> for Pinned {}
 impl<T: AnyBitPattern + NoUninit> SourceOf<T> for WriteCombined {}
+impl<T: AnyBitPattern + NoUninit> SourceOf<T> for Managed {}
 impl<T: NoUninit> SourceOf<T> for Pageable {}

@@ -8,7 +8,7 @@ use bytemuck::{AnyBitPattern, NoUninit};
 
 use super::guard::{HostMut, HostRef};
 use super::mapped::mapped_pointer;
-use super::place::{HostPlace, MappedPlace, OnDevice, Pinned, Place};
+use super::place::{HostPlace, Managed, MappedPlace, OnDevice, Pinned, Place};
 use super::span::Span;
 use crate::device::Device;
 use crate::error::Result;
@@ -39,6 +39,12 @@ pub type PinnedSlice<'a, T> = Slice<'a, T, Pinned>;
 /// A part of a [`PinnedBuffer`](crate::PinnedBuffer) or of [`Registered`](crate::Registered) memory that may be written, and
 /// that no other view overlaps.
 pub type PinnedSliceMut<'a, T> = SliceMut<'a, T, Pinned>;
+
+/// A part of a [`ManagedBuffer`](crate::ManagedBuffer) that may be read.
+pub type ManagedSlice<'a, T> = Slice<'a, T, Managed>;
+
+/// A part of a [`ManagedBuffer`](crate::ManagedBuffer) that may be written, and that no other view overlaps.
+pub type ManagedSliceMut<'a, T> = SliceMut<'a, T, Managed>;
 
 impl<T, M> Clone for Slice<'_, T, M> {
     fn clone(&self) -> Self {

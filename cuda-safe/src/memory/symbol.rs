@@ -293,6 +293,11 @@ impl<T> SymbolSlice<T> {
         self.len() == 0
     }
 
+    /// Where the variable lives.
+    pub(crate) fn space(&self) -> Space {
+        self.symbol.space()
+    }
+
     /// Size in bytes. The variable holds it, so it does not overflow.
     pub(crate) fn bytes(&self) -> usize {
         self.len() * size_of::<T>()

@@ -23,7 +23,7 @@ use crate::transfer::{Mode, Request, Side, plan};
 ///
 /// # Safety
 /// Where it is not null, it must have that many elements that can be read.
-unsafe fn list<'a, T>(start: *const T, length: usize) -> Answer<&'a [T]> {
+pub(super) unsafe fn list<'a, T>(start: *const T, length: usize) -> Answer<&'a [T]> {
     if start.is_null() {
         return Err(cudaErrorInvalidValue);
     }
@@ -32,7 +32,7 @@ unsafe fn list<'a, T>(start: *const T, length: usize) -> Answer<&'a [T]> {
 }
 
 /// The stream of a batch, which may not be the legacy one.
-fn batch_stream(call: &Call, stream: cudaStream_t) -> Answer<(Guard, Key)> {
+pub(super) fn batch_stream(call: &Call, stream: cudaStream_t) -> Answer<(Guard, Key)> {
     let (machine, _, key) = call.stream(stream)?;
     if machine.streams.get(key)?.legacy {
         return Err(cudaErrorInvalidValue);

@@ -23,7 +23,7 @@ use crate::sys::{
 };
 
 /// Finds that a range is managed memory.
-fn managed(machine: &Guard, memory: *const c_void, size: usize) -> Answer<(u64, u64)> {
+pub(super) fn managed(machine: &Guard, memory: *const c_void, size: usize) -> Answer<(u64, u64)> {
     let (start, size) = (address(memory), wide(size));
     match machine.book.find(start, size) {
         Found::Inside(it) if it.kind == Kind::Managed && size > 0 => Ok((start, size)),
@@ -40,7 +40,7 @@ fn number(location: &cudaMemLocation) -> c_int {
 }
 
 /// Where a program says that memory is to be.
-fn place(machine: &Guard, location: &cudaMemLocation) -> Answer<Location> {
+pub(super) fn place(machine: &Guard, location: &cudaMemLocation) -> Answer<Location> {
     if location.type_ == cudaMemLocationTypeDevice {
         let device = number(location);
         return ordinal(machine, device).map(|_| device);

@@ -26,6 +26,7 @@ mod host;
 mod kernel;
 mod malloc;
 mod managed;
+mod managed_batch;
 mod mem_pool;
 mod memcpy;
 mod memcpy_array;

@@ -1,7 +1,7 @@
 //! Which devices reach a pool's memory.
 #![expect(unsafe_code, reason = "calls cudaMemPoolSetAccess and cudaMemPoolGetAccess")]
 
-use super::location::MemoryLocation;
+use super::super::location::MemoryLocation;
 use super::owned::{MemoryPool, enter};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};

@@ -78,7 +78,7 @@ impl MemoryPoolBuilder {
         };
         let mut wanted = sys::cudaMemPoolProps {
             allocType: sys::cudaMemAllocationTypePinned,
-            location: super::MemoryLocation::Device(device).to_raw(),
+            location: super::super::MemoryLocation::Device(device).to_raw(),
             maxSize: self.max_bytes,
             ..Default::default()
         };

@@ -1,7 +1,8 @@
 //! Which pool a device's memory comes from.
 #![expect(unsafe_code, reason = "asks the runtime for pools and chooses them")]
 
-use super::location::{MemoryLocation, PoolKind};
+use super::super::location::MemoryLocation;
+use super::kind::PoolKind;
 use super::owned::{MemoryPool, enter};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};

@@ -34,7 +34,7 @@ mod access;
 mod attributes;
 mod builder;
 mod current;
-mod location;
+mod kind;
 mod owned;
 mod retention;
 #[cfg(unix)]
@@ -43,7 +43,7 @@ mod share;
 pub use access::PoolAccess;
 pub use attributes::{PoolReuse, PoolStatistics};
 pub use builder::MemoryPoolBuilder;
-pub use location::{MemoryLocation, PoolKind};
+pub use kind::PoolKind;
 pub use owned::MemoryPool;
 pub use retention::keep_pool_memory;
 #[cfg(unix)]

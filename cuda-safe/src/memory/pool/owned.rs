@@ -3,8 +3,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use super::super::location::MemoryLocation;
 use super::super::relaxed::relax;
-use super::location::{MemoryLocation, PoolKind};
+use super::kind::PoolKind;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::{check, process, stream, sys};

@@ -1,0 +1,68 @@
+//! Which streams managed memory belongs to.
+#![expect(unsafe_code, reason = "hands a managed range to the runtime")]
+
+use std::panic::Location;
+
+use bytemuck::AnyBitPattern;
+
+use super::ManagedBuffer;
+use crate::check;
+use crate::error::Result;
+use crate::hazard::Mode;
+use crate::stream::AsStream;
+use crate::sys;
+
+/// Which streams managed memory belongs to.
+///
+/// On devices that this crate has managed memory for, all of them with concurrent managed access, this is a hint and forbids nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Attachment {
+    /// To all streams of all devices.
+    Global,
+    /// To none: the host uses it.
+    Host,
+    /// To one stream.
+    Single,
+}
+
+impl Attachment {
+    /// As C has it.
+    pub(super) fn to_raw(self) -> u32 {
+        match self {
+            Self::Global => sys::cudaMemAttachGlobal,
+            Self::Host => sys::cudaMemAttachHost,
+            Self::Single => sys::cudaMemAttachSingle,
+        }
+    }
+}
+
+impl<T: AnyBitPattern> ManagedBuffer<T> {
+    /// Gives a stream the task of attaching the buffer: to itself, to the host, or to all streams.
+    ///
+    /// Stands for [`cudaStreamAttachMemAsync`](sys::cudaStreamAttachMemAsync). No elements, no call.
+    ///
+    /// # Ordering
+    /// In the order of the stream, and after all work on the buffer that other streams were given before.
+    ///
+    /// # Errors
+    /// `cudaErrorInvalidValue` for [`Attachment::Single`] on the legacy stream.
+    #[doc(alias = "cudaStreamAttachMemAsync")]
+    #[track_caller]
+    pub fn attach_async(&mut self, attachment: Attachment, stream: &impl AsStream) -> Result<()> {
+        let span = self.span();
+        if span.bytes() == 0 {
+            return Ok(());
+        }
+        let place = Location::caller();
+        let access = [span.access(Mode::Write)];
+        let pointer = span.pointer().cast();
+        let call = |raw| {
+            // SAFETY: the pointer is to a live managed allocation, all of which is meant by 0; the stream is live.
+            unsafe { check!(cudaStreamAttachMemAsync(raw, pointer, 0, attachment.to_raw())) }
+                .map_err(|error| error.at(place))
+        };
+        // SAFETY: the operation touches the buffer and nothing else, and is put on this stream.
+        unsafe { stream.as_stream().enqueue(&access, call) }
+    }
+}

@@ -1,0 +1,151 @@
+//! What is known about a range of managed memory.
+#![expect(unsafe_code, reason = "has the runtime write its answers")]
+
+use std::ffi::c_int;
+
+use bytemuck::AnyBitPattern;
+
+use super::super::location::MemoryLocation;
+use super::super::place::Managed;
+use super::super::slice::Slice;
+use super::ManagedBuffer;
+use crate::check;
+use crate::device::Device;
+use crate::error::Result;
+use crate::sys;
+
+/// What all pages of a range of managed memory have in common.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RangeAttributes {
+    /// All of them are said to be mostly read.
+    pub read_mostly: bool,
+    /// The place that is preferred for all of them.
+    pub preferred_location: Option<MemoryLocation>,
+    /// The places from which all of them are said to be used.
+    pub accessed_by: Vec<MemoryLocation>,
+    /// The place to which all of them were last prefetched; they need not be there any more.
+    pub last_prefetch_location: Option<MemoryLocation>,
+}
+
+impl<T: AnyBitPattern> Slice<'_, T, Managed> {
+    /// What is known about this part; nothing, without a call, where there are no elements.
+    ///
+    /// Stands for [`cudaMemRangeGetAttributes`](sys::cudaMemRangeGetAttributes) with all of the attributes.
+    ///
+    /// # Errors
+    /// What the runtime reports, which may be the failure of earlier work.
+    #[doc(alias = "cudaMemRangeGetAttributes")]
+    #[track_caller]
+    pub fn range_attributes(&self) -> Result<RangeAttributes> {
+        let span = self.span();
+        if span.bytes() == 0 {
+            return Ok(RangeAttributes::default());
+        }
+        let (mut read_mostly, mut preferred, mut prefetched) = (0, [0; 2], [0; 2]);
+        let [preferred_type, preferred_id]: &mut [c_int; 2] = &mut preferred;
+        let [prefetched_type, prefetched_id]: &mut [c_int; 2] = &mut prefetched;
+        // Every device, and the host.
+        let places = usize::try_from(Device::count()?).unwrap_or(0) + 1;
+        let mut accessed_by: Vec<c_int> = vec![sys::cudaInvalidDeviceId; places];
+        let one = size_of::<c_int>();
+        let mut data = [
+            (&raw mut read_mostly).cast(),
+            (&raw mut *preferred_type).cast(),
+            (&raw mut *preferred_id).cast(),
+            (&raw mut *prefetched_type).cast(),
+            (&raw mut *prefetched_id).cast(),
+            accessed_by.as_mut_ptr().cast(),
+        ];
+        let mut sizes = [one, one, one, one, one, places * one];
+        let mut attributes = [
+            sys::cudaMemRangeAttributeReadMostly,
+            sys::cudaMemRangeAttributePreferredLocationType,
+            sys::cudaMemRangeAttributePreferredLocationId,
+            sys::cudaMemRangeAttributeLastPrefetchLocationType,
+            sys::cudaMemRangeAttributeLastPrefetchLocationId,
+            sys::cudaMemRangeAttributeAccessedBy,
+        ];
+        let _current = span.device().switch()?;
+        // SAFETY: three lists of as many elements as the call is told, of pointers to live variables, their sizes and what is
+        // asked for each; the range is borrowed managed memory.
+        unsafe {
+            check!(cudaMemRangeGetAttributes(
+                data.as_mut_ptr(),
+                sizes.as_mut_ptr(),
+                attributes.as_mut_ptr(),
+                attributes.len(),
+                span.pointer().cast_const().cast(),
+                span.bytes()
+            ))
+        }?;
+        Ok(RangeAttributes {
+            read_mostly: read_mostly != 0,
+            preferred_location: MemoryLocation::from_parts(preferred[0], preferred[1]),
+            accessed_by: accessed_by.into_iter().filter_map(MemoryLocation::from_number).collect(),
+            last_prefetch_location: MemoryLocation::from_parts(prefetched[0], prefetched[1]),
+        })
+    }
+
+    /// Whether all of this part is said to be mostly read.
+    ///
+    /// Stands for [`cudaMemRangeGetAttribute`](sys::cudaMemRangeGetAttribute) with `cudaMemRangeAttributeReadMostly`.
+    ///
+    /// # Errors
+    /// As [`range_attributes`](Self::range_attributes).
+    #[doc(alias = "cudaMemRangeGetAttribute")]
+    #[track_caller]
+    pub fn is_read_mostly(&self) -> Result<bool> {
+        Ok(self.number(sys::cudaMemRangeAttributeReadMostly)? == Some(1))
+    }
+
+    /// The place to which all of this part was last prefetched: a device, or the host.
+    ///
+    /// Stands for [`cudaMemRangeGetAttribute`](sys::cudaMemRangeGetAttribute) with
+    /// `cudaMemRangeAttributeLastPrefetchLocation`.
+    ///
+    /// # Errors
+    /// As [`range_attributes`](Self::range_attributes).
+    #[doc(alias = "cudaMemRangeGetAttribute")]
+    #[track_caller]
+    pub fn last_prefetch_location(&self) -> Result<Option<MemoryLocation>> {
+        let number = self.number(sys::cudaMemRangeAttributeLastPrefetchLocation)?;
+        Ok(number.and_then(MemoryLocation::from_number))
+    }
+
+    /// The answer to a question that has a number for an answer; none where there are no elements.
+    #[track_caller]
+    fn number(&self, attribute: sys::cudaMemRangeAttribute) -> Result<Option<c_int>> {
+        let span = self.span();
+        if span.bytes() == 0 {
+            return Ok(None);
+        }
+        let mut answer: c_int = 0;
+        let _current = span.device().switch()?;
+        // SAFETY: the first pointer is to a live variable of the size that the call is told; the range is borrowed managed memory.
+        unsafe {
+            check!(cudaMemRangeGetAttribute(
+                (&raw mut answer).cast(),
+                size_of::<c_int>(),
+                attribute,
+                span.pointer().cast_const().cast(),
+                span.bytes()
+            ))
+        }?;
+        Ok(Some(answer))
+    }
+}
+
+impl<T: AnyBitPattern> ManagedBuffer<T> {
+    /// What is known about the buffer; nothing, without a call, where there are no elements.
+    ///
+    /// Stands for [`cudaMemRangeGetAttributes`](sys::cudaMemRangeGetAttributes) with all of the attributes.
+    ///
+    /// # Errors
+    /// What the runtime reports, which may be the failure of earlier work.
+    #[doc(alias = "cudaMemRangeGetAttributes")]
+    #[track_caller]
+    pub fn range_attributes(&self) -> Result<RangeAttributes> {
+        self.as_slice().range_attributes()
+    }
+}
