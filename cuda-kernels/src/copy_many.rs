@@ -206,9 +206,12 @@ fn fill(copies: &[Copy<'_>], ranges: &mut [CopyManyRange], ends: &mut [u32]) -> 
     Ok((count, chunks))
 }
 
-/// The accesses of copies, for the books.
+/// The accesses of copies, for the books: first what is written, which is in order, then what is read.
 fn accesses<'a>(copies: &[Copy<'a>]) -> Vec<Access<'a>> {
-    copies.iter().flat_map(|copy| copy.accesses).flatten().collect()
+    let mut accesses = Vec::with_capacity(2 * copies.len());
+    accesses.extend(copies.iter().filter_map(|copy| copy.accesses[0]));
+    accesses.extend(copies.iter().filter_map(|copy| copy.accesses[1]));
+    accesses
 }
 
 /// A grid with a block for each chunk, up to as many as keep a device busy.

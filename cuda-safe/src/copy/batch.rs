@@ -86,7 +86,9 @@ pub struct CopyBatch<'a> {
     sizes: Vec<usize>,
     /// The attributes of the copies: each from a copy on, until the next.
     attributes: Vec<(usize, Attributes)>,
-    accesses: Vec<Access<'a>>,
+    /// What the copies write, and what they read: apart, because either is often in order.
+    writes: Vec<Access<'a>>,
+    reads: Vec<Access<'a>>,
     bytes: usize,
     error: Option<Error>,
 }
@@ -103,7 +105,8 @@ impl<'a> CopyBatch<'a> {
             destinations: Vec::with_capacity(copies),
             sources: Vec::with_capacity(copies),
             sizes: Vec::with_capacity(copies),
-            accesses: Vec::with_capacity(copies.saturating_mul(2)),
+            writes: Vec::with_capacity(copies),
+            reads: Vec::with_capacity(copies),
             ..Self::default()
         }
     }
@@ -213,9 +216,10 @@ impl<'a> CopyBatch<'a> {
         let place = Location::caller();
         self.refuse_aliases()?;
         let stream = stream.as_stream();
+        let accesses = [self.writes.as_slice(), &self.reads].concat();
         // SAFETY: the accesses are all that the copies touch of tracked memory, whose owners wait for them before they
         // free; slices are read before the call returns, and borrowed for longer. At least one copy is made.
-        unsafe { stream.enqueue_at(&self.accesses, place, |raw| self.call(stream, raw)) }
+        unsafe { stream.enqueue_at(&accesses, place, |raw| self.call(stream, raw)) }
             .map_err(|error| error.at(place).with_detail(Detail::Transfer { bytes: self.bytes }))
     }
 
@@ -265,8 +269,8 @@ impl<'a> CopyBatch<'a> {
         self.destinations.push(destination.pointer().cast());
         self.sources.push(source.pointer().cast_const().cast());
         self.sizes.push(bytes);
-        self.accesses.extend(destination.access(Mode::Write));
-        self.accesses.extend(source.access(Mode::Read));
+        self.writes.extend(destination.access(Mode::Write));
+        self.reads.extend(source.access(Mode::Read));
         self.bytes = sum;
         Ok(())
     }

@@ -123,8 +123,9 @@ impl Ledger {
                 Err(found) => bits = found,
             }
         }
+        let mut next = 0;
         for access in group {
-            list.stamp(access.want(), view, place, out);
+            list.stamp(access.want(), view, place, &mut next, out);
         }
         self.shorten(list);
     }
