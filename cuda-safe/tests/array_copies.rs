@@ -331,3 +331,15 @@ fn arrays_of_two_devices_are_copied_between_them() {
     memcpy_2d_async(&mut device, &there.layers(1..2), &stream.as_stream()).unwrap();
     assert_eq!(device.to_vec().unwrap(), numbers(W * H * D)[W * H..2 * W * H]);
 }
+
+#[test]
+fn columns_of_one_array_are_copied_within_it() {
+    let _alone = alone();
+    let mut array = filled(ArrayBuilder::plane(W, H));
+    let (left, mut right) = array.view_mut().split_at_column_mut(3).unwrap();
+    memcpy_2d(&mut right.columns_mut(1..), &left).unwrap();
+    for (at, found) in array.to_vec().unwrap().into_iter().enumerate() {
+        let (x, y) = (at % W, at / W);
+        assert_eq!(found, number(if x < 4 { x } else { x - 4 }, y, 0), "{x} {y}");
+    }
+}

@@ -144,6 +144,9 @@ fn parts_of_arrays_are_views_and_those_that_do_not_fit_are_refused() {
     let (above, below) = array.view_mut().split_at_row_mut(8).unwrap();
     assert_eq!((above.height(), below.height()), (8, 0));
     assert!(array.view_mut().split_at_row_mut(9).is_err());
+    let (left, right) = array.view_mut().split_at_column_mut(3).unwrap();
+    assert_eq!((left.width(), right.width()), (3, 7));
+    assert!(array.view_mut().split_at_column_mut(11).is_err());
 }
 
 #[test]

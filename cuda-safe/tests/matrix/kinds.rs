@@ -117,12 +117,13 @@ pub(crate) fn standard<T: Element>() -> Vec<Entry<T>> {
     kinds
 }
 
-/// Arrays, for elements that they can have: of rows and of layers of rows, on the first device and on the second.
+/// Arrays, for elements that they can have: of rows, with depth and with layers, on the first device and on the second.
 pub(crate) fn arrays<T: Element + ArrayElement>() -> Vec<Entry<T>> {
-    let on = |name, device: Device| {
+    let on = |name, device: Device, layered: bool| {
         Entry::new(name, &[2, 3], move |bounds| {
             let [width, height, depth] = bounds.size;
             let builder = match depth {
+                _ if layered => ArrayBuilder::plane(width, height).layers(depth),
                 1 => ArrayBuilder::plane(width, height),
                 _ => ArrayBuilder::volume(width, height, depth),
             };
@@ -133,9 +134,10 @@ pub(crate) fn arrays<T: Element + ArrayElement>() -> Vec<Entry<T>> {
             })
         })
     };
-    let mut kinds = vec![on("array", Device::all().unwrap().next().unwrap())];
+    let first = Device::all().unwrap().next().unwrap();
+    let mut kinds = vec![on("array", first, false), on("layered array", first, true)];
     if let Some(device) = super::second() {
-        kinds.push(Entry { second: true, ..on("array of the second device", device) });
+        kinds.push(Entry { second: true, ..on("array of the second device", device, false) });
     }
     kinds
 }
