@@ -14,6 +14,7 @@
 //! | [`copy`] | copies and fills |
 //! | [`stream`] | streams, events, host functions, scopes, and the one way onto a stream |
 //! | [`hazard`] | what orders conflicting work where the program did not |
+//! | [`graph`] | graphs: captured or built, launched again and again |
 //! | [`launch`](mod@launch) | kernels: typed handles, launch dimensions |
 //! | [`sys`] | the raw bindings, re-exported |
 //!
@@ -27,6 +28,7 @@ pub mod copy;
 pub mod device;
 pub mod element;
 pub mod error;
+pub mod graph;
 pub mod hazard;
 pub mod launch;
 pub mod memory;
@@ -43,6 +45,7 @@ pub use copy::{
 };
 pub use device::Device;
 pub use error::{Error, Result};
+pub use graph::{Graph, GraphExec};
 pub use memory::{
     DeviceBuffer, DeviceSlice, DeviceSliceMut, HostMut, HostRef, ManagedBuffer, ManagedSlice,
     ManagedSliceMut, MappedFlag, PinnedBuffer, PinnedFlags, PinnedSlice, PinnedSliceMut, PitchedBuffer,

@@ -33,6 +33,7 @@ mod batch;
 mod call;
 mod fill;
 mod linear;
+mod node;
 mod operand;
 mod owned;
 pub(crate) mod peer;
@@ -50,6 +51,7 @@ pub use batch::memcpy_with_attributes_async;
 pub use batch::{CopyAttributes, CopyBatch, CopyHint, Overlap};
 pub use fill::{fill, fill_async, memset, memset_async};
 pub use linear::{memcpy, memcpy_async};
+pub(crate) use node::{FillNode, LinearNode};
 pub use operand::{
     AsyncDestination, AsyncSource, Destination, FillDestination, Linear, Planar, Source, Volumetric,
 };

@@ -1,6 +1,7 @@
 //! The copy core: two operands and a shape become the one right runtime call, checked and in the books.
 #![expect(unsafe_code, reason = "hands the operands' pointers to the runtime")]
 
+use std::ops::Range;
 use std::panic::Location;
 
 use super::call;
@@ -111,14 +112,35 @@ pub(super) fn transfer(
 /// Copies within the host's memory. The host does it, so it waits as a guard would, and nothing is left for the books.
 #[track_caller]
 fn on_the_host(destination: &Operand<'_>, source: &Operand<'_>, shape: Shape) -> Result<()> {
-    for (operand, mode) in [(destination, Mode::Write), (source, Mode::Read)] {
-        if let Some((ledger, range)) = operand.books() {
-            wait_host(ledger, range, mode)?;
+    // Counted as guards are: a graph would reach the memory without a borrow.
+    let _destination = Lent::new(destination, Mode::Write)?;
+    let _source = Lent::new(source, Mode::Read)?;
+    // SAFETY: both operands are borrowed host memory of at least so many bytes, the shape says that they do not
+    // overlap, and no device uses them any more, nor begins to while they are lent.
+    unsafe { call::copy(Direction::HostToHost, destination, source, shape, None) }
+}
+
+/// An operand that is lent to the host, where it is memory that the tracker keeps books about.
+struct Lent<'a>(Option<(&'a Ledger, Range<usize>, Mode)>);
+
+impl<'a> Lent<'a> {
+    /// Enters the loan first and waits then, so that nothing conflicting slips in between.
+    #[track_caller]
+    fn new(operand: &Operand<'a>, mode: Mode) -> Result<Self> {
+        let Some((ledger, range)) = operand.books() else { return Ok(Self(None)) };
+        ledger.lend(range.clone(), mode)?;
+        let lent = Self(Some((ledger, range.clone(), mode)));
+        wait_host(ledger, range, mode)?;
+        Ok(lent)
+    }
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        if let Some((ledger, range, mode)) = self.0.take() {
+            ledger.give_back(range, mode);
         }
     }
-    // SAFETY: both operands are borrowed host memory of at least so many bytes, the shape says that they do not
-    // overlap, and no device uses them any more.
-    unsafe { call::copy(Direction::HostToHost, destination, source, shape, None) }
 }
 
 /// Copies on the legacy stream of a device, as `cudaMemcpy` does.

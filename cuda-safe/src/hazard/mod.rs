@@ -75,6 +75,7 @@
 
 pub(crate) mod books;
 mod sync;
+mod uses;
 
 use std::ops::Range;
 
@@ -82,6 +83,7 @@ use crate::error::{Detail, Error, Result};
 use crate::stream;
 
 pub use books::{Access, AddedWait, Ledger, Mode, Policy};
+pub(crate) use uses::Uses;
 
 /// The policy of the process.
 #[must_use]

@@ -175,9 +175,21 @@ impl<P> Kernel<P> {
         // SAFETY: the caller says that the accesses are those of all the memory that the kernel reaches, to which those of the
         // variables come that its handle says it uses, and the closure puts one launch on the stream and nothing else.
         let enqueue = |accesses: &[Access<'_>]| unsafe { stream.enqueue_at(accesses, place, call) };
+        self.reaching(stream.device(), accesses, enqueue)
+    }
+
+    /// Calls `f` with these accesses and those of the variables that the kernel uses on a device.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn reaching<R>(
+        &self,
+        device: Device,
+        accesses: &[Access<'_>],
+        f: impl FnOnce(&[Access<'_>]) -> Result<R>,
+    ) -> Result<R> {
         match self.symbols {
-            None => enqueue(accesses),
-            Some(symbols) => symbols.with(stream.device(), accesses, enqueue),
+            None => f(accesses),
+            Some(symbols) => symbols.with(device, accesses, f),
         }
     }
 

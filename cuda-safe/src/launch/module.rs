@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Ledger, Mode};
+use crate::memory::{Kept, Shared};
 
 /// Accesses of one launch that are put together without asking for memory.
 const INLINE: usize = 24;
@@ -33,15 +34,36 @@ pub struct Module {
     constant_bytes: usize,
     device_bytes: usize,
     devices: OnceLock<Box<[OnDevice]>>,
-    managed: Ledger,
+    managed: OnceLock<Shared<Books>>,
     managed_bytes: usize,
 }
 
 /// The books about what each device has of its own.
 #[derive(Debug)]
 struct OnDevice {
-    constants: Ledger,
-    variables: Ledger,
+    constants: Shared<Books>,
+    variables: Shared<Books>,
+}
+
+/// The books about variables of one kind.
+#[derive(Debug)]
+struct Books(Ledger);
+
+impl Books {
+    /// Graphs become owners of the books, too. The variables stay for as long as the program does.
+    fn shared(bytes: usize) -> Shared<Self> {
+        Shared::kept(Self(Ledger::new(bytes)))
+    }
+}
+
+impl Kept for Books {
+    fn ledger(&self) -> &Ledger {
+        &self.0
+    }
+
+    fn ledger_mut(&mut self) -> &mut Ledger {
+        &mut self.0
+    }
 }
 
 impl Module {
@@ -52,7 +74,7 @@ impl Module {
             constant_bytes,
             device_bytes,
             devices: OnceLock::new(),
-            managed: Ledger::new(managed_bytes),
+            managed: OnceLock::new(),
             managed_bytes,
         }
     }
@@ -61,10 +83,10 @@ impl Module {
     #[track_caller]
     pub(crate) fn ledger(&self, space: Space, device: Device) -> Result<&Ledger> {
         if space == Space::Managed {
-            return Ok(&self.managed);
+            return Ok(self.managed.get_or_init(|| Books::shared(self.managed_bytes)).ledger());
         }
         let books = self.books(device)?;
-        Ok(if space == Space::Constant { &books.constants } else { &books.variables })
+        Ok(if space == Space::Constant { books.constants.ledger() } else { books.variables.ledger() })
     }
 
     /// The books of a device, made for all devices when they are first asked for.
@@ -75,8 +97,8 @@ impl Module {
             None => {
                 let count = Device::count()?;
                 let books = |_| OnDevice {
-                    constants: Ledger::new(self.constant_bytes),
-                    variables: Ledger::new(self.device_bytes),
+                    constants: Books::shared(self.constant_bytes),
+                    variables: Books::shared(self.device_bytes),
                 };
                 self.devices.get_or_init(|| (0..count).map(books).collect())
             }

@@ -14,6 +14,7 @@ use super::mapped::Mapped;
 use super::pool::{self, MemoryPool};
 use super::reaper::reaper;
 use super::relaxed::relax;
+use super::shared::Kept;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::books::First;
@@ -210,6 +211,7 @@ impl Allocation {
         from: Option<(&MemoryPool, Device)>,
         bytes: usize,
     ) -> Result<Self> {
+        stream.ensure_not_captured("alloc_async")?;
         let device = from.map_or_else(|| stream.device(), |(_, device)| device);
         if bytes == 0 {
             return Ok(Self::new(ptr::null_mut(), 0, device, Kind::Pool, Ledger::new(0)));
@@ -254,6 +256,8 @@ impl Allocation {
     /// Frees memory of a pool in the order of a stream, after all work that still uses it.
     #[track_caller]
     pub(crate) fn free_on(&mut self, stream: StreamRef<'_>) -> Result<()> {
+        // Nothing is freed into a graph, nor kept by it that is about to go.
+        stream.ensure_not_captured("free_async")?;
         if self.bytes == 0 {
             return Ok(());
         }
@@ -491,7 +495,12 @@ impl Allocation {
             device: self.device,
             kind: self.kind,
             process: self.process,
-            ledger: std::mem::replace(&mut self.ledger, Ledger::new(0)),
+            ledger: {
+                let mut ledger = std::mem::replace(&mut self.ledger, Ledger::new(0));
+                // Its owners are gone.
+                ledger.kept_by(None);
+                ledger
+            },
             mapped: Mapped::default(),
             container: ManuallyDrop::new(self.container.take()),
         };
@@ -537,6 +546,16 @@ impl Allocation {
         let freed = unsafe { check!(cudaFreeHost(self.pointer.cast())) };
         freed_too();
         freed
+    }
+}
+
+impl Kept for Allocation {
+    fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    fn ledger_mut(&mut self) -> &mut Ledger {
+        &mut self.ledger
     }
 }
 

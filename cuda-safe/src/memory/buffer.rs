@@ -43,7 +43,7 @@ impl<T: AnyBitPattern, M: Place> Buffer<T, M> {
     #[track_caller]
     pub(super) fn of(api: &'static str, allocation: Allocation, len: usize) -> Result<Self> {
         size::aligned::<T>(api, allocation.pointer().addr())?;
-        Ok(Self { allocation: Shared::new(allocation), len, elements: PhantomData })
+        Ok(Self { allocation: Shared::kept(allocation), len, elements: PhantomData })
     }
 
     /// The owner of memory that was allocated elsewhere.
@@ -63,7 +63,7 @@ impl<T: AnyBitPattern, M: Place> Buffer<T, M> {
         size::aligned::<T>(api, pointer.addr())?;
         // SAFETY: the caller says so, for as many bytes as were just computed from the same length.
         let allocation = unsafe { Allocation::from_raw(device, pointer.cast(), bytes, kind) };
-        Ok(Self { allocation: Shared::new(allocation), len, elements: PhantomData })
+        Ok(Self { allocation: Shared::kept(allocation), len, elements: PhantomData })
     }
 
     /// Views a part, by elements.

@@ -61,6 +61,7 @@ mod write_combined;
 
 pub(crate) use allocation::on_free;
 pub(crate) use relaxed::relax;
+pub(crate) use shared::{Kept, Shared, keeper};
 
 pub use array::{
     Array, ArrayBuilder, ArrayElement, ArrayFlags, ArrayInfo, ArrayKind, ArrayView, ArrayViewMut, Half,

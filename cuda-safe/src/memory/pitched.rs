@@ -109,13 +109,13 @@ impl Rows {
         if bytes.ok_or_else(|| overflow(row, rows))? == 0 {
             // No call. The pitch is that of packed rows.
             let allocation = Allocation::device(None, 0)?;
-            return Ok(Self { allocation: Shared::new(allocation), extent, pitch: row });
+            return Ok(Self { allocation: Shared::kept(allocation), extent, pitch: row });
         }
         let (allocation, pitch) = allocate(row)?;
         size::aligned::<T>(api, allocation.pointer().addr())?;
         let layout = size::Layout { row, rows: height, layers: depth, pitch, layer_rows: height };
         layout.check(api, align_of::<T>())?;
-        Ok(Self { allocation: Shared::new(allocation), extent, pitch })
+        Ok(Self { allocation: Shared::kept(allocation), extent, pitch })
     }
 
     fn grid<T>(&self) -> Grid<'_, T> {

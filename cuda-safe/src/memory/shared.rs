@@ -5,9 +5,14 @@
 #![expect(unsafe_code, reason = "owns a counted box by a raw pointer")]
 
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::ops::Deref;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering, fence};
+
+use crate::hazard::books::Keeper;
+use crate::hazard::{Access, Ledger};
 
 /// Owners beyond which no more are made, so that forgotten ones can never make the count wrap.
 const LIMIT: usize = usize::MAX / 2;
@@ -59,6 +64,54 @@ impl<T> Shared<T> {
         // SAFETY: the box lives while an owner does, and is only lent exclusively by its only owner.
         unsafe { self.counted.as_ref() }
     }
+}
+
+/// What has the books about an allocation in it.
+pub(crate) trait Kept: Send + Sync + 'static {
+    /// The books.
+    fn ledger(&self) -> &Ledger;
+
+    /// The books, to say how another owner is made.
+    fn ledger_mut(&mut self) -> &mut Ledger;
+}
+
+impl<T: Kept> Shared<T> {
+    /// The first owner of an allocation, which graphs can become owners of.
+    #[inline]
+    pub(crate) fn kept(value: T) -> Self {
+        let mut shared = Self::new(value);
+        let address = shared.counted.as_ptr().expose_provenance();
+        if let Some(value) = shared.only() {
+            value.ledger_mut().kept_by(Some((again::<T>, address)));
+        }
+        shared
+    }
+}
+
+impl<T: Kept> Keeper for Shared<T> {
+    fn ledger(&self) -> &Ledger {
+        (**self).ledger()
+    }
+}
+
+/// Another owner of what [`Shared::kept`] has put at this address.
+///
+/// # Safety
+/// An owner of it is borrowed over the call.
+unsafe fn again<T: Kept>(address: usize) -> Arc<dyn Keeper> {
+    let counted = NonNull::new(ptr::with_exposed_provenance_mut(address)).unwrap_or(NonNull::dangling());
+    // Not dropped: it counts for the owner that is borrowed.
+    let owner = ManuallyDrop::new(Shared::<T> { counted });
+    Arc::new(Shared::clone(&owner))
+}
+
+/// Another owner of the memory that an access is of; none where nobody counts them.
+pub(crate) fn keeper(access: &Access<'_>) -> Option<Arc<dyn Keeper>> {
+    let (again, address) = access.ledger().keep()?;
+    // SAFETY: the access borrows its ledger, which is in the allocation that the address is that of, and so in an owner that
+    // cannot go meanwhile, nor have the allocation to itself: who takes an allocation out of its owners has the ledger forget
+    // the address.
+    Some(unsafe { again(address) })
 }
 
 impl<T> Clone for Shared<T> {

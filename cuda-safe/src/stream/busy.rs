@@ -58,7 +58,7 @@ pub(super) fn enter_callback() -> Entered {
 /// `Nested` or `InCallback`.
 #[inline]
 #[track_caller]
-pub(super) fn ensure_idle(api: &'static str) -> Result<()> {
+pub(crate) fn ensure_idle(api: &'static str) -> Result<()> {
     if BUSY.get() == Busy::Idle { Ok(()) } else { Err(refused(api)) }
 }
 

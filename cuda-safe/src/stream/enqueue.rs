@@ -62,6 +62,8 @@ impl StreamRef<'_> {
     ///   writes only those declared as written.
     /// - `f` puts it on the stream it is given and on no other one, or joins the others to it again.
     /// - If `f` succeeds and `accesses` has bytes, `f` has put at least one operation on the stream.
+    /// - On a captured stream ([`is_capturing`](Self::is_capturing)) all this holds for every launch of the graph, and what
+    ///   the operation needs beside the memory in `accesses` lives as long as the graph and its executable forms.
     /// - The memory lives and is not moved or reached by the host until the operation has completed. Owners
     ///   of this crate see to that themselves when they are dropped.
     #[inline]
@@ -133,6 +135,12 @@ impl StreamRef<'_> {
         f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
     ) -> Result<(R, Stamp)> {
         let _entered = busy::enter("enqueue").map_err(|error| error.at(place))?;
+        if let Some(recorder) = self.recorder() {
+            recorder.note(accesses).map_err(|error| error.at(place))?;
+            // A launch that the runtime refuses for the current device's sake might spoil the capture.
+            let _current = self.device().switch().map_err(|error| error.at(place))?;
+            return f(self.as_raw()).map(|answer| (answer, Stamp { slot: self.slot().id, tick: 0 }));
+        }
         let _current = self.switch().map_err(|error| error.at(place))?;
         let raw = self.as_raw();
         match BOOKS.enqueue(self.slot(), accesses, &Runtime { raw }, place, || f(raw)) {

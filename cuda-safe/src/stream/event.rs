@@ -129,6 +129,7 @@ impl Event {
     pub fn record(&mut self, stream: &impl AsStream) -> Result<()> {
         let stream = stream.as_stream();
         let _entered = busy::enter("Event::record")?;
+        stream.ensure_not_captured("Event::record")?;
         let (found, needed) = (stream.device().ordinal(), self.device.ordinal());
         if found != needed {
             return Err(Error::refused(

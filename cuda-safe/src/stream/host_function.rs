@@ -32,7 +32,8 @@ struct Waiting {
 
 /// A function that panicked.
 struct Panicked {
-    slot: SlotId,
+    /// The stream that ran it; none for one that a graph ran.
+    slot: Option<SlotId>,
     device: i32,
     place: Place,
 }
@@ -81,6 +82,7 @@ impl StreamRef<'_> {
     #[track_caller]
     pub fn launch_host_fn(&self, f: impl FnOnce() + Send + 'static) -> Result<()> {
         busy::ensure_idle("StreamRef::launch_host_fn")?;
+        self.ensure_not_captured("StreamRef::launch_host_fn")?;
         self.launch_parcel(Parcel::of(f), Location::caller())
     }
 
@@ -148,8 +150,13 @@ unsafe extern "C" fn call(data: *mut c_void) {
     let Waiting { parcel, slot, device, place } = waiting;
     // It is out of its spot: that may serve again before it has run.
     free(number);
+    guarded(|| parcel.run(), Some(slot), device, place);
+}
+
+/// Runs a function of the program's on a thread of the runtime's: nothing in it calls CUDA, and nothing unwinds out of it.
+pub(crate) fn guarded(f: impl FnOnce(), slot: Option<SlotId>, device: i32, place: Place) {
     let _entered = busy::enter_callback();
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| parcel.run())) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
         // What was thrown may itself panic when dropped.
         if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
             let _ = std::mem::ManuallyDrop::new(second);
@@ -165,7 +172,8 @@ unsafe extern "C" fn call(data: *mut c_void) {
 /// `CallbackPanicked`.
 #[track_caller]
 pub(super) fn panicked(slot: &Slot) -> Result<()> {
-    report(|panicked| panicked.slot == slot.id)
+    let device = slot.device.ordinal;
+    report(|panicked| panicked.slot.map_or(panicked.device == device, |found| found == slot.id))
 }
 
 /// Reports a panic in a host function of any stream of the device, once.

@@ -29,6 +29,7 @@ mod parcel;
 mod per_thread;
 mod policy;
 mod pool;
+mod recorder;
 mod scope;
 mod view;
 
@@ -43,8 +44,11 @@ pub use per_thread::PerThreadStream;
 pub use scope::Scope;
 pub use view::{AsStream, StreamRef};
 
-pub(crate) use busy::in_callback;
+pub(crate) use busy::{ensure_idle, in_callback};
 pub(crate) use deferred::defer;
 pub(crate) use host::{is_quiet, synchronize_device, wait_host};
+pub(crate) use host_function::guarded;
 pub(crate) use policy::{added_waits, policy, recent_waits, set_policy, set_policy_off};
 pub(crate) use pool::abandon;
+pub(crate) use recorder::Recorder;
+pub(crate) use view::sealed;

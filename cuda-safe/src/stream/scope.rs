@@ -68,6 +68,7 @@ impl StreamRef<'_> {
         F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
     {
         busy::ensure_idle("StreamRef::scope")?;
+        self.ensure_not_captured("StreamRef::scope")?;
         let scope = Scope { stream: *self, scope: PhantomData, env: PhantomData };
         let answer = catch_unwind(AssertUnwindSafe(|| f(&scope)));
         let over = self.synchronize();

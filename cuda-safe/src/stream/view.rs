@@ -5,9 +5,10 @@ use std::marker::PhantomData;
 
 use super::enqueue::BOOKS;
 use super::event::{Event, Mark};
+use super::recorder::Recorder;
 use super::{busy, deferred, host_function};
 use crate::device::{Device, Switched};
-use crate::error::{Error, Result};
+use crate::error::{Detail, Error, Result};
 use crate::hazard::books::{Kind, Slot};
 use crate::{check, sys};
 
@@ -20,7 +21,7 @@ pub trait AsStream: sealed::Sealed {
     fn as_stream(&self) -> StreamRef<'_>;
 }
 
-pub(super) mod sealed {
+pub(crate) mod sealed {
     /// Keeps [`AsStream`](super::AsStream) to this crate.
     pub trait Sealed {}
 }
@@ -31,6 +32,8 @@ pub struct StreamRef<'a> {
     /// A raw pointer, which also keeps views of per-thread streams on their thread.
     raw: sys::cudaStream_t,
     slot: &'static Slot,
+    /// Where operations go instead, while the stream is captured.
+    recorder: Option<&'a Recorder>,
     owner: PhantomData<&'a ()>,
 }
 
@@ -47,7 +50,34 @@ impl<'a> StreamRef<'a> {
     /// The view of a stream that has this slot.
     #[inline]
     pub(super) fn new(raw: sys::cudaStream_t, slot: &'static Slot) -> Self {
-        Self { raw, slot, owner: PhantomData }
+        Self { raw, slot, recorder: None, owner: PhantomData }
+    }
+
+    /// The view of a stream that is captured: what it is given goes into the graph.
+    pub(crate) fn captured(stream: StreamRef<'a>, recorder: &'a Recorder) -> Self {
+        Self { recorder: Some(recorder), ..stream }
+    }
+
+    /// Where operations go instead, while the stream is captured.
+    #[inline]
+    pub(super) fn recorder(&self) -> Option<&'a Recorder> {
+        self.recorder
+    }
+
+    /// Whether what the stream is given goes into a graph instead of running.
+    ///
+    /// So it is within [`Stream::capture`](super::Stream::capture), and nowhere else. Answered from what the crate knows;
+    /// stands for [`cudaStreamIsCapturing`](sys::cudaStreamIsCapturing).
+    #[doc(alias = "cudaStreamIsCapturing")]
+    #[must_use]
+    pub fn is_capturing(&self) -> bool {
+        self.recorder.is_some()
+    }
+
+    /// Refuses what cannot be part of a graph.
+    #[track_caller]
+    pub(crate) fn ensure_not_captured(&self, api: &'static str) -> Result<()> {
+        if self.recorder.is_none() { Ok(()) } else { Err(Error::refused(api, Detail::Capturing)) }
     }
 
     /// The stream's slot in the books.
@@ -133,6 +163,7 @@ impl<'a> StreamRef<'a> {
     #[track_caller]
     pub fn synchronize(&self) -> Result<()> {
         busy::ensure_idle("StreamRef::synchronize")?;
+        self.ensure_not_captured("StreamRef::synchronize")?;
         let coverage = BOOKS.coverage_of(self.slot);
         let waited = {
             let _current = self.switch()?;
@@ -156,6 +187,7 @@ impl<'a> StreamRef<'a> {
     #[track_caller]
     pub fn is_done(&self) -> Result<bool> {
         busy::ensure_idle("StreamRef::is_done")?;
+        self.ensure_not_captured("StreamRef::is_done")?;
         let coverage = BOOKS.coverage_of(self.slot);
         let code = {
             let _current = self.switch()?;
@@ -195,6 +227,7 @@ impl<'a> StreamRef<'a> {
     #[track_caller]
     pub fn wait(&self, event: &Event) -> Result<()> {
         let _entered = busy::enter("StreamRef::wait")?;
+        self.ensure_not_captured("StreamRef::wait")?;
         if matches!(event.mark(), Mark::Nothing) {
             return Ok(());
         }

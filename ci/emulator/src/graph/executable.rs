@@ -185,10 +185,14 @@ pub(crate) fn launch(machine: &mut Guard, exec: usize, stream: Key, call: &'stat
 
 /// Releases what an executable graph held, once its last launch is over.
 pub(crate) fn release(machine: &mut Guard, users: Vec<(usize, u32)>, device: usize, after: Tick) -> Answer {
-    for (user, count) in users {
-        if let Some(destroy) = machine.users.release(user, count)? {
-            submit_after(machine, device, "cudaUserObjectRelease", Work::Host(destroy), &[after]);
+    if !machine.queue.pending(after) {
+        for (user, count) in users {
+            if let Some(destroy) = machine.users.release(user, count)? {
+                submit_after(machine, device, "cudaUserObjectRelease", Work::Host(destroy), &[]);
+            }
         }
+    } else if !users.is_empty() {
+        submit_after(machine, device, "cudaGraphExecDestroy", Work::Release(users), &[after]);
     }
     Ok(())
 }

@@ -58,6 +58,14 @@ impl Machine {
             Work::Free(address) => {
                 self.book.remove(address, call);
             }
+            Work::Release(users) => {
+                for (user, count) in users {
+                    if let Ok(Some(destroy)) = self.users.release(user, count) {
+                        let tick = self.queue.push(device, call, Work::Host(destroy), &[]);
+                        self.queue.want(tick);
+                    }
+                }
+            }
             _ if failed.is_some() => {}
             Work::Nothing | Work::Host(_) => {}
             Work::Copy(mut copy) => {

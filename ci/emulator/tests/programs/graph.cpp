@@ -256,17 +256,22 @@ void user_objects() {
     OK(cudaGraphCreate(&graph, 0));
     OK(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove));
     cudaGraphExec_t exec = nullptr;
+    cudaGraph_t copy = nullptr;
     OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphClone(&copy, graph));
     OK(cudaGraphDestroy(graph));
     cudaStream_t s = stream();
     Gate gate;
     gate.close(s);
     OK(cudaGraphLaunch(exec, s));
     OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(copy));
     gate.reached();
     EXPECT(ends == 0);
     gate.open();
     OK(cudaDeviceSynchronize());
+    // The runtime calls the function when it gets to it.
+    while (ends == 0) std::this_thread::yield();
     EXPECT(ends == 1);
 }
 

@@ -73,9 +73,14 @@ impl<'a> Access<'a> {
         self.start >= self.end
     }
 
+    /// The ledger of the allocation.
+    pub(crate) fn ledger(&self) -> &'a Ledger {
+        self.ledger
+    }
+
     /// Where the ledger is, which gives allocations the one order that all operations stamp them in.
     #[inline]
-    pub(super) fn address(&self) -> usize {
+    pub(crate) fn address(&self) -> usize {
         std::ptr::from_ref(self.ledger).addr()
     }
 

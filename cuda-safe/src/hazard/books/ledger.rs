@@ -32,7 +32,18 @@ pub struct Ledger {
     /// The long form, used while the word says so. Most allocations never need one, and owners that are moved
     /// about should be small.
     list: Mutex<Option<Box<List>>>,
+    /// How graphs can hold on to the allocation, where its owners are counted.
+    keep: Option<Keep>,
 }
+
+/// What keeps an allocation alive, and with it this ledger of it.
+pub(crate) trait Keeper: Send + Sync {
+    /// The ledger of what it keeps.
+    fn ledger(&self) -> &Ledger;
+}
+
+/// How another keeper of an allocation is made: a function of who counts the owners, and what it needs.
+pub(crate) type Keep = (unsafe fn(usize) -> std::sync::Arc<dyn Keeper>, usize);
 
 impl Ledger {
     constructor! {
@@ -41,7 +52,8 @@ impl Ledger {
         /// Where the length is not known, `usize::MAX` serves.
         #[must_use]
         pub fn new(bytes: usize) -> Self {
-            Self { word: AtomicU64::new(0), hosts: AtomicU64::new(0), bytes, list: Mutex::new(None) }
+            let (word, hosts) = (AtomicU64::new(0), AtomicU64::new(0));
+            Self { word, hosts, bytes, list: Mutex::new(None), keep: None }
         }
     }
 
@@ -52,7 +64,19 @@ impl Ledger {
             Some(bits) if first.place.is_none() => (bits, None),
             _ => (LISTED, Some(Box::new(List::written(bytes, first)))),
         };
-        Self { word: AtomicU64::new(word), hosts: AtomicU64::new(0), bytes, list: Mutex::new(list) }
+        let (word, hosts) = (AtomicU64::new(word), AtomicU64::new(0));
+        Self { word, hosts, bytes, list: Mutex::new(list), keep: None }
+    }
+
+    /// Says how another keeper of the allocation is made: without that, graphs cannot use it.
+    #[inline]
+    pub(crate) fn kept_by(&mut self, keep: Option<Keep>) {
+        self.keep = keep;
+    }
+
+    /// How another keeper of the allocation is made.
+    pub(crate) fn keep(&self) -> Option<Keep> {
+        self.keep
     }
 
     /// Bytes of the allocation, or `usize::MAX`.

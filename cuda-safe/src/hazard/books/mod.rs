@@ -26,6 +26,7 @@ pub use waits::AddedWait;
 
 pub(crate) use clock::{SlotId, Stamp};
 pub(crate) use enter::{First, Port, Refusal, Route};
+pub(crate) use ledger::Keeper;
 pub(crate) use slot::{Kind, Reach, Slot};
 pub(crate) use snapshot::Snapshot;
 pub(crate) use table::Books;

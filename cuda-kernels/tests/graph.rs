@@ -1,0 +1,62 @@
+//! Kernels in graphs, captured and added by hand.
+#![allow(unsafe_code, reason = "launches kernels that have no safe function, and adds them to graphs")]
+
+use cuda_kernels::kernels::{self, variables_matrix as matrix};
+use cuda_kernels::vector_add;
+use cuda_safe::copy::memcpy_from_symbol;
+use cuda_safe::{DeviceBuffer, Graph, PinnedBuffer, Result, Stream, launch, memcpy, memcpy_async};
+
+#[test]
+fn a_captured_kernel_keeps_its_arguments_as_they_were() -> Result<()> {
+    let mut stream = Stream::new()?;
+    let mut a = DeviceBuffer::from_slice(&[1.0; 100])?;
+    let mut result = PinnedBuffer::<f32>::alloc(100)?;
+    let graph = {
+        let b = DeviceBuffer::from_slice(&[2.0; 100])?;
+        let mut sum = DeviceBuffer::alloc(100)?;
+        stream.capture(|s| {
+            vector_add(&a, &b, &mut sum, s)?;
+            memcpy_async(&mut result, &sum, s)
+        })?
+    };
+    assert_eq!(graph.node_count()?, 2);
+    let mut exec = graph.instantiate()?;
+    exec.launch(&stream)?;
+    assert_eq!(*result.host()?, [3.0; 100]);
+    // What the addresses lead to may change.
+    memcpy(&mut a, &[5.0; 100])?;
+    exec.launch(&stream)?;
+    assert_eq!(*result.host()?, [7.0; 100]);
+    Ok(())
+}
+
+#[test]
+fn kernels_that_are_added_come_after_what_they_conflict_with() -> Result<()> {
+    let stream = Stream::new()?;
+    let (a, b) = (DeviceBuffer::from_slice(&[1.0; 64])?, DeviceBuffer::from_slice(&[2.0; 64])?);
+    let (mut sum, mut twice) = (DeviceBuffer::<f32>::alloc(64)?, DeviceBuffer::<f32>::alloc(64)?);
+    let mut graph = Graph::new()?;
+    // SAFETY: the kernel touches the first 64 elements of each, and each has as many, on the graph's device.
+    unsafe { graph.add_kernel(&[], &kernels::vector_add, (1, 64), (&a, &b, &mut sum, 64)) }?;
+    // SAFETY: as above.
+    unsafe { graph.add_kernel(&[], &kernels::vector_add, (1, 64), (&sum, &sum, &mut twice, 64)) }?;
+    drop((a, b, sum));
+    graph.instantiate()?.launch(&stream)?;
+    assert_eq!(twice.to_vec()?, [6.0; 64]);
+    Ok(())
+}
+
+#[test]
+fn variables_of_a_source_file_are_ordered_with_the_graphs_whose_kernels_use_them() -> Result<()> {
+    let mut stream = Stream::non_blocking()?;
+    let graph = stream.capture(|s| {
+        // SAFETY: the kernel writes its variable, one element a thread.
+        unsafe { launch!(kernels::variables_fill<<<1, 64, 0, s>>>(2000)) }
+    })?;
+    let mut exec = graph.instantiate()?;
+    exec.launch(&stream)?;
+    let mut back = [0; 64];
+    memcpy_from_symbol(&mut back, &matrix)?;
+    assert_eq!(back.to_vec(), (2000..2064).collect::<Vec<_>>());
+    Ok(())
+}

@@ -1,0 +1,137 @@
+//! [`GraphExec`]: a graph that can be launched.
+#![expect(unsafe_code, reason = "launches graphs on raw streams")]
+
+use std::panic::Location;
+
+use super::graph::Graph;
+use super::handle::{Handle, Raw};
+use crate::device::Device;
+use crate::error::{Detail, Error, Result};
+use crate::hazard::Uses;
+use crate::stream::AsStream;
+use crate::{check, stream, sys};
+
+/// A graph that can be launched, any number of times. It holds the memory that its nodes use.
+///
+/// Dropping it stops no launch: the runtime keeps what launches under way still need, and memory is freed only after them.
+#[derive(Debug)]
+#[doc(alias = "cudaGraphExecDestroy")]
+pub struct GraphExec {
+    /// Destroyed before the memory is let go.
+    _owner: Handle,
+    raw: sys::cudaGraphExec_t,
+    device: Device,
+    uses: Uses,
+}
+
+// SAFETY: the handle is a name that the runtime takes from any thread, one at a time: an executable graph is not `Sync`.
+unsafe impl Send for GraphExec {}
+
+impl GraphExec {
+    /// The owner of what was just instantiated from a graph.
+    pub(super) fn of(raw: sys::cudaGraphExec_t, graph: &Graph) -> Self {
+        let (device, uses) = (graph.device(), graph.uses.clone());
+        Self { _owner: Handle::new(Raw::Exec(raw)), raw, device, uses }
+    }
+
+    /// The device that the graph is for.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
+    /// Gives a stream all of the graph, and returns.
+    ///
+    /// Stands for [`cudaGraphLaunch`](sys::cudaGraphLaunch).
+    ///
+    /// # Ordering
+    /// As one operation: in the order of the stream, after conflicting work that other streams were given before, and after the
+    /// former launch.
+    ///
+    /// # Errors
+    /// `HostBorrowed` while a guard lends memory of the graph to the host that it conflicts with; `DeviceMismatch` if the stream is
+    /// of another device; `Capturing` on a captured stream, where [`Capture::add_graph`](super::Capture) is not there yet: build the
+    /// outer graph with [`Graph::add_graph`]; a refusal inside a host function. Otherwise what the runtime says, which may be the
+    /// failure of earlier work.
+    #[doc(alias = "cudaGraphLaunch")]
+    #[track_caller]
+    pub fn launch(&mut self, stream: &impl AsStream) -> Result<()> {
+        let place = Location::caller();
+        let stream = stream.as_stream();
+        stream.ensure_not_captured("GraphExec::launch")?;
+        self.ensure_device("GraphExec::launch", stream.device())?;
+        let raw = self.raw;
+        let call = |stream| {
+            // SAFETY: graph and stream are live while they are borrowed, and nobody launches the graph meanwhile.
+            unsafe { check!(cudaGraphLaunch(raw, stream)) }.map_err(|error| error.at(place))
+        };
+        // SAFETY: the accesses are all that the nodes touch of tracked memory, which the graph keeps until the books say that the
+        // launch is over; what else they touch is the duty of who made the nodes with unsafe code.
+        self.uses.with(|accesses| unsafe { stream.enqueue_at(accesses, place, call) })
+    }
+
+    /// Prepares the next launch, so that it costs less. Only a hint: nothing runs.
+    ///
+    /// Stands for [`cudaGraphUpload`](sys::cudaGraphUpload).
+    ///
+    /// # Errors
+    /// As for [`launch`](Self::launch), but for guards.
+    #[doc(alias = "cudaGraphUpload")]
+    #[track_caller]
+    pub fn upload(&mut self, stream: &impl AsStream) -> Result<()> {
+        let place = Location::caller();
+        let stream = stream.as_stream();
+        stream.ensure_not_captured("GraphExec::upload")?;
+        self.ensure_device("GraphExec::upload", stream.device())?;
+        let raw = self.raw;
+        let call = |stream| {
+            // SAFETY: graph and stream are live while they are borrowed.
+            unsafe { check!(cudaGraphUpload(raw, stream)) }.map_err(|error| error.at(place))
+        };
+        // SAFETY: an upload touches no memory of the program's.
+        unsafe { stream.enqueue_at(&[], place, call) }
+    }
+
+    /// Takes over what the nodes of another graph of the same shape do. Launches under way do not notice.
+    ///
+    /// Stands for [`cudaGraphExecUpdate`](sys::cudaGraphExecUpdate). Host functions cannot be taken over: their owner would be the
+    /// other graph alone.
+    ///
+    /// # Errors
+    /// `cudaErrorGraphExecUpdateFailure` where the shape or the kind of a node is another one; `Unsupported` for a graph with host
+    /// functions; `DeviceMismatch`; a refusal inside a host function. What was executable before, still is.
+    #[doc(alias = "cudaGraphExecUpdate")]
+    #[track_caller]
+    pub fn update(&mut self, graph: &Graph) -> Result<()> {
+        stream::ensure_idle("GraphExec::update")?;
+        self.ensure_device("GraphExec::update", graph.device())?;
+        if graph.host_functions > 0 {
+            let what = "taking over the host functions of another graph";
+            return Err(Error::refused("GraphExec::update", Detail::Unsupported { what }));
+        }
+        // If it fails half-way, both graphs' memory may be used.
+        let former = self.uses.clone();
+        self.uses.add_all(&graph.uses);
+        let mut result = std::mem::MaybeUninit::<sys::cudaGraphExecUpdateResultInfo>::zeroed();
+        // SAFETY: both graphs are live, nobody launches this one meanwhile, and the pointer is to room for the answer.
+        unsafe { check!(cudaGraphExecUpdate(self.raw, graph.as_raw(), result.as_mut_ptr())) }?;
+        drop(former);
+        self.uses = graph.uses.clone();
+        Ok(())
+    }
+
+    #[track_caller]
+    fn ensure_device(&self, api: &'static str, found: Device) -> Result<()> {
+        if found == self.device {
+            return Ok(());
+        }
+        let (found, needed) = (found.ordinal(), self.device.ordinal());
+        Err(Error::refused(api, Detail::DeviceMismatch { what: "the stream or graph", found, needed }))
+    }
+
+    /// The raw handle, which stays the executable graph's.
+    #[must_use]
+    pub fn as_raw(&self) -> sys::cudaGraphExec_t {
+        self.raw
+    }
+}

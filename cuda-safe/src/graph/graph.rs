@@ -1,0 +1,207 @@
+//! [`Graph`]: nodes and what they come after.
+#![expect(unsafe_code, reason = "calls the runtime's graph functions")]
+
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::executable::GraphExec;
+use super::handle::{Handle, Raw};
+use super::host::HostFunction;
+use super::nodes::Step;
+use crate::device::Device;
+use crate::error::{Detail, Error, Result};
+use crate::hazard::Uses;
+use crate::{check, stream, sys};
+
+/// Work that is described and does not run: nodes, and which comes after which.
+///
+/// Made by [`Stream::capture`](crate::Stream::capture), or with [`new`](Self::new) and the `add_` methods. All of it is for one
+/// device. It holds the memory that its nodes use.
+///
+/// # Examples
+/// ```
+/// use cuda_safe::{DeviceBuffer, Graph, PinnedBuffer, Stream};
+///
+/// # fn main() -> cuda_safe::Result<()> {
+/// let stream = Stream::new()?;
+/// let mut device = DeviceBuffer::<u8>::alloc(4)?;
+/// let mut host = PinnedBuffer::<u8>::alloc(4)?;
+/// let mut graph = Graph::new()?;
+/// let fill = graph.add_memset(&[], &mut device, 7)?;
+/// graph.add_memcpy(&[fill], &mut host, &device)?;
+/// let mut exec = graph.instantiate()?;
+/// exec.launch(&stream)?;
+/// assert_eq!(*host.host()?, [7; 4]); // waits
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+#[doc(alias = "cudaGraphDestroy")]
+pub struct Graph {
+    /// Destroyed before the memory is let go.
+    _owner: Handle,
+    raw: sys::cudaGraph_t,
+    device: Device,
+    /// Tells its nodes from those of other graphs.
+    pub(super) number: u64,
+    pub(super) steps: Vec<Step>,
+    pub(super) uses: Uses,
+    pub(super) host_functions: usize,
+}
+
+// SAFETY: the handles in it are names that the runtime takes from any thread, one at a time: a graph is not `Sync`.
+unsafe impl Send for Graph {}
+
+impl Graph {
+    /// Makes a graph without nodes, for the current device.
+    ///
+    /// Stands for [`cudaGraphCreate`](sys::cudaGraphCreate).
+    ///
+    /// # Errors
+    /// Where there is no device; a refusal inside a host function.
+    #[doc(alias = "cudaGraphCreate")]
+    #[track_caller]
+    pub fn new() -> Result<Self> {
+        stream::ensure_idle("Graph::new")?;
+        let device = Device::current()?;
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: the pointer is to a live variable, which the call fills.
+        unsafe { check!(cudaGraphCreate(&raw mut raw, 0)) }?;
+        Ok(Self::of(raw, device))
+    }
+
+    /// The owner of a raw graph that uses nothing.
+    pub(super) fn of(raw: sys::cudaGraph_t, device: Device) -> Self {
+        static NUMBER: AtomicU64 = AtomicU64::new(1);
+        Self {
+            _owner: Handle::new(Raw::Graph(raw)),
+            raw,
+            device,
+            number: NUMBER.fetch_add(1, Ordering::Relaxed),
+            steps: Vec::new(),
+            uses: Uses::default(),
+            host_functions: 0,
+        }
+    }
+
+    /// The owner of a captured graph, which uses this memory and calls these functions.
+    #[track_caller]
+    pub(super) fn captured(
+        raw: sys::cudaGraph_t,
+        device: Device,
+        uses: Uses,
+        functions: Vec<HostFunction>,
+    ) -> Result<Self> {
+        let mut graph = Self::of(raw, device);
+        graph.uses = uses;
+        for function in functions {
+            function.give_to(raw)?;
+            graph.host_functions += 1;
+        }
+        let raws = graph.raw_nodes()?;
+        if !raws.is_empty() {
+            graph.steps.push(Step::captured(raws, graph.uses.clone()));
+        }
+        Ok(graph)
+    }
+
+    /// The device that the graph is for.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
+    /// How many nodes the graph has. A graph within it counts as one.
+    ///
+    /// Stands for [`cudaGraphGetNodes`](sys::cudaGraphGetNodes).
+    ///
+    /// # Errors
+    /// What the runtime fails with; a refusal inside a host function.
+    #[doc(alias = "cudaGraphGetNodes")]
+    #[track_caller]
+    pub fn node_count(&self) -> Result<usize> {
+        stream::ensure_idle("Graph::node_count")?;
+        let mut count = 0;
+        // SAFETY: the graph is live; without room for them, the nodes are only counted.
+        unsafe { check!(cudaGraphGetNodes(self.raw, std::ptr::null_mut(), &raw mut count)) }?;
+        Ok(count)
+    }
+
+    #[track_caller]
+    fn raw_nodes(&self) -> Result<Vec<sys::cudaGraphNode_t>> {
+        let mut count = self.node_count()?;
+        let mut nodes = vec![std::ptr::null_mut(); count];
+        if count > 0 {
+            // SAFETY: the graph is live, and there is room for as many nodes as the call is told.
+            unsafe { check!(cudaGraphGetNodes(self.raw, nodes.as_mut_ptr(), &raw mut count)) }?;
+        }
+        Ok(nodes)
+    }
+
+    /// Copies the graph, with its memory and host functions in common.
+    ///
+    /// Nodes of the original are not nodes of the copy; what is added to the copy comes after all of the original's that it
+    /// conflicts with. Stands for [`cudaGraphClone`](sys::cudaGraphClone).
+    ///
+    /// # Errors
+    /// What the runtime fails with; a refusal inside a host function.
+    #[doc(alias = "cudaGraphClone")]
+    #[track_caller]
+    pub fn try_clone(&self) -> Result<Self> {
+        stream::ensure_idle("Graph::try_clone")?;
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: the graph is live, and the pointer is to a live variable, which the call fills.
+        unsafe { check!(cudaGraphClone(&raw mut raw, self.raw)) }?;
+        let mut graph = Self::captured(raw, self.device, self.uses.clone(), Vec::new())?;
+        graph.host_functions = self.host_functions;
+        Ok(graph)
+    }
+
+    /// Makes the graph executable. What is done to the graph later does not change that.
+    ///
+    /// Stands for [`cudaGraphInstantiate`](sys::cudaGraphInstantiate).
+    ///
+    /// # Errors
+    /// What the runtime fails with; a refusal inside a host function.
+    #[doc(alias = "cudaGraphInstantiate")]
+    #[doc(alias = "cudaGraphInstantiateWithFlags")]
+    #[doc(alias = "cudaGraphInstantiateWithParams")]
+    #[track_caller]
+    pub fn instantiate(&self) -> Result<GraphExec> {
+        stream::ensure_idle("Graph::instantiate")?;
+        let _current = self.device.switch()?;
+        let mut exec = std::ptr::null_mut();
+        // SAFETY: the graph is live, and the pointer is to a live variable, which the call fills.
+        unsafe { check!(cudaGraphInstantiate(&raw mut exec, self.raw, 0)) }?;
+        Ok(GraphExec::of(exec, self))
+    }
+
+    /// Writes the graph to a file, in the language of Graphviz.
+    ///
+    /// Stands for [`cudaGraphDebugDotPrint`](sys::cudaGraphDebugDotPrint).
+    ///
+    /// # Errors
+    /// Where the file cannot be written, or its name has a zero byte; a refusal inside a host function.
+    #[doc(alias = "cudaGraphDebugDotPrint")]
+    #[track_caller]
+    pub fn write_dot(&self, path: impl AsRef<Path>) -> Result<()> {
+        stream::ensure_idle("Graph::write_dot")?;
+        let Ok(path) = CString::new(path.as_ref().as_os_str().as_bytes()) else {
+            return Err(Error::refused(
+                "Graph::write_dot",
+                Detail::Unsupported { what: "a zero byte in a path" },
+            ));
+        };
+        let flags = sys::cudaGraphDebugDotFlagsVerbose.0;
+        // SAFETY: the graph is live, and the path ends in a zero byte.
+        unsafe { check!(cudaGraphDebugDotPrint(self.raw, path.as_ptr(), flags)) }
+    }
+
+    /// The raw handle, which stays the graph's. What is added to it behind the crate's back, the graph does not know of.
+    #[must_use]
+    pub fn as_raw(&self) -> sys::cudaGraph_t {
+        self.raw
+    }
+}

@@ -1,0 +1,310 @@
+//! Nodes that are added by hand.
+#![expect(unsafe_code, reason = "adds nodes to raw graphs")]
+
+use std::collections::BTreeSet;
+
+use super::graph::Graph;
+use super::host::HostFunction;
+use crate::copy::{AsyncDestination, AsyncSource, FillNode, LinearNode};
+use crate::error::{Detail, Error, Result};
+use crate::hazard::{Access, Uses};
+use crate::launch::{Arguments, Kernel, LaunchConfig};
+use crate::memory::keeper;
+use crate::{check, stream, sys};
+
+/// A node of a graph, to name as what another one comes after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Node {
+    graph: u64,
+    at: usize,
+}
+
+/// One node, or all that were captured.
+#[derive(Debug)]
+pub(super) struct Step {
+    raws: Vec<sys::cudaGraphNode_t>,
+    uses: Uses,
+    /// All that comes before it.
+    before: BTreeSet<usize>,
+}
+
+impl Step {
+    /// All nodes of a capture.
+    pub(super) fn captured(raws: Vec<sys::cudaGraphNode_t>, uses: Uses) -> Self {
+        Self { raws, uses, before: BTreeSet::new() }
+    }
+}
+
+/// Where the runtime is to put a node.
+struct Place {
+    graph: sys::cudaGraph_t,
+    before: *const sys::cudaGraphNode_t,
+    count: usize,
+}
+
+impl Graph {
+    /// Adds a node that comes after others, and after all earlier ones that it conflicts with.
+    #[track_caller]
+    fn add(
+        &mut self,
+        api: &'static str,
+        after: &[Node],
+        uses: Uses,
+        make: impl FnOnce(*mut sys::cudaGraphNode_t, Place) -> Result<()>,
+    ) -> Result<Node> {
+        stream::ensure_idle(api)?;
+        let (mut direct, mut before) = (BTreeSet::new(), BTreeSet::new());
+        let named = after.iter().map(|node| (node.graph == self.number).then_some(node.at));
+        for at in named.chain(self.conflicts(&uses).map(Some)) {
+            let step = at.and_then(|at| Some((at, self.steps.get(at)?)));
+            let Some((at, step)) = step else {
+                return Err(Error::refused(api, Detail::Unsupported { what: "a node of another graph" }));
+            };
+            if before.insert(at) {
+                direct.insert(at);
+                before.extend(step.before.iter().copied());
+            }
+        }
+        let raws: Vec<sys::cudaGraphNode_t> = direct
+            .iter()
+            .filter_map(|at| self.steps.get(*at))
+            .flat_map(|step| step.raws.iter().copied())
+            .collect();
+        let _current = self.device().switch()?;
+        let mut raw = std::ptr::null_mut();
+        // Kept before there is a node, and whatever comes of that.
+        self.uses.add_all(&uses);
+        make(&raw mut raw, Place { graph: self.as_raw(), before: raws.as_ptr(), count: raws.len() })?;
+        self.steps.push(Step { raws: vec![raw], uses, before });
+        Ok(Node { graph: self.number, at: self.steps.len() - 1 })
+    }
+
+    /// The nodes that one which uses this conflicts with, the last first: it covers most of those before it.
+    fn conflicts(&self, uses: &Uses) -> impl Iterator<Item = usize> + use<> {
+        let found: Vec<usize> = self
+            .steps
+            .iter()
+            .enumerate()
+            .rev()
+            .filter(|(_, step)| step.uses.conflicts(uses))
+            .map(|(at, _)| at)
+            .collect();
+        found.into_iter()
+    }
+
+    /// Adds a node that does nothing: a place to come before and after others.
+    ///
+    /// Stands for [`cudaGraphAddEmptyNode`](sys::cudaGraphAddEmptyNode).
+    ///
+    /// # Errors
+    /// `Unsupported` for a node of another graph; what the runtime fails with; a refusal inside a host function.
+    #[doc(alias = "cudaGraphAddEmptyNode")]
+    #[track_caller]
+    pub fn add_empty(&mut self, after: &[Node]) -> Result<Node> {
+        self.add("Graph::add_empty", after, Uses::default(), |node, place| {
+            // SAFETY: graph and nodes are live, there are as many as is said, and the pointer is to a live variable.
+            unsafe { check!(cudaGraphAddEmptyNode(node, place.graph, place.before, place.count)) }
+        })
+    }
+
+    /// Adds the copy of all elements of `source` to `destination`, of one device or with pinned memory. No elements, an empty node.
+    ///
+    /// It comes after the nodes in `after`, and after every earlier one that it conflicts with. Stands for
+    /// [`cudaGraphAddMemcpyNode1D`](sys::cudaGraphAddMemcpyNode1D).
+    ///
+    /// # Errors
+    /// Those of [`memcpy_async`](crate::memcpy_async) and of [`add_empty`](Self::add_empty); `NotKept` for memory that the graph
+    /// cannot hold on to; `Unsupported` between devices.
+    #[doc(alias = "cudaGraphAddMemcpyNode1D")]
+    #[doc(alias = "cudaGraphAddMemcpyNode")]
+    #[track_caller]
+    pub fn add_memcpy<D, S>(&mut self, after: &[Node], destination: &mut D, source: &S) -> Result<Node>
+    where
+        D: AsyncDestination + ?Sized,
+        S: AsyncSource<Element = D::Element> + ?Sized,
+    {
+        let api = "Graph::add_memcpy";
+        let Some(copy) = LinearNode::new(api, destination, source)? else { return self.add_empty(after) };
+        let uses = kept(api, &copy.accesses)?;
+        self.add(api, after, uses, |node, place| {
+            // SAFETY: graph and nodes are live, there are as many as is said, and the pointer is to a live variable. Both sides
+            // are memory of so many bytes, which the graph keeps.
+            unsafe {
+                check!(cudaGraphAddMemcpyNode1D(
+                    node,
+                    place.graph,
+                    place.before,
+                    place.count,
+                    copy.to.cast(),
+                    copy.from.cast(),
+                    copy.bytes,
+                    copy.kind
+                ))
+            }
+        })
+    }
+
+    /// Adds the filling of every *byte* of the destination with `value`. No elements, an empty node.
+    ///
+    /// It comes after the nodes in `after`, and after every earlier one that it conflicts with. Stands for
+    /// [`cudaGraphAddMemsetNode`](sys::cudaGraphAddMemsetNode).
+    ///
+    /// # Errors
+    /// Those of [`add_empty`](Self::add_empty); `NotKept` for memory that the graph cannot hold on to.
+    #[doc(alias = "cudaGraphAddMemsetNode")]
+    #[track_caller]
+    pub fn add_memset<D>(&mut self, after: &[Node], destination: &mut D, value: u8) -> Result<Node>
+    where
+        D: AsyncDestination + ?Sized,
+    {
+        let api = "Graph::add_memset";
+        let Some(fill) = FillNode::new(destination)? else { return self.add_empty(after) };
+        let uses = kept(api, &[fill.access])?;
+        let parameters = sys::cudaMemsetParams {
+            dst: fill.to.cast(),
+            pitch: 0,
+            value: value.into(),
+            elementSize: 1,
+            width: fill.bytes,
+            height: 1,
+        };
+        self.add(api, after, uses, |node, place| {
+            // SAFETY: graph and nodes are live, there are as many as is said, and the pointers are to live variables. The
+            // destination is memory of so many bytes, which the graph keeps.
+            unsafe {
+                check!(cudaGraphAddMemsetNode(
+                    node,
+                    place.graph,
+                    place.before,
+                    place.count,
+                    &raw const parameters
+                ))
+            }
+        })
+    }
+
+    /// Adds the call of a function on the host by every launch. The function belongs to the graph, as that of
+    /// [`Capture::host_fn`](super::Capture::host_fn) does.
+    ///
+    /// Stands for [`cudaGraphAddHostNode`](sys::cudaGraphAddHostNode).
+    ///
+    /// # Errors
+    /// Those of [`add_empty`](Self::add_empty).
+    #[doc(alias = "cudaGraphAddHostNode")]
+    #[track_caller]
+    pub fn add_host_fn(&mut self, after: &[Node], f: impl Fn() + Send + Sync + 'static) -> Result<Node> {
+        stream::ensure_idle("Graph::add_host_fn")?;
+        let function = HostFunction::new(self.device(), f)?;
+        let (fn_, data) = function.parts();
+        // Owned before there is a node, and whatever comes of that.
+        function.give_to(self.as_raw())?;
+        self.host_functions += 1;
+        let parameters = sys::cudaHostNodeParams { fn_, userData: data };
+        self.add("Graph::add_host_fn", after, Uses::default(), |node, place| {
+            // SAFETY: graph and nodes are live, there are as many as is said, and the pointers are to live variables. The graph
+            // owns the function.
+            unsafe {
+                check!(cudaGraphAddHostNode(
+                    node,
+                    place.graph,
+                    place.before,
+                    place.count,
+                    &raw const parameters
+                ))
+            }
+        })
+    }
+
+    /// Adds one run of a kernel. The values of the arguments are copied now.
+    ///
+    /// It comes after the nodes in `after`, and after every earlier one that conflicts with the memory among its arguments. Stands for
+    /// [`cudaGraphAddKernelNode`](sys::cudaGraphAddKernelNode).
+    ///
+    /// # Errors
+    /// Those of [`Kernel::launch`] and of [`add_empty`](Self::add_empty); `NotKept` for memory that the graph cannot hold on to.
+    ///
+    /// # Safety
+    /// The duties of [`Kernel::launch`], for every launch of the graph: memory behind raw pointers lives as long as the graph and its
+    /// executable forms, and launches of the graph are ordered with other uses of it.
+    #[doc(alias = "cudaGraphAddKernelNode")]
+    #[track_caller]
+    pub unsafe fn add_kernel<P, A: Arguments<P>>(
+        &mut self,
+        after: &[Node],
+        kernel: &Kernel<P>,
+        config: impl Into<LaunchConfig>,
+        arguments: A,
+    ) -> Result<Node> {
+        let api = "Graph::add_kernel";
+        let config = config.into();
+        config.check(kernel.name())?;
+        let shared = u32::try_from(config.shared_bytes).unwrap_or(u32::MAX);
+        arguments.with(|accesses, values| {
+            let parameters = sys::cudaKernelNodeParams {
+                func: kernel.as_raw().cast_mut(),
+                gridDim: config.grid.into(),
+                blockDim: config.block.into(),
+                sharedMemBytes: shared,
+                kernelParams: values.as_mut_ptr(),
+                extra: std::ptr::null_mut(),
+            };
+            let uses = kernel.reaching(self.device(), accesses, |accesses| kept(api, accesses))?;
+            self.add(api, after, uses, |node, place| {
+                // SAFETY: graph and nodes are live, there are as many as is said, and the pointers are to live variables. There is
+                // a live value of the right type for each parameter (`Arguments`), copied by the call, and the graph keeps the
+                // memory among them; what the kernel does is the caller's duty.
+                unsafe {
+                    check!(cudaGraphAddKernelNode(
+                        node,
+                        place.graph,
+                        place.before,
+                        place.count,
+                        &raw const parameters
+                    ))
+                }
+            })
+        })
+    }
+
+    /// Adds all of another graph, as it is now, as one node. Its memory and host functions are held in common.
+    ///
+    /// It comes after the nodes in `after`, and after every earlier one that it conflicts with. Stands for
+    /// [`cudaGraphAddChildGraphNode`](sys::cudaGraphAddChildGraphNode).
+    ///
+    /// # Errors
+    /// `DeviceMismatch` for a graph of another device; those of [`add_empty`](Self::add_empty).
+    #[doc(alias = "cudaGraphAddChildGraphNode")]
+    #[track_caller]
+    pub fn add_graph(&mut self, after: &[Node], graph: &Graph) -> Result<Node> {
+        let api = "Graph::add_graph";
+        let (found, needed) = (graph.device().ordinal(), self.device().ordinal());
+        if found != needed {
+            return Err(Error::refused(api, Detail::DeviceMismatch { what: "the graph", found, needed }));
+        }
+        let node = self.add(api, after, graph.uses.clone(), |node, place| {
+            // SAFETY: both graphs and the nodes are live, there are as many as is said, and the pointer is to a live variable.
+            unsafe {
+                check!(cudaGraphAddChildGraphNode(
+                    node,
+                    place.graph,
+                    place.before,
+                    place.count,
+                    graph.as_raw()
+                ))
+            }
+        })?;
+        self.host_functions += graph.host_functions;
+        Ok(node)
+    }
+}
+
+/// What a node uses.
+#[track_caller]
+fn kept(api: &'static str, accesses: &[Access<'_>]) -> Result<Uses> {
+    let mut uses = Uses::default();
+    if accesses.iter().all(|access| uses.add(access, || keeper(access))) {
+        Ok(uses)
+    } else {
+        Err(Error::refused(api, Detail::NotKept))
+    }
+}

@@ -1,0 +1,478 @@
+//! Graphs: what is captured and built, what launches are ordered after, what they keep, and what is refused.
+#![expect(unsafe_code, reason = "asks the runtime about an address")]
+#![allow(clippy::unwrap_used, clippy::mem_forget, reason = "tests, of what is forgotten too")]
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+
+use common::{Gate, alone};
+use cuda_safe::error::Detail;
+use cuda_safe::{
+    Device, DeviceBuffer, Event, Graph, GraphExec, PinnedBuffer, Registered, Result, Stream, check, memcpy,
+    memcpy_async, memset, memset_async, sys,
+};
+
+/// A graph that fills 4 bytes of device memory and copies them to the host.
+fn fill_and_fetch(
+    stream: &mut Stream,
+    device: &mut DeviceBuffer<u8>,
+    host: &mut PinnedBuffer<u8>,
+    value: u8,
+) -> Result<Graph> {
+    stream.capture(|s| {
+        memset_async(device, value, s)?;
+        memcpy_async(host, device, s)
+    })
+}
+
+fn detail<T: std::fmt::Debug>(answer: Result<T>) -> Detail {
+    answer.unwrap_err().detail()
+}
+
+#[test]
+fn what_is_captured_runs_at_each_launch_and_not_before() -> Result<()> {
+    let _alone = alone();
+    let mut stream = Stream::new()?;
+    let mut device = DeviceBuffer::<u8>::from_slice(&[1; 4])?;
+    let mut host = PinnedBuffer::from_slice(&[0_u8; 4])?;
+    let graph = fill_and_fetch(&mut stream, &mut device, &mut host, 7)?;
+    assert_eq!(graph.node_count()?, 2);
+    assert_eq!((device.to_vec()?, host.host()?.to_vec()), (vec![1; 4], vec![0; 4]));
+    let mut exec = graph.instantiate()?;
+    exec.upload(&stream)?;
+    for _ in 0..3 {
+        memset(&mut device, 1)?;
+        host.host_mut()?.fill(0);
+        exec.launch(&stream)?;
+        assert_eq!(*host.host()?, [7; 4]);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_graph_keeps_the_memory_of_buffers_that_are_dropped() -> Result<()> {
+    let _alone = alone();
+    let mut stream = Stream::non_blocking()?;
+    let mut device = DeviceBuffer::<u8>::alloc(32 << 20)?;
+    let mut host = PinnedBuffer::<u8>::alloc(4)?;
+    let address = device.as_ptr();
+    let is_memory = || {
+        let mut attributes = std::mem::MaybeUninit::<sys::cudaPointerAttributes>::zeroed();
+        // SAFETY: the pointer is to a live structure, which the call fills; any address may be asked about.
+        unsafe { check!(cudaPointerGetAttributes(attributes.as_mut_ptr(), address.cast())) }.unwrap();
+        // SAFETY: the call has filled it.
+        unsafe { attributes.assume_init() }.type_ == sys::cudaMemoryTypeDevice
+    };
+    let graph = stream.capture(|s| {
+        memset_async(&mut device, 7, s)?;
+        memcpy_async(&mut host, &device.slice(..4)?, s)
+    })?;
+    device.free()?;
+    let mut exec = graph.instantiate()?;
+    drop(graph);
+    exec.launch(&stream)?;
+    assert_eq!(*host.host()?, [7; 4]);
+    assert!(is_memory());
+    drop(exec);
+    assert!(!is_memory(), "the last who held the memory has freed it");
+    Ok(())
+}
+
+#[test]
+fn memory_of_a_launch_under_way_is_freed_only_after_it() -> Result<()> {
+    let _alone = alone();
+    let mut stream = Stream::non_blocking()?;
+    let (mut device, mut host) = (DeviceBuffer::<u8>::alloc(4)?, PinnedBuffer::<u8>::alloc(4)?);
+    let mut exec = fill_and_fetch(&mut stream, &mut device, &mut host, 7)?.instantiate()?;
+    let mut event = Event::without_timing()?;
+    let gate = Gate::on(&stream);
+    GraphExec::launch(&mut exec, &stream)?;
+    event.record(&stream)?;
+    let opener = std::thread::spawn(move || gate.open());
+    drop((exec, device, host));
+    assert!(event.is_done()?, "memory was freed while a launch was using it");
+    opener.join().unwrap();
+    Ok(())
+}
+
+#[test]
+fn a_launch_is_ordered_after_work_of_other_streams_and_their_work_after_it() -> Result<()> {
+    let _alone = alone();
+    let (mut stream, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
+    let (mut device, mut host) = (DeviceBuffer::<u8>::alloc(4)?, PinnedBuffer::<u8>::alloc(4)?);
+    let graph = stream.capture(|s| memcpy_async(&mut host, &device, s))?;
+    let mut exec = graph.instantiate()?;
+    let gate = Gate::on(&other);
+    memset_async(&mut device, 3, &other)?;
+    exec.launch(&stream)?;
+    assert!(!stream.is_done()?, "the launch did not wait for what fills its source");
+    memset_async(&mut device, 4, &other)?;
+    gate.open();
+    assert_eq!(*host.host()?, [3; 4]);
+    assert_eq!(device.to_vec()?, [4; 4]);
+    Ok(())
+}
+
+#[test]
+fn a_replay_while_a_host_guard_lives_is_refused() -> Result<()> {
+    let _alone = alone();
+    let mut stream = Stream::non_blocking()?;
+    let (mut device, mut host) =
+        (DeviceBuffer::<u8>::from_slice(&[5; 4])?, PinnedBuffer::from_slice(&[1; 4])?);
+    let mut writes = stream.capture(|s| memcpy_async(&mut host, &device, s))?.instantiate()?;
+    let mut reads = stream.capture(|s| memcpy_async(&mut device, &host, s))?.instantiate()?;
+    {
+        let guard = host.host()?;
+        assert_eq!(detail(writes.launch(&stream)), Detail::HostBorrowed);
+        reads.launch(&stream)?;
+        assert_eq!(*guard, [1; 4]);
+    }
+    {
+        let _guard = host.host_mut()?;
+        assert_eq!(detail(reads.launch(&stream)), Detail::HostBorrowed);
+    }
+    memset_async(&mut device, 6, &stream)?;
+    writes.launch(&stream)?;
+    assert_eq!(*host.host()?, [6; 4], "a guard that is asked for after a launch waits for it");
+    std::mem::forget(host.host()?);
+    assert_eq!(detail(writes.launch(&stream)), Detail::HostBorrowed);
+    Ok(())
+}
+
+#[test]
+fn two_threads_that_launch_graphs_over_two_buffers_in_either_order_get_through() -> Result<()> {
+    const ROUNDS: usize = 200;
+    let _alone = alone();
+    let mut streams = [Stream::non_blocking()?, Stream::non_blocking()?];
+    let (mut x, mut y) =
+        (DeviceBuffer::<u8>::from_slice(&[0; 64])?, DeviceBuffer::<u8>::from_slice(&[1; 64])?);
+    let first = streams[0].capture(|s| {
+        memset_async(&mut x, 2, s)?;
+        memcpy_async(&mut y, &x, s)
+    })?;
+    let second = streams[1].capture(|s| {
+        memset_async(&mut y, 3, s)?;
+        memcpy_async(&mut x, &y, s)
+    })?;
+    let execs = [first.instantiate()?, second.instantiate()?];
+    std::thread::scope(|threads| {
+        for (mut exec, stream) in execs.into_iter().zip(&streams) {
+            threads.spawn(move || {
+                for _ in 0..ROUNDS {
+                    exec.launch(stream).unwrap();
+                }
+            });
+        }
+    });
+    let (x, y) = (x.to_vec()?, y.to_vec()?);
+    assert!(x == y && (x == [2; 64] || x == [3; 64]), "two launches ran into each other: {x:?} {y:?}");
+    Ok(())
+}
+
+#[test]
+fn what_cannot_be_captured_is_refused_and_spoils_nothing() -> Result<()> {
+    let _alone = alone();
+    let mut stream = Stream::new()?;
+    let mut device = DeviceBuffer::<u8>::from_slice(&[1; 4])?;
+    let mut registered = Registered::new(vec![0_u8; 4])?;
+    let mut recorded = Event::new()?;
+    recorded.record(&stream)?;
+    let mut event = Event::new()?;
+    let mut inner = stream.capture(|s| memset_async(&mut device, 1, s))?.instantiate()?;
+    let pool = DeviceBuffer::<u8>::alloc_async(4, &stream)?;
+    let mut ran = false;
+    let graph = stream.capture(|s| {
+        use cuda_safe::AsStream as _;
+        let view = s.as_stream();
+        assert!(view.is_capturing());
+        assert_eq!(detail(view.synchronize()), Detail::Capturing);
+        assert_eq!(detail(view.is_done()), Detail::Capturing);
+        assert_eq!(detail(view.wait(&recorded)), Detail::Capturing);
+        assert_eq!(detail(event.record(s)), Detail::Capturing);
+        assert_eq!(detail(view.launch_host_fn(|| ())), Detail::Capturing);
+        assert_eq!(detail(view.scope(|_| ran = true)), Detail::Capturing);
+        assert_eq!(detail(inner.launch(s)), Detail::Capturing);
+        assert_eq!(detail(DeviceBuffer::<u8>::alloc_async(4, s)), Detail::Capturing);
+        assert_eq!(detail(pool.free_async(s)), Detail::Capturing);
+        assert_eq!(detail(memcpy_async(&mut registered, &device, s)), Detail::NotKept);
+        // What does not concern the captured stream goes on.
+        memset(&mut device, 2)?;
+        assert_eq!(device.to_vec()?, [2; 4]);
+        drop(DeviceBuffer::<u8>::from_slice(&[3; 1 << 16])?);
+        drop(PinnedBuffer::<u8>::alloc(1 << 16)?);
+        assert!(recorded.is_done()?);
+        memset_async(&mut device, 9, s)
+    })?;
+    assert!(!ran);
+    assert_eq!(graph.node_count()?, 1);
+    graph.instantiate()?.launch(&stream)?;
+    assert_eq!(device.to_vec()?, [9; 4]);
+    Ok(())
+}
+
+#[test]
+fn a_wait_for_the_device_spoils_the_capture_and_nothing_else() -> Result<()> {
+    let _alone = alone();
+    let mut stream = Stream::non_blocking()?;
+    let mut device = DeviceBuffer::<u8>::from_slice(&[1; 4])?;
+    let spoiled = stream.capture(|s| {
+        let here = s.device();
+        assert!(here.synchronize().is_err());
+        Ok(())
+    });
+    assert_eq!(spoiled.unwrap_err().code(), sys::cudaErrorStreamCaptureInvalidated);
+    Device::current()?.synchronize()?;
+    let graph = stream.capture(|s| memset_async(&mut device, 2, s))?;
+    graph.instantiate()?.launch(&stream)?;
+    assert_eq!(device.to_vec()?, [2; 4]);
+    Ok(())
+}
+
+#[test]
+fn a_closure_that_fails_or_panics_ends_its_capture() -> Result<()> {
+    let _alone = alone();
+    let mut stream = Stream::non_blocking()?;
+    let mut device = DeviceBuffer::<u8>::from_slice(&[1; 4])?;
+    let counted = Arc::new(());
+    for panics in [false, true] {
+        let held = Arc::clone(&counted);
+        let capture = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            stream.capture(|s| {
+                memset_async(&mut device, 2, s)?;
+                s.host_fn(move || drop(Arc::clone(&held)))?;
+                assert!(!panics, "as planned");
+                device.slice(7..).map(drop)
+            })
+        }));
+        assert_eq!(capture.is_err(), panics);
+        if let Ok(answer) = capture {
+            assert!(matches!(detail(answer), Detail::OutOfRange { start: 7, .. }));
+        }
+        stream.synchronize()?;
+        // The runtime drops the function on a thread of its own.
+        Device::current()?.synchronize()?;
+        while Arc::strong_count(&counted) > 1 {
+            std::thread::yield_now();
+        }
+    }
+    memset_async(&mut device, 3, &stream)?;
+    assert_eq!(device.to_vec()?, [3; 4]);
+    let graph = stream.capture(|s| memset_async(&mut device, 4, s))?;
+    graph.instantiate()?.launch(&stream)?;
+    assert_eq!(device.to_vec()?, [4; 4]);
+    Ok(())
+}
+
+#[test]
+fn host_functions_of_a_graph_run_at_each_launch_and_are_dropped_after_the_last() -> Result<()> {
+    let _alone = alone();
+    let mut stream = Stream::non_blocking()?;
+    let calls = Arc::new(AtomicUsize::new(0));
+    let (captured, added) = (Arc::clone(&calls), Arc::clone(&calls));
+    let mut graph = stream.capture(|s| {
+        s.host_fn(move || {
+            captured.fetch_add(1, Ordering::SeqCst);
+        })
+    })?;
+    graph.add_host_fn(&[], move || {
+        added.fetch_add(10, Ordering::SeqCst);
+    })?;
+    let mut exec = graph.instantiate()?;
+    let copy = graph.try_clone()?;
+    drop(graph);
+    let gate = Gate::on(&stream);
+    exec.launch(&stream)?;
+    exec.launch(&stream)?;
+    drop((exec, copy));
+    assert_eq!(Arc::strong_count(&calls), 3, "launches under way still need the functions");
+    gate.open();
+    stream.synchronize()?;
+    assert_eq!(calls.load(Ordering::SeqCst), 22);
+    while Arc::strong_count(&calls) > 1 {
+        std::thread::yield_now();
+    }
+    Ok(())
+}
+
+#[test]
+fn a_panic_in_a_host_function_of_a_graph_is_reported_at_each_launch() -> Result<()> {
+    let _alone = alone();
+    let mut stream = Stream::non_blocking()?;
+    let line = line!() + 1;
+    let graph = stream.capture(|s| s.host_fn(|| panic!("as planned")))?;
+    let mut exec = graph.instantiate()?;
+    for _ in 0..2 {
+        exec.launch(&stream)?;
+        let Detail::CallbackPanicked { launched } = detail(stream.synchronize()) else { panic!() };
+        assert_eq!((launched.file(), launched.line()), (file!(), line));
+        stream.synchronize()?;
+    }
+    Ok(())
+}
+
+#[test]
+fn cuda_is_refused_in_a_host_function_of_a_graph() -> Result<()> {
+    let _alone = alone();
+    let mut stream = Stream::non_blocking()?;
+    let inner = Stream::non_blocking()?;
+    let (tell, told) = channel();
+    let graph = stream.capture(|s| {
+        s.host_fn(move || {
+            tell.send((detail(inner.synchronize()), detail(Graph::new()))).unwrap();
+        })
+    })?;
+    graph.instantiate()?.launch(&stream)?;
+    stream.synchronize()?;
+    assert_eq!(told.recv().unwrap(), (Detail::InCallback, Detail::InCallback));
+    Ok(())
+}
+
+#[test]
+fn graphs_dropped_in_a_host_function_are_destroyed_later() -> Result<()> {
+    let _alone = alone();
+    let mut stream = Stream::non_blocking()?;
+    let (mut device, mut host) = (DeviceBuffer::<u8>::alloc(4)?, PinnedBuffer::<u8>::alloc(4)?);
+    let graph = fill_and_fetch(&mut stream, &mut device, &mut host, 7)?;
+    let mut exec = graph.instantiate()?;
+    exec.launch(&stream)?;
+    drop(device);
+    stream.launch_host_fn(move || drop((graph, exec)))?;
+    stream.synchronize()?;
+    assert_eq!(*host.host()?, [7; 4]);
+    Ok(())
+}
+
+#[test]
+fn nodes_that_conflict_are_ordered_and_others_only_as_they_say() -> Result<()> {
+    let _alone = alone();
+    let stream = Stream::non_blocking()?;
+    let (mut a, mut b) = (DeviceBuffer::<u8>::alloc(64)?, DeviceBuffer::<u8>::alloc(64)?);
+    let mut host = PinnedBuffer::<u8>::alloc(64)?;
+    let mut graph = Graph::new()?;
+    graph.add_memset(&[], &mut a, 1)?;
+    graph.add_memset(&[], &mut b, 2)?;
+    graph.add_memcpy(&[], &mut a.slice_mut(..32)?, &b.slice(..32)?)?;
+    graph.add_memcpy(&[], &mut host, &a)?;
+    let last = graph.add_memset(&[], &mut a, 9)?;
+    let end = graph.add_empty(&[last])?;
+    let empty = graph.add_memcpy(&[end], &mut a.slice_mut(..0)?, &b.slice(..0)?)?;
+    assert_eq!(graph.node_count()?, 7);
+    let mut exec = graph.instantiate()?;
+    for _ in 0..2 {
+        exec.launch(&stream)?;
+        let host = host.host()?;
+        assert_eq!((&host[..32], &host[32..]), (&[2; 32][..], &[1; 32][..]));
+    }
+    assert_eq!(a.to_vec()?, [9; 64]);
+    let mut other = Graph::new()?;
+    assert!(matches!(detail(other.add_empty(&[empty])), Detail::Unsupported { .. }));
+    Ok(())
+}
+
+#[test]
+fn a_graph_within_a_graph_runs_in_its_place_and_its_memory_is_kept() -> Result<()> {
+    let _alone = alone();
+    let mut stream = Stream::non_blocking()?;
+    let (mut device, mut host) = (DeviceBuffer::<u8>::alloc(4)?, PinnedBuffer::<u8>::alloc(4)?);
+    let inner = stream.capture(|s| memset_async(&mut device, 5, s))?;
+    let mut graph = Graph::new()?;
+    graph.add_memset(&[], &mut device, 1)?;
+    graph.add_graph(&[], &inner)?;
+    graph.add_memcpy(&[], &mut host, &device)?;
+    drop((inner, device));
+    let mut exec = graph.instantiate()?;
+    drop(graph);
+    exec.launch(&stream)?;
+    assert_eq!(*host.host()?, [5; 4]);
+    Ok(())
+}
+
+#[test]
+fn an_executable_graph_takes_over_another_one_of_its_shape() -> Result<()> {
+    let _alone = alone();
+    let mut stream = Stream::non_blocking()?;
+    let (mut device, mut host) = (DeviceBuffer::<u8>::alloc(4)?, PinnedBuffer::<u8>::alloc(4)?);
+    let mut exec = fill_and_fetch(&mut stream, &mut device, &mut host, 1)?.instantiate()?;
+    let (mut device, mut host) = (DeviceBuffer::<u8>::alloc(4)?, PinnedBuffer::<u8>::alloc(4)?);
+    exec.update(&fill_and_fetch(&mut stream, &mut device, &mut host, 2)?)?;
+    drop(device);
+    exec.launch(&stream)?;
+    assert_eq!(*host.host()?, [2; 4]);
+    let mut more = Graph::new()?;
+    more.add_empty(&[])?;
+    assert_eq!(exec.update(&more).unwrap_err().code(), sys::cudaErrorGraphExecUpdateFailure);
+    more.add_host_fn(&[], || ())?;
+    assert!(matches!(detail(exec.update(&more)), Detail::Unsupported { .. }));
+    exec.launch(&stream)?;
+    assert_eq!(*host.host()?, [2; 4]);
+    Ok(())
+}
+
+#[test]
+fn memory_that_no_reference_keeps_is_refused() -> Result<()> {
+    let _alone = alone();
+    let mut registered = Registered::new(vec![0_u8; 4])?;
+    let mut graph = Graph::new()?;
+    assert_eq!(detail(graph.add_memset(&[], &mut registered, 1)), Detail::NotKept);
+    assert_eq!(graph.node_count()?, 0);
+    assert_eq!(registered.into_inner()?, [0; 4]);
+    Ok(())
+}
+
+#[test]
+fn a_graph_is_launched_on_streams_of_its_own_device_only() -> Result<()> {
+    let _alone = alone();
+    if Device::count()? < 2 {
+        println!("one device only: no other one to launch on");
+        return Ok(());
+    }
+    let there = Device::new(1)?;
+    let mut stream = Stream::builder().device(there).non_blocking().build()?;
+    let mut host = PinnedBuffer::<u8>::alloc(4)?;
+    let mut device = there.with_current(|| DeviceBuffer::<u8>::alloc(4))?;
+    let graph = fill_and_fetch(&mut stream, &mut device, &mut host, 7)?;
+    assert_eq!(graph.device(), there);
+    let mut exec = graph.instantiate()?;
+    let refused = detail(exec.launch(&Stream::non_blocking()?));
+    assert!(matches!(refused, Detail::DeviceMismatch { found: 0, needed: 1, .. }));
+    exec.launch(&stream)?;
+    assert_eq!(*host.host()?, [7; 4]);
+    Ok(())
+}
+
+#[test]
+fn a_graph_is_written_in_the_language_of_graphviz() -> Result<()> {
+    let _alone = alone();
+    let mut device = DeviceBuffer::<u8>::alloc(4)?;
+    let mut graph = Graph::new()?;
+    let first = graph.add_memset(&[], &mut device, 1)?;
+    graph.add_empty(&[first])?;
+    let path = std::env::temp_dir().join(format!("cuda-safe-graph-{}.dot", std::process::id()));
+    graph.write_dot(&path)?;
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert!(text.starts_with("digraph") && text.contains("->"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn a_blocking_copy_between_pinned_buffers_keeps_graphs_away_like_a_guard() -> Result<()> {
+    let _alone = alone();
+    let mut stream = Stream::non_blocking()?;
+    let mut device = DeviceBuffer::<u8>::from_slice(&[5; 4])?;
+    let (mut from, mut to) = (PinnedBuffer::from_slice(&[1; 4])?, PinnedBuffer::from_slice(&[0; 4])?);
+    let mut exec: GraphExec = stream.capture(|s| memcpy_async(&mut from, &device, s))?.instantiate()?;
+    let gate = Gate::on(&stream);
+    exec.launch(&stream)?;
+    let opener = std::thread::spawn(move || gate.open());
+    memcpy(&mut to, &from)?;
+    opener.join().unwrap();
+    assert_eq!(*to.host()?, [5; 4], "the copy waits for the launch that writes its source");
+    memset(&mut device, 6)?;
+    exec.launch(&stream)?;
+    assert_eq!(*from.host()?, [6; 4], "the loan has ended with the copy");
+    Ok(())
+}
