@@ -3,10 +3,11 @@
 //!     staged --cpp PROGRAM [--emulator] [--turns N] [--most MIB] [--threads N,N,...]
 //!
 //! PROGRAM is the C++ twin beside this. Prints a table for people: for each size and way the rates of both, and how many times as
-//! fast Rust is; then the rates of the largest size by the number of threads that work on a copy. Machines drift, so the two
+//! fast Rust is; then the rates of the largest size by the number of threads that work on a copy, and a pipeline against its stages. Machines drift, so the two
 //! take turns at each size, and what counts is the median. Run it under `taskset` to see what fewer processors make of it. On the emulator it
 //! only shows that it runs.
 
+mod pipeline;
 #[path = "../program.rs"]
 mod program;
 
@@ -209,6 +210,8 @@ fn main() -> anyhow::Result<()> {
         println!("| switched off | {} |", rates.join(" | "));
         configure(chosen);
     }
+    let chunks: &[usize] = if options.emulator { &[MIB >> 3] } else { &[2 * MIB, 8 * MIB] };
+    pipeline::run(room / size_of::<f32>(), options.turns, chunks, options.emulator)?;
     println!("\nPinned memory that the engine held at most: {} MiB.", statistics().most_pinned / MIB);
     cpp.end()
 }

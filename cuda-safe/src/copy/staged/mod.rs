@@ -78,6 +78,9 @@ pub(super) fn wish_for_large_pages<T>(room: &mut [MaybeUninit<T>]) {
     }
 }
 
+/// Room of fewer bytes is seldom fresh, though it was allocated just now.
+const FRESH: usize = 32 << 20;
+
 /// Room of fewer bytes has pages of the usual size.
 const LARGE: usize = 8 << 20;
 
@@ -147,6 +150,8 @@ impl Staged {
         if !settings.enabled || never || stream::in_callback() || !crew::in_own_process() {
             return None;
         }
+        // Allocators give smaller rooms from memory that has been used before.
+        let fresh = fresh && bytes >= FRESH;
         let pinned = settings.pinned.min(earned(&settings, bytes));
         let (processors, measured) = (crew::processors(), pace::measured(way, fresh));
         let need = Need { way, bytes, fresh, processors, measured, pinned };

@@ -13,7 +13,7 @@ use super::plan::Way;
 const ENOUGH: usize = 64 << 20;
 
 /// Threads that the measure says are needed, and some more, as parts of this: machines are not always equally fast.
-const PARTS: u64 = 4;
+const PARTS: u64 = 2;
 
 /// What the threads of one transfer did with their time.
 #[derive(Debug, Default)]
@@ -43,7 +43,7 @@ fn needed(parties: usize, moved: u64, waited: u64, processors: usize) -> usize {
     let whole = moved.saturating_add(waited).max(1);
     let parties_wide = u64::try_from(parties).unwrap_or(u64::MAX);
     let busy = parties_wide.saturating_mul(moved);
-    // A quarter more than were busy, rounded up.
+    // Half as many more as were busy, rounded up.
     let enough = busy.saturating_mul(PARTS + 1).div_ceil(whole.saturating_mul(PARTS));
     usize::try_from(enough).unwrap_or(usize::MAX).clamp(2, processors.max(2))
 }
@@ -85,14 +85,14 @@ mod tests {
 
     #[test]
     fn threads_that_mostly_wait_are_too_many() {
-        assert_eq!(needed(12, 40, 60, 16), 6);
-        assert_eq!(needed(8, 50, 50, 16), 5);
+        assert_eq!(needed(12, 40, 60, 16), 8);
+        assert_eq!(needed(8, 50, 50, 16), 6);
         assert_eq!(needed(8, 1, 99, 16), 2);
     }
 
     #[test]
     fn threads_that_never_wait_are_too_few() {
-        assert_eq!(needed(8, 100, 0, 16), 10);
+        assert_eq!(needed(8, 100, 0, 16), 12);
         assert_eq!(needed(16, 100, 0, 16), 16);
     }
 

@@ -55,7 +55,7 @@ const SHARE: usize = MIB;
 fn threshold(way: Way) -> usize {
     match way {
         Way::Up => 2 * MIB,
-        Way::Down => 4 * MIB,
+        Way::Down => 8 * MIB,
     }
 }
 
