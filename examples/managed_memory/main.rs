@@ -1,0 +1,34 @@
+//! Managed memory: one address for the host and the device, with advice and a prefetch.
+#![expect(unsafe_code, reason = "launches a kernel")]
+use anyhow::ensure;
+use cuda_kernels::kernels::vector_add;
+use cuda_safe::memory::MemoryLocation;
+use cuda_safe::memory::managed::Advice;
+use cuda_safe::{Device, ManagedBuffer, Stream, launch};
+
+fn main() -> anyhow::Result<()> {
+    const N: u32 = 1 << 16;
+    let n = N as usize;
+    let numbers: Vec<f32> = (0_u16..=u16::MAX).map(f32::from).collect();
+    let mut a = ManagedBuffer::<f32>::alloc(n)?;
+    let mut b = ManagedBuffer::<f32>::alloc(n)?;
+    let mut sum = ManagedBuffer::<f32>::alloc(n)?;
+    a.host_mut()?.copy_from_slice(&numbers);
+    for (b, number) in b.host_mut()?.iter_mut().zip(&numbers) {
+        *b = 2.0 * number;
+    }
+
+    let stream = Stream::new()?;
+    let device = MemoryLocation::Device(Device::current()?);
+    a.advise(Advice::SetReadMostly)?;
+    a.prefetch_async(device, &stream)?;
+    b.prefetch_async(device, &stream)?;
+    // SAFETY: all three hold the `N` elements that the kernel is told of.
+    unsafe { launch!(vector_add<<<N / 256, 256, 0, &stream>>>(&a, &b, &mut sum, N)) }?;
+
+    let seen = sum.host()?; // waits for the kernel
+    ensure!(seen.iter().zip(&numbers).all(|(sum, number)| *sum == 3.0 * number));
+    println!("sum[{}] = {:.0}", n - 1, seen[n - 1]);
+    println!("a is mostly read: {}", if a.as_slice().is_read_mostly()? { "yes" } else { "no" });
+    Ok(())
+}
