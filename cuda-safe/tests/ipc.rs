@@ -2,6 +2,7 @@
 //! so; `CUDA_TEST_REQUIRE_IPC` makes that a failure.
 #![cfg(unix)]
 #![expect(unsafe_code, reason = "opens memory and events of another process")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 #[path = "common/child.rs"]
 mod child;
