@@ -6,7 +6,8 @@ use cuda_safe::memory::{
     WriteCombined,
 };
 use cuda_safe::{
-    Device, DeviceBuffer, PinnedBuffer, Registered, Result, WriteCombinedBuffer, memcpy, memcpy_2d, memcpy_3d,
+    Device, DeviceBuffer, ManagedBuffer, PinnedBuffer, Registered, Result, WriteCombinedBuffer, memcpy,
+    memcpy_2d, memcpy_3d,
 };
 
 use super::boxes::{Bounds, Element};
@@ -83,6 +84,7 @@ pub(crate) fn standard<T: Element>() -> Vec<Entry<T>> {
         own::<T, OnDevice>("device", DeviceBuffer::alloc),
         own("pinned", PinnedBuffer::alloc),
         own::<T, WriteCombined>("write-combined", WriteCombinedBuffer::alloc),
+        own("managed", ManagedBuffer::alloc),
         Entry::new("registered", &[1, 2, 3], |bounds| {
             let vector = vec![T::nth(0, 0); bounds.len()];
             Box::new(Owned {
