@@ -41,6 +41,7 @@ mod pipeline;
 mod plane;
 mod scoped;
 mod shape;
+mod sides;
 pub mod staged;
 mod symbol;
 mod transfer;
