@@ -1,0 +1,42 @@
+//! The same short work twenty times over, as a graph.
+//!
+//! A stream is captured once: copy in, two kernels, copy out. Each launch of the graph does all four with one call.
+//! The graph keeps the buffers itself, and the pinned memory lends itself to the host only when no launch uses it: no
+//! synchronisation is needed before the result is read.
+#![expect(unsafe_code, reason = "launches kernels")]
+use std::process::ExitCode;
+
+use cuda_kernels::kernels::{add_one, double_values};
+use cuda_safe::launch;
+use cuda_safe::{DeviceBuffer, PinnedBuffer, Stream, memcpy_async};
+
+fn main() -> anyhow::Result<ExitCode> {
+    let (n, threads) = (1_u32 << 12, 256);
+    let len = n as usize;
+    let input: Vec<i32> = (0..10).cycle().take(len).collect();
+    let mut h_data = PinnedBuffer::from_slice(&input)?;
+    let mut d_data = DeviceBuffer::<i32>::alloc(len)?;
+    let mut stream = Stream::new()?;
+
+    let graph = stream.capture(|s| {
+        memcpy_async(&mut d_data, &h_data, s)?;
+        // SAFETY: the buffer holds the `n` integers that both kernels are told of.
+        unsafe { launch!(double_values<<<n / threads, threads, 0, s>>>(&mut d_data, n)) }?;
+        // SAFETY: as above.
+        unsafe { launch!(add_one<<<n / threads, threads, 0, s>>>(&mut d_data, n)) }?;
+        memcpy_async(&mut h_data, &d_data, s)
+    })?;
+    let mut exec = graph.instantiate()?;
+    let nodes = graph.node_count()?;
+    println!("a graph of {nodes} nodes; nothing has run: the last number is {}", h_data.host()?[len - 1]);
+
+    for _ in 0..20 {
+        exec.launch(&stream)?;
+    }
+
+    // x -> 2x + 1, twenty times: (x + 1) * 2^20 - 1.
+    let data = h_data.host()?;
+    let right = data.iter().zip(&input).filter(|(found, x)| **found == (**x + 1) * (1 << 20) - 1).count();
+    println!("after 20 launches it is {}; {right} of {n} are right", data[len - 1]);
+    Ok(if right == len { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
