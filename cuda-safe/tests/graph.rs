@@ -10,9 +10,10 @@ use std::sync::mpsc::channel;
 
 use common::{Gate, alone};
 use cuda_safe::error::Detail;
+use cuda_safe::hazard::{Access, Ledger};
 use cuda_safe::{
-    Device, DeviceBuffer, Event, Graph, GraphExec, PinnedBuffer, Registered, Result, Stream, check, memcpy,
-    memcpy_async, memset, memset_async, sys,
+    AsStream as _, Device, DeviceBuffer, Event, Graph, GraphExec, PinnedBuffer, Registered, Result, Stream,
+    check, memcpy, memcpy_async, memset, memset_async, sys,
 };
 
 /// A graph that fills 4 bytes of device memory and copies them to the host.
@@ -177,7 +178,6 @@ fn what_cannot_be_captured_is_refused_and_spoils_nothing() -> Result<()> {
     let _alone = alone();
     let mut stream = Stream::new()?;
     let mut device = DeviceBuffer::<u8>::from_slice(&[1; 4])?;
-    let mut registered = Registered::new(vec![0_u8; 4])?;
     let mut recorded = Event::new()?;
     recorded.record(&stream)?;
     let mut event = Event::new()?;
@@ -185,7 +185,6 @@ fn what_cannot_be_captured_is_refused_and_spoils_nothing() -> Result<()> {
     let pool = DeviceBuffer::<u8>::alloc_async(4, &stream)?;
     let mut ran = false;
     let graph = stream.capture(|s| {
-        use cuda_safe::AsStream as _;
         let view = s.as_stream();
         assert!(view.is_capturing());
         assert_eq!(detail(view.synchronize()), Detail::Capturing);
@@ -197,7 +196,6 @@ fn what_cannot_be_captured_is_refused_and_spoils_nothing() -> Result<()> {
         assert_eq!(detail(inner.launch(s)), Detail::Capturing);
         assert_eq!(detail(DeviceBuffer::<u8>::alloc_async(4, s)), Detail::Capturing);
         assert_eq!(detail(pool.free_async(s)), Detail::Capturing);
-        assert_eq!(detail(memcpy_async(&mut registered, &device, s)), Detail::NotKept);
         // What does not concern the captured stream goes on.
         memset(&mut device, 2)?;
         assert_eq!(device.to_vec()?, [2; 4]);
@@ -414,11 +412,31 @@ fn an_executable_graph_takes_over_another_one_of_its_shape() -> Result<()> {
 #[test]
 fn memory_that_no_reference_keeps_is_refused() -> Result<()> {
     let _alone = alone();
-    let mut registered = Registered::new(vec![0_u8; 4])?;
-    let mut graph = Graph::new()?;
-    assert_eq!(detail(graph.add_memset(&[], &mut registered, 1)), Detail::NotKept);
+    let mut stream = Stream::non_blocking()?;
+    let ledger = Ledger::new(4);
+    let graph = stream.capture(|s| {
+        // SAFETY: the operation touches nothing.
+        let refused = unsafe { s.as_stream().enqueue(&[Access::read(&ledger, 0..4)], common::put_nothing) };
+        assert_eq!(detail(refused), Detail::NotKept);
+        Ok(())
+    })?;
     assert_eq!(graph.node_count()?, 0);
-    assert_eq!(registered.into_inner()?, [0; 4]);
+    Ok(())
+}
+
+#[test]
+fn a_registered_container_is_given_back_only_when_no_graph_holds_it() -> Result<()> {
+    let _alone = alone();
+    let mut stream = Stream::non_blocking()?;
+    let device = DeviceBuffer::<u8>::from_slice(&[5; 4])?;
+    let mut registered = Registered::new(vec![0_u8; 4])?;
+    let mut exec = stream.capture(|s| memcpy_async(&mut registered, &device, s))?.instantiate()?;
+    let (refused, registered) = registered.into_inner().unwrap_err();
+    assert_eq!(refused.detail(), Detail::InGraph);
+    exec.launch(&stream)?;
+    assert_eq!(*registered.host()?, [5; 4]);
+    drop(exec);
+    assert_eq!(registered.into_inner()?, [5; 4]);
     Ok(())
 }
 

@@ -163,6 +163,8 @@ pub enum Detail {
     Nested,
     /// Not possible while a stream is being captured into a graph.
     Capturing,
+    /// Memory that a graph still holds.
+    InGraph,
     /// Memory that nothing would keep for as long as a graph that uses it.
     NotKept,
     /// A host function that a stream ran has panicked.
@@ -188,9 +190,12 @@ impl Detail {
             Self::InvalidDevice { .. } => sys::cudaErrorInvalidDevice,
             Self::DeviceMismatch { .. } => sys::cudaErrorInvalidResourceHandle,
             Self::Unsupported { .. } => sys::cudaErrorNotSupported,
-            Self::InCallback | Self::HostBorrowed | Self::Hazard { .. } | Self::Nested | Self::NotKept => {
-                sys::cudaErrorNotPermitted
-            }
+            Self::InCallback
+            | Self::HostBorrowed
+            | Self::Hazard { .. }
+            | Self::Nested
+            | Self::NotKept
+            | Self::InGraph => sys::cudaErrorNotPermitted,
             Self::Capturing => sys::cudaErrorStreamCaptureUnsupported,
             Self::CallbackPanicked { .. } => sys::cudaErrorUnknown,
             Self::Allocation { .. } => sys::cudaErrorMemoryAllocation,
@@ -303,6 +308,7 @@ impl fmt::Display for Detail {
             }
             Self::Nested => f.write_str("an operation was started inside the closure of another one"),
             Self::Capturing => f.write_str("not possible while a stream is being captured"),
+            Self::InGraph => f.write_str("a graph still holds the memory"),
             Self::NotKept => f.write_str("a graph cannot keep this memory for as long as it lives"),
             Self::CallbackPanicked { launched } => {
                 write!(f, "the host function launched at {launched} panicked")

@@ -50,9 +50,8 @@ impl GraphExec {
     ///
     /// # Errors
     /// `HostBorrowed` while a guard lends memory of the graph to the host that it conflicts with; `DeviceMismatch` if the stream is
-    /// of another device; `Capturing` on a captured stream, where [`Capture::add_graph`](super::Capture) is not there yet: build the
-    /// outer graph with [`Graph::add_graph`]; a refusal inside a host function. Otherwise what the runtime says, which may be the
-    /// failure of earlier work.
+    /// of another device; `Capturing` on a captured stream: [`Graph::add_graph`] puts one graph into another; a refusal inside a host
+    /// function. Otherwise what the runtime says, which may be the failure of earlier work.
     #[doc(alias = "cudaGraphLaunch")]
     #[track_caller]
     pub fn launch(&mut self, stream: &impl AsStream) -> Result<()> {

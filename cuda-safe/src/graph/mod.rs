@@ -11,8 +11,8 @@
 //! - Within a graph, nodes that conflict are ordered: captured ones by the one stream that they are captured from, added ones by
 //!   dependencies that are added where the program named none. An added node comes after all captured ones that it conflicts with.
 //! - The graph holds a reference to every allocation that it uses, so that the addresses in its nodes stay right: a buffer that
-//!   is dropped lives on until its graphs and their executable forms are gone. Memory that nobody counts references to, a
-//!   [`MappedFlag`](crate::MappedFlag) or [`Registered`](crate::Registered) memory, is refused with
+//!   is dropped lives on until its graphs and their executable forms are gone. Memory that nobody counts references to, that of a
+//!   [`MappedFlag`](crate::MappedFlag) for one, is refused with
 //!   [`Detail::NotKept`](crate::error::Detail).
 //! - A launch reaches memory without a borrow of its owner. So it is refused (`HostBorrowed`) while a guard lends memory that it
 //!   conflicts with to the host, and a guard that is asked for later waits for the launch.

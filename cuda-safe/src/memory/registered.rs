@@ -10,6 +10,7 @@ use bitflags::bitflags;
 use super::allocation::Allocation;
 use super::guard::{HostMut, HostRef};
 use super::mapped::mapped_pointer;
+use super::shared::Shared;
 use super::size;
 use super::slice::{PinnedSlice, PinnedSliceMut};
 use super::span::Span;
@@ -62,7 +63,7 @@ bitflags! {
 #[doc(alias = "cudaHostUnregister")]
 pub struct Registered<C> {
     /// With the container in it; in a box because it goes into errors.
-    allocation: Box<Allocation>,
+    allocation: Shared<Allocation>,
     len: usize,
     container: PhantomData<C>,
 }
@@ -104,7 +105,7 @@ impl<C: Stable> Registered<C> {
         let allocation =
             unsafe { Allocation::registered(device, pointer.cast(), bytes, flags.bits(), container) };
         match allocation {
-            Ok(allocation) => Ok(Self { allocation: Box::new(allocation), len, container: PhantomData }),
+            Ok(allocation) => Ok(Self { allocation: Shared::kept(allocation), len, container: PhantomData }),
             Err((error, container)) => Err((error, *container)),
         }
     }
@@ -116,10 +117,14 @@ impl<C: Stable> Registered<C> {
     /// # Errors
     /// A refusal inside a host function; the failure of the work that was waited for, or of the call. The memory may then
     /// still be in use: what comes with the error keeps it, and leaks it when it is dropped and cannot wait either.
+    /// `InGraph` while a graph holds the memory too.
     #[doc(alias = "cudaHostUnregister")]
     #[track_caller]
     pub fn into_inner(mut self) -> core::result::Result<C, (Error, Self)> {
-        match self.allocation.take_container() {
+        let Some(allocation) = self.allocation.only() else {
+            return Err((Error::refused("Registered::into_inner", Detail::InGraph), self));
+        };
+        match allocation.take_container() {
             Ok(Some(container)) => Ok(*container),
             // Not reached: a container of this type is there from `new` on, and is taken once.
             Ok(None) => Err((Error::refused("Registered::into_inner", Detail::None), self)),

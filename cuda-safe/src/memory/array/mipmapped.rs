@@ -91,7 +91,7 @@ impl<T: ArrayElement> MipmappedArray<T> {
         levels: u32,
     ) -> Result<Self> {
         let mut made = Self {
-            allocation: Shared::new(allocation),
+            allocation: Shared::kept(allocation),
             kind,
             flags,
             levels: Vec::new(),

@@ -38,7 +38,7 @@ impl Nv12Array {
     /// The owner of what was made. Where a plane cannot be had, what was made is freed again.
     #[track_caller]
     pub(super) fn new(allocation: Allocation, [width, height]: [usize; 2]) -> Result<Self> {
-        let allocation = Shared::new(allocation);
+        let allocation = Shared::kept(allocation);
         let raw = {
             let _current = allocation.on().switch()?;
             let plane = |index| {

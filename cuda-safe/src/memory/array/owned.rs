@@ -55,7 +55,7 @@ impl<T: ArrayElement> Array<T> {
         extent: [usize; 3],
         flags: ArrayFlags,
     ) -> Self {
-        Self { allocation: Shared::new(allocation), kind, extent, flags, elements: PhantomData }
+        Self { allocation: Shared::kept(allocation), kind, extent, flags, elements: PhantomData }
     }
 
     /// Makes an array of one row on the current device.
