@@ -33,7 +33,13 @@ fn place(device: c_int) -> c_int {
     device
 }
 
-fn prefetch(log: &mut Log, at: *const c_void, bytes: usize, device: c_int, on: cuda_sys::cudaStream_t) {
+pub(super) fn prefetch(
+    log: &mut Log,
+    at: *const c_void,
+    bytes: usize,
+    device: c_int,
+    on: cuda_sys::cudaStream_t,
+) {
     #[cfg(cudart_13_0)]
     ask!(log, cudaMemPrefetchAsync(at, bytes, place(device), 0, on));
     #[cfg(not(cudart_13_0))]

@@ -2,11 +2,14 @@
 
 use crate::case::Cases;
 
+#[cfg(cudart_13_0)]
+mod batch;
 mod capture;
 mod device;
 mod error;
 mod event;
 mod host_memory;
+mod legacy;
 mod linear;
 mod malloc;
 mod managed;
@@ -22,7 +25,7 @@ mod volume;
 /// All cases, in the order of the table.
 pub(crate) fn all() -> Cases {
     let mut cases = Cases::default();
-    let areas: [fn(&mut Cases); 16] = [
+    let areas: [fn(&mut Cases); 17] = [
         linear::add,
         plane::add,
         volume::add,
@@ -36,6 +39,7 @@ pub(crate) fn all() -> Cases {
         pointer::add,
         stream::add,
         event::add,
+        legacy::add,
         capture::add,
         device::add,
         error::add,
@@ -43,5 +47,7 @@ pub(crate) fn all() -> Cases {
     for area in areas {
         area(&mut cases);
     }
+    #[cfg(cudart_13_0)]
+    batch::add(&mut cases);
     cases
 }
