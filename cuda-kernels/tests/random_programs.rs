@@ -1,0 +1,214 @@
+//! Random programs: copies, sets, kernels, host functions, host accesses, allocations, drops, events, waits and synchronisations over
+//! several streams and devices must give what they give one after the other, whatever order the streams run in.
+//!
+//! `CUDA_RANDOM_PROGRAMS` says how many programs each of the two tests runs in each schedule of the emulator, `CUDA_RANDOM_SEED` with
+//! which number to begin. A program that fails is made as small as possible and printed with its seed.
+#![expect(unsafe_code, reason = "switches the tracker off, to see that the test notices")]
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+#[path = "random_programs/bench.rs"]
+mod bench;
+#[path = "random_programs/draw.rs"]
+mod draw;
+#[path = "random_programs/order.rs"]
+mod order;
+#[path = "random_programs/program.rs"]
+mod program;
+#[path = "random_programs/shapes.rs"]
+mod shapes;
+
+use std::collections::HashSet;
+use std::mem::discriminant;
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bench::{Run, run};
+use cuda_safe::Device;
+use cuda_safe::hazard::{self, Policy};
+use cuda_safe::memory::ManagedBuffer;
+use draw::{Flavour, draw};
+use order::ordered;
+use program::{Op, World};
+
+const SCHEDULE: &str = "CUDA_EMULATOR_SCHEDULE";
+
+/// Added waits are the process's, so the tests take turns.
+fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn world() -> World {
+    let devices = Device::all().unwrap().count().min(2);
+    if devices == 1 {
+        println!("one device only: no copies between devices");
+    }
+    World { devices, managed: ManagedBuffer::<u8>::alloc(1).is_ok() }
+}
+
+fn on_the_emulator() -> bool {
+    std::env::var("CUDA_RUNNER").as_deref() == Ok("emulator")
+}
+
+/// A number from the environment.
+fn number(variable: &str) -> Option<u64> {
+    Some(std::env::var(variable).ok()?.parse().unwrap())
+}
+
+/// The seeds of so many programs, or as many as were asked for.
+fn seeds(usual: u64) -> std::ops::Range<u64> {
+    let first = number("CUDA_RANDOM_SEED").unwrap_or(1);
+    let usual = if on_the_emulator() { usual } else { usual / 5 };
+    first..first + number("CUDA_RANDOM_PROGRAMS").unwrap_or(usual)
+}
+
+/// What a program must not do.
+type Check = fn(&[Op], World) -> Result<Run, String>;
+
+/// A program of the tracker's own order: right.
+fn is_right(ops: &[Op], world: World) -> Result<Run, String> {
+    run(ops, world)
+}
+
+/// A program that orders its work: right, and nothing is added.
+fn costs_nothing(ops: &[Op], world: World) -> Result<Run, String> {
+    let run = run(ops, world)?;
+    if run.added_waits > 0 {
+        let waits = hazard::recent_waits();
+        let last = waits.len().saturating_sub(usize::try_from(run.added_waits).unwrap());
+        return Err(format!("{} waits were added: {:#?}", run.added_waits, &waits[last..]));
+    }
+    Ok(run)
+}
+
+/// A program with what orders it, if it is to order itself.
+fn complete(ops: &[Op], seed: u64, flavour: Flavour, world: World) -> Vec<Op> {
+    if flavour == Flavour::Ordered { ordered(ops, seed, world) } else { ops.to_vec() }
+}
+
+/// Leaves out operations for as long as the program still fails.
+fn shrink(
+    ops: &[Op],
+    seed: u64,
+    flavour: Flavour,
+    world: World,
+    check: Check,
+    why: String,
+) -> (Vec<Op>, String) {
+    let (mut small, mut why) = (ops.to_vec(), why);
+    let mut at = 0;
+    while at < small.len() {
+        let mut shorter = small.clone();
+        shorter.remove(at);
+        match check(&complete(&shorter, seed, flavour, world), world) {
+            Err(found) => (small, why, at) = (shorter, found, 0),
+            Ok(_) => at += 1,
+        }
+    }
+    (complete(&small, seed, flavour, world), why)
+}
+
+/// Runs programs of a flavour; panics at the first one that fails, with the smallest that does.
+fn try_all(usual: u64, flavour: Flavour, check: Check) -> Run {
+    let (world, mut all, mut kinds) = (world(), Run::default(), HashSet::new());
+    for seed in seeds(usual) {
+        let ops = draw(seed, flavour, world);
+        let whole = complete(&ops, seed, flavour, world);
+        match check(&whole, world) {
+            Ok(run) => {
+                kinds.extend(whole.iter().map(discriminant));
+                all.operations += run.operations;
+                all.added_waits += run.added_waits;
+            }
+            Err(why) => {
+                let (small, why) = shrink(&ops, seed, flavour, world, check, why);
+                let program: String = small.iter().map(|op| format!("    {op:?}\n")).collect();
+                panic!("CUDA_RANDOM_SEED={seed}: {why}\n{program}");
+            }
+        }
+    }
+    println!("{all:?}, {} kinds of operations", kinds.len());
+    assert!(seeds(usual).end - seeds(usual).start < 200 || kinds.len() == Op::KINDS, "{} kinds", kinds.len());
+    all
+}
+
+#[test]
+fn random_programs_give_the_sequential_result() {
+    let _turn = turn();
+    let all = try_all(5_000, Flavour::Any, is_right);
+    assert!(all.operations > 0 && all.added_waits > 0, "{all:?}");
+}
+
+#[test]
+fn random_programs_that_order_their_work_cost_no_wait() {
+    let _turn = turn();
+    let all = try_all(5_000, Flavour::Ordered, costs_nothing);
+    assert!(all.operations > 0, "{all:?}");
+}
+
+/// The emulator reads its schedule when it starts: another process for each.
+#[test]
+fn the_same_in_the_emulator_s_other_schedules() {
+    if !on_the_emulator() || std::env::var_os(SCHEDULE).is_some() {
+        println!("not on the emulator, or in a schedule of it already: nothing to choose");
+        return;
+    }
+    let children = ["eager", "random:1", "random:2", "random:3"].map(|schedule| {
+        let child = Command::new(std::env::current_exe().unwrap())
+            .args(["random_programs_", "--test-threads=1"])
+            .env(SCHEDULE, schedule)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        (schedule, child.unwrap())
+    });
+    for (schedule, child) in children {
+        let output = child.wait_with_output().unwrap();
+        let (printed, told) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let passed = printed.contains("2 passed");
+        assert!(output.status.success() && passed, "{schedule}:\n{printed}\n{told}");
+    }
+}
+
+#[test]
+fn without_the_tracker_programs_go_wrong_and_are_made_small() {
+    let late = std::env::var(SCHEDULE).map_or(true, |schedule| schedule == "late");
+    if !on_the_emulator() || !late {
+        println!("only the late schedule of the emulator is sure to show what nobody orders");
+        return;
+    }
+    let (_turn, world) = (turn(), world());
+    // SAFETY: the programs reach memory of devices only, which they free once everything is over; what they order wrongly there are
+    // bytes of the emulator.
+    unsafe { hazard::set_policy_off() }.unwrap();
+    let (mut wrong, mut smallest) = (0, Vec::new());
+    for seed in 1..=100 {
+        let ops = draw(seed, Flavour::Tame, world);
+        if let Err(why) = run(&ops, world) {
+            wrong += 1;
+            if smallest.is_empty() {
+                (smallest, _) = shrink(&ops, seed, Flavour::Tame, world, is_right, why);
+            }
+        }
+    }
+    hazard::set_policy(Policy::Order).unwrap();
+    println!("{wrong} of 100; a small one: {smallest:#?}");
+    assert!(wrong > 50, "{wrong} of 100 programs went wrong");
+    // A buffer, and two pieces of work that conflict; or one that conflicts with its allocation.
+    assert!((2..=4).contains(&smallest.len()), "{smallest:?}");
+    assert!(run(&smallest, world).is_ok(), "the tracker orders it");
+}
+
+#[test]
+fn without_what_orders_them_programs_cost_waits() {
+    let (_turn, world) = (turn(), world());
+    let mut costly = 0;
+    for seed in 1..=100 {
+        let whole = ordered(&draw(seed, Flavour::Ordered, world), seed, world);
+        assert_eq!(run(&whole, world).unwrap().added_waits, 0);
+        let bare: Vec<Op> = whole.into_iter().filter(|op| !op.orders()).collect();
+        costly += u32::from(run(&bare, world).unwrap().added_waits > 0);
+    }
+    assert!(costly > 50, "{costly} of 100 programs cost waits");
+}

@@ -1,0 +1,342 @@
+//! A program on real streams, beside the sequential machine.
+
+use std::sync::{Arc, Mutex};
+
+use cuda_kernels::{copy_many, fill};
+use cuda_safe::hazard;
+use cuda_safe::memory::{ManagedBuffer, OnDevice, Slice, SliceMut};
+use cuda_safe::stream::{AsStream, EventFlags, LegacyStream, PerThreadStream, StreamRef};
+use cuda_safe::{
+    Device, DeviceBuffer, Event, PinnedBuffer, Registered, Result, Stream, memcpy, memset_async,
+};
+
+use super::program::{
+    BUFFERS, EVENTS, How, LEN, NON_BLOCKING, Op, Part, Place, STREAMS, Sequential, World, pattern,
+};
+use super::shapes::{copy, set, within};
+
+/// A buffer.
+enum Memory {
+    Device(DeviceBuffer<u8>),
+    Pinned(PinnedBuffer<u8>),
+    Registered(Registered<Vec<u8>>),
+    Managed(ManagedBuffer<u8>),
+}
+
+/// Does something with a view of all of a buffer.
+macro_rules! view {
+    ($memory:expr, $slice:ident => $body:expr) => {
+        match $memory {
+            Memory::Device(buffer) => {
+                let $slice = buffer.slice(..)?;
+                $body
+            }
+            Memory::Pinned(buffer) => {
+                let $slice = buffer.slice(..)?;
+                $body
+            }
+            Memory::Registered(buffer) => {
+                let $slice = buffer.slice(..)?;
+                $body
+            }
+            Memory::Managed(buffer) => {
+                let $slice = buffer.slice(..)?;
+                $body
+            }
+        }
+    };
+    (mut $memory:expr, $slice:ident => $body:expr) => {
+        match $memory {
+            Memory::Device(buffer) => {
+                let $slice = buffer.slice_mut(..)?;
+                $body
+            }
+            Memory::Pinned(buffer) => {
+                let $slice = buffer.slice_mut(..)?;
+                $body
+            }
+            Memory::Registered(buffer) => {
+                let $slice = buffer.slice_mut(..)?;
+                $body
+            }
+            Memory::Managed(buffer) => {
+                let $slice = buffer.slice_mut(..)?;
+                $body
+            }
+        }
+    };
+}
+
+/// Does something with a view of a buffer that the host can reach.
+macro_rules! host_view {
+    ($memory:expr, $slice:ident => $body:expr) => {
+        match $memory {
+            Memory::Device(_) => unreachable!("a program's host access fits"),
+            Memory::Pinned(buffer) => {
+                let $slice = buffer.slice_mut(..)?;
+                $body
+            }
+            Memory::Registered(buffer) => {
+                let $slice = buffer.slice_mut(..)?;
+                $body
+            }
+            Memory::Managed(buffer) => {
+                let $slice = buffer.slice_mut(..)?;
+                $body
+            }
+        }
+    };
+}
+
+/// A stream.
+enum Line {
+    Own(Stream),
+    Legacy(LegacyStream),
+    Mine(PerThreadStream),
+}
+
+impl Line {
+    fn new(device: Device, kind: usize) -> Result<Self> {
+        let builder = Stream::builder().device(device);
+        Ok(match kind {
+            0 => Self::Own(builder.build()?),
+            NON_BLOCKING => Self::Own(builder.non_blocking().build()?),
+            super::program::LEGACY => Self::Legacy(LegacyStream::of(device)?),
+            _ => Self::Mine(PerThreadStream::of(device)?),
+        })
+    }
+
+    fn stream(&self) -> StreamRef<'_> {
+        match self {
+            Self::Own(stream) => stream.as_stream(),
+            Self::Legacy(stream) => stream.as_stream(),
+            Self::Mine(stream) => stream.as_stream(),
+        }
+    }
+}
+
+/// What a program came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Run {
+    pub(crate) operations: u64,
+    pub(crate) added_waits: u64,
+}
+
+/// Runs a program; fails where it gives anything else than the sequential machine.
+pub(crate) fn run(ops: &[Op], world: World) -> std::result::Result<Run, String> {
+    let mut bench = Bench::new(world).map_err(|error| format!("streams: {error}"))?;
+    let mut sequential = Sequential::default();
+    let before = hazard::added_waits();
+    let mut operations = 0;
+    for (number, op) in ops.iter().enumerate() {
+        if !sequential.fits(op) {
+            continue;
+        }
+        operations += 1;
+        let expected = sequential.run(op);
+        let found = bench.run(op).map_err(|error| format!("operation {number}, {op:?}: {error}"))?;
+        if found != expected {
+            return Err(format!("operation {number}, {op:?}: read {found:?}, not {expected:?}"));
+        }
+    }
+    let added_waits = hazard::added_waits() - before;
+    bench.end(&sequential)?;
+    Ok(Run { operations, added_waits })
+}
+
+struct Bench {
+    devices: Vec<Device>,
+    buffers: [Option<Memory>; BUFFERS],
+    lines: Vec<Line>,
+    events: Vec<Event>,
+    notes: Arc<Mutex<Vec<Vec<u32>>>>,
+}
+
+impl Bench {
+    fn new(world: World) -> Result<Self> {
+        let devices: Vec<Device> = Device::all()?.take(world.devices).collect();
+        let mut bench = Self {
+            buffers: Default::default(),
+            lines: Vec::new(),
+            events: Vec::new(),
+            notes: Arc::new(Mutex::new(vec![Vec::new(); devices.len() * STREAMS])),
+            devices,
+        };
+        for device in &bench.devices {
+            for kind in 0..STREAMS {
+                bench.lines.push(Line::new(*device, kind)?);
+            }
+            for _ in 0..EVENTS {
+                bench.events.push(Event::on(*device, EventFlags::DISABLE_TIMING)?);
+            }
+        }
+        Ok(bench)
+    }
+
+    fn on(&self, how: How) -> Option<StreamRef<'_>> {
+        match how {
+            How::Blocking => None,
+            How::On(stream) => Some(self.lines[stream].stream()),
+        }
+    }
+
+    /// Lends a buffer to something that needs the others or a stream, too.
+    fn with<R>(&mut self, buffer: usize, f: impl FnOnce(&Self, &mut Memory) -> Result<R>) -> Result<R> {
+        let mut memory = self.buffers[buffer].take().unwrap();
+        let answer = f(self, &mut memory);
+        self.buffers[buffer] = Some(memory);
+        answer
+    }
+
+    fn memory(&self, buffer: usize) -> &Memory {
+        self.buffers[buffer].as_ref().unwrap()
+    }
+
+    fn alloc(&mut self, buffer: usize, place: Place, stream: usize) -> Result<()> {
+        drop(self.buffers[buffer].take());
+        let memory = match place {
+            Place::Device(device) => Memory::Device(DeviceBuffer::alloc_on(self.devices[device], LEN)?),
+            Place::Pool(_) => Memory::Device(DeviceBuffer::alloc_async(LEN, &self.lines[stream].stream())?),
+            Place::Pinned => Memory::Pinned(PinnedBuffer::alloc(LEN)?),
+            Place::Registered => {
+                Memory::Registered(Registered::new(vec![0; LEN]).map_err(|(error, _)| error)?)
+            }
+            Place::Managed => Memory::Managed(ManagedBuffer::alloc(LEN)?),
+        };
+        self.buffers[buffer] = Some(memory);
+        Ok(())
+    }
+
+    fn run(&mut self, op: &Op) -> Result<Option<Vec<u8>>> {
+        match op {
+            Op::Alloc { buffer, place, stream, value } => {
+                self.alloc(*buffer, *place, *stream)?;
+                let whole = Part::whole(*buffer);
+                self.with(*buffer, |bench, memory| {
+                    view!(mut memory, slice => set(slice, &whole, *value, bench.on(How::On(*stream))))
+                })?;
+            }
+            Op::Free { buffer, stream } => {
+                let memory = self.buffers[*buffer].take().unwrap();
+                if let (Memory::Device(memory), Some(stream)) = (memory, stream) {
+                    memory.free_async(&self.lines[*stream].stream())?;
+                }
+            }
+            Op::Set { to, value, how } => self.with(to.buffer, |bench, memory| {
+                view!(mut memory, slice => set(slice, to, *value, bench.on(*how)))
+            })?,
+            Op::Copy { to, from, how } => self.with(to.buffer, |bench, memory| {
+                let source = bench.memory(from.buffer);
+                view!(mut memory, target => view!(source, source => copy(target, to, source, from, bench.on(*how))))
+            })?,
+            Op::Within { to, from, how } => self.with(to.buffer, |bench, memory| {
+                view!(mut memory, slice => within(slice, to, from, bench.on(*how)))
+            })?,
+            Op::Fill { to, value, stream } => self.with(to.buffer, |bench, memory| {
+                let Memory::Device(memory) = memory else { unreachable!("a program's kernel fits") };
+                fill(memory.slice_mut(to.along(0))?, *value, &bench.lines[*stream].stream())
+            })?,
+            Op::Move { pairs, stream } => self.launch_move(pairs, *stream)?,
+            Op::Chunks { buffer, size, value, streams } => self.with(*buffer, |bench, memory| {
+                view!(mut memory, slice => {
+                    for (number, mut chunk) in slice.chunks_mut(*size)?.enumerate() {
+                        let stream = bench.lines[streams[number % 2]].stream();
+                        memset_async(&mut chunk, pattern(*value, number), &stream)?;
+                    }
+                    Ok(())
+                })
+            })?,
+            Op::Upload { to, value } => {
+                let bytes: Vec<u8> = (0..to.extent[0]).map(|at| pattern(*value, at)).collect();
+                self.with(to.buffer, |_, memory| {
+                    view!(mut memory, slice => memcpy(&mut { slice }.slice_mut(to.along(0))?, &bytes))
+                })?;
+            }
+            Op::Download { from } => {
+                let mut bytes = vec![0; from.extent[0]];
+                view!(self.memory(from.buffer), slice => memcpy(&mut bytes, &slice.slice(from.along(0))?))?;
+                return Ok(Some(bytes));
+            }
+            Op::HostRead { from } => {
+                let read = |_: &Self, memory: &mut Memory| {
+                    host_view!(memory, slice => Ok(slice.slice(from.along(0))?.host()?.to_vec()))
+                };
+                return self.with(from.buffer, read).map(Some);
+            }
+            Op::HostWrite { to, value } => self.with(to.buffer, |_, memory| {
+                host_view!(memory, slice => {
+                    let mut slice = slice;
+                    let mut part = slice.slice_mut(to.along(0))?;
+                    part.host_mut()?.iter_mut().enumerate().for_each(|(at, byte)| *byte = pattern(*value, at));
+                    Ok(())
+                })
+            })?,
+            Op::HostFunction { stream, number } => {
+                let (notes, at, number) = (Arc::clone(&self.notes), *stream, *number);
+                self.lines[*stream].stream().launch_host_fn(move || notes.lock().unwrap()[at].push(number))?;
+            }
+            Op::Record { event, stream } => self.events[*event].record(&self.lines[*stream].stream())?,
+            Op::Wait { stream, event } => self.lines[*stream].stream().wait(&self.events[*event])?,
+            Op::SynchronizeStream(stream) => self.lines[*stream].stream().synchronize()?,
+            Op::SynchronizeEvent(event) => self.events[*event].synchronize()?,
+            Op::SynchronizeDevice(device) => self.devices[*device].synchronize()?,
+            Op::QueryStream(stream) => drop(self.lines[*stream].stream().is_done()?),
+            Op::QueryEvent(event) => drop(self.events[*event].is_done()?),
+            Op::Renew(stream) => {
+                self.lines[*stream] = Line::new(self.devices[stream / STREAMS], stream % STREAMS)?;
+            }
+        }
+        Ok(None)
+    }
+
+    fn launch_move(&mut self, pairs: &[(Part, Part)], stream: usize) -> Result<()> {
+        // The destinations are other buffers than the sources, and each another one.
+        let mut targets: Vec<Memory> =
+            pairs.iter().map(|(to, _)| self.buffers[to.buffer].take().unwrap()).collect();
+        let moved = self.moved(&mut targets, pairs, stream);
+        for (target, (to, _)) in targets.into_iter().zip(pairs) {
+            self.buffers[to.buffer] = Some(target);
+        }
+        moved
+    }
+
+    fn moved(&self, targets: &mut [Memory], pairs: &[(Part, Part)], stream: usize) -> Result<()> {
+        let mut parts: Vec<(SliceMut<'_, u8, OnDevice>, Slice<'_, u8, OnDevice>)> = Vec::new();
+        for (target, (to, from)) in targets.iter_mut().zip(pairs) {
+            let (Memory::Device(target), Memory::Device(source)) = (target, self.memory(from.buffer)) else {
+                unreachable!("a program's kernel fits")
+            };
+            parts.push((target.slice_mut(to.along(0))?, source.slice(from.along(0))?));
+        }
+        copy_many(parts, &self.lines[stream].stream())
+    }
+
+    /// Waits for everything and compares what is left.
+    fn end(self, sequential: &Sequential) -> std::result::Result<(), String> {
+        let failed = |error| format!("at the end: {error}");
+        self.devices.iter().try_for_each(|device| device.synchronize()).map_err(failed)?;
+        for (number, memory) in self.buffers.iter().enumerate() {
+            let Some(memory) = memory else { continue };
+            let found = contents(memory).map_err(failed)?;
+            if found != sequential.bytes[number] {
+                return Err(format!(
+                    "at the end buffer {number} has {found:?}, not {:?}",
+                    sequential.bytes[number]
+                ));
+            }
+        }
+        let mut expected = sequential.notes.clone();
+        expected.resize(self.lines.len(), Vec::new());
+        let notes = self.notes.lock().unwrap();
+        if *notes != expected {
+            return Err(format!("the host functions ran in the order {notes:?}, not {expected:?}"));
+        }
+        Ok(())
+    }
+}
+
+fn contents(memory: &Memory) -> Result<Vec<u8>> {
+    let mut bytes = vec![0; LEN];
+    view!(memory, slice => memcpy(&mut bytes, &slice))?;
+    Ok(bytes)
+}

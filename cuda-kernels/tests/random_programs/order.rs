@@ -1,0 +1,239 @@
+//! Programs that order their own work: a model of what is known to come after what, and the events, waits and synchronisations that
+//! are missing.
+//!
+//! The model knows only what the runtime promises: a stream's own order, events, synchronisation, and the legacy stream's rule. Where it
+//! is not sure, it puts in an event too many, which no tracker need have asked for; never one too few.
+
+use std::ops::Range;
+
+use super::draw::Dice;
+use super::program::{BUFFERS, EVENTS, How, LEGACY, LEN, NON_BLOCKING, Op, Part, Place, STREAMS, World};
+
+/// A set of pieces of work, by number.
+type Set = u128;
+
+/// Work that reads or writes bytes of a buffer.
+#[derive(Clone, Debug)]
+struct Access {
+    work: Set,
+    stream: usize,
+    bytes: Range<usize>,
+    write: bool,
+}
+
+/// What a stream has, and what it is known to come after.
+#[derive(Clone, Copy, Debug, Default)]
+struct Line {
+    given: Set,
+    known: Set,
+    /// What it knew when it was last given work: over when the stream has done it.
+    worked: Set,
+    /// What it knew when others last took that over by the legacy stream's rule.
+    acted: Set,
+}
+
+/// A program, with the order that it lacks.
+struct Order {
+    dice: Dice,
+    lines: Vec<Line>,
+    events: Vec<Set>,
+    done: Set,
+    next: u32,
+    places: [Option<Place>; BUFFERS],
+    accesses: [Vec<Access>; BUFFERS],
+    out: Vec<Op>,
+}
+
+/// What an operation puts on a stream: bytes of buffers, and whether they are written.
+type Touches = Vec<(usize, Range<usize>, bool)>;
+
+/// Puts into a program what orders it.
+pub(crate) fn ordered(ops: &[Op], seed: u64, world: World) -> Vec<Op> {
+    let mut order = Order {
+        dice: Dice(!seed),
+        lines: vec![Line::default(); world.devices * STREAMS],
+        events: vec![0; world.devices * EVENTS],
+        done: 0,
+        next: 0,
+        places: [None; BUFFERS],
+        accesses: Default::default(),
+        out: Vec::new(),
+    };
+    ops.iter().for_each(|op| order.add(op));
+    order.out
+}
+
+impl Order {
+    /// All work that the next operation of a stream comes after.
+    fn before(&self, stream: usize) -> Set {
+        let mut before = self.done | self.lines[stream].given | self.lines[stream].known;
+        let first = stream - stream % STREAMS;
+        let mut add = |other: usize| before |= self.lines[other].given | self.lines[other].acted;
+        match stream % STREAMS {
+            NON_BLOCKING => {}
+            LEGACY => (0..STREAMS).filter(|kind| *kind != NON_BLOCKING).for_each(|kind| add(first + kind)),
+            _ => add(first + LEGACY),
+        }
+        before
+    }
+
+    fn add(&mut self, op: &Op) {
+        let frees = match op {
+            Op::Free { buffer, stream } => Some((*buffer, stream.is_none())),
+            Op::Alloc { buffer, .. } => Some((*buffer, true)),
+            _ => None,
+        };
+        if let Some((buffer, true)) = frees {
+            // A stream of the crate's own frees memory of pools: only what is over is ordered before that.
+            while self.places[buffer].is_some_and(Place::is_pool)
+                && let Some(access) =
+                    self.accesses[buffer].iter().find(|access| access.work & !self.done != 0)
+            {
+                let device = access.stream / STREAMS;
+                self.emit(Op::SynchronizeDevice(device));
+            }
+            self.accesses[buffer].clear();
+        }
+        if let Op::Renew(stream) = op {
+            self.emit(Op::SynchronizeStream(*stream));
+        }
+        let work = self.work(op);
+        for (stream, touches) in &work {
+            while let Some(other) = self.unordered(*stream, touches) {
+                self.mend(*stream, other);
+            }
+        }
+        for (stream, touches) in work {
+            let before = self.before(stream);
+            let work = 1_u128.checked_shl(self.next).unwrap();
+            self.next += 1;
+            let line = &mut self.lines[stream];
+            (line.known, line.worked, line.acted) = (before, before, before);
+            line.given |= work;
+            for (buffer, bytes, write) in touches {
+                self.accesses[buffer].push(Access { work, stream, bytes, write });
+            }
+        }
+        match op {
+            Op::Alloc { buffer, place, .. } => self.places[*buffer] = Some(*place),
+            Op::Free { buffer, .. } => {
+                self.places[*buffer] = None;
+                self.accesses[*buffer].clear();
+            }
+            _ => {}
+        }
+        self.emit(op.clone());
+    }
+
+    /// A stream with conflicting work that nothing orders before this.
+    fn unordered(&self, stream: usize, touches: &Touches) -> Option<usize> {
+        let before = self.before(stream);
+        touches.iter().find_map(|(buffer, bytes, write)| {
+            let conflicts = |access: &&Access| {
+                (*write || access.write) && access.bytes.start < bytes.end && bytes.start < access.bytes.end
+            };
+            let missing = |access: &&Access| access.work & !before != 0;
+            self.accesses[*buffer].iter().filter(conflicts).find(missing).map(|access| access.stream)
+        })
+    }
+
+    /// Orders all that `other` has been given before what `stream` is given next.
+    fn mend(&mut self, stream: usize, other: usize) {
+        let device = other / STREAMS;
+        let event = device * EVENTS + self.dice.below(EVENTS);
+        let record = Op::Record { event, stream: other };
+        match self.dice.below(8) {
+            0..5 => {
+                self.emit(record);
+                self.emit(Op::Wait { stream, event });
+            }
+            5 => {
+                self.emit(record);
+                self.emit(Op::SynchronizeEvent(event));
+            }
+            6 => self.emit(Op::SynchronizeStream(other)),
+            _ => self.emit(Op::SynchronizeDevice(device)),
+        }
+    }
+
+    /// Adds an operation, with what it makes known.
+    fn emit(&mut self, op: Op) {
+        match op {
+            Op::Record { event, stream } => {
+                let before = self.before(stream);
+                self.events[event] = before;
+                if stream % STREAMS == LEGACY {
+                    self.lines[stream].acted = before;
+                }
+            }
+            Op::Wait { stream, event } => self.lines[stream].known |= self.events[event],
+            Op::SynchronizeEvent(event) => self.done |= self.events[event],
+            Op::SynchronizeStream(stream) => self.over(stream),
+            Op::SynchronizeDevice(device) => {
+                (device * STREAMS..(device + 1) * STREAMS).for_each(|stream| self.over(stream));
+            }
+            Op::Renew(stream) => self.lines[stream] = Line::default(),
+            _ => {}
+        }
+        self.out.push(op);
+    }
+
+    /// A stream has done all that it has.
+    fn over(&mut self, stream: usize) {
+        self.done |= self.lines[stream].given | self.lines[stream].worked;
+    }
+
+    /// What an operation gives to streams.
+    fn work(&self, op: &Op) -> Vec<(usize, Touches)> {
+        let touch = |part: &Part, write| (part.buffer, part.range(), write);
+        let device = |part: &Part| self.places[part.buffer].and_then(Place::device);
+        let managed = |part: &Part| self.places[part.buffer] == Some(Place::Managed);
+        let legacy = |device: usize| device * STREAMS + LEGACY;
+        match op {
+            Op::Alloc { buffer, stream, .. } => vec![(*stream, vec![(*buffer, 0..LEN, true)])],
+            Op::Free { buffer, stream: Some(stream) } if self.places[*buffer].is_some_and(Place::is_pool) => {
+                vec![(*stream, vec![(*buffer, 0..LEN, true)])]
+            }
+            Op::Set { to, how, .. } => {
+                let stream = match how {
+                    How::On(stream) => *stream,
+                    How::Blocking => legacy(device(to).unwrap_or(0)),
+                };
+                vec![(stream, vec![touch(to, true)])]
+            }
+            Op::Copy { to, from, how } | Op::Within { to, from, how } => {
+                let stream = match how {
+                    How::On(stream) => *stream,
+                    How::Blocking => match device(to).or(device(from)) {
+                        Some(device) => legacy(device),
+                        None if managed(to) || managed(from) => legacy(0),
+                        // The host copies.
+                        None => return Vec::new(),
+                    },
+                };
+                vec![(stream, vec![touch(to, true), touch(from, false)])]
+            }
+            Op::Fill { to, stream, .. } => vec![(*stream, vec![touch(to, true)])],
+            Op::Move { pairs, stream } => {
+                let touches = pairs.iter().flat_map(|(to, from)| [touch(to, true), touch(from, false)]);
+                vec![(*stream, touches.collect())]
+            }
+            Op::Chunks { buffer, size, streams, .. } => {
+                let mut work = streams.map(|stream| (stream, Vec::new()));
+                for (number, start) in (0..LEN).step_by(*size).enumerate() {
+                    work[number % 2].1.push((*buffer, start..LEN.min(start + size), true));
+                }
+                work.into_iter().filter(|(_, touches)| !touches.is_empty()).collect()
+            }
+            Op::Upload { to: part, .. } | Op::Download { from: part } => {
+                let write = matches!(op, Op::Upload { .. });
+                match device(part) {
+                    Some(device) => vec![(legacy(device), vec![touch(part, write)])],
+                    None if managed(part) => vec![(legacy(0), vec![touch(part, write)])],
+                    None => Vec::new(),
+                }
+            }
+            _ => Vec::new(),
+        }
+    }
+}

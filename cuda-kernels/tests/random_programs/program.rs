@@ -1,0 +1,325 @@
+//! What a program is: its operations, what they mean one after the other, and how one is drawn from a seed.
+//!
+//! An operation that does not fit the state of its program (a copy from memory that is not there, a kernel on memory of another
+//! device) does nothing, for the device and for the interpreter alike. So any part of a program is a program, and a failing one can
+//! be made smaller by leaving operations out.
+
+use std::ops::Range;
+
+/// Bytes of each buffer: 16 by 6, or 8 by 3 by 4.
+pub(crate) const LEN: usize = 96;
+pub(crate) const BUFFERS: usize = 5;
+/// Streams of a device: a blocking one, a non-blocking one, the legacy one and the thread's.
+pub(crate) const STREAMS: usize = 4;
+/// Events of a device.
+pub(crate) const EVENTS: usize = 2;
+
+/// The kinds of streams, which are their numbers modulo [`STREAMS`].
+pub(crate) const NON_BLOCKING: usize = 1;
+pub(crate) const LEGACY: usize = 2;
+
+/// What a machine has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct World {
+    pub(crate) devices: usize,
+    pub(crate) managed: bool,
+}
+
+/// Where a buffer is. Devices by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Device(usize),
+    Pool(usize),
+    Pinned,
+    Registered,
+    Managed,
+}
+
+impl Place {
+    /// The device whose memory it is.
+    pub(crate) fn device(self) -> Option<usize> {
+        match self {
+            Self::Device(device) | Self::Pool(device) => Some(device),
+            Self::Pinned | Self::Registered | Self::Managed => None,
+        }
+    }
+
+    pub(crate) fn is_pool(self) -> bool {
+        matches!(self, Self::Pool(_))
+    }
+}
+
+/// A part of a buffer, seen as a row, a plane or a volume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) buffer: usize,
+    pub(crate) dimensions: usize,
+    pub(crate) start: [usize; 3],
+    pub(crate) extent: [usize; 3],
+}
+
+impl Part {
+    pub(crate) fn row(buffer: usize, start: usize, len: usize) -> Self {
+        Self { buffer, dimensions: 1, start: [start, 0, 0], extent: [len, 1, 1] }
+    }
+
+    pub(crate) fn whole(buffer: usize) -> Self {
+        Self::row(buffer, 0, LEN)
+    }
+
+    /// The extent of a whole buffer.
+    pub(crate) fn full(dimensions: usize) -> [usize; 3] {
+        [[LEN, 1, 1], [16, 6, 1], [8, 3, 4]][dimensions - 1]
+    }
+
+    /// Columns, rows or layers.
+    pub(crate) fn along(&self, axis: usize) -> Range<usize> {
+        self.start[axis]..self.start[axis] + self.extent[axis]
+    }
+
+    /// Where its bytes are.
+    pub(crate) fn offsets(self) -> impl Iterator<Item = usize> {
+        let [width, rows, _] = Self::full(self.dimensions);
+        self.along(2).flat_map(move |z| {
+            self.along(1).flat_map(move |y| self.along(0).map(move |x| (z * rows + y) * width + x))
+        })
+    }
+
+    /// From the first byte to the last.
+    pub(crate) fn range(&self) -> Range<usize> {
+        let first = self.offsets().next().unwrap_or(0);
+        first..self.offsets().last().map_or(first, |last| last + 1)
+    }
+}
+
+/// Blocking, or on a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    Blocking,
+    On(usize),
+}
+
+/// What a program can do. Streams and events are of device `number / STREAMS` and `number / EVENTS`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Op {
+    /// Allocates a buffer, after dropping the one that was there, and sets its bytes on a stream.
+    Alloc {
+        buffer: usize,
+        place: Place,
+        stream: usize,
+        value: u8,
+    },
+    /// Drops a buffer, or gives a stream the task of freeing it.
+    Free {
+        buffer: usize,
+        stream: Option<usize>,
+    },
+    Set {
+        to: Part,
+        value: u8,
+        how: How,
+    },
+    Copy {
+        to: Part,
+        from: Part,
+        how: How,
+    },
+    /// Copies between the halves of a buffer.
+    Within {
+        to: Part,
+        from: Part,
+        how: How,
+    },
+    /// A kernel that writes.
+    Fill {
+        to: Part,
+        value: u8,
+        stream: usize,
+    },
+    /// A kernel that reads and writes.
+    Move {
+        pairs: Vec<(Part, Part)>,
+        stream: usize,
+    },
+    /// Sets each chunk of a buffer on the next stream.
+    Chunks {
+        buffer: usize,
+        size: usize,
+        value: u8,
+        streams: [usize; 2],
+    },
+    /// Copies from a slice of the host.
+    Upload {
+        to: Part,
+        value: u8,
+    },
+    /// Copies to a vector.
+    Download {
+        from: Part,
+    },
+    HostRead {
+        from: Part,
+    },
+    HostWrite {
+        to: Part,
+        value: u8,
+    },
+    /// A host function that notes its number.
+    HostFunction {
+        stream: usize,
+        number: u32,
+    },
+    Record {
+        event: usize,
+        stream: usize,
+    },
+    Wait {
+        stream: usize,
+        event: usize,
+    },
+    SynchronizeStream(usize),
+    SynchronizeEvent(usize),
+    SynchronizeDevice(usize),
+    QueryStream(usize),
+    QueryEvent(usize),
+    /// Drops a stream, with what it has to do, and makes another one.
+    Renew(usize),
+}
+
+impl Op {
+    /// How many kinds there are.
+    pub(crate) const KINDS: usize = 21;
+
+    /// Whether it is there for the order only.
+    pub(crate) fn orders(&self) -> bool {
+        matches!(
+            self,
+            Self::Wait { .. }
+                | Self::SynchronizeStream(_)
+                | Self::SynchronizeEvent(_)
+                | Self::SynchronizeDevice(_)
+        )
+    }
+}
+
+/// What upload and host write put into a byte.
+pub(crate) fn pattern(value: u8, at: usize) -> u8 {
+    value.wrapping_add(u8::try_from(at % 256).unwrap())
+}
+
+/// The sequential machine: every operation is over before the next one.
+#[derive(Debug, Default)]
+pub(crate) struct Sequential {
+    pub(crate) places: [Option<Place>; BUFFERS],
+    pub(crate) bytes: [Vec<u8>; BUFFERS],
+    /// What the host functions of each stream have noted.
+    pub(crate) notes: Vec<Vec<u32>>,
+}
+
+impl Sequential {
+    /// Whether an operation can be done now.
+    pub(crate) fn fits(&self, op: &Op) -> bool {
+        let place = |part: &Part| self.places[part.buffer];
+        let host = |part: &Part| place(part).is_some_and(|place| place.device().is_none());
+        let near = |part: &Part, stream: usize| {
+            place(part).is_some_and(|place| place.device().is_none_or(|device| device == stream / STREAMS))
+        };
+        let on = |part: &Part, stream: usize| near(part, stream) && !host(part);
+        match op {
+            Op::Alloc { place, stream, .. } => place.device().is_none_or(|device| device == stream / STREAMS),
+            Op::Free { buffer, .. } => self.places[*buffer].is_some(),
+            Op::Set { to, how, .. } => match how {
+                How::Blocking => place(to).is_some(),
+                How::On(stream) => near(to, *stream),
+            },
+            Op::Copy { to, from, how } => {
+                let (Some(target), Some(source)) = (place(to), place(from)) else { return false };
+                // Memory of a pool is not there for other devices.
+                let pool = [(to, target), (from, source)].into_iter().find(|(_, place)| place.is_pool());
+                let home = pool.is_none_or(|(_, pool)| {
+                    let device = pool.device();
+                    [target, source].iter().all(|place| place.device().is_none() || place.device() == device)
+                        && match how {
+                            How::Blocking => true,
+                            How::On(stream) => device == Some(stream / STREAMS),
+                        }
+                });
+                to.buffer != from.buffer && home
+            }
+            Op::Within { to, from, how } => {
+                to.buffer == from.buffer
+                    && match how {
+                        How::Blocking => place(to).is_some(),
+                        How::On(stream) => near(to, *stream),
+                    }
+            }
+            Op::Fill { to, stream, .. } => on(to, *stream),
+            Op::Move { pairs, stream } => {
+                pairs.iter().all(|(to, from)| on(to, *stream) && on(from, *stream))
+                    && pairs.iter().all(|(to, _)| pairs.iter().all(|(_, from)| to.buffer != from.buffer))
+                    && pairs
+                        .iter()
+                        .enumerate()
+                        .all(|(at, (to, _))| pairs[..at].iter().all(|(other, _)| other.buffer != to.buffer))
+            }
+            Op::Chunks { buffer, streams, .. } => {
+                streams.iter().all(|stream| near(&Part::whole(*buffer), *stream))
+            }
+            Op::Upload { to, .. } => place(to).is_some(),
+            Op::Download { from } => place(from).is_some(),
+            Op::HostRead { from } => host(from),
+            Op::HostWrite { to, .. } => host(to),
+            Op::Record { event, stream } => event / EVENTS == stream / STREAMS,
+            Op::Renew(stream) => stream % STREAMS <= NON_BLOCKING,
+            Op::HostFunction { .. }
+            | Op::Wait { .. }
+            | Op::SynchronizeStream(_)
+            | Op::SynchronizeEvent(_)
+            | Op::SynchronizeDevice(_)
+            | Op::QueryStream(_)
+            | Op::QueryEvent(_) => true,
+        }
+    }
+
+    /// Does an operation that fits; gives what the host has read.
+    pub(crate) fn run(&mut self, op: &Op) -> Option<Vec<u8>> {
+        match op {
+            Op::Alloc { buffer, place, value, .. } => {
+                self.places[*buffer] = Some(*place);
+                self.bytes[*buffer] = vec![*value; LEN];
+            }
+            Op::Free { buffer, .. } => self.places[*buffer] = None,
+            Op::Set { to, value, .. } | Op::Fill { to, value, .. } => {
+                to.offsets().for_each(|at| self.bytes[to.buffer][at] = *value);
+            }
+            Op::Copy { to, from, .. } | Op::Within { to, from, .. } => self.copy(*to, *from),
+            Op::Move { pairs, .. } => pairs.iter().for_each(|(to, from)| self.copy(*to, *from)),
+            Op::Chunks { buffer, size, value, .. } => {
+                for (number, chunk) in self.bytes[*buffer].chunks_mut(*size).enumerate() {
+                    chunk.fill(pattern(*value, number));
+                }
+            }
+            Op::Upload { to, value } | Op::HostWrite { to, value } => {
+                for (number, at) in to.offsets().enumerate() {
+                    self.bytes[to.buffer][at] = pattern(*value, number);
+                }
+            }
+            Op::Download { from } | Op::HostRead { from } => return Some(self.read(*from)),
+            Op::HostFunction { stream, number } => {
+                self.notes.resize(self.notes.len().max(stream + 1), Vec::new());
+                self.notes[*stream].push(*number);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn read(&self, part: Part) -> Vec<u8> {
+        part.offsets().map(|at| self.bytes[part.buffer][at]).collect()
+    }
+
+    fn copy(&mut self, to: Part, from: Part) {
+        let bytes = self.read(from);
+        to.offsets().zip(bytes).for_each(|(at, byte)| self.bytes[to.buffer][at] = byte);
+    }
+}
