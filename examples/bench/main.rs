@@ -34,7 +34,7 @@ const fn operation(name: &'static str, shown: &'static str, calls: u32) -> Opera
 }
 
 /// A batch stays below the number of launches that the runtime queues before it makes the host wait.
-const OPERATIONS: [Operation; 15] = [
+const OPERATIONS: [Operation; 23] = [
     operation("launch_two", "launch of a kernel, one buffer and a number", 200),
     Operation {
         goal: 40.0,
@@ -46,12 +46,20 @@ const OPERATIONS: [Operation; 15] = [
     operation("synchronise", "stream synchronise, idle", 1000),
     operation("host_function", "host function", 100),
     operation("alloc_async", "allocate and free on a stream, 4 KiB", 200),
+    operation("alloc_pool", "allocate and free from a pool of one's own, 4 KiB", 200),
     operation("alloc", "allocate and free, 1 MiB", 20),
     operation("h2d_pinned", "host to device, 4 KiB, pinned, asynchronous", 200),
+    operation("h2d_scope", "host to device, 4 KiB, pageable, asynchronous", 200),
     operation("h2d_pageable", "host to device, 4 KiB, pageable, blocking", 100),
     operation("d2h_pageable", "device to host, 4 KiB, pageable, blocking", 100),
     operation("d2d", "device to device, 4 KiB, asynchronous", 200),
+    operation("plane", "device to device, 16 rows of 128 bytes, asynchronous", 200),
+    operation("plane_pinned", "host to device, 16 rows of 128 bytes, pinned, async.", 200),
+    operation("volume", "device to device, 4 × 4 rows of 128 bytes, asynchronous", 200),
+    operation("batch", "host to device, a batch of 64 copies of 32 bytes", 10),
     operation("memset", "memset, 4 KiB, asynchronous", 200),
+    operation("graph", "launch of a graph: copy, kernel, copy", 50),
+    operation("switch", "memset on two streams in turn, each after the other", 100),
     operation("round_trip", "to the device and back, 4 KiB, pinned, and synchronise", 50),
 ];
 

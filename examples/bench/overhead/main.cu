@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -17,6 +18,12 @@
 namespace {
 
 const size_t bytes = 4096, mebibyte = size_t{1} << 20;
+
+// Rows of planes and volumes, and what one begins after another.
+const size_t row = 128, pitch = 256, rows = 16, layer_rows = 4, layers = 4;
+
+// Copies of a batch, their bytes, and what one begins after another.
+const size_t copies = 64, small = 32, apart = 64;
 
 struct Plan {
     unsigned calls, batches;
@@ -38,6 +45,47 @@ double time(Plan plan, Call call) {
     return times[times.size() / 2];
 }
 
+cudaMemcpy3DParms volume(float* to, float* from) {
+    cudaMemcpy3DParms parameters = {};
+    parameters.dstPtr = make_cudaPitchedPtr(to, pitch, row, layer_rows);
+    parameters.srcPtr = make_cudaPitchedPtr(from, pitch, row, layer_rows);
+    parameters.extent = make_cudaExtent(row, layer_rows, layers);
+    parameters.kind = cudaMemcpyDeviceToDevice;
+    return parameters;
+}
+
+// A batch whose lists are made once.
+struct Batch {
+    std::vector<void*> to;
+    std::vector<void*> from;
+    std::vector<size_t> sizes;
+    cudaMemcpyKind kind;
+
+    Batch(float* destination, float* source, cudaMemcpyKind kind) : sizes(copies, small), kind(kind) {
+        for (size_t i = 0; i < copies; ++i) {
+            to.push_back(reinterpret_cast<char*>(destination) + i * apart);
+            from.push_back(reinterpret_cast<char*>(source) + i * apart);
+        }
+    }
+
+    void enqueue(cudaStream_t stream) {
+#if CUDART_VERSION >= 12080
+        cudaMemcpyAttributes attributes = {};
+        attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+        size_t start = 0;
+#if CUDART_VERSION >= 13000
+        CHECK(cudaMemcpyBatchAsync(to.data(), const_cast<const void**>(from.data()), sizes.data(), copies, &attributes, &start, 1,
+                                   stream));
+#else
+        size_t failed = 0;
+        CHECK(cudaMemcpyBatchAsync(to.data(), from.data(), sizes.data(), copies, &attributes, &start, 1, &failed, stream));
+#endif
+#else
+        for (size_t i = 0; i < copies; ++i) CHECK(cudaMemcpyAsync(to[i], from[i], sizes[i], kind, stream));
+#endif
+    }
+};
+
 void CUDART_CB count_up(void* counter) { static_cast<std::atomic<unsigned>*>(counter)->fetch_add(1); }
 
 }  // namespace
@@ -49,11 +97,13 @@ int main() {
     CHECK(cudaDriverGetVersion(&driver));
     CHECK(cudaRuntimeGetVersion(&runtime));
 
-    cudaStream_t stream;
-    cudaEvent_t event;
+    cudaStream_t stream, second;
+    cudaEvent_t event, other;
     CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     CHECK(cudaEventRecord(event, stream));
+    CHECK(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
+    CHECK(cudaEventCreateWithFlags(&other, cudaEventDisableTiming));
     int* numbers;
     float *a, *b, *c, *pinned;
     CHECK(cudaMalloc(&numbers, bytes));
@@ -65,6 +115,23 @@ int main() {
     std::fill_n(pinned, bytes / sizeof(float), 0.0f);
     std::vector<float> pageable(bytes / sizeof(float));
     std::atomic<unsigned> counter{0};
+    cudaMemPool_t pool;
+    cudaMemPoolProps wanted = {};
+    wanted.allocType = cudaMemAllocationTypePinned;
+    wanted.location.type = cudaMemLocationTypeDevice;
+    CHECK(cudaMemPoolCreate(&pool, &wanted));
+    uint64_t keep = UINT64_MAX;
+    CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
+    const cudaMemcpy3DParms parameters = volume(b, a);
+    Batch batch(b, pinned, cudaMemcpyHostToDevice);
+    cudaGraph_t graph;
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    CHECK(cudaMemcpyAsync(a, pinned, bytes, cudaMemcpyHostToDevice, stream));
+    add_one<<<1, 32, 0, stream>>>(numbers, 0);
+    CHECK(cudaMemcpyAsync(pinned, a, bytes, cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaStreamEndCapture(stream, &graph));
+    cudaGraphExec_t exec;
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
 
     const std::map<std::string, std::function<double(Plan)>> operations = {
         {"launch_two", [&](Plan plan) {
@@ -99,6 +166,13 @@ int main() {
                  CHECK(cudaFreeAsync(pointer, stream));
              });
          }},
+        {"alloc_pool", [&](Plan plan) {
+             return time(plan, [&] {
+                 float* pointer;
+                 CHECK(cudaMallocFromPoolAsync(&pointer, bytes, pool, stream));
+                 CHECK(cudaFreeAsync(pointer, stream));
+             });
+         }},
         {"alloc", [&](Plan plan) {
              return time(plan, [&] {
                  float* pointer;
@@ -109,6 +183,11 @@ int main() {
         {"h2d_pinned", [&](Plan plan) {
              return time(plan, [&] { CHECK(cudaMemcpyAsync(a, pinned, bytes, cudaMemcpyHostToDevice, stream)); });
          }},
+        {"h2d_scope", [&](Plan plan) {
+             return time(plan, [&] {
+                 CHECK(cudaMemcpyAsync(a, pageable.data(), bytes, cudaMemcpyHostToDevice, stream));
+             });
+         }},
         {"h2d_pageable", [&](Plan plan) {
              return time(plan, [&] { CHECK(cudaMemcpy(a, pageable.data(), bytes, cudaMemcpyHostToDevice)); });
          }},
@@ -118,7 +197,30 @@ int main() {
         {"d2d", [&](Plan plan) {
              return time(plan, [&] { CHECK(cudaMemcpyAsync(b, a, bytes, cudaMemcpyDeviceToDevice, stream)); });
          }},
+        {"plane", [&](Plan plan) {
+             return time(plan, [&] {
+                 CHECK(cudaMemcpy2DAsync(b, pitch, a, pitch, row, rows, cudaMemcpyDeviceToDevice, stream));
+             });
+         }},
+        {"plane_pinned", [&](Plan plan) {
+             return time(plan, [&] {
+                 CHECK(cudaMemcpy2DAsync(a, pitch, pinned, pitch, row, rows, cudaMemcpyHostToDevice, stream));
+             });
+         }},
+        {"volume", [&](Plan plan) { return time(plan, [&] { CHECK(cudaMemcpy3DAsync(&parameters, stream)); }); }},
+        {"batch", [&](Plan plan) { return time(plan, [&] { batch.enqueue(stream); }); }},
         {"memset", [&](Plan plan) { return time(plan, [&] { CHECK(cudaMemsetAsync(a, 0, bytes, stream)); }); }},
+        {"graph", [&](Plan plan) { return time(plan, [&] { CHECK(cudaGraphLaunch(exec, stream)); }); }},
+        {"switch", [&](Plan plan) {
+             return time(plan, [&] {
+                 CHECK(cudaMemsetAsync(a, 0, bytes, stream));
+                 CHECK(cudaEventRecord(event, stream));
+                 CHECK(cudaStreamWaitEvent(second, event, 0));
+                 CHECK(cudaMemsetAsync(a, 0, bytes, second));
+                 CHECK(cudaEventRecord(other, second));
+                 CHECK(cudaStreamWaitEvent(stream, other, 0));
+             });
+         }},
         {"round_trip", [&](Plan plan) {
              return time(plan, [&] {
                  CHECK(cudaMemcpyAsync(a, pinned, bytes, cudaMemcpyHostToDevice, stream));
@@ -138,9 +240,12 @@ int main() {
         std::cout << found->second(plan) << std::endl;
     }
 
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaMemPoolDestroy(pool));
     CHECK(cudaFreeHost(pinned));
     for (float* buffer : {a, b, c}) CHECK(cudaFree(buffer));
     CHECK(cudaFree(numbers));
-    CHECK(cudaEventDestroy(event));
-    CHECK(cudaStreamDestroy(stream));
+    for (cudaEvent_t each : {event, other}) CHECK(cudaEventDestroy(each));
+    for (cudaStream_t each : {stream, second}) CHECK(cudaStreamDestroy(each));
 }

@@ -12,11 +12,24 @@ use std::time::Instant;
 
 use anyhow::{Context as _, bail, ensure};
 use cuda_safe::device::{driver_version, runtime_version};
+use cuda_safe::memory::MemoryPool;
 use cuda_safe::{Device, DeviceBuffer, Event, PinnedBuffer, Result, Stream};
 
 const FLOATS: usize = 1024;
 const BYTES: usize = FLOATS * size_of::<f32>();
 const MEBIBYTE: usize = 1 << 20;
+
+/// Elements of a row of planes and volumes, bytes that one begins after another, and how many there are.
+const ROW: usize = 32;
+const PITCH: usize = 256;
+const ROWS: usize = 16;
+const LAYER_ROWS: usize = 4;
+const LAYERS: usize = 4;
+
+/// Copies of a batch, elements of each, and how many elements one begins after another.
+const COPIES: usize = 64;
+const SMALL: usize = 8;
+const APART: usize = 16;
 
 /// What host functions count up.
 static COUNTER: AtomicU32 = AtomicU32::new(0);
@@ -24,7 +37,9 @@ static COUNTER: AtomicU32 = AtomicU32::new(0);
 /// What the operations work on.
 struct Things {
     stream: Stream,
+    second: Stream,
     event: Event,
+    pool: MemoryPool,
     numbers: DeviceBuffer<i32>,
     a: DeviceBuffer<f32>,
     b: DeviceBuffer<f32>,
@@ -38,9 +53,13 @@ impl Things {
         let stream = Stream::non_blocking()?;
         let mut event = Event::without_timing()?;
         event.record(&stream)?;
+        let pool = MemoryPool::new()?;
+        pool.set_release_threshold(u64::MAX)?;
         Ok(Self {
             stream,
+            second: Stream::non_blocking()?,
             event,
+            pool,
             numbers: DeviceBuffer::alloc(FLOATS)?,
             a: DeviceBuffer::alloc_zeroed(FLOATS)?,
             b: DeviceBuffer::alloc(FLOATS)?,

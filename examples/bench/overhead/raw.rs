@@ -6,9 +6,14 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use cuda_kernels::kernels;
-use cuda_safe::{Result, check, sys};
+use cuda_safe::graph::GraphExec;
+use cuda_safe::{Event, Result, check, launch, memcpy_async, sys};
 
-use crate::{BYTES, COUNTER, MEBIBYTE, Plan, Things};
+use crate::{
+    APART, BYTES, COPIES, COUNTER, LAYER_ROWS, LAYERS, MEBIBYTE, PITCH, Plan, ROW, ROWS, SMALL, Things,
+};
+
+const ROW_BYTES: usize = ROW * size_of::<f32>();
 
 unsafe extern "C" fn count_up(counter: *mut c_void) {
     // SAFETY: given a pointer to the static counter, below.
@@ -16,10 +21,99 @@ unsafe extern "C" fn count_up(counter: *mut c_void) {
     counter.fetch_add(1, Ordering::SeqCst);
 }
 
+/// The parameters of a copy of layers of rows.
+fn volume(to: *mut f32, from: *mut f32) -> sys::cudaMemcpy3DParms {
+    let corner = sys::cudaPos { x: 0, y: 0, z: 0 };
+    let pitched = |ptr: *mut f32| sys::cudaPitchedPtr {
+        ptr: ptr.cast(),
+        pitch: PITCH,
+        xsize: ROW_BYTES,
+        ysize: LAYER_ROWS,
+    };
+    sys::cudaMemcpy3DParms {
+        srcArray: null_mut(),
+        srcPos: corner,
+        srcPtr: pitched(from),
+        dstArray: null_mut(),
+        dstPos: corner,
+        dstPtr: pitched(to),
+        extent: sys::cudaExtent { width: ROW_BYTES, height: LAYER_ROWS, depth: LAYERS },
+        kind: sys::cudaMemcpyDeviceToDevice,
+    }
+}
+
+/// A batch whose lists are made once.
+struct Batch {
+    to: Vec<*mut c_void>,
+    from: Vec<*const c_void>,
+    sizes: Vec<usize>,
+}
+
+impl Batch {
+    fn new(to: *mut f32, from: *mut f32) -> Self {
+        let parts = |start: *mut f32| (0..COPIES).map(move |copy| start.wrapping_add(copy * APART));
+        Self {
+            to: parts(to).map(<*mut f32>::cast).collect(),
+            from: parts(from).map(|part| part.cast_const().cast()).collect(),
+            sizes: vec![SMALL * size_of::<f32>(); COPIES],
+        }
+    }
+
+    /// Hands the copies to the stream, in one call where the runtime has one that takes them as they are.
+    ///
+    /// # Safety
+    /// The stream is live, and the memory has the parts and outlives the copies.
+    unsafe fn enqueue(&self, stream: sys::cudaStream_t) -> Result<()> {
+        #[cfg(cudart_13_0)]
+        {
+            let order = sys::cudaMemcpySrcAccessOrderStream;
+            let mut attributes = sys::cudaMemcpyAttributes { srcAccessOrder: order, ..Default::default() };
+            let (to, from, sizes) = (self.to.as_ptr(), self.from.as_ptr(), self.sizes.as_ptr());
+            let mut start = 0;
+            // SAFETY: three lists of so many copies, which the caller vouches for, and two of one element.
+            unsafe {
+                check!(cudaMemcpyBatchAsync(
+                    to,
+                    from,
+                    sizes,
+                    COPIES,
+                    &raw mut attributes,
+                    &raw mut start,
+                    1,
+                    stream
+                ))
+            }
+        }
+        #[cfg(not(cudart_13_0))]
+        {
+            for ((to, from), bytes) in self.to.iter().zip(&self.from).zip(&self.sizes) {
+                // SAFETY: the caller vouches for it.
+                unsafe { check!(cudaMemcpyAsync(*to, *from, *bytes, sys::cudaMemcpyHostToDevice, stream)) }?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// A graph of a copy, a kernel and a copy.
+fn graph(things: &mut Things) -> Result<GraphExec> {
+    let Things { stream, numbers, a, pinned, .. } = things;
+    let graph = stream.capture(|s| {
+        memcpy_async(a, pinned, s)?;
+        // SAFETY: with a count of zero the kernel touches nothing.
+        unsafe { launch!(kernels::add_one<<<1, 32, 0, s>>>(&mut *numbers, 0)) }?;
+        memcpy_async(pinned, a, s)
+    })?;
+    graph.instantiate()
+}
+
 /// Measures an operation; nothing where there is none of that name.
 pub(crate) fn measure(operation: &str, plan: &Plan, things: &mut Things) -> Result<Option<f64>> {
-    let Things { stream, event, numbers, a, b, c, pinned, pageable } = things;
-    let (stream, event) = (stream.as_raw(), event.as_raw());
+    let exec = graph(things)?;
+    let other = Event::without_timing()?;
+    let Things { stream, second, event, pool, numbers, a, b, c, pinned, pageable } = things;
+    let (stream, event, pool) = (stream.as_raw(), event.as_raw(), pool.as_raw());
+    let (second, other, exec) = (second.as_raw(), other.as_raw(), exec.as_raw());
     let (mut numbers, mut count) = (numbers.as_mut_ptr(), 0_u32);
     let (mut a, mut b, mut c) = (a.as_mut_ptr(), b.as_mut_ptr(), c.as_mut_ptr());
     let (pinned, pageable) = (pinned.as_mut_ptr(), pageable.as_mut_ptr());
@@ -64,6 +158,13 @@ pub(crate) fn measure(operation: &str, plan: &Plan, things: &mut Things) -> Resu
             // SAFETY: just allocated on that stream, and used by nothing.
             unsafe { check!(cudaFreeAsync(memory, stream)) }
         }),
+        "alloc_pool" => plan.time(|| {
+            let mut memory = null_mut();
+            // SAFETY: the pointer is to a live pointer of ours, which the call fills; the pool is live.
+            unsafe { check!(cudaMallocFromPoolAsync(&raw mut memory, BYTES, pool, stream)) }?;
+            // SAFETY: just allocated on that stream, and used by nothing.
+            unsafe { check!(cudaFreeAsync(memory, stream)) }
+        }),
         "alloc" => plan.time(|| {
             let mut memory = null_mut();
             // SAFETY: the pointer is to a live pointer of ours, which the call fills.
@@ -74,6 +175,10 @@ pub(crate) fn measure(operation: &str, plan: &Plan, things: &mut Things) -> Resu
         // SAFETY: see above.
         "h2d_pinned" => plan.time(|| unsafe {
             check!(cudaMemcpyAsync(a.cast(), pinned.cast(), BYTES, sys::cudaMemcpyHostToDevice, stream))
+        }),
+        // SAFETY: see above; the source lives until then, too.
+        "h2d_scope" => plan.time(|| unsafe {
+            check!(cudaMemcpyAsync(a.cast(), pageable.cast(), BYTES, sys::cudaMemcpyHostToDevice, stream))
         }),
         // SAFETY: see above.
         "h2d_pageable" => plan.time(|| unsafe {
@@ -87,8 +192,41 @@ pub(crate) fn measure(operation: &str, plan: &Plan, things: &mut Things) -> Resu
         "d2d" => plan.time(|| unsafe {
             check!(cudaMemcpyAsync(b.cast(), a.cast(), BYTES, sys::cudaMemcpyDeviceToDevice, stream))
         }),
+        "plane" => plan.time(|| {
+            let (to, from, kind) = (b.cast(), a.cast(), sys::cudaMemcpyDeviceToDevice);
+            // SAFETY: see above.
+            unsafe { check!(cudaMemcpy2DAsync(to, PITCH, from, PITCH, ROW_BYTES, ROWS, kind, stream)) }
+        }),
+        "plane_pinned" => plan.time(|| {
+            let (to, from, kind) = (a.cast(), pinned.cast(), sys::cudaMemcpyHostToDevice);
+            // SAFETY: see above.
+            unsafe { check!(cudaMemcpy2DAsync(to, PITCH, from, PITCH, ROW_BYTES, ROWS, kind, stream)) }
+        }),
+        "volume" => {
+            let parameters = volume(b, a);
+            // SAFETY: see above; the parameters live during the call.
+            plan.time(|| unsafe { check!(cudaMemcpy3DAsync(&raw const parameters, stream)) })
+        }
+        "batch" => {
+            let batch = Batch::new(b, pinned);
+            // SAFETY: see above.
+            plan.time(|| unsafe { batch.enqueue(stream) })
+        }
         // SAFETY: see above.
         "memset" => plan.time(|| unsafe { check!(cudaMemsetAsync(a.cast(), 0, BYTES, stream)) }),
+        // SAFETY: see above; the graph's memory is `things`'.
+        "graph" => plan.time(|| unsafe { check!(cudaGraphLaunch(exec, stream)) }),
+        "switch" => plan.time(|| {
+            for (here, there, event) in [(stream, second, event), (second, stream, other)] {
+                // SAFETY: see above.
+                unsafe { check!(cudaMemsetAsync(a.cast(), 0, BYTES, here)) }?;
+                // SAFETY: see above.
+                unsafe { check!(cudaEventRecord(event, here)) }?;
+                // SAFETY: see above.
+                unsafe { check!(cudaStreamWaitEvent(there, event, 0)) }?;
+            }
+            Ok(())
+        }),
         "round_trip" => plan.time(|| {
             // SAFETY: see above.
             unsafe {

@@ -4,13 +4,18 @@
 use std::sync::atomic::Ordering;
 
 use cuda_kernels::kernels::{add_one, vector_add};
-use cuda_safe::{DeviceBuffer, Event, Result, launch, memcpy, memcpy_async, memset_async};
+use cuda_safe::{
+    CopyBatch, DeviceBuffer, Event, Result, launch, memcpy, memcpy_2d_async, memcpy_3d_async, memcpy_async,
+    memset_async,
+};
 
-use crate::{COUNTER, FLOATS, MEBIBYTE, Plan, Things};
+use crate::{
+    APART, COPIES, COUNTER, FLOATS, LAYER_ROWS, LAYERS, MEBIBYTE, PITCH, Plan, ROW, ROWS, SMALL, Things,
+};
 
 /// Measures an operation; nothing where there is none of that name.
 pub(crate) fn measure(operation: &str, plan: &Plan, things: &mut Things) -> Result<Option<f64>> {
-    let Things { stream, event, numbers, a, b, c, pinned, pageable } = things;
+    let Things { stream, second, event, pool, numbers, a, b, c, pinned, pageable } = things;
     match operation {
         "launch_two" => plan.time(|| {
             // SAFETY: with a count of zero the kernel touches nothing.
@@ -30,12 +35,54 @@ pub(crate) fn measure(operation: &str, plan: &Plan, things: &mut Things) -> Resu
             })
         }),
         "alloc_async" => plan.time(|| DeviceBuffer::<f32>::alloc_async(FLOATS, stream)?.free_async(stream)),
+        "alloc_pool" => {
+            plan.time(|| DeviceBuffer::<f32>::alloc_from(pool, FLOATS, stream)?.free_async(stream))
+        }
         "alloc" => plan.time(|| DeviceBuffer::<u8>::alloc(MEBIBYTE)?.free()),
         "h2d_pinned" => plan.time(|| memcpy_async(a, pinned, stream)),
+        "h2d_scope" => stream.scope(|scope| plan.time(|| scope.memcpy_async(&mut *a, &*pageable)))?,
         "h2d_pageable" => plan.time(|| memcpy(a, pageable)),
         "d2h_pageable" => plan.time(|| memcpy(pageable, a)),
         "d2d" => plan.time(|| memcpy_async(b, a, stream)),
+        "plane" => {
+            let from = a.slice(..)?.plane_with_pitch(ROW, ROWS, PITCH)?;
+            let mut to = b.slice_mut(..)?.plane_mut_with_pitch(ROW, ROWS, PITCH)?;
+            plan.time(|| memcpy_2d_async(&mut to, &from, stream))
+        }
+        "plane_pinned" => {
+            let from = pinned.slice(..)?.plane_with_pitch(ROW, ROWS, PITCH)?;
+            let mut to = a.slice_mut(..)?.plane_mut_with_pitch(ROW, ROWS, PITCH)?;
+            plan.time(|| memcpy_2d_async(&mut to, &from, stream))
+        }
+        "volume" => {
+            let extent = (ROW, LAYER_ROWS, LAYERS);
+            let from = a.slice(..)?.volume_with_pitch(extent, PITCH, LAYER_ROWS)?;
+            let mut to = b.slice_mut(..)?.volume_mut_with_pitch(extent, PITCH, LAYER_ROWS)?;
+            plan.time(|| memcpy_3d_async(&mut to, &from, stream))
+        }
+        "batch" => {
+            let from = pinned.slice(..)?.chunks(APART)?.map(|part| part.slice(..SMALL));
+            let to = b.slice_mut(..)?.chunks_mut(APART)?.map(|part| Ok(part.split_at_mut(SMALL)?.0));
+            let from: Vec<_> = from.take(COPIES).collect::<Result<_>>()?;
+            let mut to: Vec<_> = to.take(COPIES).collect::<Result<_>>()?;
+            let batch: CopyBatch<'_> = to.iter_mut().zip(&from).collect();
+            plan.time(|| batch.enqueue(stream))
+        }
         "memset" => plan.time(|| memset_async(a, 0, stream)),
+        "graph" => {
+            let graph = stream.capture(|s| {
+                memcpy_async(a, pinned, s)?;
+                // SAFETY: with a count of zero the kernel touches nothing.
+                unsafe { launch!(add_one<<<1, 32, 0, s>>>(&mut *numbers, 0)) }?;
+                memcpy_async(pinned, a, s)
+            })?;
+            let mut exec = graph.instantiate()?;
+            plan.time(|| exec.launch(stream))
+        }
+        "switch" => plan.time(|| {
+            memset_async(a, 0, stream)?;
+            memset_async(a, 0, second)
+        }),
         "round_trip" => plan.time(|| {
             memcpy_async(a, pinned, stream)?;
             memcpy_async(pinned, a, stream)?;
