@@ -52,7 +52,7 @@ fn enqueue(slot: &Slot, accesses: &[Access<'_>]) {
         black_box(slot);
         Ok(())
     };
-    black_box(BOOKS.enqueue(slot, black_box(accesses), &NoPort, Location::caller(), call)).unwrap();
+    black_box(BOOKS.enqueue(slot, black_box(accesses), true, &NoPort, Location::caller(), call)).unwrap();
 }
 
 fn stream(kind: Kind) -> &'static Slot {

@@ -122,7 +122,7 @@ impl World {
             assert_eq!(race, None, "operation {node} races");
             Ok(())
         };
-        self.books.enqueue(slot, accesses, self, Location::caller(), call).map(|((), _)| ())
+        self.books.enqueue(slot, accesses, true, self, Location::caller(), call).map(|((), _)| ())
     }
 }
 

@@ -110,7 +110,8 @@ fn memory_that_an_operation_made_begins_with_its_write() {
 
         let quiet = |mode| books.is_quiet(Access::new(&ledger, 0..1, mode));
         assert!(!quiet(books::Mode::Read), "the host must wait for the memory to be there");
-        let use_on = |slot| books.enqueue(slot, &[Access::read(&ledger, 8..16)], &orders, here, || Ok(()));
+        let use_on =
+            |slot| books.enqueue(slot, &[Access::read(&ledger, 8..16)], true, &orders, here, || Ok(()));
         use_on(maker).unwrap();
         assert_eq!(orders.0.get(), 0, "the maker itself is in order");
         match (policy, use_on(user)) {

@@ -28,10 +28,12 @@ fn another_process_reads_and_writes_a_buffer_of_a_pool_that_it_was_given() {
     let mut buffer = DeviceBuffer::<u32>::alloc_from(&pool, LEN, &stream).unwrap();
     memcpy(&mut buffer, &[41; LEN]).unwrap();
     Device::current().unwrap().synchronize().unwrap();
-    let pointer = buffer.export_pool_pointer().unwrap();
-    assert_eq!(buffer.export_pool_pointer().unwrap(), pointer);
+    assert!(buffer.export_pool_pointer().is_err(), "the pool is exported first");
+    let _ = cuda_safe::error::take_last();
     // The descriptor is the other process's standard input.
     let given = pool.export().unwrap();
+    let pointer = buffer.export_pool_pointer().unwrap();
+    assert_eq!(buffer.export_pool_pointer().unwrap(), pointer);
     let other = child::command("the_other_process", pointer.as_bytes())
         .stdin(Stdio::from(given))
         .stdout(Stdio::piped())

@@ -73,7 +73,7 @@ impl StreamRef<'_> {
         accesses: &[Access<'_>],
         f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
     ) -> Result<R> {
-        self.enter(accesses, Location::caller(), f).map(|(answer, _)| answer)
+        self.enter(accesses, true, Location::caller(), f).map(|(answer, _)| answer)
     }
 
     /// [`enqueue`](Self::enqueue) on behalf of a line elsewhere: a closure in between would hide the
@@ -88,7 +88,7 @@ impl StreamRef<'_> {
         place: &'static Location<'static>,
         f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
     ) -> Result<R> {
-        self.enter(accesses, place, f).map(|(answer, _)| answer)
+        self.enter(accesses, true, place, f).map(|(answer, _)| answer)
     }
 
     /// [`enqueue`](Self::enqueue) of what makes memory that nobody else has yet. It conflicts with nothing, so
@@ -110,6 +110,20 @@ impl StreamRef<'_> {
         }
     }
 
+    /// [`enqueue`](Self::enqueue) of what is ordered like work on the memory but gives the device nothing to do, so that it
+    /// puts neither a blocking stream behind the legacy one nor the other way round.
+    ///
+    /// # Safety
+    /// The duties of `enqueue`, but that something must be put on the stream.
+    pub(crate) unsafe fn enqueue_mark(
+        &self,
+        accesses: &[Access<'_>],
+        place: &'static Location<'static>,
+        f: impl FnOnce(sys::cudaStream_t) -> Result<()>,
+    ) -> Result<()> {
+        self.enter(accesses, false, place, f).map(|(answer, _)| answer)
+    }
+
     /// [`enqueue`](Self::enqueue) for a call that returns only when the stream has done all that it was
     /// given, this included.
     ///
@@ -122,15 +136,17 @@ impl StreamRef<'_> {
         f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
     ) -> Result<R> {
         let coverage = BOOKS.coverage_of(self.slot());
-        let (answer, stamp) = self.enter(accesses, Location::caller(), f)?;
+        let (answer, stamp) = self.enter(accesses, true, Location::caller(), f)?;
         BOOKS.completed_all(&coverage.and(stamp));
         Ok(answer)
     }
 
+    /// `real` says whether the device gets something to do where `accesses` has bytes.
     #[inline]
     fn enter<R>(
         &self,
         accesses: &[Access<'_>],
+        real: bool,
         place: &'static Location<'static>,
         f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
     ) -> Result<(R, Stamp)> {
@@ -143,7 +159,7 @@ impl StreamRef<'_> {
         }
         let _current = self.switch().map_err(|error| error.at(place))?;
         let raw = self.as_raw();
-        match BOOKS.enqueue(self.slot(), accesses, &Runtime { raw }, place, || f(raw)) {
+        match BOOKS.enqueue(self.slot(), accesses, real, &Runtime { raw }, place, || f(raw)) {
             Ok(entered) => Ok(entered),
             Err(refusal) => Err(refused(refusal, place)),
         }

@@ -516,7 +516,7 @@ impl<'a> Bench<'a> {
         };
         let before = self.books.added_waits();
         let mut node = None;
-        let answer = self.books.enqueue(slot, &accesses, &self.port, Location::caller(), || {
+        let answer = self.books.enqueue(slot, &accesses, true, &self.port, Location::caller(), || {
             if fails {
                 return Err(());
             }

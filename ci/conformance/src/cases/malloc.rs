@@ -249,6 +249,35 @@ fn arrays(cases: &mut Cases) {
             Ok(())
         });
     }
+    // The driver API has a name for the flag: for encoding and decoding video.
+    const VIDEO: u32 = 0x100;
+    let two_planes = cuda_sys::cudaChannelFormatKindNV12;
+    for (what, safe, desc, height, flags) in [
+        ("two planes", Safe::Unwritable, format([8, 8, 8, 0], two_planes), 16, 0),
+        ("two planes for video", Safe::Works, format([8, 8, 8, 0], two_planes), 16, VIDEO),
+        ("two planes for video, odd", Safe::Refused, format([8, 8, 8, 0], two_planes), 15, VIDEO),
+        ("bytes for video", Safe::Unwritable, BYTES, 16, VIDEO),
+    ] {
+        cases.add(format!("cudaMallocArray/{what}"), safe, move |log| {
+            let mut array = ptr::null_mut();
+            ask!(log, cudaMallocArray(&raw mut array, &raw const desc, 64, height, flags));
+            if array.is_null() {
+                return Ok(());
+            }
+            let (mut got, mut extent, mut given) =
+                (cudaChannelFormatDesc::default(), cudaExtent::default(), 0);
+            ask!(log, cudaArrayGetInfo(&raw mut got, &raw mut extent, &raw mut given, array));
+            log.fact("format", format_args!("{} {} {} {} kind {}", got.x, got.y, got.z, got.w, got.f.0));
+            log.fact("extent", format_args!("{} {} {}", extent.width, extent.height, extent.depth));
+            log.fact("flags", given);
+            for plane in 0..3 {
+                let mut part = ptr::null_mut();
+                ask!(log, cudaArrayGetPlane(&raw mut part, array, plane));
+            }
+            ask!(log, cudaFreeArray(array));
+            Ok(())
+        });
+    }
     let gather = cuda_sys::cudaArrayTextureGather;
     let layered = cuda_sys::cudaArrayLayered;
     let cubemap = cuda_sys::cudaArrayCubemap;

@@ -12,6 +12,9 @@ const FLAGS: u32 = cudaArrayLayered
     | cudaArraySparse
     | cudaArrayDeferredMapping;
 
+/// For video, which a format of two planes must be: `CUDA_ARRAY3D_VIDEO_ENCODE_DECODE` of the driver API.
+const VIDEO: u32 = 0x100;
+
 /// What the dimensions of an array mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
@@ -132,12 +135,12 @@ pub(super) fn check(device: usize, format: Format, extent: Extent, flags: u32, l
         let fits = within(device, extent, texture(shape, has(cudaArrayTextureGather), levels));
         let planar =
             shape == Shape::Plane && extent.width.is_multiple_of(2) && extent.height.is_multiple_of(2);
-        let right = flags & !FLAGS == 0
+        let right = flags & !(FLAGS | VIDEO) == 0
             && (!has(cudaArrayTextureGather) || shape == Shape::Plane)
             && (!has(cudaArraySparse) || (sparse && !has(cudaArrayDeferredMapping)))
             && fits
             && (!has(cudaArraySurfaceLoadStore) || within(device, extent, surface(shape)))
-            && (!format.is_planar() || planar);
+            && (!format.is_planar() || (planar && has(VIDEO)));
         right.then_some(())
     };
     right().ok_or(cudaErrorInvalidValue)

@@ -5,6 +5,7 @@ use core::ffi::{c_int, c_void};
 
 use super::{Out, address, api, put};
 use crate::memory::{Allocation, Kind};
+use crate::stream::access;
 use crate::sys::{
     cudaErrorInvalidValue, cudaMemoryTypeDevice, cudaMemoryTypeHost, cudaMemoryTypeManaged,
     cudaMemoryTypeUnregistered, cudaPointerAttributes,
@@ -17,7 +18,7 @@ api! {
     /// What kind of memory an address is in, and by which addresses the host and the devices know it.
     fn cudaPointerGetAttributes(call, out: Out<'_, cudaPointerAttributes>, memory: *const c_void) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
-        let (machine, _) = call.context()?;
+        let (machine, current) = call.context()?;
         let null = core::ptr::null_mut();
         let (type_, device, on_device, on_host) = match machine.book.at(address(memory)) {
             None | Some(Allocation { kind: Kind::Array, .. }) => (cudaMemoryTypeUnregistered, NO_DEVICE, null, memory.cast_mut()),
@@ -30,7 +31,10 @@ api! {
                         (cudaMemoryTypeDevice, null)
                     }
                 };
-                (type_, device, memory.cast_mut(), on_host)
+                // Memory of a device that the current one has no way to has no address there.
+                let peers = machine.devices.get(current).map_or(&[][..], |device| &device.peers);
+                let (near, _) = access(&machine.book, it, current, peers);
+                (type_, device, if near { memory.cast_mut() } else { null }, on_host)
             }
         };
         let found = cudaPointerAttributes {

@@ -13,9 +13,10 @@ use crate::machine::Guard;
 use crate::memory::{Array, Book};
 use crate::stream::{Copy, Key, Volume, Work, submit};
 use crate::sys::{
-    cudaErrorInvalidValue, cudaMemcpy3DBatchOp, cudaMemcpy3DOperand, cudaMemcpyAttributes, cudaMemcpyDefault,
-    cudaMemcpyFlagPreferOverlapWithCompute, cudaMemcpyOperandTypeArray, cudaMemcpyOperandTypePointer,
-    cudaMemcpySrcAccessOrder, cudaMemcpySrcAccessOrderAny, cudaMemcpySrcAccessOrderStream, cudaStream_t,
+    cudaErrorInvalidValue, cudaErrorStreamCaptureUnsupported, cudaMemcpy3DBatchOp, cudaMemcpy3DOperand,
+    cudaMemcpyAttributes, cudaMemcpyDefault, cudaMemcpyFlagPreferOverlapWithCompute,
+    cudaMemcpyOperandTypeArray, cudaMemcpyOperandTypePointer, cudaMemcpySrcAccessOrder,
+    cudaMemcpySrcAccessOrderAny, cudaMemcpySrcAccessOrderStream, cudaStream_t,
 };
 use crate::transfer::{Mode, Request, Side, plan};
 
@@ -59,9 +60,32 @@ fn planned(call: &Call, machine: &Guard, request: &Request, order: cudaMemcpySrc
     Ok(copy)
 }
 
-fn put_on(machine: &mut Guard, key: Key, call: &Call, mut copies: Vec<Copy>) -> Answer {
-    copies.reverse();
-    submit(machine, key, call.name, Work::Copies(copies), &[]).map(drop)
+/// Puts the copies on the stream; where one of them cannot be made, those before it.
+fn put_on(
+    machine: &mut Guard,
+    key: Key,
+    call: &Call,
+    copies: impl Iterator<Item = impl FnOnce(&Guard) -> Answer<Copy>>,
+) -> Answer {
+    if machine.is_captured(key) {
+        // Unlike other calls that no graph can hold, this one does not spoil the capture.
+        return Err(cudaErrorStreamCaptureUnsupported);
+    }
+    let (mut planned, mut answer) = (Vec::new(), Ok(()));
+    for copy in copies {
+        match copy(machine) {
+            Ok(copy) => planned.push(copy),
+            Err(code) => {
+                answer = Err(code);
+                break;
+            }
+        }
+    }
+    if !planned.is_empty() {
+        planned.reverse();
+        submit(machine, key, call.name, Work::Copies(planned), &[])?;
+    }
+    answer
 }
 
 /// The array of an operand, if it is one.
@@ -132,17 +156,19 @@ api! {
             check_order(attr.srcAccessOrder)?;
             check_flags(attr.flags)?;
         }
-        let mut copies = Vec::with_capacity(count);
-        for (at, ((dst, src), size)) in dsts.iter().zip(srcs).zip(sizes).enumerate() {
-            if *size == 0 {
-                return Err(cudaErrorInvalidValue);
+        let copies = dsts.iter().zip(srcs).zip(sizes).enumerate();
+        let copies = copies.map(|(at, ((dst, src), size))| {
+            move |machine: &Guard| {
+                if *size == 0 {
+                    return Err(cudaErrorInvalidValue);
+                }
+                let segment = starts.partition_point(|start| *start <= at).saturating_sub(1);
+                let order = attrs.get(segment).ok_or(cudaErrorInvalidValue)?.srcAccessOrder;
+                let (to, from) = (Side::row(address(*dst)), Side::row(address(*src)));
+                let request = Request { to, from, volume: Volume::row(wide(*size)), kind: cudaMemcpyDefault };
+                planned(call, machine, &request, order)
             }
-            let segment = starts.partition_point(|start| *start <= at).saturating_sub(1);
-            let order = attrs.get(segment).ok_or(cudaErrorInvalidValue)?.srcAccessOrder;
-            let (to, from) = (Side::row(address(*dst)), Side::row(address(*src)));
-            let request = Request { to, from, volume: Volume::row(wide(*size)), kind: cudaMemcpyDefault };
-            copies.push(planned(call, &machine, &request, order)?);
-        }
+        });
         put_on(&mut machine, key, call, copies)
     }
 
@@ -154,14 +180,16 @@ api! {
         if count == 0 || flags != 0 {
             return Err(cudaErrorInvalidValue);
         }
-        let mut copies = Vec::with_capacity(count.min(1 << 16));
         // SAFETY: the program says that the list has `count` elements.
-        for op in unsafe { list(ops, count) }? {
-            check_order(op.srcAccessOrder)?;
-            check_flags(op.flags)?;
-            let request = solid(call, &machine.book, op)?;
-            copies.push(planned(call, &machine, &request, op.srcAccessOrder)?);
-        }
+        let ops = unsafe { list(ops, count) }?;
+        let copies = ops.iter().map(|op| {
+            move |machine: &Guard| {
+                check_order(op.srcAccessOrder)?;
+                check_flags(op.flags)?;
+                let request = solid(call, &machine.book, op)?;
+                planned(call, machine, &request, op.srcAccessOrder)
+            }
+        });
         put_on(&mut machine, key, call, copies)
     }
 }

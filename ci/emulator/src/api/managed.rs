@@ -132,10 +132,11 @@ api! {
     ) {
         let (mut machine, _, key) = call.stream(stream)?;
         let start = address(memory);
+        // By its name, the legacy stream is one like others here.
+        let to_nobody = flags == cudaMemAttachSingle && stream.is_null();
         let whole = machine.book.starting_at(start, &[Kind::Managed]).ok_or(cudaErrorInvalidValue)?.size;
         let known = [cudaMemAttachGlobal, cudaMemAttachHost, cudaMemAttachSingle].contains(&flags);
-        let to_legacy = flags == cudaMemAttachSingle && machine.streams.get(key)?.legacy;
-        if !known || to_legacy || (length != 0 && wide(length) != whole) {
+        if !known || to_nobody || (length != 0 && wide(length) != whole) {
             return Err(cudaErrorInvalidValue);
         }
         submit(&mut machine, key, call.name, Work::Nothing, &[]).map(drop)
@@ -152,7 +153,8 @@ api! {
         }
         let place = place(&machine, &location)?;
         machine.book.advices.change(start, size, |advice| advice.prefetched = place);
-        submit(&mut machine, key, call.name, Work::Nothing, &[]).map(drop)
+        // Work like a copy's, unlike an attachment: it puts a blocking stream behind the legacy one.
+        submit(&mut machine, key, call.name, Work::Copies(Vec::new()), &[]).map(drop)
     }
 
     /// Says how managed memory will be used.

@@ -99,7 +99,7 @@ api! {
     fn cudaMemPoolExportToShareableHandle(
         call, out: *mut c_void, pool: cudaMemPool_t, kind: cudaMemAllocationHandleType, flags: c_uint,
     ) {
-        let machine = call.machine()?;
+        let mut machine = call.machine()?;
         let key = machine.book.pools.named(pool)?;
         file_handles(kind, flags)?;
         let pool = machine.book.pools.get(key)?;
@@ -108,6 +108,7 @@ api! {
         }
         let (file, ticket) = unnamed_file(pool.device).ok_or(cudaErrorMapBufferObjectFailed)?;
         file.write_all_at(&ticket.to_bytes(), 0).map_err(|_| cudaErrorMapBufferObjectFailed)?;
+        machine.book.pools.get_mut(key)?.exported = true;
         // SAFETY: for this type of handle the program gives the address of a file's number, which is its own from now on.
         unsafe { out.cast::<c_int>().write_unaligned(file.into_raw_fd()) };
         Ok(())
@@ -138,7 +139,7 @@ api! {
         let mut machine = call.machine()?;
         let memory = address(memory);
         let (_, pool) = machine.book.pools.of(memory).ok_or(cudaErrorInvalidValue)?;
-        if pool.handles == 0 || pool.imported.is_some() {
+        if !pool.exported || pool.imported.is_some() {
             return Err(cudaErrorInvalidValue);
         }
         let ticket = machine.book.share(memory)?;

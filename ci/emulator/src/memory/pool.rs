@@ -37,6 +37,8 @@ pub(crate) struct Pool {
     pub(crate) device: usize,
     /// The kinds of handles that it can be exported as, a bit each.
     pub(crate) handles: u32,
+    /// Whether it was exported: its memory can be, from then on.
+    pub(crate) exported: bool,
     /// The most bytes that it may have; 0 is no limit.
     limit: u64,
     /// The process that it is from, if another's: nothing new comes from it here.
@@ -60,6 +62,7 @@ impl Pool {
             place,
             device,
             handles: 0,
+            exported: false,
             limit: 0,
             imported: None,
             default: false,

@@ -2,8 +2,23 @@
 #![expect(unsafe_code, reason = "writes to the C standard output")]
 
 use crate::exec::env::{Env, Region};
-use crate::memory::{Book, Kind};
+use crate::memory::{Allocation, Book, Kind};
 use crate::sys::{cudaMemAccessFlagsProtNone, cudaMemAccessFlagsProtReadWrite};
+
+/// Whether a device with these peers reads memory, and whether it writes it.
+pub(crate) fn access(book: &Book, it: &Allocation, device: usize, peers: &[usize]) -> (bool, bool) {
+    if it.kind.on_host() || it.device == device {
+        (true, true)
+    } else if it.kind == Kind::Pool {
+        // What devices may do with a pool's memory is a matter of the pool, not of the devices.
+        let flags =
+            book.pools.of(it.start).map_or(cudaMemAccessFlagsProtNone, |(_, pool)| pool.access(device));
+        (flags != cudaMemAccessFlagsProtNone, flags == cudaMemAccessFlagsProtReadWrite)
+    } else {
+        let peer = peers.contains(&it.device);
+        (peer, peer)
+    }
+}
 
 /// What a kernel on one device reaches while one step of it runs.
 pub(super) struct Around<'a> {
@@ -18,20 +33,7 @@ pub(super) struct Around<'a> {
 impl Env for Around<'_> {
     fn region(&mut self, addr: u64) -> Option<Region> {
         let it = self.book.at(addr).filter(|it| it.kind != Kind::Array)?;
-        let (reads, writes) = if it.kind.on_host() || it.device == self.device {
-            (true, true)
-        } else if it.kind == Kind::Pool {
-            // What devices may do with a pool's memory is a matter of the pool, not of the devices.
-            let flags = self
-                .book
-                .pools
-                .of(it.start)
-                .map_or(cudaMemAccessFlagsProtNone, |(_, pool)| pool.access(self.device));
-            (flags != cudaMemAccessFlagsProtNone, flags == cudaMemAccessFlagsProtReadWrite)
-        } else {
-            let peer = self.peers.contains(&it.device);
-            (peer, peer)
-        };
+        let (reads, writes) = access(self.book, it, self.device, self.peers);
         reads.then(|| Region { start: it.start, end: it.end(), host: it.host, writable: writes })
     }
 

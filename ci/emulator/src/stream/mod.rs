@@ -21,6 +21,7 @@ mod table;
 mod tests;
 mod work;
 
+pub(crate) use around::access;
 pub(crate) use copy::{Copy, End, Memory, Volume};
 pub(crate) use drive::{nudge, synchronize};
 pub(crate) use event::{Events, Record};

@@ -165,6 +165,7 @@ void volumes() {
     p.srcPtr = cudaPitchedPtr{host.data(), W * 4, W, 1};
     p.extent = cudaExtent{W, 1, D};
     OK(cudaMemcpy3D(&p));
+    p.srcPtr.ysize = 2;
     p.extent = cudaExtent{W, 2, D};
     CODE(cudaErrorInvalidValue, cudaMemcpy3D(&p));
 }
@@ -274,7 +275,8 @@ void queries() {
     EXPECT(tiles.miptailFirstLevel == 4 && tiles.miptailSize > 0);
     cudaArray_t two = nullptr, luma = nullptr, chroma = nullptr;
     cudaChannelFormatDesc nv12{8, 8, 8, 0, cudaChannelFormatKindNV12};
-    OK(cudaMallocArray(&two, &nv12, 16, 8));
+    CODE(cudaErrorInvalidValue, cudaMallocArray(&two, &nv12, 16, 8));
+    OK(cudaMallocArray(&two, &nv12, 16, 8, 0x100));  // for video
     OK(cudaArrayGetPlane(&luma, two, 0));
     OK(cudaArrayGetPlane(&chroma, two, 1));
     CODE(cudaErrorInvalidValue, cudaArrayGetPlane(&chroma, two, 2));

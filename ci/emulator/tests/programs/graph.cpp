@@ -109,10 +109,7 @@ void rules() {
     CODE(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(b, &graph));
     // A thread of its own capture is bound by it, other threads are not, and a relaxed thread is not.
     OK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
-    std::thread([&] {
-        OK(cudaMalloc(&memory, 16));
-        CODE(cudaErrorStreamCaptureWrongThread, cudaStreamEndCapture(a, &graph));
-    }).join();
+    std::thread([&] { OK(cudaMalloc(&memory, 16)); }).join();
     cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
     OK(cudaThreadExchangeStreamCaptureMode(&mode));
     OK(cudaFree(memory));
@@ -122,6 +119,10 @@ void rules() {
     CODE(cudaErrorStreamCaptureUnsupported, cudaMalloc(&memory, 16));
     EXPECT(status(a) == cudaStreamCaptureStatusInvalidated);
     ends(cudaErrorStreamCaptureInvalidated);
+    // Another thread that ends it does end it.
+    OK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+    std::thread([&] { CODE(cudaErrorStreamCaptureWrongThread, cudaStreamEndCapture(a, &graph)); }).join();
+    EXPECT(status(a) == cudaStreamCaptureStatusNone);
     // The legacy stream, where a blocking stream is captured.
     cudaStream_t blocking = stream(cudaStreamDefault);
     OK(cudaStreamBeginCapture(blocking, cudaStreamCaptureModeRelaxed));

@@ -62,19 +62,20 @@ pub(crate) enum Refusal<E> {
 impl Books {
     /// Puts one operation on a stream: enters its accesses, orders it, and has `call` hand it to CUDA.
     ///
-    /// If `accesses` has any bytes and `call` succeeds, `call` must have put at least one operation on the
-    /// stream. Gives what `call` gave, and the operation's stamp.
+    /// If `real` is set, `accesses` has any bytes and `call` succeeds, `call` must have put at least one operation on the
+    /// stream: one that the device does something for. Gives what `call` gave, and the operation's stamp.
     #[inline]
     pub(crate) fn enqueue<P: Port, R>(
         &self,
         slot: &Slot,
         accesses: &[Access<'_>],
+        real: bool,
         port: &P,
         at: Place,
         call: impl FnOnce() -> Result<R, P::Error>,
     ) -> Result<(R, Stamp), Refusal<P::Error>> {
         if ascending(accesses) {
-            return self.enter(slot, accesses, !accesses.is_empty(), port, at, call);
+            return self.enter(slot, accesses, real && !accesses.is_empty(), port, at, call);
         }
         match accesses {
             [] => self.enter(slot, accesses, false, port, at, call),
@@ -82,12 +83,12 @@ impl Books {
             [first, ..] if accesses.len() <= FEW => {
                 let mut copy = [*first; FEW];
                 let sorted = sort(&mut copy[..accesses.len()], accesses);
-                self.enter(slot, sorted, !sorted.is_empty(), port, at, call)
+                self.enter(slot, sorted, real && !sorted.is_empty(), port, at, call)
             }
             [first, ..] if accesses.len() <= INLINE => {
                 let mut copy = [*first; INLINE];
                 let sorted = sort(&mut copy[..accesses.len()], accesses);
-                self.enter(slot, sorted, !sorted.is_empty(), port, at, call)
+                self.enter(slot, sorted, real && !sorted.is_empty(), port, at, call)
             }
             _ => {
                 // Many: in the order of their bytes too, which a list of accesses takes faster, and by a sort that makes use
@@ -96,7 +97,7 @@ impl Books {
                     accesses.iter().copied().filter(|access| !access.is_empty()).collect();
                 copy.sort_by_key(|access| (access.address(), access.start));
                 let sorted = copy.as_slice();
-                self.enter(slot, sorted, !sorted.is_empty(), port, at, call)
+                self.enter(slot, sorted, real && !sorted.is_empty(), port, at, call)
             }
         }
     }

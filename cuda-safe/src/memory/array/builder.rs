@@ -15,6 +15,10 @@ use crate::sys;
 /// The faces of a cube.
 const FACES: usize = 6;
 
+/// What an array of the format NV12 must be made with, `CUDA_ARRAY3D_VIDEO_ENCODE_DECODE` of the driver API: the runtime's
+/// headers have no name for it, and it refuses the format without.
+const FOR_VIDEO: u32 = 0x100;
+
 /// Says what a new array is to be like: dimensions, layers, what it can do, of which device.
 ///
 /// Widths are in elements, heights in rows. What a device has at most is in its properties; the runtime refuses more.
@@ -233,7 +237,7 @@ impl ArrayBuilder {
             Error::refused(api, Detail::Overflow { what: "the size in bytes", left: luma, right: half })
         })?;
         let desc = sys::cudaChannelFormatDesc { x: 8, y: 8, z: 8, w: 0, f: sys::cudaChannelFormatKindNV12 };
-        let allocation = self.array(kind, extent, bytes, desc, 0)?;
+        let allocation = self.array(kind, extent, bytes, desc, FOR_VIDEO)?;
         Nv12Array::new(allocation, [width, height])
     }
 

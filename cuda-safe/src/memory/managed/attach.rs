@@ -46,7 +46,7 @@ impl<T: AnyBitPattern> ManagedBuffer<T> {
     /// In the order of the stream, and after all work on the buffer that other streams were given before.
     ///
     /// # Errors
-    /// `cudaErrorInvalidValue` for [`Attachment::Single`] on the legacy stream.
+    /// What the runtime fails with.
     #[doc(alias = "cudaStreamAttachMemAsync")]
     #[track_caller]
     pub fn attach_async(&mut self, attachment: Attachment, stream: &impl AsStream) -> Result<()> {
@@ -63,6 +63,6 @@ impl<T: AnyBitPattern> ManagedBuffer<T> {
                 .map_err(|error| error.at(place))
         };
         // SAFETY: the operation touches the buffer and nothing else, and is put on this stream.
-        unsafe { stream.as_stream().enqueue(&access, call) }
+        unsafe { stream.as_stream().enqueue_mark(&access, place, call) }
     }
 }

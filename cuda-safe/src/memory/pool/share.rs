@@ -71,7 +71,7 @@ impl<T> DeviceBuffer<T> {
     /// find.
     ///
     /// # Errors
-    /// `cudaErrorInvalidValue` where the buffer is not from a pool that was exported; a refusal inside a host function.
+    /// `cudaErrorInvalidValue` where the buffer is not from a pool that was [exported](MemoryPool::export) before; a refusal inside a host function.
     #[doc(alias = "cudaMemPoolExportPointer")]
     #[track_caller]
     pub fn export_pool_pointer(&self) -> Result<PoolPointer> {
