@@ -3,10 +3,10 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use cuda_safe::copy::{memcpy_2d, memcpy_3d};
+use cuda_safe::copy::{CopyBatch, memcpy_2d, memcpy_3d};
 use cuda_safe::error::Detail;
 use cuda_safe::memory::managed::{Advice, Attachment, RangeAttributes};
-use cuda_safe::memory::{ManagedBuffer, MemoryLocation, Slice};
+use cuda_safe::memory::{ManagedBuffer, MemoryLocation, Plane, Slice};
 use cuda_safe::{
     Device, DeviceBuffer, PinnedBuffer, PitchedBuffer, PitchedVolume, Registered, Result, Stream, memcpy,
     memcpy_async, memset, memset_async,
@@ -160,6 +160,30 @@ fn managed_memory_is_the_source_of_a_blocking_copy_and_then_written() -> Result<
         source.host_mut()?.fill(u32::MAX);
         assert_eq!(device.to_vec()?, [turn; 4096]);
         assert_eq!(*other.host()?, [turn; 4096]);
+    }
+    Ok(())
+}
+
+/// What a guard lends is a slice like any other, but the runtime knows what it is, and may read it later than it would a vector.
+#[test]
+fn what_a_guard_lends_is_the_source_of_a_blocking_copy_and_then_written() -> Result<()> {
+    let _alone = alone();
+    let mut source = ManagedBuffer::from_slice(&[0_u32; 64])?;
+    let mut device = DeviceBuffer::<u32>::alloc(64)?;
+    let mut plane = PitchedBuffer::<u32>::alloc(8, 8)?;
+    let mut batched = DeviceBuffer::<u32>::alloc(64)?;
+    let legacy = Stream::legacy()?;
+    for turn in 1..20 {
+        source.host_mut()?.fill(turn);
+        memcpy(&mut device, &*source.host()?)?;
+        memcpy_2d(&mut plane, &Plane::of_slice(&source.host()?, 8, 8)?)?;
+        CopyBatch::new().copy_during_call(&mut batched, &source.host()?).enqueue(&legacy)?;
+        source.host_mut()?.fill(u32::MAX);
+        assert_eq!(device.to_vec()?, [turn; 64]);
+        assert_eq!(plane.to_vec()?, [turn; 64]);
+        assert_eq!(batched.to_vec()?, [turn; 64]);
+        memcpy(&mut *source.host_mut()?, &device)?;
+        assert_eq!(*source.host()?, [turn; 64]);
     }
     Ok(())
 }

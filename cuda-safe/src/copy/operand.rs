@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::hazard::{Access, Ledger, Mode};
 use crate::memory::array::region::Region;
 use crate::memory::grid::Grid;
+use crate::memory::managed::extent;
 use crate::memory::place::sealed::Residence;
 use crate::memory::size::Layout;
 use crate::memory::span::Span;
@@ -292,6 +293,11 @@ impl<'a> Operand<'a> {
     /// Which memory this is.
     pub(super) fn side(&self) -> Side {
         self.side
+    }
+
+    /// Whether a slice may be of managed memory, lent by a guard: then the runtime promises less about it.
+    pub(super) fn may_be_lent_managed(&self) -> bool {
+        self.side == Side::Pageable && extent::may_contain(self.address())
     }
 
     /// The first byte.

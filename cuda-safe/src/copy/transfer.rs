@@ -155,7 +155,9 @@ fn blocking(
     let place = Location::caller();
     let legacy = LegacyStream::of(device)?;
     let accesses = Accesses::of(destination, source);
-    let settles = settles(direction, destination.side(), source.side());
+    let settles = settles(direction, destination.side(), source.side())
+        || destination.may_be_lent_managed()
+        || source.may_be_lent_managed();
     let call = |raw| {
         // SAFETY: both operands are borrowed memory of this shape, the host's for as long as it is needed: for these directions
         // the call returns once the host's side is done, or it is waited for below. The direction is that of the operands.

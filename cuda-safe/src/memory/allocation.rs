@@ -10,6 +10,7 @@ use std::panic::Location;
 use std::ptr;
 use std::sync::OnceLock;
 
+use super::managed;
 use super::mapped::Mapped;
 use super::pool::{self, MemoryPool};
 use super::reaper::reaper;
@@ -297,6 +298,9 @@ impl Allocation {
 
     #[inline]
     fn new(pointer: *mut u8, bytes: usize, device: Device, kind: Kind, ledger: Ledger) -> Self {
+        if kind == Kind::Managed {
+            managed::extent::extend(pointer.addr(), bytes);
+        }
         Self {
             pointer,
             bytes,

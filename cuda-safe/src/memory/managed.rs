@@ -26,6 +26,7 @@ mod attach;
 mod attributes;
 #[cfg(cudart_13_0)]
 mod batch;
+pub(crate) mod extent;
 mod prefetch;
 
 use std::sync::OnceLock;

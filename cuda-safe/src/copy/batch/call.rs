@@ -4,6 +4,7 @@
 use super::CopyBatch;
 use super::attributes::Order;
 use crate::error::{Detail, Error, Result};
+use crate::memory::managed::extent;
 use crate::stream::StreamRef;
 use crate::{check, sys};
 
@@ -87,7 +88,7 @@ impl CopyBatch<'_> {
     }
 
     /// A call for each copy. On the legacy stream, those whose source is to be read during the call are done as `cudaMemcpy`
-    /// does them there: it returns when it has read pageable memory.
+    /// does them there: it returns when it has read pageable memory. Managed memory, which a guard may have lent, it may read later.
     fn one_by_one(&self, raw: sys::cudaStream_t, legacy: bool) -> Result<()> {
         let copies = self.destinations.iter().zip(&self.sources).zip(&self.sizes).enumerate();
         for (at, ((destination, source), bytes)) in copies {
@@ -95,6 +96,10 @@ impl CopyBatch<'_> {
                 // SAFETY: both are memory of so many bytes, borrowed by the batch; the source is read when the call
                 // returns, and the owner of the destination waits for the copy before it frees.
                 unsafe { check!(cudaMemcpy(*destination, *source, *bytes, sys::cudaMemcpyDefault)) }?;
+                if extent::may_contain(source.addr()) {
+                    // SAFETY: the stream is live, and its device current.
+                    unsafe { check!(cudaStreamSynchronize(raw)) }?;
+                }
             } else {
                 // SAFETY: both are memory of so many bytes that outlives the copy, and the stream is live. Addresses are of
                 // one space, from which the runtime finds the direction.
