@@ -11,7 +11,7 @@ use cuda_safe::{
 };
 
 use super::program::{
-    BUFFERS, EVENTS, How, LEN, NON_BLOCKING, Op, Part, Place, STREAMS, Sequential, World, pattern,
+    BUFFERS, EVENTS, How, LEN, NON_BLOCKING, Notes, Op, Part, Place, STREAMS, Sequential, World, pattern,
 };
 use super::shapes::{copy, set, within};
 
@@ -149,7 +149,7 @@ struct Bench {
     buffers: [Option<Memory>; BUFFERS],
     lines: Vec<Line>,
     events: Vec<Event>,
-    notes: Arc<Mutex<Vec<Vec<u32>>>>,
+    notes: Arc<Mutex<Notes>>,
 }
 
 impl Bench {
@@ -159,7 +159,7 @@ impl Bench {
             buffers: Default::default(),
             lines: Vec::new(),
             events: Vec::new(),
-            notes: Arc::new(Mutex::new(vec![Vec::new(); devices.len() * STREAMS])),
+            notes: Arc::default(),
             devices,
         };
         for device in &bench.devices {
@@ -272,8 +272,9 @@ impl Bench {
                 })
             })?,
             Op::HostFunction { stream, number } => {
-                let (notes, at, number) = (Arc::clone(&self.notes), *stream, *number);
-                self.lines[*stream].stream().launch_host_fn(move || notes.lock().unwrap()[at].push(number))?;
+                let (notes, number) = (Arc::clone(&self.notes), *number);
+                let at = self.notes.lock().unwrap().current(*stream);
+                self.lines[*stream].stream().launch_host_fn(move || notes.lock().unwrap().note(at, number))?;
             }
             Op::Record { event, stream } => self.events[*event].record(&self.lines[*stream].stream())?,
             Op::Wait { stream, event } => self.lines[*stream].stream().wait(&self.events[*event])?,
@@ -283,6 +284,7 @@ impl Bench {
             Op::QueryStream(stream) => drop(self.lines[*stream].stream().is_done()?),
             Op::QueryEvent(event) => drop(self.events[*event].is_done()?),
             Op::Renew(stream) => {
+                self.notes.lock().unwrap().renew(*stream);
                 self.lines[*stream] = Line::new(self.devices[stream / STREAMS], stream % STREAMS)?;
             }
         }
@@ -325,10 +327,8 @@ impl Bench {
                 ));
             }
         }
-        let mut expected = sequential.notes.clone();
-        expected.resize(self.lines.len(), Vec::new());
-        let notes = self.notes.lock().unwrap();
-        if *notes != expected {
+        let (notes, expected) = (self.notes.lock().unwrap(), &sequential.notes);
+        if *notes != *expected {
             return Err(format!("the host functions ran in the order {notes:?}, not {expected:?}"));
         }
         Ok(())

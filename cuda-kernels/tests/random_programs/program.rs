@@ -4,6 +4,7 @@
 //! device) does nothing, for the device and for the interpreter alike. So any part of a program is a program, and a failing one can
 //! be made smaller by leaving operations out.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Bytes of each buffer: 16 by 6, or 8 by 3 by 4.
@@ -212,8 +213,30 @@ pub(crate) fn pattern(value: u8, at: usize) -> u8 {
 pub(crate) struct Sequential {
     pub(crate) places: [Option<Place>; BUFFERS],
     pub(crate) bytes: [Vec<u8>; BUFFERS],
-    /// What the host functions of each stream have noted.
-    pub(crate) notes: Vec<Vec<u32>>,
+    pub(crate) notes: Notes,
+}
+
+/// What the host functions have noted, those of each stream in their order. A stream that is renewed is another one: nothing orders
+/// what it is given after what the former one had.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Notes {
+    renewed: Vec<usize>,
+    noted: BTreeMap<(usize, usize), Vec<u32>>,
+}
+
+impl Notes {
+    /// Which stream has this number now.
+    pub(crate) fn current(&self, stream: usize) -> (usize, usize) {
+        (stream, self.renewed.iter().filter(|renewed| **renewed == stream).count())
+    }
+
+    pub(crate) fn renew(&mut self, stream: usize) {
+        self.renewed.push(stream);
+    }
+
+    pub(crate) fn note(&mut self, stream: (usize, usize), number: u32) {
+        self.noted.entry(stream).or_default().push(number);
+    }
 }
 
 impl Sequential {
@@ -306,9 +329,9 @@ impl Sequential {
             }
             Op::Download { from } | Op::HostRead { from } => return Some(self.read(*from)),
             Op::HostFunction { stream, number } => {
-                self.notes.resize(self.notes.len().max(stream + 1), Vec::new());
-                self.notes[*stream].push(*number);
+                self.notes.note(self.notes.current(*stream), *number);
             }
+            Op::Renew(stream) => self.notes.renew(*stream),
             _ => {}
         }
         None
