@@ -16,6 +16,7 @@
 //! | [`hazard`] | what orders conflicting work where the program did not |
 //! | [`graph`] | graphs: captured or built, launched again and again |
 //! | [`launch`](mod@launch) | kernels: typed handles, launch dimensions |
+//! | [`soundness`] | what safe code may try, what becomes of it, and the tests that show it |
 //! | [`sys`] | the raw bindings, re-exported |
 //!
 //! Names follow C without the `cuda` prefix; searching this documentation for a C name finds its wrapper.
@@ -33,6 +34,7 @@ pub mod hazard;
 pub mod launch;
 pub mod memory;
 mod process;
+pub mod soundness;
 pub mod stream;
 
 #[doc(hidden)]

@@ -5,7 +5,9 @@
 use std::sync::{Barrier, Mutex};
 
 use cuda_safe::hazard::Access;
-use cuda_safe::{DeviceBuffer, PinnedBuffer, Result, Stream, check, memset, sys};
+use cuda_safe::{
+    DeviceBuffer, Event, PinnedBuffer, Result, Stream, check, memcpy_async, memset, memset_async, sys,
+};
 
 /// Operations of each thread.
 const ROUNDS: usize = 200;
@@ -107,4 +109,40 @@ fn two_threads_that_take_two_buffers_in_either_order_get_through_and_see_one_ord
         before = value;
     }
     assert_eq!((x.to_vec().unwrap(), y.to_vec().unwrap()), (vec![before; BYTES], vec![before; BYTES]));
+}
+
+#[test]
+fn two_threads_on_one_stream_and_an_event_between_them() -> Result<()> {
+    let (shared, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
+    let start = Barrier::new(2);
+    std::thread::scope(|threads| {
+        let filling = threads.spawn(|| -> Result<()> {
+            let mut device = DeviceBuffer::<u8>::alloc(BYTES)?;
+            start.wait();
+            for round in 0..ROUNDS {
+                let value = u8::try_from(round % 251).unwrap();
+                memset_async(&mut device, value, &shared)?;
+                assert!(device.slice(BYTES - 4..)?.to_vec()?.iter().all(|byte| *byte == value));
+            }
+            Ok(())
+        });
+        let recording = threads.spawn(|| -> Result<()> {
+            let mut event = Event::without_timing()?;
+            let (mut device, mut host) = (DeviceBuffer::<u8>::alloc(BYTES)?, PinnedBuffer::<u8>::alloc(4)?);
+            start.wait();
+            for round in 0..ROUNDS {
+                let value = u8::try_from(round % 241).unwrap();
+                memset_async(&mut device, value, &shared)?;
+                event.record(&shared)?;
+                other.wait(&event)?;
+                memcpy_async(&mut host, &device.slice(BYTES - 4..)?, &other)?;
+                // After the event: whoever takes it for more than it stood for lets this one overtake the copy.
+                memset_async(&mut device, 255, &shared)?;
+                assert_eq!(*host.host()?, [value; 4]);
+            }
+            Ok(())
+        });
+        filling.join().unwrap()?;
+        recording.join().unwrap()
+    })
 }

@@ -64,8 +64,8 @@
 //! code, so it runs by itself:
 //! `tests/hazard_model.rs` runs 100,000 random programs against a model that knows nothing but sets of
 //! operations, for too few waits and for too many; `tests/hazard_loom.rs` every interleaving of two threads;
-//! `tests/hazard_cost.rs` prints what it costs. `docs/hazard-programs.md` lists what programs could try, what becomes
-//! of each, and the test that shows it.
+//! `tests/hazard_cost.rs` prints what it costs. [`hazard_programs`](crate::soundness::hazard_programs) lists what programs
+//! could try, what becomes of each, and the test that shows it.
 //!
 //! # What it costs more than it must
 //! A wait can be added although the program had ordered the two: when the earlier operation failed and never

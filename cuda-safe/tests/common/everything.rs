@@ -1,0 +1,96 @@
+//! One of everything that owns something of CUDA's, with work pending on it where there can be any.
+#![allow(dead_code, clippy::unwrap_used, reason = "test support: each binary uses a part of it")]
+
+use std::any::Any;
+
+use cuda_safe::copy::Pipeline;
+use cuda_safe::memory::{ArrayBuilder, MemoryPool};
+use cuda_safe::{
+    Device, DeviceBuffer, Event, Graph, ManagedBuffer, MappedFlag, PinnedBuffer, PitchedBuffer,
+    PitchedVolume, Registered, Result, Stream, WriteCombinedBuffer, memcpy_2d_async, memcpy_async,
+    memset_2d_async, memset_3d_async, memset_async,
+};
+
+/// Bytes of each buffer.
+const BYTES: usize = 1 << 12;
+
+/// What owns something, by what it is.
+pub(crate) type Owner = (&'static str, Box<dyn Any + Send>);
+
+/// Everything, of the stream's device, with work pending on the stream; a stream and an event of its own among it.
+pub(crate) fn everything(stream: &Stream) -> Vec<Owner> {
+    stream.device().with_current(|| all(stream)).unwrap()
+}
+
+fn all(stream: &Stream) -> Result<Vec<Owner>> {
+    let mut owners: Vec<Owner> = Vec::new();
+    let source = PinnedBuffer::from_slice(&[7_u8; BYTES])?;
+
+    // Nothing may load anything once work is held, so all of it is made first.
+    let mut device = DeviceBuffer::<u8>::alloc(BYTES)?;
+    let mut pinned = PinnedBuffer::<u8>::alloc(BYTES)?;
+    let mut combined = WriteCombinedBuffer::<u8>::alloc(BYTES)?;
+    let mut registered = Registered::new(vec![0_u8; BYTES])?;
+    let mut pitched = PitchedBuffer::<u8>::alloc(64, 64)?;
+    let mut volume = PitchedVolume::<u8>::alloc(16, 16, 16)?;
+    let mut array = ArrayBuilder::plane(64, 64).alloc::<u8>()?;
+    let mut levels = ArrayBuilder::plane(64, 64).mipmapped::<u8>(2)?;
+    let pool = MemoryPool::builder().device(stream.device()).build()?;
+    let (other, mut event) = (Stream::non_blocking()?, Event::new()?);
+    let mut exec = {
+        let (mut captured, mut kept) = (Stream::non_blocking()?, DeviceBuffer::<u8>::alloc(BYTES)?);
+        let graph = captured.capture(|s| memset_async(&mut kept, 1, s))?;
+        let exec = graph.instantiate()?;
+        owners.push(("a graph", Box::new(graph)));
+        exec
+    };
+
+    memset_async(&mut device, 1, stream)?;
+    memset_async(&mut pinned, 1, stream)?;
+    memcpy_async(&mut device, &combined, stream)?;
+    memset_async(&mut combined, 1, stream)?;
+    memset_async(&mut registered, 1, stream)?;
+    memset_2d_async(&mut pitched, 1, stream)?;
+    memset_3d_async(&mut volume, 1, stream)?;
+    memcpy_2d_async(&mut array, &source.as_slice().plane(64, 64)?, stream)?;
+    memcpy_2d_async(&mut levels.level_mut(0)?, &source.as_slice().plane(64, 64)?, stream)?;
+    let mut of_the_device = DeviceBuffer::<u8>::alloc_async(BYTES, stream)?;
+    memset_async(&mut of_the_device, 1, stream)?;
+    let mut of_the_pool = DeviceBuffer::<u8>::alloc_from(&pool, BYTES, stream)?;
+    memset_async(&mut of_the_pool, 1, stream)?;
+    exec.launch(stream)?;
+    event.record(stream)?;
+    other.wait(&event)?;
+    other.launch_host_fn(|| ())?;
+
+    // Not every device has it.
+    if let Ok(mut managed) = ManagedBuffer::<u8>::alloc(BYTES) {
+        memset_async(&mut managed, 1, stream)?;
+        owners.push(("managed memory", Box::new(managed)));
+    }
+    owners.push(("an executable graph", Box::new(exec)));
+    owners.push(("a graph of nothing", Box::new(Graph::new()?)));
+    owners.push(("memory of a device", Box::new(device)));
+    owners.push(("pinned memory", Box::new(pinned)));
+    owners.push(("pinned memory that is read", Box::new(source)));
+    owners.push(("write-combined memory", Box::new(combined)));
+    owners.push(("a registered container", Box::new(registered)));
+    owners.push(("rows", Box::new(pitched)));
+    owners.push(("layers", Box::new(volume)));
+    owners.push(("an array", Box::new(array)));
+    owners.push(("an array of levels", Box::new(levels)));
+    owners.push(("memory of the device's pool", Box::new(of_the_device)));
+    // The pool goes before its memory.
+    owners.push(("a pool", Box::new(pool)));
+    owners.push(("memory of a pool", Box::new(of_the_pool)));
+    owners.push(("a stream", Box::new(other)));
+    owners.push(("an event", Box::new(event)));
+    owners.push(("a flag", Box::new(MappedFlag::new()?)));
+    owners.push(("a pipeline", Box::new(Pipeline::<u8, u8>::new(64)?)));
+    Ok(owners)
+}
+
+/// The last device, which is another one than the first where there are several.
+pub(crate) fn last_device() -> Device {
+    Device::all().unwrap().next_back().unwrap()
+}

@@ -1,0 +1,9 @@
+//! A copy is told neither a direction, which could be the wrong one, nor a number, which could be of elements or of bytes.
+use cuda_safe::sys::cudaMemcpyHostToDevice;
+use cuda_safe::{DeviceBuffer, memcpy};
+
+fn main() -> cuda_safe::Result<()> {
+    let mut host = [0_u32; 3];
+    let device = DeviceBuffer::<u32>::alloc(3)?;
+    memcpy(&mut host, &device, 12, cudaMemcpyHostToDevice)
+}

@@ -1,0 +1,9 @@
+//! A graph may be launched when the frame that captured it is gone.
+use cuda_safe::Stream;
+
+fn main() -> cuda_safe::Result<()> {
+    let mut stream = Stream::new()?;
+    let text = String::from("here");
+    stream.capture(|s| s.host_fn(|| println!("{text}")))?;
+    Ok(())
+}

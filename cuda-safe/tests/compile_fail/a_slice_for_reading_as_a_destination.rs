@@ -1,0 +1,8 @@
+//! What may only be read is no destination, on the host neither.
+use cuda_safe::{DeviceBuffer, memcpy};
+
+fn main() -> cuda_safe::Result<()> {
+    let device = DeviceBuffer::<u32>::alloc(3)?;
+    let host = [0_u32; 3];
+    memcpy(&mut &host[..], &device)
+}

@@ -1,0 +1,9 @@
+//! Registering takes the container: who has it again has had it unregistered.
+use cuda_safe::Registered;
+
+fn main() -> cuda_safe::Result<()> {
+    let numbers = vec![1_u32, 2, 3];
+    let _once = Registered::new(numbers)?;
+    let _twice = Registered::new(numbers)?;
+    Ok(())
+}

@@ -1,0 +1,7 @@
+//! An address of a device's memory means nothing to the host: a copy brings the elements.
+fn main() -> cuda_safe::Result<()> {
+    let device = cuda_safe::DeviceBuffer::<u32>::alloc(3)?;
+    let _first = device[0];
+    let _guard = device.host()?;
+    Ok(())
+}

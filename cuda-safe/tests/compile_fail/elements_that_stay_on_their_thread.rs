@@ -1,0 +1,18 @@
+//! A buffer goes to another thread only where its elements may.
+use std::marker::PhantomData;
+
+use bytemuck::AnyBitPattern;
+use cuda_safe::DeviceBuffer;
+
+#[derive(Clone, Copy, AnyBitPattern)]
+#[repr(C)]
+struct Local {
+    number: u32,
+    thread: PhantomData<*const ()>,
+}
+
+fn main() -> cuda_safe::Result<()> {
+    let device = DeviceBuffer::<Local>::alloc(3)?;
+    std::thread::spawn(move || drop(device));
+    Ok(())
+}

@@ -1,0 +1,12 @@
+//! A device may leave a number behind that is none of the variants.
+#[derive(Clone, Copy)]
+#[repr(u8)]
+enum Color {
+    Red,
+    Green,
+}
+
+fn main() {
+    let _ = [Color::Red, Color::Green];
+    let _ = cuda_safe::DeviceBuffer::<Color>::alloc(3);
+}

@@ -1,0 +1,7 @@
+//! Who writes write-combined memory does not read it either.
+fn main() -> cuda_safe::Result<()> {
+    let mut buffer = cuda_safe::WriteCombinedBuffer::<u32>::alloc(4)?;
+    let writer = buffer.write()?;
+    let _first = writer[0];
+    Ok(())
+}
