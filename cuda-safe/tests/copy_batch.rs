@@ -5,8 +5,9 @@
 mod common;
 
 use common::{Gate, alone};
-use cuda_safe::copy::{CopyAttributes, CopyBatch, CopyHint, Overlap};
+use cuda_safe::copy::{CopyAttributes, CopyBatch, Overlap};
 use cuda_safe::error::Detail;
+use cuda_safe::memory::MemoryLocation;
 use cuda_safe::{
     Device, DeviceBuffer, PinnedBuffer, Registered, Result, Stream, check, error, hazard, memcpy_async,
     memset_async, sys,
@@ -196,7 +197,8 @@ fn wishes_change_nothing_about_what_is_copied() -> Result<()> {
         (0..6_u8).map(|i| PinnedBuffer::from_slice(&vec![i; 100_000])).collect::<Result<_>>()?;
     let mut devices: Vec<_> = (0..6).map(|_| DeviceBuffer::<u8>::alloc(100_000)).collect::<Result<_>>()?;
     let small = CopyAttributes::new().overlap(Overlap::Small);
-    let near = small.source_hint(CopyHint::Host).destination_hint(CopyHint::Device(Device::current()?));
+    let here = MemoryLocation::Device(Device::current()?);
+    let near = small.source_hint(MemoryLocation::Host).destination_hint(here);
     let wishes =
         [CopyAttributes::new(), small, small, near, near, CopyAttributes::new().overlap(Overlap::Always)];
     let mut batch = CopyBatch::new();

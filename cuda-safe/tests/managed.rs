@@ -319,3 +319,29 @@ fn memory_is_attached_to_the_host_to_one_stream_and_to_all() -> Result<()> {
     assert_eq!(buffer.to_vec()?, [3; 16]);
     Ok(())
 }
+
+#[cfg(cudart_13_4)]
+#[test]
+fn every_part_says_where_its_pages_are() -> Result<()> {
+    let _alone = alone();
+    let len = 4 << 20;
+    let mut buffer = ManagedBuffer::from_slice(&vec![1_u8; len])?;
+    buffer.host_mut()?.fill(2);
+    // Parts of a MiB and what is left of it.
+    let part = buffer.slice(..len - 4096)?;
+    let found = part.locations(1 << 20, 0)?;
+    assert_eq!(found.len(), 4);
+    let on_the_host =
+        |place: &Option<_>| matches!(place, Some(MemoryLocation::Host | MemoryLocation::HostNuma(_)));
+    assert!(found.iter().all(on_the_host), "the host has just written them: {found:?}");
+    assert_eq!(buffer.locations(len, 4096)?.len(), 1);
+    assert!(buffer.slice(..0)?.locations(0, 0)?.is_empty());
+    let refused = |summary, sampling| buffer.locations(summary, sampling).unwrap_err().detail();
+    assert!(matches!(refused(0, 0), Detail::Zero { .. }));
+    let (asked, limit) = (len as u64 + 1, len as u64);
+    assert!(
+        matches!(refused(len + 1, 0), Detail::Limit { asked: a, limit: l, .. } if (a, l) == (asked, limit))
+    );
+    assert!(matches!(refused(4096, 8192), Detail::Limit { asked: 8192, limit: 4096, .. }));
+    Ok(())
+}

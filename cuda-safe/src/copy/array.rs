@@ -47,6 +47,22 @@ impl Part {
         self.raw == other.raw && near
     }
 
+    /// The handle of the array.
+    pub(super) fn raw(&self) -> sys::cudaArray_t {
+        self.raw
+    }
+
+    /// Column, row and layer in the array.
+    pub(super) fn at(&self) -> [usize; 3] {
+        self.at
+    }
+
+    /// Bytes of an element.
+    #[cfg(cudart_12_8)]
+    pub(super) fn element(&self) -> usize {
+        self.element
+    }
+
     fn position(&self) -> sys::cudaPos {
         let [x, y, z] = self.at;
         sys::cudaPos { x, y, z }

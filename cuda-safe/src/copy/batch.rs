@@ -19,8 +19,8 @@
 #![expect(unsafe_code, reason = "hands the operands' pointers to the runtime")]
 
 mod alias;
-mod attributes;
-mod call;
+pub(super) mod attributes;
+pub(super) mod call;
 #[cfg(cudart_13_2)]
 mod single;
 
@@ -28,13 +28,14 @@ use std::panic::Location;
 
 use bytemuck::NoUninit;
 
-pub use attributes::{CopyAttributes, CopyHint, Overlap};
+pub use attributes::{CopyAttributes, Overlap};
 #[cfg(cudart_13_2)]
 pub use single::memcpy_with_attributes_async;
 
-use super::operand::{AsyncDestination, AsyncSource, Operand, Side};
+use super::operand::{AsyncDestination, AsyncSource, Operand};
 use super::peer;
 use super::shape::Shape;
+use super::transfer::must_settle;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Mode};
 use crate::stream::AsStream;
@@ -90,6 +91,8 @@ pub struct CopyBatch<'a> {
     writes: Vec<Access<'a>>,
     reads: Vec<Access<'a>>,
     bytes: usize,
+    /// Of a slice that is read during the call, the runtime does not promise that a blocking copy has read it on return.
+    settles: bool,
     error: Option<Error>,
 }
 
@@ -257,11 +260,8 @@ impl<'a> CopyBatch<'a> {
             let detail = Detail::Overflow { what: "the bytes of a batch", left: self.bytes, right: bytes };
             return Err(Error::refused(API, detail));
         };
-        if let (Side::Device(to), Side::Device(from)) = (destination.side(), source.side())
-            && to != from
-        {
-            peer::ensure(to, from);
-        }
+        peer::ensure(destination.side(), source.side());
+        self.settles |= order == Order::DuringCall && must_settle(&destination, &source);
         let attributes = attributes.of_copy(bytes, order);
         if self.attributes.last().is_none_or(|(_, last)| *last != attributes) {
             self.attributes.push((self.sizes.len(), attributes));

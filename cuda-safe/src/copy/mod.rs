@@ -5,7 +5,8 @@
 //! return, the host's side is done; what may still be in flight on the device is in the books, so later work on any
 //! stream is ordered after it. *Asynchronous* verbs ([`memcpy_async`], [`memset_async`]) name a stream, return at once,
 //! and take memory that the crate owns: device and pinned. [`Scope::memcpy_async`](crate::stream::Scope::memcpy_async)
-//! takes borrowed slices too, for as long as its scope lasts. [`CopyBatch`] puts many copies on a stream in one call. Verbs for *elements in a row* have the plain names; those for
+//! takes borrowed slices too, for as long as its scope lasts. [`CopyBatch`] and
+//! [`CopyBatch3d`] put many copies on a stream in one call. Verbs for *elements in a row* have the plain names; those for
 //! *rows* and for *layers of rows* ([`memcpy_2d`], [`memset_3d`] and so on) take a [`Plane`](crate::memory::Plane) or a
 //! [`Volume`](crate::memory::Volume) of any memory, or pitched memory, with pitches of their own on the two sides, and on
 //! either side an [`Array`](crate::memory::Array) or a view of one.
@@ -26,10 +27,12 @@
 //! `cudaMemcpy3D`, `cudaMemcpy3DAsync`, `cudaMemcpy3DPeer`, `cudaMemcpy3DPeerAsync`, `cudaMemset`, `cudaMemsetAsync`,
 //! `cudaMemcpy2DToArray`, `cudaMemcpy2DToArrayAsync`, `cudaMemcpy2DFromArray`, `cudaMemcpy2DFromArrayAsync`,
 //! `cudaMemcpy2DArrayToArray`, `cudaMemcpyToSymbol`,
-//! `cudaMemcpyFromSymbol`, `cudaMemcpyToSymbolAsync`, `cudaMemcpyFromSymbolAsync`, `cudaMemset2D`, `cudaMemset2DAsync`, `cudaMemset3D`, `cudaMemset3DAsync`, `cudaMemcpyBatchAsync`, `cudaMemcpyWithAttributesAsync`.
+//! `cudaMemcpyFromSymbol`, `cudaMemcpyToSymbolAsync`, `cudaMemcpyFromSymbolAsync`, `cudaMemset2D`, `cudaMemset2DAsync`, `cudaMemset3D`, `cudaMemset3DAsync`, `cudaMemcpyBatchAsync`,
+//! `cudaMemcpy3DBatchAsync`, `cudaMemcpyWithAttributesAsync`, `cudaMemcpy3DWithAttributesAsync`.
 
 mod array;
 mod batch;
+mod batch3d;
 mod call;
 mod fill;
 mod linear;
@@ -49,7 +52,10 @@ mod volume;
 
 #[cfg(cudart_13_2)]
 pub use batch::memcpy_with_attributes_async;
-pub use batch::{CopyAttributes, CopyBatch, CopyHint, Overlap};
+pub use batch::{CopyAttributes, CopyBatch, Overlap};
+pub use batch3d::CopyBatch3d;
+#[cfg(cudart_13_2)]
+pub use batch3d::{memcpy_2d_with_attributes_async, memcpy_3d_with_attributes_async};
 pub use fill::{fill, fill_async, memset, memset_async};
 pub use linear::{memcpy, memcpy_async};
 pub(crate) use node::{FillNode, LinearNode};

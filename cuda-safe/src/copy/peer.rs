@@ -9,6 +9,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::operand::Side;
 use crate::device::Device;
 use crate::error::{self, Result};
 use crate::stream::in_callback;
@@ -43,8 +44,12 @@ pub fn set_automatic_peer_access(automatic: bool) {
     AUTOMATIC.store(automatic, Ordering::Relaxed);
 }
 
-/// Lets two devices reach each other, if that has not been decided yet.
-pub(super) fn ensure(a: Device, b: Device) {
+/// Lets the devices of the two sides of a copy reach each other, if these are two and that has not been decided yet.
+pub(super) fn ensure(destination: Side, source: Side) {
+    let (Side::Device(a), Side::Device(b)) = (destination, source) else { return };
+    if a == b {
+        return;
+    }
     // A host function may not call CUDA; the copy itself is refused there.
     if !automatic_peer_access() || in_callback() {
         return;

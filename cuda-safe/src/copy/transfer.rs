@@ -43,7 +43,7 @@ pub(super) enum Direction {
 }
 
 impl Direction {
-    fn of(destination: Side, source: Side) -> Self {
+    pub(super) fn of(destination: Side, source: Side) -> Self {
         match (destination, source) {
             (Side::Device(to), Side::Device(from)) if to == from => Self::DeviceToDevice(to),
             (Side::Device(destination), Side::Device(source)) => Self::Peer { destination, source },
@@ -82,9 +82,7 @@ pub(super) fn transfer(
         return Ok(());
     }
     let direction = Direction::of(destination.side(), source.side());
-    if let Direction::Peer { destination, source } = direction {
-        peer::ensure(destination, source);
-    }
+    peer::ensure(destination.side(), source.side());
     let result = match (how, direction) {
         (How::Blocking | How::BlockingFresh, Direction::HostToHost) => {
             on_the_host(destination, source, shape)
@@ -155,9 +153,7 @@ fn blocking(
     let place = Location::caller();
     let legacy = LegacyStream::of(device)?;
     let accesses = Accesses::of(destination, source);
-    let settles = settles(direction, destination.side(), source.side())
-        || destination.may_be_lent_managed()
-        || source.may_be_lent_managed();
+    let settles = must_settle(destination, source);
     let call = |raw| {
         // SAFETY: both operands are borrowed memory of this shape, the host's for as long as it is needed: for these directions
         // the call returns once the host's side is done, or it is waited for below. The direction is that of the operands.
@@ -267,6 +263,14 @@ fn waits(direction: Direction, source: Side) -> bool {
         | Direction::Peer { .. }
         | Direction::Managed(_) => false,
     }
+}
+
+/// [`settles`], of operands: a slice may be of managed memory, too, lent by a guard.
+pub(super) fn must_settle(destination: &Operand<'_>, source: &Operand<'_>) -> bool {
+    let (to, from) = (destination.side(), source.side());
+    settles(Direction::of(to, from), to, from)
+        || destination.may_be_lent_managed()
+        || source.may_be_lent_managed()
 }
 
 /// Whether the copy is waited for before a blocking verb returns, because the runtime promises nothing: between managed memory,

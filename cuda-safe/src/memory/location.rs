@@ -17,7 +17,7 @@ pub enum MemoryLocation {
 
 impl MemoryLocation {
     /// As C has it.
-    pub(super) fn to_raw(self) -> sys::cudaMemLocation {
+    pub(crate) fn to_raw(self) -> sys::cudaMemLocation {
         let (type_, id) = match self {
             Self::Device(device) => (sys::cudaMemLocationTypeDevice, device.ordinal()),
             Self::Host => (sys::cudaMemLocationTypeHost, 0),

@@ -18,7 +18,7 @@
 //!
 //! C functions: `cudaMallocManaged`, `cudaMemAdvise`, `cudaMemAdvise_v2`, `cudaMemPrefetchAsync`, `cudaMemPrefetchAsync_v2`,
 //! `cudaMemPrefetchBatchAsync`, `cudaMemDiscardBatchAsync`, `cudaMemDiscardAndPrefetchBatchAsync`, `cudaMemRangeGetAttribute`,
-//! `cudaMemRangeGetAttributes`, `cudaStreamAttachMemAsync`.
+//! `cudaMemRangeGetAttributes`, `cudaMemGetLocationInfo` (from CUDA 13.4 on), `cudaStreamAttachMemAsync`.
 #![expect(unsafe_code, reason = "takes over raw managed pointers")]
 
 mod advice;
@@ -27,6 +27,8 @@ mod attributes;
 #[cfg(cudart_13_0)]
 mod batch;
 pub(crate) mod extent;
+#[cfg(cudart_13_4)]
+mod locations;
 mod prefetch;
 
 use std::sync::OnceLock;

@@ -209,8 +209,16 @@ void devices_and_batches() {
     auto *got = reinterpret_cast<float *>(back);
     for (size_t y = 0; y < 3; y++)
         for (size_t x = 0; x < 6; x++) EXPECT(got[y * 6 + x] == (x < 4 ? host[(y + 2) * W + x + 1] : 0));
-    op.extent = cudaExtent{4, 6, 1};
-    CODE(cudaErrorInvalidValue, cudaMemcpy3DBatchAsync(1, &op, 0, s));
+    // What comes before a copy that cannot be is made.
+    std::memset(back, 0, W * H * 4);
+    cudaMemcpy3DBatchOp ops[] = {op, op, op};
+    ops[1].extent = cudaExtent{4, 6, 1};
+    ops[2].dst.op.ptr.ptr = got + 3 * 6;
+    CODE(cudaErrorInvalidValue, cudaMemcpy3DBatchAsync(3, ops, 0, s));
+    OK(cudaStreamSynchronize(s));
+    EXPECT(got[0] == host[2 * W + 1]);
+    for (size_t at = 3 * 6; at < W * H; at++) EXPECT(got[at] == 0);
+    CODE(cudaErrorInvalidValue, cudaMemcpy3DBatchAsync(1, &ops[1], 0, s));
 }
 
 // Each level is an array of its own.

@@ -1,6 +1,6 @@
 //! Wishes about how a copy is done.
 
-use crate::device::Device;
+use crate::memory::MemoryLocation;
 #[cfg(cudart_12_8)]
 use crate::sys;
 
@@ -10,12 +10,12 @@ const SMALL: usize = 128 << 10;
 /// Wishes about how a copy is done. They change how fast it is, and not what it does.
 ///
 /// Stands for `cudaMemcpyAttributes`, without the order of the source, which is not a matter of taste: that is which method
-/// of [`CopyBatch`](super::CopyBatch) adds the copy. Before CUDA 12.8 nobody hears them.
+/// of [`CopyBatch`](super::CopyBatch) or [`CopyBatch3d`](crate::copy::CopyBatch3d) adds the copy. Before CUDA 12.8 nobody hears them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CopyAttributes {
     overlap: Overlap,
-    source_hint: Option<CopyHint>,
-    destination_hint: Option<CopyHint>,
+    source_hint: Option<MemoryLocation>,
+    destination_hint: Option<MemoryLocation>,
 }
 
 impl CopyAttributes {
@@ -33,18 +33,18 @@ impl CopyAttributes {
 
     /// Where the source should be read: heard for managed memory, and for pageable memory that the device can reach.
     #[must_use]
-    pub const fn source_hint(self, hint: CopyHint) -> Self {
+    pub const fn source_hint(self, hint: MemoryLocation) -> Self {
         Self { source_hint: Some(hint), ..self }
     }
 
     /// Where the destination should be written: heard for managed memory, and for pageable memory that the device can reach.
     #[must_use]
-    pub const fn destination_hint(self, hint: CopyHint) -> Self {
+    pub const fn destination_hint(self, hint: MemoryLocation) -> Self {
         Self { destination_hint: Some(hint), ..self }
     }
 
     /// What this comes to for a copy of so many bytes.
-    pub(super) fn of_copy(self, bytes: usize, order: Order) -> Attributes {
+    pub(in crate::copy) fn of_copy(self, bytes: usize, order: Order) -> Attributes {
         let overlap = match self.overlap {
             Overlap::Never => false,
             Overlap::Small => bytes <= SMALL,
@@ -70,21 +70,9 @@ pub enum Overlap {
     Always,
 }
 
-/// A place to read or write managed memory at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum CopyHint {
-    /// A device.
-    Device(Device),
-    /// The host.
-    Host,
-    /// A NUMA node of the host.
-    HostNuma(i32),
-}
-
 /// When a source is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(in crate::copy) enum Order {
     /// In the order of the stream.
     Stream,
     /// Before the call returns.
@@ -95,55 +83,61 @@ pub(super) enum Order {
 
 /// The attributes of one copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Attributes {
-    pub(super) order: Order,
+pub(in crate::copy) struct Attributes {
+    pub(in crate::copy) order: Order,
     overlap: bool,
-    source_hint: Option<CopyHint>,
-    destination_hint: Option<CopyHint>,
+    source_hint: Option<MemoryLocation>,
+    destination_hint: Option<MemoryLocation>,
 }
 
 #[cfg(cudart_12_8)]
 impl Attributes {
-    /// As C has them.
-    pub(super) fn to_raw(self) -> sys::cudaMemcpyAttributes {
+    /// As C has them for copies of one row.
+    pub(in crate::copy) fn to_raw(self) -> sys::cudaMemcpyAttributes {
         sys::cudaMemcpyAttributes {
-            srcAccessOrder: match self.order {
-                Order::Stream => sys::cudaMemcpySrcAccessOrderStream,
-                Order::DuringCall => sys::cudaMemcpySrcAccessOrderDuringApiCall,
-                Order::Any => sys::cudaMemcpySrcAccessOrderAny,
-            },
+            srcAccessOrder: self.raw_order(),
             srcLocHint: location(self.source_hint),
             dstLocHint: location(self.destination_hint),
-            flags: if self.overlap { sys::cudaMemcpyFlagPreferOverlapWithCompute.0 } else { 0 },
+            flags: self.flags(),
+        }
+    }
+
+    /// When the source is read, as C has it.
+    fn raw_order(self) -> sys::cudaMemcpySrcAccessOrder {
+        match self.order {
+            Order::Stream => sys::cudaMemcpySrcAccessOrderStream,
+            Order::DuringCall => sys::cudaMemcpySrcAccessOrderDuringApiCall,
+            Order::Any => sys::cudaMemcpySrcAccessOrderAny,
+        }
+    }
+
+    fn flags(self) -> u32 {
+        if self.overlap { sys::cudaMemcpyFlagPreferOverlapWithCompute.0 } else { 0 }
+    }
+
+    /// Enters them in a copy of layers, whose sides have the hints where they are memory with addresses.
+    pub(in crate::copy) fn enter(self, op: &mut sys::cudaMemcpy3DBatchOp) {
+        op.srcAccessOrder = self.raw_order();
+        op.flags = self.flags();
+        for (side, hint) in [(&mut op.src, self.source_hint), (&mut op.dst, self.destination_hint)] {
+            if side.type_ == sys::cudaMemcpyOperandTypePointer {
+                side.op.ptr.locHint = location(hint);
+            }
         }
     }
 }
 
-/// A place as C has it.
+/// A place as C has it, or none.
 #[cfg(cudart_12_8)]
-fn location(hint: Option<CopyHint>) -> sys::cudaMemLocation {
-    let (type_, id) = match hint {
-        None => (sys::cudaMemLocationTypeInvalid, 0),
-        Some(CopyHint::Device(device)) => (sys::cudaMemLocationTypeDevice, device.ordinal()),
-        Some(CopyHint::Host) => (sys::cudaMemLocationTypeHost, 0),
-        Some(CopyHint::HostNuma(node)) => (sys::cudaMemLocationTypeHostNuma, node),
-    };
-    let mut location = sys::cudaMemLocation { type_, ..Default::default() };
-    // From 13.3 on the number is one of several things that it can be.
-    #[cfg(not(cudart_13_3))]
-    {
-        location.id = id;
-    }
-    #[cfg(cudart_13_3)]
-    {
-        location.__bindgen_anon_1.id = id;
-    }
-    location
+fn location(hint: Option<MemoryLocation>) -> sys::cudaMemLocation {
+    let none = || sys::cudaMemLocation { type_: sys::cudaMemLocationTypeInvalid, ..Default::default() };
+    hint.map_or_else(none, MemoryLocation::to_raw)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::Device;
 
     #[test]
     fn only_small_copies_overlap_where_that_is_asked_for() {
@@ -160,8 +154,8 @@ mod tests {
         let device = Device::from_ordinal(3);
         let attributes = CopyAttributes::new()
             .overlap(Overlap::Small)
-            .source_hint(CopyHint::HostNuma(2))
-            .destination_hint(CopyHint::Device(device));
+            .source_hint(MemoryLocation::HostNuma(2))
+            .destination_hint(MemoryLocation::Device(device));
         let raw = attributes.of_copy(1, Order::DuringCall).to_raw();
         assert_eq!(raw.srcAccessOrder, sys::cudaMemcpySrcAccessOrderDuringApiCall);
         assert_eq!(raw.flags, sys::cudaMemcpyFlagPreferOverlapWithCompute.0);

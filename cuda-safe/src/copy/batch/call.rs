@@ -4,7 +4,6 @@
 use super::CopyBatch;
 use super::attributes::Order;
 use crate::error::{Detail, Error, Result};
-use crate::memory::managed::extent;
 use crate::stream::StreamRef;
 use crate::{check, sys};
 
@@ -88,7 +87,8 @@ impl CopyBatch<'_> {
     }
 
     /// A call for each copy. On the legacy stream, those whose source is to be read during the call are done as `cudaMemcpy`
-    /// does them there: it returns when it has read pageable memory. Managed memory, which a guard may have lent, it may read later.
+    /// does them there: it returns when it has read pageable memory. Where managed memory is on either side, as a slice that a
+    /// guard has lent may be, that is not promised, and the stream is waited for.
     fn one_by_one(&self, raw: sys::cudaStream_t, legacy: bool) -> Result<()> {
         let copies = self.destinations.iter().zip(&self.sources).zip(&self.sizes).enumerate();
         for (at, ((destination, source), bytes)) in copies {
@@ -96,7 +96,7 @@ impl CopyBatch<'_> {
                 // SAFETY: both are memory of so many bytes, borrowed by the batch; the source is read when the call
                 // returns, and the owner of the destination waits for the copy before it frees.
                 unsafe { check!(cudaMemcpy(*destination, *source, *bytes, sys::cudaMemcpyDefault)) }?;
-                if extent::may_contain(source.addr()) {
+                if self.settles {
                     // SAFETY: the stream is live, and its device current.
                     unsafe { check!(cudaStreamSynchronize(raw)) }?;
                 }
@@ -120,7 +120,7 @@ impl CopyBatch<'_> {
 
 /// Whether what is given to a stream goes into a graph. The runtime refuses a batch there without spoiling the capture, so
 /// that the graph comes out well and lacks the copies: it must never be asked.
-pub(super) fn is_capturing(raw: sys::cudaStream_t) -> Result<bool> {
+pub(in crate::copy) fn is_capturing(raw: sys::cudaStream_t) -> Result<bool> {
     let mut status = sys::cudaStreamCaptureStatusNone;
     // SAFETY: the stream is live, and the pointer is to a variable, which the call fills.
     unsafe { check!(cudaStreamIsCapturing(raw, &raw mut status)) }?;

@@ -7,6 +7,7 @@ use super::CopyAttributes;
 use super::attributes::Order;
 use super::call::is_capturing;
 use crate::copy::operand::{AsyncDestination, AsyncSource};
+use crate::copy::peer;
 use crate::copy::shape::Shape;
 use crate::error::{Detail, Result};
 use crate::hazard::{Access, Mode};
@@ -41,6 +42,7 @@ where
     if bytes == 0 {
         return Ok(());
     }
+    peer::ensure(destination.side(), source.side());
     let stream = stream.as_stream();
     let (to, from) = (destination.pointer().cast(), source.pointer().cast_const().cast());
     let mut raw_attributes = attributes.of_copy(bytes, Order::Stream).to_raw();

@@ -1,0 +1,99 @@
+//! The calls that a batch becomes.
+#![expect(unsafe_code, reason = "hands the operands' pointers to the runtime")]
+
+use super::super::batch::attributes::Order;
+use super::super::batch::call::is_capturing;
+use super::super::call;
+use super::super::transfer::{Direction, must_settle};
+use super::{API, CopyBatch3d, Entry};
+use crate::error::{Detail, Error, Result};
+use crate::stream::StreamRef;
+use crate::{check, sys};
+
+impl CopyBatch3d<'_> {
+    /// Hands all copies to the runtime: in one call where it takes that, in a loop where it does not.
+    ///
+    /// To be called in the closure of an `enqueue` with all accesses of the batch.
+    pub(super) fn call(&self, stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
+        if stream.is_legacy() {
+            return self.entries.iter().try_for_each(|entry| entry.on_the_legacy_stream(raw));
+        }
+        if is_capturing(raw)? {
+            self.refuse_during_call(Detail::Capturing)?;
+            return self.one_by_one(raw);
+        }
+        #[cfg(cudart_12_8)]
+        return self.at_once(stream, raw);
+        #[cfg(not(cudart_12_8))]
+        {
+            self.refuse_during_call(Detail::Unsupported {
+                what: "a source read during the call, before CUDA 12.8,",
+            })?;
+            self.one_by_one(raw)
+        }
+    }
+
+    /// Refuses copies whose source is to be read during the call.
+    fn refuse_during_call(&self, detail: Detail) -> Result<()> {
+        if self.entries.iter().any(|entry| entry.attributes.order == Order::DuringCall) {
+            return Err(Error::refused(API, detail));
+        }
+        Ok(())
+    }
+
+    /// One call for all copies.
+    #[cfg(cudart_12_8)]
+    fn at_once(&self, stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
+        let mut ops = Vec::with_capacity(self.entries.len());
+        for entry in &self.entries {
+            super::op::add(&mut ops, entry);
+        }
+        // Nothing says that the stream's device need not be current for this call, as it need not for others.
+        let _current = stream.device().switch()?;
+        #[cfg(cudart_13_0)]
+        // SAFETY: the list has as many elements as is said; each says places and layouts of memory that outlives the copy, or
+        // is read during the call; the stream is live.
+        unsafe {
+            check!(cudaMemcpy3DBatchAsync(ops.len(), ops.as_mut_ptr(), 0, raw))
+        }
+        #[cfg(not(cudart_13_0))]
+        {
+            // CUDA 12 says which copy is wrong.
+            let mut failed = usize::MAX;
+            // SAFETY: as above, and the index is a live variable, which the call may fill.
+            unsafe { check!(cudaMemcpy3DBatchAsync(ops.len(), ops.as_mut_ptr(), &raw mut failed, 0, raw)) }
+        }
+    }
+
+    /// A call for each copy.
+    fn one_by_one(&self, raw: sys::cudaStream_t) -> Result<()> {
+        self.entries.iter().try_for_each(|entry| entry.copy(Some(raw)))
+    }
+}
+
+impl Entry<'_> {
+    fn direction(&self) -> Direction {
+        Direction::of(self.destination.side(), self.source.side())
+    }
+
+    /// The copy by a call of its own.
+    pub(super) fn copy(&self, raw: Option<sys::cudaStream_t>) -> Result<()> {
+        // SAFETY: both operands are memory of the shape that outlives the copy, or, with a call that blocks, is borrowed for
+        // longer; they share no byte, the direction is theirs, and the stream is live.
+        unsafe { call::copy(self.direction(), &self.destination, &self.source, self.shape, raw) }
+    }
+
+    /// The copy on the legacy stream. Where the source is to be read during the call it is done by the call that blocks, which
+    /// returns when it has read pageable memory; where the runtime does not promise that, the stream is waited for.
+    fn on_the_legacy_stream(&self, raw: sys::cudaStream_t) -> Result<()> {
+        if self.attributes.order != Order::DuringCall {
+            return self.copy(Some(raw));
+        }
+        self.copy(None)?;
+        if must_settle(&self.destination, &self.source) {
+            // SAFETY: the stream is live, and its device current.
+            unsafe { check!(cudaStreamSynchronize(raw)) }?;
+        }
+        Ok(())
+    }
+}
