@@ -1,24 +1,39 @@
-//! The coverage ledger, `ledger.tsv`: for every function of the runtime, what wraps it and which tests name that, or why nothing does.
+//! The coverage ledger, `ledger.tsv`: for every function of the runtime, what wraps it, which tests and examples name that, or why
+//! nothing does; and `ledger/summary.md`, which counts them by group.
 //!
-//! It is generated: from `ledger/functions.tsv` (name, group, first version), the `#[doc(alias)]`es in `src`, the tests of this crate
-//! and of `cuda-kernels`, and `ledger/raw-only.tsv` (why not). `CUDA_SAFE_LEDGER=write cargo test -p cuda-safe --test ledger the_ledger` writes it.
+//! They are generated: from `ledger/functions.tsv` (name, group, first version), the `#[doc(alias)]`es in `src`, the tests of this crate
+//! and of `cuda-kernels`, the programs of `examples` and those in the documentation of both crates, and `ledger/raw-only.tsv` (why not).
+//! `CUDA_SAFE_LEDGER=write cargo test -p cuda-safe --test ledger the_ledger` writes them.
 //!
 //! "Names" is what a plain scan finds: the item's name in the test or in a helper of its file that it calls, and the type's name too
 //! where several types have such a method.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+#[path = "ledger/examples.rs"]
+mod examples;
 #[path = "ledger/scan.rs"]
 mod scan;
+#[path = "ledger/summary.rs"]
+mod summary;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use examples::{examples, showing};
 use scan::{Item, has_name};
+use summary::{rows, summary};
 
-/// Tests named in a row: enough to find them.
-const TESTS_NAMED: usize = 3;
+/// Tests named in a row, and examples: enough to find them.
+const NAMED: usize = 3;
 
-const COLUMNS: &str = "function\tgroup\tsince\twrapped by\ttests\twhy not";
+const COLUMNS: &str = "function\tgroup\tsince\twrapped by\ttests\texamples\twhy not";
+
+/// What `raw-only.tsv` says of what may be wrapped some day.
+const NOT_YET: &str = "not yet wrapped";
+
+/// The groups in which nothing is left to be wrapped: what is raw only has a reason.
+const DONE: [&str; 9] =
+    ["device", "error", "event", "memory", "memory pools", "peer", "stream", "unified addressing", "version"];
 
 fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -131,6 +146,7 @@ fn tests() -> Vec<(String, String)> {
 /// The ledger as the sources say it is.
 fn generate() -> String {
     let (items, reasons, tests, ambiguous) = (items(), reasons(), tests(), ambiguous());
+    let (examples, homeless) = (examples(), BTreeSet::new());
     let mut out = format!("{COLUMNS}\n");
     for Function { name, group, since, gone } in functions() {
         let entry = items.get(&name);
@@ -147,7 +163,10 @@ fn generate() -> String {
             let homes = entry.iter().flat_map(|entry| &entry.homes);
             !homes.into_iter().any(|home| file.starts_with(home.as_str()))
         });
-        naming.truncate(TESTS_NAMED);
+        naming.truncate(NAMED);
+        let homes = entry.map_or(&homeless, |entry| &entry.homes);
+        let mut shown = showing(&examples, homes, names_it);
+        shown.truncate(NAMED);
         let paths: Vec<String> = wrapped.iter().map(Item::path).collect();
         let since = if gone.is_empty() { since } else { format!("{since}, gone in {gone}") };
         let why = match (wrapped, reasons.get(&name)) {
@@ -155,33 +174,42 @@ fn generate() -> String {
             ([], None) => reasons.get(&format!("group:{group}")).map_or("", String::as_str),
             _ => "",
         };
-        let row = [&name, &group, &since, &paths.join(", "), &naming.join(", "), why].join("\t");
+        let row =
+            [&name, &group, &since, &paths.join(", "), &naming.join(", "), &shown.join(", "), why].join("\t");
         out.push_str(&row);
         out.push('\n');
     }
     out
 }
 
-/// The rows of a ledger, six columns each.
-fn rows(ledger: &str) -> Vec<[&str; 6]> {
-    let mut found = Vec::new();
-    for line in ledger.lines().skip(1) {
-        let fields: Vec<&str> = line.split('\t').collect();
-        found.push(<[&str; 6]>::try_from(fields).unwrap());
+#[test]
+fn the_ledger_is_what_the_sources_say() {
+    let ledger = generate();
+    let summary = summary(&ledger);
+    println!("{summary}");
+    let write = std::env::var_os("CUDA_SAFE_LEDGER").is_some_and(|mode| mode == "write");
+    for (file, says) in [("ledger.tsv", ledger), ("ledger/summary.md", summary)] {
+        if write {
+            std::fs::write(here().join(file), says).unwrap();
+            continue;
+        }
+        let has = read(file);
+        let both = says.lines().zip(has.lines()).find(|(says, has)| says != has);
+        let hint = "CUDA_SAFE_LEDGER=write cargo test -p cuda-safe --test ledger the_ledger";
+        assert!(has == says, "{file} is out of date; {hint}\nfirst difference (sources, file): {both:#?}");
     }
-    found
 }
 
 #[test]
-fn the_ledger_is_what_the_sources_say() {
-    let says = generate();
-    if std::env::var_os("CUDA_SAFE_LEDGER").is_some_and(|mode| mode == "write") {
-        return std::fs::write(here().join("ledger.tsv"), says).unwrap();
+fn nothing_is_left_to_be_wrapped_in_the_groups_that_are_done() {
+    let ledger = read("ledger.tsv");
+    for done in DONE {
+        let mut of_group = rows(&ledger).into_iter().filter(|[_, group, ..]| *group == done).peekable();
+        assert!(of_group.peek().is_some(), "no function is of the group {done}");
+        for [name, _, _, wrapped, _, _, why] in of_group {
+            assert!(!wrapped.is_empty() || (!why.is_empty() && why != NOT_YET), "{name} ({done}): {why:?}");
+        }
     }
-    let has = read("ledger.tsv");
-    let both = says.lines().zip(has.lines()).find(|(says, has)| says != has);
-    let hint = "CUDA_SAFE_LEDGER=write cargo test -p cuda-safe --test ledger the_ledger";
-    assert!(has == says, "ledger.tsv is out of date; {hint}\nfirst difference (sources, file): {both:#?}");
 }
 
 #[test]
@@ -223,7 +251,7 @@ fn every_row_says_where_or_why() {
     let ledger = read("ledger.tsv");
     let functions = functions();
     assert_eq!(rows(&ledger).len(), functions.len());
-    for [name, group, _, wrapped, tests, why] in rows(&ledger) {
+    for [name, group, _, wrapped, tests, _, why] in rows(&ledger) {
         if wrapped.is_empty() {
             assert!(
                 !why.is_empty(),
@@ -236,14 +264,20 @@ fn every_row_says_where_or_why() {
 }
 
 #[test]
-fn every_test_that_is_named_is_there() {
+fn every_test_and_every_example_that_is_named_is_there() {
     let ledger = read("ledger.tsv");
     let tests: BTreeSet<String> = tests().into_iter().map(|(name, _)| name).collect();
-    for [name, _, _, _, named, _] in rows(&ledger) {
+    let mut examples = 0;
+    for [name, _, _, _, named, shown, _] in rows(&ledger) {
         for test in named.split(", ").filter(|test| !test.is_empty()) {
             assert!(tests.contains(test), "{name}: there is no test {test}");
         }
+        for example in shown.split(", ").filter(|example| !example.is_empty()) {
+            assert!(here().join("..").join(example).exists(), "{name}: there is no {example}");
+            examples += 1;
+        }
     }
+    assert!(examples > 100, "{examples} examples");
 }
 
 #[test]
@@ -261,6 +295,15 @@ fn no_reason_is_out_of_date() {
         } else {
             assert!(names.contains(what), "raw-only.tsv: there is no function {what}");
             assert!(!items.contains_key(what), "raw-only.tsv: {what} is wrapped");
+        }
+    }
+    // What a reason sends the reader to is there.
+    let paths: BTreeSet<String> =
+        items.values().flat_map(|wrapped| wrapped.items.iter().map(Item::path)).collect();
+    for (what, why) in reasons() {
+        for path in why.split(|c: char| !c.is_alphanumeric() && !"_:".contains(c)) {
+            let path = path.trim_end_matches(':');
+            assert!(!path.contains("::") || paths.contains(path), "raw-only.tsv: {what}: there is no {path}");
         }
     }
 }
