@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use super::scan::without_turbofish;
 use super::{here, read, sources};
 
 /// A program that shows how something is used.
@@ -73,7 +74,7 @@ fn in_documentation(source: &str) -> Vec<String> {
         if let Some(language) = text.strip_prefix("```") {
             inside = match inside {
                 Some((true, code)) => {
-                    found.push(code);
+                    found.push(without_turbofish(&code));
                     None
                 }
                 Some((false, _)) => None,
@@ -90,7 +91,7 @@ fn in_documentation(source: &str) -> Vec<String> {
 
 /// The code of a program without its comments.
 fn program(source: &str) -> String {
-    source.lines().map(without_comment).collect::<Vec<_>>().join("\n")
+    without_turbofish(&source.lines().map(without_comment).collect::<Vec<_>>().join("\n"))
 }
 
 fn without_comment(line: &str) -> &str {
@@ -104,7 +105,7 @@ fn only_what_is_compiled_and_no_comment_counts() {
 ///
 /// ```
 /// # use a::Thing;
-/// Thing::make(); // or other()
+/// Thing::<u8>::make(); // or other()
 /// ```
 /// In C++ it is
 /// ```cpp

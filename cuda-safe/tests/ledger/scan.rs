@@ -202,7 +202,7 @@ pub(crate) fn tests(source: &str) -> Vec<(String, String)> {
 }
 
 /// `Buffer::<u8>::alloc(` becomes `Buffer::alloc(`.
-fn without_turbofish(code: &str) -> String {
+pub(crate) fn without_turbofish(code: &str) -> String {
     let mut out = String::with_capacity(code.len());
     let mut rest = code;
     while let Some((before, after)) = rest.split_once("::<") {
