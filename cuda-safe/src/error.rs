@@ -3,6 +3,21 @@
 //! [`Error`] is what every function of the crate returns; [`check!`](crate::check) makes one out of any raw call. Nothing here
 //! blocks or touches a device, and all of it may be used from any thread.
 //!
+//! # Examples
+//! ```
+//! use cuda_safe::{Device, check, error};
+//!
+//! let error = Device::new(-1).unwrap_err();
+//! assert_eq!(error.name(), "cudaErrorInvalidDevice");
+//! println!("{error}: {} in {}", error.meaning(), error.place());
+//!
+//! // After a raw call the runtime remembers the code, until somebody takes it.
+//! // SAFETY: the runtime checks the ordinal.
+//! assert!(unsafe { check!(cudaSetDevice(-1)) }.is_err());
+//! assert!(error::peek_last().is_err() && error::take_last().is_err());
+//! assert!(error::peek_last().is_ok());
+//! ```
+//!
 //! C functions: `cudaGetErrorName`, `cudaGetErrorString`, `cudaGetLastError`, `cudaPeekAtLastError`.
 #![expect(unsafe_code, reason = "asks the runtime for the names of its codes and for its last error")]
 

@@ -105,6 +105,23 @@ pub fn memset_2d<D: FillDestination<Planar> + ?Sized>(destination: &mut D, value
 ///
 /// # Errors
 /// As [`memset_2d`].
+///
+/// # Examples
+/// ```
+/// use cuda_safe::memory::{PinnedBuffer, PitchedBuffer};
+/// use cuda_safe::{Stream, memcpy_2d_async, memset_2d, memset_2d_async};
+///
+/// # fn main() -> cuda_safe::Result<()> {
+/// let stream = Stream::new()?;
+/// let mut device = PitchedBuffer::<u8>::alloc(4, 3)?;
+/// memset_2d(&mut device, 1)?;
+/// memset_2d_async(&mut device.plane_mut().columns_mut(2..)?, 2, &stream)?;
+/// let mut host = PinnedBuffer::<u8>::alloc(12)?;
+/// memcpy_2d_async(&mut host.plane_mut(4, 3)?, &device, &stream)?;
+/// assert_eq!(*host.host()?, [1, 1, 2, 2].repeat(3)); // waits
+/// # Ok(())
+/// # }
+/// ```
 #[doc(alias = "cudaMemset2DAsync")]
 #[track_caller]
 pub fn memset_2d_async<D: FillDestination<Planar> + ?Sized>(

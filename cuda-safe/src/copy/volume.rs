@@ -100,6 +100,23 @@ pub fn memset_3d<D: FillDestination<Volumetric> + ?Sized>(destination: &mut D, v
 ///
 /// # Errors
 /// As [`memset_3d`].
+///
+/// # Examples
+/// ```
+/// use cuda_safe::memory::{PinnedBuffer, PitchedVolume};
+/// use cuda_safe::{Stream, memcpy_3d_async, memset_3d, memset_3d_async};
+///
+/// # fn main() -> cuda_safe::Result<()> {
+/// let stream = Stream::new()?;
+/// let mut device = PitchedVolume::<u8>::alloc(2, 2, 2)?;
+/// memset_3d(&mut device, 1)?;
+/// memset_3d_async(&mut device.volume_mut().layers_mut(1..)?, 2, &stream)?;
+/// let mut host = PinnedBuffer::<u8>::alloc(8)?;
+/// memcpy_3d_async(&mut host.volume_mut(2, 2, 2)?, &device, &stream)?;
+/// assert_eq!(*host.host()?, [1, 1, 1, 1, 2, 2, 2, 2]); // waits
+/// # Ok(())
+/// # }
+/// ```
 #[doc(alias = "cudaMemset3DAsync")]
 #[track_caller]
 pub fn memset_3d_async<D: FillDestination<Volumetric> + ?Sized>(

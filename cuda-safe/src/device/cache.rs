@@ -55,6 +55,19 @@ impl Device {
     ///
     /// # Errors
     /// Where the device cannot be set up.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::Device;
+    /// use cuda_safe::device::CacheConfig;
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let device = Device::current()?;
+    /// device.set_cache_config(CacheConfig::PREFER_SHARED)?;
+    /// println!("{:?}", device.cache_config()?); // what the device makes of it
+    /// # Ok(())
+    /// # }
+    /// ```
     #[doc(alias = "cudaDeviceSetCacheConfig")]
     #[track_caller]
     pub fn set_cache_config(self, config: CacheConfig) -> Result<()> {

@@ -15,6 +15,18 @@ impl Device {
     ///
     /// # Errors
     /// Where there is no device.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::Device;
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let wanted = Device::current()?.properties()?;
+    /// let device = Device::choose(&wanted)?;
+    /// # assert!(device.ordinal() < Device::count()?);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[doc(alias = "cudaChooseDevice")]
     #[track_caller]
     pub fn choose(wanted: &DeviceProperties) -> Result<Self> {
@@ -32,6 +44,19 @@ impl Device {
     /// # Errors
     /// Where the device cannot be set up, for one because another process has it alone; `cudaErrorInvalidValue` for
     /// settings that make no sense.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::Device;
+    /// use cuda_safe::device::DeviceFlags;
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let device = Device::new(0)?;
+    /// device.init(Some(DeviceFlags::SCHEDULE_BLOCKING_SYNC))?;
+    /// assert!(device.flags()?.contains(DeviceFlags::SCHEDULE_BLOCKING_SYNC));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[doc(alias = "cudaInitDevice")]
     #[track_caller]
     pub fn init(self, settings: Option<DeviceFlags>) -> Result<()> {

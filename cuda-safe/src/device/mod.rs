@@ -5,6 +5,28 @@
 //! current device belongs to the calling thread, as in C. Only [`Device::synchronize`] and
 //! [`Device::flush_gpudirect_rdma_writes`] block.
 //!
+//! # Examples
+//! ```
+//! use cuda_safe::Device;
+//! use cuda_safe::device::{PeerAttribute, driver_version, runtime_version};
+//!
+//! # fn main() -> cuda_safe::Result<()> {
+//! println!("{} devices, runtime {}, driver {}", Device::count()?, runtime_version()?, driver_version()?);
+//! for device in Device::all()? {
+//!     let (properties, bus) = (device.properties()?, device.pci_bus_id()?);
+//!     println!("{}: {} at {bus}, {} free", device.ordinal(), properties.name(), device.memory_info()?.free);
+//!     assert_eq!(Device::by_pci_bus_id(&bus)?, device);
+//!     for peer in Device::all()?.filter(|peer| *peer != device) {
+//!         if device.can_access_peer(&peer)? {
+//!             let rank = device.peer_attribute(&peer, PeerAttribute::PerformanceRank)?;
+//!             println!("  reaches {} by a link of rank {rank}", peer.ordinal());
+//!         }
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! C functions: `cudaGetDeviceCount`, `cudaGetDevice`, `cudaSetDevice`, `cudaInitDevice`, `cudaDeviceSynchronize`,
 //! `cudaDeviceReset`, `cudaMemGetInfo`, `cudaGetDeviceProperties`, `cudaDeviceGetAttribute`, `cudaDeviceGetLimit`,
 //! `cudaDeviceSetLimit`, `cudaGetDeviceFlags`, `cudaSetDeviceFlags`, `cudaDeviceGetPCIBusId`,

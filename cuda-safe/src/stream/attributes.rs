@@ -3,6 +3,27 @@
 //! An attribute belongs to the stream's handle, which a dropped stream leaves to the next one. So a handle whose attributes
 //! were set gets those of a stream that nobody has touched, before it serves again.
 //!
+//! # Examples
+//! ```
+//! use cuda_safe::stream::{AccessPolicy, AccessProperty, AsStream, SyncPolicy};
+//! use cuda_safe::{DeviceBuffer, Stream};
+//!
+//! # fn main() -> cuda_safe::Result<()> {
+//! let (stream, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
+//! let settings = stream.as_stream();
+//! settings.set_sync_policy(SyncPolicy::BLOCKING_SYNC)?; // who waits for it sleeps
+//! let table = DeviceBuffer::<f32>::alloc(1000)?;
+//! let stays = AccessPolicy::new(&table.slice(..)?, 1.0, AccessProperty::Persisting, AccessProperty::Normal);
+//! settings.set_access_policy(Some(stays))?;
+//! other.as_stream().copy_attributes_from(&stream)?;
+//! assert_eq!(other.as_stream().sync_policy()?, SyncPolicy::BLOCKING_SYNC);
+//! settings.set_access_policy(None)?;
+//! # other.as_stream().set_access_policy(None)?;
+//! stream.device().reset_persisting_l2_cache()?;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! C functions: `cudaStreamGetAttribute`, `cudaStreamSetAttribute`, `cudaStreamCopyAttributes`.
 #![expect(unsafe_code, reason = "calls the runtime's functions for attributes of streams")]
 

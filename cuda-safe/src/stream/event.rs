@@ -161,6 +161,21 @@ impl Event {
     ///
     /// # Errors
     /// As [`record`](Self::record); `cudaErrorIllegalState` for `EXTERNAL` on a stream that is not being captured.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::stream::{Event, EventFlags, RecordFlags};
+    /// use cuda_safe::Stream;
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let stream = Stream::new()?;
+    /// let mut event = Event::with_flags(EventFlags::BLOCKING_SYNC | EventFlags::DISABLE_TIMING)?;
+    /// event.record_with(&stream, RecordFlags::empty())?;
+    /// event.synchronize()?; // sleeps, and does not spin
+    /// assert!(event.is_done()?);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[doc(alias = "cudaEventRecordWithFlags")]
     #[track_caller]
     pub fn record_with(&mut self, stream: &impl AsStream, flags: RecordFlags) -> Result<()> {

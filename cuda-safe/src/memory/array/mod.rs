@@ -16,6 +16,26 @@
 //! where it leaves columns out, so two parts side by side may be ordered for nothing, and never the other way round.
 //! Levels and planes lie behind each other in the ledger of the array that they are of.
 //!
+//! # Examples
+//! ```
+//! use cuda_safe::memory::{Array, ArrayBuilder, ArrayKind, Plane};
+//! use cuda_safe::{Stream, memcpy_2d, memcpy_2d_async};
+//!
+//! # fn main() -> cuda_safe::Result<()> {
+//! let mut image = Array::<[u8; 4]>::alloc_2d(4, 2)?;
+//! memcpy_2d(&mut image, &Plane::of_slice(&[[1, 2, 3, 4]; 8], 4, 2)?)?;
+//! assert_eq!(image.to_vec()?, [[1, 2, 3, 4]; 8]);
+//! assert_eq!(image.info()?.kind, ArrayKind::Plane);
+//!
+//! // The left half, into a layer of another one.
+//! let mut layers = ArrayBuilder::plane(2, 2).layers(3).surface().alloc::<[u8; 4]>()?;
+//! let stream = Stream::new()?;
+//! memcpy_2d_async(&mut layers.layers_mut(1..2)?, &image.view().columns(..2)?, &stream)?;
+//! image.free()?; // waits for the copy
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! C functions: `cudaMallocArray`, `cudaMalloc3DArray`, `cudaFreeArray`, `cudaArrayGetInfo`, `cudaGetChannelDesc`,
 //! `cudaMallocMipmappedArray`, `cudaFreeMipmappedArray`, `cudaGetMipmappedArrayLevel`, `cudaArrayGetPlane`,
 //! `cudaArrayGetMemoryRequirements`, `cudaMipmappedArrayGetMemoryRequirements`, `cudaArrayGetSparseProperties`,

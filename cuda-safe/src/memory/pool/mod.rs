@@ -25,6 +25,37 @@
 //! Only the pool's own device, to begin with, whatever peer access was enabled:
 //! [`enable_access`](MemoryPool::enable_access) is for others.
 //!
+//! # Examples
+//! ```
+//! use cuda_safe::memory::{MemoryPool, PoolAccess};
+//! use cuda_safe::{Device, DeviceBuffer, Stream, memset_async};
+//!
+//! # fn main() -> cuda_safe::Result<()> {
+//! let (device, stream) = (Device::current()?, Stream::new()?);
+//! let pool = MemoryPool::new()?;
+//! pool.set_release_threshold(64 << 20)?;
+//! let mut scratch = DeviceBuffer::<f32>::alloc_from(&pool, 1000, &stream)?;
+//! memset_async(&mut scratch, 0, &stream)?;
+//! scratch.free_async(&stream)?; // the pool keeps it for the next one
+//! stream.synchronize()?;
+//! assert_eq!(pool.statistics()?.used, 0);
+//! pool.trim_to(0)?;
+//!
+//! // From here on `alloc_async` takes from it.
+//! device.set_memory_pool(&pool)?;
+//! let buffer = DeviceBuffer::<f32>::alloc_async(1000, &stream)?;
+//! assert!(pool.statistics()?.used >= 4000);
+//! device.set_memory_pool(&device.default_memory_pool()?)?;
+//!
+//! // Other devices are let in one by one.
+//! for peer in Device::all()?.filter(|peer| *peer != device && peer.can_access_peer(&device) == Ok(true)) {
+//!     pool.enable_access(peer)?;
+//!     assert_eq!(pool.access(peer)?, PoolAccess::READ_WRITE);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! C functions: `cudaMemPoolCreate`, `cudaMemPoolDestroy`, `cudaDeviceGetDefaultMemPool`, `cudaDeviceGetMemPool`,
 //! `cudaDeviceSetMemPool`, `cudaMemGetDefaultMemPool`, `cudaMemGetMemPool`, `cudaMemSetMemPool`, `cudaMemPoolTrimTo`,
 //! `cudaMemPoolSetAttribute`, `cudaMemPoolGetAttribute`, `cudaMemPoolSetAccess`, `cudaMemPoolGetAccess`,
