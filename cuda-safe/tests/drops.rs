@@ -111,6 +111,24 @@ fn everything_can_be_dropped_by_a_panic_with_work_pending() -> Result<()> {
     })
 }
 
+/// CUDA says of most calls that free something that they may wait, and the emulator can be told that they do not. What is freed too early
+/// is then an error of the work that uses it.
+#[test]
+fn what_is_dropped_waits_by_itself_where_freeing_does_not() {
+    const FREE: &str = "CUDA_EMULATOR_FREE";
+    if std::env::var("CUDA_RUNNER").as_deref() != Ok("emulator") || std::env::var_os(FREE).is_some() {
+        println!("not on the emulator, or told already: nothing to tell");
+        return;
+    }
+    let _alone = alone();
+    let this = std::env::current_exe().unwrap();
+    let child =
+        Command::new(this).args(["everything_can_be", "--test-threads=1"]).env(FREE, "at-once").output();
+    let child = child.unwrap();
+    let (printed, told) = (String::from_utf8_lossy(&child.stdout), String::from_utf8_lossy(&child.stderr));
+    assert!(child.status.success() && printed.contains("4 passed"), "{printed}{told}");
+}
+
 #[test]
 fn everything_can_be_forgotten_with_work_pending() -> Result<()> {
     let _alone = alone();
@@ -178,6 +196,11 @@ thread_local! {
 }
 
 extern "C" fn drop_after() {
+    let gone = Device::current().and_then(|device| device.synchronize());
+    // When a driver goes is its own affair.
+    if std::env::var("CUDA_RUNNER").as_deref() == Ok("emulator") {
+        assert_eq!(gone.unwrap_err().name(), "cudaErrorCudartUnloading");
+    }
     drop(std::mem::take(&mut *AFTER.lock().unwrap()));
     // The last word: whoever panics or hangs before does not get to it.
     println!("dropped all of it");

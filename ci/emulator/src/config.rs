@@ -6,6 +6,7 @@
 //! | `CUDA_EMULATOR_MEMORY` | memory of each device in MiB | 16384 |
 //! | `CUDA_EMULATOR_SCHEDULE` | `late`, `eager` or `random:SEED` (`random` alone picks a seed) | `late` |
 //! | `CUDA_EMULATOR_BUDGET` | MiB of each device beyond which a process is told so (`cudaDeviceRegisterAsyncNotification`) | none |
+//! | `CUDA_EMULATOR_FREE` | `waits`: for all work of the device, as hardware does today; `at-once`: it promises no more than that it may | `waits` |
 //! | `CUDA_EMULATOR_LEAKS` | `1`: list at exit what was never freed | `0` |
 //!
 //! `CUDA_EMULATOR_CALLS` is no matter of the machine: see [`calls`](crate::calls).
@@ -32,6 +33,8 @@ pub(crate) struct Config {
     /// Bytes of each device beyond which the program is told so.
     pub(crate) budget: Option<u64>,
     pub(crate) schedule: Schedule,
+    /// Freeing waits for the work of the device.
+    pub(crate) free_waits: bool,
     pub(crate) leaks: bool,
 }
 
@@ -68,8 +71,13 @@ impl Config {
                 }
             },
         };
+        let free_waits = match get("CUDA_EMULATOR_FREE").as_deref() {
+            None | Some("" | "waits") => true,
+            Some("at-once") => false,
+            Some(text) => return Err(format!("CUDA_EMULATOR_FREE is {text:?}: expected waits or at-once")),
+        };
         let devices = usize::try_from(devices).unwrap_or(2);
-        Ok(Self { devices, memory: memory << 20, budget, schedule, leaks })
+        Ok(Self { devices, memory: memory << 20, budget, schedule, free_waits, leaks })
     }
 }
 
@@ -99,6 +107,14 @@ mod tests {
         assert!(error.contains("CUDA_EMULATOR_SCHEDULE") && error.contains("random:soon"), "{error}");
         assert_eq!(with(&[("CUDA_EMULATOR_SCHEDULE", "random:7")]).unwrap().schedule, Schedule::Random(7));
         assert_eq!(with(&[("CUDA_EMULATOR_SCHEDULE", "eager")]).unwrap().schedule, Schedule::Eager);
+    }
+
+    #[test]
+    fn freeing_waits_unless_it_is_told_not_to() {
+        assert!(with(&[]).unwrap().free_waits);
+        assert!(!with(&[("CUDA_EMULATOR_FREE", "at-once")]).unwrap().free_waits);
+        let error = with(&[("CUDA_EMULATOR_FREE", "never")]).unwrap_err();
+        assert!(error.contains("CUDA_EMULATOR_FREE") && error.contains("never"), "{error}");
     }
 
     #[test]

@@ -53,6 +53,7 @@ pub(crate) fn text(code: Code) -> Option<&'static CStr> {
         1 => c"invalid argument",
         2 => c"out of memory",
         3 => c"the runtime could not be initialised",
+        4 => c"the process ends and the runtime is gone",
         9 => c"invalid launch configuration",
         12 => c"invalid pitch",
         13 => c"invalid device symbol",

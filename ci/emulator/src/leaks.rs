@@ -1,9 +1,21 @@
-//! The list of what was never freed, on standard error when the process ends, where `CUDA_EMULATOR_LEAKS=1` asks for it.
+//! The end of the process: the runtime is gone from then on, and where `CUDA_EMULATOR_LEAKS=1` asks for it, the list of what was
+//! never freed is on standard error.
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::machine;
 use crate::memory::{Allocation, Kind};
 
-/// Arranges for the list at exit.
+/// Whether the process has come so far in its end that the runtime is gone: every call says so.
+static GONE: AtomicBool = AtomicBool::new(false);
+
+/// Whether the runtime is gone.
+pub(crate) fn gone() -> bool {
+    GONE.load(Ordering::Relaxed)
+}
+
+/// Arranges for the end, and for the list then. Functions of the exit run last one first, so whoever asked for one before the first call
+/// finds the runtime gone.
 #[expect(unsafe_code, reason = "asks to be called at exit")]
 pub(crate) fn list_at_exit() {
     // SAFETY: the handler has the required signature, and this library is never unloaded while it can be called.
@@ -11,6 +23,7 @@ pub(crate) fn list_at_exit() {
 }
 
 extern "C" fn at_exit() {
+    GONE.store(true, Ordering::Relaxed);
     let Ok(machine) = machine::lock() else { return };
     if machine.config.leaks {
         for line in list(&machine.book.live(None)) {

@@ -8,7 +8,7 @@ use super::{Call, Out, address, api, ordinal, pointer, put, wide};
 use crate::error::Answer;
 use crate::machine::Guard;
 use crate::memory::{Extent, Format, Wanted, bytes};
-use crate::stream::synchronize;
+use crate::stream::before_free;
 use crate::sys::{
     cudaArray_const_t, cudaArray_t, cudaArrayDeferredMapping, cudaArrayMemoryRequirements, cudaArraySparse,
     cudaArraySparseProperties, cudaArraySparsePropertiesSingleMipTail, cudaChannelFormatDesc,
@@ -146,8 +146,7 @@ api! {
             return Ok(());
         }
         let device = machine.book.freeable_array(handle(array))?;
-        let all = machine.queue.on_device(device);
-        synchronize(&mut machine, device, &all)?;
+        before_free(&mut machine, device)?;
         machine.book.remove_array(handle(array), call.name)
     }
 
@@ -158,8 +157,7 @@ api! {
             return Ok(());
         }
         let device = machine.book.mipmap_device(handle(mipmap))?;
-        let all = machine.queue.on_device(device);
-        synchronize(&mut machine, device, &all)?;
+        before_free(&mut machine, device)?;
         machine.book.remove_array(handle(mipmap), call.name)
     }
 

@@ -6,7 +6,7 @@ use core::ffi::c_void;
 use super::{Call, Out, address, api, pointer, wide};
 use crate::error::Answer;
 use crate::memory::Kind;
-use crate::stream::synchronize;
+use crate::stream::before_free;
 use crate::sys::{cudaErrorInvalidValue, cudaErrorMemoryAllocation, cudaExtent, cudaPitchedPtr};
 
 /// What every row of pitched memory is a multiple of.
@@ -87,8 +87,7 @@ api! {
             eprintln!("CUDA emulator: {}: {memory:#x} is no address to free{near}", call.name);
             return Err(cudaErrorInvalidValue);
         };
-        let all = machine.queue.on_device(device);
-        synchronize(&mut machine, device, &all)?;
+        before_free(&mut machine, device)?;
         machine.book.remove(memory, call.name).ok_or(cudaErrorInvalidValue)
     }
 

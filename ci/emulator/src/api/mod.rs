@@ -49,11 +49,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::calls;
 use crate::error::{Answer, remember};
 use crate::graph::capture as captures;
+use crate::leaks;
 use crate::machine::{self, Guard, Machine};
 use crate::stream::Key;
 use crate::sys::{
-    cudaError_t, cudaErrorInvalidDevice, cudaErrorInvalidValue, cudaErrorNoDevice, cudaErrorNotPermitted,
-    cudaErrorUnknown, cudaStream_t, cudaSuccess,
+    cudaError_t, cudaErrorCudartUnloading, cudaErrorInvalidDevice, cudaErrorInvalidValue, cudaErrorNoDevice,
+    cudaErrorNotPermitted, cudaErrorUnknown, cudaStream_t, cudaSuccess,
 };
 use crate::thread;
 
@@ -115,6 +116,9 @@ impl Call {
 pub(crate) fn enter(name: &'static str, per_thread: bool, body: impl FnOnce(&Call) -> Answer) -> cudaError_t {
     let answer = catch_unwind(AssertUnwindSafe(|| {
         calls::note(name);
+        if leaks::gone() {
+            return Err(cudaErrorCudartUnloading);
+        }
         if captures::any() {
             captures::permits(name)?;
         }

@@ -6,7 +6,7 @@ use core::ffi::{c_uint, c_void};
 use super::{Call, Out, address, api, pointer, put, wide};
 use crate::error::Answer;
 use crate::memory::Kind;
-use crate::stream::synchronize;
+use crate::stream::before_free;
 use crate::sys::{
     cudaErrorInvalidValue, cudaErrorNotSupported, cudaHostAllocMapped, cudaHostAllocPortable,
     cudaHostAllocWriteCombined, cudaHostRegisterIoMemory, cudaHostRegisterMapped, cudaHostRegisterPortable,
@@ -71,8 +71,7 @@ api! {
         }
         let memory = address(memory);
         machine.book.starting_at(memory, &[Kind::Pinned]).ok_or(cudaErrorInvalidValue)?;
-        let all = machine.queue.on_device(device);
-        synchronize(&mut machine, device, &all)?;
+        before_free(&mut machine, device)?;
         machine.book.remove(memory, call.name).ok_or(cudaErrorInvalidValue)
     }
 
@@ -97,8 +96,7 @@ api! {
         if memory.is_null() {
             return Err(cudaErrorInvalidValue);
         }
-        let all = machine.queue.on_device(device);
-        synchronize(&mut machine, device, &all)?;
+        before_free(&mut machine, device)?;
         machine.book.unregister(address(memory))
     }
 

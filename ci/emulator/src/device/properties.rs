@@ -166,8 +166,14 @@ mod tests {
 
     #[test]
     fn properties_name_the_emulator_and_agree_with_the_attributes() {
-        let config =
-            Config { devices: 2, memory: 1 << 30, budget: None, schedule: Schedule::Late, leaks: false };
+        let config = Config {
+            devices: 2,
+            memory: 1 << 30,
+            budget: None,
+            schedule: Schedule::Late,
+            free_waits: true,
+            leaks: false,
+        };
         let prop = properties(1, &config);
         let name: Vec<u8> =
             prop.name.iter().take_while(|c| **c != 0).map(|c| u8::try_from(*c).unwrap()).collect();

@@ -151,6 +151,15 @@ pub(crate) fn synchronize(machine: &mut Guard, device: usize, ticks: &[Tick]) ->
     machine.devices.get(device).and_then(|device| device.fault).map_or(Ok(()), Err)
 }
 
+/// What freeing memory waits for. CUDA only says that it may wait: a program that is to show that it does not rely on that has it not.
+pub(crate) fn before_free(machine: &mut Guard, device: usize) -> Answer {
+    if !machine.config.free_waits {
+        return Ok(());
+    }
+    let all = machine.queue.on_device(device);
+    synchronize(machine, device, &all)
+}
+
 /// Wants operations that a program asked about and runs some of what they need, without waiting for anything.
 pub(crate) fn nudge(machine: &mut Guard, ticks: &[Tick]) {
     stir(machine);

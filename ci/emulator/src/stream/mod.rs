@@ -23,7 +23,7 @@ mod work;
 
 pub(crate) use around::access;
 pub(crate) use copy::{Copy, End, Memory, Volume};
-pub(crate) use drive::{nudge, synchronize};
+pub(crate) use drive::{before_free, nudge, synchronize};
 pub(crate) use event::{Events, Record};
 pub(crate) use fill::Fill;
 pub(crate) use host::{Caller, HostCall};
