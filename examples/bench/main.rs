@@ -12,8 +12,9 @@ mod table;
 mod transfers;
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::time::Instant;
 
 use anyhow::{Context as _, bail, ensure};
 
@@ -63,6 +64,9 @@ const OPERATIONS: [Operation; 23] = [
     operation("round_trip", "to the device and back, 4 KiB, pinned, and synchronise", 50),
 ];
 
+/// The sections of the report, as `--only` names them.
+const SECTIONS: [&str; 7] = ["operations", "tracker", "many", "kernels", "large", "pageable", "everything"];
+
 #[derive(Default)]
 struct Options {
     cpp: PathBuf,
@@ -83,6 +87,8 @@ struct Options {
     plots: Option<PathBuf>,
     turns: Option<u32>,
     starts: Option<u32>,
+    /// The sections to measure, all where none is named.
+    only: Vec<String>,
     emulator: bool,
 }
 
@@ -114,6 +120,7 @@ impl Options {
                 "--cold" => options.cold = Some(value.into()),
                 "--plots" => options.plots = Some(value.into()),
                 "--write" => options.write = Some(value.into()),
+                "--only" => options.only = value.split(',').map(str::to_owned).collect(),
                 "--turns" => options.turns = Some(value.parse()?),
                 "--starts" => options.starts = Some(value.parse()?),
                 _ => bail!("unknown argument {argument}"),
@@ -124,7 +131,15 @@ impl Options {
             "--cpp and --rust name the programs to compare"
         );
         ensure!(options.turns != Some(0) && options.starts != Some(0), "at least one turn and one start");
+        if let Some(unknown) = options.only.iter().find(|name| !SECTIONS.contains(&name.as_str())) {
+            bail!("--only {unknown}: the sections are {}", SECTIONS.join(", "));
+        }
         Ok(options)
+    }
+
+    /// Whether a section is to be measured.
+    fn wants(&self, section: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|name| name == section)
     }
 
     /// How often the programs take turns. On the emulator they only show that they run.
@@ -135,6 +150,38 @@ impl Options {
 
 fn main() -> anyhow::Result<ExitCode> {
     let options = Options::from_arguments()?;
+    let mut report = String::new();
+    if options.emulator {
+        report.push_str("These times were taken on the emulator: they have no meaning.\n\n");
+    }
+    for section in SECTIONS.into_iter().filter(|section| options.wants(section)) {
+        let start = Instant::now();
+        let text = match section {
+            "operations" => Some(operations(&options)?),
+            "tracker" => options.tracker.as_deref().map(tracker).transpose()?,
+            "many" => copies::measure(&options)?.map(|rows| copies::report(&rows)).transpose()?,
+            "kernels" => stream::measure(&options)?.map(|rows| stream::report(&rows)).transpose()?,
+            "large" => transfers::measure(&options)?.map(|rows| transfers::report(&rows)).transpose()?,
+            "pageable" => transfers::pageable(&options)?,
+            _ => transfers::everything(&options)?,
+        };
+        report.push_str(&text.unwrap_or_default());
+        eprintln!("{section}: {:.0} s", start.elapsed().as_secs_f64());
+    }
+    if let Some(file) = &options.cold {
+        report.push_str(&builds::report(file)?);
+    }
+    print!("{report}");
+
+    if let Some(file) = &options.write {
+        ensure!(!options.emulator, "nothing is written down from the emulator");
+        std::fs::write(file, document(&report)).with_context(|| format!("{}", file.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Measures all operations and writes their section, which says what this runs on.
+fn operations(options: &Options) -> anyhow::Result<String> {
     let turns = options.turns();
     let starts = options.starts.unwrap_or(if options.emulator { 1 } else { 3 });
     let batches = if options.emulator { 1 } else { 15 };
@@ -178,11 +225,7 @@ fn main() -> anyhow::Result<ExitCode> {
 
     let rows = rows(&OPERATIONS, &times);
     let missed = rows.iter().filter(|row| !row.met).count();
-    let mut report = if options.emulator {
-        "These times were taken on the emulator: they have no meaning.\n\n".to_owned()
-    } else {
-        String::new()
-    };
+    let mut report = String::new();
     writeln!(report, "- {machine}")?;
     if let Some(details) = hardware() {
         writeln!(report, "- {details}")?;
@@ -209,38 +252,7 @@ fn main() -> anyhow::Result<ExitCode> {
     } else {
         writeln!(report, "\n{} of {} goals met.", rows.len() - missed, rows.len())?;
     }
-    if let Some(tracker) = &options.tracker {
-        let lines = tracker_costs(tracker)?;
-        writeln!(
-            report,
-            "\nWhat the tracker of conflicting work costs by itself, without CUDA:\n\n```text\n{lines}```"
-        )?;
-    }
-    if let Some(rows) = copies::measure(&options)? {
-        report.push_str(&copies::report(&rows)?);
-    }
-    if let Some(rows) = stream::measure(&options)? {
-        report.push_str(&stream::report(&rows)?);
-    }
-    if let Some(rows) = transfers::measure(&options)? {
-        report.push_str(&transfers::report(&rows)?);
-    }
-    if let Some(text) = transfers::pageable(&options)? {
-        report.push_str(&text);
-    }
-    if let Some(text) = transfers::everything(&options)? {
-        report.push_str(&text);
-    }
-    if let Some(file) = &options.cold {
-        report.push_str(&builds::report(file)?);
-    }
-    print!("{report}");
-
-    if let Some(file) = &options.write {
-        ensure!(!options.emulator, "nothing is written down from the emulator");
-        std::fs::write(file, document(&report)).with_context(|| format!("{}", file.display()))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    Ok(report)
 }
 
 /// The processor and the driver, as far as the system tells.
@@ -258,7 +270,7 @@ fn hardware() -> Option<String> {
 }
 
 /// What the tracker's own measurement prints, one line a case.
-fn tracker_costs(program: &PathBuf) -> anyhow::Result<String> {
+fn tracker(program: &Path) -> anyhow::Result<String> {
     let output = Command::new(program)
         .args(["--ignored", "--nocapture"])
         .output()
@@ -268,7 +280,9 @@ fn tracker_costs(program: &PathBuf) -> anyhow::Result<String> {
     let lines: String =
         text.lines().filter(|line| line.contains(" ns  ")).map(|line| format!("{line}\n")).collect();
     ensure!(!lines.is_empty(), "{} printed no times", program.display());
-    Ok(lines)
+    Ok(format!(
+        "\nWhat the tracker of conflicting work costs by itself, without CUDA:\n\n```text\n{lines}```\n"
+    ))
 }
 
 fn document(report: &str) -> String {

@@ -17,6 +17,9 @@ const CASES: [(&str, &str); 3] = [
     ("device_local", "within the device"),
 ];
 
+/// Rates of large copies hardly differ, and each takes long.
+const MOST_TURNS: u32 = 5;
+
 /// One case: rates in GB/s.
 pub(crate) struct Row {
     shown: &'static str,
@@ -33,7 +36,7 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<Option<Vec<Row>>> {
     let mut rows = Vec::new();
     for (case, shown) in CASES {
         let mut rates = [Vec::new(), Vec::new()];
-        for turn in 0..options.turns() {
+        for turn in 0..options.turns().min(MOST_TURNS) {
             for place in 0..2 {
                 let side = (turn as usize + place) % 2;
                 rates[side].push(programs[side].measure(case, calls, batches)?);
