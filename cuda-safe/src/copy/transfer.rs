@@ -8,7 +8,7 @@ use super::call;
 use super::operand::{Operand, Side};
 use super::peer;
 use super::shape::Shape;
-use super::staged::{Layout, Staged, Way};
+use super::staged::{self, Layout, Staged, Way};
 use crate::device::Device;
 use crate::error::{Detail, Result};
 use crate::hazard::{Access, Ledger, Mode};
@@ -182,7 +182,7 @@ fn stage(
     source: &Operand<'_>,
     shape: Shape,
 ) -> Option<Staged> {
-    if destination.array().is_some() || source.array().is_some() {
+    if staged::never(shape.bytes()) || destination.array().is_some() || source.array().is_some() {
         return None;
     }
     let (device, way) = match (direction, destination.side(), source.side()) {

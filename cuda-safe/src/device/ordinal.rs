@@ -2,12 +2,11 @@
 #![expect(unsafe_code, reason = "calls the runtime's device functions")]
 
 use std::ffi::c_int;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use super::version;
 use crate::error::{self, Detail, Error, Result};
-#[cfg(doc)]
-use crate::sys;
-use crate::{check, copy, memory, stream};
+use crate::{check, copy, memory, stream, sys};
 
 /// One of the machine's devices, by its ordinal.
 ///
@@ -98,6 +97,9 @@ impl Device {
     #[track_caller]
     pub fn current() -> Result<Self> {
         version::ensure_callable("Device::current")?;
+        if is_only_one() {
+            return Ok(Self { ordinal: 0 });
+        }
         let mut ordinal = 0;
         // SAFETY: the pointer is to a live integer of ours, which the call fills.
         unsafe { check!(cudaGetDevice(&raw mut ordinal)) }?;
@@ -134,7 +136,8 @@ impl Device {
 
     /// Makes this device current until the guard goes, which restores the former one.
     ///
-    /// One look where it is current already. The look is never cached: other code on the thread may switch too.
+    /// One look where it is current already, and none where there is no other device. The look is never cached: other code on the
+    /// thread may switch too.
     #[track_caller]
     pub(crate) fn switch(self) -> Result<Switched> {
         let former = Self::current()?;
@@ -227,6 +230,32 @@ impl Device {
         }
         reset
     }
+}
+
+/// Whether the machine has one device only, which is then always current. How many there are does not change while the process
+/// runs, so it is asked once, where the runtime says.
+#[inline]
+fn is_only_one() -> bool {
+    match DEVICES.load(Ordering::Relaxed) {
+        0 => count_once() == 1,
+        count => count == 1,
+    }
+}
+
+/// How many devices there are; 0 until that is known.
+static DEVICES: AtomicI32 = AtomicI32::new(0);
+
+#[cold]
+fn count_once() -> c_int {
+    let mut count = 0;
+    // SAFETY: the pointer is to a live integer of ours, which the call fills.
+    let code = unsafe { sys::cudaGetDeviceCount(&raw mut count) };
+    if code != sys::cudaSuccess {
+        // Whatever is wrong, the call that was wanted says so too.
+        return 0;
+    }
+    DEVICES.store(count, Ordering::Relaxed);
+    count
 }
 
 /// Makes the former device current again when it goes out of scope; empty where there was nothing to switch.

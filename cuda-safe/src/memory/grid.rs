@@ -17,6 +17,8 @@ pub(crate) struct Grid<'a, T> {
     base: Base<'a>,
     /// The first byte, counted from the base.
     start: usize,
+    /// Just past the last byte of the memory that was made into rows, counted from the base.
+    limit: usize,
     /// Elements of a row.
     width: usize,
     layout: Layout,
@@ -87,7 +89,8 @@ impl<'a, T> Grid<'a, T> {
         let [width, rows, layers] = extent;
         // The allocation holds it, so it does not overflow.
         let layout = Layout { row: width * size_of::<T>(), rows, layers, pitch, layer_rows: rows };
-        Self { base: Base::Booked(allocation), start: 0, width, layout, element: PhantomData }
+        let (base, limit) = (Base::Booked(allocation), allocation.bytes());
+        Self { base, start: 0, limit, width, layout, element: PhantomData }
     }
 
     #[track_caller]
@@ -114,7 +117,9 @@ impl<'a, T> Grid<'a, T> {
         if !fits {
             return Err(Error::refused(api, Detail::WrongLength { what: "the memory", needed, found: len }));
         }
-        Ok(Self { base, start, width, layout, element: PhantomData })
+        // As above.
+        let limit = start + len * size_of::<T>();
+        Ok(Self { base, start, limit, width, layout, element: PhantomData })
     }
 
     /// Elements of a row.
@@ -146,12 +151,18 @@ impl<'a, T> Grid<'a, T> {
         base.wrapping_add(self.start).cast()
     }
 
-    /// The allocation, where there is one, and the bytes from the first to just past the last, counted from its start.
+    /// The allocation, where there is one, and the bytes from the first to just past the last, counted from its start. Where all
+    /// of an allocation was made into rows, what is behind the last one counts as theirs: the books keep an access to all of an
+    /// allocation in less.
     pub(crate) fn booked(&self) -> Option<(&'a Allocation, Range<usize>)> {
-        match self.base {
-            Base::Booked(allocation) => Some((allocation, self.start..self.start + self.layout.spanned())),
-            Base::Borrowed(_) => None,
-        }
+        let Base::Booked(allocation) = self.base else { return None };
+        let Layout { row, pitch, .. } = self.layout;
+        let (end, all) = (self.start + self.layout.spanned(), allocation.bytes());
+        // Of one row, parts that lie beside each other have nothing in common.
+        let whole = self.start == 0 && self.limit == all && end > row;
+        let padding = pitch.saturating_sub(row);
+        let end = if whole && all.saturating_sub(end) <= padding { all } else { end };
+        Some((allocation, self.start..end))
     }
 
     /// The device of the allocation, where there is one.
@@ -222,5 +233,33 @@ impl<'a, T> Grid<'a, T> {
             .field("pitch", &self.layout.pitch)
             .field("pointer", &self.pointer())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::allocation::Allocation;
+    use super::super::span::Span;
+    use super::{Apart, Grid};
+
+    #[test]
+    fn what_is_behind_the_last_row_is_the_rows_where_all_of_the_memory_is() {
+        let allocation = Allocation::device(None, 1024).unwrap();
+        let span = Span::<u8>::whole(&allocation, 1024);
+        let of = |span: &Span<'_, u8>, extent, pitch| {
+            let grid = Grid::of_span("test", *span, extent, Apart::By(pitch, 4)).unwrap();
+            grid.booked().unwrap().1
+        };
+        assert_eq!(of(&span, [100, 4, 1], 256), 0..1024);
+        assert_eq!(of(&span, [256, 4, 1], 256), 0..1024);
+        // There is room for another row, or for what is beside the only one.
+        assert_eq!(of(&span, [100, 3, 1], 256), 0..612);
+        assert_eq!(of(&span, [100, 1, 1], 1024), 0..100);
+        assert_eq!(of(&span, [0, 4, 1], 1024), 0..0);
+        // Somebody else has the rest.
+        let part = span.part("test", &(..868)).unwrap();
+        assert_eq!(of(&part, [100, 4, 1], 256), 0..868);
+        let later = span.part("test", &(256..)).unwrap();
+        assert_eq!(of(&later, [100, 3, 1], 256), 256..868);
     }
 }

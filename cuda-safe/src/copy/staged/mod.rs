@@ -67,6 +67,7 @@ pub(crate) use self::cut::Layout;
 pub(crate) use self::kit::abandon;
 pub use self::kit::release;
 pub(crate) use self::plan::Way;
+pub(crate) use self::settings::never;
 pub use self::settings::{Settings, configure, settings};
 
 /// Asks for large pages for room that is going to be filled by a copy: it is then there sooner. Nothing is asked for where the engine is
@@ -142,12 +143,8 @@ impl Staged {
     /// memory has not been touched yet.
     pub(crate) fn prepare(device: Device, way: Way, layout: Layout, fresh: bool) -> Option<Self> {
         let bytes = layout.bytes();
-        if bytes == 0 {
-            return None;
-        }
         let settings = settings();
-        let never = settings.threshold.is_none() && bytes < NEVER;
-        if !settings.enabled || never || stream::in_callback() || !crew::in_own_process() {
+        if bytes == 0 || never(bytes) || stream::in_callback() || !crew::in_own_process() {
             return None;
         }
         // Allocators give smaller rooms from memory that has been used before.

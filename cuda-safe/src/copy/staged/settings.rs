@@ -1,6 +1,9 @@
 //! What the program wants of the engine: on or off, from which size on, how many threads, how much pinned memory.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
+
+use super::NEVER;
 
 /// How large blocking copies between pageable memory and a device are made.
 ///
@@ -41,6 +44,12 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Notes from which size on copies are looked at. Called under the lock, so that the last settings are those noted.
+    fn remember(&self) {
+        let lowest = if self.enabled { self.threshold.unwrap_or(NEVER) } else { usize::MAX };
+        LOWEST.store(lowest, Ordering::Relaxed);
+    }
+
     /// What the environment says.
     fn from_environment(get: impl Fn(&str) -> Option<String>) -> Self {
         let mut settings = Self::default();
@@ -76,17 +85,30 @@ fn current() -> &'static Mutex<Settings> {
     CURRENT.get_or_init(|| Mutex::new(Settings::from_environment(|name| std::env::var(name).ok())))
 }
 
+/// Copies of fewer bytes are not staged whatever else is the case; 0 until the settings were first asked for.
+static LOWEST: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether a copy is too small to be staged, as far as that is known without the settings.
+#[inline]
+pub(crate) fn never(bytes: usize) -> bool {
+    bytes < LOWEST.load(Ordering::Relaxed)
+}
+
 /// How large blocking copies are made now.
 #[must_use]
 pub fn settings() -> Settings {
-    *current().lock().unwrap_or_else(PoisonError::into_inner)
+    let current = current().lock().unwrap_or_else(PoisonError::into_inner);
+    current.remember();
+    *current
 }
 
 /// Changes how large blocking copies are made, from the next one on; those under way go on as they began.
 ///
 /// Pinned memory beyond a lower bound is given back with [`release`](super::release).
 pub fn configure(settings: Settings) {
-    *current().lock().unwrap_or_else(PoisonError::into_inner) = settings;
+    let mut current = current().lock().unwrap_or_else(PoisonError::into_inner);
+    *current = settings;
+    current.remember();
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@
 //! them has submitted; and each of them, before it acts, reads what the legacy stream knew at its last
 //! action. Two flags make both cheap: nothing is read when nothing is new.
 
-use std::sync::atomic::Ordering::{Acquire, SeqCst};
+use std::sync::atomic::Ordering::{Acquire, Release, SeqCst};
 
-use super::clock::{Clock, SlotId, Stamp};
+use super::clock::{Clock, SlotId, Stamp, Tick};
 use super::slot::Kind;
 use super::sync::{AtomicBool, AtomicU64, Mutex, OnceLock};
 
@@ -23,7 +23,11 @@ pub(crate) struct DeviceBook {
     news: AtomicBool,
     /// The blocking streams.
     blocking: Mutex<Vec<SlotId>>,
-    /// What the legacy stream's last action was ordered after, itself included.
+    /// Whether there are any.
+    has_blocking: AtomicBool,
+    /// The legacy stream's last operation.
+    acted: AtomicU64,
+    /// What the legacy stream's last action was ordered after.
     seen: Mutex<Clock>,
 }
 
@@ -36,6 +40,8 @@ impl DeviceBook {
             epoch: AtomicU64::new(0),
             news: AtomicBool::new(false),
             blocking: Mutex::new(Vec::new()),
+            has_blocking: AtomicBool::new(false),
+            acted: AtomicU64::new(0),
             seen: Mutex::new(Clock::new()),
         }
     }
@@ -55,6 +61,7 @@ impl DeviceBook {
     pub(super) fn joins(&self, slot: SlotId, kind: Kind) {
         if kind.blocking() {
             self.blocking.lock().push(slot);
+            self.has_blocking.store(true, Release);
         }
     }
 
@@ -73,7 +80,11 @@ impl DeviceBook {
     }
 
     /// Calls `visit` with each blocking stream.
+    #[inline]
     pub(super) fn each_blocking(&self, visit: impl FnMut(SlotId)) {
+        if !self.has_blocking.load(Acquire) {
+            return;
+        }
         self.blocking.lock().iter().copied().for_each(visit);
     }
 
@@ -83,22 +94,34 @@ impl DeviceBook {
         self.epoch.load(Acquire)
     }
 
-    /// The legacy stream has acted as operation `stamp`, being ordered after `clock` besides what was told
-    /// before.
-    pub(super) fn acted(&self, stamp: Stamp, clock: Option<&Clock>) {
+    /// The legacy stream has acted, being ordered after `clock` and `stamp` besides what was told before.
+    pub(super) fn acted_after(&self, stamp: Stamp, clock: &Clock) {
         let mut seen = self.seen.lock();
-        if let Some(clock) = clock {
-            seen.merge(clock);
-        }
+        seen.merge(clock);
         seen.add(stamp);
         self.epoch.fetch_add(1, SeqCst);
     }
 
-    /// Adds what a blocking stream's next operation is ordered after; gives the epoch that this is about.
+    /// The legacy stream has acted as its operation `tick`, or after that. To be called by who has its lane, so that ticks
+    /// never fall. `clock` is what it was ordered after besides what was told before.
+    #[inline]
+    pub(super) fn acted(&self, tick: Tick, clock: Option<&Clock>) {
+        if let Some(clock) = clock {
+            self.seen.lock().merge(clock);
+        }
+        self.acted.store(tick, Release);
+        self.epoch.fetch_add(1, SeqCst);
+    }
+
+    /// Adds what a blocking stream's next operation is ordered after; gives the epoch that this is about, at least.
     pub(super) fn seen_into(&self, clock: &mut Clock) -> u64 {
-        let seen = self.seen.lock();
-        clock.merge(&seen);
-        self.epoch.load(Acquire)
+        // Read first: what an epoch stands for was there before it.
+        let epoch = self.epoch();
+        clock.merge(&self.seen.lock());
+        if let Some(slot) = self.legacy() {
+            clock.add(Stamp { slot, tick: self.acted.load(Acquire) });
+        }
+        epoch
     }
 
     /// Drops from what the legacy stream has seen what everybody knows to be complete, if it has become long.

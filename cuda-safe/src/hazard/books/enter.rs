@@ -138,7 +138,8 @@ impl Books {
         if policy == Policy::Error {
             self.refuse(slot, lane, pending, accesses, at)?;
         }
-        if accesses.iter().any(|access| access.unborrowed && access.ledger.lent_against(access.mode)) {
+        let unborrowed = accesses.iter().any(|access| access.unborrowed);
+        if unborrowed && lent_against(accesses) {
             return Err(Refusal::HostBorrowed);
         }
 
@@ -150,7 +151,10 @@ impl Books {
         if policy != Policy::Off {
             let place = (policy == Policy::Error).then_some(at);
             let mut conflicts = Vec::new();
-            self.stamp_all(slot, lane, pending, me, accesses, place, &mut conflicts);
+            let rest = if place.is_none() { stamp_again(accesses, me) } else { accesses };
+            if !rest.is_empty() {
+                self.stamp_all(slot, lane, pending, me, rest, place, &mut conflicts);
+            }
             if !conflicts.is_empty() {
                 if policy == Policy::Error {
                     return Err(Refusal::Hazard(hazard(&conflicts, at)));
@@ -164,7 +168,7 @@ impl Books {
                 }
             }
             // Again, now that whoever takes a guard from here on sees the stamps.
-            if accesses.iter().any(|access| access.unborrowed && access.ledger.lent_against(access.mode)) {
+            if unborrowed && lent_against(accesses) {
                 return Err(Refusal::HostBorrowed);
             }
         }
@@ -178,7 +182,7 @@ impl Books {
         }
         drop(publish);
         if real && slot.kind == Kind::Legacy {
-            slot.device.acted(me, lane.untold.then_some(&lane.clock));
+            slot.device.acted(me.tick, lane.untold.then_some(&lane.clock));
             lane.untold = false;
         }
         Ok((answer, me))
@@ -322,12 +326,12 @@ impl Books {
             Route::Stream => {
                 if other.kind == Kind::Legacy {
                     // The record was an action of the legacy stream, whoever asked for it.
-                    other.device.acted(Stamp { slot: other.id, tick: 0 }, Some(&by_rule));
+                    other.device.acted_after(Stamp { slot: other.id, tick: 0 }, &by_rule);
                 }
                 by_rule
             }
             Route::Legacy => {
-                other.device.acted(Stamp { slot: other.id, tick: 0 }, Some(&by_legacy));
+                other.device.acted_after(Stamp { slot: other.id, tick: 0 }, &by_legacy);
                 by_legacy
             }
         };
@@ -351,6 +355,27 @@ impl Drop for Publish<'_> {
         self.slot.publish(self.tick, self.proven);
         self.slot.device.note_news(self.slot.kind);
     }
+}
+
+/// Enters accesses from the first on as long as each is like the last one of its allocation; gives those that are left. One
+/// atomic step for each, in their order, as [`Books::stamp_all`] does it.
+#[inline]
+fn stamp_again<'a, 'b>(accesses: &'b [Access<'a>], me: Stamp) -> &'b [Access<'a>] {
+    let mut rest = accesses;
+    while let [first, others @ ..] = rest {
+        // Two accesses of one allocation are one step.
+        let alone = others.first().is_none_or(|next| next.address() != first.address());
+        if !alone || !first.ledger.stamp_again(first, me) {
+            break;
+        }
+        rest = others;
+    }
+    rest
+}
+
+/// Whether the host has memory that one of the accesses would reach without a borrow.
+fn lent_against(accesses: &[Access<'_>]) -> bool {
+    accesses.iter().any(|access| access.unborrowed && access.ledger.lent_against(access.mode))
 }
 
 /// Sorts the accesses into `copy` by allocation and leaves the empty ones out.

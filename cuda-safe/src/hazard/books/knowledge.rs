@@ -23,6 +23,7 @@ impl Books {
     }
 
     /// Adds a stamp, unless everybody knows that it is over.
+    #[inline]
     pub(super) fn add_pending(&self, stamp: Stamp, clock: &mut Clock) {
         if !self.completed(stamp) {
             clock.add(stamp);
@@ -31,6 +32,7 @@ impl Books {
 
     /// Adds what a stream is ordered after, but for what is over. Takes no lock and no memory where all of it
     /// was found to be over before.
+    #[inline]
     pub(super) fn pending_known(&self, slot: &Slot, clock: &mut Clock) {
         slot.pending_known_into(clock, |stamp| self.completed(stamp));
     }
@@ -122,7 +124,7 @@ impl Books {
         }
         slot.made_provable();
         if slot.kind == Kind::Legacy {
-            slot.device.acted(stamp, lane.untold.then_some(&lane.clock));
+            slot.device.acted(stamp.tick, lane.untold.then_some(&lane.clock));
             lane.untold = false;
         }
         let clock = match (former, &lane.shared) {
@@ -152,7 +154,7 @@ impl Books {
         let news = lane.clock.merge(&snapshot.clock) | lane.clock.add(snapshot.stamp);
         // Not all that the clock says: a wait for what is over need not be an action of the legacy stream.
         if slot.kind == Kind::Legacy {
-            slot.device.acted(snapshot.stamp, Some(&snapshot.clock));
+            slot.device.acted_after(snapshot.stamp, &snapshot.clock);
         }
         if news {
             self.tidy(slot, lane);

@@ -109,6 +109,18 @@ impl Ledger {
         self.stamp_list(group, view, place, out);
     }
 
+    /// Enters one access to the whole allocation where the last one was of the same stream and mode, so that all that came before
+    /// is ordered: what most operations find. Says no, and does nothing, where anything else is the case.
+    #[inline]
+    pub(super) fn stamp_again(&self, access: &Access<'_>, me: Stamp) -> bool {
+        if access.start != 0 || access.end < self.bytes {
+            return false;
+        }
+        let bits = self.word.load(Acquire);
+        let Some(next) = Word::again(bits, access.mode, me) else { return false };
+        self.word.compare_exchange(bits, next, SeqCst, Acquire).is_ok()
+    }
+
     /// The mode of the whole group, if each access of it is of the whole allocation.
     #[inline]
     fn whole(&self, group: &[Access<'_>]) -> Option<Mode> {
@@ -291,8 +303,9 @@ fn after<V: View>(word: Word, mode: Mode, view: &V) -> Option<Word> {
             passed(Stamp { slot: write.slot, tick: read }).then_some(next)
         }
         (Word::Read(stamp), Mode::Read) => passed(stamp).then_some(next),
+        // A write that is over need not be told of: what is left are reads, of which the next one costs less.
         (Word::Write(write) | Word::Both { write, .. }, Mode::Read) if write.slot == me.slot => {
-            Some(Word::Both { write, read: me.tick })
+            Some(if view.completed(write) { next } else { Word::Both { write, read: me.tick } })
         }
         (Word::Write(write), Mode::Read) => view.completed(write).then_some(next),
         (Word::Both { write, read }, Mode::Read) => {

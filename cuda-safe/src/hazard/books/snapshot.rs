@@ -45,10 +45,11 @@ impl Books {
     /// What the end of all that a stream has now proves.
     pub(crate) fn coverage_of(&self, slot: &Slot) -> Coverage {
         let mut others = Clock::new();
-        self.pending_known(slot, &mut others);
         let own = Stamp { slot: slot.id, tick: slot.provable() };
         if slot.kind == Kind::Legacy {
             self.scan(slot, &mut others);
+        } else {
+            self.pending_known(slot, &mut others);
         }
         Coverage { own: Some(own), others }
     }

@@ -5,6 +5,7 @@
 //! own tick matters: a stream that is ordered after the write but not after the later read may still read.
 //! What does not fit goes to the list.
 
+use super::access::Mode;
 use super::clock::{SlotId, Stamp, Tick};
 
 const SLOT_BITS: u32 = 13;
@@ -68,6 +69,21 @@ impl Word {
         Self::Both { write: Stamp { slot, tick: write }, read: write + delta }
     }
 
+    /// The bits after one more whole access of the stream and of the mode that `bits` already tell of, which is what most
+    /// operations find; none if they tell of anything else.
+    #[inline]
+    pub(super) fn again(bits: u64, mode: Mode, me: Stamp) -> Option<u64> {
+        let mode = match mode {
+            Mode::Write => MODE_WRITE,
+            Mode::Read => MODE_READ,
+        };
+        let slot = u64::from(me.slot.0);
+        let head = (mode << SLOT_BITS) | slot;
+        // A slot or tick that does not fit would be taken for another one.
+        let fits = (slot >> SLOT_BITS) | (me.tick >> TICK_BITS) == 0;
+        (fits && bits >> TICK_BITS == head).then_some((head << TICK_BITS) | me.tick)
+    }
+
     /// The bits for the word, if it can be told in bits.
     #[inline]
     pub(super) fn pack(self) -> Option<u64> {
@@ -94,7 +110,7 @@ impl Word {
 
 #[cfg(test)]
 mod tests {
-    use super::{LISTED, SlotId, Stamp, Word};
+    use super::{LISTED, Mode, SlotId, Stamp, Word};
 
     #[test]
     fn every_word_that_packs_unpacks_to_itself() {
@@ -110,6 +126,29 @@ mod tests {
         }
         assert_eq!(Word::unpack(0), Word::Empty);
         assert_eq!(Word::unpack(LISTED), Word::Listed);
+    }
+
+    #[test]
+    fn one_more_access_of_the_same_kind_is_told_as_it_would_be_anew() {
+        let slots = [0, 1, (1 << 13) - 1, 1 << 13, (1 << 13) + 1];
+        let stamps =
+            slots.map(|slot| [3, (1 << 48) - 1, 1 << 48].map(|tick| Stamp { slot: SlotId(slot), tick }));
+        let stamps = stamps.as_flattened();
+        for before in stamps {
+            let both = Word::Both { write: *before, read: before.tick };
+            for word in [Word::Write(*before), Word::Read(*before), both, Word::Empty, Word::Listed] {
+                let Some(bits) = word.pack() else { continue };
+                for me in stamps {
+                    let (write, read) =
+                        (Word::again(bits, Mode::Write, *me), Word::again(bits, Mode::Read, *me));
+                    let same = before.slot == me.slot;
+                    let wrote = same && matches!(word, Word::Write(_));
+                    assert_eq!(write, Word::Write(*me).pack().filter(|_| wrote), "{word:?} {me:?}");
+                    let has_read = same && matches!(word, Word::Read(_));
+                    assert_eq!(read, Word::Read(*me).pack().filter(|_| has_read), "{word:?} {me:?}");
+                }
+            }
+        }
     }
 
     #[test]
