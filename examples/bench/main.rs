@@ -35,7 +35,7 @@ const fn operation(name: &'static str, shown: &'static str, calls: u32) -> Opera
 }
 
 /// A batch stays below the number of launches that the runtime queues before it makes the host wait.
-const OPERATIONS: [Operation; 23] = [
+const OPERATIONS: [Operation; 24] = [
     operation("launch_two", "launch of a kernel, one buffer and a number", 200),
     Operation {
         goal: 40.0,
@@ -60,7 +60,8 @@ const OPERATIONS: [Operation; 23] = [
     operation("batch", "host to device, a batch of 64 copies of 32 bytes", 10),
     operation("memset", "memset, 4 KiB, asynchronous", 200),
     operation("graph", "launch of a graph: copy, kernel, copy", 50),
-    operation("switch", "memset on two streams in turn, each after the other", 100),
+    operation("switch", "memset on two streams in turn, ordered by the tracker", 100),
+    operation("switch_by_hand", "memset on two streams in turn, ordered by events", 100),
     operation("round_trip", "to the device and back, 4 KiB, pinned, and synchronise", 50),
 ];
 

@@ -133,6 +133,14 @@ int main() {
     cudaGraphExec_t exec;
     CHECK(cudaGraphInstantiate(&exec, graph, 0));
 
+    const auto in_turn = [&] {
+        CHECK(cudaMemsetAsync(a, 0, bytes, stream));
+        CHECK(cudaEventRecord(event, stream));
+        CHECK(cudaStreamWaitEvent(second, event, 0));
+        CHECK(cudaMemsetAsync(a, 0, bytes, second));
+        CHECK(cudaEventRecord(other, second));
+        CHECK(cudaStreamWaitEvent(stream, other, 0));
+    };
     const std::map<std::string, std::function<double(Plan)>> operations = {
         {"launch_two", [&](Plan plan) {
              return time(plan, [&] {
@@ -211,16 +219,8 @@ int main() {
         {"batch", [&](Plan plan) { return time(plan, [&] { batch.enqueue(stream); }); }},
         {"memset", [&](Plan plan) { return time(plan, [&] { CHECK(cudaMemsetAsync(a, 0, bytes, stream)); }); }},
         {"graph", [&](Plan plan) { return time(plan, [&] { CHECK(cudaGraphLaunch(exec, stream)); }); }},
-        {"switch", [&](Plan plan) {
-             return time(plan, [&] {
-                 CHECK(cudaMemsetAsync(a, 0, bytes, stream));
-                 CHECK(cudaEventRecord(event, stream));
-                 CHECK(cudaStreamWaitEvent(second, event, 0));
-                 CHECK(cudaMemsetAsync(a, 0, bytes, second));
-                 CHECK(cudaEventRecord(other, second));
-                 CHECK(cudaStreamWaitEvent(stream, other, 0));
-             });
-         }},
+        {"switch", [&](Plan plan) { return time(plan, in_turn); }},
+        {"switch_by_hand", [&](Plan plan) { return time(plan, in_turn); }},
         {"round_trip", [&](Plan plan) {
              return time(plan, [&] {
                  CHECK(cudaMemcpyAsync(a, pinned, bytes, cudaMemcpyHostToDevice, stream));

@@ -216,7 +216,7 @@ pub(crate) fn measure(operation: &str, plan: &Plan, things: &mut Things) -> Resu
         "memset" => plan.time(|| unsafe { check!(cudaMemsetAsync(a.cast(), 0, BYTES, stream)) }),
         // SAFETY: see above; the graph's memory is `things`'.
         "graph" => plan.time(|| unsafe { check!(cudaGraphLaunch(exec, stream)) }),
-        "switch" => plan.time(|| {
+        "switch" | "switch_by_hand" => plan.time(|| {
             for (here, there, event) in [(stream, second, event), (second, stream, other)] {
                 // SAFETY: see above.
                 unsafe { check!(cudaMemsetAsync(a.cast(), 0, BYTES, here)) }?;

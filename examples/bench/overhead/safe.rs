@@ -83,6 +83,17 @@ pub(crate) fn measure(operation: &str, plan: &Plan, things: &mut Things) -> Resu
             memset_async(a, 0, stream)?;
             memset_async(a, 0, second)
         }),
+        "switch_by_hand" => {
+            let mut other = Event::without_timing()?;
+            plan.time(|| {
+                memset_async(a, 0, stream)?;
+                event.record(stream)?;
+                second.wait(event)?;
+                memset_async(a, 0, second)?;
+                other.record(second)?;
+                stream.wait(&other)
+            })
+        }
         "round_trip" => plan.time(|| {
             memcpy_async(a, pinned, stream)?;
             memcpy_async(pinned, a, stream)?;

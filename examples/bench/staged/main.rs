@@ -3,9 +3,9 @@
 //!     staged --cpp PROGRAM [--emulator] [--turns N] [--most MIB] [--threads N,N,...]
 //!
 //! PROGRAM is the C++ twin beside this. Prints a table for people: for each size and way the rates of both, and how many times as
-//! fast Rust is; then the rates of the largest size by the number of threads that work on a copy, and a pipeline against its stages. Machines drift, so the two
-//! take turns at each size, and what counts is the median. Run it under `taskset` to see what fewer processors make of it. On the emulator it
-//! only shows that it runs.
+//! fast Rust is; then the rates of the largest size by the number of threads that work on a copy, those of 64 MiB by the size of the
+//! chunks too, and a pipeline against its stages. Machines drift, so the two take turns at each size, and what counts is the median.
+//! Run it under `taskset` to see what fewer processors make of it. On the emulator it only shows that it runs.
 
 mod pipeline;
 #[path = "../program.rs"]
@@ -141,6 +141,27 @@ fn shown(bytes: usize) -> String {
     if bytes < MIB { format!("{} KiB", bytes >> 10) } else { format!("{} MiB", bytes >> 20) }
 }
 
+/// Prints the rates of copies of one size by the size of the chunks and the number of threads.
+fn by_chunk(things: &mut Things, bytes: usize, options: &Options) -> Result<()> {
+    let chosen = staged::settings();
+    // Pinned memory as well as threads is bounded: chunks of other sizes are given back, and large ones are not too many.
+    println!("\n| {} in GB/s: chunk, threads | up | down | fresh |\n|----|----:|----:|----:|", shown(bytes));
+    for chunk in [512 << 10, MIB, 2 * MIB, 4 * MIB] {
+        for &threads in options.threads.iter().filter(|&&threads| threads >= 4 || options.emulator) {
+            staged::release()?;
+            configure(Settings { threads: Some(threads), chunk: Some(chunk), pinned: 256 * MIB, ..chosen });
+            let mut rates = Vec::new();
+            for (way, _) in WAYS {
+                rates.push(format!("{:.2}", rate(bytes, things.measure(way, bytes, 8)?)));
+            }
+            println!("| {}, {threads} | {} |", shown(chunk), rates.join(" | "));
+        }
+    }
+    staged::release()?;
+    configure(chosen);
+    Ok(())
+}
+
 fn main() -> anyhow::Result<()> {
     let options = Options::from_arguments()?;
     let room = options.most * MIB;
@@ -210,8 +231,10 @@ fn main() -> anyhow::Result<()> {
         println!("| switched off | {} |", rates.join(" | "));
         configure(chosen);
     }
+    let held = statistics().most_pinned / MIB;
+    by_chunk(&mut things, room.min(64 * MIB), &options)?;
     let chunks: &[usize] = if options.emulator { &[MIB >> 3] } else { &[2 * MIB, 8 * MIB] };
     pipeline::run(room / size_of::<f32>(), options.turns, chunks, options.emulator)?;
-    println!("\nPinned memory that the engine held at most: {} MiB.", statistics().most_pinned / MIB);
+    println!("\nPinned memory that the engine held at most, as it chooses itself: {held} MiB.");
     cpp.end()
 }
