@@ -1,15 +1,17 @@
 //! Scopes whose end fails. (The end that fails because the device is lost: `fault_with_memory_in_flight` of `cuda-kernels`.)
-#![expect(unsafe_code, reason = "makes a stream unusable behind the crate's back")]
+#![expect(unsafe_code, reason = "makes a stream unusable behind the crate's back, asks for calls at exit")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Barrier, OnceLock};
 
 use common::Gate;
 use cuda_safe::error::Detail;
-use cuda_safe::{DeviceBuffer, Stream, check, sys};
+use cuda_safe::{DeviceBuffer, Result, Stream, check, sys};
 
 /// Set in the process that is to be aborted.
 const CHILD: &str = "CUDA_SAFE_SCOPE_END";
@@ -50,6 +52,102 @@ fn end_a_scope_that_cannot_wait() {
         }
     });
     println!("{CAME_BACK}: {answer:?}");
+}
+
+/// Both threads come here: the one that ends the process when the runtime is gone, the other one in its scope.
+static GONE: Barrier = Barrier::new(2);
+
+/// The other thread is about to leave its scope.
+static LEAVING: AtomicBool = AtomicBool::new(false);
+
+/// Its number in the system.
+static THREAD: AtomicI32 = AtomicI32::new(0);
+
+/// Whether the other thread waits, or has ended.
+fn rests() -> bool {
+    let path = format!("/proc/self/task/{}/stat", THREAD.load(Ordering::SeqCst));
+    let Ok(stat) = std::fs::read_to_string(path) else { return true };
+    stat.rsplit(')').next().unwrap().trim_start().starts_with('S')
+}
+
+extern "C" fn let_the_other_thread_go_on() {
+    GONE.wait();
+    while !(LEAVING.load(Ordering::SeqCst) && rests()) {
+        std::thread::yield_now();
+    }
+}
+
+fn end_while_another_thread_is_in_a_scope() -> Result<()> {
+    // SAFETY: sets a timer whose signal ends a process that hangs.
+    unsafe { libc::alarm(60) };
+    // Asked for before the runtime's first call: comes after what the runtime does at exit.
+    // SAFETY: the function lives as long as the program.
+    assert_eq!(unsafe { libc::atexit(let_the_other_thread_go_on) }, 0);
+    let stream = Stream::non_blocking()?;
+    let device = DeviceBuffer::from_slice(&[1_u8; 64])?;
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        // SAFETY: only asks.
+        THREAD.store(unsafe { libc::gettid() }, Ordering::SeqCst);
+        let mut borrowed = [0_u8; 64];
+        let answer = stream.scope(|scope| {
+            scope.memcpy_async(&mut borrowed, &device).unwrap();
+            tell.send(()).unwrap();
+            GONE.wait();
+            LEAVING.store(true, Ordering::SeqCst);
+        });
+        println!("{CAME_BACK}: {answer:?}");
+        loop {
+            std::thread::park();
+        }
+    });
+    told.recv().unwrap();
+    std::process::exit(48)
+}
+
+#[test]
+fn a_scope_of_another_thread_does_not_return_once_the_runtime_is_gone_and_the_process_ends() -> Result<()> {
+    let name = "a_scope_of_another_thread_does_not_return_once_the_runtime_is_gone_and_the_process_ends";
+    if std::env::var_os(CHILD).is_some() {
+        return end_while_another_thread_is_in_a_scope();
+    }
+    let this = std::env::current_exe().unwrap();
+    let child = Command::new(this).args([name, "--exact", "--nocapture"]).env(CHILD, "1").output().unwrap();
+    let told = String::from_utf8_lossy(&child.stdout).into_owned() + &String::from_utf8_lossy(&child.stderr);
+    assert_eq!(child.status.code(), Some(48), "{}: {told}", child.status);
+    // When a driver goes is its own affair; as long as it is there, the scope is left in order.
+    if std::env::var("CUDA_RUNNER").as_deref() == Ok("emulator") {
+        assert!(!told.contains(CAME_BACK), "{told}");
+    }
+    Ok(())
+}
+
+/// A scope of the thread that ends the process has been given nothing: it returns, with the error.
+extern "C" fn scope_at_the_end() {
+    let stream = LATE.get().unwrap();
+    println!("{CAME_BACK}: {:?}", stream.scope(|_| ()).is_ok());
+}
+
+static LATE: OnceLock<Stream> = OnceLock::new();
+
+#[test]
+fn a_scope_of_the_thread_that_ends_the_process_returns() -> Result<()> {
+    let name = "a_scope_of_the_thread_that_ends_the_process_returns";
+    if std::env::var_os(CHILD).is_some() {
+        // SAFETY: sets a timer whose signal ends a process that hangs.
+        unsafe { libc::alarm(60) };
+        // SAFETY: the function lives as long as the program.
+        assert_eq!(unsafe { libc::atexit(scope_at_the_end) }, 0);
+        let stream = LATE.get_or_init(|| Stream::non_blocking().unwrap());
+        stream.scope(|_| ())?;
+        std::process::exit(49)
+    }
+    let this = std::env::current_exe().unwrap();
+    let child = Command::new(this).args([name, "--exact", "--nocapture"]).env(CHILD, "1").output().unwrap();
+    let told = String::from_utf8_lossy(&child.stdout).into_owned() + &String::from_utf8_lossy(&child.stderr);
+    assert_eq!(child.status.code(), Some(49), "{}: {told}", child.status);
+    assert!(told.contains(CAME_BACK), "{told}");
+    Ok(())
 }
 
 #[test]

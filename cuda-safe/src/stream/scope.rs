@@ -1,5 +1,7 @@
 //! Scopes: operations that borrow from the caller, all over before the scope returns.
 
+mod exit;
+
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -51,7 +53,7 @@ impl StreamRef<'_> {
     /// too.
     ///
     /// If the end cannot synchronise for another reason, the process is aborted: there would be no safe way
-    /// on.
+    /// on. A scope that is not over when the process ends does not return.
     ///
     /// # Examples
     /// ```compile_fail
@@ -68,6 +70,7 @@ impl StreamRef<'_> {
         F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
     {
         busy::ensure_idle("StreamRef::scope")?;
+        exit::prepare();
         self.ensure_not_captured("StreamRef::scope")?;
         let scope = Scope { stream: *self, scope: PhantomData, env: PhantomData };
         let answer = catch_unwind(AssertUnwindSafe(|| f(&scope)));
@@ -76,7 +79,10 @@ impl StreamRef<'_> {
             && !error.is_sticky()
             // Reported only once the stream was done.
             && !matches!(error.detail(), Detail::CallbackPanicked { .. })
+            // The thread that ends the process has left all its scopes before, and was given nothing since.
+            && !exit::is_of_this_thread(error)
         {
+            exit::stay_if_it_is(error);
             eprintln!("cuda-safe: a scope could not be brought to its end: {error}");
             std::process::abort();
         }
