@@ -330,3 +330,23 @@ fn one_copy_with_wishes_arrives_on_every_kind_of_stream() -> Result<()> {
     }
     Ok(())
 }
+
+/// Both sides are the host's: the runtime may copy at once, and what the stream was told to wait for comes first all the same.
+#[test]
+fn on_the_legacy_stream_a_slice_reaches_pinned_memory_after_what_was_written_there_before() -> Result<()> {
+    let _alone = alone();
+    let (first, legacy) = (Stream::non_blocking()?, Stream::legacy()?);
+    let old = DeviceBuffer::from_slice(&[0_u32; 100])?;
+    let mut host = PinnedBuffer::<u32>::alloc(100)?;
+    let values = numbers(1);
+    let gate = Gate::on(&first);
+    let opener = std::thread::spawn(move || gate.open());
+    let enqueued = (|| {
+        memcpy_async(&mut host, &old, &first)?;
+        CopyBatch::new().copy_during_call(&mut host, &values).enqueue(&legacy)
+    })();
+    opener.join().unwrap();
+    enqueued?;
+    assert_eq!(host.host()?[..], values);
+    Ok(())
+}

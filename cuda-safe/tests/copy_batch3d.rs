@@ -11,8 +11,8 @@ use cuda_safe::memory::{
     Array, ArrayBuilder, ManagedBuffer, MemoryLocation, PitchedBuffer, PitchedVolume, Plane, Volume,
 };
 use cuda_safe::{
-    Device, DeviceBuffer, PinnedBuffer, Result, Stream, check, error, hazard, memcpy_2d_async, memset_async,
-    sys,
+    Device, DeviceBuffer, PinnedBuffer, Result, Stream, check, error, hazard, memcpy_2d_async, memcpy_async,
+    memset_async, sys,
 };
 
 const W: usize = 7;
@@ -449,5 +449,26 @@ fn one_copy_with_wishes_arrives_on_every_kind_of_stream() -> Result<()> {
         }
         assert_eq!((device.to_vec()?, array.to_vec()?), (numbers(W * H * D), numbers(W * H * D)));
     }
+    Ok(())
+}
+
+/// Both sides are the host's: the runtime may copy at once, and what the stream was told to wait for comes first all the same.
+#[test]
+fn on_the_legacy_stream_a_slice_reaches_pinned_memory_after_what_was_written_there_before() -> Result<()> {
+    let _alone = alone();
+    let (first, legacy) = (Stream::non_blocking()?, Stream::legacy()?);
+    let old = DeviceBuffer::from_slice(&[0_u16; W * H])?;
+    let mut host = PinnedBuffer::<u16>::alloc(W * H)?;
+    let values = numbers(W * H);
+    let gate = Gate::on(&first);
+    let opener = std::thread::spawn(move || gate.open());
+    let enqueued = (|| {
+        memcpy_async(&mut host, &old, &first)?;
+        let mut to = host.plane_mut(W, H)?;
+        CopyBatch3d::new().copy_2d_during_call(&mut to, &Plane::of_slice(&values, W, H)?).enqueue(&legacy)
+    })();
+    opener.join().unwrap();
+    enqueued?;
+    assert_eq!(host.host()?[..], values);
     Ok(())
 }

@@ -35,7 +35,7 @@ pub use single::memcpy_with_attributes_async;
 use super::operand::{AsyncDestination, AsyncSource, Operand};
 use super::peer;
 use super::shape::Shape;
-use super::transfer::must_settle;
+use super::transfer::{Direction, must_settle};
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Mode};
 use crate::stream::AsStream;
@@ -91,7 +91,8 @@ pub struct CopyBatch<'a> {
     writes: Vec<Access<'a>>,
     reads: Vec<Access<'a>>,
     bytes: usize,
-    /// Of a slice that is read during the call, the runtime does not promise that a blocking copy has read it on return.
+    /// Of a slice that is read during the call, the runtime does not promise that a blocking copy has read it on return, or
+    /// that it writes the destination in the order of the stream.
     settles: bool,
     error: Option<Error>,
 }
@@ -261,7 +262,9 @@ impl<'a> CopyBatch<'a> {
             return Err(Error::refused(API, detail));
         };
         peer::ensure(destination.side(), source.side());
-        self.settles |= order == Order::DuringCall && must_settle(&destination, &source);
+        // Within the host's memory the host copies, and nothing says that it waits for the stream first.
+        let by_the_host = Direction::of(destination.side(), source.side()) == Direction::HostToHost;
+        self.settles |= order == Order::DuringCall && (by_the_host || must_settle(&destination, &source));
         let attributes = attributes.of_copy(bytes, order);
         if self.attributes.last().is_none_or(|(_, last)| *last != attributes) {
             self.attributes.push((self.sizes.len(), attributes));

@@ -88,18 +88,16 @@ impl CopyBatch<'_> {
 
     /// A call for each copy. On the legacy stream, those whose source is to be read during the call are done as `cudaMemcpy`
     /// does them there: it returns when it has read pageable memory. Where managed memory is on either side, as a slice that a
-    /// guard has lent may be, that is not promised, and the stream is waited for.
+    /// guard has lent may be, that is not promised, nor what the order is where both sides are the host's: the stream is waited for.
     fn one_by_one(&self, raw: sys::cudaStream_t, legacy: bool) -> Result<()> {
         let copies = self.destinations.iter().zip(&self.sources).zip(&self.sizes).enumerate();
         for (at, ((destination, source), bytes)) in copies {
             if legacy && self.order(at) == Order::DuringCall {
+                self.settle(raw)?;
                 // SAFETY: both are memory of so many bytes, borrowed by the batch; the source is read when the call
                 // returns, and the owner of the destination waits for the copy before it frees.
                 unsafe { check!(cudaMemcpy(*destination, *source, *bytes, sys::cudaMemcpyDefault)) }?;
-                if self.settles {
-                    // SAFETY: the stream is live, and its device current.
-                    unsafe { check!(cudaStreamSynchronize(raw)) }?;
-                }
+                self.settle(raw)?;
             } else {
                 // SAFETY: both are memory of so many bytes that outlives the copy, and the stream is live. Addresses are of
                 // one space, from which the runtime finds the direction.
@@ -109,6 +107,12 @@ impl CopyBatch<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Waits for a stream whose device is current, where that is needed around blocking copies.
+    fn settle(&self, raw: sys::cudaStream_t) -> Result<()> {
+        // SAFETY: the stream is live.
+        if self.settles { unsafe { check!(cudaStreamSynchronize(raw)) } } else { Ok(()) }
     }
 
     /// The order of a copy's source.

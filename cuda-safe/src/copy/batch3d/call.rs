@@ -4,8 +4,12 @@
 use super::super::batch::attributes::Order;
 use super::super::batch::call::is_capturing;
 use super::super::call;
+#[cfg(cudart_12_8)]
+use super::super::operand::{Operand, Side};
 use super::super::transfer::{Direction, must_settle};
 use super::{API, CopyBatch3d, Entry};
+#[cfg(cudart_12_8)]
+use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::stream::StreamRef;
 use crate::{check, sys};
@@ -41,12 +45,20 @@ impl CopyBatch3d<'_> {
         Ok(())
     }
 
-    /// One call for all copies.
+    /// One call for all copies but those of other devices' arrays, which have one each: about arrays, the batch's documentation
+    /// does not speak of devices.
     #[cfg(cudart_12_8)]
     fn at_once(&self, stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
         let mut ops = Vec::with_capacity(self.entries.len());
         for entry in &self.entries {
-            super::op::add(&mut ops, entry);
+            if entry.has_array_beyond(stream.device()) {
+                entry.copy(Some(raw))?;
+            } else {
+                super::op::add(&mut ops, entry);
+            }
+        }
+        if ops.is_empty() {
+            return Ok(());
         }
         // Nothing says that the stream's device need not be current for this call, as it need not for others.
         let _current = stream.device().switch()?;
@@ -76,6 +88,14 @@ impl Entry<'_> {
         Direction::of(self.destination.side(), self.source.side())
     }
 
+    /// Whether an array takes part, and memory of another device than this one.
+    #[cfg(cudart_12_8)]
+    pub(super) fn has_array_beyond(&self, device: Device) -> bool {
+        let sides = [&self.destination, &self.source];
+        let is_beyond = |side: &Operand<'_>| matches!(side.side(), Side::Device(of) if of != device);
+        sides.iter().any(|side| side.array().is_some()) && sides.iter().any(|side| is_beyond(side))
+    }
+
     /// The copy by a call of its own.
     pub(super) fn copy(&self, raw: Option<sys::cudaStream_t>) -> Result<()> {
         // SAFETY: both operands are memory of the shape that outlives the copy, or, with a call that blocks, is borrowed for
@@ -89,11 +109,16 @@ impl Entry<'_> {
         if self.attributes.order != Order::DuringCall {
             return self.copy(Some(raw));
         }
-        self.copy(None)?;
-        if must_settle(&self.destination, &self.source) {
+        let settles = must_settle(&self.destination, &self.source);
+        let wait = || {
             // SAFETY: the stream is live, and its device current.
-            unsafe { check!(cudaStreamSynchronize(raw)) }?;
+            unsafe { check!(cudaStreamSynchronize(raw)) }
+        };
+        // Within the host's memory the host copies, and nothing says that it waits for the stream first.
+        if settles || self.direction() == Direction::HostToHost {
+            wait()?;
         }
-        Ok(())
+        self.copy(None)?;
+        if settles { wait() } else { Ok(()) }
     }
 }

@@ -18,8 +18,8 @@ use crate::{check, sys};
 /// [`memcpy_2d_async`](crate::memcpy_2d_async) with wishes about how the copy is done.
 ///
 /// Stands for [`cudaMemcpy3DWithAttributesAsync`](sys::cudaMemcpy3DWithAttributesAsync), of one layer, which CUDA 13.2
-/// brought. Where that cannot do it (on the legacy stream, in a capture, between an array and rows that do not begin whole
-/// elements apart) the copy is made without the wishes, as `memcpy_2d_async` makes it.
+/// brought. Where that cannot do it (on the legacy stream, in a capture, of another device's array, between an array and rows
+/// that do not begin whole elements apart) the copy is made without the wishes, as `memcpy_2d_async` makes it.
 ///
 /// # Ordering
 /// In the order of the stream, and after conflicting work that other streams were given before.
@@ -91,7 +91,8 @@ fn copy(
         if stream.is_legacy() || is_capturing(raw)? {
             return entry.copy(Some(raw));
         }
-        let Some(mut op) = op::whole(&entry) else {
+        let beyond = entry.has_array_beyond(stream.device());
+        let Some(mut op) = op::whole(&entry).filter(|_| !beyond) else {
             return entry.copy(Some(raw));
         };
         let _current = stream.device().switch()?;
