@@ -252,6 +252,7 @@ fn a_host_function_may_not_allocate_copy_or_ask() {
     let _alone = alone();
     let stream = Stream::new().unwrap();
     let mut buffer = DeviceBuffer::from_slice(&[1_u8; 4]).unwrap();
+    let mut pinned = PinnedBuffer::from_slice(&[1_u8; 4]).unwrap();
     let (tell, told) = std::sync::mpsc::channel();
     stream
         .launch_host_fn(move || {
@@ -261,6 +262,9 @@ fn a_host_function_may_not_allocate_copy_or_ask() {
                 PinnedBuffer::<u8>::alloc(1).unwrap_err(),
                 memcpy(&mut buffer, &[2; 4]).unwrap_err(),
                 memset(&mut buffer, 3).unwrap_err(),
+                // The host copies, but it is the runtime that has it do so.
+                memcpy(&mut pinned, &[2; 4]).unwrap_err(),
+                memcpy(&mut [0_u8; 4], &[2; 4]).unwrap_err(),
             ];
             tell.send((refused, buffer)).unwrap();
         })

@@ -12,7 +12,7 @@ use super::staged::{self, Layout, Staged, Way};
 use crate::device::Device;
 use crate::error::{Detail, Result};
 use crate::hazard::{Access, Ledger, Mode};
-use crate::stream::{AsStream, LegacyStream, StreamRef, wait_host};
+use crate::stream::{AsStream, LegacyStream, StreamRef, ensure_idle, wait_host};
 use crate::{check, sys};
 
 /// When the call returns.
@@ -85,7 +85,7 @@ pub(super) fn transfer(
     peer::ensure(destination.side(), source.side());
     let result = match (how, direction) {
         (How::Blocking | How::BlockingFresh, Direction::HostToHost) => {
-            on_the_host(destination, source, shape)
+            on_the_host(api, destination, source, shape)
         }
         (
             How::Blocking | How::BlockingFresh,
@@ -109,7 +109,14 @@ pub(super) fn transfer(
 
 /// Copies within the host's memory. The host does it, so it waits as a guard would, and nothing is left for the books.
 #[track_caller]
-fn on_the_host(destination: &Operand<'_>, source: &Operand<'_>, shape: Shape) -> Result<()> {
+fn on_the_host(
+    api: &'static str,
+    destination: &Operand<'_>,
+    source: &Operand<'_>,
+    shape: Shape,
+) -> Result<()> {
+    // The host copies, but by a call of the runtime.
+    ensure_idle(api)?;
     // Counted as guards are: a graph would reach the memory without a borrow.
     let _destination = Lent::new(destination, Mode::Write)?;
     let _source = Lent::new(source, Mode::Read)?;
