@@ -45,11 +45,16 @@ pub fn set_automatic_peer_access(automatic: bool) {
 }
 
 /// Lets the devices of the two sides of a copy reach each other, if these are two and that has not been decided yet.
+#[inline]
 pub(super) fn ensure(destination: Side, source: Side) {
-    let (Side::Device(a), Side::Device(b)) = (destination, source) else { return };
-    if a == b {
-        return;
+    if let (Side::Device(a), Side::Device(b)) = (destination, source)
+        && a != b
+    {
+        between(a, b);
     }
+}
+
+fn between(a: Device, b: Device) {
     // A host function may not call CUDA; the copy itself is refused there.
     if !automatic_peer_access() || in_callback() {
         return;

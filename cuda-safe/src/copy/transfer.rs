@@ -319,6 +319,10 @@ impl<'a> Accesses<'a> {
     fn of(destination: &Operand<'a>, source: &Operand<'a>) -> Self {
         let none = Access::read(&NOTHING, 0..0);
         match (destination.access(Mode::Write), source.access(Mode::Read)) {
+            // In the order in which the books take them, so that they need not sort.
+            (Some(write), Some(read)) if write.address() > read.address() => {
+                Self { list: [read, write], len: 2 }
+            }
             (Some(write), Some(read)) => Self { list: [write, read], len: 2 },
             (Some(one), None) | (None, Some(one)) => Self { list: [one, none], len: 1 },
             (None, None) => Self { list: [none, none], len: 0 },

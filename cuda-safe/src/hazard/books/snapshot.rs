@@ -82,20 +82,27 @@ impl Books {
     }
 
     /// The call has returned: all that it covered is complete.
+    #[inline]
     pub(crate) fn completed_all(&self, coverage: &Coverage) {
-        for stamp in coverage.own.into_iter().chain(coverage.others.iter()) {
-            if let Some(slot) = self.slot(stamp.slot) {
-                slot.complete(stamp.tick);
-            }
+        if let Some(own) = coverage.own {
+            self.complete(own);
+        }
+        for stamp in coverage.others.iter() {
+            self.complete(stamp);
+        }
+    }
+
+    #[inline]
+    fn complete(&self, stamp: Stamp) {
+        if let Some(slot) = self.slot(stamp.slot) {
+            slot.complete(stamp.tick);
         }
     }
 
     /// What the event stands for is complete.
     pub(crate) fn completed_snapshot(&self, snapshot: &Snapshot) {
         for stamp in snapshot.clock.iter().chain([snapshot.stamp]) {
-            if let Some(slot) = self.slot(stamp.slot) {
-                slot.complete(stamp.tick);
-            }
+            self.complete(stamp);
         }
     }
 }
