@@ -69,6 +69,23 @@ macro_rules! view {
 
 /// Does something with a view of a buffer that the host can reach.
 macro_rules! host_view {
+    (read $memory:expr, $slice:ident => $body:expr) => {
+        match $memory {
+            Memory::Device(_) => unreachable!("a program's host access fits"),
+            Memory::Pinned(buffer) => {
+                let $slice = buffer.slice(..)?;
+                $body
+            }
+            Memory::Registered(buffer) => {
+                let $slice = buffer.slice(..)?;
+                $body
+            }
+            Memory::Managed(buffer) => {
+                let $slice = buffer.slice(..)?;
+                $body
+            }
+        }
+    };
     ($memory:expr, $slice:ident => $body:expr) => {
         match $memory {
             Memory::Device(_) => unreachable!("a program's host access fits"),
@@ -257,6 +274,20 @@ impl Bench {
                 view!(self.memory(from.buffer), slice => memcpy(&mut bytes, &slice.slice(from.along(0))?))?;
                 return Ok(Some(bytes));
             }
+            Op::Give { to, from } => self.with(to.buffer, |bench, memory| {
+                host_view!(read bench.memory(from.buffer), source => {
+                    let lent = source.slice(from.along(0))?.host()?;
+                    view!(mut memory, target => memcpy(&mut { target }.slice_mut(to.along(0))?, &*lent))
+                })
+            })?,
+            Op::Take { to, from } => self.with(to.buffer, |bench, memory| {
+                host_view!(memory, target => {
+                    let mut target = target;
+                    let mut part = target.slice_mut(to.along(0))?;
+                    let mut lent = part.host_mut()?;
+                    view!(bench.memory(from.buffer), source => memcpy(&mut *lent, &source.slice(from.along(0))?))
+                })
+            })?,
             Op::HostRead { from } => {
                 let read = |_: &Self, memory: &mut Memory| {
                     host_view!(memory, slice => Ok(slice.slice(from.along(0))?.host()?.to_vec()))

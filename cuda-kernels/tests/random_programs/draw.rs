@@ -145,8 +145,16 @@ impl Draw {
         }
         match self.dice.below(100) {
             0..50 => self.work(value),
-            50..56 => Op::Upload { to: self.part_of(1), value },
-            56..61 => Op::Download { from: self.part_of(1) },
+            50..54 => Op::Upload { to: self.part_of(1), value },
+            54 | 55 => {
+                let (to, from) = self.pair(1);
+                Op::Give { to, from }
+            }
+            56..59 => Op::Download { from: self.part_of(1) },
+            59 | 60 => {
+                let (to, from) = self.pair(1);
+                Op::Take { to, from }
+            }
             61..66 => Op::HostRead { from: self.part_of(1) },
             66..71 => Op::HostWrite { to: self.part_of(1), value },
             71..75 => Op::HostFunction { stream: self.stream(), number },

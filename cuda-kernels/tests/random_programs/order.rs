@@ -225,8 +225,11 @@ impl Order {
                 }
                 work.into_iter().filter(|(_, touches)| !touches.is_empty()).collect()
             }
-            Op::Upload { to: part, .. } | Op::Download { from: part } => {
-                let write = matches!(op, Op::Upload { .. });
+            Op::Upload { to: part, .. }
+            | Op::Download { from: part }
+            | Op::Give { to: part, .. }
+            | Op::Take { from: part, .. } => {
+                let write = matches!(op, Op::Upload { .. } | Op::Give { .. });
                 match device(part) {
                     Some(device) => vec![(legacy(device), vec![touch(part, write)])],
                     None if managed(part) => vec![(legacy(0), vec![touch(part, write)])],

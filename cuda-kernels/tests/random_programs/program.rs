@@ -158,6 +158,16 @@ pub(crate) enum Op {
     Download {
         from: Part,
     },
+    /// Copies from what a guard lends of memory of the host.
+    Give {
+        to: Part,
+        from: Part,
+    },
+    /// Copies to what a guard lends of memory of the host.
+    Take {
+        to: Part,
+        from: Part,
+    },
     HostRead {
         from: Part,
     },
@@ -189,7 +199,7 @@ pub(crate) enum Op {
 
 impl Op {
     /// How many kinds there are.
-    pub(crate) const KINDS: usize = 21;
+    pub(crate) const KINDS: usize = 23;
 
     /// Whether it is there for the order only.
     pub(crate) fn orders(&self) -> bool {
@@ -290,6 +300,8 @@ impl Sequential {
             }
             Op::Upload { to, .. } => place(to).is_some(),
             Op::Download { from } => place(from).is_some(),
+            Op::Give { to, from } => to.buffer != from.buffer && place(to).is_some() && host(from),
+            Op::Take { to, from } => to.buffer != from.buffer && host(to) && place(from).is_some(),
             Op::HostRead { from } => host(from),
             Op::HostWrite { to, .. } => host(to),
             Op::Record { event, stream } => event / EVENTS == stream / STREAMS,
@@ -315,7 +327,10 @@ impl Sequential {
             Op::Set { to, value, .. } | Op::Fill { to, value, .. } => {
                 to.offsets().for_each(|at| self.bytes[to.buffer][at] = *value);
             }
-            Op::Copy { to, from, .. } | Op::Within { to, from, .. } => self.copy(*to, *from),
+            Op::Copy { to, from, .. }
+            | Op::Within { to, from, .. }
+            | Op::Give { to, from }
+            | Op::Take { to, from } => self.copy(*to, *from),
             Op::Move { pairs, .. } => pairs.iter().for_each(|(to, from)| self.copy(*to, *from)),
             Op::Chunks { buffer, size, value, .. } => {
                 for (number, chunk) in self.bytes[*buffer].chunks_mut(*size).enumerate() {
