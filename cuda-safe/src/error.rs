@@ -5,9 +5,9 @@
 //!
 //! # Examples
 //! ```
-//! use cuda_safe::{Device, check, error};
+//! use cuda_safe::{Device, Error, check, error};
 //!
-//! let error = Device::new(-1).unwrap_err();
+//! let error: Error = Device::new(-1).unwrap_err();
 //! assert_eq!(error.name(), "cudaErrorInvalidDevice");
 //! println!("{error}: {} in {}", error.meaning(), error.place());
 //!

@@ -105,6 +105,22 @@ impl Device {
     ///
     /// # Errors
     /// `cudaErrorInvalidDevice` for the device itself.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::Device;
+    /// use cuda_safe::device::{AtomicCapabilities, AtomicOperation};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let (device, adds) = (Device::current()?, [AtomicOperation::IntegerAdd]);
+    /// let here = device.host_atomic_capabilities(&adds)?;
+    /// println!("adds to the host's memory: {:?}", here[0] & AtomicCapabilities::SCALAR_32);
+    /// for peer in Device::all()?.filter(|peer| *peer != device) {
+    ///     println!("to that of {}: {:?}", peer.ordinal(), device.peer_atomic_capabilities(&peer, &adds)?);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     #[doc(alias = "cudaDeviceGetP2PAtomicCapabilities")]
     #[track_caller]
     pub fn peer_atomic_capabilities(

@@ -100,6 +100,19 @@ impl Device {
     ///
     /// # Errors
     /// `cudaErrorNotSupported` where `cudaDevAttrGPUDirectRDMAFlushWritesOptions` says that the host cannot do this.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// use cuda_safe::Device;
+    /// use cuda_safe::device::RemoteWritesScope;
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// # fn a_network_card_has_written() {}
+    /// a_network_card_has_written();
+    /// Device::current()?.flush_gpudirect_rdma_writes(RemoteWritesScope::Owner)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     #[doc(alias = "cudaDeviceFlushGPUDirectRDMAWrites")]
     #[track_caller]
     pub fn flush_gpudirect_rdma_writes(self, scope: RemoteWritesScope) -> Result<()> {
@@ -119,6 +132,18 @@ impl Device {
     ///
     /// # Errors
     /// `cudaErrorInvalidValue` for a channel format that makes no sense.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::Device;
+    /// use cuda_safe::memory::ArrayElement;
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let pixels = Device::current()?.texture_1d_linear_max_width(&<[u8; 4]>::descriptor())?;
+    /// assert!(pixels > 1000);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[doc(alias = "cudaDeviceGetTexture1DLinearMaxWidth")]
     #[track_caller]
     pub fn texture_1d_linear_max_width(self, format: &sys::cudaChannelFormatDesc) -> Result<usize> {

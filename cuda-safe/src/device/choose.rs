@@ -74,6 +74,18 @@ impl Device {
     ///
     /// # Errors
     /// `cudaErrorInvalidValue` for more devices than there are.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// use cuda_safe::Device;
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let backwards: Vec<_> = Device::all()?.rev().collect();
+    /// Device::set_valid(&backwards)?; // threads that choose none begin with the last one
+    /// # Device::set_valid(&[])?;
+    /// # Ok(())
+    /// # }
+    /// ```
     #[doc(alias = "cudaSetValidDevices")]
     #[track_caller]
     pub fn set_valid(devices: &[Self]) -> Result<()> {

@@ -49,6 +49,18 @@ impl Device {
     ///
     /// # Errors
     /// `cudaErrorInvalidValue` for a combination that makes no sense.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::Device;
+    /// use cuda_safe::device::DeviceFlags;
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let device = Device::current()?;
+    /// device.set_flags(device.flags()? | DeviceFlags::SYNC_MEMOPS)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     #[doc(alias = "cudaSetDeviceFlags")]
     #[track_caller]
     pub fn set_flags(self, flags: DeviceFlags) -> Result<()> {

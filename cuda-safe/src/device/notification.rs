@@ -66,6 +66,19 @@ impl Device {
     ///
     /// # Errors
     /// `cudaErrorNotSupported` where the driver tells nothing.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::Device;
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// match Device::current()?.on_notification(|notice| eprintln!("the driver says: {notice:?}")) {
+    ///     Ok(notification) => notification.unregister()?,
+    ///     Err(error) => eprintln!("this driver tells nothing: {error}"),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     #[doc(alias = "cudaDeviceRegisterAsyncNotification")]
     #[track_caller]
     pub fn on_notification(self, f: impl Fn(Notice) + Send + Sync + 'static) -> Result<Notification> {

@@ -214,6 +214,19 @@ impl Device {
     /// - Nothing that owns a resource of this device may be used or dropped afterwards, buffers, streams, events
     ///   and graphs included: forget them, or drop them before.
     /// - No other thread may be using the device meanwhile.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// use cuda_safe::{Device, DeviceBuffer};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let buffer = DeviceBuffer::from_slice(&[1, 2, 3])?;
+    /// drop(buffer);
+    /// // SAFETY: what the device had is dropped, and the program has one thread.
+    /// unsafe { Device::current()?.reset() }?;
+    /// # Ok(())
+    /// # }
+    /// ```
     #[doc(alias = "cudaDeviceReset")]
     #[track_caller]
     pub unsafe fn reset(self) -> Result<()> {

@@ -85,6 +85,20 @@ impl Device {
     ///
     /// # Safety
     /// No kernel of this device that uses memory of `peer` may be under way, or be launched afterwards.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// use cuda_safe::Device;
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let (device, peer) = (Device::new(0)?, Device::new(1)?);
+    /// device.enable_peer_access(&peer)?;
+    /// device.synchronize()?;
+    /// // SAFETY: no kernel that uses the peer's memory is under way, nor launched below.
+    /// unsafe { device.disable_peer_access(&peer) }?;
+    /// # Ok(())
+    /// # }
+    /// ```
     #[doc(alias = "cudaDeviceDisablePeerAccess")]
     #[track_caller]
     pub unsafe fn disable_peer_access(self, peer: &Self) -> Result<()> {

@@ -3,6 +3,35 @@
 //! Exporting is safe: a handle is bytes. Opening is not: what each process does with the memory, the other one's books do
 //! not know. Opened memory is a [`DeviceBuffer`] like any other, and is closed when nothing uses it any more.
 //!
+//! # Examples
+//! ```no_run
+//! use cuda_safe::memory::IpcMemHandle;
+//! use cuda_safe::stream::{Event, EventFlags, IpcEventHandle};
+//! use cuda_safe::{Device, DeviceBuffer, Stream, memset_async};
+//! # fn send(_: &[u8]) {}
+//! # fn receive() -> [u8; 64] { [0; 64] }
+//!
+//! # fn main() -> cuda_safe::Result<()> {
+//! // One process
+//! let (stream, mut buffer) = (Stream::new()?, DeviceBuffer::<u32>::alloc(1000)?);
+//! let mut written = Event::with_flags(EventFlags::INTERPROCESS | EventFlags::DISABLE_TIMING)?;
+//! memset_async(&mut buffer, 0, &stream)?;
+//! written.record(&stream)?;
+//! send(buffer.ipc_handle()?.as_bytes());
+//! send(written.ipc_handle()?.as_bytes());
+//!
+//! // The other one
+//! let (memory, event) = (IpcMemHandle::from_bytes(receive()), IpcEventHandle::from_bytes(receive()));
+//! let device = Device::new(0)?;
+//! // SAFETY: the buffer has so many elements, and the other process keeps it until it hears of this one.
+//! let shared = unsafe { memory.open::<u32>(device, 1000) }?;
+//! // SAFETY: it keeps the event for as long.
+//! stream.wait(&unsafe { event.open(device) }?)?;
+//! # drop(shared);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! C functions: `cudaIpcGetMemHandle`, `cudaIpcOpenMemHandle`, `cudaIpcCloseMemHandle`.
 #![expect(unsafe_code, reason = "opens memory of other processes")]
 

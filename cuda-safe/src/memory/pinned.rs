@@ -111,6 +111,20 @@ impl<T> PinnedBuffer<T> {
     ///
     /// # Errors
     /// What the runtime fails with; a refusal inside a host function.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::PinnedBuffer;
+    /// use cuda_safe::memory::PinnedFlags;
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let buffer = PinnedBuffer::<f32>::with_flags(1000, PinnedFlags::MAPPED)?;
+    /// assert!(buffer.flags()?.contains(PinnedFlags::MAPPED));
+    /// let for_kernels: *mut f32 = buffer.device_ptr()?;
+    /// assert!(!for_kernels.is_null());
+    /// # Ok(())
+    /// # }
+    /// ```
     #[doc(alias = "cudaHostGetFlags")]
     #[track_caller]
     pub fn flags(&self) -> Result<PinnedFlags> {

@@ -42,14 +42,21 @@ use crate::sys;
 ///
 /// # Examples
 /// ```no_run
-/// use cuda_safe::copy::{memcpy_from_symbol, memcpy_to_symbol};
+/// use cuda_safe::copy::{memcpy_from_symbol, memcpy_from_symbol_async, memcpy_to_symbol, memcpy_to_symbol_async};
 /// use cuda_safe::memory::Symbol;
+/// use cuda_safe::{PinnedBuffer, Stream};
 ///
 /// # fn run(filter: &'static Symbol<f32>, count: &'static Symbol<u32>) -> cuda_safe::Result<()> {
 /// memcpy_to_symbol(filter, &[0.25, 0.5, 0.25])?;
 /// memcpy_to_symbol(&filter.slice(1..2)?, &[1.0])?;
 /// let mut counted = [0];
 /// memcpy_from_symbol(&mut counted, count)?;
+///
+/// // On a stream, of whose device the variable then is.
+/// let (stream, mut pinned) = (Stream::new()?, PinnedBuffer::from_slice(&[0])?);
+/// memcpy_to_symbol_async(count, &pinned, &stream)?;
+/// memcpy_from_symbol_async(&mut pinned, count, &stream)?;
+/// println!("{} bytes at {:?}", count.size()?, count.device_ptr(stream.device())?);
 /// # Ok(())
 /// # }
 /// ```

@@ -54,6 +54,18 @@ impl StreamBuilder {
     /// # Errors
     /// Where the device cannot be made current or has no room for another stream; a refusal inside a host
     /// function.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::{Device, Stream};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let urgent = Device::current()?.stream_priority_range()?.greatest;
+    /// let stream = Stream::builder().non_blocking().priority(urgent).build()?;
+    /// assert_eq!((stream.priority()?, stream.is_blocking()), (urgent, false));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[doc(alias = "cudaStreamCreate")]
     #[doc(alias = "cudaStreamCreateWithFlags")]
     #[doc(alias = "cudaStreamCreateWithPriority")]

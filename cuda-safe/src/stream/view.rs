@@ -68,6 +68,24 @@ impl<'a> StreamRef<'a> {
     ///
     /// So it is within [`Stream::capture`](super::Stream::capture), and nowhere else. Answered from what the crate knows;
     /// stands for [`cudaStreamIsCapturing`](sys::cudaStreamIsCapturing).
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::Stream;
+    /// use cuda_safe::stream::{AsStream, StreamRef};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let mut stream = Stream::new()?;
+    /// let graph = stream.capture(|captured| {
+    ///     let captured: StreamRef<'_> = captured.as_stream();
+    ///     assert!(captured.is_capturing());
+    ///     Ok(())
+    /// })?;
+    /// assert!(!stream.as_stream().is_capturing());
+    /// # drop(graph);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[doc(alias = "cudaStreamIsCapturing")]
     #[must_use]
     pub fn is_capturing(&self) -> bool {

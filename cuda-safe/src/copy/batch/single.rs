@@ -24,6 +24,21 @@ use crate::{check, sys};
 ///
 /// # Errors
 /// As `memcpy_async`.
+///
+/// # Examples
+/// ```
+/// use cuda_safe::copy::{CopyAttributes, Overlap, memcpy_with_attributes_async};
+/// use cuda_safe::{DeviceBuffer, PinnedBuffer, Stream};
+///
+/// # fn main() -> cuda_safe::Result<()> {
+/// let (stream, host) = (Stream::non_blocking()?, PinnedBuffer::from_slice(&[1, 2, 3])?);
+/// let mut device = DeviceBuffer::<i32>::alloc(3)?;
+/// let beside_kernels = CopyAttributes::new().overlap(Overlap::Small);
+/// memcpy_with_attributes_async(&mut device, &host, beside_kernels, &stream)?;
+/// assert_eq!(device.to_vec()?, [1, 2, 3]);
+/// # Ok(())
+/// # }
+/// ```
 #[doc(alias = "cudaMemcpyWithAttributesAsync")]
 #[track_caller]
 pub fn memcpy_with_attributes_async<D, S>(

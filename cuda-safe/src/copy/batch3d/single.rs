@@ -26,6 +26,22 @@ use crate::{check, sys};
 ///
 /// # Errors
 /// As `memcpy_2d_async`.
+///
+/// # Examples
+/// ```
+/// use cuda_safe::copy::{CopyAttributes, Overlap, memcpy_2d_with_attributes_async};
+/// use cuda_safe::memory::{PinnedBuffer, PitchedBuffer};
+/// use cuda_safe::Stream;
+///
+/// # fn main() -> cuda_safe::Result<()> {
+/// let (stream, host) = (Stream::non_blocking()?, PinnedBuffer::from_slice(&[1, 2, 3, 4])?);
+/// let mut device = PitchedBuffer::<i32>::alloc(2, 2)?;
+/// let beside_kernels = CopyAttributes::new().overlap(Overlap::Small);
+/// memcpy_2d_with_attributes_async(&mut device, &host.plane(2, 2)?, beside_kernels, &stream)?;
+/// assert_eq!(device.to_vec()?, [1, 2, 3, 4]);
+/// # Ok(())
+/// # }
+/// ```
 #[doc(alias = "cudaMemcpy3DWithAttributesAsync")]
 #[track_caller]
 pub fn memcpy_2d_with_attributes_async<D, S>(

@@ -216,6 +216,22 @@ impl ArrayBuilder {
     ///
     /// # Errors
     /// As [`alloc`](Self::alloc), and a refusal of anything but a plane, and of odd sizes.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::memory::{ArrayBuilder, Plane};
+    /// use cuda_safe::memcpy_2d;
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// # if ArrayBuilder::plane(64, 32).nv12().is_err() { return Ok(()) }
+    /// let mut frame = ArrayBuilder::plane(64, 32).nv12()?;
+    /// let (mut luma, mut chroma) = frame.planes_mut();
+    /// memcpy_2d(&mut luma, &Plane::of_slice(&[128_u8; 64 * 32], 64, 32)?)?;
+    /// memcpy_2d(&mut chroma, &Plane::of_slice(&[[0_u8, 255]; 32 * 16], 32, 16)?)?;
+    /// assert_eq!((frame.luma().width(), frame.chroma().width()), (64, 32));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[track_caller]
     pub fn nv12(&self) -> Result<Nv12Array> {
         let api = "ArrayBuilder::nv12";

@@ -117,6 +117,18 @@ impl<T: ArrayElement> MipmappedArray<T> {
     ///
     /// # Errors
     /// A refusal where there is no such level.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::memory::{ArrayBuilder, MipmappedArray};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let image: MipmappedArray<u8> = ArrayBuilder::plane(64, 64).mipmapped(7)?;
+    /// assert_eq!((image.levels(), image.level(6)?.width(), image.info(1)?.width), (7, 1, 32));
+    /// image.free()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     #[doc(alias = "cudaGetMipmappedArrayLevel")]
     #[track_caller]
     pub fn level(&self, level: usize) -> Result<ArrayView<'_, T>> {

@@ -102,6 +102,24 @@ impl<T> UnmappedArray<T> {
     ///
     /// # Errors
     /// A refusal of deferred arrays; what the runtime fails with.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::memory::ArrayBuilder;
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let image = ArrayBuilder::plane(4096, 4096);
+    /// // Not every device has such arrays.
+    /// if let Ok(deferred) = image.deferred::<f32>() {
+    ///     println!("all at once: {} bytes", deferred.memory_requirements()?.size);
+    ///     deferred.free()?;
+    /// }
+    /// if let Ok(sparse) = image.sparse::<f32>() {
+    ///     println!("by tiles of {:?} elements", sparse.sparse_properties()?.tile);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     #[doc(alias = "cudaArrayGetSparseProperties")]
     #[doc(alias = "cudaMipmappedArrayGetSparseProperties")]
     #[track_caller]

@@ -47,6 +47,21 @@ impl<T: AnyBitPattern> ManagedBuffer<T> {
     ///
     /// # Errors
     /// What the runtime fails with.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::Stream;
+    /// use cuda_safe::memory::ManagedBuffer;
+    /// use cuda_safe::memory::managed::Attachment;
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let stream = Stream::non_blocking()?;
+    /// let mut buffer = ManagedBuffer::from_slice(&[1.0, 2.0])?;
+    /// buffer.attach_async(Attachment::Single, &stream)?; // only this stream's kernels use it now
+    /// # buffer.attach_async(Attachment::Global, &stream)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     #[doc(alias = "cudaStreamAttachMemAsync")]
     #[track_caller]
     pub fn attach_async(&mut self, attachment: Attachment, stream: &impl AsStream) -> Result<()> {

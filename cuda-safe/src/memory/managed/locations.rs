@@ -22,6 +22,19 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
     /// # Errors
     /// A refusal where `summary` is 0 or more than this part has, with both numbers, or `sampling` more than `summary`. What the
     /// runtime reports, which may be the failure of earlier work.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::memory::ManagedBuffer;
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let buffer = ManagedBuffer::from_slice(&vec![1_u8; 8 << 20])?;
+    /// for (number, place) in buffer.slice(..)?.locations(2 << 20, 0)?.into_iter().enumerate() {
+    ///     println!("most of part {number} is at {place:?}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     #[doc(alias = "cudaMemGetLocationInfo")]
     #[track_caller]
     pub fn locations(&self, summary: usize, sampling: usize) -> Result<Vec<Option<MemoryLocation>>> {

@@ -111,6 +111,19 @@ impl MemoryPool {
     ///
     /// # Errors
     /// What the runtime fails with; a refusal inside a host function.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// use cuda_safe::Device;
+    /// use cuda_safe::memory::{MemoryLocation, MemoryPool, PoolKind};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let here = MemoryLocation::Device(Device::current()?);
+    /// MemoryPool::default_at(here, PoolKind::Pinned)?.set_current()?;
+    /// assert!(MemoryPool::current_at(here, PoolKind::Pinned)?.is_default());
+    /// # Ok(())
+    /// # }
+    /// ```
     #[doc(alias = "cudaMemSetMemPool")]
     #[track_caller]
     pub fn set_current(&self) -> Result<()> {

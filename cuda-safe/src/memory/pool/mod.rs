@@ -42,10 +42,12 @@
 //! pool.trim_to(0)?;
 //!
 //! // From here on `alloc_async` takes from it.
+//! let usual = device.memory_pool()?;
 //! device.set_memory_pool(&pool)?;
 //! let buffer = DeviceBuffer::<f32>::alloc_async(1000, &stream)?;
 //! assert!(pool.statistics()?.used >= 4000);
-//! device.set_memory_pool(&device.default_memory_pool()?)?;
+//! assert!(usual.is_default() && device.default_memory_pool()?.is_default());
+//! device.set_memory_pool(&usual)?;
 //!
 //! // Other devices are let in one by one.
 //! for peer in Device::all()?.filter(|peer| *peer != device && peer.can_access_peer(&device) == Ok(true)) {

@@ -4,6 +4,30 @@
 //! other process by whatever way descriptors go; single buffers are then exported as [`PoolPointer`]s, plain bytes. What
 //! comes from another process is `unsafe` to open: neither process's books know what the other one does.
 //!
+//! # Examples
+//! ```no_run
+//! use cuda_safe::memory::{ImportedPool, MemoryPool, PoolPointer};
+//! use cuda_safe::{Device, DeviceBuffer, Stream};
+//! # fn send(_: std::os::fd::OwnedFd, _: &[u8]) {}
+//! # fn receive() -> (std::os::fd::OwnedFd, [u8; 64]) { unimplemented!() }
+//!
+//! # fn main() -> cuda_safe::Result<()> {
+//! // One process
+//! let (stream, pool) = (Stream::new()?, MemoryPool::builder().shareable().build()?);
+//! let buffer = DeviceBuffer::<u32>::alloc_from(&pool, 1000, &stream)?;
+//! send(pool.export()?, buffer.export_pool_pointer()?.as_bytes());
+//!
+//! // The other one
+//! let (descriptor, pointer) = receive();
+//! // SAFETY: the other process has exported a pool, which is of this device.
+//! let pool = unsafe { ImportedPool::import(&descriptor, Device::new(0)?) }?;
+//! // SAFETY: the buffer has so many elements, and the other process keeps it until it hears of this one.
+//! let shared = unsafe { pool.open::<u32>(&PoolPointer::from_bytes(pointer), 1000) }?;
+//! # drop(shared);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! C functions: `cudaMemPoolExportToShareableHandle`, `cudaMemPoolImportFromShareableHandle`,
 //! `cudaMemPoolExportPointer`, `cudaMemPoolImportPointer`.
 #![expect(unsafe_code, reason = "opens memory of other processes")]
