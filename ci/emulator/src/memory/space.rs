@@ -16,6 +16,13 @@ pub(crate) const GAP: u64 = 4096;
 /// How many times more address space than memory a device has.
 const SPREAD: u64 = 4;
 
+/// So many bytes are given back to the system at once.
+const LARGE: u64 = 64 << 10;
+/// So many smaller allocations are freed before their pages are given back.
+const SMALL_ONES: usize = 256;
+const PAGE: u64 = 4096;
+const NOTHING_STALE: (u64, u64, usize) = (u64::MAX, 0, 0);
+
 /// The address space of one device.
 #[derive(Debug)]
 pub(crate) struct Space {
@@ -28,6 +35,9 @@ pub(crate) struct Space {
     cursor: u64,
     /// Offset and length (with the gap) of what is handed out.
     taken: BTreeMap<u64, u64>,
+    /// Where small allocations were freed whose pages the system has not back yet, and how many: every allocation has a
+    /// page of its own, of which there are more than memory.
+    stale: (u64, u64, usize),
 }
 
 // SAFETY: the pointer is an address of a mapping that lives as long as the process; whoever uses it holds the machine.
@@ -40,7 +50,7 @@ impl Space {
         let addresses = map(length, libc::PROT_NONE)?;
         let bytes = map(length, libc::PROT_READ | libc::PROT_WRITE)?;
         let base = u64::try_from(addresses.addr()).ok()?;
-        Some(Self { base, bytes, length, cursor: 0, taken: BTreeMap::new() })
+        Some(Self { base, bytes, length, cursor: 0, taken: BTreeMap::new(), stale: NOTHING_STALE })
     }
 
     /// Hands out addresses for `size` bytes with at least `gap` unused ones after them: the first one, and where its
@@ -67,16 +77,38 @@ impl Space {
         (offset.checked_add(span)? <= self.length).then_some(offset)
     }
 
-    /// Takes addresses back; the pages behind them are given to the system again.
+    /// Takes addresses back; the pages behind them are given to the system again, those of small allocations many at a time.
     pub(crate) fn give_back(&mut self, address: u64) {
         let offset = address.wrapping_sub(self.base);
         let Some(span) = self.taken.remove(&offset) else { return };
-        const PAGE: u64 = 4096;
-        let first = offset.next_multiple_of(PAGE);
-        let last = (offset + span) / PAGE * PAGE;
-        let worth_it = last > first && last - first >= 16 * PAGE;
-        if let (true, Ok(start), Ok(length)) =
-            (worth_it, usize::try_from(first), usize::try_from(last.saturating_sub(first)))
+        if span >= LARGE {
+            self.release(offset, offset + span);
+            return;
+        }
+        let (first, last, count) = self.stale;
+        self.stale = (first.min(offset), last.max(offset + span), count + 1);
+        if count >= SMALL_ONES {
+            self.release_stale();
+        }
+    }
+
+    /// Gives back all pages without an allocation where small ones were freed.
+    fn release_stale(&mut self) {
+        let (first, last, _) = std::mem::replace(&mut self.stale, NOTHING_STALE);
+        let before = self.taken.range(..first).next_back().map_or(0, |(start, length)| start + length);
+        let mut free = first.max(before);
+        for (start, length) in self.taken.range(first..last) {
+            self.release(free, *start);
+            free = start + length;
+        }
+        self.release(free, last);
+    }
+
+    /// Gives back the pages that lie between two offsets, where no allocation is.
+    fn release(&self, first: u64, last: u64) {
+        let (first, last) = (first.next_multiple_of(PAGE), last / PAGE * PAGE);
+        if let (Ok(start), Ok(length)) = (usize::try_from(first), usize::try_from(last.saturating_sub(first)))
+            && length > 0
         {
             // SAFETY: the pages lie inside this space's own mapping, and no allocation covers them any more.
             unsafe { libc::madvise(self.bytes.wrapping_add(start).cast(), length, libc::MADV_DONTNEED) };
@@ -148,5 +180,26 @@ mod tests {
         space.give_back(address);
         // SAFETY: as above; the mapping outlives the allocation.
         assert_eq!(unsafe { host.read() }, 0);
+    }
+
+    #[test]
+    fn pages_of_small_allocations_come_back_and_neighbours_keep_their_bytes() {
+        let mut space = Space::reserve(1 << 24).unwrap();
+        let (kept, bytes) = space.take(16, ALIGNMENT, GAP).unwrap();
+        // SAFETY: the memory was just handed out.
+        unsafe { bytes.write(7) };
+        let mut freed = Vec::new();
+        for _ in 0..=SMALL_ONES {
+            let (address, byte) = space.take(16, ALIGNMENT, GAP).unwrap();
+            // SAFETY: the memory was just handed out.
+            unsafe { byte.write(1) };
+            space.give_back(address);
+            freed.push(byte);
+        }
+        // SAFETY: this one is still handed out.
+        assert_eq!(unsafe { bytes.read() }, 7);
+        // SAFETY: within the mapping, whose fresh pages are zero. The first one may share its page with the one that is kept.
+        assert!(freed.iter().skip(1).all(|byte| unsafe { byte.read() } == 0));
+        space.give_back(kept);
     }
 }
