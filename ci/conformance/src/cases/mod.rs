@@ -4,10 +4,14 @@ use crate::case::Cases;
 
 #[cfg(cudart_13_0)]
 mod batch;
+#[cfg(cudart_13_0)]
+mod batch_solid;
 mod capture;
 mod device;
 mod error;
 mod event;
+#[cfg(cudart_13_0)]
+mod graph;
 mod host_memory;
 mod legacy;
 mod linear;
@@ -48,6 +52,8 @@ pub(crate) fn all() -> Cases {
         area(&mut cases);
     }
     #[cfg(cudart_13_0)]
-    batch::add(&mut cases);
+    for area in [batch::add, batch_solid::add, graph::add] {
+        area(&mut cases);
+    }
     cases
 }

@@ -120,11 +120,26 @@ fn side(operand: &cudaMemcpy3DOperand, array: Option<&Array>, volume: Volume, el
     Ok(Side { address: address(memory.ptr), pitch, slice })
 }
 
+/// What can be told of a copy of volumes without a look at the memory.
+fn check_solid(op: &cudaMemcpy3DBatchOp) -> Answer {
+    check_order(op.srcAccessOrder)?;
+    check_flags(op.flags)?;
+    let (width, height) = (op.extent.width, op.extent.height);
+    let right = |operand: &cudaMemcpy3DOperand| {
+        if operand.type_ != cudaMemcpyOperandTypePointer {
+            return operand.type_ == cudaMemcpyOperandTypeArray;
+        }
+        // SAFETY: the type says which member of the union the program has set.
+        let memory = unsafe { operand.op.ptr };
+        let fits = |length: usize, needed: usize| length == 0 || length >= needed;
+        fits(memory.rowLength, width) && fits(memory.layerHeight, height)
+    };
+    let some = width > 0 && height > 0 && op.extent.depth > 0;
+    if some && right(&op.dst) && right(&op.src) { Ok(()) } else { Err(cudaErrorInvalidValue) }
+}
+
 /// A copy of a batch of copies of volumes.
 fn solid(call: &Call, book: &Book, op: &cudaMemcpy3DBatchOp) -> Answer<Request> {
-    if op.extent.width == 0 || op.extent.height == 0 || op.extent.depth == 0 {
-        return Err(cudaErrorInvalidValue);
-    }
     let (to, from) = (array(call, book, &op.dst)?, array(call, book, &op.src)?);
     let volume = volume(op.extent, to, from)?;
     let element = to.or(from).map_or(1, |array| array.format.element());
@@ -182,10 +197,12 @@ api! {
         }
         // SAFETY: the program says that the list has `count` elements.
         let ops = unsafe { list(ops, count) }?;
+        // What is wrong with any of them by itself spoils all; what memory there is, is found out one after the other.
+        for op in ops {
+            check_solid(op)?;
+        }
         let copies = ops.iter().map(|op| {
             move |machine: &Guard| {
-                check_order(op.srcAccessOrder)?;
-                check_flags(op.flags)?;
                 let request = solid(call, &machine.book, op)?;
                 planned(call, machine, &request, op.srcAccessOrder)
             }

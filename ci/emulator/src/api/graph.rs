@@ -11,9 +11,9 @@ use crate::graph::{Act, kind, release};
 use crate::machine::Guard;
 use crate::stream::HostCall;
 use crate::sys::{
-    CUgraphNode_st, CUuserObject_st, cudaErrorInvalidValue, cudaErrorOperatingSystem, cudaGraph_t,
-    cudaGraphEdgeData, cudaGraphNode_t, cudaGraphNodeType, cudaGraphUserObjectMove, cudaHostFn_t,
-    cudaUserObject_t, cudaUserObjectNoDestructorSync,
+    CUgraphNode_st, CUuserObject_st, cudaErrorInvalidValue, cudaErrorNotSupported, cudaErrorOperatingSystem,
+    cudaGraph_t, cudaGraphEdgeData, cudaGraphNode_t, cudaGraphNodeType, cudaGraphUserObjectMove,
+    cudaHostFn_t, cudaUserObject_t, cudaUserObjectNoDestructorSync,
 };
 use crate::thread;
 
@@ -116,6 +116,9 @@ api! {
     fn cudaGraphClone(call, out: Out<'_, cudaGraph_t>, original: cudaGraph_t) {
         let (mut machine, _) = call.context()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
+        if machine.graphs.allocates(original.addr())? {
+            return Err(cudaErrorNotSupported);
+        }
         let copy = machine.graphs.duplicate(original.addr())?;
         let m = &mut *machine;
         for (user, count) in &m.graphs.get(copy)?.users {

@@ -46,8 +46,15 @@ fn set(
     let (mut machine, _) = call.context()?;
     let device = machine.graphs.node(node.addr())?.device;
     let act = act(&mut machine, device)?;
+    let machine = &mut *machine;
     let step = machine.graphs.exec_mut(exec.addr())?.step_mut(node.addr())?;
     if kind(&step.act) != kind(&act) {
+        return Err(cudaErrorInvalidValue);
+    }
+    // A copy stays one between the same kinds of memory of the same devices.
+    if let (Act::Copy(old), Act::Copy(new)) = (&step.act, &act)
+        && old.between(&machine.book) != new.between(&machine.book)
+    {
         return Err(cudaErrorInvalidValue);
     }
     step.act = act;
@@ -120,7 +127,6 @@ api! {
         call, exec: cudaGraphExec_t, graph: cudaGraph_t, out: Option<&mut cudaGraphExecUpdateResultInfo>,
     ) {
         let (mut machine, _) = call.context()?;
-        let out = out.ok_or(cudaErrorInvalidValue)?;
         let m = &mut *machine;
         let mut changed = m.graphs.end(exec.addr())?;
         let done = changed.update(&m.graphs, graph.addr());
@@ -130,11 +136,13 @@ api! {
             Err(Mismatch::Topology(at)) => (cudaGraphExecUpdateErrorTopologyChanged, at),
             Err(Mismatch::Kind(at)) => (cudaGraphExecUpdateErrorNodeTypeChanged, at),
         };
-        *out = cudaGraphExecUpdateResultInfo {
-            result,
-            errorNode: node(at),
-            errorFromNode: core::ptr::null_mut(),
-        };
+        if let Some(out) = out {
+            *out = cudaGraphExecUpdateResultInfo {
+                result,
+                errorNode: node(at),
+                errorFromNode: core::ptr::null_mut(),
+            };
+        }
         if result == cudaGraphExecUpdateSuccess { Ok(()) } else { Err(cudaErrorGraphExecUpdateFailure) }
     }
 

@@ -7,7 +7,7 @@ use super::capture::{graph, handles, plain};
 use super::graph::node;
 use super::graph_params as params;
 use super::symbol_copy::{Part, Way};
-use super::{Call, Out, address, api, pointer, put, wide};
+use super::{Call, Out, address, api, ordinal, pointer, put, wide};
 use crate::error::Answer;
 use crate::graph::{Act, kind};
 use crate::machine::Guard;
@@ -372,12 +372,12 @@ api! {
         given: Option<&mut cudaMemAllocNodeParams>,
     ) {
         let given = given.ok_or(cudaErrorInvalidValue)?;
-        add(call, out, Place { graph, before, count }, |machine, device| {
+        add(call, out, Place { graph, before, count }, |machine, _| {
             let bytes = wide(given.bytesize);
             if bytes == 0 {
                 return Err(cudaErrorInvalidValue);
             }
-            let device = usize::try_from(given.poolProps.location.id).unwrap_or(device);
+            let device = ordinal(machine, given.poolProps.location.id).map_err(|_| cudaErrorInvalidValue)?;
             let memory = machine.book.allocate(device, bytes, Kind::Pool, call.name)?;
             given.dptr = pointer(memory);
             Ok(Act::Alloc(memory, bytes))

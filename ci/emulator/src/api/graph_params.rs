@@ -170,5 +170,8 @@ pub(super) fn host(given: *const cudaHostNodeParams) -> Answer<Act> {
 }
 
 pub(super) fn event(machine: &Guard, event: cudaEvent_t) -> Answer<usize> {
+    if event.is_null() {
+        return Err(cudaErrorInvalidValue);
+    }
     machine.events.get(event).map(|_| event.addr())
 }

@@ -20,6 +20,7 @@ mod event;
 mod function;
 mod graph;
 mod graph_exec;
+mod graph_memory;
 mod graph_node;
 mod graph_params;
 mod host;

@@ -159,6 +159,15 @@ fn replace(steps: &mut [Step], with: &[Step]) -> Result<(), Mismatch> {
     Ok(())
 }
 
+/// What an operation does with the memory of its graph: the address, and how much it allocates, none where it frees.
+fn memory(act: &Act) -> Option<(u64, Option<u64>)> {
+    match act {
+        Act::Alloc(address, bytes) => Some((*address, Some(*bytes))),
+        Act::Free(address) => Some((*address, None)),
+        _ => None,
+    }
+}
+
 /// Puts all nodes of an executable graph on the queue, after what the stream has to do and after its last launch.
 ///
 /// # Errors
@@ -178,7 +187,18 @@ pub(crate) fn launch(machine: &mut Guard, exec: usize, stream: Key, call: &'stat
         let work = if step.enabled { step.act.work() } else { Work::Nothing };
         parts.push(Part { device: step.device, call: step.call, work, before: step.before.clone(), and });
     }
+    let memory: Vec<_> =
+        it.steps.iter().filter(|step| step.enabled).filter_map(|step| memory(&step.act)).collect();
     let end = submit_all(machine, stream, call, parts, &[last])?;
+    for (address, bytes) in memory {
+        match bytes {
+            Some(bytes) => {
+                let device = machine.book.at(address).map_or(0, |it| it.device);
+                machine.graphs.memory.take(address, device, bytes);
+            }
+            None => machine.graphs.memory.free(address),
+        }
+    }
     machine.graphs.exec_mut(exec)?.last = end;
     Ok(())
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::executable::Exec;
+use super::memory::GraphMemories;
 use super::node::Act;
 use crate::error::Answer;
 use crate::sys::cudaErrorInvalidValue;
@@ -80,6 +81,8 @@ pub(crate) struct Graphs {
     /// Which graph a node is in.
     nodes: HashMap<usize, usize>,
     execs: HashMap<usize, Exec>,
+    /// What graphs allocate by nodes.
+    pub(crate) memory: GraphMemories,
 }
 
 /// Handles start here and are far enough apart to be told from small numbers.
@@ -151,6 +154,21 @@ impl Graphs {
             other.before.retain(|it| *it != node);
         }
         Ok(if let Act::Child(child) = gone.act { Some(child) } else { None })
+    }
+
+    /// Whether a graph has memory of its own: a node that allocates or frees.
+    pub(crate) fn allocates(&self, graph: usize) -> Answer<bool> {
+        for node in self.get(graph)?.nodes.values() {
+            let one = match node.act {
+                Act::Alloc(..) | Act::Free(_) => true,
+                Act::Child(child) => self.allocates(child)?,
+                _ => false,
+            };
+            if one {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Copies a graph with all that it owns.

@@ -82,6 +82,14 @@ fn offset(pointer: *mut u8, bytes: u64) -> *mut u8 {
 }
 
 impl Copy {
+    /// Which memory it is to and from: of which device, and whether of the host; none for pageable memory.
+    pub(crate) fn between(&self, book: &Book) -> [Option<(usize, bool)>; 2] {
+        [&self.to, &self.from].map(|end| match end.memory {
+            Memory::Known(address) => book.at(address).map(|it| (it.device, it.kind.on_host())),
+            Memory::Pageable(_) | Memory::Staged(_) => None,
+        })
+    }
+
     /// Bytes of pageable memory that this holds.
     pub(crate) fn staged(&self) -> usize {
         if let Memory::Staged(bytes) = &self.from.memory { bytes.len() } else { 0 }

@@ -1,0 +1,180 @@
+//! `cudaMemcpy3DBatchAsync`, in the form that CUDA 13 gave it.
+
+use std::ptr;
+
+use cuda_sys::{
+    cudaArray_t, cudaMemcpy3DBatchOp, cudaMemcpy3DOperand, cudaMemcpyOperandTypeArray,
+    cudaMemcpyOperandTypePointer, cudaMemcpySrcAccessOrderStream, cudaStream_t, make_cudaExtent,
+};
+
+use crate::case::{Cases, Safe};
+use crate::log::{Log, Setup, ask, need};
+use crate::memory::{Block, Kind, pattern, stream};
+
+const WIDTH: usize = 64;
+const HEIGHT: usize = 5;
+const DEPTH: usize = 3;
+/// Bytes of a block: padded rows and layers have room.
+const N: usize = 80 * 7 * DEPTH;
+
+fn memory(block: Block, row: usize, layer: usize) -> cudaMemcpy3DOperand {
+    let mut operand = cudaMemcpy3DOperand::default();
+    operand.type_ = cudaMemcpyOperandTypePointer;
+    let mut at = cuda_sys::cudaMemcpy3DOperand__bindgen_ty_1__bindgen_ty_1::default();
+    (at.ptr, at.rowLength, at.layerHeight) = (block.ptr(), row, layer);
+    operand.op.ptr = at;
+    operand
+}
+
+fn array_at(array: cudaArray_t, x: usize) -> cudaMemcpy3DOperand {
+    let mut operand = cudaMemcpy3DOperand::default();
+    operand.type_ = cudaMemcpyOperandTypeArray;
+    let mut at = cuda_sys::cudaMemcpy3DOperand__bindgen_ty_1__bindgen_ty_2::default();
+    at.array = array;
+    at.offset.x = x;
+    operand.op.array = at;
+    operand
+}
+
+fn copy(dst: cudaMemcpy3DOperand, src: cudaMemcpy3DOperand) -> cudaMemcpy3DBatchOp {
+    let extent = make_cudaExtent(WIDTH, HEIGHT, DEPTH);
+    cudaMemcpy3DBatchOp { src, dst, extent, srcAccessOrder: cudaMemcpySrcAccessOrderStream, flags: 0 }
+}
+
+/// What is in a destination after a copy between the two forms.
+fn moved(source: &[u8], to: (usize, usize), from: (usize, usize)) -> Vec<u8> {
+    let mut all = vec![0; N];
+    for layer in 0..DEPTH {
+        for row in 0..HEIGHT {
+            let (d, s) = ((layer * to.1 + row) * to.0, (layer * from.1 + row) * from.0);
+            all[d..d + WIDTH].copy_from_slice(&source[s..s + WIDTH]);
+        }
+    }
+    all
+}
+
+fn array(log: &mut Log) -> Result<cudaArray_t, Setup> {
+    let mut array = ptr::null_mut();
+    let kind = cuda_sys::cudaChannelFormatKindUnsigned;
+    let bytes = cuda_sys::cudaChannelFormatDesc { x: 8, y: 0, z: 0, w: 0, f: kind };
+    let extent = make_cudaExtent(WIDTH, HEIGHT, DEPTH);
+    need!(log, cudaMalloc3DArray(&raw mut array, &raw const bytes, extent, 0));
+    Ok(array)
+}
+
+pub(super) fn add(cases: &mut Cases) {
+    let api = "cudaMemcpy3DBatchAsync";
+    for (what, to, from) in [
+        ("tight", (WIDTH, HEIGHT), (WIDTH, HEIGHT)),
+        ("padded", (80, 7), (80, 7)),
+        ("padded to tight", (WIDTH, HEIGHT), (80, 7)),
+        ("rows of 66 bytes", (66, HEIGHT), (66, HEIGHT)),
+    ] {
+        for (there, here) in
+            [(Kind::Device, Kind::Pinned), (Kind::Device, Kind::Device), (Kind::Pinned, Kind::Device)]
+        {
+            let name = format!("{api}/{what}, {} to {}", here.name(), there.name());
+            cases.add(name, Safe::Works, move |log| {
+                let on = stream(log)?;
+                let source = pattern(N, 4);
+                let (s, d) = (Block::with(log, here, &source)?, Block::new(log, there, N)?);
+                let mut ops = [copy(memory(d, to.0, to.1), memory(s, from.0, from.1))];
+                ask!(log, cudaMemcpy3DBatchAsync(1, ops.as_mut_ptr(), 0, on));
+                ask!(log, cudaStreamSynchronize(on));
+                let got = d.load(log)?;
+                log.bytes("all bytes", &got, &moved(&source, to, from));
+                Ok(())
+            });
+        }
+    }
+    cases.add(format!("{api}/into an array, to another, and back"), Safe::Works, |log| {
+        let on = stream(log)?;
+        let source = pattern(N, 5);
+        let (s, d) = (Block::with(log, Kind::Pinned, &source)?, Block::new(log, Kind::Device, N)?);
+        let (a, b) = (array(log)?, array(log)?);
+        for (dst, src) in [
+            (array_at(a, 0), memory(s, 0, 0)),
+            (array_at(b, 0), array_at(a, 0)),
+            (memory(d, 0, 0), array_at(b, 0)),
+        ] {
+            ask!(log, cudaMemcpy3DBatchAsync(1, [copy(dst, src)].as_mut_ptr(), 0, on));
+        }
+        ask!(log, cudaStreamSynchronize(on));
+        let got = d.load(log)?;
+        log.bytes("all bytes", &got, &moved(&source, (WIDTH, HEIGHT), (WIDTH, HEIGHT)));
+        Ok(())
+    });
+    type Spoil = fn(&mut cudaMemcpy3DBatchOp);
+    let changes: [(&str, Safe, Spoil); 8] = [
+        ("no width", Safe::Works, |op| op.extent.width = 0),
+        ("no depth", Safe::Works, |op| op.extent.depth = 0),
+        ("rows under the width", Safe::Unwritable, |op| {
+            op.dst.op.ptr.rowLength = WIDTH - 1;
+        }),
+        ("layers under the height", Safe::Unwritable, |op| {
+            op.dst.op.ptr.layerHeight = HEIGHT - 1;
+        }),
+        ("to null", Safe::Unwritable, |op| op.dst.op.ptr.ptr = ptr::null_mut()),
+        ("no such operand", Safe::Unwritable, |op| op.src.type_.0 = 77),
+        ("no order of access", Safe::Unwritable, |op| {
+            op.srcAccessOrder = cuda_sys::cudaMemcpySrcAccessOrderInvalid;
+        }),
+        ("unknown flags", Safe::Unwritable, |op| op.flags = 0x80),
+    ];
+    for (what, safe, spoil) in changes {
+        cases.add(format!("{api}/the second of two: {what}"), safe, move |log| {
+            let on = stream(log)?;
+            let source = pattern(N, 6);
+            let (s, d) = (Block::with(log, Kind::Device, &source)?, Block::new(log, Kind::Device, N)?);
+            let e = Block::new(log, Kind::Device, N)?;
+            let mut ops = [copy(memory(d, 0, 0), memory(s, 0, 0)), copy(memory(e, 0, 0), memory(s, 0, 0))];
+            spoil(&mut ops[1]);
+            ask!(log, cudaMemcpy3DBatchAsync(2, ops.as_mut_ptr(), 0, on));
+            ask!(log, cudaStreamSynchronize(on));
+            for (name, block) in [("first", d), ("second", e)] {
+                let got = block.load(log)?;
+                let there = got == moved(&source, (WIDTH, HEIGHT), (WIDTH, HEIGHT));
+                log.fact(name, if there { "copied" } else { "not copied" });
+            }
+            Ok(())
+        });
+    }
+    cases.add(format!("{api}/no copies, lists null, flags"), Safe::Unwritable, |log| {
+        let on = stream(log)?;
+        let (s, d) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Device, N)?);
+        let mut ops = [copy(memory(d, 0, 0), memory(s, 0, 0))];
+        ask!(log, "none", cudaMemcpy3DBatchAsync(0, ops.as_mut_ptr(), 0, on));
+        ask!(log, "null", cudaMemcpy3DBatchAsync(1, ptr::null_mut(), 0, on));
+        ask!(log, "flags", cudaMemcpy3DBatchAsync(1, ops.as_mut_ptr(), 1, on));
+        Ok(())
+    });
+    let legacy: cudaStream_t = ptr::null_mut();
+    for (what, on) in
+        [("the legacy stream", legacy), ("the stream of the thread", cuda_sys::cudaStreamPerThread)]
+    {
+        cases.add(format!("{api}/on {what}"), Safe::Works, move |log| {
+            let (s, d) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Device, N)?);
+            let mut ops = [copy(memory(d, 0, 0), memory(s, 0, 0))];
+            ask!(log, cudaMemcpy3DBatchAsync(1, ops.as_mut_ptr(), 0, on));
+            ask!(log, cudaDeviceSynchronize());
+            Ok(())
+        });
+    }
+    cases
+        .add(format!("{api}/on a stream that is captured"), Safe::Works, |log| {
+            let on = stream(log)?;
+            let (s, d) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Device, N)?);
+            let mut ops = [copy(memory(d, 0, 0), memory(s, 0, 0))];
+            need!(log, cudaStreamBeginCapture(on, cuda_sys::cudaStreamCaptureModeRelaxed));
+            ask!(log, cudaMemcpy3DBatchAsync(1, ops.as_mut_ptr(), 0, on));
+            let mut graph = ptr::null_mut();
+            ask!(log, cudaStreamEndCapture(on, &raw mut graph));
+            let mut nodes = 77;
+            if !graph.is_null() {
+                ask!(log, cudaGraphGetNodes(graph, ptr::null_mut(), &raw mut nodes));
+            }
+            log.fact("nodes", nodes);
+            Ok(())
+        })
+        .alone();
+}

@@ -1,0 +1,641 @@
+//! Graphs that are built node by node, in the form that CUDA 13 gave the calls.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use cuda_sys::{
+    cudaGraph_t, cudaGraphExec_t, cudaGraphNode_t, cudaHostNodeParams, cudaKernelNodeParams,
+    cudaMemAllocNodeParams, cudaMemcpyDefault, cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToHost,
+    cudaMemcpyHostToDevice, cudaMemsetParams, dim3,
+};
+
+use crate::case::{Cases, Safe};
+use crate::log::{Log, Setup, ask, need};
+use crate::memory::{Block, Kind, event, pattern, stream};
+
+const N: usize = 4096;
+
+unsafe extern "C" {
+    fn case_fill();
+    fn case_list_symbol() -> *const c_void;
+}
+
+fn graph(log: &mut Log) -> Result<cudaGraph_t, Setup> {
+    let mut graph = ptr::null_mut();
+    need!(log, cudaGraphCreate(&raw mut graph, 0));
+    Ok(graph)
+}
+
+/// A node that does nothing.
+fn empty(log: &mut Log, graph: cudaGraph_t, before: &[cudaGraphNode_t]) -> Result<cudaGraphNode_t, Setup> {
+    let mut node = ptr::null_mut();
+    need!(log, cudaGraphAddEmptyNode(&raw mut node, graph, before.as_ptr(), before.len()));
+    Ok(node)
+}
+
+/// How many nodes and edges a graph has.
+fn size(log: &mut Log, graph: cudaGraph_t) {
+    let (mut nodes, mut edges) = (77, 77);
+    ask!(log, cudaGraphGetNodes(graph, ptr::null_mut(), &raw mut nodes));
+    ask!(log, cudaGraphGetEdges(graph, ptr::null_mut(), ptr::null_mut(), ptr::null_mut(), &raw mut edges));
+    log.fact("nodes", nodes);
+    log.fact("edges", edges);
+}
+
+fn ready(log: &mut Log, graph: cudaGraph_t) -> Result<cudaGraphExec_t, Setup> {
+    let mut run = ptr::null_mut();
+    need!(log, cudaGraphInstantiate(&raw mut run, graph, 0));
+    Ok(run)
+}
+
+/// Launches, waits, and says whether a block holds what is expected.
+fn launch(log: &mut Log, run: cudaGraphExec_t, block: Block, want: &[u8]) -> Result<(), Setup> {
+    let on = stream(log)?;
+    ask!(log, cudaGraphLaunch(run, on));
+    ask!(log, cudaStreamSynchronize(on));
+    let got = block.load(log)?;
+    log.bytes("all bytes", &got, want);
+    Ok(())
+}
+
+fn row(to: Block, value: u32) -> cudaMemsetParams {
+    cudaMemsetParams { dst: to.ptr(), pitch: 0, value, elementSize: 1, width: N, height: 1 }
+}
+
+unsafe extern "C" fn nothing(_: *mut c_void) {}
+
+fn dependencies(cases: &mut Cases) {
+    let api = "cudaGraphAddDependencies";
+    type Edges = fn(&mut Log, cudaGraph_t, [cudaGraphNode_t; 3]) -> Result<(), Setup>;
+    let changes: [(&str, Safe, Edges); 9] = [
+        ("one after the other", Safe::Raw, |log, graph, [a, b, _]| {
+            ask!(log, cudaGraphAddDependencies(graph, &raw const a, &raw const b, ptr::null(), 1));
+            Ok(())
+        }),
+        ("graph null", Safe::Unwritable, |log, _, [a, b, _]| {
+            ask!(log, cudaGraphAddDependencies(ptr::null_mut(), &raw const a, &raw const b, ptr::null(), 1));
+            Ok(())
+        }),
+        ("lists null", Safe::Unwritable, |log, graph, [a, _, _]| {
+            ask!(log, cudaGraphAddDependencies(graph, ptr::null(), &raw const a, ptr::null(), 1));
+            ask!(log, cudaGraphAddDependencies(graph, &raw const a, ptr::null(), ptr::null(), 1));
+            Ok(())
+        }),
+        ("nodes null", Safe::Unwritable, |log, graph, [a, _, _]| {
+            let none = ptr::null_mut();
+            ask!(log, cudaGraphAddDependencies(graph, &raw const none, &raw const a, ptr::null(), 1));
+            ask!(log, cudaGraphAddDependencies(graph, &raw const a, &raw const none, ptr::null(), 1));
+            Ok(())
+        }),
+        ("none", Safe::Raw, |log, graph, [a, b, _]| {
+            ask!(log, cudaGraphAddDependencies(graph, &raw const a, &raw const b, ptr::null(), 0));
+            Ok(())
+        }),
+        ("a node of another graph", Safe::Unwritable, |log, one, [a, _, _]| {
+            let other = graph(log)?;
+            let b = empty(log, other, &[])?;
+            ask!(log, cudaGraphAddDependencies(one, &raw const a, &raw const b, ptr::null(), 1));
+            size(log, other);
+            Ok(())
+        }),
+        ("twice", Safe::Raw, |log, graph, [a, b, _]| {
+            ask!(log, cudaGraphAddDependencies(graph, &raw const a, &raw const b, ptr::null(), 1));
+            ask!(log, cudaGraphAddDependencies(graph, &raw const a, &raw const b, ptr::null(), 1));
+            Ok(())
+        }),
+        ("a node on itself", Safe::Raw, |log, graph, [a, _, _]| {
+            ask!(log, cudaGraphAddDependencies(graph, &raw const a, &raw const a, ptr::null(), 1));
+            Ok(())
+        }),
+        ("in a circle", Safe::Raw, |log, graph, [a, b, c]| {
+            let (from, to) = ([a, b, c], [b, c, a]);
+            ask!(log, cudaGraphAddDependencies(graph, from.as_ptr(), to.as_ptr(), ptr::null(), 3));
+            let mut run = ptr::null_mut();
+            ask!(log, cudaGraphInstantiate(&raw mut run, graph, 0));
+            Ok(())
+        }),
+    ];
+    for (what, safe, change) in changes {
+        cases.add(format!("{api}/{what}"), safe, move |log| {
+            let one = graph(log)?;
+            let nodes = [empty(log, one, &[])?, empty(log, one, &[])?, empty(log, one, &[])?];
+            change(log, one, nodes)?;
+            size(log, one);
+            Ok(())
+        });
+    }
+    cases.add("cudaGraphRemoveDependencies/one that there is, and again", Safe::Raw, |log| {
+        let graph = graph(log)?;
+        let a = empty(log, graph, &[])?;
+        let b = empty(log, graph, &[a])?;
+        size(log, graph);
+        ask!(log, cudaGraphRemoveDependencies(graph, &raw const a, &raw const b, ptr::null(), 1));
+        size(log, graph);
+        ask!(log, "again", cudaGraphRemoveDependencies(graph, &raw const a, &raw const b, ptr::null(), 1));
+        Ok(())
+    });
+}
+
+fn life(cases: &mut Cases) {
+    cases.add("cudaGraphCreate/flags, and null", Safe::Unwritable, |log| {
+        let mut graph = ptr::null_mut();
+        ask!(log, cudaGraphCreate(&raw mut graph, 1));
+        ask!(log, "null", cudaGraphCreate(ptr::null_mut(), 0));
+        Ok(())
+    });
+    cases.add("cudaGraphDestroy/null", Safe::Unwritable, |log| {
+        ask!(log, cudaGraphDestroy(ptr::null_mut()));
+        ask!(log, cudaGraphExecDestroy(ptr::null_mut()));
+        Ok(())
+    });
+    cases.add("cudaGraphDestroyNode/one between two", Safe::Raw, |log| {
+        let graph = graph(log)?;
+        let a = empty(log, graph, &[])?;
+        let b = empty(log, graph, &[a])?;
+        empty(log, graph, &[b])?;
+        size(log, graph);
+        ask!(log, cudaGraphDestroyNode(b));
+        size(log, graph);
+        Ok(())
+    });
+    cases.add("cudaGraphClone/a graph, and null", Safe::Works, |log| {
+        let graph = graph(log)?;
+        let a = empty(log, graph, &[])?;
+        empty(log, graph, &[a])?;
+        let mut copy = ptr::null_mut();
+        ask!(log, cudaGraphClone(&raw mut copy, graph));
+        size(log, copy);
+        let mut twin = ptr::null_mut();
+        ask!(log, cudaGraphNodeFindInClone(&raw mut twin, a, copy));
+        log.fact("another node", twin != a);
+        ask!(log, "null", cudaGraphClone(&raw mut copy, ptr::null_mut()));
+        ask!(log, "to null", cudaGraphClone(ptr::null_mut(), graph));
+        Ok(())
+    });
+    cases.add("cudaGraphInstantiate/null", Safe::Unwritable, |log| {
+        let graph = graph(log)?;
+        let mut run = ptr::null_mut();
+        ask!(log, cudaGraphInstantiate(ptr::null_mut(), graph, 0));
+        ask!(log, cudaGraphInstantiate(&raw mut run, ptr::null_mut(), 0));
+        ask!(log, cudaGraphInstantiateWithFlags(ptr::null_mut(), graph, 0));
+        ask!(log, "flags", cudaGraphInstantiateWithFlags(&raw mut run, graph, 0x100));
+        Ok(())
+    });
+    cases.add("cudaGraphLaunch/an empty graph, uploaded and not", Safe::Works, |log| {
+        let (graph, on) = (graph(log)?, stream(log)?);
+        let run = ready(log, graph)?;
+        ask!(log, cudaGraphLaunch(run, on));
+        ask!(log, cudaGraphUpload(run, on));
+        ask!(log, cudaGraphLaunch(run, on));
+        ask!(log, cudaStreamSynchronize(on));
+        ask!(log, cudaGraphExecDestroy(run));
+        ask!(log, cudaGraphDestroy(graph));
+        Ok(())
+    });
+    cases.add("cudaGraphLaunch/null", Safe::Unwritable, |log| {
+        let on = stream(log)?;
+        ask!(log, cudaGraphLaunch(ptr::null_mut(), on));
+        ask!(log, cudaGraphUpload(ptr::null_mut(), on));
+        Ok(())
+    });
+    cases.add("cudaGraphLaunch/on a stream that is captured", Safe::Works, |log| {
+        let (inner, on) = (graph(log)?, stream(log)?);
+        let to = Block::new(log, Kind::Device, N)?;
+        let mut node = ptr::null_mut();
+        let fill = row(to, 3);
+        need!(log, cudaGraphAddMemsetNode(&raw mut node, inner, ptr::null(), 0, &raw const fill));
+        let run = ready(log, inner)?;
+        need!(log, cudaStreamBeginCapture(on, cuda_sys::cudaStreamCaptureModeRelaxed));
+        ask!(log, cudaGraphLaunch(run, on));
+        let mut outer = ptr::null_mut();
+        ask!(log, cudaStreamEndCapture(on, &raw mut outer));
+        if !outer.is_null() {
+            size(log, outer);
+        }
+        Ok(())
+    });
+    cases.add("cudaDeviceGetGraphMemAttribute/devices and attributes", Safe::Raw, |log| {
+        let mut value = 0_u64;
+        let used = cuda_sys::cudaGraphMemAttrUsedMemCurrent;
+        let high = cuda_sys::cudaGraphMemAttrUsedMemHigh;
+        let out = (&raw mut value).cast();
+        ask!(log, cudaDeviceGetGraphMemAttribute(0, used, out));
+        log.fact("used", value);
+        ask!(log, "no device", cudaDeviceGetGraphMemAttribute(-1, used, out));
+        ask!(log, "trim no device", cudaDeviceGraphMemTrim(-1));
+        ask!(log, cudaDeviceGraphMemTrim(0));
+        ask!(log, "set no device", cudaDeviceSetGraphMemAttribute(-1, high, out));
+        for mut value in [0_u64, 1] {
+            let to = (&raw mut value).cast();
+            ask!(log, &format!("high to {value}"), cudaDeviceSetGraphMemAttribute(0, high, to));
+        }
+        Ok(())
+    });
+}
+
+fn simple_nodes(cases: &mut Cases) {
+    let api = "cudaGraphAddEmptyNode";
+    cases.add(format!("{api}/three, one after two"), Safe::Works, |log| {
+        let graph = graph(log)?;
+        let (a, b) = (empty(log, graph, &[])?, empty(log, graph, &[])?);
+        let c = empty(log, graph, &[a, b])?;
+        size(log, graph);
+        let (mut nodes, mut count) = ([ptr::null_mut(); 5], 5);
+        ask!(log, cudaGraphGetNodes(graph, nodes.as_mut_ptr(), &raw mut count));
+        log.fact("in order", nodes == [a, b, c, ptr::null_mut(), ptr::null_mut()] && count == 3);
+        count = 77;
+        ask!(log, cudaGraphGetRootNodes(graph, ptr::null_mut(), &raw mut count));
+        log.fact("roots", count);
+        ask!(log, cudaGraphNodeGetDependencies(c, ptr::null_mut(), ptr::null_mut(), &raw mut count));
+        log.fact("before", count);
+        ask!(log, cudaGraphNodeGetDependentNodes(a, ptr::null_mut(), ptr::null_mut(), &raw mut count));
+        log.fact("after", count);
+        Ok(())
+    });
+    cases.add(format!("{api}/nulls"), Safe::Unwritable, |log| {
+        let graph = graph(log)?;
+        let mut node = ptr::null_mut();
+        ask!(log, "node", cudaGraphAddEmptyNode(ptr::null_mut(), graph, ptr::null(), 0));
+        ask!(log, "graph", cudaGraphAddEmptyNode(&raw mut node, ptr::null_mut(), ptr::null(), 0));
+        ask!(log, "list", cudaGraphAddEmptyNode(&raw mut node, graph, ptr::null(), 1));
+        let none = [ptr::null_mut(); 1];
+        ask!(log, "one before", cudaGraphAddEmptyNode(&raw mut node, graph, none.as_ptr(), 1));
+        size(log, graph);
+        Ok(())
+    });
+    cases.add(format!("{api}/after one twice"), Safe::Works, |log| {
+        let graph = graph(log)?;
+        let a = empty(log, graph, &[])?;
+        let mut node = ptr::null_mut();
+        ask!(log, cudaGraphAddEmptyNode(&raw mut node, graph, [a, a].as_ptr(), 2));
+        size(log, graph);
+        Ok(())
+    });
+    cases.add("cudaGraphAddEventRecordNode/an event, and null", Safe::Raw, |log| {
+        let (graph, mark) = (graph(log)?, event(log)?);
+        let mut node = ptr::null_mut();
+        ask!(log, "null", cudaGraphAddEventRecordNode(&raw mut node, graph, ptr::null(), 0, ptr::null_mut()));
+        ask!(log, cudaGraphAddEventRecordNode(&raw mut node, graph, ptr::null(), 0, mark));
+        ask!(log, cudaGraphAddEventWaitNode(&raw mut node, graph, ptr::null(), 0, mark));
+        ask!(log, "null", cudaGraphAddEventWaitNode(&raw mut node, graph, ptr::null(), 0, ptr::null_mut()));
+        size(log, graph);
+        Ok(())
+    });
+    cases.add("cudaGraphAddHostNode/a function, and nulls", Safe::Works, |log| {
+        let graph = graph(log)?;
+        let right = cudaHostNodeParams { fn_: Some(nothing), userData: ptr::null_mut() };
+        let wrong = cudaHostNodeParams { fn_: None, userData: ptr::null_mut() };
+        let mut node = ptr::null_mut();
+        ask!(log, cudaGraphAddHostNode(&raw mut node, graph, ptr::null(), 0, &raw const right));
+        ask!(log, "node", cudaGraphAddHostNode(ptr::null_mut(), graph, ptr::null(), 0, &raw const right));
+        ask!(log, "list", cudaGraphAddHostNode(&raw mut node, graph, ptr::null(), 2, &raw const right));
+        ask!(log, "function", cudaGraphAddHostNode(&raw mut node, graph, ptr::null(), 0, &raw const wrong));
+        ask!(log, "parameters", cudaGraphAddHostNode(&raw mut node, graph, ptr::null(), 0, ptr::null()));
+        size(log, graph);
+        Ok(())
+    });
+    let api = "cudaGraphAddKernelNode";
+    type Spoil = fn(&mut cudaKernelNodeParams);
+    let changes: [(&str, Safe, Spoil); 6] = [
+        ("as it should be", Safe::Works, |_| {}),
+        ("no function", Safe::Unwritable, |p| p.func = ptr::null_mut()),
+        ("no arguments", Safe::Unwritable, |p| p.kernelParams = ptr::null_mut()),
+        ("no threads", Safe::Refused, |p| p.blockDim.x = 0),
+        ("too many threads", Safe::Passed, |p| p.blockDim.x = 2048),
+        ("too much shared memory", Safe::Passed, |p| p.sharedMemBytes = 1 << 30),
+    ];
+    for (what, safe, spoil) in changes {
+        cases.add(format!("{api}/{what}"), safe, move |log| {
+            let graph = graph(log)?;
+            let to = Block::new(log, Kind::Device, N)?;
+            let (mut address, mut value, mut count) = (to.ptr(), 7_u8, N as u32);
+            let mut arguments: [*mut c_void; 3] =
+                [(&raw mut address).cast(), (&raw mut value).cast(), (&raw mut count).cast()];
+            let mut parameters = cudaKernelNodeParams {
+                func: case_fill as *mut c_void,
+                gridDim: dim3 { x: 16, y: 1, z: 1 },
+                blockDim: dim3 { x: 256, y: 1, z: 1 },
+                sharedMemBytes: 0,
+                kernelParams: arguments.as_mut_ptr(),
+                extra: ptr::null_mut(),
+            };
+            spoil(&mut parameters);
+            let mut node = ptr::null_mut();
+            ask!(log, cudaGraphAddKernelNode(&raw mut node, graph, ptr::null(), 0, &raw const parameters));
+            size(log, graph);
+            // The node has its own copy of the arguments.
+            (address, value, count) = (ptr::null_mut(), 0, 0);
+            let _ = (address, value, count);
+            let mut run = ptr::null_mut();
+            let code = ask!(log, cudaGraphInstantiate(&raw mut run, graph, 0));
+            if code == cuda_sys::cudaSuccess {
+                launch(log, run, to, &[if node.is_null() { 0 } else { 7 }; N])?;
+            }
+            Ok(())
+        });
+    }
+}
+
+fn memory_nodes(cases: &mut Cases) {
+    cases.add("cudaGraphAddMemsetNode/a row, and wrong ones", Safe::Works, |log| {
+        let graph = graph(log)?;
+        let to = Block::new(log, Kind::Device, N)?;
+        let mut node = ptr::null_mut();
+        let right = row(to, 5);
+        ask!(log, cudaGraphAddMemsetNode(&raw mut node, graph, ptr::null(), 0, &raw const right));
+        for (what, wrong) in [
+            ("elements of 3 bytes", cudaMemsetParams { elementSize: 3, ..right }),
+            ("too wide", cudaMemsetParams { width: N + 1, ..right }),
+            ("to null", cudaMemsetParams { dst: ptr::null_mut(), ..right }),
+            ("a pitch under the width", cudaMemsetParams { pitch: 16, height: 2, width: 32, ..right }),
+        ] {
+            ask!(log, what, cudaGraphAddMemsetNode(&raw mut node, graph, ptr::null(), 0, &raw const wrong));
+        }
+        ask!(log, "null", cudaGraphAddMemsetNode(&raw mut node, graph, ptr::null(), 0, ptr::null()));
+        size(log, graph);
+        let run = ready(log, graph)?;
+        launch(log, run, to, &[5; N])
+    });
+    let api = "cudaGraphAddMemcpyNode1D";
+    type Sizes = fn(Block, Block) -> (*mut c_void, *const c_void, usize);
+    let changes: [(&str, Safe, Sizes); 6] = [
+        ("all of it", Safe::Works, |d, s| (d.ptr(), s.ptr(), N)),
+        ("twice as much", Safe::Unwritable, |d, s| (d.ptr(), s.ptr(), 2 * N)),
+        ("one byte over", Safe::Unwritable, |d, s| (d.at(1), s.ptr(), N)),
+        ("nothing", Safe::Works, |d, s| (d.ptr(), s.ptr(), 0)),
+        ("to null", Safe::Unwritable, |_, s| (ptr::null_mut(), s.ptr(), N)),
+        ("from null", Safe::Unwritable, |d, _| (d.ptr(), ptr::null(), N)),
+    ];
+    for (what, safe, change) in changes {
+        cases.add(format!("{api}/{what}"), safe, move |log| {
+            let graph = graph(log)?;
+            let (to, from) =
+                (Block::new(log, Kind::Device, N)?, Block::with(log, Kind::Device, &pattern(N, 1))?);
+            let (dst, src, count) = change(to, from);
+            let mut node = ptr::null_mut();
+            let code = ask!(
+                log,
+                cudaGraphAddMemcpyNode1D(
+                    &raw mut node,
+                    graph,
+                    ptr::null(),
+                    0,
+                    dst,
+                    src,
+                    count,
+                    cudaMemcpyDeviceToDevice
+                )
+            );
+            size(log, graph);
+            if code == cuda_sys::cudaSuccess && count > 0 {
+                let run = ready(log, graph)?;
+                launch(log, run, to, &pattern(N, 1))?;
+            }
+            Ok(())
+        });
+    }
+    cases.add("cudaGraphAddMemcpyNodeToSymbol/there, back, and too much", Safe::Raw, |log| {
+        let graph = graph(log)?;
+        let (up, down) = (Block::with(log, Kind::Pinned, &[3; 64])?, Block::new(log, Kind::Pinned, 64)?);
+        // SAFETY: takes nothing and gives an address.
+        let list = unsafe { case_list_symbol() };
+        let (mut node, mut last) = (ptr::null_mut(), ptr::null_mut());
+        let (to, from) = (cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost);
+        ask!(
+            log,
+            cudaGraphAddMemcpyNodeToSymbol(&raw mut node, graph, ptr::null(), 0, list, up.ptr(), 64, 0, to)
+        );
+        ask!(
+            log,
+            cudaGraphAddMemcpyNodeFromSymbol(
+                &raw mut last,
+                graph,
+                &raw const node,
+                1,
+                down.ptr(),
+                list,
+                64,
+                0,
+                from
+            )
+        );
+        let mut other = ptr::null_mut();
+        ask!(
+            log,
+            "too much",
+            cudaGraphAddMemcpyNodeToSymbol(&raw mut other, graph, ptr::null(), 0, list, up.ptr(), 64, 4, to)
+        );
+        ask!(
+            log,
+            "node null",
+            cudaGraphAddMemcpyNodeToSymbol(ptr::null_mut(), graph, ptr::null(), 0, list, up.ptr(), 64, 0, to)
+        );
+        ask!(
+            log,
+            "list null",
+            cudaGraphAddMemcpyNodeToSymbol(&raw mut other, graph, ptr::null(), 1, list, up.ptr(), 64, 0, to)
+        );
+        size(log, graph);
+        let run = ready(log, graph)?;
+        launch(log, run, down, &[3; 64])
+    });
+    cases.add("cudaGraphAddMemAllocNode/allocated, set, freed", Safe::Raw, |log| {
+        let graph = graph(log)?;
+        let mut wanted = cudaMemAllocNodeParams::default();
+        wanted.poolProps.allocType = cuda_sys::cudaMemAllocationTypePinned;
+        wanted.poolProps.location.type_ = cuda_sys::cudaMemLocationTypeDevice;
+        wanted.bytesize = N;
+        let (mut made, mut set, mut freed) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+        ask!(log, "null", cudaGraphAddMemAllocNode(&raw mut made, graph, ptr::null(), 0, ptr::null_mut()));
+        let mut nowhere = wanted;
+        nowhere.poolProps.location.id = 77;
+        ask!(
+            log,
+            "no such device",
+            cudaGraphAddMemAllocNode(&raw mut made, graph, ptr::null(), 0, &raw mut nowhere)
+        );
+        ask!(log, cudaGraphAddMemAllocNode(&raw mut made, graph, ptr::null(), 0, &raw mut wanted));
+        let fill =
+            cudaMemsetParams { dst: wanted.dptr, pitch: 0, value: 1, elementSize: 1, width: N, height: 1 };
+        ask!(log, cudaGraphAddMemsetNode(&raw mut set, graph, &raw const made, 1, &raw const fill));
+        let other = Block::new(log, Kind::Device, N)?;
+        ask!(
+            log,
+            "memory of others",
+            cudaGraphAddMemFreeNode(&raw mut freed, graph, &raw const set, 1, other.ptr())
+        );
+        ask!(log, "null", cudaGraphAddMemFreeNode(&raw mut freed, graph, &raw const set, 1, ptr::null_mut()));
+        ask!(log, cudaGraphAddMemFreeNode(&raw mut freed, graph, &raw const set, 1, wanted.dptr));
+        size(log, graph);
+        let mut copy = ptr::null_mut();
+        ask!(log, cudaGraphClone(&raw mut copy, graph));
+        let (run, on) = (ready(log, graph)?, stream(log)?);
+        ask!(log, cudaGraphLaunch(run, on));
+        ask!(log, cudaStreamSynchronize(on));
+        Ok(())
+    });
+}
+
+/// Two rows on the device, one in pinned memory, and a graph that copies from the first to the second.
+struct Copying {
+    graph: cudaGraph_t,
+    node: cudaGraphNode_t,
+    run: cudaGraphExec_t,
+    to: Block,
+    from: Block,
+    host: Block,
+}
+
+impl Copying {
+    fn new(log: &mut Log) -> Result<Self, Setup> {
+        let graph = graph(log)?;
+        let from = Block::with(log, Kind::Device, &pattern(N, 1))?;
+        let to = Block::new(log, Kind::Device, N)?;
+        let host = Block::with(log, Kind::Pinned, &pattern(N, 2))?;
+        let mut node = ptr::null_mut();
+        let kind = cudaMemcpyDeviceToDevice;
+        need!(
+            log,
+            cudaGraphAddMemcpyNode1D(&raw mut node, graph, ptr::null(), 0, to.ptr(), from.ptr(), N, kind)
+        );
+        let run = ready(log, graph)?;
+        Ok(Self { graph, node, run, to, from, host })
+    }
+}
+
+fn changes(cases: &mut Cases) {
+    let api = "cudaGraphExecMemcpyNodeSetParams1D";
+    type Change = fn(&mut Log, &Copying);
+    let list: [(&str, Safe, Change); 8] = [
+        ("from another place", Safe::Raw, |log, it| {
+            let (to, from) = (it.to.at(16), it.from.ptr());
+            ask!(
+                log,
+                cudaGraphExecMemcpyNodeSetParams1D(it.run, it.node, to, from, 16, cudaMemcpyDeviceToDevice)
+            );
+        }),
+        ("nothing", Safe::Raw, |log, it| {
+            let (to, from) = (it.to.ptr(), it.from.ptr());
+            ask!(
+                log,
+                cudaGraphExecMemcpyNodeSetParams1D(it.run, it.node, to, from, 0, cudaMemcpyDeviceToDevice)
+            );
+        }),
+        ("too much", Safe::Raw, |log, it| {
+            let (to, from) = (it.to.ptr(), it.from.ptr());
+            ask!(
+                log,
+                cudaGraphExecMemcpyNodeSetParams1D(
+                    it.run,
+                    it.node,
+                    to,
+                    from,
+                    2 * N,
+                    cudaMemcpyDeviceToDevice
+                )
+            );
+        }),
+        ("from the host", Safe::Raw, |log, it| {
+            let (to, from) = (it.to.ptr(), it.host.ptr());
+            ask!(
+                log,
+                cudaGraphExecMemcpyNodeSetParams1D(it.run, it.node, to, from, N, cudaMemcpyHostToDevice)
+            );
+        }),
+        ("from the host, by default", Safe::Raw, |log, it| {
+            let (to, from) = (it.to.ptr(), it.host.ptr());
+            ask!(log, cudaGraphExecMemcpyNodeSetParams1D(it.run, it.node, to, from, N, cudaMemcpyDefault));
+        }),
+        ("executable graph null", Safe::Unwritable, |log, it| {
+            let (to, from, none) = (it.to.ptr(), it.from.ptr(), ptr::null_mut());
+            ask!(
+                log,
+                cudaGraphExecMemcpyNodeSetParams1D(none, it.node, to, from, N, cudaMemcpyDeviceToDevice)
+            );
+        }),
+        ("node null", Safe::Unwritable, |log, it| {
+            let (to, from, none) = (it.to.ptr(), it.from.ptr(), ptr::null_mut());
+            ask!(
+                log,
+                cudaGraphExecMemcpyNodeSetParams1D(it.run, none, to, from, N, cudaMemcpyDeviceToDevice)
+            );
+        }),
+        ("a memset", Safe::Raw, |log, it| {
+            let fill = row(it.to, 9);
+            ask!(log, cudaGraphExecMemsetNodeSetParams(it.run, it.node, &raw const fill));
+        }),
+    ];
+    for (what, safe, change) in list {
+        cases.add(format!("{api}/{what}"), safe, move |log| {
+            let it = Copying::new(log)?;
+            change(log, &it);
+            let on = stream(log)?;
+            ask!(log, cudaGraphLaunch(it.run, on));
+            ask!(log, cudaStreamSynchronize(on));
+            let got = it.to.load(log)?;
+            let mut shifted = vec![0; N];
+            shifted[16..32].copy_from_slice(&pattern(N, 1)[..16]);
+            let what = [pattern(N, 1), pattern(N, 2), shifted, vec![9; N], vec![0; N]];
+            let names = ["as before", "of the host", "shifted", "set", "nothing"];
+            let name = what.iter().position(|it| *it == got).map_or("something else", |at| names[at]);
+            log.fact("copied", name);
+            Ok(())
+        });
+    }
+    cases.add("cudaGraphExecMemsetNodeSetParams/another value, two rows, and nulls", Safe::Raw, |log| {
+        let graph = graph(log)?;
+        let to = Block::new(log, Kind::Device, N)?;
+        let mut node = ptr::null_mut();
+        let fill = row(to, 5);
+        need!(log, cudaGraphAddMemsetNode(&raw mut node, graph, ptr::null(), 0, &raw const fill));
+        let run = ready(log, graph)?;
+        let (other, none) = (row(to, 6), ptr::null_mut());
+        ask!(log, "graph null", cudaGraphExecMemsetNodeSetParams(ptr::null_mut(), node, &raw const other));
+        ask!(log, "node null", cudaGraphExecMemsetNodeSetParams(run, none, &raw const other));
+        ask!(log, cudaGraphExecMemsetNodeSetParams(run, node, &raw const other));
+        launch(log, run, to, &[6; N])
+    });
+    let api = "cudaGraphExecUpdate";
+    cases.add(format!("{api}/the same graph with another source"), Safe::Works, |log| {
+        let (it, other) = (Copying::new(log)?, Copying::new(log)?);
+        let mut info = cuda_sys::cudaGraphExecUpdateResultInfo::default();
+        ask!(log, cudaGraphExecUpdate(it.run, other.graph, &raw mut info));
+        log.fact("result", info.result.0);
+        launch(log, it.run, other.to, &pattern(N, 1))
+    });
+    cases.add(format!("{api}/another kind of node, and another number"), Safe::Passed, |log| {
+        let (it, one) = (Copying::new(log)?, graph(log)?);
+        let mut node = ptr::null_mut();
+        let fill = row(it.to, 5);
+        need!(log, cudaGraphAddMemsetNode(&raw mut node, one, ptr::null(), 0, &raw const fill));
+        let mut info = cuda_sys::cudaGraphExecUpdateResultInfo::default();
+        ask!(log, cudaGraphExecUpdate(it.run, one, &raw mut info));
+        log.fact("result", info.result.0);
+        let more = Copying::new(log)?;
+        empty(log, more.graph, &[])?;
+        ask!(log, "one more", cudaGraphExecUpdate(it.run, more.graph, &raw mut info));
+        log.fact("result", info.result.0);
+        let edges = Copying::new(log)?;
+        empty(log, edges.graph, &[edges.node])?;
+        let run = ready(log, edges.graph)?;
+        ask!(log, "an edge less", cudaGraphExecUpdate(run, more.graph, &raw mut info));
+        log.fact("result", info.result.0);
+        launch(log, it.run, it.to, &pattern(N, 1))
+    });
+    cases.add(format!("{api}/nulls"), Safe::Unwritable, |log| {
+        let it = Copying::new(log)?;
+        let mut info = cuda_sys::cudaGraphExecUpdateResultInfo::default();
+        ask!(log, "executable", cudaGraphExecUpdate(ptr::null_mut(), it.graph, &raw mut info));
+        ask!(log, "graph", cudaGraphExecUpdate(it.run, ptr::null_mut(), &raw mut info));
+        ask!(log, "result", cudaGraphExecUpdate(it.run, it.graph, ptr::null_mut()));
+        Ok(())
+    });
+}
+
+pub(super) fn add(cases: &mut Cases) {
+    life(cases);
+    simple_nodes(cases);
+    dependencies(cases);
+    memory_nodes(cases);
+    changes(cases);
+}

@@ -1,0 +1,58 @@
+//! What devices have of memory that graphs allocate.
+#![expect(unsafe_code, reason = "exports C functions, and reaches the values that they are given")]
+
+use core::ffi::{c_int, c_void};
+
+use super::{api, ordinal};
+use crate::graph::GraphMemory;
+use crate::sys::{
+    cudaErrorInvalidValue, cudaGraphMemAttrReservedMemCurrent, cudaGraphMemAttrReservedMemHigh,
+    cudaGraphMemAttrUsedMemCurrent, cudaGraphMemAttrUsedMemHigh, cudaGraphMemAttributeType,
+};
+
+api! {
+    /// How much is used or reserved, now or at most.
+    fn cudaDeviceGetGraphMemAttribute(call, device: c_int, attribute: cudaGraphMemAttributeType, value: *mut c_void) {
+        let mut machine = call.machine()?;
+        let device = ordinal(&machine, device)?;
+        let GraphMemory { used, used_high, reserved, reserved_high } = *machine.graphs.memory.of(device);
+        let found = match attribute {
+            it if it == cudaGraphMemAttrUsedMemCurrent => used,
+            it if it == cudaGraphMemAttrUsedMemHigh => used_high,
+            it if it == cudaGraphMemAttrReservedMemCurrent => reserved,
+            it if it == cudaGraphMemAttrReservedMemHigh => reserved_high,
+            _ => return Err(cudaErrorInvalidValue),
+        };
+        if value.is_null() {
+            return Err(cudaErrorInvalidValue);
+        }
+        // SAFETY: the program gives the place of a number of 64 bits.
+        unsafe { value.cast::<u64>().write_unaligned(found) };
+        Ok(())
+    }
+
+    /// Has the most that was used or reserved begin anew.
+    fn cudaDeviceSetGraphMemAttribute(call, device: c_int, attribute: cudaGraphMemAttributeType, value: *mut c_void) {
+        let mut machine = call.machine()?;
+        let device = ordinal(&machine, device)?;
+        // SAFETY: where it is not null, it is the place of a number of 64 bits.
+        if value.is_null() || unsafe { value.cast::<u64>().read_unaligned() } != 0 {
+            return Err(cudaErrorInvalidValue);
+        }
+        let memory = machine.graphs.memory.of(device);
+        match attribute {
+            it if it == cudaGraphMemAttrUsedMemHigh => memory.used_high = memory.used,
+            it if it == cudaGraphMemAttrReservedMemHigh => memory.reserved_high = memory.reserved,
+            _ => return Err(cudaErrorInvalidValue),
+        }
+        Ok(())
+    }
+
+    /// Gives back what is reserved and not used.
+    fn cudaDeviceGraphMemTrim(call, device: c_int) {
+        let mut machine = call.machine()?;
+        let device = ordinal(&machine, device)?;
+        machine.graphs.memory.of(device).trim();
+        Ok(())
+    }
+}

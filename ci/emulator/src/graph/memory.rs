@@ -1,0 +1,88 @@
+//! The memory that graphs allocate by nodes of their own, counted for each device.
+//!
+//! A node has its memory from when it is made. What is counted here is what launches take and give back: a launch uses what its
+//! nodes allocate until a node of this or another launch frees it.
+
+use std::collections::BTreeMap;
+
+/// What is reserved at a time.
+const PIECE: u64 = 32 << 20;
+
+/// The counts of one device, in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct GraphMemory {
+    pub(crate) used: u64,
+    pub(crate) used_high: u64,
+    pub(crate) reserved: u64,
+    pub(crate) reserved_high: u64,
+}
+
+impl GraphMemory {
+    fn take(&mut self, bytes: u64) {
+        self.used = self.used.saturating_add(bytes);
+        self.used_high = self.used_high.max(self.used);
+        self.reserved = self.reserved.max(whole(self.used));
+        self.reserved_high = self.reserved_high.max(self.reserved);
+    }
+
+    /// Gives back what is reserved and not used.
+    pub(crate) fn trim(&mut self) {
+        self.reserved = whole(self.used);
+    }
+}
+
+fn whole(bytes: u64) -> u64 {
+    bytes.checked_next_multiple_of(PIECE).unwrap_or(u64::MAX)
+}
+
+/// The counts of all devices.
+#[derive(Debug, Default)]
+pub(crate) struct GraphMemories {
+    devices: BTreeMap<usize, GraphMemory>,
+    /// What is in use: the device and the bytes, by address.
+    live: BTreeMap<u64, (usize, u64)>,
+}
+
+impl GraphMemories {
+    /// The counts of a device.
+    pub(crate) fn of(&mut self, device: usize) -> &mut GraphMemory {
+        self.devices.entry(device).or_default()
+    }
+
+    /// A launch allocates.
+    pub(crate) fn take(&mut self, address: u64, device: usize, bytes: u64) {
+        if self.live.insert(address, (device, bytes)).is_none() {
+            self.of(device).take(bytes);
+        }
+    }
+
+    /// A launch frees.
+    pub(crate) fn free(&mut self, address: u64) {
+        if let Some((device, bytes)) = self.live.remove(&address) {
+            let memory = self.of(device);
+            memory.used = memory.used.saturating_sub(bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_launches_take_and_free_is_counted_and_what_is_reserved_stays_until_it_is_trimmed() {
+        let mut memories = GraphMemories::default();
+        memories.take(0x1000, 1, 100);
+        memories.take(0x1000, 1, 100);
+        memories.take(0x2000, 1, PIECE);
+        let it = *memories.of(1);
+        assert_eq!((it.used, it.reserved), (PIECE + 100, 2 * PIECE));
+        memories.free(0x2000);
+        memories.free(0x2000);
+        let it = memories.of(1);
+        assert_eq!((it.used, it.used_high, it.reserved), (100, PIECE + 100, 2 * PIECE));
+        it.trim();
+        assert_eq!((it.reserved, it.reserved_high), (PIECE, 2 * PIECE));
+        assert_eq!(memories.of(0).used, 0);
+    }
+}
