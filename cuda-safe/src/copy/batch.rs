@@ -24,6 +24,7 @@ pub(super) mod call;
 #[cfg(cudart_13_2)]
 mod single;
 
+use std::cell::Cell;
 use std::panic::Location;
 
 use bytemuck::NoUninit;
@@ -94,6 +95,8 @@ pub struct CopyBatch<'a> {
     /// Of a slice that is read during the call, the runtime does not promise that a blocking copy has read it on return, or
     /// that it writes the destination in the order of the stream.
     settles: bool,
+    /// Whether the copies so far were found to be apart from each other.
+    apart: Cell<bool>,
     error: Option<Error>,
 }
 
@@ -218,9 +221,16 @@ impl<'a> CopyBatch<'a> {
             return Ok(());
         }
         let place = Location::caller();
-        self.refuse_aliases()?;
+        if !self.apart.get() {
+            self.refuse_aliases()?;
+            self.apart.set(true);
+        }
         let stream = stream.as_stream();
-        let accesses = [self.writes.as_slice(), &self.reads].concat();
+        // In the order in which the books take them, as far as the first ones tell: those need not sort them then.
+        let (writes, reads) = (self.writes.as_slice(), self.reads.as_slice());
+        let address = |accesses: &[Access<'_>]| accesses.first().map(Access::address);
+        let in_order = address(writes) <= address(reads);
+        let accesses = if in_order { [writes, reads] } else { [reads, writes] }.concat();
         // SAFETY: the accesses are all that the copies touch of tracked memory, whose owners wait for them before they
         // free; slices are read before the call returns, and borrowed for longer. At least one copy is made.
         unsafe { stream.enqueue_at(&accesses, place, |raw| self.call(stream, raw)) }
@@ -272,6 +282,7 @@ impl<'a> CopyBatch<'a> {
         self.destinations.push(destination.pointer().cast());
         self.sources.push(source.pointer().cast_const().cast());
         self.sizes.push(bytes);
+        self.apart.set(false);
         self.writes.extend(destination.access(Mode::Write));
         self.reads.extend(source.access(Mode::Read));
         self.bytes = sum;
@@ -321,6 +332,16 @@ where
 mod tests {
     use super::*;
     use crate::stream::Stream;
+
+    #[test]
+    fn a_copy_that_is_added_later_is_looked_at_too() {
+        let (mut to, from) = ([0_u8; 8], [1_u8; 8]);
+        let mut batch = CopyBatch::new();
+        batch.apart.set(true);
+        let (to, from) = (Operand::of_slice_mut(&mut to), Operand::of_slice(&from));
+        batch.push(Ok(to), Ok(from), CopyAttributes::default(), Order::Stream);
+        assert!(!batch.apart.get() && batch.len() == 1);
+    }
 
     #[test]
     fn two_owners_of_the_same_bytes_are_refused_before_any_call() {

@@ -387,16 +387,16 @@ fn sort<'a, 'b>(copy: &'b mut [Access<'a>], accesses: &[Access<'a>]) -> &'b [Acc
     &copy[empty..]
 }
 
-/// Whether the accesses are already one for each allocation, in order, and none of them empty.
+/// Whether the accesses are already in the order of their allocations, and of their bytes, and none of them empty.
 #[inline]
 fn ascending(accesses: &[Access<'_>]) -> bool {
-    let mut last = 0;
+    let mut last = (0, 0);
     for access in accesses {
-        let address = access.address();
-        if address <= last || access.is_empty() {
+        let here = (access.address(), access.start);
+        if here < last || access.is_empty() {
             return false;
         }
-        last = address;
+        last = here;
     }
     true
 }
