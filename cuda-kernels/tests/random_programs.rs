@@ -28,7 +28,7 @@ use cuda_safe::hazard::{self, Policy};
 use cuda_safe::memory::ManagedBuffer;
 use draw::{Flavour, draw};
 use order::ordered;
-use program::{Op, World};
+use program::{Op, Sequential, World};
 
 const SCHEDULE: &str = "CUDA_EMULATOR_SCHEDULE";
 
@@ -83,7 +83,11 @@ fn costs_nothing(ops: &[Op], world: World) -> Result<Run, String> {
 
 /// A program with what orders it, if it is to order itself.
 fn complete(ops: &[Op], seed: u64, flavour: Flavour, world: World) -> Vec<Op> {
-    if flavour == Flavour::Ordered { ordered(ops, seed, world) } else { ops.to_vec() }
+    let mut state = Sequential::default();
+    // What does nothing orders nothing either.
+    let fits = |op: &&Op| state.fits(op).then(|| state.run(op)).is_some();
+    let ops: Vec<Op> = ops.iter().filter(fits).cloned().collect();
+    if flavour == Flavour::Ordered { ordered(&ops, seed, world) } else { ops }
 }
 
 /// Leaves out operations for as long as the program still fails.

@@ -86,10 +86,13 @@ impl Part {
         })
     }
 
-    /// From the first byte to the last.
+    /// From the first byte to the last. Rows from the first to the last one of a buffer count up to its end: so the tracker keeps them.
     pub(crate) fn range(&self) -> Range<usize> {
         let first = self.offsets().next().unwrap_or(0);
-        first..self.offsets().last().map_or(first, |last| last + 1)
+        let end = self.offsets().last().map_or(first, |last| last + 1);
+        let (row, pitch) = (self.extent[0], Self::full(self.dimensions)[0]);
+        let all = self.dimensions > 1 && first == 0 && end > row && LEN - end <= pitch - row;
+        first..if all { LEN } else { end }
     }
 }
 

@@ -69,8 +69,8 @@
 //!
 //! # What it costs more than it must
 //! A wait can be added although the program had ordered the two: when the earlier operation failed and never
-//! ran; when one allocation has more than 512 pieces in use at once; and between threads that enter work at
-//! the same moment.
+//! ran; when one allocation has more than 512 pieces in use at once; between threads that enter work at
+//! the same moment; and between the left columns of all rows of an allocation and what is beside them in the last row.
 #![expect(unsafe_code, reason = "declares a function that is unsafe to call")]
 
 pub(crate) mod books;
