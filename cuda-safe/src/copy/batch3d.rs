@@ -25,6 +25,7 @@ mod op;
 #[cfg(cudart_13_2)]
 mod single;
 
+use std::cell::Cell;
 use std::panic::Location;
 
 use bytemuck::{AnyBitPattern, NoUninit};
@@ -76,6 +77,8 @@ pub struct CopyBatch3d<'a> {
     entries: Vec<Entry<'a>>,
     bytes: usize,
     error: Option<Error>,
+    /// Whether the copies so far were found to be apart from each other.
+    apart: Cell<bool>,
 }
 
 /// One copy, checked.
@@ -261,8 +264,11 @@ impl<'a> CopyBatch3d<'a> {
             return Ok(());
         }
         let place = Location::caller();
-        if let Some(detail) = alias::find(&self.entries) {
-            return Err(Error::refused(API, detail));
+        if !self.apart.get() {
+            if let Some(detail) = alias::find(&self.entries) {
+                return Err(Error::refused(API, detail));
+            }
+            self.apart.set(true);
         }
         let stream = stream.as_stream();
         // All that is written first: either list is often in order, and they seldom are together.
@@ -313,9 +319,38 @@ impl<'a> CopyBatch3d<'a> {
         peer::ensure(destination.side(), source.side());
         self.entries.push(Entry { destination, source, shape, attributes: attributes.of_copy(bytes, order) });
         self.bytes = sum;
+        self.apart.set(false);
         Ok(())
     }
 }
 
 /// What a batch is refused by.
 const API: &str = "CopyBatch3d::enqueue";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::PlaneMut;
+    use crate::stream::Stream;
+
+    #[test]
+    fn two_owners_of_the_same_bytes_are_refused_though_the_copies_before_were_apart() {
+        let stream = Stream::non_blocking().unwrap();
+        let (mut to, from) = ([0_u8; 8], [1_u8; 8]);
+        // A second operand of the same rows, as if there were two owners.
+        let again = PlaneMut::of_slice(&mut to, 4, 2).unwrap();
+        let grids = [again.grid(), again.grid()];
+        let source = Plane::of_slice(&from, 4, 2).unwrap();
+        let mut batch = CopyBatch3d::new();
+        for grid in grids {
+            assert!(alias::find(&batch.entries).is_none());
+            batch.apart.set(true);
+            let destination = Operand::of_grid::<u8, Pageable>(grid, Dimensions::Two);
+            let source = Operand::of_grid::<u8, Pageable>(source.grid(), Dimensions::Two);
+            batch.push(Ok(destination), Ok(source), CopyAttributes::new(), Order::Stream);
+            assert!(!batch.apart.get());
+        }
+        let error = batch.enqueue(&stream).unwrap_err();
+        assert!(matches!(error.detail(), Detail::Overlapping { bytes: 8, .. }), "{error}");
+    }
+}
