@@ -16,15 +16,16 @@ fn everything_can_be_dropped_after_a_fault() {
     let stream = Stream::non_blocking().unwrap();
     // Loading a kernel may wait for what streams hold, and here for the test itself; so may what is made for the first time.
     fault_trap.load().unwrap();
-    drop(everything(&stream));
-    let before = everything(&stream);
+    drop(everything(&stream, || ()));
+    let before = everything(&stream, || ());
     stream.synchronize().unwrap();
     // Held until all of it is given to the stream: what is given after the fault may be refused at once.
     let (open, opened) = std::sync::mpsc::channel::<()>();
-    stream.launch_host_fn(move || opened.recv().unwrap_or(())).unwrap();
-    // SAFETY: the kernel touches no memory.
-    unsafe { launch!(fault_trap<<<1, 1, 0, &stream>>>()) }.unwrap();
-    let behind = everything(&stream);
+    let behind = everything(&stream, || {
+        stream.launch_host_fn(move || opened.recv().unwrap_or(())).unwrap();
+        // SAFETY: the kernel touches no memory.
+        unsafe { launch!(fault_trap<<<1, 1, 0, &stream>>>()) }.unwrap();
+    });
     open.send(()).unwrap();
     assert!(stream.synchronize().unwrap_err().is_sticky());
     // Some before anything else was told of the fault, some on another thread, which was told of nothing.

@@ -39,9 +39,10 @@ fn gate(stream: &Stream) -> Result<(Gate, Event)> {
 /// Has `drops` drop everything while it is behind a gate, which another thread opens.
 fn drop_behind_a_gate(stream: &Stream, drops: impl FnOnce(Vec<Owner>)) -> Result<()> {
     // Once without a gate: what is made for the first time may wait for the device.
-    drop(everything(stream));
-    let (gate, passed) = gate(stream)?;
-    let owners = everything(stream);
+    drop(everything(stream, || ()));
+    let mut held = None;
+    let owners = everything(stream, || held = Some(gate(stream).unwrap()));
+    let (gate, passed) = held.unwrap();
     assert!(!passed.is_done()?);
     let opener = std::thread::spawn(move || gate.open());
     drops(owners);
@@ -139,7 +140,7 @@ fn everything_can_be_forgotten_with_work_pending() -> Result<()> {
     let mut combined = WriteCombinedBuffer::<u8>::alloc(64)?;
     let mut registered = Registered::new(vec![0_u8; 64])?;
     let (mut batched, mut into) = (fresh()?, DeviceBuffer::<u8>::alloc(64)?);
-    drop(everything(&stream));
+    drop(everything(&stream, || ()));
 
     // Guards: what they lent can be used as if they were gone.
     forget(read.host()?);
@@ -153,7 +154,11 @@ fn everything_can_be_forgotten_with_work_pending() -> Result<()> {
         assert_eq!(managed.to_vec()?, [3; 64]);
     }
 
-    let (gate, passed) = gate(&stream)?;
+    let mut held = None;
+    everything(&stream, || held = Some(gate(&stream).unwrap()))
+        .into_iter()
+        .for_each(|(_, owner)| forget(owner));
+    let (gate, passed) = held.unwrap();
     for pinned in [&mut read, &mut written] {
         memcpy_async(pinned, &source, &stream)?;
     }
@@ -163,7 +168,6 @@ fn everything_can_be_forgotten_with_work_pending() -> Result<()> {
     let batch = CopyBatch::new().copy(&mut batched, &source);
     batch.enqueue(&stream)?;
     forget(batch);
-    everything(&stream).into_iter().for_each(|(_, owner)| forget(owner));
     assert!(!passed.is_done()?);
     let opener = std::thread::spawn(move || gate.open());
     for pinned in [&read, &written, &batched] {
@@ -222,10 +226,10 @@ fn end_with_everything_alive() -> Result<()> {
     // Before the first call of the runtime, which asks to be called at exit as well.
     at_exit(drop_after);
     let stream = Stream::non_blocking()?;
-    *AFTER.lock().unwrap() = everything(&stream);
-    *BEFORE.lock().unwrap() = everything(&stream);
-    *NEVER.lock().unwrap() = everything(&stream);
-    FIRST.set(everything(&stream));
+    *AFTER.lock().unwrap() = everything(&stream, || ());
+    *BEFORE.lock().unwrap() = everything(&stream, || ());
+    *NEVER.lock().unwrap() = everything(&stream, || ());
+    FIRST.set(everything(&stream, || ()));
     at_exit(drop_before);
     std::process::exit(47)
 }

@@ -17,16 +17,16 @@ const BYTES: usize = 1 << 12;
 /// What owns something, by what it is.
 pub(crate) type Owner = (&'static str, Box<dyn Any + Send>);
 
-/// Everything, of the stream's device, with work pending on the stream; a stream and an event of its own among it.
-pub(crate) fn everything(stream: &Stream) -> Vec<Owner> {
-    stream.device().with_current(|| all(stream)).unwrap()
+/// Everything, of the stream's device, with work pending on the stream; a stream and an event of its own among it. Once all is made that
+/// a busy device might keep waiting, `hold` is called, which may hold the stream.
+pub(crate) fn everything(stream: &Stream, hold: impl FnOnce()) -> Vec<Owner> {
+    stream.device().with_current(|| all(stream, hold)).unwrap()
 }
 
-fn all(stream: &Stream) -> Result<Vec<Owner>> {
+fn all(stream: &Stream, hold: impl FnOnce()) -> Result<Vec<Owner>> {
     let mut owners: Vec<Owner> = Vec::new();
     let source = PinnedBuffer::from_slice(&[7_u8; BYTES])?;
 
-    // Nothing may load anything once work is held, so all of it is made first.
     let mut device = DeviceBuffer::<u8>::alloc(BYTES)?;
     let mut pinned = PinnedBuffer::<u8>::alloc(BYTES)?;
     let mut combined = WriteCombinedBuffer::<u8>::alloc(BYTES)?;
@@ -44,7 +44,13 @@ fn all(stream: &Stream) -> Result<Vec<Owner>> {
         owners.push(("a graph", Box::new(graph)));
         exec
     };
+    owners.push(("a graph of nothing", Box::new(Graph::new()?)));
+    owners.push(("a flag", Box::new(MappedFlag::new()?)));
+    owners.push(("a pipeline", Box::new(Pipeline::<u8, u8>::new(64)?)));
+    // Not every device has it.
+    let managed = ManagedBuffer::<u8>::alloc(BYTES).ok();
 
+    hold();
     memset_async(&mut device, 1, stream)?;
     memset_async(&mut pinned, 1, stream)?;
     memcpy_async(&mut device, &combined, stream)?;
@@ -63,13 +69,11 @@ fn all(stream: &Stream) -> Result<Vec<Owner>> {
     other.wait(&event)?;
     other.launch_host_fn(|| ())?;
 
-    // Not every device has it.
-    if let Ok(mut managed) = ManagedBuffer::<u8>::alloc(BYTES) {
+    if let Some(mut managed) = managed {
         memset_async(&mut managed, 1, stream)?;
         owners.push(("managed memory", Box::new(managed)));
     }
     owners.push(("an executable graph", Box::new(exec)));
-    owners.push(("a graph of nothing", Box::new(Graph::new()?)));
     owners.push(("memory of a device", Box::new(device)));
     owners.push(("pinned memory", Box::new(pinned)));
     owners.push(("pinned memory that is read", Box::new(source)));
@@ -85,8 +89,6 @@ fn all(stream: &Stream) -> Result<Vec<Owner>> {
     owners.push(("memory of a pool", Box::new(of_the_pool)));
     owners.push(("a stream", Box::new(other)));
     owners.push(("an event", Box::new(event)));
-    owners.push(("a flag", Box::new(MappedFlag::new()?)));
-    owners.push(("a pipeline", Box::new(Pipeline::<u8, u8>::new(64)?)));
     Ok(owners)
 }
 
