@@ -1,26 +1,27 @@
 //! One piece of memory: where it is, how large, on which device, who uses it, and how it is freed.
 //!
-//! Every owner of the crate holds one, behind a reference count that only graphs ever raise.
+//! Every owner of the crate holds one, behind a reference count that only graphs ever raise. How it ends is in [`free`].
 #![expect(unsafe_code, reason = "allocates and frees through the runtime")]
+
+mod free;
 
 use std::any::Any;
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::ptr;
-use std::sync::OnceLock;
 
+pub(crate) use self::free::on_free;
 use super::managed;
 use super::mapped::Mapped;
 use super::pool::{self, MemoryPool};
-use super::reaper::reaper;
 use super::relaxed::relax;
 use super::shared::Kept;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::books::First;
-use crate::hazard::{Access, Ledger, Mode};
-use crate::stream::{AsStream, StreamRef};
+use crate::hazard::{Ledger, Mode};
+use crate::stream::StreamRef;
 use crate::{check, process, stream, sys};
 
 /// How memory was allocated, and so how it is freed.
@@ -254,48 +255,6 @@ impl Allocation {
         Ok((pointer.cast(), first))
     }
 
-    /// Frees memory of a pool in the order of a stream, after all work that still uses it.
-    #[track_caller]
-    pub(crate) fn free_on(&mut self, stream: StreamRef<'_>) -> Result<()> {
-        // Nothing is freed into a graph, nor kept by it that is about to go.
-        stream.ensure_not_captured("free_async")?;
-        if self.bytes == 0 {
-            return Ok(());
-        }
-        if self.kind != Kind::Pool {
-            return self.free();
-        }
-        self.enqueue_free(stream)
-    }
-
-    #[track_caller]
-    fn enqueue_free(&mut self, stream: StreamRef<'_>) -> Result<()> {
-        let place = Location::caller();
-        let pointer = self.pointer;
-        let access = [Access::write(&self.ledger, 0..self.bytes)];
-        let call = |raw| {
-            // SAFETY: the pointer came from cudaMallocAsync, is freed only here (`bytes` is 0 once this succeeded), and the
-            // stream, which is live, comes to this after all work that uses the memory.
-            unsafe { check!(cudaFreeAsync(pointer.cast(), raw)) }.map_err(|error| error.at(place))
-        };
-        // SAFETY: the operation is a write of all the bytes and of nothing else, and it is put on this stream.
-        unsafe { stream.enqueue(&access, call) }?;
-        self.bytes = 0;
-        Ok(())
-    }
-
-    /// Frees memory of a pool on a stream that is there for nothing else, so that no stream of the program waits for it.
-    #[track_caller]
-    fn free_pool(&mut self) -> Result<()> {
-        let freed = reaper(self.device).and_then(|stream| self.enqueue_free(stream.as_stream()));
-        match &freed {
-            Err(error) if error.is_refused() => self.defer(),
-            // Whatever went wrong, nobody frees the memory again.
-            _ => self.bytes = 0,
-        }
-        freed
-    }
-
     #[inline]
     fn new(pointer: *mut u8, bytes: usize, device: Device, kind: Kind, ledger: Ledger) -> Self {
         if kind == Kind::Managed {
@@ -428,129 +387,6 @@ impl Allocation {
     pub(crate) fn ledger(&self) -> &Ledger {
         &self.ledger
     }
-
-    /// Waits for the work that still uses the memory and frees it.
-    ///
-    /// Where the thread may not wait or call the runtime, in a host function for one, the memory is freed later. Memory
-    /// that work may still be using, because waiting failed, is leaked. Device memory of a lost context is given to the
-    /// runtime all the same: nothing runs there any more.
-    #[track_caller]
-    pub(crate) fn free(&mut self) -> Result<()> {
-        if self.bytes == 0 {
-            return Ok(());
-        }
-        if stream::in_callback() {
-            self.defer();
-            return Err(Error::refused("free", Detail::InCallback));
-        }
-        if self.kind == Kind::Pool {
-            return self.free_pool();
-        }
-        let quiet = stream::wait_host(&self.ledger, 0..self.bytes, Mode::Write);
-        match (self.kind, quiet) {
-            (_, Err(error)) if error.is_refused() => {
-                self.defer();
-                Err(error)
-            }
-            (Kind::Device | Kind::Array | Kind::Mipmapped, Err(error)) if error.is_sticky() => {
-                // The wait's error says more than the one that this call is bound to give.
-                let _ = self.free_device();
-                Err(error)
-            }
-            (_, Err(error)) => {
-                self.bytes = 0;
-                Err(error)
-            }
-            (Kind::Device | Kind::Pool | Kind::Managed | Kind::Array | Kind::Mipmapped, Ok(())) => {
-                self.free_device()
-            }
-            (Kind::Pinned, Ok(())) => self.free_pinned(),
-            (Kind::Foreign, Ok(())) => {
-                self.bytes = 0;
-                drop(self.container.take());
-                Ok(())
-            }
-            (Kind::Registered, Ok(())) => {
-                let unregistered = self.unregister();
-                // Whatever comes of it, nobody tries again. Memory that may still be registered is leaked with its container.
-                self.bytes = 0;
-                if unregistered.is_ok() {
-                    drop(self.container.take());
-                }
-                unregistered
-            }
-        }
-    }
-
-    #[track_caller]
-    fn unregister(&self) -> Result<()> {
-        let _current = self.device.switch()?;
-        relax()?;
-        // SAFETY: the pointer was given to cudaHostRegister and not unregistered since (`bytes` is 0 once it is, or the
-        // container is leaked), and no work uses the memory.
-        unsafe { check!(cudaHostUnregister(self.pointer.cast())) }
-    }
-
-    /// Leaves the memory to the next thread that may free it.
-    fn defer(&mut self) {
-        let later = Self {
-            pointer: self.pointer,
-            bytes: std::mem::take(&mut self.bytes),
-            device: self.device,
-            kind: self.kind,
-            process: self.process,
-            ledger: {
-                let mut ledger = std::mem::replace(&mut self.ledger, Ledger::new(0));
-                // Its owners are gone.
-                ledger.kept_by(None);
-                ledger
-            },
-            mapped: Mapped::default(),
-            container: ManuallyDrop::new(self.container.take()),
-        };
-        stream::defer(Box::new(move || drop(later)));
-    }
-
-    #[track_caller]
-    fn free_device(&mut self) -> Result<()> {
-        // Whatever comes of it, nobody frees the memory again.
-        self.bytes = 0;
-        if matches!(self.kind, Kind::Array | Kind::Mipmapped) {
-            return self.free_array();
-        }
-        relax()?;
-        // Whatever device is current: the runtime knows by the address whose memory it is.
-        // SAFETY: the pointer came from cudaMalloc or cudaMallocManaged, is freed only here (`bytes` is 0 from now on), and no work uses it.
-        let freed = unsafe { check!(cudaFree(self.pointer.cast())) };
-        freed_too();
-        freed
-    }
-
-    #[track_caller]
-    fn free_array(&self) -> Result<()> {
-        let _current = self.device.switch()?;
-        relax()?;
-        if self.kind == Kind::Mipmapped {
-            // SAFETY: the handle came from cudaMallocMipmappedArray, is freed only here, and no work uses the memory.
-            unsafe { check!(cudaFreeMipmappedArray(self.pointer.cast())) }
-        } else {
-            // SAFETY: the handle came from cudaMallocArray or cudaMalloc3DArray, is freed only here, and no work uses the
-            // memory.
-            unsafe { check!(cudaFreeArray(self.pointer.cast())) }
-        }
-    }
-
-    #[track_caller]
-    fn free_pinned(&mut self) -> Result<()> {
-        // Whatever comes of it, nobody frees the memory again.
-        self.bytes = 0;
-        relax()?;
-        // Whatever device is current: the runtime knows by the address what the memory is.
-        // SAFETY: the pointer came from cudaHostAlloc, is freed only here (`bytes` is 0 from now on), and no work uses it.
-        let freed = unsafe { check!(cudaFreeHost(self.pointer.cast())) };
-        freed_too();
-        freed
-    }
 }
 
 impl Kept for Allocation {
@@ -560,38 +396,6 @@ impl Kept for Allocation {
 
     fn ledger_mut(&mut self) -> &mut Ledger {
         &mut self.ledger
-    }
-}
-
-impl Drop for Allocation {
-    fn drop(&mut self) {
-        if self.bytes == 0 {
-            // Null where there never were any bytes: then the container was never registered either.
-            if self.pointer.is_null() {
-                drop(self.container.take());
-            }
-            return;
-        }
-        // In the child of a fork the runtime is not usable and the memory is the parent's.
-        if !process::is(self.process) {
-            return;
-        }
-        // Nobody could take the error; `free` is for who wants it. At process exit the runtime only says that it is gone.
-        let _ = self.free();
-    }
-}
-
-/// What else is to be freed where the program frees memory and so waits for the devices anyway.
-static ON_FREE: OnceLock<fn()> = OnceLock::new();
-
-/// Has `f` called, from now on, whenever memory of a device or pinned memory was freed. Of several functions the first counts.
-pub(crate) fn on_free(f: fn()) {
-    let _ = ON_FREE.set(f);
-}
-
-fn freed_too() {
-    if let Some(f) = ON_FREE.get() {
-        f();
     }
 }
 
