@@ -12,6 +12,8 @@ mod error;
 mod event;
 #[cfg(cudart_13_0)]
 mod graph;
+#[cfg(cudart_13_0)]
+mod graph_change;
 mod host_memory;
 mod legacy;
 mod linear;
@@ -52,7 +54,7 @@ pub(crate) fn all() -> Cases {
         area(&mut cases);
     }
     #[cfg(cudart_13_0)]
-    for area in [batch::add, batch_solid::add, graph::add] {
+    for area in [batch::add, batch_solid::add, graph::add, graph_change::add] {
         area(&mut cases);
     }
     cases
