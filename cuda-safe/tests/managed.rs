@@ -12,7 +12,7 @@ use cuda_safe::{
     memcpy_async, memset, memset_async,
 };
 
-/// One test at a time: what is counted here is of the whole device.
+/// One test at a time: what is counted here is of the whole device, and small buffers share pages, which is what advice is about.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -28,6 +28,7 @@ fn here() -> Result<MemoryLocation> {
 
 #[test]
 fn the_host_reads_and_writes_through_guards() -> Result<()> {
+    let _alone = alone();
     let mut buffer = ManagedBuffer::<u32>::alloc(4)?;
     buffer.host_mut()?.copy_from_slice(&[1, 2, 3, 4]);
     buffer.host_mut()?[1] = 20;
@@ -42,6 +43,7 @@ fn the_host_reads_and_writes_through_guards() -> Result<()> {
 
 #[test]
 fn no_elements_need_no_memory() -> Result<()> {
+    let _alone = alone();
     let mut empty = ManagedBuffer::<u64>::alloc(0)?;
     assert!(empty.as_ptr().is_null() && empty.host()?.is_empty());
     empty.advise(Advice::SetReadMostly)?;
@@ -56,6 +58,7 @@ fn no_elements_need_no_memory() -> Result<()> {
 
 #[test]
 fn sizes_that_overflow_and_elements_without_bytes_are_refused() {
+    let _alone = alone();
     let error = ManagedBuffer::<u64>::alloc(usize::MAX).unwrap_err();
     assert!(matches!(error.detail(), Detail::Overflow { .. }));
     let error = ManagedBuffer::<[u32; 0]>::alloc(1).unwrap_err();
@@ -67,6 +70,7 @@ fn sizes_that_overflow_and_elements_without_bytes_are_refused() {
 #[test]
 #[allow(unsafe_code, reason = "takes over what was given up")]
 fn memory_can_be_given_up_and_taken_over() -> Result<()> {
+    let _alone = alone();
     let buffer = ManagedBuffer::from_slice(&numbers(8, 1))?;
     let device = buffer.device();
     let pointer = buffer.into_raw();
@@ -78,6 +82,7 @@ fn memory_can_be_given_up_and_taken_over() -> Result<()> {
 
 #[test]
 fn blocking_copies_go_between_managed_and_every_other_memory() -> Result<()> {
+    let _alone = alone();
     let source = ManagedBuffer::from_slice(&numbers(100, 5))?;
     let expected = numbers(100, 5);
 
@@ -114,6 +119,7 @@ fn blocking_copies_go_between_managed_and_every_other_memory() -> Result<()> {
 
 #[test]
 fn asynchronous_copies_and_fills_are_waited_for_by_the_host() -> Result<()> {
+    let _alone = alone();
     let stream = Stream::non_blocking()?;
     let mut managed = ManagedBuffer::from_slice(&[0_u32; 64])?;
     let device = DeviceBuffer::from_slice(&numbers(64, 1))?;
@@ -134,6 +140,7 @@ fn asynchronous_copies_and_fills_are_waited_for_by_the_host() -> Result<()> {
 
 #[test]
 fn rows_and_layers_are_copied_too() -> Result<()> {
+    let _alone = alone();
     let source = ManagedBuffer::from_slice(&numbers(3 * 5 * 2, 0))?;
     let mut plane = PitchedBuffer::<u32>::alloc(3, 5)?;
     memcpy_2d(&mut plane, &source.slice(..15)?.plane(3, 5)?)?;
@@ -204,6 +211,7 @@ fn a_buffer_that_is_dropped_waits_for_its_work() -> Result<()> {
 
 #[test]
 fn advice_is_remembered_until_it_is_taken_back() -> Result<()> {
+    let _alone = alone();
     let buffer = ManagedBuffer::from_slice(&[0_u8; 1 << 20])?;
     let device = here()?;
     assert_eq!(buffer.range_attributes()?, RangeAttributes::default());
@@ -227,6 +235,7 @@ fn advice_is_remembered_until_it_is_taken_back() -> Result<()> {
 
 #[test]
 fn every_device_and_the_host_can_be_said_to_use_it() -> Result<()> {
+    let _alone = alone();
     let buffer = ManagedBuffer::from_slice(&[0_u8; 4096])?;
     let mut places = vec![MemoryLocation::Host];
     for ordinal in 0..Device::count()? {

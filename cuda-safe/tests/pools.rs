@@ -4,9 +4,11 @@
 mod common;
 
 use common::{Gate, alone};
-use cuda_safe::memory::{MemoryLocation, MemoryPool, PoolAccess, PoolKind, PoolReuse};
+use cuda_safe::memory::{ArrayBuilder, MemoryLocation, MemoryPool, PoolAccess, PoolKind, PoolReuse};
 use cuda_safe::stream::Stream;
-use cuda_safe::{Device, DeviceBuffer, memcpy, memset_async, sys};
+use cuda_safe::{
+    Device, DeviceBuffer, PinnedBuffer, memcpy, memcpy_2d_async, memcpy_async, memset_async, sys,
+};
 
 const MIB: usize = 1 << 20;
 
@@ -241,4 +243,43 @@ fn buffers_do_not_come_from_a_pool_of_the_hosts_memory() {
         Err(error) => assert!(!error.is_refused(), "{error}"),
     }
     let _ = cuda_safe::error::take_last();
+}
+
+#[test]
+fn memory_of_a_pool_is_copied_whichever_device_is_current() {
+    let _alone = alone();
+    let devices: Vec<_> = Device::all().unwrap().collect();
+    let current = Device::current().unwrap();
+    for device in &devices {
+        let pool = MemoryPool::builder().device(*device).build().unwrap();
+        let stream = Stream::builder().device(*device).non_blocking().build().unwrap();
+        let numbers: Vec<u32> = (0..60).collect();
+        let pinned = PinnedBuffer::from_slice(&numbers).unwrap();
+        let mut back = PinnedBuffer::<u32>::alloc(60).unwrap();
+        let mut a = DeviceBuffer::<u32>::alloc_from(&pool, 60, &stream).unwrap();
+        let mut b = DeviceBuffer::<u32>::alloc_from(&pool, 60, &stream).unwrap();
+        let mut rows = DeviceBuffer::<u32>::alloc_on(*device, 60).unwrap();
+        let mut elements = ArrayBuilder::plane(10, 6).device(*device).alloc::<u32>().unwrap();
+        memset_async(&mut a, 0, &stream).unwrap();
+        memcpy_async(&mut a, &pinned, &stream).unwrap();
+        memcpy_async(&mut b, &a, &stream).unwrap();
+        memcpy_2d_async(&mut rows.plane_mut(10, 6).unwrap(), &b.plane(10, 6).unwrap(), &stream).unwrap();
+        memcpy_2d_async(&mut elements, &b.plane(10, 6).unwrap(), &stream).unwrap();
+        memcpy_async(&mut back, &b, &stream).unwrap();
+        assert_eq!(back.host().unwrap()[..], numbers);
+        assert_eq!(rows.to_vec().unwrap(), numbers);
+        assert_eq!(elements.to_vec().unwrap(), numbers);
+        memcpy(&mut a, &[7; 60]).unwrap();
+        memcpy(&mut b, &a).unwrap();
+        assert_eq!(b.to_vec().unwrap(), [7; 60]);
+        // Between devices, without access to each other's pools.
+        for other in &devices {
+            let pool = MemoryPool::builder().device(*other).build().unwrap();
+            let stream = Stream::builder().device(*other).non_blocking().build().unwrap();
+            let mut c = DeviceBuffer::<u32>::alloc_from(&pool, 60, &stream).unwrap();
+            memcpy_async(&mut c, &b, &stream).unwrap();
+            assert_eq!(c.to_vec().unwrap(), [7; 60]);
+        }
+        assert_eq!(Device::current().unwrap(), current);
+    }
 }

@@ -16,7 +16,7 @@ use crate::api::Call;
 use crate::error::Answer;
 use crate::machine::Guard;
 use crate::memory::{Book, Found, Kind};
-use crate::stream::{Copy, End, Key, Memory, Volume, Work, submit, synchronize};
+use crate::stream::{Copy, End, Key, Memory, Volume, Work, access, submit, synchronize};
 use crate::sys::{
     cudaErrorInvalidMemcpyDirection, cudaErrorInvalidValue, cudaMemcpyDefault, cudaMemcpyDeviceToDevice,
     cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaMemcpyHostToHost, cudaMemcpyKind,
@@ -167,6 +167,20 @@ fn take_source(copy: &mut Copy, book: &Book) {
     unsafe { copy.stage(book) };
 }
 
+/// Memory of a pool is found only where the current device has access to it, whatever stream the copy is for.
+fn reachable(machine: &Guard, ends: [&End; 2]) -> Answer {
+    let device = crate::thread::device();
+    let peers = machine.devices.get(device).map_or(&[][..], |device| &device.peers);
+    let hidden = |end: &&End| match end.memory {
+        Memory::Known(address) => machine
+            .book
+            .at(address)
+            .is_some_and(|it| it.kind == Kind::Pool && !access(&machine.book, it, device, peers).0),
+        _ => false,
+    };
+    if ends.iter().any(hidden) { Err(cudaErrorInvalidValue) } else { Ok(()) }
+}
+
 /// Checks a copy, puts it on a stream, and waits where the call does.
 ///
 /// # Errors
@@ -183,6 +197,9 @@ pub(crate) fn transfer(
     }
     let mode = if machine.is_captured(stream) { Mode::Captured } else { mode };
     let Planned { copy, waits } = plan(call, &machine.book, request, mode)?;
+    if mode != Mode::Captured {
+        reachable(machine, [&copy.to, &copy.from])?;
+    }
     let device = machine.streams.get(stream)?.device;
     let tick = submit(machine, stream, call.name, Work::Copy(Box::new(copy)), &[])?;
     if waits { synchronize(machine, device, &[tick]) } else { Ok(()) }

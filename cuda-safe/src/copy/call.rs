@@ -7,6 +7,7 @@ use super::array;
 use super::operand::Operand;
 use super::shape::Shape;
 use super::transfer::Direction;
+use crate::device::Device;
 use crate::error::Result;
 use crate::{check, sys};
 
@@ -24,6 +25,10 @@ pub(super) unsafe fn copy(
     shape: Shape,
     stream: Option<sys::cudaStream_t>,
 ) -> Result<()> {
+    // Calls that name the devices find memory of pools by themselves.
+    let pool =
+        if let Direction::Peer { .. } = direction { None } else { destination.pool().or(source.pool()) };
+    let _current = pool.map(Device::switch).transpose()?;
     if destination.array().is_some() || source.array().is_some() {
         // SAFETY: as the caller says.
         return unsafe { array::copy(direction, destination, source, shape, stream) };

@@ -143,11 +143,14 @@ pub struct Operand<'a> {
     unborrowed: bool,
     /// Where in which array this is, which then has no address.
     array: Option<Part>,
+    /// The device of the pool that it is from, if it is.
+    pool: Option<Device>,
 }
 
 impl<'a> Operand<'a> {
     /// A part of an allocation.
     pub(super) fn of_span<T, M: Place>(span: Span<'a, T>) -> Self {
+        let pool = span.allocation().pool_device();
         let books = Some((span.allocation().ledger(), span.range()));
         let side = Side::of(M::RESIDENCE, span.device());
         let (pointer, layout) = (span.pointer().cast(), Layout::linear(span.bytes()));
@@ -160,6 +163,7 @@ impl<'a> Operand<'a> {
             books,
             unborrowed: false,
             array: None,
+            pool,
         }
     }
 
@@ -172,7 +176,17 @@ impl<'a> Operand<'a> {
     ) -> Self {
         let (pointer, layout) = (pointer.cast(), Layout::linear(range.len()));
         let books = Some((ledger, range));
-        Self { pointer, len, layout, dimensions: Dimensions::One, side, books, unborrowed: true, array: None }
+        Self {
+            pointer,
+            len,
+            layout,
+            dimensions: Dimensions::One,
+            side,
+            books,
+            unborrowed: true,
+            array: None,
+            pool: None,
+        }
     }
 
     /// Rows, in layers.
@@ -183,8 +197,9 @@ impl<'a> Operand<'a> {
             }
             _ => (Side::Pageable, None),
         };
+        let pool = grid.booked().and_then(|(allocation, _)| allocation.pool_device());
         let (pointer, len, layout) = (grid.pointer().cast(), grid.width(), grid.layout());
-        Self { pointer, len, layout, dimensions, side, books, unborrowed: false, array: None }
+        Self { pointer, len, layout, dimensions, side, books, unborrowed: false, array: None, pool }
     }
 
     /// A borrowed slice.
@@ -199,6 +214,7 @@ impl<'a> Operand<'a> {
             books: None,
             unborrowed: false,
             array: None,
+            pool: None,
         }
     }
 
@@ -239,6 +255,7 @@ impl<'a> Operand<'a> {
             books: None,
             unborrowed: false,
             array: None,
+            pool: None,
         }
     }
 
@@ -257,6 +274,7 @@ impl<'a> Operand<'a> {
             books: Some((region.allocation().ledger(), region.range())),
             unborrowed: false,
             array: Some(Part::of(&region)),
+            pool: None,
         }
     }
 
@@ -298,6 +316,12 @@ impl<'a> Operand<'a> {
     /// Whether a slice may be of managed memory, lent by a guard: then the runtime promises less about it.
     pub(super) fn may_be_lent_managed(&self) -> bool {
         self.side == Side::Pageable && extent::may_contain(self.address())
+    }
+
+    /// The device of the pool that it is from, if it is: the runtime's copies find such memory only where the current device has access
+    /// to it.
+    pub(super) fn pool(&self) -> Option<Device> {
+        self.pool
     }
 
     /// The first byte.

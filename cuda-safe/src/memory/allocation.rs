@@ -377,6 +377,12 @@ impl Allocation {
         self.device
     }
 
+    /// The device, of memory that is from a pool.
+    #[inline]
+    pub(crate) fn pool_device(&self) -> Option<Device> {
+        (self.kind == Kind::Pool).then_some(self.device)
+    }
+
     /// Where kernels reach it, if it is the host's and somebody has asked.
     pub(super) fn mapped(&self) -> &Mapped {
         &self.mapped
