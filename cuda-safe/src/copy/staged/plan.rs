@@ -54,8 +54,16 @@ const SHARE: usize = MIB;
 /// alone is no faster than the runtime, which in turn is faster downwards than upwards.
 fn threshold(way: Way) -> usize {
     match way {
-        Way::Up => 2 * MIB,
+        Way::Up => 4 * MIB,
         Way::Down => 8 * MIB,
+    }
+}
+
+/// So many parties are faster than the runtime, which copies bytes that are in a processor's cache at almost twice its rate for others.
+fn enough(way: Way) -> usize {
+    match way {
+        Way::Up => 3,
+        Way::Down => 2,
     }
 }
 
@@ -97,7 +105,9 @@ impl Plan {
         };
         let shares = need.bytes.div_ceil(SHARE.min(most));
         let parties = threads.min(shares).min(need.pinned / most / DEPTH);
-        if parties == 0 {
+        // Fewer than there could be are there as long as little pinned memory is, or as others have it.
+        let enough = if settings.threshold.is_none() { enough(need.way).min(threads) } else { 1 };
+        if parties < enough.max(1) {
             return None;
         }
         // The device comes first on the way down and last on the way up; where it does, pieces need not be small.
@@ -161,9 +171,9 @@ mod tests {
         let settings = Settings::default();
         let parties = |need: &Need| Plan::of(need, &settings).unwrap().sizes.parties;
         assert!(parties(&need(Way::Up, 1 << 30)) > 4);
-        assert_eq!(parties(&need(Way::Up, 3 * MIB)), 3);
+        assert_eq!(parties(&need(Way::Up, 5 * MIB)), 5);
         assert_eq!(parties(&Need { processors: 3, ..need(Way::Up, 1 << 30) }), 3);
-        assert_eq!(parties(&Need { pinned: 8 * MIB, ..need(Way::Up, 1 << 30) }), 2);
+        assert_eq!(parties(&Need { pinned: 12 * MIB, ..need(Way::Up, 1 << 30) }), 3);
         let few = Settings { threads: Some(2), ..settings };
         assert_eq!(Plan::of(&need(Way::Down, 1 << 30), &few).unwrap().sizes.parties, 2);
         for pinned in [0, MIB, 4 * MIB, 5 * MIB, 64 * MIB] {
@@ -171,6 +181,20 @@ mod tests {
                 assert!(plan.sizes.parties * DEPTH * plan.sizes.most <= pinned);
             }
         }
+    }
+
+    #[test]
+    fn a_few_parties_that_are_no_faster_than_the_runtime_are_not_sent() {
+        let settings = Settings::default();
+        let few = |way, pinned| {
+            Plan::of(&Need { pinned, ..need(way, 1 << 30) }, &settings).map(|it| it.sizes.parties)
+        };
+        assert_eq!([few(Way::Up, 8 * MIB), few(Way::Up, 12 * MIB)], [None, Some(3)]);
+        assert_eq!([few(Way::Down, 4 * MIB), few(Way::Down, 8 * MIB)], [None, Some(2)]);
+        // Where there are no more processors, fewer will do.
+        assert!(Plan::of(&Need { processors: 2, ..need(Way::Up, 1 << 30) }, &settings).is_some());
+        let told = Settings { threshold: Some(1), ..settings };
+        assert!(Plan::of(&Need { pinned: 4 * MIB, ..need(Way::Up, 1 << 30) }, &told).is_some());
     }
 
     #[test]
