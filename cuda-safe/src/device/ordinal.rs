@@ -168,7 +168,10 @@ impl Device {
     #[doc(alias = "cudaDeviceSynchronize")]
     #[track_caller]
     pub fn synchronize(self) -> Result<()> {
-        stream::synchronize_device(self)
+        let pools = memory::pool::gone::of(self);
+        let waited = stream::synchronize_device(self);
+        memory::pool::gone::destroy(pools, waited.is_ok());
+        waited
     }
 
     /// How much of the device's memory is free, and how much there is, in bytes.

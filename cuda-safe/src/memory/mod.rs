@@ -46,7 +46,7 @@ mod pinned;
 mod pitched;
 pub(crate) mod place;
 mod plane;
-mod pool;
+pub(crate) mod pool;
 mod reaper;
 mod registered;
 mod relaxed;

@@ -16,7 +16,7 @@
 //! left as CUDA makes them.
 //!
 //! # Why no buffer outlives its memory
-//! `cudaMemPoolDestroy` returns at once, and the pool goes with the last of its memory, so says its documentation: buffers
+//! A pool without owners is destroyed only after the host has waited for its device, when none of its memory is used: buffers
 //! need not keep their pool, and dropping a pool never waits. Handles are another matter: a destroyed one must not be
 //! used. A [`MemoryPool`] is counted, so that one which [`Device::memory_pool`](crate::Device::memory_pool) finds current
 //! is the one that the program owns, and lives as long as either; a handle that the crate does not know is refused.
@@ -67,6 +67,7 @@ mod access;
 mod attributes;
 mod builder;
 mod current;
+pub(crate) mod gone;
 mod kind;
 mod owned;
 mod retention;

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::super::location::MemoryLocation;
 use super::super::relaxed::relax;
+use super::gone;
 use super::kind::PoolKind;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
@@ -12,8 +13,8 @@ use crate::{check, process, stream, sys};
 
 /// A pool of memory that stream-ordered allocations come from: one that the program made, or a device's own.
 ///
-/// Dropping a pool that the program made destroys it as soon as the last of its memory is freed, and does not wait;
-/// buffers from it stay good. If it was current, the device's default pool is current again. A device's own pool is
+/// Dropping a pool that the program made does not wait, and buffers from it stay good. It is destroyed once the last of its memory
+/// is freed and the host waits for its device ([`Device::synchronize`]). If it was current, the device's default pool is current again. A device's own pool is
 /// never destroyed.
 ///
 /// # Examples
@@ -197,8 +198,7 @@ impl Drop for Handle {
             stream::defer(Box::new(move || drop(later)));
             return;
         }
-        let _ = relax();
-        // SAFETY: the pool was made for this value alone, which nobody has any more; memory from it keeps what it needs.
-        let _ = unsafe { sys::cudaMemPoolDestroy(self.raw) };
+        // SAFETY: the pool was made for this value alone, which nobody has any more, and is out of the list of those that are found.
+        unsafe { gone::bury(self.raw, self.location) };
     }
 }

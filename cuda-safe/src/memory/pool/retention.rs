@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::super::relaxed::relax;
+use super::gone;
 use crate::device::Device;
 use crate::{stream, sys};
 
@@ -42,6 +43,7 @@ pub(in super::super) fn abandon(device: Device) {
     if let Some(done) = done(device) {
         done.store(false, Ordering::Relaxed);
     }
+    gone::abandon(device);
 }
 
 /// Raises the threshold where that is wanted and was not done. Whatever fails, the allocation says so itself.

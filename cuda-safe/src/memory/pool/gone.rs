@@ -1,0 +1,120 @@
+//! Pools whose owners are gone, until they can be destroyed.
+//!
+//! `cudaMemPoolDestroy` may be called while memory of the pool is in use or its free is pending: the pool then goes by itself, later.
+//! With driver 580 on an H200, allocating from another pool at about that time was seen to end in a segmentation fault inside the driver. So a
+//! pool is destroyed only after the host has waited for all of its device, and when none of its memory is used any more.
+#![expect(unsafe_code, reason = "destroys pools by their handles")]
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::super::location::MemoryLocation;
+use super::super::relaxed::relax;
+use crate::device::Device;
+use crate::sys;
+
+/// A pool that only this list knows, of a device.
+#[derive(Debug)]
+pub(crate) struct Gone {
+    raw: sys::cudaMemPool_t,
+    device: Device,
+}
+
+// SAFETY: the handle of a pool is a name that the runtime takes from any thread.
+unsafe impl Send for Gone {}
+
+static GONE: Mutex<Vec<Gone>> = Mutex::new(Vec::new());
+
+fn list() -> MutexGuard<'static, Vec<Gone>> {
+    GONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Takes a pool whose owners are gone. It is nobody's current pool any more, and keeps no memory that is not used.
+///
+/// # Safety
+/// The pool lives, nobody else has the handle, and nobody destroys it.
+pub(super) unsafe fn bury(raw: sys::cudaMemPool_t, location: MemoryLocation) {
+    let _ = relax();
+    let MemoryLocation::Device(device) = location else {
+        // SAFETY: nobody else has the handle.
+        let _ = unsafe { sys::cudaMemPoolDestroy(raw) };
+        return;
+    };
+    let mut current = std::ptr::null_mut();
+    // SAFETY: the pointer is to a live variable of ours, which the call fills.
+    let asked = unsafe { sys::cudaDeviceGetMemPool(&raw mut current, device.ordinal()) };
+    if asked == sys::cudaSuccess && current == raw {
+        // SAFETY: as above.
+        let asked = unsafe { sys::cudaDeviceGetDefaultMemPool(&raw mut current, device.ordinal()) };
+        if asked == sys::cudaSuccess {
+            // SAFETY: the device's own pool lives as long as the device.
+            let _ = unsafe { sys::cudaDeviceSetMemPool(device.ordinal(), current) };
+        }
+    }
+    let mut nothing = 0_u64;
+    let threshold = sys::cudaMemPoolAttrReleaseThreshold;
+    // SAFETY: the pool lives; this attribute is a number of 64 bits.
+    let _ = unsafe { sys::cudaMemPoolSetAttribute(raw, threshold, (&raw mut nothing).cast()) };
+    list().push(Gone { raw, device });
+}
+
+/// The pools of a device that wait for their end. To be asked for before the device is waited for, and given to [`destroy`] afterwards.
+pub(crate) fn of(device: Device) -> Vec<Gone> {
+    let mut list = list();
+    if list.is_empty() {
+        return Vec::new();
+    }
+    let (found, others) = std::mem::take(&mut *list).into_iter().partition(|gone| gone.device == device);
+    *list = others;
+    found
+}
+
+/// Destroys those of which no memory is used, and keeps the others for the next time. `waited` says whether the device was waited for
+/// since they were asked for.
+pub(crate) fn destroy(pools: Vec<Gone>, waited: bool) {
+    for gone in pools {
+        let mut used = u64::MAX;
+        let current = sys::cudaMemPoolAttrUsedMemCurrent;
+        if waited && relax().is_ok() {
+            // SAFETY: the pool lives, and the attribute is a number of 64 bits.
+            let asked = unsafe { sys::cudaMemPoolGetAttribute(gone.raw, current, (&raw mut used).cast()) };
+            if asked == sys::cudaSuccess && used == 0 {
+                // SAFETY: nobody else has the handle, and nothing of its memory is used.
+                let _ = unsafe { sys::cudaMemPoolDestroy(gone.raw) };
+                continue;
+            }
+        }
+        list().push(gone);
+    }
+}
+
+/// Forgets the pools of a device that is reset, which takes them with it.
+pub(super) fn abandon(device: Device) {
+    list().retain(|gone| gone.device != device);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::list;
+    use crate::memory::MemoryPool;
+    use crate::stream::Stream;
+    use crate::{Device, DeviceBuffer};
+
+    #[test]
+    fn a_pool_without_owners_goes_when_its_device_has_been_waited_for_and_its_memory_is_gone() {
+        let device = Device::current().unwrap();
+        let stream = Stream::non_blocking().unwrap();
+        let pool = MemoryPool::new().unwrap();
+        let raw = pool.as_raw();
+        let buffer = DeviceBuffer::<u8>::alloc_from(&pool, 100, &stream).unwrap();
+        let waits = || list().iter().any(|gone| gone.raw == raw);
+        assert!(!waits());
+        drop(pool);
+        assert!(waits());
+        device.synchronize().unwrap();
+        assert!(waits(), "a buffer is from it");
+        drop(buffer);
+        assert!(waits(), "nobody has waited for the device since");
+        device.synchronize().unwrap();
+        assert!(!waits());
+    }
+}
