@@ -264,6 +264,16 @@ pub(crate) fn forget_sticky() {
     *FIRST_STICKY.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = None;
 }
 
+/// What a call gave that nobody asked for: nobody is to find its error later. None where it failed.
+pub(crate) fn quietly<T>(answer: Result<T>) -> Option<T> {
+    if let Err(error) = &answer
+        && !error.is_sticky()
+    {
+        let _ = take_last();
+    }
+    answer.ok()
+}
+
 /// Takes the calling thread's last runtime error and clears it, sticky ones excepted.
 ///
 /// Stands for [`cudaGetLastError`](sys::cudaGetLastError). Needed only around raw calls: what this crate calls

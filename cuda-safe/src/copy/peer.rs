@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::operand::Side;
 use crate::device::Device;
-use crate::error::{self, Result};
+use crate::error::{Result, quietly};
 use crate::stream::in_callback;
 #[cfg(doc)]
 use crate::sys;
@@ -64,12 +64,7 @@ fn between(a: Device, b: Device) {
     {
         // Whoever comes second at the same moment finds it enabled already, which is no error.
         for (device, peer) in [(a, b), (b, a)] {
-            if let Err(error) = enable(device, peer)
-                && !error.is_sticky()
-            {
-                // Nobody asked for this, so nobody is to find its error later.
-                let _ = error::take_last();
-            }
+            quietly(enable(device, peer));
         }
         decided.store(true, Ordering::Release);
     }

@@ -5,6 +5,7 @@ use std::ptr;
 
 use cuda_sys::{cudaMemcpyAttributes, cudaStream_t};
 
+use super::capture;
 use crate::case::{Cases, Safe};
 use crate::log::{Log, Outcome, ask, need};
 use crate::memory::{Block, Kind, pattern, stream};
@@ -144,13 +145,7 @@ pub(super) fn add(cases: &mut Cases) {
             let (mut batch, _) = ready(log)?;
             need!(log, cudaStreamBeginCapture(on, cuda_sys::cudaStreamCaptureModeRelaxed));
             batch.call(log, on);
-            let mut graph = ptr::null_mut();
-            ask!(log, cudaStreamEndCapture(on, &raw mut graph));
-            let mut nodes = 77;
-            if !graph.is_null() {
-                ask!(log, cudaGraphGetNodes(graph, ptr::null_mut(), &raw mut nodes));
-            }
-            log.fact("nodes", nodes);
+            capture::end(log, "cudaStreamEndCapture", on);
             Ok(())
         })
         .alone();

@@ -7,6 +7,7 @@ use cuda_sys::{
     cudaMemcpyOperandTypePointer, cudaMemcpySrcAccessOrderStream, cudaStream_t, make_cudaExtent,
 };
 
+use super::capture;
 use crate::case::{Cases, Safe};
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, pattern, stream};
@@ -167,13 +168,7 @@ pub(super) fn add(cases: &mut Cases) {
             let mut ops = [copy(memory(d, 0, 0), memory(s, 0, 0))];
             need!(log, cudaStreamBeginCapture(on, cuda_sys::cudaStreamCaptureModeRelaxed));
             ask!(log, cudaMemcpy3DBatchAsync(1, ops.as_mut_ptr(), 0, on));
-            let mut graph = ptr::null_mut();
-            ask!(log, cudaStreamEndCapture(on, &raw mut graph));
-            let mut nodes = 77;
-            if !graph.is_null() {
-                ask!(log, cudaGraphGetNodes(graph, ptr::null_mut(), &raw mut nodes));
-            }
-            log.fact("nodes", nodes);
+            capture::end(log, "cudaStreamEndCapture", on);
             Ok(())
         })
         .alone();

@@ -55,7 +55,7 @@ fn status(log: &mut Log, name: &str, on: cudaStream_t) {
 }
 
 /// Ends a capture and says how many nodes it has.
-fn end(log: &mut Log, name: &str, on: cudaStream_t) -> cudaGraph_t {
+pub(super) fn end(log: &mut Log, name: &str, on: cudaStream_t) -> cudaGraph_t {
     let mut graph = ptr::null_mut();
     ask!(log, name, cudaStreamEndCapture(on, &raw mut graph));
     if graph.is_null() {

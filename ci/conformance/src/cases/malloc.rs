@@ -2,11 +2,13 @@
 
 use std::ptr;
 
-use cuda_sys::{cudaChannelFormatDesc, cudaChannelFormatKind, cudaExtent, cudaPitchedPtr, make_cudaExtent};
+use cuda_sys::{
+    cudaArray_t, cudaChannelFormatDesc, cudaChannelFormatKind, cudaExtent, cudaPitchedPtr, make_cudaExtent,
+};
 
 use crate::case::{Cases, Safe};
 use crate::gate::Gate;
-use crate::log::{ask, need};
+use crate::log::{Log, ask, need};
 use crate::memory::{Block, Kind, pattern, stream};
 
 fn linear(cases: &mut Cases) {
@@ -224,6 +226,15 @@ const fn format(bits: [i32; 4], kind: cudaChannelFormatKind) -> cudaChannelForma
 
 static BYTES: cudaChannelFormatDesc = format([8, 0, 0, 0], cuda_sys::cudaChannelFormatKindUnsigned);
 
+/// What an array says that it is.
+fn info(log: &mut Log, array: cudaArray_t) {
+    let (mut got, mut extent, mut given) = (cudaChannelFormatDesc::default(), cudaExtent::default(), 0);
+    ask!(log, cudaArrayGetInfo(&raw mut got, &raw mut extent, &raw mut given, array));
+    log.fact("format", format_args!("{} {} {} {} kind {}", got.x, got.y, got.z, got.w, got.f.0));
+    log.fact("extent", format_args!("{} {} {}", extent.width, extent.height, extent.depth));
+    log.fact("flags", given);
+}
+
 fn arrays(cases: &mut Cases) {
     let float = cuda_sys::cudaChannelFormatKindFloat;
     let unsigned = cuda_sys::cudaChannelFormatKindUnsigned;
@@ -264,12 +275,7 @@ fn arrays(cases: &mut Cases) {
             if array.is_null() {
                 return Ok(());
             }
-            let (mut got, mut extent, mut given) =
-                (cudaChannelFormatDesc::default(), cudaExtent::default(), 0);
-            ask!(log, cudaArrayGetInfo(&raw mut got, &raw mut extent, &raw mut given, array));
-            log.fact("format", format_args!("{} {} {} {} kind {}", got.x, got.y, got.z, got.w, got.f.0));
-            log.fact("extent", format_args!("{} {} {}", extent.width, extent.height, extent.depth));
-            log.fact("flags", given);
+            info(log, array);
             for plane in 0..3 {
                 let mut part = ptr::null_mut();
                 ask!(log, cudaArrayGetPlane(&raw mut part, array, plane));
@@ -300,12 +306,7 @@ fn arrays(cases: &mut Cases) {
             if array.is_null() {
                 return Ok(());
             }
-            let (mut got, mut extent, mut given) =
-                (cudaChannelFormatDesc::default(), cudaExtent::default(), 0);
-            ask!(log, cudaArrayGetInfo(&raw mut got, &raw mut extent, &raw mut given, array));
-            log.fact("format", format_args!("{} {} {} {} kind {}", got.x, got.y, got.z, got.w, got.f.0));
-            log.fact("extent", format_args!("{} {} {}", extent.width, extent.height, extent.depth));
-            log.fact("flags", given);
+            info(log, array);
             ask!(log, cudaFreeArray(array));
             Ok(())
         });

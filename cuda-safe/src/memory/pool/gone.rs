@@ -10,7 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::super::location::MemoryLocation;
 use super::super::relaxed::relax;
 use crate::device::Device;
-use crate::sys;
+use crate::error::quietly;
+use crate::{check, sys};
 
 /// A pool that only this list knows, of a device.
 #[derive(Debug)]
@@ -36,24 +37,24 @@ pub(super) unsafe fn bury(raw: sys::cudaMemPool_t, location: MemoryLocation) {
     let _ = relax();
     let MemoryLocation::Device(device) = location else {
         // SAFETY: nobody else has the handle.
-        let _ = unsafe { sys::cudaMemPoolDestroy(raw) };
+        quietly(unsafe { check!(cudaMemPoolDestroy(raw)) });
         return;
     };
-    let mut current = std::ptr::null_mut();
+    let (mut current, number) = (std::ptr::null_mut(), device.ordinal());
     // SAFETY: the pointer is to a live variable of ours, which the call fills.
-    let asked = unsafe { sys::cudaDeviceGetMemPool(&raw mut current, device.ordinal()) };
-    if asked == sys::cudaSuccess && current == raw {
+    let asked = quietly(unsafe { check!(cudaDeviceGetMemPool(&raw mut current, number)) });
+    if asked.is_some() && current == raw {
         // SAFETY: as above.
-        let asked = unsafe { sys::cudaDeviceGetDefaultMemPool(&raw mut current, device.ordinal()) };
-        if asked == sys::cudaSuccess {
+        let asked = quietly(unsafe { check!(cudaDeviceGetDefaultMemPool(&raw mut current, number)) });
+        if asked.is_some() {
             // SAFETY: the device's own pool lives as long as the device.
-            let _ = unsafe { sys::cudaDeviceSetMemPool(device.ordinal(), current) };
+            quietly(unsafe { check!(cudaDeviceSetMemPool(number, current)) });
         }
     }
     let mut nothing = 0_u64;
     let threshold = sys::cudaMemPoolAttrReleaseThreshold;
     // SAFETY: the pool lives; this attribute is a number of 64 bits.
-    let _ = unsafe { sys::cudaMemPoolSetAttribute(raw, threshold, (&raw mut nothing).cast()) };
+    quietly(unsafe { check!(cudaMemPoolSetAttribute(raw, threshold, (&raw mut nothing).cast())) });
     list().push(Gone { raw, device });
 }
 
