@@ -123,6 +123,15 @@ pub(crate) struct Planned {
     pub(crate) waits: bool,
 }
 
+/// One side of a copy that was found possible.
+pub(crate) fn end(side: Side, place: Place) -> End {
+    let memory = match place {
+        Place::Pageable => Memory::Pageable(usize::try_from(side.address).unwrap_or(0)),
+        _ => Memory::Known(side.address),
+    };
+    End { memory, pitch: side.pitch, slice: side.slice }
+}
+
 /// Checks a copy.
 ///
 /// # Errors
@@ -146,14 +155,6 @@ pub(crate) fn plan(call: &Call, book: &Book, request: &Request, mode: Mode) -> A
         Mode::Asynchronous => target_on_host && source_on_host,
         Mode::Captured => false,
     };
-    let end = |side: Side, place: Place| End {
-        memory: match place {
-            Place::Pageable => Memory::Pageable(usize::try_from(side.address).unwrap_or(0)),
-            _ => Memory::Known(side.address),
-        },
-        pitch: side.pitch,
-        slice: side.slice,
-    };
     let mut copy = Copy { to: end(to, target), from: end(from, source), volume };
     if source == Place::Pageable && !target_on_host && mode != Mode::Captured {
         take_source(&mut copy, book);
@@ -168,7 +169,7 @@ fn take_source(copy: &mut Copy, book: &Book) {
 }
 
 /// Memory of a pool is found only where the current device has access to it, whatever stream the copy is for.
-fn reachable(machine: &Guard, ends: [&End; 2]) -> Answer {
+pub(crate) fn reachable<const N: usize>(machine: &Guard, ends: [&End; N]) -> Answer {
     let device = crate::thread::device();
     let peers = machine.devices.get(device).map_or(&[][..], |device| &device.peers);
     let hidden = |end: &&End| match end.memory {

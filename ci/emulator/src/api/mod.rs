@@ -42,6 +42,7 @@ mod share;
 mod stream;
 mod stubs;
 mod symbol;
+mod symbol_beyond;
 mod symbol_copy;
 
 use core::mem::MaybeUninit;

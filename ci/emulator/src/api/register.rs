@@ -76,12 +76,13 @@ extern "C" fn __cudaRegisterVar(
     name: *const c_char,
     _external: c_int,
     size: usize,
-    _constant: c_int,
+    constant: c_int,
     _global: c_int,
 ) {
     if let (Some(module), Some(name)) = (module(handle), text(name)) {
         let name = name.to_string_lossy().into_owned();
-        let variable = Variable { module, name, size: super::wide(size), managed: None };
+        let constant = constant != 0;
+        let variable = Variable { module, name, size: super::wide(size), constant, managed: None };
         registry().add_variable(host.addr(), variable);
     }
 }
@@ -100,7 +101,7 @@ extern "C" fn __cudaRegisterManagedVar(
     if let (Some(module), Some(name)) = (module(handle), text(name)) {
         let name = name.to_string_lossy().into_owned();
         let managed = Some(host.expose_provenance());
-        let variable = Variable { module, name, size: super::wide(size), managed };
+        let variable = Variable { module, name, size: super::wide(size), constant: false, managed };
         registry().add_variable(host.addr(), variable);
     }
 }

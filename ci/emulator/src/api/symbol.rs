@@ -10,8 +10,16 @@ use crate::module::load::load;
 use crate::module::registry::registry;
 use crate::sys::{cudaErrorInvalidSymbol, cudaErrorInvalidValue};
 
-/// The address of a variable on a device and its size, given the host variable that stands for it.
-pub(super) fn symbol(machine: &mut Guard, device: usize, host: *const c_void) -> Answer<(u64, u64)> {
+/// A variable on a device.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Living {
+    pub(super) at: u64,
+    pub(super) size: u64,
+    pub(super) constant: bool,
+}
+
+/// The variable on a device, given the host variable that stands for it.
+pub(super) fn symbol(machine: &mut Guard, device: usize, host: *const c_void) -> Answer<Living> {
     let mut registry = registry();
     // A program names a managed variable by the address of its data.
     let variable = match registry.variable(host.addr()) {
@@ -21,10 +29,10 @@ pub(super) fn symbol(machine: &mut Guard, device: usize, host: *const c_void) ->
     load(machine, &mut registry, variable.module, device)?;
     let instance = registry.instance(variable.module, device).ok_or(cudaErrorInvalidSymbol)?;
     let at = instance.addresses.get(&*variable.name).copied().ok_or(cudaErrorInvalidSymbol)?;
-    Ok((at, variable.size))
+    Ok(Living { at, size: variable.size, constant: variable.constant })
 }
 
-fn find(call: &Call, host: *const c_void) -> Answer<(u64, u64)> {
+fn find(call: &Call, host: *const c_void) -> Answer<Living> {
     let (mut machine, device) = call.context()?;
     symbol(&mut machine, device, host)
 }
@@ -32,15 +40,15 @@ fn find(call: &Call, host: *const c_void) -> Answer<(u64, u64)> {
 api! {
     /// The address of a variable on the current device.
     fn cudaGetSymbolAddress(call, out: Out<'_, *mut c_void>, host: *const c_void) {
-        let (at, _) = find(call, host)?;
-        out.ok_or(cudaErrorInvalidValue)?.write(pointer(at));
+        let found = find(call, host)?;
+        out.ok_or(cudaErrorInvalidValue)?.write(pointer(found.at));
         Ok(())
     }
 
     /// The size of a variable in bytes.
     fn cudaGetSymbolSize(call, out: Out<'_, usize>, host: *const c_void) {
-        let (_, size) = find(call, host)?;
-        out.ok_or(cudaErrorInvalidValue)?.write(usize::try_from(size).unwrap_or(usize::MAX));
+        let found = find(call, host)?;
+        out.ok_or(cudaErrorInvalidValue)?.write(usize::try_from(found.size).unwrap_or(usize::MAX));
         Ok(())
     }
 }

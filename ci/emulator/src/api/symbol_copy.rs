@@ -3,7 +3,8 @@
 
 use core::ffi::c_void;
 
-use super::symbol::symbol;
+use super::symbol::{Living, symbol};
+use super::symbol_beyond::{self, Beyond};
 use super::{Call, address, api, wide};
 use crate::error::Answer;
 use crate::machine::Guard;
@@ -49,8 +50,14 @@ fn copy(
     if part.count == 0 {
         return Ok(());
     }
-    let request = request(&mut machine, device, way, part, other, kind)?;
-    transfer(&mut machine, call, stream, &request, mode)
+    let found = symbol(&mut machine, device, part.variable)?;
+    check(way, kind)?;
+    let queued = mode == Mode::Asynchronous && !machine.is_captured(stream);
+    if queued && symbol_beyond::is_taken(part, found) {
+        let beyond = Beyond { way, part, of: found, other: address(other), kind };
+        return symbol_beyond::copy(&mut machine, call, stream, beyond);
+    }
+    transfer(&mut machine, call, stream, &within(way, part, found, other, kind)?, mode)
 }
 
 /// The copy between a part of a variable and other memory.
@@ -62,12 +69,21 @@ pub(super) fn request(
     other: *const c_void,
     kind: cudaMemcpyKind,
 ) -> Answer<Request> {
-    let (start, size) = symbol(machine, device, part.variable)?;
+    let found = symbol(machine, device, part.variable)?;
+    check(way, kind)?;
+    within(way, part, found, other, kind)
+}
+
+/// Whether the direction is one that the variable's side of the copy allows.
+fn check(way: Way, kind: cudaMemcpyKind) -> Answer {
     let host = if way == Way::To { cudaMemcpyHostToDevice } else { cudaMemcpyDeviceToHost };
-    if ![host, cudaMemcpyDeviceToDevice, cudaMemcpyDefault].contains(&kind) {
-        return Err(cudaErrorInvalidMemcpyDirection);
-    }
-    let (here, there) = (Side::row(inside(part, start, size)?), Side::row(address(other)));
+    let right = [host, cudaMemcpyDeviceToDevice, cudaMemcpyDefault].contains(&kind);
+    if right { Ok(()) } else { Err(cudaErrorInvalidMemcpyDirection) }
+}
+
+/// The copy of a part that has to be within the variable.
+fn within(way: Way, part: Part, of: Living, other: *const c_void, kind: cudaMemcpyKind) -> Answer<Request> {
+    let (here, there) = (Side::row(inside(part, of.at, of.size)?), Side::row(address(other)));
     let (to, from) = if way == Way::To { (here, there) } else { (there, here) };
     Ok(Request { to, from, volume: Volume::row(wide(part.count)), kind })
 }

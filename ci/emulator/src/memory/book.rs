@@ -21,7 +21,7 @@ use crate::sys::{
 /// How many freed allocations are remembered, for messages.
 const REMEMBERED: usize = 256;
 /// New memory is filled with this up to [`POISONED`] bytes, so that reading what was never written shows.
-const POISON: u8 = 0xcd;
+pub(crate) const POISON: u8 = 0xcd;
 const POISONED: u64 = 1 << 20;
 const PAGE: u64 = 4096;
 

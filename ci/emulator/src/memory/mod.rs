@@ -14,7 +14,7 @@ mod space;
 pub(crate) use advice::{Advice, HOST, Location, NOWHERE};
 pub(crate) use allocation::{Allocation, Kind};
 pub(crate) use array::{Array, Extent, Wanted, bytes};
-pub(crate) use book::{Book, Found};
+pub(crate) use book::{Book, Found, POISON};
 pub(crate) use format::Format;
 pub(crate) use pool::{Pool, PoolKey, PoolPlace, Pools};
 pub(crate) use shared::{Ticket, unnamed_file};
