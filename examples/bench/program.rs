@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
 
 pub(crate) struct Program {
     name: String,
@@ -43,12 +43,23 @@ impl Program {
 
     /// The answer to a question, which is a time.
     pub(crate) fn ask(&mut self, question: &str) -> anyhow::Result<f64> {
+        match self.ask_for_all(question)?[..] {
+            [time] => Ok(time),
+            ref times => bail!("{}, asked for {question}: {} times", self.name, times.len()),
+        }
+    }
+
+    /// The answer to a question, which is times.
+    pub(crate) fn ask_for_all(&mut self, question: &str) -> anyhow::Result<Vec<f64>> {
         writeln!(self.questions, "{question}").with_context(|| self.name.clone())?;
         let answer = self.answer()?;
-        let time =
-            answer.parse().with_context(|| format!("{}, asked for {question}: {answer}", self.name))?;
-        ensure!(time > 0.0, "{}, asked for {question}: {answer}", self.name);
-        Ok(time)
+        let time = |word: &str| {
+            let time: f64 =
+                word.parse().with_context(|| format!("{}, asked for {question}: {word}", self.name))?;
+            ensure!(time > 0.0, "{}, asked for {question}: {word}", self.name);
+            Ok(time)
+        };
+        answer.split_whitespace().map(time).collect()
     }
 
     fn answer(&mut self) -> anyhow::Result<String> {

@@ -2,89 +2,129 @@
 
 use std::fmt;
 
-use crate::Operation;
+use crate::interval;
+use crate::operations::{Operation, Starts};
+
+/// Whether Rust is no slower than it may be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Met {
+    Yes,
+    No,
+    /// What was measured does not tell.
+    Open,
+}
+
+impl Met {
+    /// Told by the interval that the difference is in.
+    fn of(interval: Option<[f64; 2]>, goal: f64) -> Self {
+        match interval {
+            Some([_, highest]) if highest <= goal => Self::Yes,
+            Some([lowest, _]) if lowest > goal => Self::No,
+            _ => Self::Open,
+        }
+    }
+}
 
 /// What was found out about one operation.
 pub(crate) struct Row {
     shown: &'static str,
     /// C++, raw, safe: nanoseconds.
     medians: [f64; 3],
-    /// Raw minus C++, within a turn.
-    raw: f64,
-    /// Safe minus C++, within a turn.
-    safe: f64,
-    /// Half of the interquartile range of those differences.
-    spread: f64,
+    raw: Difference,
+    safe: Difference,
     goal: f64,
-    pub(crate) met: bool,
+    pub(crate) met: Met,
 }
 
-/// A row for each operation, from the times of C++, raw and safe in turn.
-pub(crate) fn rows(operations: &[Operation], times: &[[Vec<f64>; 3]]) -> Vec<Row> {
-    let row = |(operation, [cpp, raw, safe]): (&Operation, &[Vec<f64>; 3])| {
-        let minus_cpp =
-            |times: &[f64]| -> Vec<f64> { times.iter().zip(cpp).map(|(one, cpp)| one - cpp).collect() };
-        let medians = [quantile(cpp, 2), quantile(raw, 2), quantile(safe, 2)];
-        let differences = minus_cpp(safe);
-        let safe = quantile(&differences, 2);
+/// A side minus C++, within a turn.
+struct Difference {
+    median: f64,
+    /// In which its true value is.
+    interval: Option<[f64; 2]>,
+    /// The lowest and the highest of all starts' medians.
+    starts: [f64; 2],
+}
+
+impl Difference {
+    fn new(starts: &Starts, side: usize) -> Self {
+        let of_start = |turns: &Vec<[f64; 3]>| -> Vec<f64> {
+            turns.iter().map(|times| times[side] - times[0]).collect()
+        };
+        let medians: Vec<f64> = starts.iter().map(|turns| median(&of_start(turns))).collect();
+        let all: Vec<f64> = starts.iter().flat_map(of_start).collect();
+        let lowest = medians.iter().copied().fold(f64::INFINITY, f64::min);
+        let highest = medians.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        Self { median: median(&all), interval: interval::of_median(&all), starts: [lowest, highest] }
+    }
+}
+
+impl Row {
+    pub(crate) fn new(operation: &Operation, starts: &Starts) -> Self {
+        let medians = [0, 1, 2]
+            .map(|side| median(&starts.iter().flatten().map(|times| times[side]).collect::<Vec<_>>()));
+        let (raw, safe) = (Difference::new(starts, 1), Difference::new(starts, 2));
         let goal = operation.goal.max(0.02 * medians[0]);
-        Row {
-            shown: operation.shown,
-            medians,
-            raw: quantile(&minus_cpp(raw), 2),
-            safe,
-            spread: (quantile(&differences, 3) - quantile(&differences, 1)) / 2.0,
-            goal,
-            met: safe <= goal,
-        }
-    };
-    operations.iter().zip(times).map(row).collect()
+        let met = Met::of(safe.interval, goal);
+        Self { shown: operation.shown, medians, raw, safe, goal, met }
+    }
 }
 
-/// The middle one.
+/// The middle one, or the mean of the middle two.
 pub(crate) fn median(times: &[f64]) -> f64 {
-    quantile(times, 2)
-}
-
-/// The first, second (the median) or third quartile.
-fn quantile(times: &[f64], quarter: usize) -> f64 {
     let mut times = times.to_vec();
     times.sort_by(f64::total_cmp);
-    times[(times.len() - 1) * quarter / 4]
+    times[(times.len() - 1) / 2].midpoint(times[times.len() / 2])
 }
 
 /// The two lines above the rows.
 pub(crate) fn header() -> String {
     format!(
-        "| {:<54} | {:>7} | {:>7} | {:>7} | {:>9} | {:>24} | {:>5} | met |\n|{:-<56}|{}|{}|{}|{}|{}|{}|-----|",
+        "| {:<54} | {:>7} | {:>7} | {:>7} | {:>20} | {:>30} | {:>13} | {:>5} | met  |\n|{:-<56}|{}|{}|{}|{}|{}|{}|{}|------|",
         "operation",
         "C++",
         "raw",
         "safe",
         "raw − C++",
         "safe − C++",
+        "by start",
         "goal",
         "",
         "--------:",
         "--------:",
         "--------:",
-        "----------:",
-        "-------------------------:",
+        "---------------------:",
+        "-------------------------------:",
+        "--------------:",
         "------:",
     )
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:+.0} ", self.median)?;
+        match self.interval {
+            Some([lowest, highest]) => write!(f, "[{lowest:+.0}, {highest:+.0}]"),
+            None => f.write_str("[too few]"),
+        }
+    }
 }
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [cpp, raw, safe] = self.medians;
-        let cost = format!("{:+.0} ± {:.0} ({:+.1} %)", self.safe, self.spread, 100.0 * self.safe / cpp);
+        let cost = format!("{} ({:+.1} %)", self.safe, 100.0 * self.safe.median / cpp);
+        let starts = self.safe.starts.map(|median| format!("{median:+.0}")).join(" … ");
+        let met = match self.met {
+            Met::Yes => "yes",
+            Met::No => "no",
+            Met::Open => "open",
+        };
         write!(
             f,
-            "| {:<54} | {cpp:>7.0} | {raw:>7.0} | {safe:>7.0} | {:>+9.0} | {cost:>24} | {:>5.0} | {:<3} |",
+            "| {:<54} | {cpp:>7.0} | {raw:>7.0} | {safe:>7.0} | {:>20} | {cost:>30} | {starts:>13} | {:>5.0} | {met:<4} |",
             self.shown,
-            self.raw,
+            self.raw.to_string(),
             self.goal,
-            if self.met { "yes" } else { "no" }
         )
     }
 }

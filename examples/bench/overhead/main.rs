@@ -1,19 +1,31 @@
-//! What each operation costs the host: the Rust side of `ci/bench`; with `--raw` through `check!` around the C functions.
+//! What each operation costs the host: the three sides of `ci/bench` in one process, on one context.
 //!
-//! Says what it runs on, then answers every line `OPERATION CALLS BATCHES` of standard input with the nanoseconds that one
-//! call takes: the median over the batches, each of so many calls, after one batch that is not counted.
+//!     overhead LIBRARY [--unpinned]
+//!
+//! LIBRARY is the C++ side, made from `library.cu` beside this; the others are Rust, through `check!` around the C functions
+//! (`raw.rs`) and through `cuda-safe` (`safe.rs`). Each has streams, events and memory of its own, of the same kinds.
+//!
+//! Says what it runs on, then answers every line `OPERATION CALLS TURNS` of standard input with a line of nanoseconds, three
+//! for each turn: what a call took in the batch of the C++, of the raw and of the safe side.
 
+mod affinity;
 mod raw;
 mod safe;
+mod turns;
+mod twin;
 
 use std::io::{Write as _, stdin, stdout};
+use std::path::Path;
 use std::sync::atomic::AtomicU32;
-use std::time::Instant;
 
 use anyhow::{Context as _, bail, ensure};
 use cuda_safe::device::{driver_version, runtime_version};
 use cuda_safe::memory::MemoryPool;
 use cuda_safe::{Device, DeviceBuffer, Event, PinnedBuffer, Result, Stream};
+
+use crate::affinity::Pinned;
+use crate::turns::{Batch, Plan, Times, Turns};
+use crate::twin::Twin;
 
 const FLOATS: usize = 1024;
 const BYTES: usize = FLOATS * size_of::<f32>();
@@ -31,8 +43,21 @@ const COPIES: usize = 64;
 const SMALL: usize = 8;
 const APART: usize = 16;
 
+/// Volumes of a batch, how many elements one begins after another, elements of their rows, bytes that one of these begins
+/// after another, and how many there are.
+const SOLIDS: usize = 16;
+const SOLID: usize = 64;
+const SOLID_ROW: usize = 8;
+const SOLID_PITCH: usize = 64;
+const SOLID_ROWS: usize = 2;
+const SOLID_LAYERS: usize = 2;
+
 /// What host functions count up.
 static COUNTER: AtomicU32 = AtomicU32::new(0);
+
+/// Pageable memory that begins where pages do, on every side.
+#[repr(align(4096))]
+struct Pageable([f32; FLOATS]);
 
 /// What the operations work on.
 struct Things {
@@ -45,16 +70,19 @@ struct Things {
     b: DeviceBuffer<f32>,
     c: DeviceBuffer<f32>,
     pinned: PinnedBuffer<f32>,
-    pageable: Vec<f32>,
+    pageable: Box<Pageable>,
 }
 
 impl Things {
-    fn new() -> Result<Self> {
+    fn new(device: Device) -> Result<Self> {
         let stream = Stream::non_blocking()?;
         let mut event = Event::without_timing()?;
         event.record(&stream)?;
         let pool = MemoryPool::new()?;
-        pool.set_release_threshold(u64::MAX)?;
+        // Pools keep what is freed, so that no call asks the driver for memory.
+        for pool in [&pool, &device.default_memory_pool()?] {
+            pool.set_release_threshold(u64::MAX)?;
+        }
         Ok(Self {
             stream,
             second: Stream::non_blocking()?,
@@ -65,59 +93,70 @@ impl Things {
             b: DeviceBuffer::alloc(FLOATS)?,
             c: DeviceBuffer::alloc(FLOATS)?,
             pinned: PinnedBuffer::from_slice(&[0.0; FLOATS])?,
-            pageable: vec![0.0; FLOATS],
+            pageable: Box::new(Pageable([0.0; FLOATS])),
         })
     }
 }
 
-/// How much is measured before an answer.
-struct Plan {
+/// The three sides.
+struct Sides {
     device: Device,
-    calls: u32,
-    batches: u32,
+    twin: Twin,
+    raw: Things,
+    safe: Things,
 }
 
-impl Plan {
-    /// Nanoseconds that one of many calls takes.
-    fn time(&self, mut call: impl FnMut() -> Result<()>) -> Result<f64> {
-        let mut times = Vec::new();
-        for batch in 0..=self.batches {
-            self.device.synchronize()?;
-            let start = Instant::now();
-            for _ in 0..self.calls {
-                call()?;
-            }
-            let spent = start.elapsed();
-            if batch > 0 {
-                times.push(spent.as_secs_f64() * 1e9 / f64::from(self.calls));
-            }
-        }
-        self.device.synchronize()?;
-        times.sort_by(f64::total_cmp);
-        Ok(times[times.len() / 2])
+impl Sides {
+    /// Lets the sides take turns at an operation. None of them runs it before all are ready, and what they need for it stays
+    /// until the last turn.
+    fn take_turns(&mut self, operation: &str, turns: &Turns) -> anyhow::Result<Vec<Times>> {
+        let Self { device, twin, raw, safe } = self;
+        ensure!(twin.measure(operation, 1).is_some(), "the C++ side has no operation {operation}");
+        let mut cpp = |calls| Ok(twin.measure(operation, calls).unwrap_or(f64::NAN));
+        let mut times = None;
+        let mut with_raw = |raw: Batch<'_>| {
+            let mut with_both = |safe: Batch<'_>| {
+                times = Some(turns.take([&mut cpp, &mut *raw, safe])?);
+                Ok(())
+            };
+            safe::measure(operation, Plan::new(*device, &mut with_both), safe)
+        };
+        raw::measure(operation, Plan::new(*device, &mut with_raw), raw)?;
+        times.with_context(|| format!("a Rust side has no operation {operation}"))
     }
 }
 
 fn main() -> anyhow::Result<()> {
-    let measure = match std::env::args().nth(1).as_deref() {
-        None => safe::measure,
-        Some("--raw") => raw::measure,
-        Some(other) => bail!("overhead [--raw], and not {other}"),
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (library, pinned) = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [library] => (library, true),
+        [library, "--unpinned"] => (library, false),
+        _ => bail!("overhead LIBRARY [--unpinned], and not {}", arguments.join(" ")),
     };
     let device = Device::current()?;
-    let mut things = Things::new()?;
+    let (raw, safe) = (Things::new(device)?, Things::new(device)?);
+    let mut sides = Sides { device, twin: Twin::load(Path::new(library))?, raw, safe };
+    // Nobody asks an event that is still to come whether it is done.
+    device.synchronize()?;
     let (runtime, driver) = (runtime_version()?, driver_version()?);
     println!("{}; runtime {runtime}, driver for {driver}", device.properties()?.name());
 
     for line in stdin().lines() {
         let line = line?;
         let words: Vec<&str> = line.split_whitespace().collect();
-        let [operation, calls, batches] = words[..] else { bail!("not OPERATION CALLS BATCHES: {line}") };
-        let plan = Plan { device, calls: calls.parse()?, batches: batches.parse()? };
-        ensure!(plan.calls > 0 && plan.batches > 0, "nothing to measure: {line}");
-        let time =
-            measure(operation, &plan, &mut things)?.with_context(|| format!("no operation {operation}"))?;
-        println!("{time}");
+        let [operation, calls, counted] = words[..] else { bail!("not OPERATION CALLS TURNS: {line}") };
+        let turns = Turns { calls: calls.parse()?, counted: counted.parse()? };
+        ensure!(turns.calls > 0 && turns.counted > 0, "nothing to measure: {line}");
+        let _pinned = if pinned {
+            // Threads inherit the pinning: those that the runtime starts for an operation are to be there before.
+            sides.take_turns(operation, &Turns { calls: 1, counted: 0 })?;
+            Some(Pinned::to_one_processor()?)
+        } else {
+            None
+        };
+        let times = sides.take_turns(operation, &turns)?;
+        let times: Vec<String> = times.iter().flatten().map(|time| format!("{time:.2}")).collect();
+        println!("{}", times.join(" "));
         stdout().flush()?;
     }
     Ok(())

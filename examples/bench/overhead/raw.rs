@@ -9,8 +9,10 @@ use cuda_kernels::kernels;
 use cuda_safe::graph::GraphExec;
 use cuda_safe::{Event, Result, check, launch, memcpy_async, sys};
 
+use crate::turns::Plan;
 use crate::{
-    APART, BYTES, COPIES, COUNTER, LAYER_ROWS, LAYERS, MEBIBYTE, PITCH, Plan, ROW, ROWS, SMALL, Things,
+    APART, BYTES, COPIES, COUNTER, LAYER_ROWS, LAYERS, MEBIBYTE, PITCH, ROW, ROWS, SMALL, SOLID,
+    SOLID_LAYERS, SOLID_PITCH, SOLID_ROW, SOLID_ROWS, SOLIDS, Things,
 };
 
 const ROW_BYTES: usize = ROW * size_of::<f32>();
@@ -23,12 +25,23 @@ unsafe extern "C" fn count_up(counter: *mut c_void) {
 
 /// The parameters of a copy of layers of rows.
 fn volume(to: *mut f32, from: *mut f32) -> sys::cudaMemcpy3DParms {
+    let extent = sys::cudaExtent { width: ROW_BYTES, height: LAYER_ROWS, depth: LAYERS };
+    parameters([to, from], PITCH, extent, sys::cudaMemcpyDeviceToDevice)
+}
+
+/// The parameters of a copy to and from memory of one pitch.
+fn parameters(
+    [to, from]: [*mut f32; 2],
+    pitch: usize,
+    extent: sys::cudaExtent,
+    kind: sys::cudaMemcpyKind,
+) -> sys::cudaMemcpy3DParms {
     let corner = sys::cudaPos { x: 0, y: 0, z: 0 };
     let pitched = |ptr: *mut f32| sys::cudaPitchedPtr {
         ptr: ptr.cast(),
-        pitch: PITCH,
-        xsize: ROW_BYTES,
-        ysize: LAYER_ROWS,
+        pitch,
+        xsize: extent.width,
+        ysize: extent.height,
     };
     sys::cudaMemcpy3DParms {
         srcArray: null_mut(),
@@ -37,12 +50,12 @@ fn volume(to: *mut f32, from: *mut f32) -> sys::cudaMemcpy3DParms {
         dstArray: null_mut(),
         dstPos: corner,
         dstPtr: pitched(to),
-        extent: sys::cudaExtent { width: ROW_BYTES, height: LAYER_ROWS, depth: LAYERS },
-        kind: sys::cudaMemcpyDeviceToDevice,
+        extent,
+        kind,
     }
 }
 
-/// A batch whose lists are made once.
+/// A batch of copies whose lists are made once.
 struct Batch {
     to: Vec<*mut c_void>,
     from: Vec<*const c_void>,
@@ -95,6 +108,75 @@ impl Batch {
     }
 }
 
+/// A batch of copies of layers of rows whose list is made once.
+struct Batch3d {
+    #[cfg(cudart_12_8)]
+    operations: Vec<sys::cudaMemcpy3DBatchOp>,
+    #[cfg(not(cudart_12_8))]
+    operations: Vec<sys::cudaMemcpy3DParms>,
+}
+
+impl Batch3d {
+    fn new(to: *mut f32, from: *mut f32) -> Self {
+        let extent =
+            sys::cudaExtent { width: SOLID_ROW * size_of::<f32>(), height: SOLID_ROWS, depth: SOLID_LAYERS };
+        let copy = |copy| {
+            let (to, from) = (to.wrapping_add(copy * SOLID), from.wrapping_add(copy * SOLID));
+            #[cfg(cudart_12_8)]
+            return sys::cudaMemcpy3DBatchOp {
+                src: operand(from),
+                dst: operand(to),
+                extent,
+                srcAccessOrder: sys::cudaMemcpySrcAccessOrderStream,
+                ..Default::default()
+            };
+            #[cfg(not(cudart_12_8))]
+            parameters([to, from], SOLID_PITCH, extent, sys::cudaMemcpyHostToDevice)
+        };
+        Self { operations: (0..SOLIDS).map(copy).collect() }
+    }
+
+    /// Hands the copies to the stream, in one call where the runtime has one.
+    ///
+    /// # Safety
+    /// The stream is live, and the memory has the parts and outlives the copies.
+    unsafe fn enqueue(&mut self, stream: sys::cudaStream_t) -> Result<()> {
+        #[cfg(cudart_13_0)]
+        // SAFETY: a list of so many copies, which the caller vouches for.
+        unsafe {
+            check!(cudaMemcpy3DBatchAsync(SOLIDS, self.operations.as_mut_ptr(), 0, stream))
+        }
+        #[cfg(all(cudart_12_8, not(cudart_13_0)))]
+        {
+            let (operations, mut failed) = (self.operations.as_mut_ptr(), 0);
+            // SAFETY: as above, and the index is a live variable, which the call may fill.
+            unsafe { check!(cudaMemcpy3DBatchAsync(SOLIDS, operations, &raw mut failed, 0, stream)) }
+        }
+        #[cfg(not(cudart_12_8))]
+        {
+            for parameters in &self.operations {
+                // SAFETY: the caller vouches for it.
+                unsafe { check!(cudaMemcpy3DAsync(&raw const *parameters, stream)) }?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// One side of such a copy.
+#[cfg(cudart_12_8)]
+fn operand(pointer: *mut f32) -> sys::cudaMemcpy3DOperand {
+    let mut operand =
+        sys::cudaMemcpy3DOperand { type_: sys::cudaMemcpyOperandTypePointer, ..Default::default() };
+    operand.op.ptr = sys::cudaMemcpy3DOperand__bindgen_ty_1__bindgen_ty_1 {
+        ptr: pointer.cast(),
+        rowLength: SOLID_PITCH,
+        layerHeight: SOLID_ROWS,
+        locHint: sys::cudaMemLocation::default(),
+    };
+    operand
+}
+
 /// A graph of a copy, a kernel and a copy.
 fn graph(things: &mut Things) -> Result<GraphExec> {
     let Things { stream, numbers, a, pinned, .. } = things;
@@ -107,8 +189,8 @@ fn graph(things: &mut Things) -> Result<GraphExec> {
     graph.instantiate()
 }
 
-/// Measures an operation; nothing where there is none of that name.
-pub(crate) fn measure(operation: &str, plan: &Plan, things: &mut Things) -> Result<Option<f64>> {
+/// Follows the plan with an operation; does nothing where there is none of that name.
+pub(crate) fn measure(operation: &str, plan: Plan<'_>, things: &mut Things) -> Result<()> {
     let exec = graph(things)?;
     let other = Event::without_timing()?;
     let Things { stream, second, event, pool, numbers, a, b, c, pinned, pageable } = things;
@@ -116,11 +198,11 @@ pub(crate) fn measure(operation: &str, plan: &Plan, things: &mut Things) -> Resu
     let (second, other, exec) = (second.as_raw(), other.as_raw(), exec.as_raw());
     let (mut numbers, mut count) = (numbers.as_mut_ptr(), 0_u32);
     let (mut a, mut b, mut c) = (a.as_mut_ptr(), b.as_mut_ptr(), c.as_mut_ptr());
-    let (pinned, pageable) = (pinned.as_mut_ptr(), pageable.as_mut_ptr());
+    let (pinned, pageable) = (pinned.as_mut_ptr(), pageable.0.as_mut_ptr());
     let (one, warp) = (sys::dim3 { x: 1, y: 1, z: 1 }, sys::dim3 { x: 32, y: 1, z: 1 });
     let (add_one, vector_add) = (kernels::add_one.as_raw(), kernels::vector_add.as_raw());
     // In all of them: the handles are live and of one device, each memory holds the bytes named, and what is enqueued has
-    // ended before anything is dropped, because the plan ends with a synchronisation.
+    // ended before anything is dropped, because every batch ends with a synchronisation.
     match operation {
         "launch_two" => plan.time(|| {
             let mut values: [*mut c_void; 2] = [(&raw mut numbers).cast(), (&raw mut count).cast()];
@@ -212,6 +294,11 @@ pub(crate) fn measure(operation: &str, plan: &Plan, things: &mut Things) -> Resu
             // SAFETY: see above.
             plan.time(|| unsafe { batch.enqueue(stream) })
         }
+        "batch_3d" => {
+            let mut batch = Batch3d::new(b, pinned);
+            // SAFETY: see above.
+            plan.time(|| unsafe { batch.enqueue(stream) })
+        }
         // SAFETY: see above.
         "memset" => plan.time(|| unsafe { check!(cudaMemsetAsync(a.cast(), 0, BYTES, stream)) }),
         // SAFETY: see above; the graph's memory is `things`'.
@@ -239,7 +326,6 @@ pub(crate) fn measure(operation: &str, plan: &Plan, things: &mut Things) -> Resu
             // SAFETY: see above.
             unsafe { check!(cudaStreamSynchronize(stream)) }
         }),
-        _ => return Ok(None),
+        _ => Ok(()),
     }
-    .map(Some)
 }

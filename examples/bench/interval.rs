@@ -1,0 +1,58 @@
+//! Where the median of what was measured lies, and how sure that is.
+
+/// The interval between two of the values that holds the median of what they were drawn from with a probability of at least
+/// 95 %, whatever its distribution; nothing where there are too few values for any.
+pub(crate) fn of_median(values: &[f64]) -> Option<[f64; 2]> {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    let rank = rank(values.len());
+    let lowest = rank.checked_sub(1)?;
+    Some([values[lowest], values[values.len() - rank]])
+}
+
+/// The greatest rank, from one on, such that the values of this rank from below and from above have the median between them in
+/// 95 % of all cases; zero where there is none.
+///
+/// A value is below the median as often as above, so how many are below is binomial. The interval misses the median where
+/// fewer than `rank` values are on one side of it.
+fn rank(values: usize) -> usize {
+    // The probabilities of all counts, as multiples of the middle one, which does not vanish for any number of values.
+    let middle = values / 2;
+    let mut weights = vec![1.0; values + 1];
+    for below in (0..middle).rev() {
+        weights[below] = weights[below + 1] * (below + 1) as f64 / (values - below) as f64;
+    }
+    for below in middle + 1..=values {
+        weights[below] = weights[below - 1] * (values - below + 1) as f64 / below as f64;
+    }
+    let allowed = 0.025 * weights.iter().sum::<f64>();
+    let mut sum = 0.0;
+    weights
+        .iter()
+        .take_while(|weight| {
+            sum += **weight;
+            sum <= allowed
+        })
+        .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_are_those_of_the_tables_for_the_sign_test() {
+        let known =
+            [(0, 0), (1, 0), (5, 0), (6, 1), (8, 1), (9, 2), (20, 6), (25, 8), (100, 40), (1440, 683)];
+        for (values, expected) in known {
+            assert_eq!(rank(values), expected, "{values} values");
+        }
+    }
+
+    #[test]
+    fn an_interval_lies_between_values_of_the_same_rank_from_both_ends() {
+        let values: Vec<f64> = (1..=20).rev().map(f64::from).collect();
+        assert_eq!(of_median(&values), Some([6.0, 15.0]));
+        assert_eq!(of_median(&values[..5]), None);
+    }
+}

@@ -1,0 +1,311 @@
+// What each operation costs the host: the C++ side of `ci/bench`, a library that the Rust program beside it loads, so that both
+// make their calls in one process, through one libcudart, on one context.
+//
+// twin_new makes what the operations work on, twin_measure runs a batch of calls of one of them, twin_end frees all of it.
+#include "../../check.cuh"
+#include "vector.cuh"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace {
+
+const size_t bytes = 4096, mebibyte = size_t{1} << 20;
+
+// Rows of planes and volumes, and what one begins after another.
+const size_t row = 128, pitch = 256, rows = 16, layer_rows = 4, layers = 4;
+
+// Copies of a batch, their bytes, and what one begins after another.
+const size_t copies = 64, small = 32, apart = 64;
+
+// Volumes of a batch, what one begins after another, their rows, and what one of these begins after another.
+const size_t solids = 16, solid = 256, solid_row = 32, solid_pitch = 64, solid_rows = 2, solid_layers = 2;
+
+// Pageable memory that begins where pages do, on every side.
+struct alignas(4096) Pageable {
+    float values[bytes / sizeof(float)] = {};
+};
+
+// Nanoseconds that one of many calls takes. The device has nothing to do before, and is waited for after them; some calls
+// ahead bring the code back into the caches that the other sides have used meanwhile.
+//
+// The calls are a template's argument and not a std::function, so that the compiler sees into them.
+template <typename Call>
+double time(unsigned calls, Call call) {
+    for (unsigned i = 0; i < calls / 5 + 1; ++i) call();
+    CHECK(cudaDeviceSynchronize());
+    const auto start = std::chrono::steady_clock::now();
+    for (unsigned i = 0; i < calls; ++i) call();
+    const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - start;
+    CHECK(cudaDeviceSynchronize());
+    return spent.count() / calls;
+}
+
+cudaMemcpy3DParms volume(float* to, float* from, size_t pitch, size_t row, size_t rows, size_t layers, cudaMemcpyKind kind) {
+    cudaMemcpy3DParms parameters = {};
+    parameters.dstPtr = make_cudaPitchedPtr(to, pitch, row, rows);
+    parameters.srcPtr = make_cudaPitchedPtr(from, pitch, row, rows);
+    parameters.extent = make_cudaExtent(row, rows, layers);
+    parameters.kind = kind;
+    return parameters;
+}
+
+// A batch of copies whose lists are made once.
+struct Batch {
+    std::vector<void*> to;
+    std::vector<void*> from;
+    std::vector<size_t> sizes;
+    cudaMemcpyKind kind;
+
+    Batch(float* destination, float* source, cudaMemcpyKind kind) : sizes(copies, small), kind(kind) {
+        for (size_t i = 0; i < copies; ++i) {
+            to.push_back(reinterpret_cast<char*>(destination) + i * apart);
+            from.push_back(reinterpret_cast<char*>(source) + i * apart);
+        }
+    }
+
+    void enqueue(cudaStream_t stream) {
+#if CUDART_VERSION >= 12080
+        cudaMemcpyAttributes attributes = {};
+        attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+        size_t start = 0;
+#if CUDART_VERSION >= 13000
+        CHECK(cudaMemcpyBatchAsync(to.data(), const_cast<const void**>(from.data()), sizes.data(), copies, &attributes, &start, 1,
+                                   stream));
+#else
+        size_t failed = 0;
+        CHECK(cudaMemcpyBatchAsync(to.data(), from.data(), sizes.data(), copies, &attributes, &start, 1, &failed, stream));
+#endif
+#else
+        for (size_t i = 0; i < copies; ++i) CHECK(cudaMemcpyAsync(to[i], from[i], sizes[i], kind, stream));
+#endif
+    }
+};
+
+// A batch of copies of layers of rows whose list is made once.
+struct Batch3d {
+#if CUDART_VERSION >= 12080
+    std::vector<cudaMemcpy3DBatchOp> operations;
+#else
+    std::vector<cudaMemcpy3DParms> operations;
+#endif
+
+    Batch3d(float* to, float* from) {
+        for (size_t i = 0; i < solids; ++i, to += solid / sizeof(float), from += solid / sizeof(float)) {
+#if CUDART_VERSION >= 12080
+            cudaMemcpy3DBatchOp operation = {};
+            operation.src = operand(from);
+            operation.dst = operand(to);
+            operation.extent = make_cudaExtent(solid_row, solid_rows, solid_layers);
+            operation.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+            operations.push_back(operation);
+#else
+            operations.push_back(volume(to, from, solid_pitch, solid_row, solid_rows, solid_layers, cudaMemcpyHostToDevice));
+#endif
+        }
+    }
+
+    void enqueue(cudaStream_t stream) {
+#if CUDART_VERSION >= 13000
+        CHECK(cudaMemcpy3DBatchAsync(operations.size(), operations.data(), 0, stream));
+#elif CUDART_VERSION >= 12080
+        size_t failed = 0;
+        CHECK(cudaMemcpy3DBatchAsync(operations.size(), operations.data(), &failed, 0, stream));
+#else
+        for (const cudaMemcpy3DParms& parameters : operations) CHECK(cudaMemcpy3DAsync(&parameters, stream));
+#endif
+    }
+
+private:
+#if CUDART_VERSION >= 12080
+    static cudaMemcpy3DOperand operand(float* pointer) {
+        cudaMemcpy3DOperand operand = {};
+        operand.type = cudaMemcpyOperandTypePointer;
+        operand.op.ptr.ptr = pointer;
+        operand.op.ptr.rowLength = solid_pitch;
+        operand.op.ptr.layerHeight = solid_rows;
+        return operand;
+    }
+#endif
+};
+
+void CUDART_CB count_up(void* counter) { static_cast<std::atomic<unsigned>*>(counter)->fetch_add(1); }
+
+// What the operations work on, and the operations.
+struct Twin {
+    cudaStream_t stream, second;
+    cudaEvent_t event, other;
+    int* numbers;
+    float *a, *b, *c, *pinned;
+    std::unique_ptr<Pageable> pageable = std::make_unique<Pageable>();
+    std::atomic<unsigned> counter{0};
+    cudaMemPool_t pool;
+    cudaMemcpy3DParms parameters;
+    std::unique_ptr<Batch> batch;
+    std::unique_ptr<Batch3d> batch_3d;
+    cudaGraphExec_t exec;
+
+    Twin() {
+        CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+        CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+        CHECK(cudaEventRecord(event, stream));
+        CHECK(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
+        CHECK(cudaEventCreateWithFlags(&other, cudaEventDisableTiming));
+        CHECK(cudaMalloc(&numbers, bytes));
+        CHECK(cudaMalloc(&a, bytes));
+        CHECK(cudaMalloc(&b, bytes));
+        CHECK(cudaMalloc(&c, bytes));
+        CHECK(cudaMallocHost(&pinned, bytes));
+        CHECK(cudaMemset(a, 0, bytes));
+        std::fill_n(pinned, bytes / sizeof(float), 0.0f);
+        // Pools keep what is freed, so that no call asks the driver for memory.
+        uint64_t keep = UINT64_MAX;
+        CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
+        CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
+        cudaMemPoolProps wanted = {};
+        wanted.allocType = cudaMemAllocationTypePinned;
+        wanted.location.type = cudaMemLocationTypeDevice;
+        CHECK(cudaMemPoolCreate(&pool, &wanted));
+        CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
+        parameters = volume(b, a, pitch, row, layer_rows, layers, cudaMemcpyDeviceToDevice);
+        batch = std::make_unique<Batch>(b, pinned, cudaMemcpyHostToDevice);
+        batch_3d = std::make_unique<Batch3d>(b, pinned);
+        cudaGraph_t graph;
+        CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+        CHECK(cudaMemcpyAsync(a, pinned, bytes, cudaMemcpyHostToDevice, stream));
+        add_one<<<1, 32, 0, stream>>>(numbers, 0);
+        CHECK(cudaMemcpyAsync(pinned, a, bytes, cudaMemcpyDeviceToHost, stream));
+        CHECK(cudaStreamEndCapture(stream, &graph));
+        CHECK(cudaGraphInstantiate(&exec, graph, 0));
+        CHECK(cudaGraphDestroy(graph));
+    }
+
+    ~Twin() {
+        CHECK(cudaGraphExecDestroy(exec));
+        CHECK(cudaMemPoolDestroy(pool));
+        CHECK(cudaFreeHost(pinned));
+        for (float* buffer : {a, b, c}) CHECK(cudaFree(buffer));
+        CHECK(cudaFree(numbers));
+        for (cudaEvent_t each : {event, other}) CHECK(cudaEventDestroy(each));
+        for (cudaStream_t each : {stream, second}) CHECK(cudaStreamDestroy(each));
+    }
+
+    void in_turn() {
+        CHECK(cudaMemsetAsync(a, 0, bytes, stream));
+        CHECK(cudaEventRecord(event, stream));
+        CHECK(cudaStreamWaitEvent(second, event, 0));
+        CHECK(cudaMemsetAsync(a, 0, bytes, second));
+        CHECK(cudaEventRecord(other, second));
+        CHECK(cudaStreamWaitEvent(stream, other, 0));
+    }
+
+    const std::map<std::string, std::function<double(unsigned)>> operations = {
+        {"launch_two", [this](unsigned calls) {
+             return time(calls, [this] {
+                 add_one<<<1, 32, 0, stream>>>(numbers, 0);
+                 CHECK(cudaGetLastError());
+             });
+         }},
+        {"launch_three", [this](unsigned calls) {
+             return time(calls, [this] {
+                 vector_add<<<1, 32, 0, stream>>>(a, b, c, 0);
+                 CHECK(cudaGetLastError());
+             });
+         }},
+        {"event_record", [this](unsigned calls) { return time(calls, [this] { CHECK(cudaEventRecord(event, stream)); }); }},
+        {"event_query", [this](unsigned calls) { return time(calls, [this] { CHECK(cudaEventQuery(event)); }); }},
+        {"event_create", [this](unsigned calls) {
+             return time(calls, [this] {
+                 cudaEvent_t created;
+                 CHECK(cudaEventCreateWithFlags(&created, cudaEventDisableTiming));
+                 CHECK(cudaEventDestroy(created));
+             });
+         }},
+        {"synchronise", [this](unsigned calls) { return time(calls, [this] { CHECK(cudaStreamSynchronize(stream)); }); }},
+        {"host_function", [this](unsigned calls) {
+             return time(calls, [this] { CHECK(cudaLaunchHostFunc(stream, count_up, &counter)); });
+         }},
+        {"alloc_async", [this](unsigned calls) {
+             return time(calls, [this] {
+                 float* pointer;
+                 CHECK(cudaMallocAsync(&pointer, bytes, stream));
+                 CHECK(cudaFreeAsync(pointer, stream));
+             });
+         }},
+        {"alloc_pool", [this](unsigned calls) {
+             return time(calls, [this] {
+                 float* pointer;
+                 CHECK(cudaMallocFromPoolAsync(&pointer, bytes, pool, stream));
+                 CHECK(cudaFreeAsync(pointer, stream));
+             });
+         }},
+        {"alloc", [this](unsigned calls) {
+             return time(calls, [this] {
+                 float* pointer;
+                 CHECK(cudaMalloc(&pointer, mebibyte));
+                 CHECK(cudaFree(pointer));
+             });
+         }},
+        {"h2d_pinned", [this](unsigned calls) {
+             return time(calls, [this] { CHECK(cudaMemcpyAsync(a, pinned, bytes, cudaMemcpyHostToDevice, stream)); });
+         }},
+        {"h2d_scope", [this](unsigned calls) {
+             return time(calls, [this] {
+                 CHECK(cudaMemcpyAsync(a, pageable->values, bytes, cudaMemcpyHostToDevice, stream));
+             });
+         }},
+        {"h2d_pageable", [this](unsigned calls) {
+             return time(calls, [this] { CHECK(cudaMemcpy(a, pageable->values, bytes, cudaMemcpyHostToDevice)); });
+         }},
+        {"d2h_pageable", [this](unsigned calls) {
+             return time(calls, [this] { CHECK(cudaMemcpy(pageable->values, a, bytes, cudaMemcpyDeviceToHost)); });
+         }},
+        {"d2d", [this](unsigned calls) {
+             return time(calls, [this] { CHECK(cudaMemcpyAsync(b, a, bytes, cudaMemcpyDeviceToDevice, stream)); });
+         }},
+        {"plane", [this](unsigned calls) {
+             return time(calls, [this] {
+                 CHECK(cudaMemcpy2DAsync(b, pitch, a, pitch, row, rows, cudaMemcpyDeviceToDevice, stream));
+             });
+         }},
+        {"plane_pinned", [this](unsigned calls) {
+             return time(calls, [this] {
+                 CHECK(cudaMemcpy2DAsync(a, pitch, pinned, pitch, row, rows, cudaMemcpyHostToDevice, stream));
+             });
+         }},
+        {"volume", [this](unsigned calls) { return time(calls, [this] { CHECK(cudaMemcpy3DAsync(&parameters, stream)); }); }},
+        {"batch", [this](unsigned calls) { return time(calls, [this] { batch->enqueue(stream); }); }},
+        {"batch_3d", [this](unsigned calls) { return time(calls, [this] { batch_3d->enqueue(stream); }); }},
+        {"memset", [this](unsigned calls) { return time(calls, [this] { CHECK(cudaMemsetAsync(a, 0, bytes, stream)); }); }},
+        {"graph", [this](unsigned calls) { return time(calls, [this] { CHECK(cudaGraphLaunch(exec, stream)); }); }},
+        {"switch", [this](unsigned calls) { return time(calls, [this] { in_turn(); }); }},
+        {"switch_by_hand", [this](unsigned calls) { return time(calls, [this] { in_turn(); }); }},
+        {"round_trip", [this](unsigned calls) {
+             return time(calls, [this] {
+                 CHECK(cudaMemcpyAsync(a, pinned, bytes, cudaMemcpyHostToDevice, stream));
+                 CHECK(cudaMemcpyAsync(pinned, a, bytes, cudaMemcpyDeviceToHost, stream));
+                 CHECK(cudaStreamSynchronize(stream));
+             });
+         }},
+    };
+};
+
+}  // namespace
+
+extern "C" void* twin_new() { return new Twin; }
+
+// Nanoseconds that a call takes in a batch of so many; less than none where there is no such operation.
+extern "C" double twin_measure(void* twin, const char* operation, unsigned calls) {
+    const auto& operations = static_cast<Twin*>(twin)->operations;
+    const auto found = operations.find(operation);
+    return found == operations.end() ? -1 : found->second(calls);
+}
+
+extern "C" void twin_end(void* twin) { delete static_cast<Twin*>(twin); }
