@@ -35,24 +35,3 @@ fn rank(values: usize) -> usize {
         })
         .count()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranks_are_those_of_the_tables_for_the_sign_test() {
-        let known =
-            [(0, 0), (1, 0), (5, 0), (6, 1), (8, 1), (9, 2), (20, 6), (25, 8), (100, 40), (1440, 683)];
-        for (values, expected) in known {
-            assert_eq!(rank(values), expected, "{values} values");
-        }
-    }
-
-    #[test]
-    fn an_interval_lies_between_values_of_the_same_rank_from_both_ends() {
-        let values: Vec<f64> = (1..=20).rev().map(f64::from).collect();
-        assert_eq!(of_median(&values), Some([6.0, 15.0]));
-        assert_eq!(of_median(&values[..5]), None);
-    }
-}
