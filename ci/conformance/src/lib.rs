@@ -26,6 +26,7 @@ mod cases;
 mod gate;
 mod log;
 mod memory;
+mod rows;
 mod run;
 mod table;
 
@@ -114,7 +115,12 @@ pub fn main() -> ExitCode {
         println!("{} answers written to {}", answers.len(), file.display());
         return ExitCode::SUCCESS;
     }
-    let mut wrong = if arguments.filter.is_empty() { table::disagreements(&cases.list) } else { Vec::new() };
+    let mut wrong = Vec::new();
+    if arguments.filter.is_empty() {
+        wrong.extend(table::disagreements(&cases.list));
+        wrong.extend(rows::disagreements(&cases.list));
+        wrong.extend(rows::check_of_the_check());
+    }
     wrong.extend(differences(&answers));
     if !lacking.is_empty() {
         println!("one device only: {} cases need two and were not asked:", lacking.len());
@@ -125,10 +131,17 @@ pub fn main() -> ExitCode {
     for line in &wrong {
         println!("{line}");
     }
+    let pending = table::pending(&answers);
+    if pending > 0 {
+        println!(
+            "{pending} cases were {} and are compared with nothing: --write asks them",
+            table::NOT_ASKED
+        );
+    }
     let verdict = if wrong.is_empty() { "ok" } else { "FAILED" };
     println!(
-        "test result: {verdict}. {} passed; {} failed; 0 ignored; 0 measured",
-        answers.len().saturating_sub(wrong.len()),
+        "test result: {verdict}. {} passed; {} failed; {pending} ignored; 0 measured",
+        answers.len().saturating_sub(wrong.len() + pending),
         wrong.len()
     );
     ExitCode::from(u8::from(!wrong.is_empty()))
@@ -139,7 +152,7 @@ fn differences(answers: &BTreeMap<String, String>) -> Vec<String> {
     let known = table::known();
     let differing = answers.iter().filter_map(|(id, answer)| {
         let (expected, _) = known.get(id.as_str())?;
-        (answer != expected)
+        (answer != expected && *expected != table::NOT_ASKED)
             .then(|| format!("{id}\n    a GPU answers: {expected}\n    this library:  {answer}"))
     });
     differing.collect()

@@ -8,6 +8,9 @@ use crate::case::{Case, Cases};
 /// The table, as it was when this program was built.
 const TABLE: &str = include_str!("../answers.tsv");
 
+/// The answer of a case that is newer than the table.
+pub(crate) const NOT_ASKED: &str = "not asked of a GPU yet";
+
 /// The known answers by name, and how `cuda-safe` takes the case.
 pub(crate) fn known() -> BTreeMap<&'static str, (&'static str, &'static str)> {
     let rows = TABLE.lines().filter(|line| !line.starts_with('#'));
@@ -16,6 +19,12 @@ pub(crate) fn known() -> BTreeMap<&'static str, (&'static str, &'static str)> {
         Some((fields.next()?, (fields.next()?, fields.next()?)))
     })
     .collect()
+}
+
+/// How many of these cases the table has no answer for.
+pub(crate) fn pending(asked: &BTreeMap<String, String>) -> usize {
+    let known = known();
+    asked.keys().filter(|id| known.get(id.as_str()).is_some_and(|(answer, _)| *answer == NOT_ASKED)).count()
 }
 
 /// The table with new answers where there are any, and the old ones where not.
