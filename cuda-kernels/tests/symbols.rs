@@ -110,6 +110,25 @@ fn lengths_that_do_not_fit_are_refused_with_both() -> Result<()> {
     Ok(())
 }
 
+/// CUDA itself takes some of these, and reads and writes what lies behind the variable.
+#[test]
+fn asynchronous_copies_past_the_end_are_refused_before_the_call() -> Result<()> {
+    let _alone = alone();
+    let stream = Stream::new()?;
+    memset(&mut odd.as_slice(), 5)?;
+    let source = PinnedBuffer::from_slice(&[9; 14])?;
+    let error = memcpy_to_symbol_async(&odd, &source, &stream).unwrap_err();
+    assert_eq!(error.detail(), Detail::LengthMismatch { destination: 13, source: 14 });
+    let mut back = PinnedBuffer::from_slice(&[7; 14])?;
+    let error = memcpy_from_symbol_async(&mut back, &odd, &stream).unwrap_err();
+    assert_eq!(error.detail(), Detail::LengthMismatch { destination: 14, source: 13 });
+    let error = odd.slice(13..).and_then(|none| memcpy_to_symbol_async(none, &source.slice(..1)?, &stream));
+    assert_eq!(error.unwrap_err().detail(), Detail::LengthMismatch { destination: 0, source: 1 });
+    stream.synchronize()?;
+    assert_eq!((odd.as_slice().to_vec()?, back.to_vec()?), (vec![5; 13], vec![7; 14]));
+    Ok(())
+}
+
 #[test]
 fn every_kind_of_memory_stands_on_the_other_side() -> Result<()> {
     let _alone = alone();
