@@ -5,10 +5,13 @@
 
 mod common;
 mod matrix;
+#[path = "common/schedules.rs"]
+mod schedules;
 
 use common::alone;
 use cuda_safe::memory::ArrayElement;
-use matrix::{Element, Entry, arrays, holds, in_all_schedules, run, second, standard, with_peer_access};
+use matrix::{Element, Entry, arrays, holds, run, second, standard, with_peer_access};
+use schedules::in_all_schedules;
 
 fn all_pairs<T: Element>(kinds: &[Entry<T>]) {
     let tally = run(kinds, |_, _| true);

@@ -2,39 +2,29 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
+#[path = "common/schedules.rs"]
+mod schedules;
+#[path = "common/streamed.rs"]
+mod streamed;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
 use common::alone;
 use cuda_safe::copy::Pipeline;
 use cuda_safe::copy::staged::{Settings, configure, statistics};
 use cuda_safe::error::Detail;
-use cuda_safe::{PinnedBuffer, Registered, Stream, hazard, memcpy_async, memset_async, sys};
-
-fn numbers(len: usize) -> Vec<u32> {
-    (0..u32::try_from(len).unwrap()).map(|n| n.wrapping_mul(2_654_435_761)).collect()
-}
-
-/// With the engine for everything, and without.
-fn both_ways(f: impl Fn()) {
-    for enabled in [true, false] {
-        configure(Settings {
-            enabled,
-            threshold: Some(1),
-            threads: Some(3),
-            chunk: Some(4096),
-            pinned: 1 << 20,
-        });
-        f();
-    }
-}
+use cuda_safe::hazard::{self, Policy};
+use cuda_safe::{DeviceBuffer, PinnedBuffer, Registered, Stream, memcpy_async, memset_async};
+use schedules::in_all_schedules;
+use streamed::{Arrays, WAYS, both_ways, hand_on, handed_on, numbers};
 
 #[test]
 fn arrays_of_every_kind_and_length_come_through_in_order() {
     let _alone = alone();
     both_ways(|| {
         for (chunk, lanes) in [(1000, 4), (1000, 1), (7, 3), (10_000, 2), (4096, 3)] {
-            let mut pipeline = Pipeline::<u32, u32>::with_lanes(chunk, lanes).unwrap();
+            let mut pipeline = Pipeline::<u32, u32>::builder().chunk(chunk).rooms(lanes).build().unwrap();
             for len in [0, 1, 7, 999, 1000, 1001, 4096, 5003] {
                 let source = numbers(len);
                 let pinned = PinnedBuffer::from_slice(&source).unwrap();
@@ -97,22 +87,126 @@ fn elements_may_change_their_type_and_work_may_use_other_streams() {
 }
 
 #[test]
-fn a_pipeline_that_orders_its_own_work_has_no_wait_added() {
+fn results_are_those_of_the_sequential_program() {
+    let _alone = alone();
+    both_ways(|| {
+        for (chunk, rooms, streams) in
+            [(101, 4, 1), (101, 3, 2), (64, 1, 1), (64, 2, 3), (5000, 3, 1), (1, 6, 1)]
+        {
+            let mut pipeline =
+                Pipeline::builder().chunk(chunk).rooms(rooms).work_streams(streams).build().unwrap();
+            for len in [0, 1, 2, 63, 64, 65, 1003] {
+                if len / chunk > 100 {
+                    continue;
+                }
+                let mut arrays = Arrays::of(len);
+                for way in WAYS {
+                    let mut carry = DeviceBuffer::from_slice(&[7]).unwrap();
+                    let work = |stream: cuda_safe::stream::StreamRef<'_>,
+                                input: cuda_safe::DeviceSlice<'_, u32>,
+                                output: cuda_safe::DeviceSliceMut<'_, u32>,
+                                _| hand_on(&mut carry, stream, input, output);
+                    arrays.run(&mut pipeline, way, work).unwrap();
+                    let expected = handed_on(&arrays.source, chunk, 7);
+                    assert_eq!(
+                        arrays.take(way),
+                        expected,
+                        "{len} by {chunk}, {rooms} rooms, pinned: {way:?}"
+                    );
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn results_are_the_same_in_all_schedules_of_the_emulator() {
+    let _alone = alone();
+    in_all_schedules("results_are_those", 1);
+    in_all_schedules("arrays_of_every_kind", 1);
+}
+
+#[test]
+fn chunks_are_chosen_for_each_array() {
     let _alone = alone();
     configure(Settings::default());
-    let pinned = PinnedBuffer::from_slice(&numbers(10_000)).unwrap();
-    let mut output = PinnedBuffer::<u32>::alloc(10_000).unwrap();
-    let mut pipeline = Pipeline::<u32, u32>::new(1000).unwrap();
-    let added = hazard::added_waits();
-    for _ in 0..3 {
-        pipeline
-            .run(&mut output, &pinned, |stream, input, mut output, _| {
+    let mut pipeline = Pipeline::<u32, u32>::builder().build().unwrap();
+    // Small, large, small again: rooms grow and are used again.
+    for (len, at_least) in [(1, 1), (1000, 1), ((20 << 20) / 4 + 1, 3), (0, 0), (77, 1)] {
+        let mut arrays = Arrays::of(len);
+        for way in WAYS {
+            let (mut calls, mut seen) = (0, 0);
+            let work = |stream: cuda_safe::stream::StreamRef<'_>,
+                        input: cuda_safe::DeviceSlice<'_, u32>,
+                        mut output: cuda_safe::DeviceSliceMut<'_, u32>,
+                        range: std::ops::Range<usize>| {
+                assert_eq!((range.start, range.len()), (seen, input.len()));
+                (calls, seen) = (calls + 1, range.end);
                 memcpy_async(&mut output, &input, &stream)
-            })
-            .unwrap();
+            };
+            arrays.run(&mut pipeline, way, work).unwrap();
+            assert_eq!(seen, len);
+            // Chunks of pageable arrays are larger, as small copies are not staged.
+            assert!(calls >= at_least && (way != (true, true) || len < 1 << 20 || calls >= 16), "{calls}");
+            assert_eq!(arrays.take(way), arrays.source);
+        }
     }
-    assert_eq!(hazard::added_waits(), added);
-    assert_eq!(*output.host().unwrap(), numbers(10_000));
+}
+
+#[test]
+fn a_pipeline_orders_its_own_work_and_has_no_wait_added() {
+    let _alone = alone();
+    both_ways(|| {
+        let mut arrays = Arrays::of(10_001);
+        for (rooms, streams) in [(1, 1), (2, 1), (3, 2), (4, 1), (4, 3)] {
+            let mut pipeline =
+                Pipeline::builder().chunk(1000).rooms(rooms).work_streams(streams).build().unwrap();
+            for way in WAYS.into_iter().chain(WAYS) {
+                let added = hazard::added_waits();
+                // What is not ordered is refused, too.
+                hazard::set_policy(Policy::Error).unwrap();
+                let worked = arrays.run(&mut pipeline, way, |stream, input, mut output, _| {
+                    memcpy_async(&mut output, &input, &stream)
+                });
+                hazard::set_policy(Policy::Order).unwrap();
+                worked.unwrap();
+                assert_eq!(hazard::added_waits(), added, "{rooms} rooms, {streams} streams, pinned: {way:?}");
+                assert_eq!(arrays.take(way), arrays.source);
+            }
+        }
+    });
+}
+
+#[test]
+fn other_chunks_go_up_and_down_while_one_is_computed() {
+    let _alone = alone();
+    both_ways(|| {
+        let mut arrays = Arrays::of(10_000);
+        for way in WAYS {
+            let mut pipeline = Pipeline::<u32, u32>::builder().chunk(1000).rooms(4).build().unwrap();
+            let (open, opened) = channel::<()>();
+            let (tell, told) = channel();
+            let mut opened = Some(opened);
+            let work = |stream: cuda_safe::stream::StreamRef<'_>,
+                        input: cuda_safe::DeviceSlice<'_, u32>,
+                        mut output: cuda_safe::DeviceSliceMut<'_, u32>,
+                        range: std::ops::Range<usize>| {
+                // The second chunk's work is held until the first is down and the fifth, which has its room, is up.
+                if range.start == 1000 {
+                    let (opened, tell) = (opened.take().unwrap(), tell.clone());
+                    stream.launch_host_fn(move || {
+                        let _ = tell.send(opened.recv_timeout(Duration::from_secs(20)).is_ok());
+                    })?;
+                } else if range.start == 4000 {
+                    open.send(()).unwrap();
+                }
+                memcpy_async(&mut output, &input, &stream)
+            };
+            arrays.run(&mut pipeline, way, work).unwrap();
+            assert!(told.recv().unwrap(), "the calling thread waited for the work, pinned: {way:?}");
+            assert_eq!(arrays.take(way), arrays.source);
+        }
+    });
 }
 
 #[test]
@@ -132,80 +226,15 @@ fn pageable_arrays_are_staged() {
 }
 
 #[test]
-fn work_that_fails_ends_the_run_with_its_error_and_the_pipeline_can_be_used_again() {
-    let _alone = alone();
-    both_ways(|| {
-        let source = numbers(10_000);
-        let mut pageable = vec![0; 10_000];
-        let mut pinned = PinnedBuffer::<u32>::alloc(10_000).unwrap();
-        let mut pipeline = Pipeline::<u32, u32>::new(1000).unwrap();
-        for fails_at in [0, 1, 5, 9] {
-            let mut calls = 0;
-            let mut work = |stream: cuda_safe::stream::StreamRef<'_>,
-                            input: cuda_safe::DeviceSlice<'_, u32>,
-                            mut output: cuda_safe::DeviceSliceMut<'_, u32>,
-                            range: std::ops::Range<usize>| {
-                calls += 1;
-                if range.start == fails_at * 1000 {
-                    return Err(cuda_safe::Error::from_code("on purpose", sys::cudaErrorInvalidValue));
-                }
-                memcpy_async(&mut output, &input, &stream)
-            };
-            assert_eq!(pipeline.run(&mut pageable, &source, &mut work).unwrap_err().api(), "on purpose");
-            assert_eq!(pipeline.run(&mut pinned, &source, &mut work).unwrap_err().api(), "on purpose");
-            assert_eq!(calls, 2 * (fails_at + 1), "no chunk is begun after the failure");
-        }
-        pipeline
-            .run(&mut pageable, &source, |stream, input, mut output, _| {
-                memcpy_async(&mut output, &input, &stream)
-            })
-            .unwrap();
-        assert_eq!(pageable, source);
-    });
-}
-
-#[test]
-fn work_that_panics_leaves_nothing_in_flight_and_the_pipeline_can_be_used_again() {
-    let _alone = alone();
-    both_ways(|| {
-        let source = numbers(10_000);
-        let mut pageable = vec![0; 10_000];
-        let mut pinned = PinnedBuffer::<u32>::alloc(10_000).unwrap();
-        let mut pipeline = Pipeline::<u32, u32>::new(1000).unwrap();
-        for panics_at in [0, 1, 5, 9] {
-            let mut work = |stream: cuda_safe::stream::StreamRef<'_>,
-                            input: cuda_safe::DeviceSlice<'_, u32>,
-                            mut output: cuda_safe::DeviceSliceMut<'_, u32>,
-                            range: std::ops::Range<usize>| {
-                if range.start == panics_at * 1000 {
-                    std::panic::resume_unwind(Box::new("on purpose"));
-                }
-                memcpy_async(&mut output, &input, &stream)
-            };
-            let panicked = catch_unwind(AssertUnwindSafe(|| pipeline.run(&mut pageable, &source, &mut work)));
-            assert!(panicked.is_err());
-            // What was begun before is done, and nothing else was written.
-            let done = panics_at * 1000;
-            assert_eq!(pageable[..done], source[..done]);
-            assert!(pageable[done..].iter().all(|&number| number == 0));
-            pageable.fill(0);
-            let panicked = catch_unwind(AssertUnwindSafe(|| pipeline.run(&mut pinned, &source, &mut work)));
-            assert!(panicked.is_err());
-        }
-        pipeline
-            .run(&mut pageable, &source, |stream, input, mut output, _| {
-                memcpy_async(&mut output, &input, &stream)
-            })
-            .unwrap();
-        assert_eq!(pageable, source);
-    });
-}
-
-#[test]
 fn what_cannot_be_is_refused() {
     let _alone = alone();
     assert!(matches!(Pipeline::<u8, u8>::new(0).unwrap_err().detail(), Detail::Zero { .. }));
-    assert!(matches!(Pipeline::<u8, u8>::with_lanes(1, 0).unwrap_err().detail(), Detail::Zero { .. }));
+    assert!(matches!(
+        Pipeline::<u8, u8>::builder().rooms(0).build().unwrap_err().detail(),
+        Detail::Zero { .. }
+    ));
+    let error = Pipeline::<u8, u8>::builder().work_streams(0).build().unwrap_err();
+    assert!(matches!(error.detail(), Detail::Zero { what: "the number of work streams" }));
     assert!(Pipeline::<u8, u8>::new(1 << 60).is_err());
     let mut pipeline = Pipeline::<u8, u8>::new(100).unwrap();
     let error = pipeline.run(&mut vec![0; 3], &vec![0; 4], |_, _, _, _| Ok(())).unwrap_err();

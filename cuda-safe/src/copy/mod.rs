@@ -63,7 +63,7 @@ pub use operand::{
     AsyncDestination, AsyncSource, Destination, FillDestination, Linear, Planar, Source, Volumetric,
 };
 pub use peer::{automatic_peer_access, set_automatic_peer_access};
-pub use pipeline::{Pipeline, PipelineInput, PipelineOutput};
+pub use pipeline::{Pipeline, PipelineBuilder, PipelineInput, PipelineOutput};
 pub use plane::{memcpy_2d, memcpy_2d_async, memset_2d, memset_2d_async};
 pub use scoped::{ScopedDestination, ScopedSource};
 pub use symbol::{

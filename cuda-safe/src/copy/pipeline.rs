@@ -1,149 +1,55 @@
 //! [`Pipeline`]: a host array of any size through a device in chunks, with copies and kernels overlapped.
 //!
-//! A pipeline owns a few *lanes*, each a stream with room for one chunk of input and one of output on the device. Chunk by chunk, in order,
-//! the input is copied up, the program's closure enqueues the work, and the output is copied down, all on the chunk's lane; lanes are taken in
-//! turn, so that one chunk is on its way up while another is computed and a third on its way down.
+//! A pipeline has three *stages*, each with a stream of its own: up, the program's work, and down. Chunk by chunk, in order, the input is copied up,
+//! the program's closure enqueues the work, and the output is copied down. On the device each chunk has a *room*, for input and
+//! output; rooms are taken in turn, so that one chunk is on its way up while another is computed and a third on its way down.
 //!
 //! [`Pipeline::run`] blocks until all is done. Pinned and registered memory is copied asynchronously. Pageable memory is staged
 //! ([`staged`](super::staged)): up by the calling thread and its helpers, down by one thread more.
 //!
-//! # Why it is sound
-//! Every copy and whatever the closure enqueues is on the tracker's books, so no chunk is written while it is still read, whatever streams the
-//! closure uses. Pinned memory cannot be reached or freed while a copy is pending, by the same books. Pageable memory is only touched by blocking
-//! copies on the calling thread and on a scoped one, both of which are over before `run` returns or unwinds. After an
-//! error or a panic nothing new is begun, and `run` waits for what is in flight: by synchronising the lanes, or, when it unwinds, by dropping
-//! their buffers.
+//! | module | what it owns |
+//! |---|---|
+//! | `array` | the host arrays |
+//! | `builder` | what the program chooses |
+//! | `cut` | how large chunks are where it does not |
+//! | `room` | the streams of the stages, the rooms, and one chunk's way through them |
 //!
-//! C functions: `cudaMemcpyAsync`, `cudaStreamSynchronize`.
+//! # Why it is sound
+//! Events order the stages of a chunk, and the chunks that have a room one after the other. Should they not be enough, whatever streams
+//! the closure uses: every copy and whatever the closure enqueues is on the tracker's books, so no chunk is written while it is still read.
+//! Pinned memory cannot be reached or freed while a copy is pending, by the same books. Pageable memory is only touched by blocking
+//! copies on the calling thread and on a scoped one, both of which are over before `run` returns or unwinds. After an
+//! error or a panic nothing new is begun, and `run` waits for all that the stages were given.
+//!
+//! C functions: `cudaMemcpyAsync`, `cudaEventRecord`, `cudaStreamWaitEvent`, `cudaStreamSynchronize`.
+
+mod array;
+mod builder;
+mod cut;
+mod room;
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
-use std::sync::mpsc::channel;
+use std::panic::resume_unwind;
+use std::sync::mpsc::{SendError, channel};
 use std::thread;
 
 use bytemuck::{AnyBitPattern, NoUninit};
 
-use super::linear::memcpy_async;
-use super::operand::Operand;
-use super::transfer::staged_on;
+pub use self::array::{PipelineInput, PipelineOutput};
+pub use self::builder::PipelineBuilder;
+use self::room::{Room, Stages};
+#[cfg(doc)]
+use crate::DeviceBuffer;
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
-use crate::memory::{
-    Buffer, DeviceBuffer, DeviceSlice, DeviceSliceMut, OnDevice, Pinned, PinnedSlice, PinnedSliceMut,
-    Registered, Stable, StableMut, size,
-};
-use crate::stream::{AsStream, Stream, StreamRef};
-
-/// The host array that a [`Pipeline`] reads.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub enum PipelineInput<'a, T> {
-    /// A slice or a vector.
-    Pageable(&'a [T]),
-    /// Pinned or registered memory, which is copied without a detour.
-    Pinned(PinnedSlice<'a, T>),
-}
-
-/// The host array that a [`Pipeline`] writes.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum PipelineOutput<'a, T> {
-    /// A slice or a vector, which is filled to its length.
-    Pageable(&'a mut [T]),
-    /// Pinned or registered memory, which is copied without a detour.
-    Pinned(PinnedSliceMut<'a, T>),
-}
-
-impl<'a, T> From<&'a [T]> for PipelineInput<'a, T> {
-    fn from(slice: &'a [T]) -> Self {
-        Self::Pageable(slice)
-    }
-}
-
-impl<'a, T> From<&'a Vec<T>> for PipelineInput<'a, T> {
-    fn from(vector: &'a Vec<T>) -> Self {
-        Self::Pageable(vector)
-    }
-}
-
-impl<'a, T> From<PinnedSlice<'a, T>> for PipelineInput<'a, T> {
-    fn from(slice: PinnedSlice<'a, T>) -> Self {
-        Self::Pinned(slice)
-    }
-}
-
-impl<'a, T: AnyBitPattern> From<&'a Buffer<T, Pinned>> for PipelineInput<'a, T> {
-    fn from(buffer: &'a Buffer<T, Pinned>) -> Self {
-        Self::Pinned(buffer.as_slice())
-    }
-}
-
-impl<'a, C: Stable> From<&'a Registered<C>> for PipelineInput<'a, C::Element> {
-    fn from(registered: &'a Registered<C>) -> Self {
-        Self::Pinned(registered.as_slice())
-    }
-}
-
-impl<'a, T> From<&'a mut [T]> for PipelineOutput<'a, T> {
-    fn from(slice: &'a mut [T]) -> Self {
-        Self::Pageable(slice)
-    }
-}
-
-impl<'a, T> From<&'a mut Vec<T>> for PipelineOutput<'a, T> {
-    fn from(vector: &'a mut Vec<T>) -> Self {
-        Self::Pageable(vector)
-    }
-}
-
-impl<'a, T> From<PinnedSliceMut<'a, T>> for PipelineOutput<'a, T> {
-    fn from(slice: PinnedSliceMut<'a, T>) -> Self {
-        Self::Pinned(slice)
-    }
-}
-
-impl<'a, T: AnyBitPattern> From<&'a mut Buffer<T, Pinned>> for PipelineOutput<'a, T> {
-    fn from(buffer: &'a mut Buffer<T, Pinned>) -> Self {
-        Self::Pinned(buffer.as_slice_mut())
-    }
-}
-
-impl<'a, C: StableMut> From<&'a mut Registered<C>> for PipelineOutput<'a, C::Element> {
-    fn from(registered: &'a mut Registered<C>) -> Self {
-        Self::Pinned(registered.as_slice_mut())
-    }
-}
-
-impl<T: AnyBitPattern> PipelineInput<'_, T> {
-    fn len(&self) -> usize {
-        match self {
-            Self::Pageable(slice) => slice.len(),
-            Self::Pinned(slice) => slice.len(),
-        }
-    }
-
-    fn part(&self, range: Range<usize>) -> Result<PipelineInput<'_, T>> {
-        match self {
-            Self::Pageable(slice) => {
-                let range = size::range_in("Pipeline::run", &range, slice.len())?;
-                Ok(PipelineInput::Pageable(slice.get(range).unwrap_or(&[])))
-            }
-            Self::Pinned(slice) => Ok(PipelineInput::Pinned(slice.slice(range)?)),
-        }
-    }
-}
-
-/// A stream, and room for a chunk on the device.
-struct Lane<I, O> {
-    stream: Stream,
-    input: DeviceBuffer<I>,
-    output: DeviceBuffer<O>,
-}
+use crate::error::Result;
+use crate::memory::{DeviceSlice, DeviceSliceMut, size};
+use crate::stream::StreamRef;
 
 /// Streams host arrays through a device in chunks: up, the program's work, and down, overlapped.
 ///
-/// One may be used any number of times. It holds, for each of its lanes, a chunk of input and a chunk of output on the device.
+/// One may be used any number of times. It holds, for each of its rooms, a chunk of input and a chunk of output on the device.
 ///
 /// # Examples
 /// ```
@@ -164,54 +70,56 @@ struct Lane<I, O> {
 /// ```
 pub struct Pipeline<I, O> {
     device: Device,
-    chunk: usize,
+    stages: Stages,
+    /// Elements of a chunk; none where each array has its own.
+    chunk: Option<usize>,
+    /// Elements that each room is for.
+    room: usize,
     count: usize,
-    /// Fewer than `count` only after a panic.
-    lanes: VecDeque<Lane<I, O>>,
+    /// Fewer than `count` before the first run, and after a panic or where there was no memory.
+    rooms: VecDeque<Room<I, O>>,
 }
-
-/// One chunk on its way up, one computed, one on its way down, and one to spare.
-const LANES: usize = 4;
 
 impl<I, O> Pipeline<I, O>
 where
     I: AnyBitPattern + NoUninit + Send,
     O: AnyBitPattern + Send,
 {
-    /// Makes a pipeline with chunks of so many elements on the current device, and four lanes.
+    /// Makes a pipeline with chunks of so many elements on the current device, and room for four of them.
     ///
-    /// Chunks of some tens of MiB are large enough to keep the link busy.
+    /// [`builder`](Self::builder) makes one that chooses for each array; it takes chunks of 16 MiB, and of 32 MiB of pageable memory, as a rule.
     ///
     /// # Errors
     /// Those of [`DeviceBuffer::alloc`]; a refusal where `chunk` is 0.
     #[track_caller]
     pub fn new(chunk: usize) -> Result<Self> {
-        Self::with_lanes(chunk, LANES)
+        Self::builder().chunk(chunk).build()
     }
 
-    /// Makes a pipeline with so many lanes. One lane overlaps nothing; three are the fewest that overlap everything.
-    ///
-    /// # Errors
-    /// Those of [`DeviceBuffer::alloc`]; a refusal where either number is 0.
+    /// Says what a pipeline is to be like: chunks, rooms, streams.
+    pub fn builder() -> PipelineBuilder<I, O> {
+        PipelineBuilder::new()
+    }
+
     #[track_caller]
-    pub fn with_lanes(chunk: usize, lanes: usize) -> Result<Self> {
-        for (what, number) in [("the chunk size", chunk), ("the number of lanes", lanes)] {
-            if number == 0 {
-                return Err(Error::refused("Pipeline::new", Detail::Zero { what }));
-            }
+    fn made(device: Device, chunk: Option<usize>, count: usize, work_streams: usize) -> Result<Self> {
+        let stages = Stages::new(device, work_streams)?;
+        let mut pipeline = Self { device, stages, chunk, room: 0, count, rooms: VecDeque::new() };
+        if let Some(chunk) = chunk {
+            pipeline.provide(chunk)?;
         }
-        let mut pipeline = Self { device: Device::current()?, chunk, count: lanes, lanes: VecDeque::new() };
-        pipeline.fill_up()?;
         Ok(pipeline)
     }
 
+    /// Sees to it that there are all rooms, and that chunks of so many elements fit them.
     #[track_caller]
-    fn fill_up(&mut self) -> Result<()> {
-        while self.lanes.len() < self.count {
-            let stream = Stream::builder().device(self.device).non_blocking().build()?;
-            let input = DeviceBuffer::alloc_on(self.device, self.chunk)?;
-            let output = DeviceBuffer::alloc_on(self.device, self.chunk)?;
-            self.lanes.push_back(Lane { stream, input, output });
+    fn provide(&mut self, chunk: usize) -> Result<()> {
+        if self.room < chunk {
+            self.rooms.clear();
+            self.room = chunk;
+        }
+        while self.rooms.len() < self.count {
+            self.rooms.push_back(Room::new(self.device, self.room)?);
         }
         Ok(())
     }
@@ -223,13 +131,13 @@ where
     /// and registered memory.
     ///
     /// # Ordering
-    /// `work` is called on this thread, for one chunk after the other, in order; when it is called the chunk may still be on its way up. What it enqueues
-    /// on the stream comes after that, and the way down after it. Chunks of different calls overlap. How far the pipeline
-    /// has come, `work` sees by its calls: all but the last few chunks before it are done.
+    /// `work` is called on this thread, for one chunk after the other, in order; when it is called the chunk may still be on its way up, and those
+    /// before it may still be computed. What it enqueues on the stream comes after the way up, and the way down after it. Copies of some chunks
+    /// overlap with the work of others.
     ///
     /// # Errors
-    /// A refusal where the lengths differ, or inside a host function. The first failure of `work`, of a copy, or of the device's work: no
-    /// further chunk is begun, what is in flight is waited for, and the output is partly written.
+    /// A refusal where the lengths differ, or inside a host function. Else the failure of `work`, of a copy, or of the device's work: of the earliest
+    /// chunk, as far as it is known which one it was. No further chunk is begun, what is in flight is waited for, and the output is partly written.
     #[track_caller]
     pub fn run<'a>(
         &mut self,
@@ -242,136 +150,126 @@ where
         O: 'a,
     {
         let (output, input) = (output.into(), input.into());
-        let len = match &output {
-            PipelineOutput::Pageable(slice) => slice.len(),
-            PipelineOutput::Pinned(slice) => slice.len(),
-        };
+        let len = output.len();
         size::same_length("Pipeline::run", len, input.len())?;
-        self.fill_up()?;
-        let chunk = self.chunk;
+        let pageable = output.is_pageable() || input.is_pageable();
+        let larger = size_of::<I>().max(size_of::<O>());
+        let chunk = self.chunk.unwrap_or_else(|| cut::chunk(len, larger, pageable));
+        if len > 0 {
+            self.provide(chunk)?;
+        }
         let ranges = (0..len).step_by(chunk).map(|start| start..len.min(start.saturating_add(chunk)));
-        let mut begin = |lane: &mut Lane<I, O>, range: Range<usize>| -> Result<()> {
-            let len = range.len();
-            lane.up(input.part(range.clone())?)?;
-            let Lane { stream, input, output } = lane;
-            work(stream.as_stream(), input.slice(..len)?, output.slice_mut(..len)?, range)
+        let Self { stages, rooms, .. } = self;
+        let stages = &*stages;
+        let mut streams = stages.work.iter().cycle();
+        let mut begin = |room: &mut Room<I, O>, range: Range<usize>| -> Result<()> {
+            let Some(stream) = streams.next() else { return Ok(()) };
+            room.up(stages, input.part(range.clone())?)?;
+            room.work(stream, range, &mut work)
         };
-        // Dropped where this unwinds, which waits for all that they are used by.
-        let mut idle = std::mem::take(&mut self.lanes);
+        // Rooms that are with the other thread are dropped where this unwinds, which waits for all that they are used by.
+        let all = Drained(Some(stages));
         let worked = match output {
             PipelineOutput::Pinned(slice) => {
-                let mut parts = slice.chunks_mut(chunk)?;
-                ranges.zip(&mut parts).try_for_each(|(range, mut part)| {
-                    idle.rotate_left(1);
-                    let Some(lane) = idle.front_mut() else { return Ok(()) };
-                    let from = ..range.len();
-                    begin(lane, range)?;
-                    memcpy_async(&mut part, &lane.output.slice(from)?, &lane.stream)
+                let parts = slice.chunks_mut(chunk)?;
+                ranges.zip(parts).try_for_each(|(range, part)| {
+                    rooms.rotate_left(1.min(rooms.len()));
+                    let Some(room) = rooms.front_mut() else { return Ok(()) };
+                    begin(room, range)?;
+                    room.down(stages, PipelineOutput::Pinned(part))
                 })
             }
             PipelineOutput::Pageable(slice) => {
                 let parts = slice.chunks_mut(chunk);
-                with_a_thread_downwards(&mut idle, ranges.zip(parts), begin)
+                with_a_thread_downwards(stages, rooms, ranges.zip(parts), begin)
             }
         };
-        let mut over = Ok(());
-        for lane in &idle {
-            let one = lane.stream.synchronize();
-            over = over.and(one);
-        }
-        self.lanes = idle;
-        worked.and(over)
+        worked.and(all.over())
     }
 }
 
-/// Begins chunk after chunk, while another thread brings down those that were begun before.
+/// Waits for the stages when it goes out of scope.
+struct Drained<'a>(Option<&'a Stages>);
+
+impl Drained<'_> {
+    #[track_caller]
+    fn over(mut self) -> Result<()> {
+        self.0.take().map_or(Ok(()), Stages::synchronize)
+    }
+}
+
+impl Drop for Drained<'_> {
+    fn drop(&mut self) {
+        if let Some(stages) = self.0 {
+            // What failed is of no interest beside the panic.
+            let _ = stages.synchronize();
+        }
+    }
+}
+
+/// Begins chunk after chunk, while another thread brings down those that were begun before. Without that thread this one does.
 fn with_a_thread_downwards<'a, I, O>(
-    idle: &mut VecDeque<Lane<I, O>>,
+    stages: &Stages,
+    idle: &mut VecDeque<Room<I, O>>,
     chunks: impl Iterator<Item = (Range<usize>, &'a mut [O])>,
-    mut begin: impl FnMut(&mut Lane<I, O>, Range<usize>) -> Result<()>,
+    mut begin: impl FnMut(&mut Room<I, O>, Range<usize>) -> Result<()>,
 ) -> Result<()>
 where
     I: AnyBitPattern + NoUninit + Send,
     O: AnyBitPattern + Send,
 {
     thread::scope(|threads| {
-        let (begun, to_come) = channel::<(Lane<I, O>, &mut [O])>();
+        let (begun, to_come) = channel::<(Room<I, O>, &mut [O])>();
         let (done, back) = channel();
         let down = move || {
-            for (mut lane, part) in to_come {
-                let brought = lane.down(part);
+            let mut brought = Ok(());
+            for (mut room, part) in to_come {
+                if brought.is_ok() {
+                    brought = room.down(stages, PipelineOutput::Pageable(part));
+                }
                 // Nobody takes it where the calling thread unwinds; the rest is brought down all the same.
-                let _ = done.send((lane, brought));
+                let _ = done.send((room, brought.is_ok()));
             }
+            brought
         };
-        let thread = thread::Builder::new().name("cuda-safe down".to_owned());
-        let alone = thread.spawn_scoped(threads, down).is_err();
+        let thread = thread::Builder::new().name("cuda-safe down".to_owned()).spawn_scoped(threads, down);
         let mut worked = Ok(());
         for (range, part) in chunks {
-            let mut lane = match idle.pop_front() {
-                Some(lane) => lane,
+            let mut room = match idle.pop_front() {
+                Some(room) => room,
                 None => match back.recv() {
-                    Ok((lane, Ok(()))) => lane,
-                    Ok((lane, Err(error))) => {
-                        idle.push_back(lane);
-                        worked = Err(error);
+                    Ok((room, true)) => room,
+                    Ok((room, false)) => {
+                        idle.push_back(room);
                         break;
                     }
-                    // The other thread has panicked, which the scope passes on.
+                    // The other thread has panicked.
                     Err(_) => break,
                 },
             };
-            worked = begin(&mut lane, range);
-            if worked.is_ok() && alone {
-                worked = lane.down(part);
-            } else if worked.is_ok() {
-                if begun.send((lane, part)).is_err() {
+            worked = begin(&mut room, range);
+            if worked.is_err() {
+                idle.push_back(room);
+                break;
+            }
+            if let Err(SendError((mut room, part))) = begun.send((room, part)) {
+                worked = room.down(stages, PipelineOutput::Pageable(part));
+                idle.push_back(room);
+                if worked.is_err() {
                     break;
                 }
-                continue;
-            }
-            idle.push_back(lane);
-            if worked.is_err() {
-                break;
             }
         }
         // The other thread ends once it has brought down what there is.
         drop(begun);
-        for (lane, brought) in back {
-            idle.push_back(lane);
-            worked = worked.and(brought);
+        idle.extend(back.into_iter().map(|(room, _)| room));
+        match thread.map(thread::ScopedJoinHandle::join) {
+            // What it brought was begun before.
+            Ok(Ok(brought)) => brought.and(worked),
+            Ok(Err(panic)) => resume_unwind(panic),
+            Err(_) => worked,
         }
-        worked
     })
-}
-
-impl<I: AnyBitPattern + NoUninit, O: AnyBitPattern> Lane<I, O> {
-    /// Brings a chunk up; pageable memory is done with on return.
-    fn up(&mut self, part: PipelineInput<'_, I>) -> Result<()> {
-        match part {
-            PipelineInput::Pinned(part) => {
-                memcpy_async(&mut self.input.slice_mut(..part.len())?, &part, &self.stream)
-            }
-            PipelineInput::Pageable(part) => {
-                let mut input = self.input.slice_mut(..part.len())?;
-                let (to, from) = (Operand::of_span::<I, OnDevice>(input.span()), Operand::of_slice(part));
-                match staged_on(self.stream.as_stream(), &to, &from) {
-                    Some(staged) => staged,
-                    None => self.stream.scope(|scope| scope.memcpy_async(&mut input, part))?,
-                }
-            }
-        }
-    }
-
-    /// Brings a chunk down; it is there on return.
-    fn down(&mut self, part: &mut [O]) -> Result<()> {
-        let output = self.output.slice(..part.len())?;
-        let from = Operand::of_span::<O, OnDevice>(output.span());
-        match staged_on(self.stream.as_stream(), &Operand::of_slice_mut(part), &from) {
-            Some(staged) => staged,
-            None => self.stream.scope(|scope| scope.memcpy_async(part, &output))?,
-        }
-    }
 }
 
 impl<I, O> fmt::Debug for Pipeline<I, O> {
@@ -379,7 +277,8 @@ impl<I, O> fmt::Debug for Pipeline<I, O> {
         f.debug_struct("Pipeline")
             .field("device", &self.device.ordinal())
             .field("chunk", &self.chunk)
-            .field("lanes", &self.count)
+            .field("rooms", &self.count)
+            .field("work_streams", &self.stages.work.len())
             .finish_non_exhaustive()
     }
 }

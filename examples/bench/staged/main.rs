@@ -1,10 +1,11 @@
 //! Blocking copies between pageable memory and a device: `cudaMemcpy` in C++ against `memcpy` and `to_vec` here, in turns.
 //!
 //!     staged --cpp PROGRAM [--emulator] [--turns N] [--most MIB] [--threads N,N,...]
+//!     staged --pipeline [--emulator] [--turns N] [--most MIB] [--chunks MIB,...] [--rooms N,...] [--work-streams N,...]
 //!
 //! PROGRAM is the C++ twin beside this. Prints a table for people: for each size and way the rates of both, and how many times as
 //! fast Rust is; then the rates of the largest size by the number of threads that work on a copy, those of 64 MiB by the size of the
-//! chunks too, and a pipeline against its stages. Machines drift, so the two take turns at each size, and what counts is the median.
+//! chunks too, and a pipeline against its stages; with `--pipeline` only that. Machines drift, so the two take turns at each size, and what counts is the median.
 //! Run it under `taskset` to see what fewer processors make of it. On the emulator it only shows that it runs.
 
 mod pipeline;
@@ -36,17 +37,43 @@ struct Options {
     turns: usize,
     most: usize,
     threads: Vec<usize>,
+    /// Only the pipeline.
+    pipeline: bool,
+    /// Bytes of its chunks; none for what it chooses.
+    chunks: Vec<Option<usize>>,
+    rooms: Vec<usize>,
+    work_streams: Vec<usize>,
+}
+
+/// Numbers with commas between them.
+fn list(value: &str) -> anyhow::Result<Vec<usize>> {
+    Ok(value.split(',').map(str::parse).collect::<core::result::Result<_, _>>()?)
 }
 
 impl Options {
     fn from_arguments() -> anyhow::Result<Self> {
         let processors = std::thread::available_parallelism()?.get();
         let threads = [1, 2, 4, 6, 8, 12, 16].into_iter().filter(|&threads| threads <= processors).collect();
-        let mut options = Self { cpp: PathBuf::new(), emulator: false, turns: 5, most: 1024, threads };
+        let mut options = Self {
+            cpp: PathBuf::new(),
+            emulator: false,
+            turns: 5,
+            most: 1024,
+            threads,
+            pipeline: false,
+            chunks: vec![None, Some(8 * MIB), Some(32 * MIB)],
+            rooms: vec![4],
+            work_streams: vec![1],
+        };
         let mut arguments = std::env::args().skip(1);
         while let Some(argument) = arguments.next() {
             if argument == "--emulator" {
                 (options.emulator, options.turns, options.most) = (true, 1, 8);
+                options.chunks = vec![None, Some(MIB >> 1)];
+                continue;
+            }
+            if argument == "--pipeline" {
+                options.pipeline = true;
                 continue;
             }
             let value = arguments.next().with_context(|| format!("{argument} needs a value"))?;
@@ -54,14 +81,14 @@ impl Options {
                 "--cpp" => options.cpp = value.into(),
                 "--turns" => options.turns = value.parse()?,
                 "--most" => options.most = value.parse()?,
-                "--threads" => {
-                    options.threads =
-                        value.split(',').map(str::parse).collect::<core::result::Result<_, _>>()?;
-                }
+                "--threads" => options.threads = list(&value)?,
+                "--chunks" => options.chunks = list(&value)?.into_iter().map(|mib| Some(mib * MIB)).collect(),
+                "--rooms" => options.rooms = list(&value)?,
+                "--work-streams" => options.work_streams = list(&value)?,
                 _ => bail!("unknown argument {argument}"),
             }
         }
-        ensure!(options.cpp.is_file(), "--cpp names the C++ program");
+        ensure!(options.pipeline || options.cpp.is_file(), "--cpp names the C++ program");
         ensure!(options.turns > 0 && options.most > 0, "at least one turn and one MiB");
         Ok(options)
     }
@@ -162,9 +189,25 @@ fn by_chunk(things: &mut Things, bytes: usize, options: &Options) -> Result<()> 
     Ok(())
 }
 
+/// What is asked of the pipeline, over arrays of so many bytes.
+fn choice(options: &Options, bytes: usize) -> pipeline::Choice {
+    let elements = |bytes: usize| bytes / size_of::<f32>();
+    pipeline::Choice {
+        len: elements(bytes),
+        turns: options.turns,
+        chunks: options.chunks.iter().map(|chunk| chunk.map(elements)).collect(),
+        rooms: options.rooms.clone(),
+        work_streams: options.work_streams.clone(),
+        emulator: options.emulator,
+    }
+}
+
 fn main() -> anyhow::Result<()> {
     let options = Options::from_arguments()?;
     let room = options.most * MIB;
+    if options.pipeline {
+        return Ok(pipeline::run(&choice(&options, room))?);
+    }
     let mut cpp = Program::start(&options.cpp, &[&room.to_string()])?;
     let name = Device::current()?.properties()?.name().to_owned();
     let machine = format!("{name}; runtime {}, driver for {}", runtime_version()?, driver_version()?);
@@ -233,8 +276,7 @@ fn main() -> anyhow::Result<()> {
     }
     let held = statistics().most_pinned / MIB;
     by_chunk(&mut things, room.min(64 * MIB), &options)?;
-    let chunks: &[usize] = if options.emulator { &[MIB >> 3] } else { &[2 * MIB, 8 * MIB] };
-    pipeline::run(room / size_of::<f32>(), options.turns, chunks, options.emulator)?;
+    pipeline::run(&choice(&options, room))?;
     println!("\nPinned memory that the engine held at most, as it chooses itself: {held} MiB.");
     cpp.end()
 }

@@ -36,71 +36,145 @@ fn time(turns: usize, mut f: impl FnMut() -> Result<()>) -> Result<f64> {
     Ok(median(&mut times))
 }
 
-/// Prints the rates of the stages alone, each over the whole array, and of the pipeline.
-pub(crate) fn run(len: usize, turns: usize, chunks: &[usize], emulator: bool) -> Result<()> {
-    let bytes = len * size_of::<f32>();
-    // As many as keep the device busy for about as long as the link.
-    let light_and_heavy: [u32; 2] = if emulator { [1, 2] } else { [1, 60] };
-    let stream = Stream::non_blocking()?;
-    let mut a = DeviceBuffer::<f32>::alloc_zeroed(len)?;
-    let mut b = DeviceBuffer::<f32>::alloc_zeroed(len)?;
-    let host = vec![1.0_f32; len];
-    let mut back = vec![0.0_f32; len];
-    let pinned = PinnedBuffer::from_slice(&host)?;
-    let mut pinned_back = PinnedBuffer::<f32>::alloc(len)?;
+/// What is measured.
+pub(crate) struct Choice {
+    /// Elements of the arrays.
+    pub(crate) len: usize,
+    pub(crate) turns: usize,
+    /// Elements of a chunk; none is what the pipeline chooses.
+    pub(crate) chunks: Vec<Option<usize>>,
+    pub(crate) rooms: Vec<usize>,
+    pub(crate) work_streams: Vec<usize>,
+    pub(crate) emulator: bool,
+}
+
+/// The arrays, in both kinds of memory, and streams to copy them by.
+struct Arrays {
+    a: DeviceBuffer<f32>,
+    b: DeviceBuffer<f32>,
+    host: Vec<f32>,
+    back: Vec<f32>,
+    pinned: PinnedBuffer<f32>,
+    pinned_back: PinnedBuffer<f32>,
+    streams: [Stream; 2],
+}
+
+impl Arrays {
+    fn new(len: usize) -> Result<Self> {
+        let host = vec![1.0; len];
+        Ok(Self {
+            a: DeviceBuffer::alloc_zeroed(len)?,
+            b: DeviceBuffer::alloc_zeroed(len)?,
+            back: vec![0.0; len],
+            pinned: PinnedBuffer::from_slice(&host)?,
+            pinned_back: PinnedBuffer::alloc(len)?,
+            host,
+            streams: [Stream::non_blocking()?, Stream::non_blocking()?],
+        })
+    }
+
+    fn up(&mut self, pageable: bool) -> Result<()> {
+        if pageable {
+            return memcpy(&mut self.a, &self.host);
+        }
+        memcpy_async(&mut self.a, &self.pinned, &self.streams[0])?;
+        self.streams[0].synchronize()
+    }
+
+    fn down(&mut self, pageable: bool) -> Result<()> {
+        if pageable {
+            return memcpy(&mut self.back, &self.b);
+        }
+        memcpy_async(&mut self.pinned_back, &self.b, &self.streams[1])?;
+        self.streams[1].synchronize()
+    }
+
+    /// One way and the other at once.
+    fn both(&mut self, pageable: bool) -> Result<()> {
+        if pageable {
+            let Self { a, b, host, back, .. } = self;
+            return std::thread::scope(|threads| {
+                let up = threads.spawn(|| memcpy(a, host));
+                let down = memcpy(back, b);
+                up.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).and(down)
+            });
+        }
+        memcpy_async(&mut self.a, &self.pinned, &self.streams[0])?;
+        memcpy_async(&mut self.pinned_back, &self.b, &self.streams[1])?;
+        self.streams[0].synchronize()?;
+        self.streams[1].synchronize()
+    }
+
+    fn work(&mut self, times: u32) -> Result<()> {
+        work(self.streams[0].as_stream(), self.a.as_slice(), self.b.as_slice_mut(), times)?;
+        self.streams[0].synchronize()
+    }
+
+    fn through(&mut self, pipeline: &mut Pipeline<f32, f32>, pageable: bool, times: u32) -> Result<()> {
+        let each = |stream: StreamRef<'_>,
+                    input: DeviceSlice<'_, f32>,
+                    output: DeviceSliceMut<'_, f32>,
+                    _| { work(stream, input, output, times) };
+        if pageable {
+            pipeline.run(&mut self.back, &self.host, each)
+        } else {
+            pipeline.run(&mut self.pinned_back, &self.pinned, each)
+        }
+    }
+}
+
+/// Prints the rates of the stages alone, each over the whole array, of both ways at once, and of the pipeline.
+pub(crate) fn run(choice: &Choice) -> Result<()> {
+    let bytes = choice.len * size_of::<f32>();
+    // As many as keep the device busy for about as long as the link, and longer.
+    let light_and_heavy: [u32; 2] = if choice.emulator { [1, 2] } else { [1, 60] };
+    let turns = choice.turns;
+    let mut arrays = Arrays::new(choice.len)?;
 
     println!(
-        "\nA pipeline of {} MiB in GB/s of its input, against each stage alone over the whole array.",
+        "\nA pipeline of {} MiB in GB/s of its input, against its stages over the whole array.",
         bytes >> 20
     );
     println!(
-        "\n| memory, work | up | work | down | chunk | pipeline | of the slowest |\n|----|---:|---:|---:|---:|---:|---:|"
+        "\n| memory, work | up | down | both at once, each | work | chunk, rooms, work streams | pipeline | of the slowest alone | of the slowest |"
     );
+    println!("|----|---:|---:|---:|---:|----|---:|---:|---:|");
     for pageable in [false, true] {
-        let up = time(turns, || {
-            if pageable {
-                return memcpy(&mut a, &host);
-            }
-            memcpy_async(&mut a, &pinned, &stream)?;
-            stream.synchronize()
-        })?;
-        let down = time(turns, || {
-            if pageable {
-                return memcpy(&mut back, &a);
-            }
-            memcpy_async(&mut pinned_back, &a, &stream)?;
-            stream.synchronize()
-        })?;
+        let up = time(turns, || arrays.up(pageable))?;
+        let down = time(turns, || arrays.down(pageable))?;
+        let both = time(turns, || arrays.both(pageable))?;
         for times in light_and_heavy {
-            let alone = time(turns, || {
-                work(stream.as_stream(), a.as_slice(), b.as_slice_mut(), times)?;
-                stream.synchronize()
-            })?;
-            for &chunk in chunks {
-                let mut pipeline = Pipeline::<f32, f32>::new(chunk)?;
-                let all = time(turns, || {
-                    let each = |stream: StreamRef<'_>,
-                                input: DeviceSlice<'_, f32>,
-                                output: DeviceSliceMut<'_, f32>,
-                                _| { work(stream, input, output, times) };
-                    if pageable {
-                        pipeline.run(&mut back, &host, each)
-                    } else {
-                        pipeline.run(&mut pinned_back, &pinned, each)
-                    }
-                })?;
+            let alone = time(turns, || arrays.work(times))?;
+            for (&chunk, &rooms, &streams) in choice.chunks.iter().flat_map(|chunk| {
+                choice.rooms.iter().flat_map(move |rooms| {
+                    choice.work_streams.iter().map(move |streams| (chunk, rooms, streams))
+                })
+            }) {
+                let builder = Pipeline::builder().rooms(rooms).work_streams(streams);
+                let mut pipeline = match chunk {
+                    Some(chunk) => builder.chunk(chunk).build()?,
+                    None => builder.build()?,
+                };
+                let all = time(turns, || arrays.through(&mut pipeline, pageable, times))?;
                 println!(
-                    "| {}, {times} sums | {:.2} | {:.2} | {:.2} | {} MiB | {:.2} | {:.1} % |",
+                    "| {}, {times} sums | {:.2} | {:.2} | {:.2} | {:.2} | {}, {rooms}, {streams} | {:.2} | {:.1} % | {:.1} % |",
                     if pageable { "pageable" } else { "pinned" },
                     rate(bytes, up),
-                    rate(bytes, alone),
                     rate(bytes, down),
-                    (chunk * size_of::<f32>()) >> 20,
+                    rate(bytes, both),
+                    rate(bytes, alone),
+                    chunk.map_or("chosen".to_owned(), |chunk| crate::shown(chunk * size_of::<f32>())),
                     rate(bytes, all),
-                    100.0 * up.max(down).max(alone) / all
+                    100.0 * up.max(down).max(alone) / all,
+                    100.0 * both.max(alone) / all
                 );
             }
         }
     }
+    println!(
+        "\nThe slowest is the work, or the copies while the other way is busy too, as they are in a pipeline: the link is then slower each way. \
+         Copies of pageable memory by `memcpy` are on the legacy stream, where one waits for the other; those of a pipeline are not, so they may be \
+         faster than both at once."
+    );
     Ok(())
 }

@@ -1,0 +1,168 @@
+//! How runs of a pipeline end: work that fails or panics at any chunk, what is dropped meanwhile, and what is left.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod common;
+#[path = "common/schedules.rs"]
+mod schedules;
+#[path = "common/streamed.rs"]
+mod streamed;
+
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use common::alone;
+use cuda_safe::copy::Pipeline;
+use cuda_safe::stream::StreamRef;
+use cuda_safe::{
+    DeviceBuffer, DeviceSlice, DeviceSliceMut, Error, Result, Stream, memcpy_async, memset_async, sys,
+};
+use schedules::in_all_schedules;
+use streamed::{Arrays, WAYS, both_ways};
+
+const LEN: usize = 1003;
+const CHUNK: usize = 101;
+
+/// How the work of a chunk ends.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    /// Before anything of it is enqueued.
+    Fails,
+    /// With all of it enqueued.
+    FailsLate,
+    Panics,
+    PanicsLate,
+}
+
+/// Copies, up to the chunk that ends the run. Counts the calls.
+fn until(
+    last: usize,
+    end: End,
+    calls: &mut usize,
+) -> impl FnMut(StreamRef<'_>, DeviceSlice<'_, u32>, DeviceSliceMut<'_, u32>, Range<usize>) -> Result<()> {
+    move |stream, input, mut output, range| {
+        *calls += 1;
+        if range.start == last * CHUNK {
+            if matches!(end, End::FailsLate | End::PanicsLate) {
+                memcpy_async(&mut output, &input, &stream)?;
+            }
+            if matches!(end, End::Panics | End::PanicsLate) {
+                resume_unwind(Box::new("on purpose"));
+            }
+            return Err(Error::from_code("on purpose", sys::cudaErrorInvalidValue));
+        }
+        memcpy_async(&mut output, &input, &stream)
+    }
+}
+
+/// Ends runs in one way at every chunk, with arrays of all kinds.
+fn at_every_chunk(end: End) {
+    let chunks = LEN.div_ceil(CHUNK);
+    both_ways(|| {
+        let mut arrays = Arrays::of(LEN);
+        for (rooms, streams) in [(4, 1), (1, 1), (3, 2)] {
+            let mut pipeline =
+                Pipeline::builder().chunk(CHUNK).rooms(rooms).work_streams(streams).build().unwrap();
+            for way in WAYS {
+                for last in 0..chunks {
+                    let mut calls = 0;
+                    let work = until(last, end, &mut calls);
+                    let ended = catch_unwind(AssertUnwindSafe(|| arrays.run(&mut pipeline, way, work)));
+                    match (end, ended) {
+                        (End::Fails | End::FailsLate, Ok(failed)) => {
+                            assert_eq!(failed.unwrap_err().api(), "on purpose");
+                        }
+                        (End::Panics | End::PanicsLate, Err(panic)) => {
+                            assert_eq!(panic.downcast_ref::<&str>(), Some(&"on purpose"));
+                        }
+                        (_, ended) => panic!("{end:?} at {last}, pinned {way:?}: {ended:?}"),
+                    }
+                    assert_eq!(calls, last + 1, "no chunk is begun after the last");
+                    // What was begun before is down, and nothing else was written.
+                    let (found, done) = (arrays.take(way), last * CHUNK);
+                    assert_eq!(found[..done], arrays.source[..done], "{end:?} at {last}, pinned: {way:?}");
+                    assert!(found[done..].iter().all(|&number| number == 0));
+                }
+                let mut calls = 0;
+                let whole = until(chunks, end, &mut calls);
+                arrays.run(&mut pipeline, way, whole).unwrap();
+                assert_eq!(arrays.take(way), arrays.source, "it can be used again");
+            }
+        }
+    });
+}
+
+#[test]
+fn work_that_fails_ends_the_run_with_its_error_and_the_pipeline_can_be_used_again() {
+    let _alone = alone();
+    at_every_chunk(End::Fails);
+    at_every_chunk(End::FailsLate);
+}
+
+#[test]
+fn work_that_panics_leaves_nothing_in_flight_and_the_pipeline_can_be_used_again() {
+    let _alone = alone();
+    at_every_chunk(End::Panics);
+    at_every_chunk(End::PanicsLate);
+}
+
+#[test]
+fn runs_end_alike_in_all_schedules_of_the_emulator() {
+    let _alone = alone();
+    in_all_schedules("work_that", 2);
+    in_all_schedules("what_the_work_drops", 1);
+}
+
+#[test]
+fn what_the_work_drops_is_dropped_when_it_is_no_longer_used() {
+    let _alone = alone();
+    both_ways(|| {
+        let mut arrays = Arrays::of(LEN);
+        for way in WAYS {
+            let mut pipeline = Pipeline::new(CHUNK).unwrap();
+            let work = |stream: StreamRef<'_>,
+                        input: DeviceSlice<'_, u32>,
+                        mut output: DeviceSliceMut<'_, u32>,
+                        _: Range<usize>| {
+                // A detour by memory and a stream that are gone before any of this need have run.
+                let mut between = DeviceBuffer::<u32>::alloc(input.len())?;
+                let own = Stream::non_blocking()?;
+                memset_async(&mut between, 0xee, &own)?;
+                memcpy_async(&mut between, &input, &stream)?;
+                memcpy_async(&mut output, &between, &own)
+            };
+            arrays.run(&mut pipeline, way, work).unwrap();
+            assert_eq!(arrays.take(way), arrays.source);
+        }
+    });
+}
+
+#[test]
+fn a_pipeline_can_be_dropped_after_a_panic_and_leaves_no_thread() {
+    let _alone = alone();
+    both_ways(|| {
+        let mut arrays = Arrays::of(LEN);
+        for way in WAYS {
+            for last in [0, 3, 9] {
+                let mut pipeline = Pipeline::new(CHUNK).unwrap();
+                let mut calls = 0;
+                let work = until(last, End::PanicsLate, &mut calls);
+                assert!(catch_unwind(AssertUnwindSafe(|| arrays.run(&mut pipeline, way, work))).is_err());
+                drop(pipeline);
+                let (found, done) = (arrays.take(way), last * CHUNK);
+                assert_eq!(found[..done], arrays.source[..done]);
+            }
+        }
+    });
+    // A thread that was joined may still be listed for a moment.
+    let listed = || {
+        let threads = std::fs::read_dir("/proc/self/task").unwrap();
+        threads.flatten().any(|thread| {
+            std::fs::read_to_string(thread.path().join("comm"))
+                .is_ok_and(|name| name.trim() == "cuda-safe down")
+        })
+    };
+    assert!((0..1000).any(|_| {
+        std::thread::yield_now();
+        !listed()
+    }));
+}
