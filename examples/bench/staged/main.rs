@@ -1,7 +1,8 @@
 //! Blocking copies between pageable memory and a device: `cudaMemcpy` in C++ against `memcpy` and `to_vec` here, in turns.
 //!
 //!     staged --cpp PROGRAM [--emulator] [--turns N] [--most MIB] [--threads N,N,...]
-//!     staged --pipeline [--emulator] [--turns N] [--most MIB] [--chunks MIB,...] [--rooms N,...] [--work-streams N,...]
+//!     staged --pipeline [--emulator] [--turns N] [--most MIB] [--threads N,N,...] [--chunks MIB,...] [--rooms N,...]
+//!            [--work-streams N,...]
 //!
 //! PROGRAM is the C++ twin beside this. Prints a table for people: for each size and way the rates of both, and how many times as
 //! fast Rust is; then the rates of the largest size by the number of threads that work on a copy, those of 64 MiB by the size of the
@@ -39,6 +40,8 @@ struct Options {
     threads: Vec<usize>,
     /// Only the pipeline.
     pipeline: bool,
+    /// With so many threads for each copy of pageable memory; none for what the engine chooses.
+    pipeline_threads: Vec<Option<usize>>,
     /// Bytes of its chunks; none for what it chooses.
     chunks: Vec<Option<usize>>,
     rooms: Vec<usize>,
@@ -61,6 +64,7 @@ impl Options {
             most: 1024,
             threads,
             pipeline: false,
+            pipeline_threads: vec![None],
             chunks: vec![None, Some(8 * MIB), Some(32 * MIB)],
             rooms: vec![4],
             work_streams: vec![1],
@@ -81,7 +85,10 @@ impl Options {
                 "--cpp" => options.cpp = value.into(),
                 "--turns" => options.turns = value.parse()?,
                 "--most" => options.most = value.parse()?,
-                "--threads" => options.threads = list(&value)?,
+                "--threads" => {
+                    options.threads = list(&value)?;
+                    options.pipeline_threads = options.threads.iter().copied().map(Some).collect();
+                }
                 "--chunks" => options.chunks = list(&value)?.into_iter().map(|mib| Some(mib * MIB)).collect(),
                 "--rooms" => options.rooms = list(&value)?,
                 "--work-streams" => options.work_streams = list(&value)?,
@@ -206,7 +213,16 @@ fn main() -> anyhow::Result<()> {
     let options = Options::from_arguments()?;
     let room = options.most * MIB;
     if options.pipeline {
-        return Ok(pipeline::run(&choice(&options, room))?);
+        let chosen = staged::settings();
+        for &threads in &options.pipeline_threads {
+            configure(Settings { threads, ..chosen });
+            println!(
+                "\nThreads for each copy of pageable memory: {}",
+                threads.map_or("chosen".to_owned(), |n| n.to_string())
+            );
+            pipeline::run(&choice(&options, room))?;
+        }
+        return Ok(());
     }
     let mut cpp = Program::start(&options.cpp, &[&room.to_string()])?;
     let name = Device::current()?.properties()?.name().to_owned();
