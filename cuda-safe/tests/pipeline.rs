@@ -17,7 +17,7 @@ use cuda_safe::error::Detail;
 use cuda_safe::hazard::{self, Policy};
 use cuda_safe::{DeviceBuffer, PinnedBuffer, Registered, Stream, memcpy_async, memset_async};
 use schedules::in_all_schedules;
-use streamed::{Arrays, WAYS, both_ways, hand_on, handed_on, numbers};
+use streamed::{Arrays, WAYS, both_ways, hand_on, hand_on_in_place, handed_on, numbers};
 
 #[test]
 fn arrays_of_every_kind_and_length_come_through_in_order() {
@@ -114,6 +114,15 @@ fn results_are_those_of_the_sequential_program() {
                         "{len} by {chunk}, {rooms} rooms, pinned: {way:?}"
                     );
                 }
+                for pinned in [false, true] {
+                    let mut carry = DeviceBuffer::from_slice(&[7]).unwrap();
+                    let work = |stream: cuda_safe::stream::StreamRef<'_>,
+                                part: cuda_safe::DeviceSliceMut<'_, u32>,
+                                _| hand_on_in_place(&mut carry, stream, part);
+                    arrays.run_in_place(&mut pipeline, pinned, work).unwrap();
+                    let expected = handed_on(&arrays.source, chunk, 7);
+                    assert_eq!(arrays.take((false, pinned)), expected, "{len} by {chunk} in place: {pinned}");
+                }
             }
         }
     });
@@ -159,6 +168,22 @@ fn a_pipeline_orders_its_own_work_and_has_no_wait_added() {
     both_ways(|| {
         let mut arrays = Arrays::of(10_001);
         for (rooms, streams) in [(1, 1), (2, 1), (3, 2), (4, 1), (4, 3)] {
+            let added = hazard::added_waits();
+            let mut in_place =
+                Pipeline::builder().chunk(1000).rooms(rooms).work_streams(streams).build().unwrap();
+            for pinned in [false, true, false, true] {
+                hazard::set_policy(Policy::Error).unwrap();
+                let worked = arrays.run_in_place(&mut in_place, pinned, |stream, mut chunk, _| {
+                    memset_async(&mut chunk.slice_mut(..1)?, 0, &stream)
+                });
+                hazard::set_policy(Policy::Order).unwrap();
+                worked.unwrap();
+                assert_eq!(hazard::added_waits(), added, "in place, {rooms} rooms, {streams} streams");
+                let found = arrays.take((false, pinned));
+                for (at, (found, number)) in found.iter().zip(&arrays.source).enumerate() {
+                    assert_eq!(*found, if at % 1000 == 0 { 0 } else { *number });
+                }
+            }
             let mut pipeline =
                 Pipeline::builder().chunk(1000).rooms(rooms).work_streams(streams).build().unwrap();
             for way in WAYS.into_iter().chain(WAYS) {

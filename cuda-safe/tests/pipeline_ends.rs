@@ -106,9 +106,45 @@ fn work_that_panics_leaves_nothing_in_flight_and_the_pipeline_can_be_used_again(
 }
 
 #[test]
+fn work_that_ends_a_run_in_place_leaves_later_chunks_as_they_were() {
+    let _alone = alone();
+    both_ways(|| {
+        let mut arrays = Arrays::of(LEN);
+        let mut pipeline = Pipeline::new(CHUNK).unwrap();
+        for pinned in [false, true] {
+            for last in 0..LEN.div_ceil(CHUNK) {
+                for panics in [false, true] {
+                    let work =
+                        |stream: StreamRef<'_>, mut chunk: DeviceSliceMut<'_, u32>, range: Range<usize>| {
+                            memset_async(&mut chunk, 0, &stream)?;
+                            if range.start < last * CHUNK {
+                                return Ok(());
+                            }
+                            if panics {
+                                resume_unwind(Box::new("on purpose"));
+                            }
+                            Err(Error::from_code("on purpose", sys::cudaErrorInvalidValue))
+                        };
+                    let ended =
+                        catch_unwind(AssertUnwindSafe(|| arrays.run_in_place(&mut pipeline, pinned, work)));
+                    assert_eq!(ended.is_err(), panics);
+                    assert!(ended.is_err() || ended.is_ok_and(|ended| ended.is_err()));
+                    let (found, done) = (arrays.take((false, pinned)), last * CHUNK);
+                    assert!(
+                        found[..done].iter().all(|&number| number == 0),
+                        "up to {last}, pinned: {pinned}"
+                    );
+                    assert_eq!(found[done..], arrays.source[done..], "from {last}, pinned: {pinned}");
+                }
+            }
+        }
+    });
+}
+
+#[test]
 fn runs_end_alike_in_all_schedules_of_the_emulator() {
     let _alone = alone();
-    in_all_schedules("work_that", 2);
+    in_all_schedules("work_that", 3);
     in_all_schedules("what_the_work_drops", 1);
 }
 

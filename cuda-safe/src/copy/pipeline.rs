@@ -45,7 +45,7 @@ use crate::DeviceBuffer;
 use crate::device::Device;
 use crate::error::Result;
 use crate::memory::{DeviceSlice, DeviceSliceMut, size};
-use crate::stream::StreamRef;
+use crate::stream::{Stream, StreamRef};
 
 /// Streams host arrays through a device in chunks: up, the program's work, and down, overlapped.
 ///
@@ -150,9 +150,23 @@ where
         O: 'a,
     {
         let (output, input) = (output.into(), input.into());
-        let len = output.len();
-        size::same_length("Pipeline::run", len, input.len())?;
+        size::same_length("Pipeline::run", output.len(), input.len())?;
         let pageable = output.is_pageable() || input.is_pageable();
+        self.stream(output, pageable, |stages, stream, room, range, _| {
+            room.up(stages, input.part(range.clone())?)?;
+            room.work(stream, range, &mut work)
+        })
+    }
+
+    /// Begins chunk after chunk with `begin`, which has the chunk brought up and its work enqueued, and brings them down.
+    #[track_caller]
+    fn stream(
+        &mut self,
+        output: PipelineOutput<'_, O>,
+        pageable: bool,
+        mut begin: impl FnMut(&Stages, &Stream, &mut Room<I, O>, Range<usize>, PipelineInput<'_, O>) -> Result<()>,
+    ) -> Result<()> {
+        let len = output.len();
         let larger = size_of::<I>().max(size_of::<O>());
         let chunk = self.chunk.unwrap_or_else(|| cut::chunk(len, larger, pageable));
         if len > 0 {
@@ -162,10 +176,9 @@ where
         let Self { stages, rooms, .. } = self;
         let stages = &*stages;
         let mut streams = stages.work.iter().cycle();
-        let mut begin = |room: &mut Room<I, O>, range: Range<usize>| -> Result<()> {
+        let mut begin = |room: &mut Room<I, O>, range: Range<usize>, part: PipelineInput<'_, O>| {
             let Some(stream) = streams.next() else { return Ok(()) };
-            room.up(stages, input.part(range.clone())?)?;
-            room.work(stream, range, &mut work)
+            begin(stages, stream, room, range, part)
         };
         // Rooms that are with the other thread are dropped where this unwinds, which waits for all that they are used by.
         let all = Drained(Some(stages));
@@ -175,7 +188,7 @@ where
                 ranges.zip(parts).try_for_each(|(range, part)| {
                     rooms.rotate_left(1.min(rooms.len()));
                     let Some(room) = rooms.front_mut() else { return Ok(()) };
-                    begin(room, range)?;
+                    begin(room, range, PipelineInput::Pinned(part.as_slice()))?;
                     room.down(stages, PipelineOutput::Pinned(part))
                 })
             }
@@ -185,6 +198,51 @@ where
             }
         };
         worked.and(all.over())
+    }
+}
+
+impl<T> Pipeline<T, T>
+where
+    T: AnyBitPattern + NoUninit + Send,
+{
+    /// Streams an array through the device and back to where it was; blocks until all is done.
+    ///
+    /// For each chunk, `work` gets the stream to use, the chunk on the device, and which elements of the array it is. It enqueues what changes the
+    /// chunk, and returns. Otherwise as [`run`](Self::run).
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), but for lengths; the array is then changed in part.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::copy::Pipeline;
+    /// use cuda_safe::memset_async;
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let mut array = vec![1_u8; 1000];
+    /// let mut pipeline = Pipeline::<u8, u8>::new(100)?;
+    /// pipeline.run_in_place(&mut array, |stream, mut chunk, _range| {
+    ///     memset_async(&mut chunk.slice_mut(..10)?, 7, &stream)
+    /// })?;
+    /// assert_eq!(array[300..311], [7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 1]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn run_in_place<'a>(
+        &mut self,
+        array: impl Into<PipelineOutput<'a, T>>,
+        mut work: impl FnMut(StreamRef<'_>, DeviceSliceMut<'_, T>, Range<usize>) -> Result<()>,
+    ) -> Result<()>
+    where
+        T: 'a,
+    {
+        let array = array.into();
+        let pageable = array.is_pageable();
+        self.stream(array, pageable, |stages, stream, room, range, part| {
+            room.up_in_place(stages, part)?;
+            room.work_in_place(stream, range, &mut work)
+        })
     }
 }
 
@@ -212,7 +270,7 @@ fn with_a_thread_downwards<'a, I, O>(
     stages: &Stages,
     idle: &mut VecDeque<Room<I, O>>,
     chunks: impl Iterator<Item = (Range<usize>, &'a mut [O])>,
-    mut begin: impl FnMut(&mut Room<I, O>, Range<usize>) -> Result<()>,
+    mut begin: impl FnMut(&mut Room<I, O>, Range<usize>, PipelineInput<'_, O>) -> Result<()>,
 ) -> Result<()>
 where
     I: AnyBitPattern + NoUninit + Send,
@@ -247,7 +305,7 @@ where
                     Err(_) => break,
                 },
             };
-            worked = begin(&mut room, range);
+            worked = begin(&mut room, range, PipelineInput::Pageable(part));
             if worked.is_err() {
                 idle.push_back(room);
                 break;

@@ -59,6 +59,21 @@ impl Arrays {
         }
     }
 
+    /// With the numbers in the output, pinned or not.
+    pub(crate) fn run_in_place(
+        &mut self,
+        pipeline: &mut Pipeline<u32, u32>,
+        pinned: bool,
+        work: impl FnMut(StreamRef<'_>, DeviceSliceMut<'_, u32>, Range<usize>) -> Result<()>,
+    ) -> Result<()> {
+        if pinned {
+            self.into_pinned.host_mut().unwrap().copy_from_slice(&self.source);
+            return pipeline.run_in_place(&mut self.into_pinned, work);
+        }
+        self.into.copy_from_slice(&self.source);
+        pipeline.run_in_place(&mut self.into, work)
+    }
+
     /// What the output holds, which is nothing but zeros afterwards. Does not wait: nothing may be in flight.
     pub(crate) fn take(&mut self, way: (bool, bool)) -> Vec<u32> {
         let len = self.source.len();
@@ -80,12 +95,23 @@ pub(crate) fn hand_on(
     input: DeviceSlice<'_, u32>,
     mut output: DeviceSliceMut<'_, u32>,
 ) -> Result<()> {
-    let len = input.len();
     memcpy_async(&mut output, &input, &stream)?;
-    let (head, mut tail) = output.reborrow().split_at_mut(len / 2)?;
+    hand_on_in_place(carry, stream, output)
+}
+
+/// The same of a chunk that is its own output.
+pub(crate) fn hand_on_in_place(
+    carry: &mut DeviceBuffer<u32>,
+    stream: StreamRef<'_>,
+    mut chunk: DeviceSliceMut<'_, u32>,
+) -> Result<()> {
+    let len = chunk.len();
+    let mut last = DeviceBuffer::alloc(1)?;
+    memcpy_async(&mut last, &chunk.slice(len - 1..)?, &stream)?;
+    let (head, mut tail) = chunk.reborrow().split_at_mut(len / 2)?;
     memcpy_async(&mut tail.slice_mut(..len / 2)?, &head.as_slice(), &stream)?;
-    memcpy_async(&mut output.slice_mut(..1)?, carry, &stream)?;
-    memcpy_async(carry, &input.slice(len - 1..)?, &stream)
+    memcpy_async(&mut chunk.slice_mut(..1)?, carry, &stream)?;
+    memcpy_async(carry, &last, &stream)
 }
 
 /// What that makes of numbers, one step after the other.

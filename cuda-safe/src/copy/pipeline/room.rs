@@ -49,10 +49,29 @@ impl Stages {
     }
 }
 
+/// Copies to the first elements of a buffer. Pageable memory is done with on return.
+#[track_caller]
+fn copy_up<T>(stream: &Stream, buffer: &mut DeviceBuffer<T>, part: PipelineInput<'_, T>) -> Result<()>
+where
+    T: AnyBitPattern + NoUninit,
+{
+    let mut buffer = buffer.slice_mut(..part.len())?;
+    match part {
+        PipelineInput::Pinned(part) => memcpy_async(&mut buffer, &part, stream),
+        PipelineInput::Pageable(part) => {
+            let (to, from) = (Operand::of_span::<T, OnDevice>(buffer.span()), Operand::of_slice(part));
+            match staged_on(stream.as_stream(), &to, &from) {
+                Some(staged) => staged,
+                None => stream.scope(|scope| scope.memcpy_async(&mut buffer, part))?,
+            }
+        }
+    }
+}
+
 /// Room for a chunk on the device, and how far the chunk that has it has come.
 ///
 /// The events order whatever uses the room: a chunk goes up once the work of the one before it has read its input, and is worked on once it is
-/// up and the output of the one before it is down.
+/// up and the output of the one before it is down. Where the work is in place, it goes up once the one before it is down.
 pub(super) struct Room<I, O> {
     input: DeviceBuffer<I>,
     output: DeviceBuffer<O>,
@@ -77,20 +96,9 @@ impl<I: AnyBitPattern + NoUninit, O: AnyBitPattern> Room<I, O> {
     /// Brings a chunk up. Pageable memory is done with on return.
     #[track_caller]
     pub(super) fn up(&mut self, stages: &Stages, part: PipelineInput<'_, I>) -> Result<()> {
-        let stream = &stages.up;
-        stream.wait(&self.worked)?;
-        let mut input = self.input.slice_mut(..part.len())?;
-        match part {
-            PipelineInput::Pinned(part) => memcpy_async(&mut input, &part, stream)?,
-            PipelineInput::Pageable(part) => {
-                let (to, from) = (Operand::of_span::<I, OnDevice>(input.span()), Operand::of_slice(part));
-                match staged_on(stream.as_stream(), &to, &from) {
-                    Some(staged) => staged?,
-                    None => stream.scope(|scope| scope.memcpy_async(&mut input, part))??,
-                }
-            }
-        }
-        self.up.record(stream)
+        stages.up.wait(&self.worked)?;
+        copy_up(&stages.up, &mut self.input, part)?;
+        self.up.record(&stages.up)
     }
 
     /// Has the work enqueued, behind the chunk's way up.
@@ -125,5 +133,28 @@ impl<I: AnyBitPattern + NoUninit, O: AnyBitPattern> Room<I, O> {
             }
         }
         self.down.record(stream)
+    }
+}
+
+impl<T: AnyBitPattern + NoUninit> Room<T, T> {
+    /// Brings a chunk up to where its work leaves the output. Pageable memory is done with on return.
+    #[track_caller]
+    pub(super) fn up_in_place(&mut self, stages: &Stages, part: PipelineInput<'_, T>) -> Result<()> {
+        stages.up.wait(&self.down)?;
+        copy_up(&stages.up, &mut self.output, part)?;
+        self.up.record(&stages.up)
+    }
+
+    /// Has the work enqueued that changes what was brought up there.
+    #[track_caller]
+    pub(super) fn work_in_place(
+        &mut self,
+        stream: &Stream,
+        range: Range<usize>,
+        work: impl FnOnce(StreamRef<'_>, DeviceSliceMut<'_, T>, Range<usize>) -> Result<()>,
+    ) -> Result<()> {
+        stream.wait(&self.up)?;
+        work(stream.as_stream(), self.output.slice_mut(..range.len())?, range)?;
+        self.worked.record(stream)
     }
 }
