@@ -214,7 +214,8 @@ fn stage(
         }
         Shape::Volume { .. } => return None,
     };
-    Staged::prepare(device, way, layout, matches!(how, How::BlockingFresh))
+    let fresh = matches!(how, How::BlockingFresh).then(|| destination.pointer());
+    Staged::prepare(device, way, layout, fresh)
 }
 
 /// Copies between pageable memory and a device by the engine, in the order of any stream of that device; none where the engine is not to

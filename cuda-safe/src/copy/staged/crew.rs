@@ -1,24 +1,25 @@
 //! The threads that help with transfers, and when they must not be there.
 //!
 //! Whoever calls a copy works on it too; helpers join where there are seats left. They are started when first needed, sleep between transfers,
-//! and end when nothing has come for a while. A sleeping helper is not inside CUDA.
+//! and end when nothing has come for a while. (Staying awake for a while after a transfer was measured: nothing is gained.) A helper has
+//! nothing of CUDA's, and calls it only while it works on a transfer.
 //!
 //! # Ends
 //! - A transfer is over when all that work on it have left: [`run`] waits for that whatever happens, also when it unwinds.
 //! - When the process ends while another of its threads is in the middle of a copy, a function that the C library runs at exit,
-//!   before the runtime's own, has everybody stop at the next piece and waits until nobody is at work. That copy fails.
-//!   Nobody at work waits for anything but the pieces sent off, so this takes no longer than those.
+//!   before the runtime's own, has the callers of copies stop at the next piece and waits until all of them, and so their
+//!   helpers, have left. Those copies fail. Nobody at work waits for anything but the blocks sent off, so this takes no longer than those.
 //! - In the child of a `fork` there are no helpers and no runtime: nothing is staged there, and the exit function does nothing.
 #![expect(unsafe_code, reason = "has the C library call a function at exit")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use std::time::Duration;
 
 use super::job::Job;
-use super::kit::{self, Kit};
 use super::plan::MOST_THREADS;
+use super::ring::Ring;
 use crate::error::{Error, Result};
 use crate::memory::relax;
 use crate::{process, sys};
@@ -30,9 +31,21 @@ const PATIENCE: Duration = Duration::from_secs(2);
 struct Ticket {
     job: Job,
     /// Helpers at work.
-    helpers: Mutex<usize>,
+    helpers: AtomicUsize,
+    /// Held for a moment by the last of them, and by a caller who waits for it.
+    leaving: Mutex<()>,
     /// Rung when the last of them leaves.
     gone: Condvar,
+}
+
+impl Ticket {
+    fn new(job: Job) -> Self {
+        Self { job, helpers: AtomicUsize::new(0), leaving: Mutex::new(()), gone: Condvar::new() }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.helpers.load(Ordering::Acquire) == 0
+    }
 }
 
 /// Who can help, and with what.
@@ -65,32 +78,57 @@ pub(super) fn in_own_process() -> bool {
     process::is(*PROCESS.get_or_init(process::number))
 }
 
-/// Does a job with this kit and with helpers. When it returns, or unwinds, nothing of the job is in flight any more.
+/// Does a job, whose slots are those of this ring, with helpers. When it returns, or unwinds, nothing of the job is in flight any more.
 ///
 /// # Errors
 /// The first failure of any thread.
-pub(super) fn run(job: Job, kit: Kit) -> Result<()> {
+pub(super) fn run(job: Job, ring: Ring) -> Result<()> {
     let Some(_inside) = Inside::enter() else {
-        kit.give_back();
-        return Err(kit::ended());
+        ring.give_back();
+        return Err(ended());
     };
-    let seats = job.plan.sizes.parties.saturating_sub(1);
-    let ticket = Arc::new(Ticket { job, helpers: Mutex::new(0), gone: Condvar::new() });
-    let over = Over(&ticket);
+    let mut owned = Owned(Some(ring));
+    let ticket = Arc::new(Ticket::new(job));
+    let job = &ticket.job;
+    let mut over = Over { ticket: &ticket, panicked: true };
+    job.begin();
+    let seats = job.parties() - 1;
     if seats > 0 {
         offer(&ticket, seats);
     }
-    ticket.job.work(kit, || {
+    let leave = || {
         let closing = Inside::closing();
         if closing {
-            ticket.job.fail(kit::ended());
+            job.fail(ended());
         }
         closing
-    });
+    };
+    job.work(leave);
+    job.finish(leave);
+    over.panicked = false;
     drop(over);
-    ticket.job.outcome()?;
-    ticket.job.keep_pace(processors());
+    job.outcome()?;
+    // Every block was waited for.
+    if let Some(ring) = owned.0.take() {
+        ring.give_back();
+    }
     Ok(())
+}
+
+/// The ring of a transfer under way: drained when the transfer ends before its time.
+struct Owned(Option<Ring>);
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        if let Some(ring) = self.0.take() {
+            ring.drain();
+        }
+    }
+}
+
+/// The error for a copy that the end of the process has stopped.
+fn ended() -> Error {
+    Error::from_code("staged copy", sys::cudaErrorCudartUnloading)
 }
 
 /// Processors that the process may use: of the machine, of its set, and of its share.
@@ -99,18 +137,28 @@ pub(super) fn processors() -> usize {
     *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
+/// How often the caller looks whether the helpers have left before it sleeps: for about as long as a piece takes.
+const LOOKS: u32 = 1000;
+
 /// Lets nobody join any more, and waits until all helpers have left, when it goes out of scope.
-struct Over<'a>(&'a Arc<Ticket>);
+struct Over<'a> {
+    ticket: &'a Arc<Ticket>,
+    /// Whether the caller did not come to its end.
+    panicked: bool,
+}
 
 impl Drop for Over<'_> {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.job.fail(broken());
+        if self.panicked {
+            self.ticket.job.fail(broken());
         }
-        lock(&CREW).open.retain(|(ticket, _)| !Arc::ptr_eq(ticket, self.0));
-        let mut helpers = lock(&self.0.helpers);
-        while *helpers > 0 {
-            helpers = self.0.gone.wait(helpers).unwrap_or_else(PoisonError::into_inner);
+        lock(&CREW).open.retain(|(ticket, _)| !Arc::ptr_eq(ticket, self.ticket));
+        // They are at their last pieces, as a rule: to be woken would take longer.
+        let looks = (0..LOOKS).take_while(|_| !self.ticket.is_empty());
+        looks.for_each(|_| std::hint::spin_loop());
+        let mut leaving = lock(&self.ticket.leaving);
+        while !self.ticket.is_empty() {
+            leaving = self.ticket.gone.wait(leaving).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -125,7 +173,9 @@ fn offer(ticket: &Arc<Ticket>, seats: usize) {
     let missing = {
         let mut crew = lock(&CREW);
         crew.open.push((Arc::clone(ticket), seats));
-        let missing = seats.saturating_sub(crew.idle).min(MOST_THREADS.saturating_sub(crew.alive));
+        // No more helpers than processors beside the caller's, or than one transfer was to have.
+        let most = processors().saturating_sub(1).max(seats).min(MOST_THREADS);
+        let missing = seats.saturating_sub(crew.idle).min(most.saturating_sub(crew.alive));
         crew.alive += missing;
         missing
     };
@@ -167,10 +217,10 @@ fn help() {
 impl Crew {
     /// A seat at the transfer that has the fewest helpers, and how many seats are left at all.
     fn seat(&mut self) -> Option<(Arc<Ticket>, usize)> {
-        let at = (0..self.open.len()).min_by_key(|&at| *lock(&self.open[at].0.helpers))?;
+        let at = (0..self.open.len()).min_by_key(|&at| self.open[at].0.helpers.load(Ordering::Relaxed))?;
         let (ticket, seats) = &mut self.open[at];
         let ticket = Arc::clone(ticket);
-        *lock(&ticket.helpers) += 1;
+        ticket.helpers.fetch_add(1, Ordering::Relaxed);
         *seats -= 1;
         if *seats == 0 {
             self.open.swap_remove(at);
@@ -185,24 +235,19 @@ fn join(ticket: &Ticket) {
     struct Seat<'a>(&'a Ticket);
     impl Drop for Seat<'_> {
         fn drop(&mut self) {
-            let mut helpers = lock(&self.0.helpers);
-            *helpers -= 1;
-            if *helpers == 0 {
-                // Under the lock: once the caller sees that nobody is left, the ticket may be gone.
+            if self.0.helpers.fetch_sub(1, Ordering::AcqRel) == 1 {
+                // With the lock, so that nobody who has looked before goes to sleep after this.
+                let _leaving = lock(&self.0.leaving);
                 self.0.gone.notify_all();
             }
         }
     }
     let seat = Seat(ticket);
-    let Some(_inside) = Inside::enter() else { return };
     let job = &seat.0.job;
     let helped = catch_unwind(AssertUnwindSafe(|| {
-        // Whatever cannot be had, the others do without this helper.
-        if relax().and_then(|()| job.device.set_current()).is_err() {
-            return;
-        }
-        if let Ok(Some(kit)) = Kit::take(job.device, job.plan.sizes.most, job.pinned, false) {
-            job.work(kit, || Inside::closing() || kit::somebody_starves());
+        // Where that cannot be had, the others do without this helper.
+        if relax().and_then(|()| job.device.set_current()).is_ok() {
+            job.work(|| false);
         }
     }));
     if let Err(payload) = helped {
@@ -214,7 +259,7 @@ fn join(ticket: &Ticket) {
     }
 }
 
-/// Somebody who makes calls into CUDA on behalf of a transfer.
+/// A caller whose transfer is under way. Helpers are at work only while theirs is.
 struct Inside;
 
 /// How many of them there are.

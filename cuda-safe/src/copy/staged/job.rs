@@ -3,40 +3,41 @@
 //! # Why this is sound
 //! A job has raw pointers to the two sides. The host's side is the program's memory, borrowed for the call that began the
 //! transfer: threads reach it only while they work on the job, and that call does not return, nor unwind, before the
-//! last of them has left ([`crew`](super::crew)). Each piece is given out once, so no two threads
-//! write to the same byte. A device never reaches the host's side: it reads and writes chunks, and a thread touches a chunk only when the chunk's
-//! event says that the device is done with it. Before a thread leaves, its stream is drained, also after an error: so nothing
+//! last of them has left ([`crew`](super::crew)). Each piece is given out once, so no two threads write to the same byte.
+//!
+//! A device never reaches the host's side: it reads and writes slots, and a slot has one user at a time ([`flow`](super::flow) says why): a
+//! thread touches it only when the event of the block in it has come, and the device is told to only when all bytes
+//! are moved, which includes the fence that stores past the caches need ([`store::copy`]).
+//!
+//! The stream, the events and the slots are the caller's. Other threads name them in calls, one thread at a time, and only
+//! while they work on the job; before the caller gives them back, all events have come, or it has drained the stream. So nothing
 //! is in flight, on either side, when the call returns.
 #![expect(unsafe_code, reason = "moves bytes between raw pointers, and hands them to the runtime")]
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use super::cut::{Cutter, Layout, Piece};
-use super::kit::{DEPTH, Kit};
-use super::pace::Stopwatch;
-use super::plan::{Plan, Way};
-use super::{pace, store, test};
+use super::cut::{Cut, Layout, Part, Place};
+use super::flow::{Driver, Flow, Way};
+use super::plan::Plan;
+use super::ring::Slots;
+use super::{store, test};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::{check, sys};
 
-/// A transfer in pieces.
+/// A transfer.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) device: Device,
-    pub(super) plan: Plan,
-    /// Bytes of pinned memory that all transfers together may use.
-    pub(super) pinned: usize,
     way: Way,
+    plan: Plan,
     layout: Layout,
     host: *mut u8,
     remote: *mut u8,
-    cutter: Mutex<Cutter>,
-    /// There where this is the transfer to measure.
-    pub(super) watch: Option<Stopwatch>,
-    over: AtomicBool,
+    slots: Slots,
+    cut: Cut,
+    flow: Flow,
     error: Mutex<Option<Error>>,
 }
 
@@ -45,58 +46,65 @@ unsafe impl Send for Job {}
 // SAFETY: as above; everything else is made for several threads.
 unsafe impl Sync for Job {}
 
+/// So many blocks are on their way down before helpers are woken, which takes the caller longer than a block its way.
+const AHEAD: usize = 2;
+
 impl Job {
-    /// A transfer between `host` and `remote`, memory of `device`.
+    /// A transfer between `host` and `remote`, memory of `device`, by way of `slots` of at least the largest block's size.
     ///
     /// # Safety
-    /// Until the last thread has left the job, both sides are memory as large as the layout says; nobody else writes to
-    /// the one that is read, or reaches the one that is written.
-    #[expect(clippy::too_many_arguments, reason = "what a transfer is, each of another type")]
+    /// - Until the last thread has left the job, both sides are memory as large as the layout says; nobody else writes to
+    ///   the one that is read, or reaches the one that is written.
+    /// - Until then, and until their stream is drained, the slots are this job's alone; they are of the device.
     pub(super) unsafe fn new(
         device: Device,
         way: Way,
-        host: *mut u8,
-        remote: *mut u8,
+        (host, remote): (*mut u8, *mut u8),
         layout: Layout,
         plan: Plan,
-        pinned: usize,
-        watch: Option<Stopwatch>,
+        slots: Slots,
     ) -> Self {
-        let layout = layout.flattened();
-        let cutter = Mutex::new(Cutter::new(layout, plan.sizes, host.addr()));
-        let (over, error) = (AtomicBool::new(false), Mutex::new(None));
-        Self { device, plan, pinned, way, layout, host, remote, cutter, watch, over, error }
+        let cut = Cut::new(layout, plan.sizes, host.addr());
+        let flow = Flow::new(way, slots.count(), cut.pieces());
+        let (layout, error) = (layout.flattened(), Mutex::new(None));
+        Self { device, way, plan, layout, host, remote, slots, cut, flow, error }
     }
 
-    /// Works on pieces until there are none left, or `leave` says so; then all of them are done. Whatever happens, the kit is
-    /// drained. The first error of all threads is kept.
-    pub(super) fn work(&self, kit: Kit, leave: impl Fn() -> bool) {
-        let mut hand = Hand { job: self, kit: Some(kit), pending: [None; DEPTH] };
-        let worked = match self.way {
-            Way::Up => hand.up(leave),
-            Way::Down => hand.down(leave),
-        };
-        match worked {
-            // Every piece was waited for.
-            Ok(()) => {
-                if let Some(kit) = hand.kit.take() {
-                    kit.give_back();
-                }
-            }
-            Err(error) => {
-                self.fail(error);
-                drop(hand);
-            }
+    /// How many threads there is work for.
+    pub(super) fn parties(&self) -> usize {
+        self.plan.threads.min(self.cut.pieces().take(2 * self.plan.threads).sum::<usize>() / 2).max(1)
+    }
+
+    /// Gives the device something to do, where it comes first.
+    pub(super) fn begin(&self) {
+        if self.way == Way::Down
+            && let Err(error) = self.flow.begin(self, AHEAD)
+        {
+            self.fail(error);
+        }
+    }
+
+    /// Moves pieces until there are none left. The first error of all threads is kept.
+    pub(super) fn work(&self, leave: impl Fn() -> bool) {
+        if let Err(error) = self.work_until(&leave) {
+            self.fail(error);
+        }
+    }
+
+    /// Waits until the device is done with everything, or the job has failed.
+    pub(super) fn finish(&self, leave: impl Fn() -> bool) {
+        if let Err(error) = self.wait(&leave, || self.flow.is_completed()) {
+            self.fail(error);
         }
     }
 
     /// Ends the job with an error; the first one counts.
     pub(super) fn fail(&self, error: Error) {
         self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-        self.over.store(true, Ordering::Relaxed);
+        self.flow.stop();
     }
 
-    /// What came of it, once all threads have left.
+    /// What came of it, once all threads have left: without an error everything is there, and no slot is in use.
     pub(super) fn outcome(&self) -> Result<()> {
         match *self.error.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error),
@@ -104,135 +112,73 @@ impl Job {
         }
     }
 
-    /// Keeps what was measured, if this was the transfer to measure.
-    pub(super) fn keep_pace(&self, processors: usize) {
-        if let Some(watch) = &self.watch {
-            pace::keep(self.way, self.plan.provide, self.plan.sizes.parties, watch, processors);
-        }
-    }
-
-    fn next(&self) -> Option<Piece> {
-        if self.over.load(Ordering::Relaxed) {
-            return None;
-        }
-        self.cutter.lock().unwrap_or_else(PoisonError::into_inner).next()
-    }
-
-    /// Moves a piece between the host's memory and a chunk, where it is packed.
-    fn move_on_host(&self, piece: Piece, chunk: *mut u8) {
-        let start = self.watch.as_ref().map(|watch| (watch, Instant::now()));
-        self.move_rows(piece, chunk);
-        if let Some((watch, start)) = start {
-            watch.moved(start.elapsed());
-        }
-    }
-
-    fn move_rows(&self, piece: Piece, chunk: *mut u8) {
-        let past_caches = self.plan.past_caches;
-        for row in 0..piece.rows {
-            let host = self.host.wrapping_add(piece.host + row * self.layout.host_pitch);
-            let packed = chunk.wrapping_add(row * piece.width);
-            let (to, from) = match self.way {
-                Way::Up => (packed, host),
-                Way::Down => (host, packed),
-            };
-            // SAFETY: a row of a piece, which lies within the host's side and within the chunk; this thread alone has the piece,
-            // and the device does not use the chunk.
-            unsafe { store::copy(to, from, piece.width, past_caches) };
-        }
-    }
-}
-
-/// One thread's part in a job.
-struct Hand<'a> {
-    job: &'a Job,
-    /// Drained if still there at the end.
-    kit: Option<Kit>,
-    /// What each chunk is on its way with.
-    pending: [Option<Piece>; DEPTH],
-}
-
-impl Drop for Hand<'_> {
-    fn drop(&mut self) {
-        if let Some(kit) = self.kit.take()
-            && let Err(error) = kit.drain()
-        {
-            self.job.fail(error);
-        }
-    }
-}
-
-impl Hand<'_> {
-    /// From the host to the device: fill a chunk, send it off, fill the next one.
-    fn up(&mut self, leave: impl Fn() -> bool) -> Result<()> {
-        let mut turn = 0;
+    fn work_until(&self, leave: &impl Fn() -> bool) -> Result<()> {
+        let mut place = Place::default();
         while !leave()
-            && let Some(piece) = self.job.next()
+            && let Some(number) = self.flow.claim()
+            && let Some((block, piece)) = self.cut.piece(number, &mut place)
         {
-            let at = turn % DEPTH;
-            turn += 1;
-            self.wait(at)?;
-            self.job.move_on_host(piece, self.chunk(at));
-            self.send(at, piece)?;
-        }
-        (0..DEPTH).try_for_each(|at| self.wait(at).map(drop))
-    }
-
-    /// From the device to the host: have a chunk filled, and empty the other one meanwhile.
-    fn down(&mut self, leave: impl Fn() -> bool) -> Result<()> {
-        let mut turn = 0;
-        while !leave()
-            && let Some(piece) = self.job.next()
-        {
-            let at = turn % DEPTH;
-            turn += 1;
-            self.empty(at)?;
-            self.send(at, piece)?;
-            if self.job.plan.provide && piece.rows == 1 {
-                store::provide(self.job.host.wrapping_add(piece.host), piece.width);
+            if self.plan.provide && piece.rows == 1 {
+                store::provide(self.host.wrapping_add(piece.host), piece.width);
             }
-        }
-        // In the order in which they were asked for.
-        (0..DEPTH).try_for_each(|next| self.empty((turn + next) % DEPTH))
-    }
-
-    /// Waits for a chunk, and brings what it holds to where it belongs.
-    fn empty(&mut self, at: usize) -> Result<()> {
-        if let Some(piece) = self.wait(at)? {
-            self.job.move_on_host(piece, self.chunk(at));
+            if !self.wait(leave, || self.flow.may_move(block))? {
+                break;
+            }
+            test::point(test::Point::Move)?;
+            self.move_rows(piece, self.slots.slot(block).wrapping_add(piece.slot));
+            if self.flow.moved(block) {
+                self.flow.drive(self)?;
+            }
         }
         Ok(())
     }
 
-    /// Waits until the device is done with a chunk; gives what it was on its way with.
-    fn wait(&mut self, at: usize) -> Result<Option<Piece>> {
-        let Some(kit) = &self.kit else { return Ok(None) };
-        if self.pending[at].is_some() {
-            let start = self.job.watch.as_ref().map(|watch| (watch, Instant::now()));
-            // SAFETY: the event is the kit's own and was never destroyed.
-            unsafe { check!(cudaEventSynchronize(kit.event(at))) }?;
-            if let Some((watch, start)) = start {
-                watch.waited(start.elapsed());
+    /// Waits until something is the case, and does what the device needs meanwhile. Whether it is: not if the job has failed.
+    fn wait(&self, leave: &impl Fn() -> bool, there: impl Fn() -> bool) -> Result<bool> {
+        let mut patience = Patience::default();
+        loop {
+            if there() {
+                return Ok(true);
+            }
+            if leave() || self.flow.is_stopped() {
+                return Ok(false);
+            }
+            if !self.flow.drive(self)? {
+                patience.pause();
             }
         }
-        Ok(self.pending[at].take())
     }
 
-    /// Has the device copy a piece from or to a chunk.
-    fn send(&mut self, at: usize, piece: Piece) -> Result<()> {
-        test::point(test::Point::Piece)?;
-        let Some(kit) = &self.kit else { return Ok(()) };
-        let (job, stream) = (self.job, kit.stream());
-        let (chunk, remote) = (kit.chunk(at), job.remote.wrapping_add(piece.device));
-        let (width, rows, pitch) = (piece.width, piece.rows, job.layout.device_pitch);
-        self.pending[at] = Some(piece);
-        match (job.way, rows) {
-            // SAFETY: the piece lies within the device's side, which lives until the job is over, and fits the chunk, which is
-            // not touched until the event below has come; the stream is the kit's own.
+    fn move_rows(&self, piece: Part, packed: *mut u8) {
+        for row in 0..piece.rows {
+            let host = self.host.wrapping_add(piece.host + row * self.layout.host_pitch);
+            let packed = packed.wrapping_add(row * piece.width);
+            let (to, from) = match self.way {
+                Way::Up => (packed, host),
+                Way::Down => (host, packed),
+            };
+            // SAFETY: a row of a piece, which lies within the host's side and within the slot; this thread alone has the piece,
+            // and the device does not use the slot.
+            unsafe { store::copy(to, from, piece.width, self.plan.past_caches) };
+        }
+    }
+}
+
+impl Driver for Job {
+    type Error = Error;
+
+    fn submit(&self, block: usize) -> Result<()> {
+        test::point(test::Point::Submit)?;
+        let Part { device, width, rows, .. } = self.cut.blocks()[block];
+        let (stream, pitch) = (self.slots.stream, self.layout.device_pitch);
+        let (slot, remote) = (self.slots.slot(block), self.remote.wrapping_add(device));
+        match (self.way, rows) {
+            // SAFETY: the block lies within the device's side, which lives until the job is over, and fits the slot, which is
+            // not touched until the event below has come; the stream is the job's alone.
             (Way::Up, 1) => unsafe {
                 check!(cudaMemcpyAsync(
                     remote.cast(),
-                    chunk.cast(),
+                    slot.cast(),
                     width,
                     sys::cudaMemcpyHostToDevice,
                     stream
@@ -241,19 +187,19 @@ impl Hand<'_> {
             // SAFETY: as above.
             (Way::Down, 1) => unsafe {
                 check!(cudaMemcpyAsync(
-                    chunk.cast(),
+                    slot.cast(),
                     remote.cast(),
                     width,
                     sys::cudaMemcpyDeviceToHost,
                     stream
                 ))
             },
-            // SAFETY: as above; rows lie one pitch apart on the device, and one after the other in the chunk.
+            // SAFETY: as above; rows lie one pitch apart on the device, and one after the other in the slot.
             (Way::Up, _) => unsafe {
                 check!(cudaMemcpy2DAsync(
                     remote.cast(),
                     pitch,
-                    chunk.cast(),
+                    slot.cast(),
                     width,
                     width,
                     rows,
@@ -264,7 +210,7 @@ impl Hand<'_> {
             // SAFETY: as above.
             (Way::Down, _) => unsafe {
                 check!(cudaMemcpy2DAsync(
-                    chunk.cast(),
+                    slot.cast(),
                     width,
                     remote.cast(),
                     pitch,
@@ -275,11 +221,48 @@ impl Hand<'_> {
                 ))
             },
         }?;
-        // SAFETY: event and stream are the kit's own, of one device.
-        unsafe { check!(cudaEventRecord(kit.event(at), stream)) }
+        // SAFETY: event and stream are the job's alone, of one device; the event's last moment has come.
+        unsafe { check!(cudaEventRecord(self.slots.event(block), stream)) }
     }
 
-    fn chunk(&self, at: usize) -> *mut u8 {
-        self.kit.as_ref().map_or(std::ptr::null_mut(), |kit| kit.chunk(at))
+    fn is_done(&self, block: usize) -> Result<bool> {
+        // SAFETY: the event is the job's alone.
+        let code = unsafe { sys::cudaEventQuery(self.slots.event(block)) };
+        if code == sys::cudaErrorNotReady {
+            return Ok(false);
+        }
+        Error::check("cudaEventQuery", code).map(|()| true)
+    }
+}
+
+/// How a thread waits for the device: awake for as long as a block usually takes, then giving way, and then asleep in between, as the
+/// device may be busy with something else.
+#[derive(Default)]
+struct Patience {
+    turns: u32,
+    since: Option<Instant>,
+}
+
+/// Looks of a thread that is awake.
+const AWAKE: u32 = 64;
+
+/// For so long a thread that waits gives way before it sleeps.
+const GIVES_WAY: Duration = Duration::from_millis(2);
+
+/// For so long it sleeps between two looks.
+const NAP: Duration = Duration::from_micros(50);
+
+impl Patience {
+    fn pause(&mut self) {
+        if self.turns < AWAKE {
+            self.turns += 1;
+            for _ in 0..8 {
+                std::hint::spin_loop();
+            }
+        } else if self.since.get_or_insert_with(Instant::now).elapsed() < GIVES_WAY {
+            std::thread::yield_now();
+        } else {
+            std::thread::sleep(NAP);
+        }
     }
 }

@@ -29,7 +29,7 @@ pub struct Settings {
     pub threshold: Option<usize>,
     /// How many threads work on a copy, the calling one included. `None`: no more than the process may use processors.
     pub threads: Option<usize>,
-    /// Bytes of a chunk. Each thread has several.
+    /// The most bytes that the device copies at a time, to or from one chunk of pinned memory. A copy has up to eight of those.
     pub chunk: Option<usize>,
     /// How many bytes of pinned memory the engine may hold, all devices together. Less than two chunks is none, and no copy is
     /// staged.

@@ -7,9 +7,11 @@ use crate::error::Result;
 pub(super) enum Point {
     /// Pinned memory is about to be allocated.
     Allocate,
-    /// A piece is about to be given to the device.
-    Piece,
-    /// A kit's stream has been waited for, after a failure.
+    /// A piece is about to be moved.
+    Move,
+    /// A block is about to be given to the device.
+    Submit,
+    /// A ring's stream has been waited for, after a failure.
     Drained,
 }
 

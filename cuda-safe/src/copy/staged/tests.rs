@@ -4,14 +4,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use super::flow::{Driver, Flow, Way};
+use super::ring::{self, SLOTS};
 use super::test::{Point, arm};
-use super::{Settings, configure, kit, release, statistics};
+use super::{Settings, configure, release, statistics};
 use crate::error::Error;
 use crate::{DeviceBuffer, memcpy, sys};
 
 const CHUNK: usize = 4096;
 
-/// One test at a time, with small chunks from the first byte on and no traps; all chunks have come back at its end.
+/// One test at a time, with small chunks from the first byte on and no traps; all rings have come back at its end.
 struct Alone(#[expect(dead_code, reason = "held")] MutexGuard<'static, ()>);
 
 fn alone(threads: usize, pinned: usize) -> Alone {
@@ -33,7 +35,7 @@ impl Drop for Alone {
     fn drop(&mut self) {
         arm(None);
         if !std::thread::panicking() {
-            assert_eq!(kit::in_use(), 0, "a chunk has not come back");
+            assert_eq!(ring::in_use(), 0, "a ring has not come back");
         }
     }
 }
@@ -52,7 +54,7 @@ fn is_helper() -> bool {
 }
 
 #[test]
-fn a_piece_that_fails_ends_the_copy_with_one_error_and_the_next_copy_works() {
+fn a_block_that_fails_ends_the_copy_with_one_error_and_the_next_copy_works() {
     let _alone = alone(4, 1 << 20);
     let host = bytes(100 * CHUNK);
     let mut device = DeviceBuffer::<u8>::alloc(host.len()).unwrap();
@@ -60,8 +62,7 @@ fn a_piece_that_fails_ends_the_copy_with_one_error_and_the_next_copy_works() {
         let count = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&count);
         arm(Some(Arc::new(move |point| {
-            let turn = if point == Point::Piece { counted.fetch_add(1, Ordering::Relaxed) } else { 0 };
-            if point == Point::Piece && turn >= fails_at {
+            if point == Point::Submit && counted.fetch_add(1, Ordering::Relaxed) >= fails_at {
                 return Err(injected(sys::cudaErrorInvalidValue));
             }
             Ok(())
@@ -69,7 +70,7 @@ fn a_piece_that_fails_ends_the_copy_with_one_error_and_the_next_copy_works() {
         let error = memcpy(&mut device, &host).unwrap_err();
         assert_eq!((error.api(), error.code()), ("injected", sys::cudaErrorInvalidValue));
         assert_eq!(error.place().file(), file!(), "the place is the caller's");
-        assert!(count.load(Ordering::Relaxed) <= fails_at + 4, "each thread stops at its first failure");
+        assert_eq!(count.load(Ordering::Relaxed), fails_at + 1, "nothing is sent after the first failure");
         assert!(device.to_vec().is_err());
         arm(None);
         memcpy(&mut device, &host).unwrap();
@@ -93,36 +94,22 @@ fn without_pinned_memory_the_runtime_copies() {
 }
 
 #[test]
-fn helpers_without_pinned_memory_leave_the_work_to_the_others() {
-    let _alone = alone(4, 1 << 20);
-    let host = bytes(50 * CHUNK);
-    arm(Some(Arc::new(|point| match point {
-        Point::Allocate if is_helper() => Err(injected(sys::cudaErrorMemoryAllocation)),
-        _ => Ok(()),
-    })));
-    let before = statistics().copies;
-    let device = DeviceBuffer::from_slice(&host).unwrap();
-    assert_eq!(device.to_vec().unwrap(), host);
-    assert_eq!(statistics().copies, before + 2);
-}
-
-#[test]
-fn after_a_sticky_error_chunks_are_leaked_and_never_returned() {
+fn after_a_sticky_error_slots_are_leaked_and_never_returned() {
     let _alone = alone(1, 1 << 20);
     let host = bytes(10 * CHUNK);
     let mut device = DeviceBuffer::<u8>::alloc(host.len()).unwrap();
     arm(Some(Arc::new(|point| match point {
-        Point::Allocate => Ok(()),
-        Point::Piece => Err(injected(sys::cudaErrorInvalidValue)),
+        Point::Allocate | Point::Move => Ok(()),
+        Point::Submit => Err(injected(sys::cudaErrorInvalidValue)),
         Point::Drained => Err(injected(sys::cudaErrorIllegalAddress)),
     })));
     let before = statistics().pinned;
     let error = memcpy(&mut device, &host).unwrap_err();
     assert_eq!(error.code(), sys::cudaErrorInvalidValue, "the first one counts");
     arm(None);
-    assert_eq!(statistics().pinned, before + 2 * CHUNK);
+    assert_eq!(statistics().pinned, before + SLOTS * CHUNK);
     release().unwrap();
-    assert_eq!(statistics().pinned, before + 2 * CHUNK, "nobody gives it back");
+    assert_eq!(statistics().pinned, before + SLOTS * CHUNK, "nobody gives it back");
     memcpy(&mut device, &host).unwrap();
     assert_eq!(device.to_vec().unwrap(), host);
     crate::error::forget_sticky();
@@ -136,7 +123,7 @@ fn a_caller_that_panics_leaves_nothing_in_flight() {
     // Helpers wait until the caller has come to a piece of its own.
     let came = Arc::new((Mutex::new(false), Condvar::new()));
     arm(Some(Arc::new(move |point| {
-        if point == Point::Piece {
+        if point == Point::Move {
             let mut called = came.0.lock().unwrap_or_else(PoisonError::into_inner);
             if !is_helper() {
                 *called = true;
@@ -150,7 +137,7 @@ fn a_caller_that_panics_leaves_nothing_in_flight() {
     })));
     let panicked = catch_unwind(AssertUnwindSafe(|| memcpy(&mut device, &host)));
     assert!(panicked.is_err());
-    assert_eq!(kit::in_use(), 0);
+    assert_eq!(ring::in_use(), 0);
     arm(None);
     memcpy(&mut device, &host).unwrap();
     assert_eq!(device.to_vec().unwrap(), host);
@@ -164,7 +151,7 @@ fn a_helper_that_panics_is_an_error_of_the_copy() {
     // Whoever is not a helper waits at its first piece until one has come to a piece of its own.
     let came = Arc::new((Mutex::new(false), Condvar::new()));
     arm(Some(Arc::new(move |point| {
-        if point == Point::Piece {
+        if point == Point::Move {
             let mut helped = came.0.lock().unwrap_or_else(PoisonError::into_inner);
             if is_helper() {
                 *helped = true;
@@ -183,9 +170,86 @@ fn a_helper_that_panics_is_an_error_of_the_copy() {
     assert_eq!(device.to_vec().unwrap(), host);
 }
 
+/// A device that does everything at once, until it panics.
+struct Model {
+    submitted: AtomicUsize,
+    panics_at: usize,
+}
+
+impl Driver for Model {
+    type Error = std::convert::Infallible;
+
+    fn submit(&self, block: usize) -> Result<(), Self::Error> {
+        assert_eq!(self.submitted.fetch_add(1, Ordering::Relaxed), block, "in order, one at a time");
+        if block == self.panics_at {
+            std::panic::resume_unwind(Box::new("on purpose"));
+        }
+        Ok(())
+    }
+
+    fn is_done(&self, _: usize) -> Result<bool, Self::Error> {
+        Ok(true)
+    }
+}
+
+/// Many threads work on a transfer of the model; how many pieces of which block were moved.
+fn flow_of(way: Way, blocks: usize, slots: usize, panics_at: usize) -> (Flow, Vec<usize>) {
+    let flow = Flow::new(way, slots, (0..blocks).map(|block| 1 + block % 3));
+    let model = Model { submitted: AtomicUsize::new(0), panics_at };
+    let of: Vec<usize> = (0..blocks).flat_map(|block| std::iter::repeat_n(block, 1 + block % 3)).collect();
+    let moved: Vec<_> = (0..blocks).map(|_| AtomicUsize::new(0)).collect();
+    let work = || {
+        while let Some(piece) = flow.claim() {
+            while !flow.may_move(of[piece]) {
+                if flow.is_stopped() {
+                    return;
+                }
+                if !flow.drive(&model).unwrap() {
+                    std::thread::yield_now();
+                }
+            }
+            moved[of[piece]].fetch_add(1, Ordering::Relaxed);
+            if flow.moved(of[piece]) {
+                flow.drive(&model).unwrap();
+            }
+        }
+    };
+    std::thread::scope(|threads| {
+        for _ in 0..8 {
+            threads.spawn(|| catch_unwind(AssertUnwindSafe(work)));
+        }
+    });
+    if panics_at >= blocks {
+        flow.drive(&model).unwrap();
+    }
+    (flow, moved.into_iter().map(AtomicUsize::into_inner).collect())
+}
+
+#[test]
+fn many_threads_move_every_piece_once_and_all_blocks_are_sent() {
+    for way in [Way::Up, Way::Down] {
+        for slots in [1, 2, 7, 1000] {
+            let (flow, moved) = flow_of(way, 500, slots, usize::MAX);
+            assert!(flow.is_completed() && !flow.is_stopped());
+            assert!(moved.iter().enumerate().all(|(block, &times)| times == 1 + block % 3));
+        }
+    }
+}
+
+#[test]
+fn whoever_panics_while_it_sends_stops_the_transfer_for_all() {
+    for way in [Way::Up, Way::Down] {
+        for panics_at in [0, 1, 100] {
+            let (flow, _) = flow_of(way, 500, 4, panics_at);
+            assert!(flow.is_stopped() && !flow.is_completed());
+            assert_eq!(flow.claim(), None);
+        }
+    }
+}
+
 #[test]
 fn pinned_memory_stays_within_its_bound_however_many_copy() {
-    let bound = 3 * 2 * CHUNK;
+    let bound = 3 * SLOTS * CHUNK;
     let _alone = alone(8, bound);
     let leaked = statistics().pinned;
     configure(Settings { pinned: leaked + bound, ..super::settings() });
@@ -205,8 +269,8 @@ fn pinned_memory_stays_within_its_bound_however_many_copy() {
     let peak = peak.into_inner();
     assert!(peak > leaked && peak <= leaked + bound, "{peak}");
     // What nobody has used for a while goes back.
-    kit::release_unused_for(std::time::Duration::from_secs(3600));
+    ring::release_unused_for(std::time::Duration::from_secs(3600));
     assert!(statistics().pinned > leaked);
-    kit::release_unused_for(std::time::Duration::ZERO);
+    ring::release_unused_for(std::time::Duration::ZERO);
     assert_eq!(statistics().pinned, leaked);
 }

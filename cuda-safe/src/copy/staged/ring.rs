@@ -1,32 +1,34 @@
-//! What one thread works on a transfer with: a slab of pinned memory, cut into chunks, and a stream with events of its own.
+//! What a transfer works with: a ring of slots of pinned memory, and a stream with an event for each slot.
 //!
-//! Kits are kept for the next transfer and never freed while anything is under way: giving pinned memory back to the runtime
+//! Rings are kept for the next transfer and never freed while anything is under way: giving pinned memory back to the runtime
 //! waits for all devices and holds up every other call meanwhile, so it happens only where the program itself frees
 //! memory, or asks for it ([`release`]). Slabs are portable, so one store serves all devices; its size is bounded. Streams and events are
 //! not on the tracker's books: nothing but a transfer uses them, and it has drained them when it ends.
 //!
-//! A kit whose stream cannot be drained, because the device's context is lost, is leaked with its slab: a device might
-//! still write there.
+//! A ring whose stream cannot be drained, because the device's context is lost, is leaked: a device might still write there.
 #![expect(unsafe_code, reason = "allocates pinned memory and makes streams and events by the raw functions")]
 
 use std::ffi::c_void;
 use std::ptr;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::test;
+use super::{crew, test};
 use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::memory::relax;
 use crate::{check, sys};
 
-/// Chunks of a slab, and events of a kit: the one is filled or emptied while the other is on its way.
-pub(super) const DEPTH: usize = 2;
+/// As many slots of the largest size as a ring has where there is room for them: enough for the link to be busy while the host is at
+/// other slots, and at 2 MiB each pinned in 5.5 ms. (With half of them the link has half its rate, with twice as many nothing is gained.)
+pub(super) const SLOTS: usize = 8;
 
-/// What one thread works with.
+/// The most slots of a transfer whose blocks are smaller.
+const EVENTS: usize = 2 * SLOTS;
+
+/// What one transfer works with.
 #[derive(Debug)]
-pub(super) struct Kit {
+pub(super) struct Ring {
     slab: Slab,
     lane: Lane,
 }
@@ -43,16 +45,43 @@ struct Slab {
 // SAFETY: the memory is known to this value alone, and the runtime takes its address from any thread.
 unsafe impl Send for Slab {}
 
-/// A stream, an event for each chunk, and one to begin with.
+/// A stream, and an event for each slot.
 #[derive(Debug)]
 struct Lane {
     device: Device,
     stream: sys::cudaStream_t,
-    events: [sys::cudaEvent_t; DEPTH],
+    events: [sys::cudaEvent_t; EVENTS],
 }
 
 // SAFETY: handles are names that the runtime takes from any thread; this value is their only owner.
 unsafe impl Send for Lane {}
+
+/// A ring as all threads of a transfer see it, cut into slots. Its owner outlives the transfer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slots {
+    pointer: *mut u8,
+    bytes: usize,
+    count: usize,
+    pub(super) stream: sys::cudaStream_t,
+    events: [sys::cudaEvent_t; EVENTS],
+}
+
+impl Slots {
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The first byte of the slot of a block.
+    pub(super) fn slot(&self, block: usize) -> *mut u8 {
+        self.pointer.wrapping_add(block % self.count * self.bytes)
+    }
+
+    /// The event of the slot of a block.
+    pub(super) fn event(&self, block: usize) -> sys::cudaEvent_t {
+        self.events[block % self.count]
+    }
+}
 
 /// All slabs and lanes that nobody uses at present.
 struct Store {
@@ -71,22 +100,11 @@ struct Store {
 static STORE: Mutex<Store> =
     Mutex::new(Store { slabs: Vec::new(), lanes: Vec::new(), held: 0, most: 0, out: 0, used: None });
 
-/// Rung when a slab comes back.
-static BACK: Condvar = Condvar::new();
-
-/// How many transfers wait for their first slab: others then make do with fewer.
-static STARVING: AtomicUsize = AtomicUsize::new(0);
-
 fn store() -> MutexGuard<'static, Store> {
     STORE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether some transfer cannot begin because others hold all slabs.
-pub(super) fn somebody_starves() -> bool {
-    STARVING.load(Ordering::Relaxed) > 0
-}
-
-/// Kits in use.
+/// Rings in use.
 #[cfg(test)]
 pub(super) fn in_use() -> usize {
     store().out
@@ -98,15 +116,14 @@ pub(super) fn pinned() -> (usize, usize) {
     (store.held, store.most)
 }
 
-impl Kit {
-    /// A kit with chunks of `chunk` bytes, as long as all slabs together stay within `limit`; none where that leaves none.
-    /// With `wait`, waits for another transfer to give one back, if there is one that will.
+impl Ring {
+    /// A ring for slots of `slot` bytes: one that there is, or else a new one, as long as all together stay within `limit` and within
+    /// what is `earned`; none where that leaves none with two slots.
     ///
     /// # Errors
-    /// What the runtime fails with. Whoever has a kit already can go on without this one.
-    pub(super) fn take(device: Device, chunk: usize, limit: usize, wait: bool) -> Result<Option<Self>> {
-        let bytes = chunk.saturating_mul(DEPTH);
-        let Some(slab) = Slab::take(device, bytes, limit, wait)? else { return Ok(None) };
+    /// What the runtime fails with.
+    pub(super) fn take(device: Device, slot: usize, limit: usize, earned: usize) -> Result<Option<Self>> {
+        let Some(slab) = Slab::take(device, slot, limit, earned)? else { return Ok(None) };
         match Lane::take(device) {
             Ok(lane) => Ok(Some(Self { slab, lane })),
             Err(error) => {
@@ -116,28 +133,24 @@ impl Kit {
         }
     }
 
-    /// The stream.
-    pub(super) fn stream(&self) -> sys::cudaStream_t {
-        self.lane.stream
+    /// The ring cut into slots of so many bytes, no more than it was taken for.
+    pub(super) fn slots(&self, bytes: usize) -> Slots {
+        let bytes = bytes.max(1);
+        Slots {
+            pointer: self.slab.pointer,
+            bytes,
+            count: (self.slab.bytes / bytes).clamp(1, EVENTS),
+            stream: self.lane.stream,
+            events: self.lane.events,
+        }
     }
 
-    /// The event of a chunk.
-    pub(super) fn event(&self, chunk: usize) -> sys::cudaEvent_t {
-        self.lane.events[chunk % DEPTH]
-    }
-
-    /// The first byte of a chunk.
-    pub(super) fn chunk(&self, chunk: usize) -> *mut u8 {
-        self.slab.pointer.wrapping_add(chunk % DEPTH * (self.slab.bytes / DEPTH))
-    }
-
-    /// Waits until nothing uses the kit any more, and gives it back.
+    /// Waits until nothing uses the ring any more, and gives it back.
     ///
-    /// # Errors
-    /// The failure of the device's work. If that is sticky, the kit is leaked. If waiting fails for another reason, for the whole
+    /// If the device's work has failed for good, the ring is leaked. If waiting fails for another reason, for the whole
     /// device too, the process is aborted: a device might go on writing to memory that the program has back.
-    pub(super) fn drain(self) -> Result<()> {
-        // SAFETY: the stream is this kit's own and was never destroyed.
+    pub(super) fn drain(self) {
+        // SAFETY: the stream is this ring's own and was never destroyed.
         let drained = unsafe { check!(cudaStreamSynchronize(self.lane.stream)) };
         let mut drained = drained.and_then(|()| test::point(test::Point::Drained));
         if let Err(error) = &drained
@@ -148,47 +161,35 @@ impl Kit {
         }
         match drained {
             Ok(()) => self.give_back(),
-            Err(error) if error.is_sticky() => self.leak(),
+            Err(error) if error.is_sticky() => store().out -= 1,
             Err(error) => {
                 eprintln!("cuda-safe: a staged copy could not be brought to its end: {error}");
                 std::process::abort();
             }
         }
-        drained
     }
 
-    /// Keeps the kit for the next transfer. Nothing uses it any more.
+    /// Keeps the ring for the next transfer. Nothing uses it any more.
     pub(super) fn give_back(self) {
         let Self { slab, lane } = self;
         store().lanes.push(lane);
         slab.give_back();
     }
-
-    /// Leaves the kit where it is, for ever.
-    pub(super) fn leak(self) {
-        store().out -= 1;
-        BACK.notify_all();
-    }
 }
 
 impl Slab {
-    fn take(device: Device, bytes: usize, limit: usize, wait: bool) -> Result<Option<Self>> {
+    fn take(device: Device, slot: usize, limit: usize, earned: usize) -> Result<Option<Self>> {
         let mut store = store();
-        loop {
-            if let Some(at) = store.slabs.iter().rposition(|slab| slab.bytes == bytes) {
-                let slab = store.slabs.swap_remove(at);
-                store.out += 1;
-                return Ok(Some(slab));
-            }
-            if store.held.saturating_add(bytes) <= limit {
-                break;
-            }
-            if !wait || store.out == 0 {
-                return Ok(None);
-            }
-            STARVING.fetch_add(1, Ordering::Relaxed);
-            store = BACK.wait(store).unwrap_or_else(PoisonError::into_inner);
-            STARVING.fetch_sub(1, Ordering::Relaxed);
+        let two = slot.saturating_mul(2);
+        let largest = (0..store.slabs.len()).max_by_key(|&at| store.slabs[at].bytes);
+        if let Some(at) = largest.filter(|&at| store.slabs[at].bytes >= two) {
+            store.out += 1;
+            return Ok(Some(store.slabs.swap_remove(at)));
+        }
+        let room = limit.saturating_sub(store.held);
+        let bytes = room.min(slot.saturating_mul(SLOTS)) / slot * slot;
+        if bytes < two || store.held + bytes > earned {
+            return Ok(None);
         }
         // Counted before it is there, so that several threads together stay within the limit.
         store.held += bytes;
@@ -199,7 +200,6 @@ impl Slab {
         if allocated.is_err() {
             store.held -= bytes;
             store.out -= 1;
-            BACK.notify_all();
         }
         store.most = store.most.max(store.held);
         allocated.map(Some)
@@ -219,8 +219,6 @@ impl Slab {
         store.slabs.push(self);
         store.out -= 1;
         store.used = Some(Instant::now());
-        drop(store);
-        BACK.notify_one();
     }
 }
 
@@ -236,7 +234,7 @@ impl Lane {
         let mut stream = ptr::null_mut();
         // SAFETY: the pointer is to a live variable, which the call fills.
         unsafe { check!(cudaStreamCreateWithFlags(&raw mut stream, sys::cudaStreamNonBlocking)) }?;
-        let mut lane = Self { device, stream, events: [ptr::null_mut(); DEPTH] };
+        let mut lane = Self { device, stream, events: [ptr::null_mut(); EVENTS] };
         match lane.make_events() {
             Ok(()) => Ok(lane),
             Err(error) => {
@@ -308,7 +306,7 @@ const IDLE: Duration = Duration::from_secs(1);
 
 /// Gives back what has not been used for a while. To be called where the program frees memory, and so waits anyway.
 pub(super) fn release_idle() {
-    if super::crew::in_own_process() {
+    if crew::in_own_process() {
         release_unused_for(IDLE);
     }
 }
@@ -329,9 +327,4 @@ pub(crate) fn abandon(device: Device) {
     let gone: usize = store.slabs.iter().filter(|slab| slab.device == device).map(|slab| slab.bytes).sum();
     store.slabs.retain(|slab| slab.device != device);
     store.held -= gone;
-}
-
-/// The error for a copy that the end of the process has stopped.
-pub(super) fn ended() -> Error {
-    Error::from_code("staged copy", sys::cudaErrorCudartUnloading)
 }
