@@ -86,7 +86,7 @@ impl Transfer {
                     // SAFETY: as above.
                     Way::Up => unsafe { place.write(value(block, piece)) },
                     // SAFETY: as above.
-                    Way::Down => self.host[block][piece].with_mut(|to| unsafe { to.write(place.read()) }),
+                    Way::Down => self.host[block][piece].with_mut(|to| unsafe { to.copy_from(place, 1) }),
                 }
             });
             if self.flow.moved(block) {
@@ -130,9 +130,9 @@ impl Driver for Transfer {
         let (slot, remote) = (self.slot(block), &self.remote[block]);
         match self.way {
             // SAFETY: the device has the slot to itself, which is what is tested.
-            Way::Up => slot.with_mut(|slot| remote.with_mut(|remote| unsafe { remote.write(slot.read()) })),
+            Way::Up => slot.with_mut(|slot| remote.with_mut(|remote| unsafe { remote.copy_from(slot, 1) })),
             // SAFETY: as above.
-            Way::Down => slot.with_mut(|slot| remote.with(|remote| unsafe { slot.write(remote.read()) })),
+            Way::Down => slot.with_mut(|slot| remote.with(|remote| unsafe { slot.copy_from(remote, 1) })),
         }
         Ok(())
     }
