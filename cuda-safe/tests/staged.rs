@@ -130,6 +130,9 @@ fn the_engine_can_be_switched_off_and_on() {
     assert!(!settings().enabled);
     let (device, copies) = staged_by(|| DeviceBuffer::from_slice(&host).unwrap());
     assert_eq!((device.to_vec().unwrap(), copies), (host.clone(), 0));
+    configure(everything());
+    let (_, copies) = staged_by(|| device.to_vec().unwrap());
+    assert_eq!(copies, 1, "from here on there is pinned memory that could be used again");
     configure(Settings { pinned: 100, ..everything() });
     let (back, copies) = staged_by(|| device.to_vec().unwrap());
     assert_eq!((back, copies), (host.clone(), 0), "there is no pinned memory for it");

@@ -179,8 +179,12 @@ impl Ring {
 
 impl Slab {
     fn take(device: Device, slot: usize, limit: usize, earned: usize) -> Result<Option<Self>> {
-        let mut store = store();
         let two = slot.saturating_mul(2);
+        // Also where there is a ring from before the limit was lowered.
+        if limit < two {
+            return Ok(None);
+        }
+        let mut store = store();
         let largest = (0..store.slabs.len()).max_by_key(|&at| store.slabs[at].bytes);
         if let Some(at) = largest.filter(|&at| store.slabs[at].bytes >= two) {
             store.out += 1;
