@@ -62,9 +62,17 @@ impl Case {
 #[derive(Default)]
 pub(crate) struct Cases {
     pub(crate) list: Vec<Case>,
+    /// What other cases start as a process of their own; these are in no table.
+    pub(crate) helpers: Vec<Case>,
 }
 
 impl Cases {
+    /// Adds what [`run::beside`](crate::run::beside) can start.
+    pub(crate) fn help(&mut self, id: &str, run: impl Fn(&mut Log) -> Outcome + 'static) {
+        let (id, safe, run) = (id.to_owned(), Safe::Raw, Box::new(run));
+        self.helpers.push(Case { id, safe, devices: 1, alone: true, run });
+    }
+
     /// Adds a case.
     pub(crate) fn add(
         &mut self,

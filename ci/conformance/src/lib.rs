@@ -3,7 +3,8 @@
 //!
 //! - `cargo test -p cudart-conformance`: all cases, on a GPU where one answers and on the emulator where none does.
 //! - `... -- memcpy`: the cases with `memcpy` in their name. `--show` prints the answers.
-//! - `... -- --write FILE`: asks, and writes the table with the new answers. On a GPU, and with two devices, only.
+//! - `... -- --write FILE`: asks, and writes the table with the new answers. On a GPU, and with two devices, only. With
+//!   `--new`, only the cases are asked for which the table has no answer; the other answers are kept.
 //!
 //! A case says nothing about right or wrong: it makes calls and notes what they return, what memory holds, and whether
 //! the host had to wait. Its third column in the table says what becomes of it in `cuda-safe`: it works there, cannot be
@@ -46,6 +47,9 @@ use crate::case::Case;
 struct Arguments {
     /// Only cases with this in their name.
     filter: Vec<String>,
+    /// Only cases that were not asked of a GPU yet.
+    #[arg(long)]
+    new: bool,
     /// Print every answer.
     #[arg(long)]
     show: bool,
@@ -95,8 +99,11 @@ pub fn main() -> ExitCode {
             }
         };
     }
+    let new = table::pending();
     let wanted = |case: &&Case| {
-        arguments.filter.is_empty() || arguments.filter.iter().any(|part| case.id.contains(part.as_str()))
+        let named = arguments.filter.is_empty()
+            || arguments.filter.iter().any(|part| case.id.contains(part.as_str()));
+        named && (!arguments.new || new.contains(case.id.as_str()))
     };
     let devices = devices();
     let chosen: Vec<&Case> =
@@ -131,10 +138,10 @@ pub fn main() -> ExitCode {
     for line in &wrong {
         println!("{line}");
     }
-    let pending = table::pending(&answers);
+    let pending = answers.keys().filter(|id| new.contains(id.as_str())).count();
     if pending > 0 {
         println!(
-            "{pending} cases were {} and are compared with nothing: --write asks them",
+            "{pending} cases were {} and are compared with nothing: --new --write FILE asks a GPU",
             table::NOT_ASKED
         );
     }

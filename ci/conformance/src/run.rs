@@ -22,7 +22,8 @@ const BATCH: usize = 24;
 pub(crate) fn here(cases: &Cases, ids: &[String]) -> Result<(), String> {
     let mut out = std::io::stdout();
     for id in ids {
-        let case = cases.list.iter().find(|case| case.id == *id).ok_or(format!("there is no case {id:?}"))?;
+        let mut all = cases.list.iter().chain(&cases.helpers);
+        let case = all.find(|case| case.id == *id).ok_or(format!("there is no case {id:?}"))?;
         let say = |out: &mut dyn Write, line: String| writeln!(out, "{line}").and_then(|()| out.flush());
         say(&mut out, format!("{BEGIN}{id}")).map_err(|error| error.to_string())?;
         let mut log = Log::default();
@@ -39,6 +40,24 @@ pub(crate) fn here(cases: &Cases, ids: &[String]) -> Result<(), String> {
     // Destructors and exit handlers have nothing to add, and a ruined context might hang in them.
     // SAFETY: ends the process.
     unsafe { libc::_exit(0) }
+}
+
+/// Where a helper finds what the case hands it.
+const HANDED: &str = "CONFORMANCE_HANDED";
+
+/// Starts a helper in a process of its own, waits for it, and gives its answer.
+pub(crate) fn beside(id: &str, handed: &str) -> String {
+    let program = std::env::current_exe().expect("this program has a path");
+    let output = Command::new(program).arg("--here").arg(id).env(HANDED, handed).output();
+    let output = output.expect("this program starts again");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let answer = text.lines().find_map(|line| line.strip_prefix(END));
+    answer.map_or_else(|| format!("ENDS THE PROCESS ({})", output.status), str::to_owned)
+}
+
+/// What the case that started this helper hands it.
+pub(crate) fn handed() -> String {
+    std::env::var(HANDED).unwrap_or_default()
 }
 
 /// Runs the chosen cases, several processes at a time, and gives their answers by name.

@@ -1,6 +1,6 @@
 //! The table of known answers: `answers.tsv`, one case a line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use crate::case::{Case, Cases};
@@ -21,10 +21,9 @@ pub(crate) fn known() -> BTreeMap<&'static str, (&'static str, &'static str)> {
     .collect()
 }
 
-/// How many of these cases the table has no answer for.
-pub(crate) fn pending(asked: &BTreeMap<String, String>) -> usize {
-    let known = known();
-    asked.keys().filter(|id| known.get(id.as_str()).is_some_and(|(answer, _)| *answer == NOT_ASKED)).count()
+/// The cases that the table has no answer for.
+pub(crate) fn pending() -> BTreeSet<&'static str> {
+    known().into_iter().filter(|(_, (answer, _))| *answer == NOT_ASKED).map(|(id, _)| id).collect()
 }
 
 /// The table with new answers where there are any, and the old ones where not.

@@ -82,7 +82,7 @@ fn one(log: &mut Log, on: cudaStream_t, change: fn(&mut Batch)) -> Outcome {
 pub(super) fn add(cases: &mut Cases) {
     let api = "cudaMemcpyBatchAsync";
     type Change = fn(&mut Batch);
-    let changes: [(&str, Safe, Change); 19] = [
+    let changes: [(&str, Safe, Change); 21] = [
         ("up, across and down", Safe::Works, |_| {}),
         ("one kind for each", Safe::Works, |b| b.kinds = 3),
         ("no copies", Safe::Works, |b| b.count = 0),
@@ -94,7 +94,9 @@ pub(super) fn add(cases: &mut Cases) {
         ("one destination null", Safe::Unwritable, |b| b.to[1] = ptr::null_mut()),
         ("one source null", Safe::Unwritable, |b| b.from[2] = ptr::null()),
         ("the first of no bytes", Safe::Works, |b| b.sizes[0] = 0),
+        ("the middle one of no bytes", Safe::Works, |b| b.sizes[1] = 0),
         ("the last of no bytes", Safe::Works, |b| b.sizes[2] = 0),
+        ("one past the end of its destination", Safe::Refused, |b| b.to[1] = b.to[1].wrapping_byte_add(1)),
         ("no kinds", Safe::Unwritable, |b| b.kinds = 0),
         ("no kinds, and null", Safe::Unwritable, |b| {
             (b.kinds, b.no_attributes, b.no_firsts) = (0, true, true)

@@ -105,6 +105,36 @@ pub(super) fn add(cases: &mut Cases) {
         log.bytes("all bytes", &got, &moved(&source, (WIDTH, HEIGHT), (WIDTH, HEIGHT)));
         Ok(())
     });
+    cases.add(format!("{api}/device memory into an array, and back to the host"), Safe::Works, |log| {
+        let on = stream(log)?;
+        let source = pattern(N, 5);
+        let (s, d) = (Block::with(log, Kind::Device, &source)?, Block::new(log, Kind::Pinned, N)?);
+        let a = array(log)?;
+        for (dst, src) in [(array_at(a, 0), memory(s, 0, 0)), (memory(d, 0, 0), array_at(a, 0))] {
+            ask!(log, cudaMemcpy3DBatchAsync(1, [copy(dst, src)].as_mut_ptr(), 0, on));
+        }
+        ask!(log, cudaStreamSynchronize(on));
+        let got = d.load(log)?;
+        log.bytes("all bytes", &got, &moved(&source, (WIDTH, HEIGHT), (WIDTH, HEIGHT)));
+        Ok(())
+    });
+    cases.add(format!("{api}/three padded volumes at once"), Safe::Works, |log| {
+        let (on, form) = (stream(log)?, (80, 7));
+        let (mut ops, mut blocks) = (Vec::new(), Vec::new());
+        for seed in 0..3 {
+            let source = pattern(N, seed);
+            let (s, d) = (Block::with(log, Kind::Pinned, &source)?, Block::new(log, Kind::Device, N)?);
+            ops.push(copy(memory(d, form.0, form.1), memory(s, form.0, form.1)));
+            blocks.push((d, source));
+        }
+        ask!(log, cudaMemcpy3DBatchAsync(3, ops.as_mut_ptr(), 0, on));
+        ask!(log, cudaStreamSynchronize(on));
+        for (block, source) in blocks {
+            let got = block.load(log)?;
+            log.bytes("all bytes", &got, &moved(&source, form, form));
+        }
+        Ok(())
+    });
     type Spoil = fn(&mut cudaMemcpy3DBatchOp);
     let changes: [(&str, Safe, Spoil); 8] = [
         ("no width", Safe::Works, |op| op.extent.width = 0),

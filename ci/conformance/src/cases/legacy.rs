@@ -9,7 +9,7 @@ use cuda_sys::cudaStream_t;
 
 use crate::case::{Cases, Safe};
 use crate::gate::Gate;
-use crate::log::{Log, ask, need};
+use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, event, stream, stream_with};
 
 /// What is put on the stream that is not held, and what it needs.
@@ -22,6 +22,23 @@ struct Things {
     pool: Block,
     over: cuda_sys::cudaEvent_t,
     mark: cuda_sys::cudaEvent_t,
+}
+
+impl Things {
+    fn new(log: &mut Log) -> Result<Self, Setup> {
+        let things = Self {
+            pinned: Block::new(log, Kind::Pinned, 4096)?,
+            device: Block::new(log, Kind::Device, 4096)?,
+            managed: Block::new(log, Kind::Managed, 4096)?,
+            pool: Block::new(log, Kind::Pool, 4096)?,
+            over: event(log)?,
+            mark: event(log)?,
+        };
+        let aside = stream(log)?;
+        need!(log, cudaEventRecord(things.over, aside));
+        need!(log, cudaDeviceSynchronize());
+        Ok(things)
+    }
 }
 
 const PUTS: [(&str, Put); 10] = [
@@ -70,17 +87,7 @@ pub(super) fn add(cases: &mut Cases) {
         for (what, put) in PUTS {
             cases
                 .add(format!("legacy/{held} is held, {other} is given {what}"), Safe::Works, move |log| {
-                    let things = Things {
-                        pinned: Block::new(log, Kind::Pinned, 4096)?,
-                        device: Block::new(log, Kind::Device, 4096)?,
-                        managed: Block::new(log, Kind::Managed, 4096)?,
-                        pool: Block::new(log, Kind::Pool, 4096)?,
-                        over: event(log)?,
-                        mark: event(log)?,
-                    };
-                    let aside = stream(log)?;
-                    need!(log, cudaEventRecord(things.over, aside));
-                    need!(log, cudaDeviceSynchronize());
+                    let things = Things::new(log)?;
                     let blocking = stream_with(log, cuda_sys::cudaStreamDefault)?;
                     let (held, on) = if legacy_is_held {
                         (ptr::null_mut(), blocking)
@@ -89,6 +96,40 @@ pub(super) fn add(cases: &mut Cases) {
                     };
                     let after = event(log)?;
                     let gate = Gate::hold(log, held)?;
+                    put(log, &things, on);
+                    ask!(log, "the stream", cudaStreamQuery(on));
+                    ask!(log, cudaEventRecord(after, on));
+                    ask!(log, "an event behind it", cudaEventQuery(after));
+                    gate.open();
+                    ask!(log, cudaDeviceSynchronize());
+                    Ok(())
+                })
+                .alone();
+        }
+    }
+    behind_waits(cases);
+}
+
+/// The stream that is held has nothing to do but to wait for an event of a third one, which is held.
+fn behind_waits(cases: &mut Cases) {
+    for legacy_waits in [true, false] {
+        let (waiting, other) = if legacy_waits {
+            ("the legacy stream", "a blocking one")
+        } else {
+            ("a blocking stream", "the legacy one")
+        };
+        for (what, put) in PUTS {
+            let id = format!("legacy/{waiting} waits for an event only, {other} is given {what}");
+            cases
+                .add(id, Safe::Works, move |log| {
+                    let things = Things::new(log)?;
+                    let blocking = stream_with(log, cuda_sys::cudaStreamDefault)?;
+                    let (waits, on) =
+                        if legacy_waits { (ptr::null_mut(), blocking) } else { (blocking, ptr::null_mut()) };
+                    let (third, pending, after) = (stream(log)?, event(log)?, event(log)?);
+                    let gate = Gate::hold(log, third)?;
+                    need!(log, cudaEventRecord(pending, third));
+                    need!(log, cudaStreamWaitEvent(waits, pending, 0));
                     put(log, &things, on);
                     ask!(log, "the stream", cudaStreamQuery(on));
                     ask!(log, cudaEventRecord(after, on));

@@ -6,8 +6,10 @@ use crate::case::Cases;
 mod batch;
 #[cfg(cudart_13_0)]
 mod batch_solid;
+mod between;
 mod capture;
 mod device;
+mod edge;
 mod error;
 mod event;
 #[cfg(cudart_13_0)]
@@ -15,23 +17,29 @@ mod graph;
 #[cfg(cudart_13_0)]
 mod graph_change;
 mod host_memory;
+mod kernel;
 mod legacy;
 mod linear;
 mod malloc;
 mod managed;
 mod memset;
+#[cfg(cudart_13_0)]
+mod node;
 mod peer;
+mod pitch;
 mod plane;
 mod pointer;
 mod pool;
+mod raw;
 mod stream;
 mod symbol;
 mod volume;
+mod wait;
 
 /// All cases, in the order of the table.
 pub(crate) fn all() -> Cases {
     let mut cases = Cases::default();
-    let areas: [fn(&mut Cases); 17] = [
+    let areas: [fn(&mut Cases); 23] = [
         linear::add,
         plane::add,
         volume::add,
@@ -49,12 +57,18 @@ pub(crate) fn all() -> Cases {
         capture::add,
         device::add,
         error::add,
+        kernel::add,
+        between::add,
+        wait::add,
+        pitch::add,
+        edge::add,
+        raw::add,
     ];
     for area in areas {
         area(&mut cases);
     }
     #[cfg(cudart_13_0)]
-    for area in [batch::add, batch_solid::add, graph::add, graph_change::add] {
+    for area in [batch::add, batch_solid::add, graph::add, graph_change::add, node::add] {
         area(&mut cases);
     }
     cases

@@ -5,8 +5,39 @@ use std::ptr;
 use cuda_sys::cudaPointerAttributes;
 
 use crate::case::{Cases, Safe};
-use crate::log::{ask, need};
-use crate::memory::{Block, Kind};
+use crate::log::{Log, Outcome, ask, need};
+use crate::memory::{Block, Kind, pattern};
+use crate::run::{beside, handed};
+
+/// Bytes of memory that is shared with another process.
+const SHARED: usize = 4 << 20;
+const OPENER: &str = "opens memory twice";
+
+/// Opens the memory of which the handle was handed over two times, and closes it two times.
+fn open_twice(log: &mut Log) -> Outcome {
+    let (text, mut handle) = (handed(), cuda_sys::cudaIpcMemHandle_t::default());
+    for (place, at) in handle.reserved.iter_mut().zip(0..) {
+        let byte = text.get(2 * at..2 * at + 2).and_then(|two| u8::from_str_radix(two, 16).ok());
+        *place = std::ffi::c_char::from_ne_bytes([byte.unwrap_or(0)]);
+    }
+    let (mut one, mut two) = (ptr::null_mut(), ptr::null_mut());
+    let lazily = cuda_sys::cudaIpcMemLazyEnablePeerAccess;
+    ask!(log, cudaIpcOpenMemHandle(&raw mut one, handle, lazily));
+    ask!(log, cudaIpcOpenMemHandle(&raw mut two, handle, lazily));
+    log.fact("the same address", one == two);
+    for when in ["open twice", "closed once", "closed twice"] {
+        let mut got = vec![0_u8; SHARED];
+        let way = cuda_sys::cudaMemcpyDeviceToHost;
+        if ask!(log, when, cudaMemcpy(got.as_mut_ptr().cast(), two, SHARED, way)) == cuda_sys::cudaSuccess {
+            log.bytes("all bytes", &got, &pattern(SHARED, 1));
+        }
+        let mut attributes = cudaPointerAttributes::default();
+        ask!(log, cudaPointerGetAttributes(&raw mut attributes, two));
+        log.fact("type", attributes.type_.0);
+        ask!(log, cudaIpcCloseMemHandle(two));
+    }
+    Ok(())
+}
 
 pub(super) fn add(cases: &mut Cases) {
     let api = "cudaPointerGetAttributes";
@@ -76,6 +107,19 @@ pub(super) fn add(cases: &mut Cases) {
         ask!(log, cudaIpcCloseMemHandle(block.ptr()));
         Ok(())
     });
+    cases
+        .add("cudaIpcOpenMemHandle/twice by another process, closed once, then again", Safe::Raw, |log| {
+            let block = Block::with(log, Kind::Device, &pattern(SHARED, 1))?;
+            let mut handle = cuda_sys::cudaIpcMemHandle_t::default();
+            need!(log, cudaIpcGetMemHandle(&raw mut handle, block.ptr()));
+            let bytes: Vec<String> =
+                handle.reserved.iter().map(|byte| format!("{:02x}", byte.to_ne_bytes()[0])).collect();
+            log.fact("the other process", format_args!("[{}]", beside(OPENER, &bytes.concat())));
+            ask!(log, cudaDeviceSynchronize());
+            Ok(())
+        })
+        .alone();
+    cases.help(OPENER, open_twice);
     cases.add("cudaIpcOpenEventHandle/in the process that made it", Safe::Passed, |log| {
         let mut event = ptr::null_mut();
         let flags = cuda_sys::cudaEventInterprocess | cuda_sys::cudaEventDisableTiming;

@@ -17,7 +17,7 @@ fn props() -> cudaMemPoolProps {
     props
 }
 
-fn pool(log: &mut Log) -> Result<cudaMemPool_t, Setup> {
+pub(super) fn pool(log: &mut Log) -> Result<cudaMemPool_t, Setup> {
     let mut pool = ptr::null_mut();
     let props = props();
     need!(log, cudaMemPoolCreate(&raw mut pool, &raw const props));

@@ -7,18 +7,18 @@ use super::capture::{graph, handles, plain};
 use super::graph::node;
 use super::graph_params as params;
 use super::symbol_copy::{Part, Way};
-use super::{Call, Out, address, api, ordinal, pointer, put, wide};
+use super::{Call, Out, address, api, conditional, ordinal, pointer, put, wide};
 use crate::error::Answer;
 use crate::graph::{Act, kind};
 use crate::machine::Guard;
 use crate::memory::Kind;
 use crate::sys::{
     CUevent_st, cudaErrorInvalidValue, cudaErrorNotSupported, cudaEvent_t, cudaGraph_t, cudaGraphEdgeData,
-    cudaGraphNode_t, cudaGraphNodeParams, cudaGraphNodeTypeEmpty, cudaGraphNodeTypeEventRecord,
-    cudaGraphNodeTypeGraph, cudaGraphNodeTypeHost, cudaGraphNodeTypeKernel, cudaGraphNodeTypeMemcpy,
-    cudaGraphNodeTypeMemset, cudaGraphNodeTypeWaitEvent, cudaHostNodeParams, cudaKernelNodeParams,
-    cudaLaunchAttributeCooperative, cudaLaunchAttributeID, cudaLaunchAttributeValue, cudaMemAllocNodeParams,
-    cudaMemcpy3DParms, cudaMemcpyKind, cudaMemsetParams,
+    cudaGraphNode_t, cudaGraphNodeParams, cudaGraphNodeTypeConditional, cudaGraphNodeTypeEmpty,
+    cudaGraphNodeTypeEventRecord, cudaGraphNodeTypeGraph, cudaGraphNodeTypeHost, cudaGraphNodeTypeKernel,
+    cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeMemset, cudaGraphNodeTypeWaitEvent, cudaHostNodeParams,
+    cudaKernelNodeParams, cudaLaunchAttributeCooperative, cudaLaunchAttributeID, cudaLaunchAttributeValue,
+    cudaMemAllocNodeParams, cudaMemcpy3DParms, cudaMemcpyKind, cudaMemsetParams,
 };
 
 /// Where a new node goes.
@@ -53,7 +53,7 @@ fn set(call: &Call, node: cudaGraphNode_t, act: impl FnOnce(&mut Guard, usize) -
     let device = machine.graphs.node(node.addr())?.device;
     let act = act(&mut machine, device)?;
     let it = machine.graphs.node_mut(node.addr())?;
-    if kind(&it.act) != kind(&act) {
+    if kind(&it.act) != kind(&act) || matches!(act, Act::Conditional(_)) {
         return Err(cudaErrorInvalidValue);
     }
     it.act = act;
@@ -117,6 +117,8 @@ pub(super) fn general(
             let event = unsafe { of.eventRecord.event };
             params::event(machine, event).map(Act::Record)
         }
+        // SAFETY: as above.
+        it if it == cudaGraphNodeTypeConditional => conditional::node(machine, unsafe { &of.conditional }),
         _ => Err(cudaErrorNotSupported),
     }
 }
@@ -140,7 +142,15 @@ api! {
     ) {
         // SAFETY: the program says that there are so many, or none.
         unsafe { plain(edges, count) }?;
-        add(call, out, Place { graph, before, count }, |machine, device| general(call, machine, device, given))
+        add(call, out, Place { graph, before, count }, |machine, device| {
+            let act = general(call, machine, device, given)?;
+            if let Act::Conditional(bodies) = &act {
+                // SAFETY: `general` has read the structure, so it is there.
+                let given = unsafe { &mut *given };
+                given.__bindgen_anon_1.conditional.phGraph_out = conditional::list(bodies);
+            }
+            Ok(act)
+        })
     }
 
     /// Changes what a node of any kind does.

@@ -8,7 +8,7 @@ use super::user::Users;
 use crate::error::Answer;
 use crate::machine::Guard;
 use crate::stream::{Key, Part, Tick, Work, submit_after, submit_all};
-use crate::sys::cudaErrorInvalidValue;
+use crate::sys::{cudaErrorInvalidValue, cudaErrorNotSupported};
 
 /// One node of an executable graph.
 #[derive(Clone, Debug)]
@@ -57,6 +57,10 @@ fn lay_out(graphs: &Graphs, graph: usize, after: &[usize], steps: &mut Vec<Step>
         }
         let (device, call) = (node.device, node.call);
         let step = |before, act| Step { source: handle, act, before, device, call, enabled: true };
+        if let Act::Conditional(_) = node.act {
+            eprintln!("CUDA emulator: graphs with conditional nodes cannot be made executable");
+            return Err(cudaErrorNotSupported);
+        }
         if let Act::Child(child) = node.act {
             steps.push(step(before, Act::Nothing));
             let entry = steps.len() - 1;

@@ -3,9 +3,9 @@
 use crate::exec::{Kernel, Launch};
 use crate::stream::{Copy, Fill, HostCall, Record, Work};
 use crate::sys::{
-    cudaGraphNodeType, cudaGraphNodeTypeEmpty, cudaGraphNodeTypeEventRecord, cudaGraphNodeTypeGraph,
-    cudaGraphNodeTypeHost, cudaGraphNodeTypeKernel, cudaGraphNodeTypeMemAlloc, cudaGraphNodeTypeMemFree,
-    cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeMemset, cudaGraphNodeTypeWaitEvent,
+    cudaGraphNodeType, cudaGraphNodeTypeConditional, cudaGraphNodeTypeEmpty, cudaGraphNodeTypeEventRecord,
+    cudaGraphNodeTypeGraph, cudaGraphNodeTypeHost, cudaGraphNodeTypeKernel, cudaGraphNodeTypeMemAlloc,
+    cudaGraphNodeTypeMemFree, cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeMemset, cudaGraphNodeTypeWaitEvent,
 };
 
 /// A launch of a kernel, and where its arguments lie for a program that asks for them.
@@ -59,6 +59,8 @@ pub(crate) enum Act {
     Wait(usize),
     /// All of another graph, which this node owns.
     Child(usize),
+    /// The choice of other graphs, which this node owns.
+    Conditional(Vec<usize>),
     /// The beginning of memory that the graph has had since the node was made.
     Alloc(u64, u64),
     /// The end of such memory, or of a stream-ordered allocation.
@@ -69,7 +71,12 @@ impl Act {
     /// The operation that does this once.
     pub(super) fn work(&self) -> Work {
         match self {
-            Self::Nothing | Self::Wait(_) | Self::Child(_) | Self::Alloc(..) | Self::Free(_) => Work::Nothing,
+            Self::Nothing
+            | Self::Wait(_)
+            | Self::Child(_)
+            | Self::Conditional(_)
+            | Self::Alloc(..)
+            | Self::Free(_) => Work::Nothing,
             Self::Kernel(kernel) => Work::Task(Box::new(Kernel::new(kernel.launch.clone()))),
             Self::Copy(copy) => Work::Copy(copy.clone()),
             Self::Fill(fill) => Work::Fill(fill.clone()),
@@ -109,6 +116,7 @@ pub(crate) fn kind(act: &Act) -> cudaGraphNodeType {
         Act::Record(_) => cudaGraphNodeTypeEventRecord,
         Act::Wait(_) => cudaGraphNodeTypeWaitEvent,
         Act::Child(_) => cudaGraphNodeTypeGraph,
+        Act::Conditional(_) => cudaGraphNodeTypeConditional,
         Act::Alloc(..) => cudaGraphNodeTypeMemAlloc,
         Act::Free(_) => cudaGraphNodeTypeMemFree,
     }

@@ -183,6 +183,12 @@ impl Graphs {
                 self.get_mut(child)?.owned = true;
                 node.act = Act::Child(child);
             }
+            if let Act::Conditional(bodies) = &mut node.act {
+                for body in bodies {
+                    *body = self.duplicate(*body)?;
+                    self.get_mut(*body)?.owned = true;
+                }
+            }
             node.twin = Some(old);
             let new = self.handle();
             twins.insert(old, new);
@@ -205,8 +211,14 @@ impl Graphs {
         let mut users: Vec<(usize, u32)> = gone.users.into_iter().collect();
         for (handle, node) in gone.nodes {
             self.nodes.remove(&handle);
-            if let Act::Child(child) = node.act {
-                users.extend(self.destroy(child)?);
+            match node.act {
+                Act::Child(child) => users.extend(self.destroy(child)?),
+                Act::Conditional(bodies) => {
+                    for body in bodies {
+                        users.extend(self.destroy(body)?);
+                    }
+                }
+                _ => {}
             }
         }
         Ok(users)

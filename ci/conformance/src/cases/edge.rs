@@ -1,0 +1,282 @@
+//! Single questions about memory: sizes at the edge, other flags, other threads.
+
+use std::ptr;
+
+use cuda_sys::{cudaMemAccessDesc, cudaPitchedPtr, make_cudaExtent};
+
+use crate::case::{Cases, Safe};
+use crate::log::{Log, ask, need};
+use crate::memory::{Block, Kind, pattern};
+
+const N: usize = 4096;
+
+fn pages(log: &mut Log) -> Result<*mut std::ffi::c_void, crate::log::Setup> {
+    Ok(Block::new(log, Kind::Pageable, 8 * N)?.ptr())
+}
+
+fn host(cases: &mut Cases) {
+    for (what, flags) in [
+        ("read-only", cuda_sys::cudaHostRegisterReadOnly),
+        ("portable, mapped and read-only", cuda_sys::cudaHostRegisterReadOnly | 3),
+    ] {
+        cases.add(format!("cudaHostRegister/{what}"), Safe::Raw, move |log| {
+            let page = pages(log)?;
+            let code = ask!(log, cudaHostRegister(page, N, flags));
+            if code == cuda_sys::cudaSuccess {
+                ask!(log, cudaHostUnregister(page));
+            }
+            Ok(())
+        });
+    }
+    cases.add("cudaHostRegister/memory that was freed, no bytes", Safe::Unwritable, |log| {
+        let gone = Box::into_raw(Box::new([0_u8; 64]));
+        // SAFETY: the pointer is of a box that nothing else owns.
+        drop(unsafe { Box::from_raw(gone) });
+        ask!(log, cudaHostRegister(gone.cast(), 0, 0));
+        Ok(())
+    });
+    cases.add("cudaHostRegister/eight parts in turns", Safe::Works, |log| {
+        let start = pages(log)?;
+        let mut right = 0;
+        for _ in 0..3 {
+            for part in 0..8 {
+                need!(log, cudaHostRegister(start.wrapping_byte_add(part * N), N, 0));
+            }
+            for part in (0..8).rev() {
+                need!(log, cudaHostUnregister(start.wrapping_byte_add(part * N)));
+                right += 1;
+            }
+        }
+        log.fact("right", right);
+        Ok(())
+    });
+    cases.add("cudaHostUnregister/behind a part of two bytes, on its page", Safe::Unwritable, |log| {
+        let page = pages(log)?;
+        need!(log, cudaHostRegister(page, 2, 0));
+        ask!(log, cudaHostUnregister(page.wrapping_byte_add(4)));
+        ask!(log, cudaHostUnregister(page));
+        Ok(())
+    });
+    cases.add("cudaHostAlloc/by another thread", Safe::Works, |log| {
+        let start = std::thread::spawn(|| {
+            let mut start = ptr::null_mut();
+            // SAFETY: the pointer is to a live pointer.
+            unsafe { cuda_sys::cudaHostAlloc(&raw mut start, N, cuda_sys::cudaHostAllocPortable) };
+            start.expose_provenance()
+        });
+        let start = ptr::with_exposed_provenance_mut(start.join().unwrap());
+        let mut flags = 77;
+        ask!(log, cudaHostGetFlags(&raw mut flags, start));
+        log.fact("flags", flags);
+        ask!(log, cudaFreeHost(start));
+        Ok(())
+    });
+}
+
+fn device(cases: &mut Cases) {
+    cases
+        .add("cudaFree/memory from before another thread's reset", Safe::Unwritable, |log| {
+            let block = Block::new(log, Kind::Device, N)?;
+            let code = std::thread::spawn(|| unsafe { cuda_sys::cudaDeviceReset() }.0).join().unwrap();
+            log.code("reset", cuda_sys::cudaError(code));
+            ask!(log, cudaFree(block.ptr()));
+            Ok(())
+        })
+        .alone();
+    cases.add("cudaMalloc3D/twenty extents, every byte of them set", Safe::Works, |log| {
+        let mut right = 0;
+        for round in 1..=20 {
+            let mut at = cudaPitchedPtr::default();
+            let (w, h, d) = (round * 37 % 300 + 1, round * 11 % 40 + 1, round * 7 % 9 + 1);
+            need!(log, cudaMalloc3D(&raw mut at, make_cudaExtent(w, h, d)));
+            let all = at.pitch * h * d;
+            need!(log, cudaMemset(at.ptr, 0x42, all));
+            let mut got = vec![0_u8; all];
+            need!(log, cudaMemcpy(got.as_mut_ptr().cast(), at.ptr, all, cuda_sys::cudaMemcpyDeviceToHost));
+            right += usize::from(got.iter().all(|byte| *byte == 0x42));
+            need!(log, cudaFree(at.ptr));
+        }
+        log.fact("right", format_args!("{right} of 20"));
+        Ok(())
+    });
+    // SAFETY: takes numbers.
+    let bytes =
+        || unsafe { cuda_sys::cudaCreateChannelDesc(8, 0, 0, 0, cuda_sys::cudaChannelFormatKindUnsigned) };
+    let over = 1 << 20;
+    for (what, (w, h, d)) in [
+        ("higher than textures can be", (16, over, 8)),
+        ("deeper than textures can be", (16, 16, over)),
+        ("larger than textures can be, every way", (over, over, over)),
+    ] {
+        cases.add(format!("cudaMalloc3DArray/{what}"), Safe::Passed, move |log| {
+            let (mut array, format) = (ptr::null_mut(), bytes());
+            ask!(log, cudaMalloc3DArray(&raw mut array, &raw const format, make_cudaExtent(w, h, d), 0));
+            log.fact("null", array.is_null());
+            Ok(())
+        });
+    }
+    for (what, flags) in [
+        ("for surfaces", cuda_sys::cudaArraySurfaceLoadStore),
+        ("for gathering", cuda_sys::cudaArrayTextureGather),
+    ] {
+        cases.add(format!("cudaMallocArray/without end, {what}"), Safe::Passed, move |log| {
+            let (mut array, format) = (ptr::null_mut(), bytes());
+            ask!(log, cudaMallocArray(&raw mut array, &raw const format, usize::MAX, usize::MAX, flags));
+            log.fact("null", array.is_null());
+            Ok(())
+        });
+    }
+    for (what, plane) in
+        [("one dimension, as wide as textures can be", false), ("two dimensions, likewise", true)]
+    {
+        cases.add(format!("cudaMallocArray/{what}"), Safe::Works, move |log| {
+            let mut size = [0; 2];
+            if plane {
+                need!(
+                    log,
+                    cudaDeviceGetAttribute(&raw mut size[0], cuda_sys::cudaDevAttrMaxTexture2DWidth, 0)
+                );
+                need!(
+                    log,
+                    cudaDeviceGetAttribute(&raw mut size[1], cuda_sys::cudaDevAttrMaxTexture2DHeight, 0)
+                );
+            } else {
+                need!(
+                    log,
+                    cudaDeviceGetAttribute(&raw mut size[0], cuda_sys::cudaDevAttrMaxTexture1DWidth, 0)
+                );
+            }
+            log.fact("extent", format_args!("{size:?}"));
+            let (mut array, format) = (ptr::null_mut(), bytes());
+            ask!(
+                log,
+                cudaMallocArray(
+                    &raw mut array,
+                    &raw const format,
+                    size[0].cast_unsigned() as usize,
+                    size[1].cast_unsigned() as usize,
+                    0
+                )
+            );
+            ask!(log, cudaFreeArray(array));
+            Ok(())
+        });
+    }
+    for blocking in [true, false] {
+        let api = if blocking { "cudaMemcpyPeer" } else { "cudaMemcpyPeerAsync" };
+        cases.add(format!("{api}/more bytes than there are"), Safe::Unwritable, move |log| {
+            let (d, s) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Device, N)?);
+            if blocking {
+                ask!(log, cudaMemcpyPeer(d.ptr(), 0, s.ptr(), 0, 2 * N));
+            } else {
+                ask!(log, cudaMemcpyPeerAsync(d.ptr(), 0, s.ptr(), 0, 2 * N, ptr::null_mut()));
+            }
+            Ok(())
+        });
+    }
+}
+
+/// A copy by five threads at a time, in all four directions.
+fn threads(cases: &mut Cases) {
+    for blocking in [true, false] {
+        let api = if blocking { "cudaMemcpy" } else { "cudaMemcpyAsync" };
+        cases.add(format!("{api}/five threads, in all four directions"), Safe::Works, move |log| {
+            need!(log, cudaFree(ptr::null_mut()));
+            let threads: Vec<_> =
+                (0..5).map(|seed| std::thread::spawn(move || around(blocking, seed))).collect();
+            let right: usize = threads.into_iter().map(|thread| usize::from(thread.join().unwrap())).sum();
+            log.fact("right", format_args!("{right} of 5"));
+            Ok(())
+        });
+    }
+}
+
+/// Host to host, up, across and down; whether what came back is what went.
+fn around(blocking: bool, seed: usize) -> bool {
+    let mut log = Log::default();
+    let bytes = pattern(N, 40 + seed);
+    let mut block = |kind| Block::new(&mut log, kind, N).unwrap().ptr();
+    let (pinned, back) = (block(Kind::Pinned), Block::new(&mut Log::default(), Kind::Pinned, N).unwrap());
+    let (up, across) = (block(Kind::Device), block(Kind::Device));
+    let source = bytes.as_ptr().cast::<std::ffi::c_void>();
+    let steps = [
+        (pinned, source, cuda_sys::cudaMemcpyHostToHost),
+        (up, pinned.cast_const(), cuda_sys::cudaMemcpyHostToDevice),
+        (across, up.cast_const(), cuda_sys::cudaMemcpyDeviceToDevice),
+        (back.ptr(), across.cast_const(), cuda_sys::cudaMemcpyDeviceToHost),
+    ];
+    for _ in 0..10 {
+        for (to, from, way) in steps {
+            if blocking {
+                ask!(log, cudaMemcpy(to, from, N, way));
+            } else {
+                ask!(log, cudaMemcpyAsync(to, from, N, way, ptr::null_mut()));
+            }
+        }
+    }
+    ask!(log, cudaDeviceSynchronize());
+    back.load(&mut log).unwrap() == bytes
+}
+
+fn pools(cases: &mut Cases) {
+    let none = ptr::without_provenance_mut(usize::MAX);
+    cases
+        .add("cudaMallocAsync/a stream that is none", Safe::Unwritable, move |log| {
+            need!(log, cudaFree(ptr::null_mut()));
+            let mut start = ptr::null_mut();
+            ask!(log, cudaMallocAsync(&raw mut start, N, none));
+            Ok(())
+        })
+        .alone();
+    cases
+        .add("cudaMallocFromPoolAsync/a stream that is none", Safe::Unwritable, move |log| {
+            let (mut pool, mut start) = (ptr::null_mut(), ptr::null_mut());
+            need!(log, cudaDeviceGetDefaultMemPool(&raw mut pool, 0));
+            ask!(log, cudaMallocFromPoolAsync(&raw mut start, N, pool, none));
+            Ok(())
+        })
+        .alone();
+    let entry = |kind, id| {
+        let mut entry = cudaMemAccessDesc::default();
+        (entry.location.type_, entry.location.id) = (kind, id);
+        entry.flags = cuda_sys::cudaMemAccessFlagsProtReadWrite;
+        entry
+    };
+    for (what, kind, ids, null) in [
+        ("more than there are devices", cuda_sys::cudaMemLocationTypeDevice, 0..16, false),
+        ("nowhere", cuda_sys::cudaMemLocationTypeInvalid, 0..1, false),
+        ("list null", cuda_sys::cudaMemLocationTypeDevice, 0..1, true),
+    ] {
+        cases
+            .add(format!("cudaMemPoolSetAccess/{what}"), Safe::Unwritable, move |log| {
+                let pool = super::pool::pool(log)?;
+                let list: Vec<_> = ids.clone().map(|id| entry(kind, id)).collect();
+                let at = if null { ptr::null() } else { list.as_ptr() };
+                ask!(log, cudaMemPoolSetAccess(pool, at, list.len()));
+                Ok(())
+            })
+            .alone();
+    }
+    cases
+        .add("cudaMemPoolSetAttribute/value null", Safe::Unwritable, |log| {
+            let pool = super::pool::pool(log)?;
+            let threshold = cuda_sys::cudaMemPoolAttrReleaseThreshold;
+            ask!(log, cudaMemPoolSetAttribute(pool, threshold, ptr::null_mut()));
+            Ok(())
+        })
+        .alone();
+    cases.add("cudaMemPoolImportFromShareableHandle/no kind of handle", Safe::Unwritable, |log| {
+        need!(log, cudaFree(ptr::null_mut()));
+        let (mut pool, none) = (ptr::null_mut(), cuda_sys::cudaMemHandleTypeNone);
+        let handle = ptr::without_provenance_mut(1000);
+        ask!(log, cudaMemPoolImportFromShareableHandle(&raw mut pool, handle, none, 0));
+        Ok(())
+    });
+}
+
+pub(super) fn add(cases: &mut Cases) {
+    host(cases);
+    device(cases);
+    threads(cases);
+    pools(cases);
+}

@@ -1,0 +1,222 @@
+//! Pitches over the largest one, corners outside of what is copied, and directions that are none, for both sides.
+
+use std::ptr;
+
+use cuda_sys::{
+    cudaMemcpy3DParms, cudaMemcpyDefault, cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToHost,
+    cudaMemcpyHostToDevice, cudaMemcpyKind, make_cudaExtent, make_cudaPitchedPtr,
+};
+
+use crate::case::{Cases, Safe};
+use crate::log::{Log, Outcome, ask, need};
+use crate::memory::{Block, Kind, pattern};
+
+const PITCH: usize = 64;
+const WIDTH: usize = 50;
+const HEIGHT: usize = 10;
+const DEPTH: usize = 4;
+const N: usize = PITCH * HEIGHT * DEPTH;
+/// One more than the largest pitch of every device that there is.
+const OVER: usize = 1 << 31;
+
+const WAYS: [(cudaMemcpyKind, &str, Kind, Kind); 4] = [
+    (cudaMemcpyHostToDevice, "host to device", Kind::Device, Kind::Pageable),
+    (cudaMemcpyDeviceToHost, "device to host", Kind::Pageable, Kind::Device),
+    (cudaMemcpyDeviceToDevice, "device to device", Kind::Device, Kind::Device),
+    (cudaMemcpyDefault, "default", Kind::Device, Kind::Pageable),
+];
+
+fn planes(cases: &mut Cases, blocking: bool) {
+    let api = if blocking { "cudaMemcpy2D" } else { "cudaMemcpy2DAsync" };
+    for (way, which, to, from) in WAYS {
+        for (side, to_pitch, from_pitch) in [("destination", OVER, PITCH), ("source", PITCH, OVER)] {
+            cases
+                .add(format!("{api}/{which}, {side} pitch over the largest"), Safe::Unwritable, move |log| {
+                    let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
+                    let (d, s, on) = (d.ptr(), s.ptr(), ptr::null_mut());
+                    if blocking {
+                        ask!(log, cudaMemcpy2D(d, to_pitch, s, from_pitch, WIDTH, HEIGHT, way));
+                    } else {
+                        ask!(log, cudaMemcpy2DAsync(d, to_pitch, s, from_pitch, WIDTH, HEIGHT, way, on));
+                    }
+                    ask!(log, cudaDeviceSynchronize());
+                    Ok(())
+                })
+                .alone();
+        }
+    }
+}
+
+fn copy(log: &mut Log, blocking: bool, parameters: &cudaMemcpy3DParms) {
+    if blocking {
+        ask!(log, cudaMemcpy3D(parameters));
+    } else {
+        ask!(log, cudaMemcpy3DAsync(parameters, ptr::null_mut()));
+    }
+}
+
+type Change = fn(&mut cudaMemcpy3DParms);
+
+/// All of two volumes, and what a case changes of it.
+pub(super) fn whole(to: Block, from: Block, way: cudaMemcpyKind, change: Change) -> cudaMemcpy3DParms {
+    let mut parameters = cudaMemcpy3DParms {
+        dstPtr: make_cudaPitchedPtr(to.ptr(), PITCH, WIDTH, HEIGHT),
+        srcPtr: make_cudaPitchedPtr(from.ptr(), PITCH, WIDTH, HEIGHT),
+        extent: make_cudaExtent(WIDTH, HEIGHT, DEPTH),
+        kind: way,
+        ..Default::default()
+    };
+    change(&mut parameters);
+    parameters
+}
+
+/// Bytes of a block for [`whole`].
+pub(super) const BYTES: usize = N;
+
+/// What is wrong with a volume of pitched memory, and whether that side has to be a device's for it to be harmless.
+pub(super) const CHANGES: [(&str, Change, [bool; 2]); 8] = [
+    ("destination pitch over the largest", |p| p.dstPtr.pitch = OVER, [false, false]),
+    ("source pitch over the largest", |p| p.srcPtr.pitch = OVER, [false, false]),
+    ("source corner behind the memory", |p| p.srcPos.z = DEPTH, [false, true]),
+    ("destination corner behind the memory", |p| p.dstPos.z = DEPTH, [true, false]),
+    ("destination pitch under the width", |p| p.dstPtr.pitch = WIDTH - 1, [false, false]),
+    ("source pitch under the width", |p| p.srcPtr.pitch = WIDTH - 1, [false, false]),
+    ("destination corner and width over the pitch", |p| p.dstPos.x = PITCH - WIDTH + 1, [false, false]),
+    ("source corner and width over the pitch", |p| p.srcPos.x = PITCH - WIDTH + 1, [false, false]),
+];
+
+fn volumes(cases: &mut Cases, blocking: bool) {
+    let api = if blocking { "cudaMemcpy3D" } else { "cudaMemcpy3DAsync" };
+    for (way, which, to, from) in WAYS {
+        // The others are asked with the other volumes.
+        for (what, change, needs) in &CHANGES[..4] {
+            if (needs[0] && to != Kind::Device) || (needs[1] && from != Kind::Device) {
+                continue;
+            }
+            cases
+                .add(format!("{api}/{which}, {what}"), Safe::Unwritable, move |log| {
+                    let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
+                    copy(log, blocking, &whole(d, s, way, *change));
+                    ask!(log, cudaDeviceSynchronize());
+                    Ok(())
+                })
+                .alone();
+        }
+    }
+    let changes: [(&str, Change); 3] = [
+        ("to the right of the array", |p| p.srcPos.x = WIDTH + 1),
+        ("below the array", |p| p.srcPos.y = HEIGHT + 1),
+        ("behind the array", |p| p.srcPos.z = DEPTH + 1),
+    ];
+    for (what, change) in changes {
+        cases.add(format!("{api}/array to device, corner {what}"), Safe::Refused, move |log| {
+            // SAFETY: takes numbers.
+            let format = unsafe {
+                cuda_sys::cudaCreateChannelDesc(8, 0, 0, 0, cuda_sys::cudaChannelFormatKindUnsigned)
+            };
+            let (mut array, extent) = (ptr::null_mut(), make_cudaExtent(WIDTH, HEIGHT, DEPTH));
+            need!(log, cudaMalloc3DArray(&raw mut array, &raw const format, extent, 0));
+            let d = Block::new(log, Kind::Device, 2 * N)?;
+            let mut parameters = cudaMemcpy3DParms {
+                srcArray: array,
+                dstPtr: make_cudaPitchedPtr(d.ptr(), PITCH, WIDTH, HEIGHT),
+                extent,
+                kind: cudaMemcpyDeviceToDevice,
+                ..Default::default()
+            };
+            change(&mut parameters);
+            copy(log, blocking, &parameters);
+            ask!(log, cudaDeviceSynchronize());
+            Ok(())
+        });
+    }
+    cases.add(format!("{api}/host to an array of one dimension, and back"), Safe::Works, move |log| {
+        row(log, blocking)
+    });
+}
+
+/// One row through an array of one dimension.
+fn row(log: &mut Log, blocking: bool) -> Outcome {
+    let array = super::plane::array(log, 1024, 0)?;
+    let source = pattern(1024, 1);
+    let (s, d) = (Block::with(log, Kind::Pinned, &source)?, Block::new(log, Kind::Pinned, 1024)?);
+    let rows = |block: Block| make_cudaPitchedPtr(block.ptr(), 1024, 1024, 1);
+    let extent = make_cudaExtent(1024, 1, 1);
+    let (to, from) = (cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost);
+    let there =
+        cudaMemcpy3DParms { srcPtr: rows(s), dstArray: array, extent, kind: to, ..Default::default() };
+    copy(log, blocking, &there);
+    let back =
+        cudaMemcpy3DParms { srcArray: array, dstPtr: rows(d), extent, kind: from, ..Default::default() };
+    copy(log, blocking, &back);
+    ask!(log, cudaDeviceSynchronize());
+    let got = d.load(log)?;
+    log.bytes("all bytes", &got, &source);
+    Ok(())
+}
+
+/// One and the same number that is no direction, with every pair of sides.
+fn directions(cases: &mut Cases, blocking: bool) {
+    let api = if blocking { "cudaMemcpy" } else { "cudaMemcpyAsync" };
+    for to in [Kind::Pageable, Kind::Device] {
+        for from in [Kind::Pageable, Kind::Device] {
+            let id = format!("{api}/no direction, {} from {}", to.name(), from.name());
+            cases.add(id, Safe::Unwritable, move |log| {
+                let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
+                let none = cudaMemcpyKind(u32::MAX);
+                if blocking {
+                    ask!(log, cudaMemcpy(d.ptr(), s.ptr(), N, none));
+                } else {
+                    ask!(log, cudaMemcpyAsync(d.ptr(), s.ptr(), N, none, ptr::null_mut()));
+                }
+                Ok(())
+            });
+        }
+    }
+}
+
+pub(super) fn add(cases: &mut Cases) {
+    for blocking in [true, false] {
+        planes(cases, blocking);
+        volumes(cases, blocking);
+        directions(cases, blocking);
+    }
+    older(cases);
+}
+
+/// The copies of arrays by bytes, which are deprecated, and device memory of one dimension.
+fn older(cases: &mut Cases) {
+    cases.add("cudaMemcpyToArray/device memory, there and back", Safe::Raw, |log| {
+        let array = super::plane::array(log, WIDTH, HEIGHT)?;
+        let source = pattern(WIDTH * HEIGHT, 1);
+        let s = Block::with(log, Kind::Device, &source)?;
+        let d = Block::new(log, Kind::Device, source.len())?;
+        let way = cudaMemcpyDeviceToDevice;
+        ask!(log, cudaMemcpyToArray(array, 0, 0, s.ptr(), source.len(), way));
+        ask!(log, cudaMemcpyFromArray(d.ptr(), array, 0, 0, source.len(), way));
+        ask!(log, cudaDeviceSynchronize());
+        let got = d.load(log)?;
+        log.bytes("all bytes", &got, &source);
+        Ok(())
+    });
+    for blocking in [true, false] {
+        let api = if blocking { "cudaMemcpy2DToArray" } else { "cudaMemcpy2DToArrayAsync" };
+        cases.add(format!("{api}/device memory and an array of one dimension"), Safe::Works, move |log| {
+            let array = super::plane::array(log, WIDTH, 0)?;
+            let source = pattern(WIDTH, 1);
+            let (s, d) = (Block::with(log, Kind::Device, &source)?, Block::new(log, Kind::Device, WIDTH)?);
+            let (way, on) = (cudaMemcpyDeviceToDevice, ptr::null_mut());
+            if blocking {
+                ask!(log, cudaMemcpy2DToArray(array, 0, 0, s.ptr(), WIDTH, WIDTH, 1, way));
+                ask!(log, cudaMemcpy2DFromArray(d.ptr(), WIDTH, array, 0, 0, WIDTH, 1, way));
+            } else {
+                ask!(log, cudaMemcpy2DToArrayAsync(array, 0, 0, s.ptr(), WIDTH, WIDTH, 1, way, on));
+                ask!(log, cudaMemcpy2DFromArrayAsync(d.ptr(), WIDTH, array, 0, 0, WIDTH, 1, way, on));
+            }
+            ask!(log, cudaDeviceSynchronize());
+            let got = d.load(log)?;
+            log.bytes("all bytes", &got, &source);
+            Ok(())
+        });
+    }
+}

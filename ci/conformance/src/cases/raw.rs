@@ -1,0 +1,267 @@
+//! What the crate has no function for: textures, semaphores of other interfaces, conditional nodes, configurations of
+//! caches. And single questions about managed memory, addresses, streams and capture modes.
+
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use cuda_sys::{cudaError_t, cudaStream_t, cudaStreamCaptureMode};
+
+use crate::case::{Cases, Safe};
+use crate::log::{Log, ask, need};
+use crate::memory::{Block, Kind, pattern, stream};
+
+const N: usize = 1 << 16;
+
+unsafe extern "C" {
+    fn case_empty();
+}
+
+fn configurations(cases: &mut Cases) {
+    cases
+        .add("cudaDeviceSetSharedMemConfig/there and back, none such, null", Safe::Raw, |log| {
+            let mut config = cuda_sys::cudaSharedMemConfig(77);
+            ask!(log, cudaDeviceGetSharedMemConfig(&raw mut config));
+            log.fact("at first", config.0);
+            ask!(log, cudaDeviceSetSharedMemConfig(cuda_sys::cudaSharedMemBankSizeEightByte));
+            ask!(log, cudaDeviceGetSharedMemConfig(&raw mut config));
+            log.fact("then", config.0);
+            ask!(log, "none such", cudaDeviceSetSharedMemConfig(cuda_sys::cudaSharedMemConfig(u32::MAX)));
+            ask!(log, "null", cudaDeviceGetSharedMemConfig(ptr::null_mut()));
+            Ok(())
+        })
+        .alone();
+    cases
+        .add("cudaFuncSetCacheConfig/one, none such, no kernel", Safe::Raw, |log| {
+            let kernel = case_empty as *const c_void;
+            ask!(log, cudaFuncSetCacheConfig(kernel, cuda_sys::cudaFuncCachePreferShared));
+            ask!(log, "none such", cudaFuncSetCacheConfig(kernel, cuda_sys::cudaFuncCache(u32::MAX)));
+            ask!(log, "null", cudaFuncSetCacheConfig(ptr::null(), cuda_sys::cudaFuncCachePreferShared));
+            Ok(())
+        })
+        .alone();
+}
+
+fn others(cases: &mut Cases) {
+    cases.add("cudaGetTextureObjectTextureDesc/of an array, and nulls", Safe::Raw, |log| {
+        let array = super::plane::array(log, 64, 16)?;
+        let mut resource = cuda_sys::cudaResourceDesc::default();
+        resource.resType = cuda_sys::cudaResourceTypeArray;
+        resource.res.array.array = array;
+        let mut wanted = cuda_sys::cudaTextureDesc::default();
+        wanted.addressMode = [cuda_sys::cudaAddressModeClamp; 3];
+        wanted.filterMode = cuda_sys::cudaFilterModePoint;
+        wanted.readMode = cuda_sys::cudaReadModeElementType;
+        let mut texture = 0;
+        let none = ptr::null();
+        ask!(log, cudaCreateTextureObject(&raw mut texture, &raw const resource, &raw const wanted, none));
+        let mut got = cuda_sys::cudaTextureDesc::default();
+        got.normalizedCoords = 77;
+        ask!(log, cudaGetTextureObjectTextureDesc(&raw mut got, texture));
+        let modes = got.addressMode.map(|mode| mode.0);
+        log.fact("address modes", format_args!("{modes:?}"));
+        log.fact("filter, reading", format_args!("{} {}", got.filterMode.0, got.readMode.0));
+        log.fact("normalised", got.normalizedCoords);
+        ask!(log, "no texture", cudaGetTextureObjectTextureDesc(&raw mut got, 0));
+        ask!(log, cudaDestroyTextureObject(texture));
+        ask!(
+            log,
+            "no resource",
+            cudaCreateTextureObject(&raw mut texture, ptr::null(), &raw const wanted, none)
+        );
+        Ok(())
+    });
+    cases.add("cudaSignalExternalSemaphoresAsync/list null, and for waits", Safe::Raw, |log| {
+        let on = stream(log)?;
+        let signal = cuda_sys::cudaExternalSemaphoreSignalParams::default();
+        let wait = cuda_sys::cudaExternalSemaphoreWaitParams::default();
+        ask!(log, cudaSignalExternalSemaphoresAsync(ptr::null(), &raw const signal, 1, on));
+        ask!(log, cudaWaitExternalSemaphoresAsync(ptr::null(), &raw const wait, 1, on));
+        Ok(())
+    });
+    #[cfg(cudart_13_0)]
+    cases.add("cudaGraphConditionalHandleCreate/a node with one body", Safe::Raw, |log| {
+        let graph = super::graph::graph(log)?;
+        let mut handle = 0;
+        ask!(log, cudaGraphConditionalHandleCreate(&raw mut handle, graph, 1, 0));
+        let mut wanted = cuda_sys::cudaGraphNodeParams::default();
+        wanted.type_ = cuda_sys::cudaGraphNodeTypeConditional;
+        let mut conditional = cuda_sys::cudaConditionalNodeParams::default();
+        conditional.handle = handle;
+        conditional.type_ = cuda_sys::cudaGraphCondTypeIf;
+        conditional.size = 1;
+        wanted.__bindgen_anon_1.conditional = conditional;
+        let (mut node, none) = (ptr::null_mut(), ptr::null());
+        ask!(log, cudaGraphAddNode(&raw mut node, graph, none, ptr::null(), 0, &raw mut wanted));
+        // SAFETY: the member was written above, and the call has filled it.
+        let bodies = unsafe { wanted.__bindgen_anon_1.conditional }.phGraph_out;
+        log.fact("bodies given", !bodies.is_null());
+        if !bodies.is_null() {
+            // SAFETY: the call gave a list with as many graphs as were asked for.
+            log.fact("body given", !unsafe { *bodies }.is_null());
+        }
+        Ok(())
+    });
+}
+
+#[cfg(cudart_13_0)]
+fn managed(cases: &mut Cases) {
+    let place = |device| {
+        let mut place = cuda_sys::cudaMemLocation::default();
+        (place.type_, place.id) = (cuda_sys::cudaMemLocationTypeDevice, device);
+        place
+    };
+    cases.add("cudaMemAdvise/device 100, mostly read", Safe::Unwritable, move |log| {
+        let block = Block::new(log, Kind::Managed, N)?;
+        ask!(log, cudaMemAdvise(block.ptr(), N, cuda_sys::cudaMemAdviseSetReadMostly, place(100)));
+        Ok(())
+    });
+    cases.add("cudaMemAdvise/a part of a page", Safe::Works, move |log| {
+        let block = Block::new(log, Kind::Managed, 4 * N)?;
+        ask!(log, cudaMemAdvise(block.at(100), 100, cuda_sys::cudaMemAdviseSetReadMostly, place(0)));
+        for (what, at, bytes) in [("the part", 100, 100), ("its page", 0, 4096), ("all pages", 0, 4 * N)] {
+            let mut value = -77_i32;
+            let (data, read) = ((&raw mut value).cast(), cuda_sys::cudaMemRangeAttributeReadMostly);
+            ask!(log, what, cudaMemRangeGetAttribute(data, 4, read, block.at(at), bytes));
+            log.fact("mostly read", value);
+        }
+        Ok(())
+    });
+}
+
+fn memory(cases: &mut Cases) {
+    for (what, safe, null, bytes, flags) in [
+        ("answer null, no bytes, flags 0", Safe::Unwritable, true, 0, 0),
+        ("answer null, of the host", Safe::Unwritable, true, 4096, 2),
+        ("no bytes, of the host", Safe::Works, false, 0, 2),
+    ] {
+        cases.add(format!("cudaMallocManaged/{what}"), safe, move |log| {
+            let mut start = ptr::null_mut();
+            let answer = if null { ptr::null_mut() } else { &raw mut start };
+            ask!(log, cudaMallocManaged(answer, bytes, flags));
+            Ok(())
+        });
+    }
+    cases
+        .add("cudaMemRangeGetAttributes/each answer null", Safe::Unwritable, |log| {
+            let block = Block::new(log, Kind::Managed, N)?;
+            let (mut data, mut sizes) = ([ptr::null_mut::<c_void>(); 2], [4, 4]);
+            let mut which =
+                [cuda_sys::cudaMemRangeAttributeReadMostly, cuda_sys::cudaMemRangeAttributePreferredLocation];
+            let (data, sizes, which) = (data.as_mut_ptr(), sizes.as_mut_ptr(), which.as_mut_ptr());
+            ask!(log, cudaMemRangeGetAttributes(data, sizes, which, 2, block.ptr(), N));
+            Ok(())
+        })
+        .alone();
+    cases.add("cudaStreamAttachMemAsync/pageable memory", Safe::Unwritable, |log| {
+        let (on, block) = (stream(log)?, Block::new(log, Kind::Pageable, N)?);
+        ask!(log, cudaStreamAttachMemAsync(on, block.ptr(), 0, cuda_sys::cudaMemAttachGlobal));
+        Ok(())
+    });
+    cases.add("cudaPointerGetAttributes/null", Safe::Unwritable, |log| {
+        need!(log, cudaFree(ptr::null_mut()));
+        let mut attributes = cuda_sys::cudaPointerAttributes::default();
+        ask!(log, cudaPointerGetAttributes(&raw mut attributes, ptr::null()));
+        log.fact("type", attributes.type_.0);
+        Ok(())
+    });
+    cases.add("cudaIpcGetMemHandle/two allocations", Safe::Works, |log| {
+        let mut handles = Vec::new();
+        for _ in 0..2 {
+            let block = Block::new(log, Kind::Device, 4 << 20)?;
+            let mut handle = cuda_sys::cudaIpcMemHandle_t::default();
+            ask!(log, cudaIpcGetMemHandle(&raw mut handle, block.ptr()));
+            handles.push(handle.reserved);
+        }
+        log.fact("differ", handles[0] != handles[1]);
+        let block = Block::new(log, Kind::Device, 4 << 20)?;
+        let mut handle = cuda_sys::cudaIpcMemHandle_t::default();
+        ask!(log, cudaIpcGetMemHandle(&raw mut handle, block.ptr()));
+        need!(log, cudaFree(block.ptr()));
+        let again = Block::new(log, Kind::Device, 4 << 20)?;
+        let mut other = cuda_sys::cudaIpcMemHandle_t::default();
+        ask!(log, cudaIpcGetMemHandle(&raw mut other, again.ptr()));
+        log.fact("differ, the first being freed", handle.reserved != other.reserved);
+        Ok(())
+    });
+    cases
+        .add("cudaDeviceReset/flags and a stream", Safe::Raw, |log| {
+            ask!(log, cudaSetDeviceFlags(cuda_sys::cudaDeviceScheduleYield));
+            let mut flags = 77;
+            ask!(log, cudaGetDeviceFlags(&raw mut flags));
+            log.fact("flags", flags);
+            stream(log)?;
+            ask!(log, cudaDeviceReset());
+            ask!(log, cudaGetDeviceFlags(&raw mut flags));
+            log.fact("flags", flags);
+            stream(log)?;
+            ask!(log, cudaDeviceSynchronize());
+            Ok(())
+        })
+        .alone();
+    cases.add("cudaSetDevice/as many as there are", Safe::Refused, |log| {
+        let mut count = 0;
+        need!(log, cudaGetDeviceCount(&raw mut count));
+        ask!(log, cudaSetDevice(count));
+        Ok(())
+    });
+}
+
+static SEEN: AtomicUsize = AtomicUsize::new(0);
+
+/// What the callback is given.
+struct Given {
+    on: cudaStream_t,
+    block: Block,
+}
+
+unsafe extern "C" fn look(on: cudaStream_t, status: cudaError_t, data: *mut c_void) {
+    // SAFETY: the case keeps it until the stream is done.
+    let given = unsafe { &*data.cast::<Given>() };
+    let bytes = given.block.load(&mut Log::default()).unwrap_or_default();
+    let right = on == given.on && status == cuda_sys::cudaSuccess && bytes == pattern(N, 1);
+    SEEN.fetch_add(if right { 1 } else { 100 }, Ordering::SeqCst);
+}
+
+fn streams(cases: &mut Cases) {
+    cases
+        .add("cudaStreamAddCallback/after a copy, with its stream and data", Safe::Raw, |log| {
+            let (on, from) = (stream(log)?, Block::with(log, Kind::Device, &pattern(N, 1))?);
+            let given = Given { on, block: Block::new(log, Kind::Pinned, N)? };
+            let (to, way) = (given.block.ptr(), cuda_sys::cudaMemcpyDeviceToHost);
+            SEEN.store(0, Ordering::SeqCst);
+            ask!(log, cudaMemcpyAsync(to, from.ptr(), N, way, on));
+            let data = (&raw const given).cast_mut().cast();
+            ask!(log, cudaStreamAddCallback(on, Some(look), data, 0));
+            ask!(log, cudaStreamSynchronize(on));
+            log.fact("seen", SEEN.load(Ordering::SeqCst));
+            Ok(())
+        })
+        .alone();
+    cases
+        .add("cudaStreamGetFlags/answer null", Safe::Unwritable, |log| {
+            let on = stream(log)?;
+            ask!(log, cudaStreamGetFlags(on, ptr::null_mut()));
+            Ok(())
+        })
+        .alone();
+    for (what, mode) in [("no such mode", Some(99)), ("all bits", Some(u32::MAX)), ("null", None)] {
+        cases
+            .add(format!("cudaThreadExchangeStreamCaptureMode/{what}"), Safe::Unwritable, move |log| {
+                let mut mode = mode.map(cudaStreamCaptureMode);
+                let at = mode.as_mut().map_or(ptr::null_mut(), ptr::from_mut);
+                ask!(log, cudaThreadExchangeStreamCaptureMode(at));
+                Ok(())
+            })
+            .alone();
+    }
+}
+
+pub(super) fn add(cases: &mut Cases) {
+    configurations(cases);
+    others(cases);
+    #[cfg(cudart_13_0)]
+    managed(cases);
+    memory(cases);
+    streams(cases);
+}
