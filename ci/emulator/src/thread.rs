@@ -11,6 +11,7 @@ static FORKED: AtomicBool = AtomicBool::new(false);
 thread_local! {
     static DEVICE: Cell<usize> = const { Cell::new(0) };
     static NUMBER: Cell<u64> = const { Cell::new(0) };
+    static USES: Cell<bool> = const { Cell::new(false) };
     static IN_CALLBACK: Cell<bool> = const { Cell::new(false) };
     static CAPTURE_MODE: Cell<cudaStreamCaptureMode> = const { Cell::new(cudaStreamCaptureModeGlobal) };
 }
@@ -23,6 +24,16 @@ pub(crate) fn device() -> usize {
 /// Makes a device the calling thread's current one.
 pub(crate) fn set_device(device: usize) {
     DEVICE.set(device);
+}
+
+/// Says that the calling thread uses its device's context from now on.
+pub(crate) fn use_device() {
+    USES.set(true);
+}
+
+/// Whether it has used one: a thread that has not has none to end.
+pub(crate) fn uses_device() -> bool {
+    USES.get()
 }
 
 /// A number that no other thread of the process has or had.

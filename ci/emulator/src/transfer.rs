@@ -22,6 +22,9 @@ use crate::sys::{
     cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaMemcpyHostToHost, cudaMemcpyKind,
 };
 
+/// The largest pitch that device memory may have in a copy.
+pub(crate) const LARGEST_PITCH: u64 = 0x7fff_ffff;
+
 /// One side of a copy as the program gives it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Side {
@@ -144,7 +147,10 @@ pub(crate) fn plan(call: &Call, book: &Book, request: &Request, mode: Mode) -> A
         return Err(cudaErrorInvalidValue);
     }
     let look = |side: Side, device| {
-        place(call.name, book, side.address, volume.span(side.pitch, side.slice), device)
+        let found = place(call.name, book, side.address, volume.span(side.pitch, side.slice), device)?;
+        // The pitch of host memory may be any.
+        let host = matches!(found, Place::Pageable | Place::Pinned);
+        if host || side.pitch <= LARGEST_PITCH { Ok(found) } else { Err(cudaErrorInvalidValue) }
     };
     let (target, source) = (look(to, to_device)?, look(from, from_device)?);
     let to_host = request.kind == cudaMemcpyDeviceToHost || request.kind == cudaMemcpyHostToHost;

@@ -57,32 +57,48 @@ fn host(cases: &mut Cases) {
         ask!(log, cudaHostUnregister(page));
         Ok(())
     });
-    cases.add("cudaHostAlloc/by another thread", Safe::Works, |log| {
-        let start = std::thread::spawn(|| {
-            let mut start = ptr::null_mut();
-            // SAFETY: the pointer is to a live pointer.
-            unsafe { cuda_sys::cudaHostAlloc(&raw mut start, N, cuda_sys::cudaHostAllocPortable) };
-            start.expose_provenance()
-        });
-        let start = ptr::with_exposed_provenance_mut(start.join().unwrap());
-        let mut flags = 77;
-        ask!(log, cudaHostGetFlags(&raw mut flags, start));
-        log.fact("flags", flags);
-        ask!(log, cudaFreeHost(start));
-        Ok(())
-    });
-}
-
-fn device(cases: &mut Cases) {
     cases
-        .add("cudaFree/memory from before another thread's reset", Safe::Unwritable, |log| {
-            let block = Block::new(log, Kind::Device, N)?;
-            let code = std::thread::spawn(|| unsafe { cuda_sys::cudaDeviceReset() }.0).join().unwrap();
-            log.code("reset", cuda_sys::cudaError(code));
-            ask!(log, cudaFree(block.ptr()));
+        .add("cudaHostAlloc/by another thread", Safe::Works, |log| {
+            let start = std::thread::spawn(|| {
+                let mut start = ptr::null_mut();
+                // SAFETY: the pointer is to a live pointer.
+                unsafe { cuda_sys::cudaHostAlloc(&raw mut start, N, cuda_sys::cudaHostAllocPortable) };
+                start.expose_provenance()
+            });
+            let start = ptr::with_exposed_provenance_mut(start.join().unwrap());
+            let mut flags = 77;
+            ask!(log, cudaHostGetFlags(&raw mut flags, start));
+            log.fact("flags", flags);
+            ask!(log, cudaFreeHost(start));
             Ok(())
         })
         .alone();
+}
+
+fn device(cases: &mut Cases) {
+    // A thread that has not used a device yet has none to reset.
+    for (what, uses) in
+        [("another thread's reset", false), ("the reset of another thread with a device", true)]
+    {
+        cases
+            .add(format!("cudaFree/memory from before {what}"), Safe::Unwritable, move |log| {
+                let block = Block::new(log, Kind::Device, N)?;
+                let reset = move || {
+                    if uses {
+                        // SAFETY: takes a number.
+                        unsafe { cuda_sys::cudaSetDevice(0) };
+                    }
+                    // SAFETY: the case uses no more of the device than an address that it tries to free.
+                    unsafe { cuda_sys::cudaDeviceReset() }.0
+                };
+                let code = std::thread::spawn(reset).join().unwrap();
+                log.code("reset", cuda_sys::cudaError(code));
+                ask!(log, cudaFree(block.ptr()));
+                ask!(log, "again", cudaFree(block.ptr()));
+                Ok(())
+            })
+            .alone();
+    }
     cases.add("cudaMalloc3D/twenty extents, every byte of them set", Safe::Works, |log| {
         let mut right = 0;
         for round in 1..=20 {
@@ -242,29 +258,19 @@ fn pools(cases: &mut Cases) {
         entry.flags = cuda_sys::cudaMemAccessFlagsProtReadWrite;
         entry
     };
-    for (what, kind, ids, null) in [
-        ("more than there are devices", cuda_sys::cudaMemLocationTypeDevice, 0..16, false),
-        ("nowhere", cuda_sys::cudaMemLocationTypeInvalid, 0..1, false),
-        ("list null", cuda_sys::cudaMemLocationTypeDevice, 0..1, true),
+    for (what, kind, ids) in [
+        ("more than there are devices", cuda_sys::cudaMemLocationTypeDevice, 0..16),
+        ("nowhere", cuda_sys::cudaMemLocationTypeInvalid, 0..1),
     ] {
         cases
             .add(format!("cudaMemPoolSetAccess/{what}"), Safe::Unwritable, move |log| {
                 let pool = super::pool::pool(log)?;
                 let list: Vec<_> = ids.clone().map(|id| entry(kind, id)).collect();
-                let at = if null { ptr::null() } else { list.as_ptr() };
-                ask!(log, cudaMemPoolSetAccess(pool, at, list.len()));
+                ask!(log, cudaMemPoolSetAccess(pool, list.as_ptr(), list.len()));
                 Ok(())
             })
             .alone();
     }
-    cases
-        .add("cudaMemPoolSetAttribute/value null", Safe::Unwritable, |log| {
-            let pool = super::pool::pool(log)?;
-            let threshold = cuda_sys::cudaMemPoolAttrReleaseThreshold;
-            ask!(log, cudaMemPoolSetAttribute(pool, threshold, ptr::null_mut()));
-            Ok(())
-        })
-        .alone();
     cases.add("cudaMemPoolImportFromShareableHandle/no kind of handle", Safe::Unwritable, |log| {
         need!(log, cudaFree(ptr::null_mut()));
         let (mut pool, none) = (ptr::null_mut(), cuda_sys::cudaMemHandleTypeNone);

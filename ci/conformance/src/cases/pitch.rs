@@ -26,18 +26,26 @@ const WAYS: [(cudaMemcpyKind, &str, Kind, Kind); 4] = [
     (cudaMemcpyDefault, "default", Kind::Device, Kind::Pageable),
 ];
 
+/// The rows of a side whose pitch is over the largest, and how the case says so. The pitches of host memory have no
+/// largest: a second row is read or written where it is said to be, which ends the process.
+fn rows(side: Kind, all: usize) -> (&'static str, usize) {
+    if side == Kind::Device { ("", all) } else { (", one row", 1) }
+}
+
 fn planes(cases: &mut Cases, blocking: bool) {
     let api = if blocking { "cudaMemcpy2D" } else { "cudaMemcpy2DAsync" };
     for (way, which, to, from) in WAYS {
         for (side, to_pitch, from_pitch) in [("destination", OVER, PITCH), ("source", PITCH, OVER)] {
+            let (rows, height) = rows(if side == "source" { from } else { to }, HEIGHT);
+            let id = format!("{api}/{which}, {side} pitch over the largest{rows}");
             cases
-                .add(format!("{api}/{which}, {side} pitch over the largest"), Safe::Unwritable, move |log| {
+                .add(id, Safe::Unwritable, move |log| {
                     let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
                     let (d, s, on) = (d.ptr(), s.ptr(), ptr::null_mut());
                     if blocking {
-                        ask!(log, cudaMemcpy2D(d, to_pitch, s, from_pitch, WIDTH, HEIGHT, way));
+                        ask!(log, cudaMemcpy2D(d, to_pitch, s, from_pitch, WIDTH, height, way));
                     } else {
-                        ask!(log, cudaMemcpy2DAsync(d, to_pitch, s, from_pitch, WIDTH, HEIGHT, way, on));
+                        ask!(log, cudaMemcpy2DAsync(d, to_pitch, s, from_pitch, WIDTH, height, way, on));
                     }
                     ask!(log, cudaDeviceSynchronize());
                     Ok(())
@@ -93,10 +101,15 @@ fn volumes(cases: &mut Cases, blocking: bool) {
             if (needs[0] && to != Kind::Device) || (needs[1] && from != Kind::Device) {
                 continue;
             }
+            let side = if what.starts_with("source") { from } else { to };
+            let (rows, height) = if what.contains("pitch") { rows(side, HEIGHT) } else { ("", HEIGHT) };
+            let depth = if height == 1 { 1 } else { DEPTH };
             cases
-                .add(format!("{api}/{which}, {what}"), Safe::Unwritable, move |log| {
+                .add(format!("{api}/{which}, {what}{rows}"), Safe::Unwritable, move |log| {
                     let (d, s) = (Block::new(log, to, N)?, Block::new(log, from, N)?);
-                    copy(log, blocking, &whole(d, s, way, *change));
+                    let mut parameters = whole(d, s, way, *change);
+                    (parameters.extent.height, parameters.extent.depth) = (height, depth);
+                    copy(log, blocking, &parameters);
                     ask!(log, cudaDeviceSynchronize());
                     Ok(())
                 })

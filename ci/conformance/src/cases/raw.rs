@@ -195,6 +195,8 @@ fn memory(cases: &mut Cases) {
             ask!(log, cudaGetDeviceFlags(&raw mut flags));
             log.fact("flags", flags);
             stream(log)?;
+            ask!(log, "with a stream", cudaGetDeviceFlags(&raw mut flags));
+            log.fact("flags", flags);
             ask!(log, cudaDeviceSynchronize());
             Ok(())
         })
@@ -245,12 +247,11 @@ fn streams(cases: &mut Cases) {
             Ok(())
         })
         .alone();
-    for (what, mode) in [("no such mode", Some(99)), ("all bits", Some(u32::MAX)), ("null", None)] {
+    for (what, mode) in [("no such mode", 99), ("all bits", u32::MAX)] {
         cases
             .add(format!("cudaThreadExchangeStreamCaptureMode/{what}"), Safe::Unwritable, move |log| {
-                let mut mode = mode.map(cudaStreamCaptureMode);
-                let at = mode.as_mut().map_or(ptr::null_mut(), ptr::from_mut);
-                ask!(log, cudaThreadExchangeStreamCaptureMode(at));
+                let mut mode = cudaStreamCaptureMode(mode);
+                ask!(log, cudaThreadExchangeStreamCaptureMode(&raw mut mode));
                 Ok(())
             })
             .alone();

@@ -130,6 +130,8 @@ fn batch(cases: &mut Cases) {
             let (a, b) = (crate::memory::stream(log)?, crate::memory::stream(log)?);
             let mark = crate::memory::event(log)?;
             let (from, to) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Device, N)?);
+            // The first launch loads the kernel, which may wait for all streams, a held one among them.
+            super::kernel::fill(log, from.ptr(), 5, N, a)?;
             let gate = Gate::hold(log, a)?;
             super::kernel::fill(log, from.ptr(), 6, N, a)?;
             need!(log, cudaEventRecord(mark, a));

@@ -60,6 +60,7 @@ api! {
         }
         let device = ordinal(&machine, device)?;
         thread::set_device(device);
+        thread::use_device();
         machine.devices.get(device).and_then(|device| device.fault).map_or(Ok(()), Err)
     }
 
@@ -103,9 +104,9 @@ api! {
 
     /// How the host waits for the current device.
     fn cudaGetDeviceFlags(call, flags: Out<'_, c_uint>) {
-        let (mut machine, device) = call.context()?;
-        let set = device_mut(&mut machine, device)?.flags;
-        put(flags, set | ALWAYS)
+        let (mut machine, device) = call.current()?;
+        let state = device_mut(&mut machine, device)?;
+        put(flags, if state.ended { state.flags } else { state.flags | ALWAYS })
     }
 
     /// Waits for all that the current device has to do.
@@ -115,9 +116,13 @@ api! {
         synchronize(&mut machine, device, &all)
     }
 
-    /// Ends all that the process has on the current device. A context that failed stays so until the process ends.
+    /// Ends all that the process has on the current device. A context that failed stays so until the process ends, and
+    /// one that the calling thread has not used yet stays as it is.
     fn cudaDeviceReset(call) {
-        let (mut machine, device) = call.context()?;
+        let (mut machine, device) = call.current()?;
+        if !thread::uses_device() {
+            return Ok(());
+        }
         let all = machine.queue.on_device(device);
         synchronize(&mut machine, device, &all)?;
         let kinds =
@@ -135,7 +140,7 @@ api! {
         machine.captures.reset(device);
         let state = device_mut(&mut machine, device)?;
         let caller = state.caller.take();
-        *state = Device { caller, ..Device::default() };
+        *state = Device { caller, ended: true, ..Device::default() };
         Ok(())
     }
 
@@ -241,8 +246,9 @@ api! {
     }
 
     /// Sets that, which devices of this generation ignore.
-    fn cudaDeviceSetSharedMemConfig(call, _config: cudaSharedMemConfig) {
-        call.check()
+    fn cudaDeviceSetSharedMemConfig(call, config: cudaSharedMemConfig) {
+        call.check()?;
+        if config.0 > cudaSharedMemBankSizeEightByte.0 { Err(cudaErrorInvalidValue) } else { Ok(()) }
     }
 
     /// Where a device is on the bus.

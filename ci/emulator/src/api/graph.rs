@@ -233,6 +233,9 @@ api! {
         unsafe { plain(edges, count) }?;
         // SAFETY: as above.
         let (from, to) = (unsafe { handles(from, count) }?, unsafe { handles(to, count) }?);
+        if machine.graphs.allocates(graph.addr())? {
+            return Err(cudaErrorNotSupported);
+        }
         let it = machine.graphs.get_mut(graph.addr())?;
         let edges = it.edges();
         let pairs = || from.iter().copied().zip(to.iter().copied());

@@ -14,13 +14,13 @@ use crate::machine::Guard;
 use crate::sys::{
     CUgraphExec_st, cudaErrorGraphExecUpdateFailure, cudaErrorInvalidValue,
     cudaErrorStreamCaptureUnsupported, cudaEvent_t, cudaGraph_t, cudaGraphExec_t,
-    cudaGraphExecUpdateErrorNodeTypeChanged, cudaGraphExecUpdateErrorTopologyChanged,
-    cudaGraphExecUpdateResultInfo, cudaGraphExecUpdateSuccess, cudaGraphInstantiateFlagAutoFreeOnLaunch,
-    cudaGraphInstantiateFlagDeviceLaunch, cudaGraphInstantiateFlagUpload,
-    cudaGraphInstantiateFlagUseNodePriority, cudaGraphInstantiateInvalidStructure,
-    cudaGraphInstantiateParams, cudaGraphInstantiateSuccess, cudaGraphNode_t, cudaGraphNodeParams,
-    cudaHostNodeParams, cudaKernelNodeParams, cudaMemcpy3DParms, cudaMemcpyKind, cudaMemsetParams,
-    cudaStream_t,
+    cudaGraphExecUpdateErrorNodeTypeChanged, cudaGraphExecUpdateErrorParametersChanged,
+    cudaGraphExecUpdateErrorTopologyChanged, cudaGraphExecUpdateResultInfo, cudaGraphExecUpdateSuccess,
+    cudaGraphInstantiateFlagAutoFreeOnLaunch, cudaGraphInstantiateFlagDeviceLaunch,
+    cudaGraphInstantiateFlagUpload, cudaGraphInstantiateFlagUseNodePriority,
+    cudaGraphInstantiateInvalidStructure, cudaGraphInstantiateParams, cudaGraphInstantiateSuccess,
+    cudaGraphNode_t, cudaGraphNodeParams, cudaHostNodeParams, cudaKernelNodeParams, cudaMemcpy3DParms,
+    cudaMemcpyKind, cudaMemsetParams, cudaStream_t,
 };
 
 fn instantiate(machine: &mut Guard, graph: cudaGraph_t, flags: c_ulonglong) -> Answer<cudaGraphExec_t> {
@@ -48,13 +48,7 @@ fn set(
     let act = act(&mut machine, device)?;
     let machine = &mut *machine;
     let step = machine.graphs.exec_mut(exec.addr())?.step_mut(node.addr())?;
-    if kind(&step.act) != kind(&act) {
-        return Err(cudaErrorInvalidValue);
-    }
-    // A copy stays one between the same kinds of memory of the same devices.
-    if let (Act::Copy(old), Act::Copy(new)) = (&step.act, &act)
-        && old.between(&machine.book) != new.between(&machine.book)
-    {
+    if kind(&step.act) != kind(&act) || !step.act.may_become(&act, &machine.book) {
         return Err(cudaErrorInvalidValue);
     }
     step.act = act;
@@ -129,12 +123,13 @@ api! {
         let (mut machine, _) = call.context()?;
         let m = &mut *machine;
         let mut changed = m.graphs.end(exec.addr())?;
-        let done = changed.update(&m.graphs, graph.addr());
+        let done = changed.update(&m.graphs, &m.book, graph.addr());
         m.graphs.put_back(exec.addr(), changed);
         let (result, at) = match done? {
             Ok(()) => (cudaGraphExecUpdateSuccess, 0),
             Err(Mismatch::Topology(at)) => (cudaGraphExecUpdateErrorTopologyChanged, at),
             Err(Mismatch::Kind(at)) => (cudaGraphExecUpdateErrorNodeTypeChanged, at),
+            Err(Mismatch::Parameters(at)) => (cudaGraphExecUpdateErrorParametersChanged, at),
         };
         if let Some(out) = out {
             *out = cudaGraphExecUpdateResultInfo {
@@ -228,7 +223,7 @@ api! {
         let (mut machine, _) = call.context()?;
         let m = &mut *machine;
         let mut changed = m.graphs.end(exec.addr())?;
-        let done = changed.update_child(&m.graphs, node.addr(), inner.addr());
+        let done = changed.update_child(&m.graphs, &m.book, node.addr(), inner.addr());
         m.graphs.put_back(exec.addr(), changed);
         done?.map_err(|_| cudaErrorInvalidValue)
     }

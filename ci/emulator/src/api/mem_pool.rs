@@ -223,6 +223,9 @@ api! {
         let list = (0..count).map(|at| read(list.wrapping_add(at))).collect::<Answer<Vec<_>>>()?;
         let mut wanted = Vec::new();
         for it in list {
+            if it.location.type_ == cudaMemLocationTypeInvalid {
+                return Err(cudaErrorNotSupported);
+            }
             if it.location.type_ != cudaMemLocationTypeDevice {
                 return Err(cudaErrorInvalidValue);
             }

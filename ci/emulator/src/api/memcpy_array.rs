@@ -7,7 +7,6 @@
 use core::ffi::c_void;
 
 use super::array::handle;
-use super::memcpy_shaped::LARGEST_PITCH;
 use super::{Call, address, api, wide};
 use crate::error::Answer;
 use crate::memory::{Array, Book};
@@ -17,7 +16,7 @@ use crate::sys::{
     cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaMemcpyDefault, cudaMemcpyDeviceToDevice,
     cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaMemcpyKind, cudaStream_t,
 };
-use crate::transfer::{Mode, Request, Side, transfer};
+use crate::transfer::{LARGEST_PITCH, Mode, Request, Side, transfer};
 
 const NULL: cudaStream_t = core::ptr::null_mut();
 
@@ -102,7 +101,7 @@ fn linear(rows: Rows, volume: Volume) -> Answer<Side> {
     if rows.memory.is_null() {
         return Err(cudaErrorInvalidValue);
     }
-    if wide(rows.pitch) < volume.width || rows.pitch > LARGEST_PITCH {
+    if wide(rows.pitch) < volume.width || wide(rows.pitch) > LARGEST_PITCH {
         return Err(cudaErrorInvalidPitchValue);
     }
     Ok(Side { address: address(rows.memory), pitch: wide(rows.pitch), slice: 0 })
@@ -191,7 +190,13 @@ fn bytes(
     copy(call, stream, volume, mode, |book| {
         given(corner.array)?;
         one_of(kind, if way == Way::To { &TO } else { &FROM })?;
-        let linear = linear(Rows { memory, pitch: count.min(LARGEST_PITCH) }, Volume::row(0))?;
+        let linear = linear(
+            Rows {
+                memory,
+                pitch: usize::try_from(LARGEST_PITCH).map_or(count, |largest| count.min(largest)),
+            },
+            Volume::row(0),
+        )?;
         let array = run(call, book, corner, volume.width)?;
         let (to, from) = if way == Way::To { (array, linear) } else { (linear, array) };
         Ok(Request { to, from, volume, kind })

@@ -17,8 +17,6 @@ use crate::sys::{
 };
 use crate::transfer::{Mode, Request, Side, plan, transfer};
 
-/// The largest pitch that a copy may have.
-pub(super) const LARGEST_PITCH: usize = 0x7fff_ffff;
 const NULL: cudaStream_t = core::ptr::null_mut();
 
 /// Copies what `request` finds on the machine.
@@ -42,7 +40,7 @@ fn plane(
 ) -> Answer<Request> {
     let volume = Volume { width: wide(width), height: wide(height), depth: 1 };
     for pitch in [to_pitch, from_pitch] {
-        if !volume.is_empty() && (pitch < width || pitch > LARGEST_PITCH) {
+        if !volume.is_empty() && pitch < width {
             return Err(cudaErrorInvalidPitchValue);
         }
     }
@@ -88,9 +86,6 @@ pub(super) fn solid_part(array: &Array, at: (u64, u64, u64), volume: Volume) -> 
 /// Part of linear memory, from a position in bytes, rows and layers.
 fn corner(memory: cudaPitchedPtr, at: cudaPos, volume: Volume) -> Answer<Side> {
     let end = |at: usize, length: u64| wide(at).checked_add(length).ok_or(cudaErrorInvalidValue);
-    if memory.pitch > LARGEST_PITCH {
-        return Err(cudaErrorInvalidValue);
-    }
     let layered = end(at.z, volume.depth)? > 1;
     if wide(memory.pitch) < volume.width || layered && wide(memory.ysize) < volume.height {
         return Err(cudaErrorInvalidPitchValue);

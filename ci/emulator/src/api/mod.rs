@@ -90,8 +90,8 @@ impl Call {
         machine::lock()
     }
 
-    /// Locks the machine for a call in the context of the current device, which must not have failed.
-    pub(crate) fn context(&self) -> Answer<(Guard, usize)> {
+    /// Locks the machine for a call about the current device, whose context must not have failed.
+    pub(crate) fn current(&self) -> Answer<(Guard, usize)> {
         let machine = self.machine()?;
         let device = thread::device();
         if machine.devices.is_empty() {
@@ -102,6 +102,16 @@ impl Call {
             Some(device) if device.fault.is_some() => Err(device.fault.unwrap_or(cudaErrorUnknown)),
             Some(_) => Ok((machine, device)),
         }
+    }
+
+    /// The same for a call in that context, which is made where there is none, and which the thread uses from now on.
+    pub(crate) fn context(&self) -> Answer<(Guard, usize)> {
+        let (mut machine, device) = self.current()?;
+        thread::use_device();
+        if let Some(device) = machine.devices.get_mut(device) {
+            device.ended = false;
+        }
+        Ok((machine, device))
     }
 
     /// Checks that the context of the current device has not failed.

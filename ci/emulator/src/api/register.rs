@@ -76,13 +76,12 @@ extern "C" fn __cudaRegisterVar(
     name: *const c_char,
     _external: c_int,
     size: usize,
-    constant: c_int,
+    _constant: c_int,
     _global: c_int,
 ) {
     if let (Some(module), Some(name)) = (module(handle), text(name)) {
         let name = name.to_string_lossy().into_owned();
-        let constant = constant != 0;
-        let variable = Variable { module, name, size: super::wide(size), constant, managed: None };
+        let variable = Variable { module, name, size: super::wide(size), managed: None };
         registry().add_variable(host.addr(), variable);
     }
 }
@@ -101,7 +100,7 @@ extern "C" fn __cudaRegisterManagedVar(
     if let (Some(module), Some(name)) = (module(handle), text(name)) {
         let name = name.to_string_lossy().into_owned();
         let managed = Some(host.expose_provenance());
-        let variable = Variable { module, name, size: super::wide(size), constant: false, managed };
+        let variable = Variable { module, name, size: super::wide(size), managed };
         registry().add_variable(host.addr(), variable);
     }
 }

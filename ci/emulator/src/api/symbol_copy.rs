@@ -3,7 +3,7 @@
 
 use core::ffi::c_void;
 
-use super::symbol::{Living, symbol};
+use super::symbol::{Living, symbol, taken};
 use super::symbol_beyond::{self, Beyond};
 use super::{Call, address, api, wide};
 use crate::error::Answer;
@@ -53,7 +53,7 @@ fn copy(
     let found = symbol(&mut machine, device, part.variable)?;
     check(way, kind)?;
     let queued = mode == Mode::Asynchronous && !machine.is_captured(stream);
-    if queued && symbol_beyond::is_taken(part, found) {
+    if queued && taken(part, found)? {
         let beyond = Beyond { way, part, of: found, other: address(other), kind };
         return symbol_beyond::copy(&mut machine, call, stream, beyond);
     }

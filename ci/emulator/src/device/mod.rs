@@ -21,6 +21,8 @@ pub(crate) struct Device {
     pub(crate) peers: Vec<usize>,
     /// The flags given to `cudaSetDeviceFlags`.
     pub(crate) flags: u32,
+    /// Whether it was reset, and not used since.
+    pub(crate) ended: bool,
     pub(crate) cache: cudaFuncCache,
     pub(crate) limits: Limits,
     /// The thread that calls host functions.
@@ -33,6 +35,7 @@ impl Default for Device {
             fault: None,
             peers: Vec::new(),
             flags: 0,
+            ended: false,
             cache: cudaFuncCachePreferNone,
             limits: Limits::default(),
             caller: None,

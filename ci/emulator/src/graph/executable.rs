@@ -7,6 +7,7 @@ use super::table::Graphs;
 use super::user::Users;
 use crate::error::Answer;
 use crate::machine::Guard;
+use crate::memory::Book;
 use crate::stream::{Key, Part, Tick, Work, submit_after, submit_all};
 use crate::sys::{cudaErrorInvalidValue, cudaErrorNotSupported};
 
@@ -41,6 +42,8 @@ pub(crate) enum Mismatch {
     Topology(usize),
     /// A node does something of another kind.
     Kind(usize),
+    /// A node does the same to what it may not do it to.
+    Parameters(usize),
 }
 
 /// Lays a graph out flat: a child graph becomes its nodes between two empty ones. Answers with where `graph` ends.
@@ -107,16 +110,22 @@ impl Exec {
     }
 
     /// Takes over what the nodes of another graph of the same shape do.
-    pub(crate) fn update(&mut self, graphs: &Graphs, graph: usize) -> Answer<Result<(), Mismatch>> {
+    pub(crate) fn update(
+        &mut self,
+        graphs: &Graphs,
+        book: &Book,
+        graph: usize,
+    ) -> Answer<Result<(), Mismatch>> {
         let mut steps = Vec::new();
         lay_out(graphs, graph, &[], &mut steps)?;
-        Ok(replace(&mut self.steps, &steps))
+        Ok(replace(&mut self.steps, &steps, book))
     }
 
     /// Takes over what the nodes of another graph do, for the child graph of one node.
     pub(crate) fn update_child(
         &mut self,
         graphs: &Graphs,
+        book: &Book,
         source: usize,
         graph: usize,
     ) -> Answer<Result<(), Mismatch>> {
@@ -131,7 +140,7 @@ impl Exec {
             root.before.clear();
         }
         inner.iter_mut().flat_map(|step| &mut step.before).for_each(|at| *at -= entry);
-        let done = replace(&mut inner, &wanted);
+        let done = replace(&mut inner, &wanted, book);
         for (step, new) in self.steps.iter_mut().skip(entry + 1).zip(inner.into_iter().skip(1)) {
             step.act = new.act;
         }
@@ -145,7 +154,7 @@ impl Exec {
 }
 
 /// Gives steps what others of the same shape do; changes nothing where the shapes differ.
-fn replace(steps: &mut [Step], with: &[Step]) -> Result<(), Mismatch> {
+fn replace(steps: &mut [Step], with: &[Step], book: &Book) -> Result<(), Mismatch> {
     let shape =
         with.iter().enumerate().find(|(at, new)| steps.get(*at).is_none_or(|old| old.before != new.before));
     if let Some((_, new)) = shape {
@@ -156,6 +165,9 @@ fn replace(steps: &mut [Step], with: &[Step]) -> Result<(), Mismatch> {
     }
     if let Some((_, new)) = steps.iter().zip(with).find(|(old, new)| !old.act.like(&new.act)) {
         return Err(Mismatch::Kind(new.source));
+    }
+    if let Some((_, new)) = steps.iter().zip(with).find(|(old, new)| !old.act.may_become(&new.act, book)) {
+        return Err(Mismatch::Parameters(new.source));
     }
     for (old, new) in steps.iter_mut().zip(with) {
         old.act = new.act.clone();
@@ -255,6 +267,7 @@ mod tests {
 
     #[test]
     fn an_executable_graph_takes_over_acts_but_no_other_shape() {
+        let book = Book::new(1, 1 << 20).unwrap();
         let mut graphs = Graphs::default();
         let (graph, node) = nested(&mut graphs);
         let mut exec = exec(&graphs, graph);
@@ -264,16 +277,16 @@ mod tests {
         };
         let last = *graphs.get(child).unwrap().nodes.keys().last().unwrap();
         graphs.node_mut(last).unwrap().act = Act::Record(7);
-        assert_eq!(exec.update(&graphs, copy), Ok(Ok(())));
+        assert_eq!(exec.update(&graphs, &book, copy), Ok(Ok(())));
         assert!(matches!(exec.steps[3].act, Act::Record(7)));
         graphs.node_mut(last).unwrap().act = Act::Record(8);
-        assert_eq!(exec.update_child(&graphs, node, child), Ok(Ok(())));
+        assert_eq!(exec.update_child(&graphs, &book, node, child), Ok(Ok(())));
         assert!(matches!(exec.steps[3].act, Act::Record(8)));
         graphs.node_mut(last).unwrap().act = Act::Wait(8);
-        assert_eq!(exec.update_child(&graphs, node, child), Ok(Err(Mismatch::Kind(last))));
+        assert_eq!(exec.update_child(&graphs, &book, node, child), Ok(Err(Mismatch::Kind(last))));
         let more = graphs.add(child, Act::Nothing, &[], 0, "test").unwrap();
         graphs.node_mut(last).unwrap().act = Act::Record(9);
-        assert_eq!(exec.update(&graphs, copy), Ok(Err(Mismatch::Topology(more))));
+        assert_eq!(exec.update(&graphs, &book, copy), Ok(Err(Mismatch::Topology(more))));
         assert!(matches!(exec.steps[3].act, Act::Record(8)));
     }
 }

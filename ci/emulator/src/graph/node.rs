@@ -1,6 +1,7 @@
 //! What a node does, kept so that it can be done any number of times.
 
 use crate::exec::{Kernel, Launch};
+use crate::memory::Book;
 use crate::stream::{Copy, Fill, HostCall, Record, Work};
 use crate::sys::{
     cudaGraphNodeType, cudaGraphNodeTypeConditional, cudaGraphNodeTypeEmpty, cudaGraphNodeTypeEventRecord,
@@ -102,6 +103,21 @@ impl Act {
     /// Whether another act can take this one's place in an executable graph.
     pub(super) fn like(&self, other: &Self) -> bool {
         kind(self) == kind(other)
+    }
+
+    /// Whether another act of the same kind can: copies and sets stay with the same kinds of memory of the same devices,
+    /// and a set of several rows keeps its extent.
+    pub(crate) fn may_become(&self, other: &Self, book: &Book) -> bool {
+        match (self, other) {
+            (Self::Copy(old), Self::Copy(new)) => old.between(book) == new.between(book),
+            (Self::Fill(old), Self::Fill(new)) => {
+                let flat = |it: &Fill| it.volume.height <= 1;
+                let device = |it: &Fill| book.at(it.address).map(|it| it.device);
+                let same = old.volume == new.volume && old.element == new.element;
+                device(old) == device(new) && (same || flat(old) && flat(new))
+            }
+            _ => true,
+        }
     }
 }
 

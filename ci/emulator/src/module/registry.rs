@@ -58,7 +58,6 @@ pub(crate) struct Variable {
     pub(crate) module: usize,
     pub(crate) name: String,
     pub(crate) size: u64,
-    pub(crate) constant: bool,
     /// For managed variables, the host address of the pointer that the program reads.
     pub(crate) managed: Option<usize>,
 }
