@@ -126,6 +126,11 @@ pub(crate) fn wait_for_work(guard: &mut Guard, most: Duration) {
     }
 }
 
+/// Does something with the lock released: for what the machine has no part in.
+pub(crate) fn unlocked<R>(guard: &mut Guard, f: impl FnOnce() -> R) -> R {
+    MutexGuard::unlocked(guard, f)
+}
+
 /// Lets threads that want the lock have it, in turn.
 pub(crate) fn give_way(guard: &mut Guard) {
     MutexGuard::bump(guard);

@@ -64,6 +64,14 @@ pub(crate) fn capture_mode() -> cudaStreamCaptureMode {
     CAPTURE_MODE.get()
 }
 
+/// Whether a thread of this process beside the calling one runs, or would if it had a processor: does not sleep.
+pub(crate) fn others_run() -> bool {
+    let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return false };
+    let runs = |stat: &str| stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('S'));
+    let stats = threads.flatten().filter_map(|it| std::fs::read_to_string(it.path().join("stat")).ok());
+    stats.filter(|stat| runs(stat)).count() > 1
+}
+
 /// Whether this process is a child that was forked after its parent had started the machine, which does not survive.
 pub(crate) fn forked() -> bool {
     FORKED.load(Ordering::Relaxed)
@@ -78,4 +86,29 @@ extern "C" fn in_child() {
 pub(crate) fn watch_forks() {
     // SAFETY: the handler only stores to an atomic, which is allowed between fork and exec.
     unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn a_thread_that_computes_is_seen() {
+        static STOP: AtomicBool = AtomicBool::new(false);
+        let busy = std::thread::spawn(|| {
+            while !STOP.load(Ordering::Relaxed) {
+                std::hint::spin_loop()
+            }
+        });
+        let start = Instant::now();
+        // The thread may have to start first.
+        while !others_run() {
+            assert!(start.elapsed() < Duration::from_secs(10), "nobody saw it");
+        }
+        STOP.store(true, Ordering::Relaxed);
+        busy.join().unwrap();
+    }
 }

@@ -7,6 +7,7 @@ mod built;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The cases of `graph.cpp`.
 const GRAPHS: [&str; 6] = ["capture", "fork_join", "rules", "built", "launches", "user_objects"];
@@ -113,6 +114,15 @@ fn leaks_are_listed_by_call_and_size_on_request() {
     assert!(lines[2].ends_with("2 leaks, 1311 bytes"), "{}", lines[2]);
 }
 
+/// Ends the threads that keep the processors busy, however the test ends.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn a_seed_repeats_its_run_and_prints_itself_and_other_seeds_differ() {
     let line = |seed: u32| {
@@ -124,6 +134,22 @@ fn a_seed_repeats_its_run_and_prints_itself_and_other_seeds_differ() {
     };
     let first = line(1);
     assert_eq!(first, line(1));
+    // However long the program has to wait for a processor.
+    let done = AtomicBool::new(false);
+    let busy = 4 * std::thread::available_parallelism().map_or(2, usize::from);
+    std::thread::scope(|scope| {
+        let end = End(&done);
+        for _ in 0..busy {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    std::hint::spin_loop()
+                }
+            });
+        }
+        let again: Vec<_> = (0..20).map(|_| line(1)).collect();
+        drop(end);
+        assert!(again.iter().all(|it| *it == first), "{first} became {again:?}");
+    });
     assert!((2..6).any(|seed| line(seed) != first), "five seeds gave {first}");
     assert!(['1', '2', '3'].iter().all(|end| first.contains(*end)), "{first}: not every order was tried");
 }

@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 
 use super::around::{Around, show};
 use super::host::Caller;
-use super::queue::{Picked, Tick};
+use super::queue::{PATIENCE, Picked, Tick};
 use super::work::Work;
 use crate::device::Device;
 use crate::error::{Answer, Code};
 use crate::exec::env::Step;
 use crate::machine::{self, Guard, Machine};
 use crate::sys::cudaErrorIllegalAddress;
+use crate::thread;
 
 /// What one step came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -206,11 +207,25 @@ fn stir(machine: &mut Guard) {
     }
 }
 
+/// Wants what has waited long enough, and says when to look again. Where a seed is to repeat the run, a program that only
+/// had to wait for a processor is not one that waits for its work: it is given more time.
+fn want_overdue(machine: &mut Guard, now: Instant) -> Option<Instant> {
+    let queue = &machine.queue;
+    if queue.is_random()
+        && queue.is_overdue(now, PATIENCE)
+        && !queue.is_overdue(now, LONGEST)
+        && machine::unlocked(machine, thread::others_run)
+    {
+        return Some(now + PATIENCE);
+    }
+    machine.queue.want_overdue(now)
+}
+
 fn background() {
     let Ok(mut machine) = machine::lock() else { return };
     loop {
         let now = Instant::now();
-        let due = machine.queue.want_overdue(now);
+        let due = want_overdue(&mut machine, now);
         let progress = if machine.queue.drivers == 0 { machine.drive() } else { Progress::Nothing };
         if machine.queue.drivers > 0 {
             // What has just become overdue is for those who wait, too.
