@@ -105,7 +105,7 @@ fn memory_that_an_operation_made_begins_with_its_write() {
         let stream = || books.enrol(0, Kind::NonBlocking, Reach::Stream(0)).unwrap();
         let (maker, user) = (stream(), stream());
         let orders = Orders::default();
-        let first = books.enqueue_first(maker, &orders, here, || Ok(())).unwrap();
+        let first = books.enqueue_first(maker, here, || Ok::<(), ()>(())).unwrap();
         let ledger = Ledger::written(64, first);
 
         let quiet = |mode| books.is_quiet(Access::new(&ledger, 0..1, mode));
@@ -131,7 +131,7 @@ fn memory_whose_making_failed_is_nobodys_and_its_operation_is_over() {
     let books = Books::new(Policy::default);
     let maker = books.enrol(0, Kind::NonBlocking, Reach::Stream(0)).unwrap();
     let here = std::panic::Location::caller();
-    assert!(books.enqueue_first(maker, &Orders::default(), here, || Err(())).is_err());
+    assert!(books.enqueue_first(maker, here, || Err(())).is_err());
     assert_eq!(maker.submitted(), 1, "its number is given out, or others would wait for it for ever");
     books.completed_all(&books.coverage_of(maker));
     assert!(maker.is_drained());

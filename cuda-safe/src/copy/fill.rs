@@ -7,13 +7,13 @@ use std::panic::Location;
 use bytemuck::{NoUninit, bytes_of};
 
 use super::call::{extent, pitched};
-use super::operand::{AsyncDestination, Operand, Side};
+use super::operand::{AsyncDestination, Operand, Plain, Side};
 use super::shape::Shape;
 use super::transfer::How;
 use crate::device::Device;
 use crate::error::{Detail, Result};
 use crate::hazard::Mode;
-use crate::stream::{AsStream, LegacyStream};
+use crate::stream::{AsStream, LegacyStream, StreamRef};
 use crate::{check, sys};
 
 /// Sets every *byte* of the destination to `value`, on the legacy stream of its device.
@@ -62,7 +62,31 @@ pub fn memset_async<D: AsyncDestination + ?Sized>(
     value: u8,
     stream: &impl AsStream,
 ) -> Result<()> {
-    set(How::Enqueued(stream.as_stream()), &destination.operand_mut()?, value)
+    let stream = stream.as_stream();
+    if let Some(plain) = destination.plain_mut() {
+        return set_plain(stream, plain, value);
+    }
+    set(How::Enqueued(stream), &destination.operand_mut()?, value)
+}
+
+/// Has a stream fill bytes in a row.
+#[inline]
+#[track_caller]
+fn set_plain(stream: StreamRef<'_>, destination: Plain<'_>, value: u8) -> Result<()> {
+    let (pointer, bytes) = (destination.pointer.cast(), destination.bytes);
+    if bytes == 0 {
+        return Ok(());
+    }
+    let place = Location::caller();
+    let call = |raw| {
+        // SAFETY: this is memory of so many bytes, for which any value is valid; its owner waits for this before it frees; and the
+        // stream is live.
+        unsafe { check!(cudaMemsetAsync(pointer, c_int::from(value), bytes, raw)) }
+            .map_err(|error| error.at(place))
+    };
+    // SAFETY: the access is all that the call touches.
+    let filled = unsafe { stream.enqueue(&[destination.access(Mode::Write)], call) };
+    filled.map_err(|error| error.with_detail(Detail::Transfer { bytes }))
 }
 
 /// Sets every *element* of the destination to `value`, on the legacy stream of its device.

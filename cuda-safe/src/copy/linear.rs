@@ -1,7 +1,7 @@
 //! Copies of elements in a row.
 
 use super::operand::{AsyncDestination, AsyncSource, Destination, Source};
-use super::transfer::{How, transfer};
+use super::transfer::{How, enqueue_plain, transfer};
 use crate::error::Result;
 use crate::stream::AsStream;
 #[cfg(doc)]
@@ -87,6 +87,10 @@ where
     D: AsyncDestination + ?Sized,
     S: AsyncSource<Element = D::Element> + ?Sized,
 {
-    let how = How::Enqueued(stream.as_stream());
+    let stream = stream.as_stream();
+    if let Some(enqueued) = enqueue_plain(stream, destination.plain_mut(), source.plain()) {
+        return enqueued;
+    }
+    let how = How::Enqueued(stream);
     transfer("memcpy_async", how, &destination.operand_mut()?, &source.operand()?)
 }

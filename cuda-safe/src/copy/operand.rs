@@ -83,14 +83,26 @@ pub trait FillDestination<Shape>: AsyncDestination<Shape> {}
 
 /// The part of the traits that is not for others to implement.
 pub(crate) mod sealed {
-    use super::{Operand, Result};
+    use super::{Operand, Plain, Result};
 
     pub trait Source<Shape = super::Linear> {
         fn operand(&self) -> Result<Operand<'_>>;
+
+        /// The same in short, where it can be said so.
+        #[inline]
+        fn plain(&self) -> Option<Plain<'_>> {
+            None
+        }
     }
 
     pub trait Destination<Shape = super::Linear> {
         fn operand_mut(&mut self) -> Result<Operand<'_>>;
+
+        /// The same in short, where it can be said so.
+        #[inline]
+        fn plain_mut(&mut self) -> Option<Plain<'_>> {
+            None
+        }
     }
 }
 
@@ -109,6 +121,7 @@ pub(crate) enum Side {
 
 impl Side {
     /// Memory that was allocated for use with a device.
+    #[inline]
     fn of(residence: Residence, device: Device) -> Self {
         match residence {
             Residence::Device => Self::Device(device),
@@ -127,6 +140,45 @@ pub(crate) enum Dimensions {
     Two,
     /// [`Volumetric`].
     Three,
+}
+
+/// One side of a copy in short: elements of an allocation in a row, which most sides are. An [`Operand`] says everything, and costs
+/// as much to make and to look at as all the rest of a small copy.
+#[derive(Clone, Copy, Debug)]
+pub struct Plain<'a> {
+    pub(super) pointer: *mut u8,
+    /// Elements.
+    pub(super) len: usize,
+    pub(super) bytes: usize,
+    pub(super) side: Side,
+    /// The books, and the first byte counted from the start of the allocation.
+    ledger: &'a Ledger,
+    start: usize,
+}
+
+impl<'a> Plain<'a> {
+    /// A part of an allocation. None of a pool's, where another device might have to be made current.
+    #[inline]
+    pub(super) fn of_span<T, M: Place>(span: Span<'a, T>) -> Option<Self> {
+        let allocation = span.allocation();
+        if allocation.pool_device().is_some() && !Device::is_only_one() {
+            return None;
+        }
+        Some(Self {
+            pointer: span.pointer().cast(),
+            len: span.len(),
+            bytes: span.bytes(),
+            side: Side::of(M::RESIDENCE, allocation.on()),
+            ledger: allocation.ledger(),
+            start: span.start(),
+        })
+    }
+
+    /// The access to enter in the books.
+    #[inline]
+    pub(super) fn access(&self, mode: Mode) -> Access<'a> {
+        Access::new(self.ledger, self.start..self.start + self.bytes, mode)
+    }
 }
 
 /// One side of a copy, without its type.

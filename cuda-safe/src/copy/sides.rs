@@ -4,8 +4,8 @@
 use bytemuck::{AnyBitPattern, NoUninit};
 
 use super::operand::{
-    AsyncDestination, AsyncSource, Destination, Dimensions, FillDestination, Linear, Operand, Planar, Source,
-    Volumetric, sealed,
+    AsyncDestination, AsyncSource, Destination, Dimensions, FillDestination, Linear, Operand, Plain, Planar,
+    Source, Volumetric, sealed,
 };
 use crate::error::Result;
 use crate::memory::{
@@ -16,24 +16,40 @@ use crate::memory::{
 /// Memory of any place: all four traits, as far as it may be written and its elements read. Asynchronous copies take it
 /// only where the crate keeps books.
 macro_rules! operands {
-    ([$($generics:tt)*] $this:ident => $operand:expr, $shape:ty, from $source:ty) => {
+    ([$($generics:tt)*] $this:ident => $operand:expr $(, in short $plain:expr)?, $shape:ty, from $source:ty) => {
         impl<$($generics)*> sealed::Source<$shape> for $source {
             fn operand(&self) -> Result<Operand<'_>> {
                 let $this = self;
                 Ok($operand)
             }
+
+            $(
+                #[inline]
+                fn plain(&self) -> Option<Plain<'_>> {
+                    let $this = self;
+                    $plain
+                }
+            )?
         }
 
         impl<$($generics)*> Source<$shape> for $source {
             type Element = T;
         }
     };
-    ([$($generics:tt)*] $this:ident => $operand:expr, $shape:ty, to $destination:ty) => {
+    ([$($generics:tt)*] $this:ident => $operand:expr $(, in short $plain:expr)?, $shape:ty, to $destination:ty) => {
         impl<$($generics)*> sealed::Destination<$shape> for $destination {
             fn operand_mut(&mut self) -> Result<Operand<'_>> {
                 let $this = self;
                 Ok($operand)
             }
+
+            $(
+                #[inline]
+                fn plain_mut(&mut self) -> Option<Plain<'_>> {
+                    let $this = self;
+                    $plain
+                }
+            )?
         }
 
         impl<$($generics)*> Destination<$shape> for $destination {
@@ -42,11 +58,11 @@ macro_rules! operands {
     };
 }
 
-operands!([T: AnyBitPattern, M: Place + SourceOf<T>] it => Operand::of_span::<T, M>(it.span()), Linear, from Buffer<T, M>);
-operands!([T: AnyBitPattern, M: Place + SourceOf<T>] it => Operand::of_span::<T, M>(it.span()), Linear, from Slice<'_, T, M>);
-operands!([T: AnyBitPattern, M: Place + SourceOf<T>] it => Operand::of_span::<T, M>(it.span()), Linear, from SliceMut<'_, T, M>);
-operands!([T: AnyBitPattern, M: Place] it => Operand::of_span::<T, M>(it.span()), Linear, to Buffer<T, M>);
-operands!([T: AnyBitPattern, M: Place] it => Operand::of_span::<T, M>(it.span()), Linear, to SliceMut<'_, T, M>);
+operands!([T: AnyBitPattern, M: Place + SourceOf<T>] it => Operand::of_span::<T, M>(it.span()), in short Plain::of_span::<T, M>(it.span()), Linear, from Buffer<T, M>);
+operands!([T: AnyBitPattern, M: Place + SourceOf<T>] it => Operand::of_span::<T, M>(it.span()), in short Plain::of_span::<T, M>(it.span()), Linear, from Slice<'_, T, M>);
+operands!([T: AnyBitPattern, M: Place + SourceOf<T>] it => Operand::of_span::<T, M>(it.span()), in short Plain::of_span::<T, M>(it.span()), Linear, from SliceMut<'_, T, M>);
+operands!([T: AnyBitPattern, M: Place] it => Operand::of_span::<T, M>(it.span()), in short Plain::of_span::<T, M>(it.span()), Linear, to Buffer<T, M>);
+operands!([T: AnyBitPattern, M: Place] it => Operand::of_span::<T, M>(it.span()), in short Plain::of_span::<T, M>(it.span()), Linear, to SliceMut<'_, T, M>);
 
 impl<T: AnyBitPattern, M: Place + SourceOf<T>> AsyncSource for Buffer<T, M> {}
 impl<T: AnyBitPattern, M: Place + SourceOf<T>> AsyncSource for Slice<'_, T, M> {}
@@ -86,6 +102,11 @@ impl<C: Stable<Element: NoUninit>> sealed::Source for Registered<C> {
     fn operand(&self) -> Result<Operand<'_>> {
         Ok(Operand::of_span::<_, Pinned>(self.span()))
     }
+
+    #[inline]
+    fn plain(&self) -> Option<Plain<'_>> {
+        Plain::of_span::<_, Pinned>(self.span())
+    }
 }
 
 impl<C: Stable<Element: NoUninit>> Source for Registered<C> {
@@ -97,6 +118,11 @@ impl<C: Stable<Element: NoUninit>> AsyncSource for Registered<C> {}
 impl<C: StableMut> sealed::Destination for Registered<C> {
     fn operand_mut(&mut self) -> Result<Operand<'_>> {
         Ok(Operand::of_span::<_, Pinned>(self.span()))
+    }
+
+    #[inline]
+    fn plain_mut(&mut self) -> Option<Plain<'_>> {
+        Plain::of_span::<_, Pinned>(self.span())
     }
 }
 
@@ -170,6 +196,11 @@ impl<S: Source<Shape> + ?Sized, Shape> sealed::Source<Shape> for &S {
     fn operand(&self) -> Result<Operand<'_>> {
         (**self).operand()
     }
+
+    #[inline]
+    fn plain(&self) -> Option<Plain<'_>> {
+        (**self).plain()
+    }
 }
 
 impl<S: Source<Shape> + ?Sized, Shape> Source<Shape> for &S {
@@ -182,6 +213,11 @@ impl<S: Source<Shape> + ?Sized, Shape> sealed::Source<Shape> for &mut S {
     fn operand(&self) -> Result<Operand<'_>> {
         (**self).operand()
     }
+
+    #[inline]
+    fn plain(&self) -> Option<Plain<'_>> {
+        (**self).plain()
+    }
 }
 
 impl<S: Source<Shape> + ?Sized, Shape> Source<Shape> for &mut S {
@@ -193,6 +229,11 @@ impl<S: AsyncSource<Shape> + ?Sized, Shape> AsyncSource<Shape> for &mut S {}
 impl<D: Destination<Shape> + ?Sized, Shape> sealed::Destination<Shape> for &mut D {
     fn operand_mut(&mut self) -> Result<Operand<'_>> {
         (**self).operand_mut()
+    }
+
+    #[inline]
+    fn plain_mut(&mut self) -> Option<Plain<'_>> {
+        (**self).plain_mut()
     }
 }
 
@@ -211,6 +252,11 @@ impl<S: Source<Shape>, Shape> sealed::Source<Shape> for Result<S> {
             Err(error) => Err(*error),
         }
     }
+
+    #[inline]
+    fn plain(&self) -> Option<Plain<'_>> {
+        self.as_ref().ok()?.plain()
+    }
 }
 
 impl<S: Source<Shape>, Shape> Source<Shape> for Result<S> {
@@ -225,6 +271,11 @@ impl<D: Destination<Shape>, Shape> sealed::Destination<Shape> for Result<D> {
             Ok(destination) => destination.operand_mut(),
             Err(error) => Err(*error),
         }
+    }
+
+    #[inline]
+    fn plain_mut(&mut self) -> Option<Plain<'_>> {
+        self.as_mut().ok()?.plain_mut()
     }
 }
 

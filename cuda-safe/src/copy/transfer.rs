@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::panic::Location;
 
 use super::call;
-use super::operand::{Operand, Side};
+use super::operand::{Operand, Plain, Side};
 use super::peer;
 use super::shape::Shape;
 use super::staged::{self, Layout, Staged, Way};
@@ -43,6 +43,7 @@ pub(super) enum Direction {
 }
 
 impl Direction {
+    #[inline]
     pub(super) fn of(destination: Side, source: Side) -> Self {
         match (destination, source) {
             (Side::Device(to), Side::Device(from)) if to == from => Self::DeviceToDevice(to),
@@ -58,6 +59,7 @@ impl Direction {
     }
 
     /// C's constant; none where the call takes devices instead.
+    #[inline]
     pub(super) fn kind(self) -> sys::cudaMemcpyKind {
         match self {
             Self::HostToHost => sys::cudaMemcpyHostToHost,
@@ -105,6 +107,40 @@ pub(super) fn transfer(
         (How::Enqueued(stream), _) => enqueued(stream, direction, destination, source, shape),
     };
     result.map_err(|error| error.with_detail(Detail::Transfer { bytes: shape.bytes() }))
+}
+
+/// Gives a copy to a stream where both sides can be told in short; none, and nothing done, where there is more to look at.
+#[inline]
+#[track_caller]
+pub(super) fn enqueue_plain(
+    stream: StreamRef<'_>,
+    destination: Option<Plain<'_>>,
+    source: Option<Plain<'_>>,
+) -> Option<Result<()>> {
+    let (to, from) = (destination?, source?);
+    let bytes = to.bytes;
+    let direction = Direction::of(to.side, from.side);
+    // Lengths that differ and overlaps are refused elsewhere. A row of no bytes is at no distance of any other.
+    if to.len != from.len
+        || to.pointer.addr().abs_diff(from.pointer.addr()) < bytes
+        || bytes == 0
+        || matches!(direction, Direction::Peer { .. })
+    {
+        return None;
+    }
+    let place = Location::caller();
+    let call = |raw| {
+        let (to, from) = (to.pointer.cast(), from.pointer.cast_const().cast());
+        // SAFETY: both sides are memory of so many bytes that outlives the copy, the direction is theirs, and the stream is live.
+        unsafe { check!(cudaMemcpyAsync(to, from, bytes, direction.kind(), raw)) }
+            .map_err(|error| error.at(place))
+    };
+    let (write, read) = (to.access(Mode::Write), from.access(Mode::Read));
+    // In the order in which the books take them, so that they need not sort.
+    let accesses = if write.address() > read.address() { [read, write] } else { [write, read] };
+    // SAFETY: the accesses are all that the copy touches, and the owners of the memory wait for it before they free.
+    let enqueued = unsafe { stream.enqueue(&accesses, call) };
+    Some(enqueued.map_err(|error| error.with_detail(Detail::Transfer { bytes })))
 }
 
 /// Copies within the host's memory. The host does it, so it waits as a guard would, and nothing is left for the books.

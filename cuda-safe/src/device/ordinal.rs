@@ -97,7 +97,7 @@ impl Device {
     #[track_caller]
     pub fn current() -> Result<Self> {
         version::ensure_callable("Device::current")?;
-        if is_only_one() {
+        if Self::is_only_one() {
             return Ok(Self { ordinal: 0 });
         }
         let mut ordinal = 0;
@@ -248,13 +248,15 @@ impl Device {
     }
 }
 
-/// Whether the machine has one device only, which is then always current. How many there are does not change while the process
-/// runs, so it is asked once, where the runtime says.
-#[inline]
-fn is_only_one() -> bool {
-    match DEVICES.load(Ordering::Relaxed) {
-        0 => count_once() == 1,
-        count => count == 1,
+impl Device {
+    /// Whether the machine has one device only, which is then always current. How many there are does not change while the process
+    /// runs, so it is asked once, where the runtime says.
+    #[inline]
+    pub(crate) fn is_only_one() -> bool {
+        match DEVICES.load(Ordering::Relaxed) {
+            0 => count_once() == 1,
+            count => count == 1,
+        }
     }
 }
 

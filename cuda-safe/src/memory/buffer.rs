@@ -261,6 +261,7 @@ impl<T, M: Place> Buffer<T, M> {
     }
 
     /// All of it, as views are made from.
+    #[inline]
     pub(crate) fn span(&self) -> Span<'_, T> {
         Span::whole(&self.allocation, self.len)
     }

@@ -28,46 +28,61 @@ impl<T> Copy for Span<'_, T> {}
 
 impl<'a, T> Span<'a, T> {
     /// The first `len` elements of an allocation that has at least as many.
+    #[inline]
     pub(crate) fn whole(allocation: &'a Allocation, len: usize) -> Self {
         Self { allocation, start: 0, len, element: PhantomData }
     }
 
     /// `len` elements from byte `start` of an allocation on, which it has.
+    #[inline]
     pub(super) fn part_of(allocation: &'a Allocation, start: usize, len: usize) -> Self {
         Self { allocation, start, len, element: PhantomData }
     }
 
     /// Length in elements.
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
     /// Size in bytes. The allocation holds it, so it does not overflow.
+    #[inline]
     pub(crate) fn bytes(&self) -> usize {
         self.len * size_of::<T>()
     }
 
+    /// The first byte, counted from the start of the allocation.
+    #[inline]
+    pub(crate) fn start(&self) -> usize {
+        self.start
+    }
+
     /// The bytes, counted from the start of the allocation.
+    #[inline]
     pub(crate) fn range(&self) -> Range<usize> {
         self.start..self.start + self.bytes()
     }
 
     /// The allocation that this is a part of.
+    #[inline]
     pub(crate) fn allocation(&self) -> &'a Allocation {
         self.allocation
     }
 
     /// The device of the allocation.
+    #[inline]
     pub(crate) fn device(&self) -> Device {
         self.allocation.on()
     }
 
     /// The first element; null where the allocation has no bytes.
+    #[inline]
     pub(crate) fn pointer(&self) -> *mut T {
         self.allocation.pointer().wrapping_add(self.start).cast()
     }
 
     /// A read or a write of all the bytes.
+    #[inline]
     pub(crate) fn access(&self, mode: Mode) -> Access<'a> {
         Access::new(self.allocation.ledger(), self.range(), mode)
     }

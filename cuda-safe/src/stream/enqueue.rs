@@ -104,10 +104,7 @@ impl StreamRef<'_> {
     ) -> Result<First> {
         let _entered = busy::enter("enqueue").map_err(|error| error.at(place))?;
         let _current = self.switch().map_err(|error| error.at(place))?;
-        match BOOKS.enqueue_first(self.slot(), &Runtime { raw: self.as_raw() }, place, || f(self.as_raw())) {
-            Ok(entered) => Ok(entered),
-            Err(refusal) => Err(refused(refusal, place)),
-        }
+        BOOKS.enqueue_first(self.slot(), place, || f(self.as_raw()))
     }
 
     /// [`enqueue`](Self::enqueue) of what is ordered like work on the memory but gives the device nothing to do, so that it

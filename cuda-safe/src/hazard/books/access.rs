@@ -84,6 +84,13 @@ impl<'a> Access<'a> {
         std::ptr::from_ref(self.ledger).addr()
     }
 
+    /// Whether the access is of all bytes of its allocation, which has some.
+    #[inline]
+    pub(super) fn is_whole(&self) -> bool {
+        let bytes = self.ledger.bytes();
+        self.start == 0 && self.end >= bytes && bytes != 0
+    }
+
     /// What the access wants of its allocation.
     #[inline]
     pub(super) fn want(&self) -> Want {

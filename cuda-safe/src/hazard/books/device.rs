@@ -73,6 +73,12 @@ impl DeviceBook {
         }
     }
 
+    /// Whether there is news from the blocking streams.
+    #[inline]
+    pub(super) fn has_news(&self) -> bool {
+        self.news.load(SeqCst)
+    }
+
     /// Whether there is news from the blocking streams; asking takes it.
     #[inline]
     pub(super) fn take_news(&self) -> bool {

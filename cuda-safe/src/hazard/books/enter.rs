@@ -74,32 +74,17 @@ impl Books {
         at: Place,
         call: impl FnOnce() -> Result<R, P::Error>,
     ) -> Result<(R, Stamp), Refusal<P::Error>> {
-        if ascending(accesses) {
-            return self.enter(slot, accesses, real && !accesses.is_empty(), port, at, call);
-        }
-        match accesses {
-            [] => self.enter(slot, accesses, false, port, at, call),
-            // The short copy for the usual launch: filling the long one would cost more than all the rest.
-            [first, ..] if accesses.len() <= FEW => {
-                let mut copy = [*first; FEW];
-                let sorted = sort(&mut copy[..accesses.len()], accesses);
-                self.enter(slot, sorted, real && !sorted.is_empty(), port, at, call)
-            }
-            [first, ..] if accesses.len() <= INLINE => {
-                let mut copy = [*first; INLINE];
-                let sorted = sort(&mut copy[..accesses.len()], accesses);
-                self.enter(slot, sorted, real && !sorted.is_empty(), port, at, call)
-            }
-            _ => {
-                // Many: in the order of their bytes too, which a list of accesses takes faster, and by a sort that makes use
-                // of parts which are in order already.
-                let mut copy: Vec<Access<'_>> =
-                    accesses.iter().copied().filter(|access| !access.is_empty()).collect();
-                copy.sort_by_key(|access| (access.address(), access.start));
-                let sorted = copy.as_slice();
-                self.enter(slot, sorted, real && !sorted.is_empty(), port, at, call)
-            }
-        }
+        let mut lane = slot.lane.lock();
+        let lane = &mut *lane;
+        let policy = self.policy();
+        let entered = match enter_again(slot, lane, policy, real, accesses) {
+            Some(entered) => entered,
+            None => self.enter_sorted(slot, lane, policy, real, accesses, port, at)?,
+        };
+        let me = entered.me();
+        let answer = call().map_err(Refusal::Call)?;
+        entered.issued(lane);
+        Ok((answer, me))
     }
 
     /// Puts an operation on a stream that makes memory which nobody else has yet: there is nothing to order it
@@ -107,33 +92,75 @@ impl Books {
     /// with. The device does nothing for it, so that it puts neither a blocking stream behind the legacy one nor
     /// the other way round.
     #[inline]
-    pub(crate) fn enqueue_first<P: Port>(
+    pub(crate) fn enqueue_first<E>(
         &self,
         slot: &Slot,
-        port: &P,
         at: Place,
-        call: impl FnOnce() -> Result<(), P::Error>,
-    ) -> Result<First, Refusal<P::Error>> {
+        call: impl FnOnce() -> Result<(), E>,
+    ) -> Result<First, E> {
+        let lane = slot.lane.lock();
         let place = (self.policy() == Policy::Error).then_some(at);
-        let ((), stamp) = self.enter(slot, &[], false, port, at, call)?;
+        let entered = Entered::new(slot, false, false);
+        call()?;
+        let stamp = entered.me();
+        drop((entered, lane));
         Ok(First { stamp, place })
     }
 
-    /// [`enqueue`](Self::enqueue) with accesses sorted by allocation, none of them empty. `real` says whether
-    /// the operation counts as one of the stream's, being sure to put something on it.
-    #[inline]
-    fn enter<P: Port, R>(
+    /// Enters accesses that are in any order, some of them perhaps empty.
+    #[cold]
+    #[inline(never)]
+    #[expect(clippy::too_many_arguments, reason = "a step of `enqueue`, cut out to stay out of its way")]
+    fn enter_sorted<'a, P: Port>(
         &self,
-        slot: &Slot,
-        accesses: &[Access<'_>],
+        slot: &'a Slot,
+        lane: &mut Lane,
+        policy: Policy,
         real: bool,
+        accesses: &[Access<'_>],
         port: &P,
         at: Place,
-        call: impl FnOnce() -> Result<R, P::Error>,
-    ) -> Result<(R, Stamp), Refusal<P::Error>> {
-        let mut lane = slot.lane.lock();
-        let lane = &mut *lane;
-        let policy = self.policy();
+    ) -> Result<Entered<'a>, Refusal<P::Error>> {
+        let enter = |lane: &mut Lane, sorted: &[Access<'_>]| {
+            self.enter(slot, lane, policy, real && !sorted.is_empty(), sorted, port, at)
+        };
+        match accesses {
+            _ if ascending(accesses) => enter(lane, accesses),
+            [] => enter(lane, accesses),
+            // The short copy for the usual launch: filling the long one would cost more than all the rest.
+            [first, ..] if accesses.len() <= FEW => {
+                let mut copy = [*first; FEW];
+                enter(lane, sort(&mut copy[..accesses.len()], accesses))
+            }
+            [first, ..] if accesses.len() <= INLINE => {
+                let mut copy = [*first; INLINE];
+                enter(lane, sort(&mut copy[..accesses.len()], accesses))
+            }
+            _ => {
+                // Many: in the order of their bytes too, which a list of accesses takes faster, and by a sort that makes use
+                // of parts which are in order already.
+                let mut copy: Vec<Access<'_>> =
+                    accesses.iter().copied().filter(|access| !access.is_empty()).collect();
+                copy.sort_by_key(|access| (access.address(), access.start));
+                enter(lane, &copy)
+            }
+        }
+    }
+
+    /// Enters accesses sorted by allocation, none of them empty, and orders the stream after what they conflict with. `real`
+    /// says whether the operation counts as one of the stream's, being sure to put something on it.
+    #[inline]
+    #[expect(clippy::too_many_arguments, reason = "as above")]
+    fn enter<'a, P: Port>(
+        &self,
+        slot: &'a Slot,
+        lane: &mut Lane,
+        policy: Policy,
+        real: bool,
+        accesses: &[Access<'_>],
+        port: &P,
+        at: Place,
+    ) -> Result<Entered<'a>, Refusal<P::Error>> {
         let pending = real && self.catch_up(slot, lane);
         if policy == Policy::Error {
             self.refuse(slot, lane, pending, accesses, at)?;
@@ -143,11 +170,8 @@ impl Books {
             return Err(Refusal::HostBorrowed);
         }
 
-        let before = slot.submitted_by_owner();
-        let solid = slot.provable() == before;
-        let me = Stamp { slot: slot.id, tick: before + 1 };
-        // From here on the tick is published whatever happens, or others would wait for it for ever.
-        let mut publish = Publish { slot, tick: me.tick, proven: solid && !pending };
+        let entered = Entered::new(slot, real, pending);
+        let me = entered.me();
         if policy != Policy::Off {
             let place = (policy == Policy::Error).then_some(at);
             let mut conflicts = Vec::new();
@@ -172,20 +196,7 @@ impl Books {
                 return Err(Refusal::HostBorrowed);
             }
         }
-
-        let answer = call().map_err(Refusal::Call)?;
-        if real {
-            publish.proven = true;
-            if pending {
-                Self::commit(slot, lane);
-            }
-        }
-        drop(publish);
-        if real && slot.kind == Kind::Legacy {
-            slot.device.acted(me.tick, lane.untold.then_some(&lane.clock));
-            lane.untold = false;
-        }
-        Ok((answer, me))
+        Ok(entered)
     }
 
     /// Enters all accesses, and waits for conflicting stamps that are not published yet.
@@ -342,19 +353,83 @@ impl Books {
     }
 }
 
-/// Publishes a tick when dropped, also when the closure that hands the operation over panics.
-struct Publish<'a> {
+/// An operation that is in the ledgers and not yet CUDA's. Its tick is published when this is dropped, whatever happens, or
+/// others would wait for it for ever.
+struct Entered<'a> {
     slot: &'a Slot,
     tick: Tick,
+    /// What to say where CUDA refuses it; see [`Slot::publish`].
     proven: bool,
+    /// Whether it counts as one of the stream's, being sure to put something on it.
+    real: bool,
+    /// Whether it brings the stream what the legacy rule holds back for it.
+    pending: bool,
 }
 
-impl Drop for Publish<'_> {
+impl<'a> Entered<'a> {
+    /// The next operation of the stream, for whoever has its lane locked.
+    #[inline]
+    fn new(slot: &'a Slot, real: bool, pending: bool) -> Self {
+        let before = slot.submitted_by_owner();
+        let solid = slot.provable() == before;
+        Self { slot, tick: before + 1, proven: solid && !pending, real, pending }
+    }
+
+    #[inline]
+    fn me(&self) -> Stamp {
+        Stamp { slot: self.slot.id, tick: self.tick }
+    }
+
+    /// CUDA has it.
+    #[inline]
+    fn issued(mut self, lane: &mut Lane) {
+        let (slot, tick, real) = (self.slot, self.tick, self.real);
+        if real {
+            self.proven = true;
+            if self.pending {
+                Books::commit(slot, lane);
+            }
+        }
+        drop(self);
+        if real && slot.kind == Kind::Legacy {
+            slot.device.acted(tick, lane.untold.then_some(&lane.clock));
+            lane.untold = false;
+        }
+    }
+}
+
+impl Drop for Entered<'_> {
     #[inline]
     fn drop(&mut self) {
         self.slot.publish(self.tick, self.proven);
         self.slot.device.note_news(self.slot.kind);
     }
+}
+
+/// Enters what most operations are: the whole of a few allocations, each used by the same stream in the same way the last time.
+/// There is then nothing to order it after, and nothing to wait for. None where anything else is the case; what is entered
+/// until then, may be entered again.
+#[inline]
+fn enter_again<'a>(
+    slot: &'a Slot,
+    lane: &Lane,
+    policy: Policy,
+    real: bool,
+    accesses: &[Access<'_>],
+) -> Option<Entered<'a>> {
+    if policy != Policy::Order || !real || !whole_and_ascending(accesses) || !slot.is_caught_up(lane) {
+        return None;
+    }
+    let entered = Entered::new(slot, true, false);
+    let me = entered.me();
+    for access in accesses {
+        if !access.ledger.stamp_again(access, me) {
+            // Not published: the same tick goes on.
+            std::mem::forget(entered);
+            return None;
+        }
+    }
+    Some(entered)
 }
 
 /// Enters accesses from the first on as long as each is like the last one of its allocation; gives those that are left. One
@@ -385,6 +460,20 @@ fn sort<'a, 'b>(copy: &'b mut [Access<'a>], accesses: &[Access<'a>]) -> &'b [Acc
     copy.sort_unstable_by_key(|access| if access.is_empty() { 0 } else { access.address() });
     let empty = copy.partition_point(Access::is_empty);
     &copy[empty..]
+}
+
+/// Whether each access is of all bytes of an allocation, by a borrow, and the allocations are in order and differ; no if there are none.
+#[inline]
+fn whole_and_ascending(accesses: &[Access<'_>]) -> bool {
+    let mut last = 0;
+    for access in accesses {
+        let here = access.address();
+        if here <= last || access.unborrowed || !access.is_whole() {
+            return false;
+        }
+        last = here;
+    }
+    last != 0
 }
 
 /// Whether the accesses are already in the order of their allocations, and of their bytes, and none of them empty.

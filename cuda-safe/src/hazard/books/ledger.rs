@@ -113,7 +113,7 @@ impl Ledger {
     /// is ordered: what most operations find. Says no, and does nothing, where anything else is the case.
     #[inline]
     pub(super) fn stamp_again(&self, access: &Access<'_>, me: Stamp) -> bool {
-        if access.start != 0 || access.end < self.bytes {
+        if !access.is_whole() {
             return false;
         }
         let bits = self.word.load(Acquire);

@@ -178,6 +178,16 @@ impl Slot {
         self.provable.store(self.submitted.load(Relaxed), Release);
     }
 
+    /// Whether the legacy rule has nothing to say about the stream's next operation, for whoever has the lane locked.
+    #[inline]
+    pub(super) fn is_caught_up(&self, lane: &Lane) -> bool {
+        match self.kind {
+            Kind::NonBlocking => true,
+            Kind::Blocking | Kind::PerThread => self.device.epoch() == lane.legacy_epoch,
+            Kind::Legacy => !self.device.has_news(),
+        }
+    }
+
     /// Notes that operation `tick` and all before it have completed.
     pub(super) fn complete(&self, tick: Tick) {
         if self.completed() < tick {
