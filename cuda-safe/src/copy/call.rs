@@ -9,6 +9,7 @@ use super::shape::Shape;
 use super::transfer::Direction;
 use crate::device::Device;
 use crate::error::Result;
+use crate::memory::size::Layout;
 use crate::{check, sys};
 
 const CORNER: sys::cudaPos = sys::cudaPos { x: 0, y: 0, z: 0 };
@@ -37,7 +38,11 @@ pub(super) unsafe fn copy(
         // SAFETY: as the caller says.
         Direction::Peer { .. } => unsafe { between(direction, destination, source, shape, stream) },
         // SAFETY: as the caller says.
-        _ => unsafe { within(direction.kind(), destination, source, shape, stream) },
+        _ => unsafe {
+            let (to, from) = (destination, source);
+            let (to, from) = ((to.pointer(), to.layout()), (from.pointer(), from.layout()));
+            within(direction.kind(), to, from, shape, stream)
+        },
     }
 }
 
@@ -45,15 +50,16 @@ pub(super) unsafe fn copy(
 ///
 /// # Safety
 /// As for [`copy`].
-unsafe fn within(
+#[inline]
+pub(super) unsafe fn within(
     kind: sys::cudaMemcpyKind,
-    destination: &Operand<'_>,
-    source: &Operand<'_>,
+    destination: (*mut u8, &Layout),
+    source: (*mut u8, &Layout),
     shape: Shape,
     stream: Option<sys::cudaStream_t>,
 ) -> Result<()> {
-    let (to, from) = (destination.pointer().cast(), source.pointer().cast_const().cast());
-    let (to_pitch, from_pitch) = (destination.layout().pitch, source.layout().pitch);
+    let (to, from) = (destination.0.cast(), source.0.cast_const().cast());
+    let (to_pitch, from_pitch) = (destination.1.pitch, source.1.pitch);
     match (shape, stream) {
         (Shape::Linear { bytes }, None) => {
             // SAFETY: as the caller says: so many bytes.
@@ -75,10 +81,10 @@ unsafe fn within(
             let parameters = sys::cudaMemcpy3DParms {
                 srcArray: ptr::null_mut(),
                 srcPos: CORNER,
-                srcPtr: pitched(source),
+                srcPtr: pitched_ptr(source),
                 dstArray: ptr::null_mut(),
                 dstPos: CORNER,
-                dstPtr: pitched(destination),
+                dstPtr: pitched_ptr(destination),
                 extent: extent(shape),
                 kind,
             };
@@ -135,9 +141,14 @@ unsafe fn between(
 
 /// An operand as C describes pitched memory.
 pub(super) fn pitched(operand: &Operand<'_>) -> sys::cudaPitchedPtr {
-    let layout = operand.layout();
+    pitched_ptr((operand.pointer(), operand.layout()))
+}
+
+/// The same of a layout from an address on.
+#[inline]
+fn pitched_ptr((pointer, layout): (*mut u8, &Layout)) -> sys::cudaPitchedPtr {
     sys::cudaPitchedPtr {
-        ptr: operand.pointer().cast(),
+        ptr: pointer.cast(),
         pitch: layout.pitch,
         xsize: layout.row,
         ysize: layout.layer_rows,
@@ -145,6 +156,7 @@ pub(super) fn pitched(operand: &Operand<'_>) -> sys::cudaPitchedPtr {
 }
 
 /// A shape as C describes it, in bytes, rows and layers.
+#[inline]
 pub(super) fn extent(shape: Shape) -> sys::cudaExtent {
     match shape {
         Shape::Linear { bytes } => sys::cudaExtent { width: bytes, height: 1, depth: 1 },

@@ -73,7 +73,7 @@ pub fn memset_async<D: AsyncDestination + ?Sized>(
 #[inline]
 #[track_caller]
 fn set_plain(stream: StreamRef<'_>, destination: Plain<'_>, value: u8) -> Result<()> {
-    let (pointer, bytes) = (destination.pointer.cast(), destination.bytes);
+    let (pointer, bytes) = (destination.pointer.cast(), destination.layout.row);
     if bytes == 0 {
         return Ok(());
     }
@@ -84,8 +84,10 @@ fn set_plain(stream: StreamRef<'_>, destination: Plain<'_>, value: u8) -> Result
         unsafe { check!(cudaMemsetAsync(pointer, c_int::from(value), bytes, raw)) }
             .map_err(|error| error.at(place))
     };
+    // Borrowed exclusively, until this returns.
+    let access = destination.access(Mode::Write).exclusive();
     // SAFETY: the access is all that the call touches.
-    let filled = unsafe { stream.enqueue(&[destination.access(Mode::Write)], call) };
+    let filled = unsafe { stream.enqueue(&[access], call) };
     filled.map_err(|error| error.with_detail(Detail::Transfer { bytes }))
 }
 

@@ -1,6 +1,6 @@
 //! Copies of elements in a row.
 
-use super::operand::{AsyncDestination, AsyncSource, Destination, Source};
+use super::operand::{AsyncDestination, AsyncSource, Destination, Dimensions, Source};
 use super::transfer::{How, enqueue_plain, transfer};
 use crate::error::Result;
 use crate::stream::AsStream;
@@ -88,8 +88,8 @@ where
     S: AsyncSource<Element = D::Element> + ?Sized,
 {
     let stream = stream.as_stream();
-    if let Some(enqueued) = enqueue_plain(stream, destination.plain_mut(), source.plain()) {
-        return enqueued;
+    if enqueue_plain(stream, Dimensions::One, destination.plain_mut(), source.plain())? {
+        return Ok(());
     }
     let how = How::Enqueued(stream);
     transfer("memcpy_async", how, &destination.operand_mut()?, &source.operand()?)

@@ -12,6 +12,7 @@ use super::array::Part;
 use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::{Access, Ledger, Mode};
+use crate::memory::allocation::Allocation;
 use crate::memory::array::region::Region;
 use crate::memory::grid::Grid;
 use crate::memory::managed::extent;
@@ -142,42 +143,66 @@ pub(crate) enum Dimensions {
     Three,
 }
 
-/// One side of a copy in short: elements of an allocation in a row, which most sides are. An [`Operand`] says everything, and costs
-/// as much to make and to look at as all the rest of a small copy.
+/// One side of a copy in short: elements of an allocation in a row or in rows, which most sides are. An [`Operand`] says everything,
+/// and costs as much to make and to look at as all the rest of a small copy.
 #[derive(Clone, Copy, Debug)]
 pub struct Plain<'a> {
     pub(super) pointer: *mut u8,
-    /// Elements.
+    /// Elements of a row.
     pub(super) len: usize,
-    pub(super) bytes: usize,
+    pub(super) layout: Layout,
     pub(super) side: Side,
-    /// The books, and the first byte counted from the start of the allocation.
+    /// The books, and the first byte and the one past the last, counted from the start of the allocation.
     ledger: &'a Ledger,
     start: usize,
+    end: usize,
 }
 
 impl<'a> Plain<'a> {
-    /// A part of an allocation. None of a pool's, where another device might have to be made current.
+    /// A part of an allocation.
     #[inline]
     pub(super) fn of_span<T, M: Place>(span: Span<'a, T>) -> Option<Self> {
-        let allocation = span.allocation();
+        let (allocation, pointer, layout) = (span.allocation(), span.pointer(), Layout::linear(span.bytes()));
+        Self::of(M::RESIDENCE, allocation, pointer.cast(), span.len(), layout, span.range())
+    }
+
+    /// Rows, in layers. None of a slice's.
+    #[inline]
+    pub(super) fn of_grid<T, M: AnyPlace>(grid: &Grid<'a, T>) -> Option<Self> {
+        let (residence, (allocation, range)) = (M::BOOKED?, grid.booked()?);
+        Self::of(residence, allocation, grid.pointer().cast(), grid.width(), grid.layout(), range)
+    }
+
+    /// None of a pool's memory where another device might have to be made current.
+    #[inline]
+    fn of(
+        residence: Residence,
+        allocation: &'a Allocation,
+        pointer: *mut u8,
+        len: usize,
+        layout: Layout,
+        Range { start, end }: Range<usize>,
+    ) -> Option<Self> {
         if allocation.pool_device().is_some() && !Device::is_only_one() {
             return None;
         }
-        Some(Self {
-            pointer: span.pointer().cast(),
-            len: span.len(),
-            bytes: span.bytes(),
-            side: Side::of(M::RESIDENCE, allocation.on()),
-            ledger: allocation.ledger(),
-            start: span.start(),
-        })
+        let side = Side::of(residence, allocation.on());
+        Some(Self { pointer, len, layout, side, ledger: allocation.ledger(), start, end })
     }
 
     /// The access to enter in the books.
     #[inline]
     pub(super) fn access(&self, mode: Mode) -> Access<'a> {
-        Access::new(self.ledger, self.start..self.start + self.bytes, mode)
+        Access::new(self.ledger, self.start..self.end, mode)
+    }
+
+    /// Whether the other side has the same extent, and neither lies in the other. No says nothing about that.
+    #[inline]
+    pub(super) fn pairs_with(&self, other: &Self) -> bool {
+        let span = (self.end - self.start).max(other.end - other.start);
+        let apart = self.pointer.addr().abs_diff(other.pointer.addr());
+        let extent = |it: &Self| (it.len, it.layout.rows, it.layout.layers);
+        apart >= span && extent(self) == extent(other)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Copies and fills of rows.
 
 use super::fill::set;
-use super::operand::{AsyncDestination, AsyncSource, Destination, FillDestination, Planar, Source};
-use super::transfer::{How, transfer};
+use super::operand::{AsyncDestination, AsyncSource, Destination, Dimensions, FillDestination, Planar, Source};
+use super::transfer::{How, enqueue_plain, transfer};
 use crate::error::Result;
 use crate::stream::AsStream;
 #[cfg(doc)]
@@ -77,7 +77,11 @@ where
     D: AsyncDestination<Planar> + ?Sized,
     S: AsyncSource<Planar, Element = D::Element> + ?Sized,
 {
-    let how = How::Enqueued(stream.as_stream());
+    let stream = stream.as_stream();
+    if enqueue_plain(stream, Dimensions::Two, destination.plain_mut(), source.plain())? {
+        return Ok(());
+    }
+    let how = How::Enqueued(stream);
     transfer("memcpy_2d_async", how, &destination.operand_mut()?, &source.operand()?)
 }
 

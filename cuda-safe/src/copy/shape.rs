@@ -71,8 +71,14 @@ impl Shape {
 
     /// The arrangement of one operand.
     pub(super) fn of_one(operand: &Operand<'_>) -> Self {
-        let Layout { row, rows, layers, .. } = *operand.layout();
-        match operand.dimensions() {
+        Self::new(operand.dimensions(), operand.layout())
+    }
+
+    /// The arrangement of a layout.
+    #[inline]
+    pub(super) fn new(dimensions: Dimensions, layout: &Layout) -> Self {
+        let Layout { row, rows, layers, .. } = *layout;
+        match dimensions {
             Dimensions::One => Self::Linear { bytes: row },
             Dimensions::Two => Self::Plane { row, rows },
             Dimensions::Three => Self::Volume { row, rows, layers },
@@ -80,6 +86,7 @@ impl Shape {
     }
 
     /// Size in bytes. Memory holds it, so it does not overflow; saturating where a side has no bytes at all.
+    #[inline]
     pub(super) fn bytes(self) -> usize {
         match self {
             Self::Linear { bytes } => bytes,

@@ -70,11 +70,11 @@ impl<T: AnyBitPattern, M: Place + SourceOf<T>> AsyncSource for SliceMut<'_, T, M
 impl<T: AnyBitPattern, M: Place> AsyncDestination for Buffer<T, M> {}
 impl<T: AnyBitPattern, M: Place> AsyncDestination for SliceMut<'_, T, M> {}
 
-operands!([T: AnyBitPattern] it => Operand::of_grid::<T, OnDevice>(it.grid(), Dimensions::Two), Planar, from PitchedBuffer<T>);
-operands!([T: AnyBitPattern] it => Operand::of_grid::<T, OnDevice>(it.grid(), Dimensions::Two), Planar, to PitchedBuffer<T>);
-operands!([T: AnyBitPattern, M: SourceOf<T>] it => Operand::of_grid::<T, M>(it.grid(), Dimensions::Two), Planar, from Plane<'_, T, M>);
-operands!([T: AnyBitPattern, M: SourceOf<T>] it => Operand::of_grid::<T, M>(it.grid(), Dimensions::Two), Planar, from PlaneMut<'_, T, M>);
-operands!([T: AnyBitPattern, M: AnyPlace] it => Operand::of_grid::<T, M>(it.grid(), Dimensions::Two), Planar, to PlaneMut<'_, T, M>);
+operands!([T: AnyBitPattern] it => Operand::of_grid::<T, OnDevice>(it.grid(), Dimensions::Two), in short Plain::of_grid::<T, OnDevice>(&it.grid()), Planar, from PitchedBuffer<T>);
+operands!([T: AnyBitPattern] it => Operand::of_grid::<T, OnDevice>(it.grid(), Dimensions::Two), in short Plain::of_grid::<T, OnDevice>(&it.grid()), Planar, to PitchedBuffer<T>);
+operands!([T: AnyBitPattern, M: SourceOf<T>] it => Operand::of_grid::<T, M>(it.grid(), Dimensions::Two), in short Plain::of_grid::<T, M>(&it.grid()), Planar, from Plane<'_, T, M>);
+operands!([T: AnyBitPattern, M: SourceOf<T>] it => Operand::of_grid::<T, M>(it.grid(), Dimensions::Two), in short Plain::of_grid::<T, M>(&it.grid()), Planar, from PlaneMut<'_, T, M>);
+operands!([T: AnyBitPattern, M: AnyPlace] it => Operand::of_grid::<T, M>(it.grid(), Dimensions::Two), in short Plain::of_grid::<T, M>(&it.grid()), Planar, to PlaneMut<'_, T, M>);
 
 impl<T: AnyBitPattern> AsyncSource<Planar> for PitchedBuffer<T> {}
 impl<T: AnyBitPattern> AsyncDestination<Planar> for PitchedBuffer<T> {}
@@ -84,11 +84,11 @@ impl<T: AnyBitPattern, M: Place> AsyncDestination<Planar> for PlaneMut<'_, T, M>
 impl<T: AnyBitPattern> FillDestination<Planar> for PitchedBuffer<T> {}
 impl<T: AnyBitPattern, M: Place> FillDestination<Planar> for PlaneMut<'_, T, M> {}
 
-operands!([T: AnyBitPattern] it => Operand::of_grid::<T, OnDevice>(it.grid(), Dimensions::Three), Volumetric, from PitchedVolume<T>);
-operands!([T: AnyBitPattern] it => Operand::of_grid::<T, OnDevice>(it.grid(), Dimensions::Three), Volumetric, to PitchedVolume<T>);
-operands!([T: AnyBitPattern, M: SourceOf<T>] it => Operand::of_grid::<T, M>(it.grid(), Dimensions::Three), Volumetric, from Volume<'_, T, M>);
-operands!([T: AnyBitPattern, M: SourceOf<T>] it => Operand::of_grid::<T, M>(it.grid(), Dimensions::Three), Volumetric, from VolumeMut<'_, T, M>);
-operands!([T: AnyBitPattern, M: AnyPlace] it => Operand::of_grid::<T, M>(it.grid(), Dimensions::Three), Volumetric, to VolumeMut<'_, T, M>);
+operands!([T: AnyBitPattern] it => Operand::of_grid::<T, OnDevice>(it.grid(), Dimensions::Three), in short Plain::of_grid::<T, OnDevice>(&it.grid()), Volumetric, from PitchedVolume<T>);
+operands!([T: AnyBitPattern] it => Operand::of_grid::<T, OnDevice>(it.grid(), Dimensions::Three), in short Plain::of_grid::<T, OnDevice>(&it.grid()), Volumetric, to PitchedVolume<T>);
+operands!([T: AnyBitPattern, M: SourceOf<T>] it => Operand::of_grid::<T, M>(it.grid(), Dimensions::Three), in short Plain::of_grid::<T, M>(&it.grid()), Volumetric, from Volume<'_, T, M>);
+operands!([T: AnyBitPattern, M: SourceOf<T>] it => Operand::of_grid::<T, M>(it.grid(), Dimensions::Three), in short Plain::of_grid::<T, M>(&it.grid()), Volumetric, from VolumeMut<'_, T, M>);
+operands!([T: AnyBitPattern, M: AnyPlace] it => Operand::of_grid::<T, M>(it.grid(), Dimensions::Three), in short Plain::of_grid::<T, M>(&it.grid()), Volumetric, to VolumeMut<'_, T, M>);
 
 impl<T: AnyBitPattern> AsyncSource<Volumetric> for PitchedVolume<T> {}
 impl<T: AnyBitPattern> AsyncDestination<Volumetric> for PitchedVolume<T> {}

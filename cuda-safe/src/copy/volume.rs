@@ -1,8 +1,8 @@
 //! Copies and fills of layers of rows.
 
 use super::fill::set;
-use super::operand::{AsyncDestination, AsyncSource, Destination, FillDestination, Source, Volumetric};
-use super::transfer::{How, transfer};
+use super::operand::{AsyncDestination, AsyncSource, Destination, Dimensions, FillDestination, Source, Volumetric};
+use super::transfer::{How, enqueue_plain, transfer};
 use crate::error::Result;
 use crate::stream::AsStream;
 #[cfg(doc)]
@@ -71,7 +71,11 @@ where
     D: AsyncDestination<Volumetric> + ?Sized,
     S: AsyncSource<Volumetric, Element = D::Element> + ?Sized,
 {
-    let how = How::Enqueued(stream.as_stream());
+    let stream = stream.as_stream();
+    if enqueue_plain(stream, Dimensions::Three, destination.plain_mut(), source.plain())? {
+        return Ok(());
+    }
+    let how = How::Enqueued(stream);
     transfer("memcpy_3d_async", how, &destination.operand_mut()?, &source.operand()?)
 }
 

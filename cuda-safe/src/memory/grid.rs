@@ -123,6 +123,7 @@ impl<'a, T> Grid<'a, T> {
     }
 
     /// Elements of a row.
+    #[inline]
     pub(crate) fn width(&self) -> usize {
         self.width
     }
@@ -138,11 +139,13 @@ impl<'a, T> Grid<'a, T> {
     }
 
     /// The layout in bytes.
+    #[inline]
     pub(crate) fn layout(&self) -> Layout {
         self.layout
     }
 
     /// The first element.
+    #[inline]
     pub(crate) fn pointer(&self) -> *mut T {
         let base = match self.base {
             Base::Booked(allocation) => allocation.pointer(),
@@ -154,6 +157,7 @@ impl<'a, T> Grid<'a, T> {
     /// The allocation, where there is one, and the bytes from the first to just past the last, counted from its start. Where all
     /// of an allocation was made into rows, what is behind the last one counts as theirs: the books keep an access to all of an
     /// allocation in less.
+    #[inline]
     pub(crate) fn booked(&self) -> Option<(&'a Allocation, Range<usize>)> {
         let Base::Booked(allocation) = self.base else { return None };
         let Layout { row, pitch, .. } = self.layout;

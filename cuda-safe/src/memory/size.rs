@@ -109,6 +109,7 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// One row.
+    #[inline]
     pub(crate) fn linear(bytes: usize) -> Self {
         Self { row: bytes, rows: 1, layers: 1, pitch: bytes, layer_rows: 1 }
     }
@@ -124,6 +125,7 @@ impl Layout {
     }
 
     /// Bytes from the first to just past the last, what is between rows included; none if that is no number.
+    #[inline]
     pub(crate) fn span(&self) -> Option<usize> {
         if self.is_empty() {
             return Some(0);
@@ -133,6 +135,7 @@ impl Layout {
     }
 
     /// [`span`](Self::span) for a layout that was checked.
+    #[inline]
     pub(crate) fn spanned(&self) -> usize {
         self.span().unwrap_or(usize::MAX)
     }

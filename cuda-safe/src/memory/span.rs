@@ -51,12 +51,6 @@ impl<'a, T> Span<'a, T> {
         self.len * size_of::<T>()
     }
 
-    /// The first byte, counted from the start of the allocation.
-    #[inline]
-    pub(crate) fn start(&self) -> usize {
-        self.start
-    }
-
     /// The bytes, counted from the start of the allocation.
     #[inline]
     pub(crate) fn range(&self) -> Range<usize> {

@@ -24,6 +24,7 @@ pub struct Access<'a> {
     pub(super) end: usize,
     pub(super) mode: Mode,
     pub(super) unborrowed: bool,
+    pub(super) exclusive: bool,
 }
 
 impl<'a> Access<'a> {
@@ -42,7 +43,7 @@ impl<'a> Access<'a> {
     /// A read or a write of the bytes `range`. An empty range is no access.
     #[must_use]
     pub fn new(ledger: &'a Ledger, range: Range<usize>, mode: Mode) -> Self {
-        Self { ledger, start: range.start, end: range.end, mode, unborrowed: false }
+        Self { ledger, start: range.start, end: range.end, mode, unborrowed: false, exclusive: false }
     }
 
     /// The same access, made without a Rust borrow of the memory's owner: through a graph, a symbol, a mapped
@@ -52,6 +53,15 @@ impl<'a> Access<'a> {
     #[must_use]
     pub fn unborrowed(mut self) -> Self {
         self.unborrowed = true;
+        self
+    }
+
+    /// The same access, made through a borrow that is exclusive to every byte of the range, and entered by one thread at a time while
+    /// that lasts: where the range is the whole allocation, nobody else can be entering an access of it.
+    #[must_use]
+    #[inline]
+    pub(crate) fn exclusive(mut self) -> Self {
+        self.exclusive = true;
         self
     }
 

@@ -7,7 +7,7 @@ use super::access::{Access, Mode, Want};
 use super::clock::Stamp;
 use super::enter::First;
 use super::list::{Conflict, List, View};
-use super::sync::{AtomicU64, Mutex, constructor, fence};
+use super::sync::{AtomicBool, AtomicU64, Mutex, constructor, fence};
 use super::waits::Place;
 use super::word::{LISTED, Word};
 
@@ -34,6 +34,8 @@ pub struct Ledger {
     list: Mutex<Option<Box<List>>>,
     /// How graphs can hold on to the allocation, where its owners are counted.
     keep: Option<Keep>,
+    /// Whether one has ever asked for that: the allocation may then be used without a borrow of it.
+    kept: AtomicBool,
 }
 
 /// What keeps an allocation alive, and with it this ledger of it.
@@ -53,7 +55,7 @@ impl Ledger {
         #[must_use]
         pub fn new(bytes: usize) -> Self {
             let (word, hosts) = (AtomicU64::new(0), AtomicU64::new(0));
-            Self { word, hosts, bytes, list: Mutex::new(None), keep: None }
+            Self { word, hosts, bytes, list: Mutex::new(None), keep: None, kept: AtomicBool::new(false) }
         }
     }
 
@@ -65,7 +67,7 @@ impl Ledger {
             _ => (LISTED, Some(Box::new(List::written(bytes, first)))),
         };
         let (word, hosts) = (AtomicU64::new(word), AtomicU64::new(0));
-        Self { word, hosts, bytes, list: Mutex::new(list), keep: None }
+        Self { word, hosts, bytes, list: Mutex::new(list), keep: None, kept: AtomicBool::new(false) }
     }
 
     /// Says how another keeper of the allocation is made: without that, graphs cannot use it.
@@ -74,8 +76,10 @@ impl Ledger {
         self.keep = keep;
     }
 
-    /// How another keeper of the allocation is made.
+    /// How another keeper of the allocation is made, to be asked for with a borrow of the memory.
     pub(crate) fn keep(&self) -> Option<Keep> {
+        // Whoever borrows the memory later, borrows it after this.
+        self.kept.store(true, Relaxed);
         self.keep
     }
 
@@ -118,6 +122,11 @@ impl Ledger {
         }
         let bits = self.word.load(Acquire);
         let Some(next) = Word::again(bits, access.mode, me) else { return false };
+        if access.exclusive && !self.kept.load(Relaxed) {
+            // Nobody else looks at the word before the borrow ends, and whoever borrows the memory then has seen this.
+            self.word.store(next, Release);
+            return true;
+        }
         self.word.compare_exchange(bits, next, SeqCst, Acquire).is_ok()
     }
 
