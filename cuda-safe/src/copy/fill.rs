@@ -7,12 +7,13 @@ use std::panic::Location;
 use bytemuck::{NoUninit, bytes_of};
 
 use super::call::{extent, pitched};
-use super::operand::{AsyncDestination, Operand, Plain, Side};
+use super::operand::{AsyncDestination, Operand, Side};
+use super::plain::Plain;
 use super::shape::Shape;
 use super::transfer::How;
 use crate::device::Device;
 use crate::error::{Detail, Result};
-use crate::hazard::Mode;
+use crate::hazard::{Access, Mode};
 use crate::stream::{AsStream, LegacyStream, StreamRef};
 use crate::{check, sys};
 
@@ -63,8 +64,10 @@ pub fn memset_async<D: AsyncDestination + ?Sized>(
     stream: &impl AsStream,
 ) -> Result<()> {
     let stream = stream.as_stream();
-    if let Some(plain) = destination.plain_mut() {
-        return set_plain(stream, plain, value);
+    if let Some(plain) = destination.plain_mut()
+        && let Some(access) = plain.access(Mode::Write)
+    {
+        return set_plain(stream, plain, access, value);
     }
     set(How::Enqueued(stream), &destination.operand_mut()?, value)
 }
@@ -72,7 +75,7 @@ pub fn memset_async<D: AsyncDestination + ?Sized>(
 /// Has a stream fill bytes in a row.
 #[inline]
 #[track_caller]
-fn set_plain(stream: StreamRef<'_>, destination: Plain<'_>, value: u8) -> Result<()> {
+fn set_plain(stream: StreamRef<'_>, destination: Plain<'_>, access: Access<'_>, value: u8) -> Result<()> {
     let (pointer, bytes) = (destination.pointer.cast(), destination.layout.row);
     if bytes == 0 {
         return Ok(());
@@ -85,7 +88,7 @@ fn set_plain(stream: StreamRef<'_>, destination: Plain<'_>, value: u8) -> Result
             .map_err(|error| error.at(place))
     };
     // Borrowed exclusively, until this returns.
-    let access = destination.access(Mode::Write).exclusive();
+    let access = access.exclusive();
     // SAFETY: the access is all that the call touches.
     let filled = unsafe { stream.enqueue(&[access], call) };
     filled.map_err(|error| error.with_detail(Detail::Transfer { bytes }))

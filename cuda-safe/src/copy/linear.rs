@@ -1,7 +1,8 @@
 //! Copies of elements in a row.
 
 use super::operand::{AsyncDestination, AsyncSource, Destination, Dimensions, Source};
-use super::transfer::{How, enqueue_plain, transfer};
+use super::plain;
+use super::transfer::{How, transfer};
 use crate::error::Result;
 use crate::stream::AsStream;
 #[cfg(doc)]
@@ -46,6 +47,9 @@ where
     D: Destination + ?Sized,
     S: Source<Element = D::Element> + ?Sized,
 {
+    if plain::block(destination.plain_mut(), source.plain())? {
+        return Ok(());
+    }
     transfer("memcpy", How::Blocking, &destination.operand_mut()?, &source.operand()?)
 }
 
@@ -88,7 +92,7 @@ where
     S: AsyncSource<Element = D::Element> + ?Sized,
 {
     let stream = stream.as_stream();
-    if enqueue_plain(stream, Dimensions::One, destination.plain_mut(), source.plain())? {
+    if plain::enqueue(stream, Dimensions::One, destination.plain_mut(), source.plain())? {
         return Ok(());
     }
     let how = How::Enqueued(stream);

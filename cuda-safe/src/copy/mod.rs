@@ -41,6 +41,7 @@ mod operand;
 mod owned;
 pub(crate) mod peer;
 mod pipeline;
+mod plain;
 mod plane;
 mod scoped;
 mod shape;

@@ -12,7 +12,6 @@ use super::array::Part;
 use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::{Access, Ledger, Mode};
-use crate::memory::allocation::Allocation;
 use crate::memory::array::region::Region;
 use crate::memory::grid::Grid;
 use crate::memory::managed::extent;
@@ -84,7 +83,8 @@ pub trait FillDestination<Shape>: AsyncDestination<Shape> {}
 
 /// The part of the traits that is not for others to implement.
 pub(crate) mod sealed {
-    use super::{Operand, Plain, Result};
+    use super::{Operand, Result};
+    use crate::copy::plain::Plain;
 
     pub trait Source<Shape = super::Linear> {
         fn operand(&self) -> Result<Operand<'_>>;
@@ -123,7 +123,7 @@ pub(crate) enum Side {
 impl Side {
     /// Memory that was allocated for use with a device.
     #[inline]
-    fn of(residence: Residence, device: Device) -> Self {
+    pub(super) fn of(residence: Residence, device: Device) -> Self {
         match residence {
             Residence::Device => Self::Device(device),
             Residence::Pinned => Self::Pinned(device),
@@ -141,69 +141,6 @@ pub(crate) enum Dimensions {
     Two,
     /// [`Volumetric`].
     Three,
-}
-
-/// One side of a copy in short: elements of an allocation in a row or in rows, which most sides are. An [`Operand`] says everything,
-/// and costs as much to make and to look at as all the rest of a small copy.
-#[derive(Clone, Copy, Debug)]
-pub struct Plain<'a> {
-    pub(super) pointer: *mut u8,
-    /// Elements of a row.
-    pub(super) len: usize,
-    pub(super) layout: Layout,
-    pub(super) side: Side,
-    /// The books, and the first byte and the one past the last, counted from the start of the allocation.
-    ledger: &'a Ledger,
-    start: usize,
-    end: usize,
-}
-
-impl<'a> Plain<'a> {
-    /// A part of an allocation.
-    #[inline]
-    pub(super) fn of_span<T, M: Place>(span: Span<'a, T>) -> Option<Self> {
-        let (allocation, pointer, layout) = (span.allocation(), span.pointer(), Layout::linear(span.bytes()));
-        Self::of(M::RESIDENCE, allocation, pointer.cast(), span.len(), layout, span.range())
-    }
-
-    /// Rows, in layers. None of a slice's.
-    #[inline]
-    pub(super) fn of_grid<T, M: AnyPlace>(grid: &Grid<'a, T>) -> Option<Self> {
-        let (residence, (allocation, range)) = (M::BOOKED?, grid.booked()?);
-        Self::of(residence, allocation, grid.pointer().cast(), grid.width(), grid.layout(), range)
-    }
-
-    /// None of a pool's memory where another device might have to be made current.
-    #[inline]
-    fn of(
-        residence: Residence,
-        allocation: &'a Allocation,
-        pointer: *mut u8,
-        len: usize,
-        layout: Layout,
-        Range { start, end }: Range<usize>,
-    ) -> Option<Self> {
-        if allocation.pool_device().is_some() && !Device::is_only_one() {
-            return None;
-        }
-        let side = Side::of(residence, allocation.on());
-        Some(Self { pointer, len, layout, side, ledger: allocation.ledger(), start, end })
-    }
-
-    /// The access to enter in the books.
-    #[inline]
-    pub(super) fn access(&self, mode: Mode) -> Access<'a> {
-        Access::new(self.ledger, self.start..self.end, mode)
-    }
-
-    /// Whether the other side has the same extent, and neither lies in the other. No says nothing about that.
-    #[inline]
-    pub(super) fn pairs_with(&self, other: &Self) -> bool {
-        let span = (self.end - self.start).max(other.end - other.start);
-        let apart = self.pointer.addr().abs_diff(other.pointer.addr());
-        let extent = |it: &Self| (it.len, it.layout.rows, it.layout.layers);
-        apart >= span && extent(self) == extent(other)
-    }
 }
 
 /// One side of a copy, without its type.

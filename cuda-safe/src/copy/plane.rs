@@ -1,8 +1,11 @@
 //! Copies and fills of rows.
 
 use super::fill::set;
-use super::operand::{AsyncDestination, AsyncSource, Destination, Dimensions, FillDestination, Planar, Source};
-use super::transfer::{How, enqueue_plain, transfer};
+use super::operand::{
+    AsyncDestination, AsyncSource, Destination, Dimensions, FillDestination, Planar, Source,
+};
+use super::plain;
+use super::transfer::{How, transfer};
 use crate::error::Result;
 use crate::stream::AsStream;
 #[cfg(doc)]
@@ -78,7 +81,7 @@ where
     S: AsyncSource<Planar, Element = D::Element> + ?Sized,
 {
     let stream = stream.as_stream();
-    if enqueue_plain(stream, Dimensions::Two, destination.plain_mut(), source.plain())? {
+    if plain::enqueue(stream, Dimensions::Two, destination.plain_mut(), source.plain())? {
         return Ok(());
     }
     let how = How::Enqueued(stream);

@@ -3,8 +3,10 @@
 use bytemuck::{AnyBitPattern, NoUninit};
 
 use super::operand::{
-    AsyncDestination, AsyncSource, Destination, Linear, Operand, Planar, Source, Volumetric, sealed,
+    AsyncDestination, AsyncSource, Destination, Dimensions, Linear, Operand, Planar, Source, Volumetric,
+    sealed,
 };
+use super::plain::{self, Plain};
 use super::transfer::{How, transfer};
 use crate::error::Result;
 use crate::memory::{Pageable, Plane, PlaneMut, Volume, VolumeMut};
@@ -36,14 +38,18 @@ pub trait ScopedDestination<'scope, Shape = Linear>: private::Destination<Shape>
 
 /// The part of the traits that is not for others to implement.
 mod private {
-    use super::{Operand, Result};
+    use super::{Operand, Plain, Result};
 
     pub trait Source<Shape> {
         fn operand(&self) -> Result<Operand<'_>>;
+
+        fn plain(&self) -> Option<Plain<'_>>;
     }
 
     pub trait Destination<Shape> {
         fn operand_mut(&mut self) -> Result<Operand<'_>>;
+
+        fn plain_mut(&mut self) -> Option<Plain<'_>>;
     }
 }
 
@@ -51,11 +57,21 @@ impl<S: Source<Shape> + ?Sized, Shape> private::Source<Shape> for &S {
     fn operand(&self) -> Result<Operand<'_>> {
         sealed::Source::<Shape>::operand(*self)
     }
+
+    #[inline]
+    fn plain(&self) -> Option<Plain<'_>> {
+        sealed::Source::<Shape>::plain(*self)
+    }
 }
 
 impl<D: Destination<Shape> + ?Sized, Shape> private::Destination<Shape> for &mut D {
     fn operand_mut(&mut self) -> Result<Operand<'_>> {
         sealed::Destination::<Shape>::operand_mut(*self)
+    }
+
+    #[inline]
+    fn plain_mut(&mut self) -> Option<Plain<'_>> {
+        sealed::Destination::<Shape>::plain_mut(*self)
     }
 }
 
@@ -150,7 +166,11 @@ impl<'scope> Scope<'scope, '_> {
         D: ScopedDestination<'scope>,
         S: ScopedSource<'scope, Element = D::Element>,
     {
-        let how = How::Enqueued(self.stream());
+        let stream = self.stream();
+        if plain::enqueue(stream, Dimensions::One, destination.plain_mut(), source.plain())? {
+            return Ok(());
+        }
+        let how = How::Enqueued(stream);
         transfer("Scope::memcpy_async", how, &destination.operand_mut()?, &source.operand()?)
     }
 
@@ -172,7 +192,11 @@ impl<'scope> Scope<'scope, '_> {
         D: ScopedDestination<'scope, Planar>,
         S: ScopedSource<'scope, Planar, Element = D::Element>,
     {
-        let how = How::Enqueued(self.stream());
+        let stream = self.stream();
+        if plain::enqueue(stream, Dimensions::Two, destination.plain_mut(), source.plain())? {
+            return Ok(());
+        }
+        let how = How::Enqueued(stream);
         transfer("Scope::memcpy_2d_async", how, &destination.operand_mut()?, &source.operand()?)
     }
 
@@ -194,7 +218,11 @@ impl<'scope> Scope<'scope, '_> {
         D: ScopedDestination<'scope, Volumetric>,
         S: ScopedSource<'scope, Volumetric, Element = D::Element>,
     {
-        let how = How::Enqueued(self.stream());
+        let stream = self.stream();
+        if plain::enqueue(stream, Dimensions::Three, destination.plain_mut(), source.plain())? {
+            return Ok(());
+        }
+        let how = How::Enqueued(stream);
         transfer("Scope::memcpy_3d_async", how, &destination.operand_mut()?, &source.operand()?)
     }
 }

@@ -4,9 +4,10 @@
 use bytemuck::{AnyBitPattern, NoUninit};
 
 use super::operand::{
-    AsyncDestination, AsyncSource, Destination, Dimensions, FillDestination, Linear, Operand, Plain, Planar,
-    Source, Volumetric, sealed,
+    AsyncDestination, AsyncSource, Destination, Dimensions, FillDestination, Linear, Operand, Planar, Source,
+    Volumetric, sealed,
 };
+use super::plain::Plain;
 use crate::error::Result;
 use crate::memory::{
     AnyPlace, Buffer, OnDevice, Pinned, PitchedBuffer, PitchedVolume, Place, Plane, PlaneMut, Registered,
@@ -136,6 +137,11 @@ impl<T: NoUninit> sealed::Source for [T] {
     fn operand(&self) -> Result<Operand<'_>> {
         Ok(Operand::of_slice(self))
     }
+
+    #[inline]
+    fn plain(&self) -> Option<Plain<'_>> {
+        Some(Plain::of_slice(self))
+    }
 }
 
 impl<T: NoUninit> Source for [T] {
@@ -145,6 +151,11 @@ impl<T: NoUninit> Source for [T] {
 impl<T: AnyBitPattern> sealed::Destination for [T] {
     fn operand_mut(&mut self) -> Result<Operand<'_>> {
         Ok(Operand::of_slice_mut(self))
+    }
+
+    #[inline]
+    fn plain_mut(&mut self) -> Option<Plain<'_>> {
+        Some(Plain::of_slice_mut(self))
     }
 }
 
@@ -156,6 +167,11 @@ impl<T: NoUninit, const N: usize> sealed::Source for [T; N] {
     fn operand(&self) -> Result<Operand<'_>> {
         Ok(Operand::of_slice(self))
     }
+
+    #[inline]
+    fn plain(&self) -> Option<Plain<'_>> {
+        Some(Plain::of_slice(self))
+    }
 }
 
 impl<T: NoUninit, const N: usize> Source for [T; N] {
@@ -165,6 +181,11 @@ impl<T: NoUninit, const N: usize> Source for [T; N] {
 impl<T: AnyBitPattern, const N: usize> sealed::Destination for [T; N] {
     fn operand_mut(&mut self) -> Result<Operand<'_>> {
         Ok(Operand::of_slice_mut(self))
+    }
+
+    #[inline]
+    fn plain_mut(&mut self) -> Option<Plain<'_>> {
+        Some(Plain::of_slice_mut(self))
     }
 }
 
@@ -176,6 +197,11 @@ impl<T: NoUninit> sealed::Source for Vec<T> {
     fn operand(&self) -> Result<Operand<'_>> {
         Ok(Operand::of_slice(self))
     }
+
+    #[inline]
+    fn plain(&self) -> Option<Plain<'_>> {
+        Some(Plain::of_slice(self))
+    }
 }
 
 impl<T: NoUninit> Source for Vec<T> {
@@ -185,6 +211,11 @@ impl<T: NoUninit> Source for Vec<T> {
 impl<T: AnyBitPattern> sealed::Destination for Vec<T> {
     fn operand_mut(&mut self) -> Result<Operand<'_>> {
         Ok(Operand::of_slice_mut(self))
+    }
+
+    #[inline]
+    fn plain_mut(&mut self) -> Option<Plain<'_>> {
+        Some(Plain::of_slice_mut(self))
     }
 }
 

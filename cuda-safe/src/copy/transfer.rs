@@ -5,14 +5,13 @@ use std::ops::Range;
 use std::panic::Location;
 
 use super::call;
-use super::operand::{Dimensions, Operand, Plain, Side};
+use super::operand::{Operand, Side};
 use super::peer;
 use super::shape::Shape;
 use super::staged::{self, Layout, Staged, Way};
 use crate::device::Device;
 use crate::error::{Detail, Result};
 use crate::hazard::{Access, Ledger, Mode};
-use crate::memory::size::Layout as Rows;
 use crate::stream::{AsStream, LegacyStream, StreamRef, ensure_idle, wait_host};
 use crate::{check, sys};
 
@@ -108,57 +107,6 @@ pub(super) fn transfer(
         (How::Enqueued(stream), _) => enqueued(stream, direction, destination, source, shape),
     };
     result.map_err(|error| error.with_detail(Detail::Transfer { bytes: shape.bytes() }))
-}
-
-/// Gives a copy to a stream where both sides can be told in short; says no, and has done nothing, where there is more to look at.
-///
-/// Inlined, as what the types know of the two sides then need not be asked.
-#[expect(clippy::inline_always, reason = "measured: a third less for the smallest copy")]
-#[inline(always)]
-#[track_caller]
-pub(super) fn enqueue_plain(
-    stream: StreamRef<'_>,
-    dimensions: Dimensions,
-    destination: Option<Plain<'_>>,
-    source: Option<Plain<'_>>,
-) -> Result<bool> {
-    let (Some(to), Some(from)) = (destination, source) else { return Ok(false) };
-    let direction = Direction::of(to.side, from.side);
-    let shape = Shape::new(dimensions, &to.layout);
-    if matches!(direction, Direction::Peer { .. }) || shape.bytes() == 0 || !to.pairs_with(&from) {
-        return Ok(false);
-    }
-    let (write, read) = (to.access(Mode::Write), from.access(Mode::Read));
-    // The destination is borrowed exclusively, until this returns. Of rows that says less: what lies between them counts as theirs,
-    // and others may have it.
-    let write = if dimensions == Dimensions::One { write.exclusive() } else { write };
-    // In the order in which the books take them, so that they need not sort.
-    let accesses = if write.address() > read.address() { [read, write] } else { [write, read] };
-
-    let (kind, place) = (direction.kind(), Location::caller());
-    // What the call takes, and no more: it goes through memory.
-    let (to, from) = ((to.pointer, to.layout), (from.pointer, from.layout));
-    let enqueued = if let Shape::Linear { bytes } = shape {
-        let (to, from) = (to.0, from.0);
-        let call = move |raw| {
-            let layout = Rows::linear(bytes);
-            // SAFETY: both sides are memory of so many bytes that outlives the copy, the direction is theirs, and the stream is live.
-            unsafe { call::within(kind, (to, &layout), (from, &layout), shape, Some(raw)) }
-        };
-        // SAFETY: the accesses are all that the copy touches, and the owners of the memory wait for it before they free.
-        unsafe { stream.enqueue_at(&accesses, place, call) }
-    } else {
-        let call = move |raw| {
-            // SAFETY: both sides are memory of this shape that outlives the copy, the direction is theirs, and the stream is live.
-            unsafe { call::within(kind, (to.0, &to.1), (from.0, &from.1), shape, Some(raw)) }
-        };
-        // SAFETY: as above.
-        unsafe { stream.enqueue_at(&accesses, place, call) }
-    };
-    match enqueued {
-        Ok(()) => Ok(true),
-        Err(error) => Err(error.at(place).with_detail(Detail::Transfer { bytes: shape.bytes() })),
-    }
 }
 
 /// Copies within the host's memory. The host does it, so it waits as a guard would, and nothing is left for the books.
@@ -316,7 +264,7 @@ fn staged(
 
 /// Whether `cudaMemcpy` and its like for planes and volumes return only when all of the copy is done. From pageable memory it may return once it has read the
 /// source, and between devices at once; both stay in the books.
-fn waits(direction: Direction, source: Side) -> bool {
+pub(super) fn waits(direction: Direction, source: Side) -> bool {
     match direction {
         Direction::DeviceToHost(_) => true,
         Direction::HostToDevice(_) => matches!(source, Side::Pinned(_)),
