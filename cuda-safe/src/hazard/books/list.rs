@@ -165,6 +165,12 @@ impl List {
             return;
         }
 
+        // Nor does anything lie where bytes are used for the first time.
+        if low == high {
+            self.entries.insert(low, new);
+            return self.grown(want, view);
+        }
+
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
         for entry in &self.entries[low..high] {
@@ -185,6 +191,12 @@ impl List {
         scratch.sort_unstable_by_key(|entry| entry.start);
         self.entries.splice(low..high, scratch.drain(..));
         self.scratch = scratch;
+        self.grown(want, view);
+    }
+
+    /// There is one more entry, for this.
+    #[inline]
+    fn grown<V: View>(&mut self, want: Want, view: &V) {
         self.longest = self.longest.max(want.end - want.start);
         if self.entries.len() > self.limit {
             self.compact(view);
