@@ -69,14 +69,15 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<String> {
     let turns = options.batches.unwrap_or(if options.emulator { 6 } else { 480 });
     let starts = options.starts.unwrap_or(if options.emulator { 1 } else { 3 });
     let library = library.to_string_lossy();
-    let mut arguments = vec![&*library];
-    if options.unpinned {
-        arguments.push("--unpinned");
-    }
-
     let mut times: Vec<Starts> = OPERATIONS.iter().map(|_| Vec::new()).collect();
     let mut machine = String::new();
     for start in 1..=starts {
+        // In turns, too: another side is the first each time.
+        let first = (start % 3).to_string();
+        let mut arguments = vec![&*library, first.as_str()];
+        if options.unpinned {
+            arguments.push("--unpinned");
+        }
         let mut program = Program::start(program, &arguments)?;
         machine = program.machine().to_owned();
         if machine.starts_with("CUDA emulator") != options.emulator {

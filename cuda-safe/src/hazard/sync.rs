@@ -207,10 +207,9 @@ mod barrier {
     pub(super) fn pass() {
         // The kernel promises that what was registered works. Only a filter of system calls could come in between, and to go on
         // without the barrier would be unsound.
-        if !call(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED)
-            && !(call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)
-                && call(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED))
-        {
+        let again = || call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+        let pass = || call(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+        if !(pass() || (again() && pass())) {
             std::process::abort();
         }
     }

@@ -1,9 +1,10 @@
 //! What each operation costs the host: the three sides of `ci/bench` in one process, on one context.
 //!
-//!     overhead LIBRARY [--unpinned]
+//!     overhead LIBRARY FIRST [--unpinned]
 //!
 //! LIBRARY is the C++ side, made from `library.cu` beside this; the others are Rust, through `check!` around the C functions
-//! (`raw.rs`) and through `cuda-safe` (`safe.rs`). Each has streams, events and memory of its own, of the same kinds.
+//! (`raw.rs`) and through `cuda-safe` (`safe.rs`). Each has streams, events and memory of its own, of the same kinds; FIRST, from 0 to
+//! 2, says whose are made first.
 //!
 //! Says what it runs on, then answers every line `OPERATION CALLS TURNS` of standard input with a line of nanoseconds, three
 //! for each turn: what a call took in the batch of the C++, of the raw and of the safe side.
@@ -107,6 +108,22 @@ struct Sides {
 }
 
 impl Sides {
+    /// Makes what the sides work on, that of side `first` first. What the driver does for a buffer or a stream depends on which
+    /// came before it, so nobody should be first every time.
+    fn new(device: Device, library: &Path, first: usize) -> anyhow::Result<Self> {
+        let (mut twin, mut raw, mut safe) = (None, None, None);
+        for side in 0..3 {
+            match (first + side) % 3 {
+                0 => raw = Some(Things::new(device)?),
+                1 => safe = Some(Things::new(device)?),
+                _ => twin = Some(Twin::load(library)?),
+            }
+        }
+        let all = twin.zip(raw).zip(safe).context("a side is missing")?;
+        let ((twin, raw), safe) = all;
+        Ok(Self { device, twin, raw, safe })
+    }
+
     /// Lets the sides take turns at an operation. None of them runs it before all are ready, and what they need for it stays
     /// until the last turn.
     fn take_turns(&mut self, operation: &str, turns: &Turns) -> anyhow::Result<Vec<Times>> {
@@ -128,14 +145,13 @@ impl Sides {
 
 fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let (library, pinned) = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [library] => (library, true),
-        [library, "--unpinned"] => (library, false),
-        _ => bail!("overhead LIBRARY [--unpinned], and not {}", arguments.join(" ")),
+    let (library, first, pinned) = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [library, first] => (library, first.parse()?, true),
+        [library, first, "--unpinned"] => (library, first.parse()?, false),
+        _ => bail!("overhead LIBRARY FIRST [--unpinned], and not {}", arguments.join(" ")),
     };
     let device = Device::current()?;
-    let (raw, safe) = (Things::new(device)?, Things::new(device)?);
-    let mut sides = Sides { device, twin: Twin::load(Path::new(library))?, raw, safe };
+    let mut sides = Sides::new(device, Path::new(library), first)?;
     // Nobody asks an event that is still to come whether it is done.
     device.synchronize()?;
     let (runtime, driver) = (runtime_version()?, driver_version()?);

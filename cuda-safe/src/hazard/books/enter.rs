@@ -249,7 +249,7 @@ impl Books {
         accesses: &[Access<'_>],
         at: Place,
     ) -> Result<(), Refusal<E>> {
-        let me = Stamp { slot: slot.id, tick: slot.submitted_by_owner() + 1 };
+        let me = slot.next_by_owner();
         let view = Known::new(self, slot, &lane.clock, pending.then_some(&lane.pending), me);
         let mut conflicts = Vec::new();
         for access in accesses {
@@ -274,7 +274,7 @@ impl Books {
             .sort_unstable_by_key(|conflict| (conflict.stamp.slot, std::cmp::Reverse(conflict.stamp.tick)));
         conflicts.dedup_by_key(|conflict| conflict.stamp.slot);
         loop {
-            let me = Stamp { slot: slot.id, tick: slot.submitted_by_owner() + 1 };
+            let me = slot.next_by_owner();
             let view = Known::new(self, slot, &lane.clock, pending.then_some(&lane.pending), me);
             conflicts.retain(|conflict| !view.knows(conflict.stamp));
             // A stream that is itself ordered after another conflict saves the wait for that one: it goes
@@ -370,9 +370,9 @@ impl<'a> Entered<'a> {
     /// The next operation of the stream, for whoever has its lane locked.
     #[inline]
     fn new(slot: &'a Slot, real: bool, pending: bool) -> Self {
-        let before = slot.submitted_by_owner();
-        let solid = slot.provable() == before;
-        Self { slot, tick: before + 1, proven: solid && !pending, real, pending }
+        let tick = slot.next_by_owner().tick;
+        let solid = slot.provable() + 1 == tick;
+        Self { slot, tick, proven: solid && !pending, real, pending }
     }
 
     #[inline]
@@ -420,16 +420,10 @@ fn enter_again<'a>(
     if policy != Policy::Order || !real || !whole_and_ascending(accesses) || !slot.is_caught_up(lane) {
         return None;
     }
-    let entered = Entered::new(slot, true, false);
-    let me = entered.me();
-    for access in accesses {
-        if !access.ledger.stamp_again(access, me) {
-            // Not published: the same tick goes on.
-            std::mem::forget(entered);
-            return None;
-        }
-    }
-    Some(entered)
+    let me = slot.next_by_owner();
+    // Nothing in here panics, and where it is given up the same tick goes on, to be published.
+    let again = accesses.iter().all(|access| access.ledger.stamp_again(access, me));
+    again.then(|| Entered::new(slot, true, false))
 }
 
 /// Enters accesses from the first on as long as each is like the last one of its allocation; gives those that are left. One

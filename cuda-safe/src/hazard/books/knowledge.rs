@@ -112,7 +112,7 @@ impl Books {
         let mut lane = slot.lane.lock();
         let lane = &mut *lane;
         let pending = self.catch_up(slot, lane);
-        let stamp = Stamp { slot: slot.id, tick: slot.submitted_by_owner() };
+        let stamp = Stamp { slot: slot.id, tick: slot.submitted() };
         call()?;
         if pending {
             // The event comes after the legacy stream's work. The stream itself does not until it has something to do:

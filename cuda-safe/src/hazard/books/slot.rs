@@ -137,10 +137,10 @@ impl Slot {
         self.submitted.load(Acquire)
     }
 
-    /// The last operation handed to CUDA, for whoever has the lane locked.
+    /// The next operation, for whoever has the lane locked.
     #[inline]
-    pub(super) fn submitted_by_owner(&self) -> Tick {
-        self.submitted.load(Relaxed)
+    pub(super) fn next_by_owner(&self) -> Stamp {
+        Stamp { slot: self.id, tick: self.submitted.load(Relaxed) + 1 }
     }
 
     /// The last operation known to have completed.
