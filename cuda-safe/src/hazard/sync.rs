@@ -92,6 +92,10 @@ impl<T> Lock<T> {
     /// The favourite tries to go in.
     #[inline]
     fn enter(&self, me: u64) -> bool {
+        if self.inside.load(Relaxed) {
+            // Only this thread can have said so. With an exchange it would now wait for itself for ever.
+            nested();
+        }
         self.inside.store(true, Relaxed);
         // Stands for a barrier, together with the one of whoever takes the lock away.
         compiler_fence(SeqCst);
@@ -141,6 +145,15 @@ impl<T> Lock<T> {
         }
         LockGuard { lock: self, favoured: false, here: PhantomData }
     }
+}
+
+/// A thread wants a lock that it has: a mistake of this crate's, and two exclusive borrows of one value if it went on.
+#[cold]
+fn nested() -> ! {
+    eprintln!(
+        "cuda-safe: a stream is used within an operation of its own; this should not be possible, please report it"
+    );
+    std::process::abort();
 }
 
 /// The value of a [`Lock`], taken.

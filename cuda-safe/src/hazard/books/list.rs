@@ -4,7 +4,7 @@
 //! whatever it covers and is ordered after; a read likewise makes redundant the reads that it covers. That
 //! loses nothing, because whoever is ordered after the later access is then ordered after the earlier one.
 
-use super::access::{Mode, Want};
+use super::access::{Access, Mode, Want};
 use super::clock::Stamp;
 use super::enter::First;
 use super::waits::Place;
@@ -132,6 +132,37 @@ impl List {
             && entry.end > want.start
             && before.is_none_or(|before| before.start.saturating_add(self.longest) <= want.start)
             && after.is_none_or(|after| after.start >= want.end)
+    }
+
+    /// Enters accesses from the first on as long as each is of the same bytes and mode as the entry that stands where it belongs, is of
+    /// the same stream, and meets no other; gives how many. The steady state of a program that uses many parts again and again.
+    ///
+    /// `next` is afterwards where the entry of the next access is expected.
+    pub(super) fn stamp_again(&mut self, accesses: &[Access<'_>], me: Stamp, next: &mut usize) -> usize {
+        let Some(first) = accesses.first() else { return 0 };
+        let low = self.entries.partition_point(|entry| entry.start < first.start);
+        // Where those before it may reach into it, nothing is said.
+        let reach = low.checked_sub(1).and_then(|before| self.entries.get(before));
+        if reach.is_some_and(|before| before.start.saturating_add(self.longest) > first.start) {
+            return 0;
+        }
+        let (_, rest) = self.entries.split_at_mut(low);
+        let mut entries = rest.iter_mut().peekable();
+        let mut done = 0;
+        for access in accesses {
+            let want = access.want();
+            let Some(entry) = entries.next() else { break };
+            let alone = entries.peek().is_none_or(|after| want.end <= after.start);
+            let same = entry.start == want.start && entry.end == want.end && entry.mode == want.mode;
+            if !(same && alone && entry.stamp.slot == me.slot) {
+                break;
+            }
+            entry.stamp = me;
+            entry.place = None;
+            done += 1;
+        }
+        *next = low + done;
+        done
     }
 
     /// Enters one access, collects what it conflicts with and drops what it makes redundant.
@@ -294,8 +325,9 @@ fn outside(entry: &Entry, want: Want) -> impl Iterator<Item = Entry> + use<> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::access::{Mode, Want};
+    use super::super::access::{Access, Mode, Want};
     use super::super::clock::{SlotId, Stamp};
+    use super::super::ledger::Ledger;
     use super::{List, View};
 
     /// A stream that knows nothing of others.
@@ -320,9 +352,11 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             usize::try_from(state >> 33).unwrap() % below
         };
-        let mut hits = 0;
+        let (mut hits, mut again) = (0, 0);
+        let ledger = Ledger::new(usize::MAX);
         for _ in 0..300 {
-            let (mut hinted, mut searched) = (List::default(), List::default());
+            let (mut hinted, mut searched, mut together) =
+                (List::default(), List::default(), List::default());
             // A few sets of parts, each used by several operations, as chunked programs do.
             let sets: Vec<Vec<(usize, usize)>> = (0..3)
                 .map(|_| {
@@ -334,7 +368,8 @@ mod tests {
                 let me = Alone(Stamp { slot: SlotId(u32::try_from(random(2)).unwrap()), tick });
                 let mode = if random(2) == 0 { Mode::Read } else { Mode::Write };
                 let (mut next, mut found, mut expected) = (0, Vec::new(), Vec::new());
-                for &(start, end) in &sets[random(3)] {
+                let set = &sets[random(3)];
+                for &(start, end) in set {
                     let want = Want { start, end, mode };
                     hits += usize::from(hinted.is_window_of_one(next, want));
                     hinted.stamp(want, &me, None, &mut next, &mut found);
@@ -342,8 +377,20 @@ mod tests {
                     assert_eq!(format!("{:?}", hinted.entries), format!("{:?}", searched.entries));
                 }
                 assert_eq!(format!("{found:?}"), format!("{expected:?}"));
+
+                let accesses: Vec<_> =
+                    set.iter().map(|&(start, end)| Access::new(&ledger, start..end, mode)).collect();
+                let (mut next, mut found) = (usize::MAX, Vec::new());
+                let done = together.stamp_again(&accesses, me.0, &mut next);
+                for access in accesses.iter().skip(done) {
+                    together.stamp(access.want(), &me, None, &mut next, &mut found);
+                }
+                again += done;
+                assert_eq!(format!("{:?}", together.entries), format!("{:?}", searched.entries));
+                assert_eq!(format!("{found:?}"), format!("{expected:?}"));
             }
         }
         assert!(hits > 500, "{hits} entries were where they were expected");
+        assert!(again > 100, "{again} accesses were those of the last time");
     }
 }
