@@ -52,6 +52,15 @@
 //!    the count of guards after it has entered its stamp, and a guard is counted before it looks at the
 //!    stamps: one of the two sees the other.
 //!
+//! # What the usual operation leaves out
+//! - A stream's lock belongs to the thread that uses the stream, until another one wants it: `sync.rs` has the
+//!   argument.
+//! - An allocation that the same stream used in the same way the last time: its entry only takes the new tick. All that came before is in
+//!   the stream's own order already, so there is nothing to find and nothing to wait for.
+//! - A whole allocation that is written through an exclusive borrow: its entry is stored and not exchanged. Every access by a borrow
+//!   is entered while that borrow lasts, so no other one is being entered; those without a borrow are of graphs, which hold on to
+//!   the allocation and thereby end this short way for good, and of variables, which are never borrowed.
+//!
 //! # Why nothing waits for ever
 //! A stream is locked while it is given something, and nobody who holds one such lock takes another. Ledgers
 //! are entered in the order of their addresses, each in one step, and before the next one is entered, stamps
