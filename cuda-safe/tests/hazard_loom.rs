@@ -196,6 +196,38 @@ fn readers_and_a_writer_on_three_streams_are_ordered() {
     });
 }
 
+/// Writes memory through an exclusive borrow while another stream reaches it without one, as a graph that holds it does. The
+/// first stream wrote it before, so its second write would take the short way.
+fn write_beside_a_graph(holds: bool) {
+    let (world, ids) = World::new(&[FREE, FREE]);
+    if holds {
+        assert!(world.ledgers[0].keep().is_none(), "nobody counts owners here, but somebody has asked");
+    }
+    world.operate(ids[0], &[(0, Mode::Write)], false).unwrap();
+    let touches = [(0, Mode::Write)];
+    let other = {
+        let (world, id) = (Arc::clone(&world), ids[1]);
+        loom::thread::spawn(move || {
+            let access = Access::write(&world.ledgers[0], 0..BYTES).unborrowed();
+            world.operate_with(world.books.slot(id).unwrap(), &[access], &touches, false).unwrap();
+        })
+    };
+    let access = Access::write(&world.ledgers[0], 0..BYTES).exclusive();
+    world.operate_with(world.books.slot(ids[0]).unwrap(), &[access], &touches, false).unwrap();
+    other.join().unwrap();
+}
+
+#[test]
+fn an_exclusive_borrow_overlooks_no_graph_that_holds_the_memory() {
+    every_order(|| write_beside_a_graph(true));
+}
+
+#[test]
+#[should_panic(expected = "races")]
+fn if_nobody_held_the_memory_the_short_way_would_overlook_who_reaches_it_without_a_borrow() {
+    every_order(|| write_beside_a_graph(false));
+}
+
 #[test]
 fn a_wait_claims_no_more_than_was_given_before_its_record() {
     every_order(|| {

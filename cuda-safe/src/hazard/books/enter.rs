@@ -1,12 +1,14 @@
 //! Entering operations: what happens, in which order, between `enqueue` and CUDA.
 
+use std::sync::atomic::Ordering::SeqCst;
+
 use super::access::Access;
 use super::clock::{Clock, Stamp, Tick};
 use super::knowledge::Known;
 use super::list::{Conflict, View};
 use super::policy::Policy;
 use super::slot::{Kind, Lane, Slot};
-use super::sync::pause;
+use super::sync::{fence, pause};
 use super::table::Books;
 use super::waits::{AddedWait, Hazard, Place};
 
@@ -191,9 +193,12 @@ impl Books {
                     }
                 }
             }
-            // Again, now that whoever takes a guard from here on sees the stamps.
-            if unborrowed && lent_against(accesses) {
-                return Err(Refusal::HostBorrowed);
+            // Again, now that whoever takes a guard from here on sees the stamps. One fence for all of them.
+            if unborrowed {
+                fence(SeqCst);
+                if lent_against(accesses) {
+                    return Err(Refusal::HostBorrowed);
+                }
             }
         }
         Ok(entered)

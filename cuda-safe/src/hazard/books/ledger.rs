@@ -170,7 +170,11 @@ impl Ledger {
         }
         let mut next = 0;
         // Under a policy that tells places, each access is looked at by itself.
-        let done = if place.is_none() { list.stamp_again(group, view.me(), &mut next) } else { 0 };
+        let done = if place.is_none() {
+            list.stamp_again(group.iter().map(Access::want), view.me(), &mut next)
+        } else {
+            0
+        };
         for access in group.iter().skip(done) {
             list.stamp(access.want(), view, place, &mut next, out);
         }
@@ -247,7 +251,7 @@ impl Ledger {
     #[must_use]
     pub(crate) fn host_enters(&self, mode: Mode) -> bool {
         let before = self.hosts.fetch_add(weight(mode), SeqCst);
-        // With the fence in `lent_against`: either the host then finds the stamp, or the stamper finds the
+        // With the fence of whoever enters an access: either the host then finds the stamp, or the stamper finds the
         // guard.
         fence(SeqCst);
         let fits = before % HOST_WRITER < HOST_LIMIT && before / HOST_WRITER < HOST_LIMIT;
@@ -262,9 +266,10 @@ impl Ledger {
         self.hosts.fetch_sub(weight(mode), SeqCst);
     }
 
-    /// Whether a live host guard stands against an access that no Rust borrow keeps away from it.
+    /// Whether a live host guard stands against an access that no Rust borrow keeps away from it. To be asked behind a fence where the
+    /// access has been entered: either the guard is then found, or whoever takes one finds the access.
+    #[inline]
     pub(super) fn lent_against(&self, mode: Mode) -> bool {
-        fence(SeqCst);
         let hosts = self.hosts.load(SeqCst);
         match mode {
             Mode::Read => hosts >= HOST_WRITER,

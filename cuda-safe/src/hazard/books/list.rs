@@ -4,7 +4,7 @@
 //! whatever it covers and is ordered after; a read likewise makes redundant the reads that it covers. That
 //! loses nothing, because whoever is ordered after the later access is then ordered after the earlier one.
 
-use super::access::{Access, Mode, Want};
+use super::access::{Mode, Want};
 use super::clock::Stamp;
 use super::enter::First;
 use super::waits::Place;
@@ -138,8 +138,14 @@ impl List {
     /// the same stream, and meets no other; gives how many. The steady state of a program that uses many parts again and again.
     ///
     /// `next` is afterwards where the entry of the next access is expected.
-    pub(super) fn stamp_again(&mut self, accesses: &[Access<'_>], me: Stamp, next: &mut usize) -> usize {
-        let Some(first) = accesses.first() else { return 0 };
+    pub(super) fn stamp_again(
+        &mut self,
+        wants: impl IntoIterator<Item = Want>,
+        me: Stamp,
+        next: &mut usize,
+    ) -> usize {
+        let mut wants = wants.into_iter().peekable();
+        let Some(first) = wants.peek() else { return 0 };
         let low = self.entries.partition_point(|entry| entry.start < first.start);
         // Where those before it may reach into it, nothing is said.
         let reach = low.checked_sub(1).and_then(|before| self.entries.get(before));
@@ -149,8 +155,7 @@ impl List {
         let (_, rest) = self.entries.split_at_mut(low);
         let mut entries = rest.iter_mut().peekable();
         let mut done = 0;
-        for access in accesses {
-            let want = access.want();
+        for want in wants {
             let Some(entry) = entries.next() else { break };
             let alone = entries.peek().is_none_or(|after| want.end <= after.start);
             let same = entry.start == want.start && entry.end == want.end && entry.mode == want.mode;
@@ -325,9 +330,8 @@ fn outside(entry: &Entry, want: Want) -> impl Iterator<Item = Entry> + use<> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::access::{Access, Mode, Want};
+    use super::super::access::{Mode, Want};
     use super::super::clock::{SlotId, Stamp};
-    use super::super::ledger::Ledger;
     use super::{List, View};
 
     /// A stream that knows nothing of others.
@@ -353,7 +357,6 @@ mod tests {
             usize::try_from(state >> 33).unwrap() % below
         };
         let (mut hits, mut again) = (0, 0);
-        let ledger = Ledger::new(usize::MAX);
         for _ in 0..300 {
             let (mut hinted, mut searched, mut together) =
                 (List::default(), List::default(), List::default());
@@ -378,12 +381,11 @@ mod tests {
                 }
                 assert_eq!(format!("{found:?}"), format!("{expected:?}"));
 
-                let accesses: Vec<_> =
-                    set.iter().map(|&(start, end)| Access::new(&ledger, start..end, mode)).collect();
+                let wants = || set.iter().map(|&(start, end)| Want { start, end, mode });
                 let (mut next, mut found) = (usize::MAX, Vec::new());
-                let done = together.stamp_again(&accesses, me.0, &mut next);
-                for access in accesses.iter().skip(done) {
-                    together.stamp(access.want(), &me, None, &mut next, &mut found);
+                let done = together.stamp_again(wants(), me.0, &mut next);
+                for want in wants().skip(done) {
+                    together.stamp(want, &me, None, &mut next, &mut found);
                 }
                 again += done;
                 assert_eq!(format!("{:?}", together.entries), format!("{:?}", searched.entries));
