@@ -1,4 +1,4 @@
-//! CUDA arrays: what can be made and what is refused, what they say of themselves, and that everything is freed on its device.
+//! CUDA arrays: what can be made and what is refused, and what they say of themselves.
 #![expect(unsafe_code, reason = "takes arrays apart and compares with what C says")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -7,7 +7,6 @@ mod common;
 use common::alone;
 use cuda_safe::error::{self, Detail};
 use cuda_safe::memory::{Array, ArrayBuilder, ArrayElement, ArrayFlags, ArrayKind, Half, UnmappedArray};
-use cuda_safe::stream::Stream;
 use cuda_safe::{Device, sys};
 
 /// What C makes of a descriptor's numbers.
@@ -90,27 +89,6 @@ fn what_the_device_cannot_do_is_the_runtimes_error_with_the_bytes() {
     let error = ArrayBuilder::volume(4, 4, 4).gather().alloc::<u8>().unwrap_err();
     assert_eq!((error.code(), error.api()), (sys::cudaErrorInvalidValue, "cudaMalloc3DArray"));
     let _ = error::take_last();
-}
-
-#[test]
-fn an_array_is_freed_on_its_device_whichever_is_current_and_from_any_thread() {
-    let _alone = alone();
-    let (first, last) = (Device::current().unwrap(), Device::all().unwrap().next_back().unwrap());
-    // Large enough that the runtime gives it back at once.
-    let free = || last.memory_info().unwrap().free;
-    let make = || ArrayBuilder::plane(4096, 4096).device(last).alloc::<[u8; 4]>().unwrap();
-    drop(make());
-    let before = free();
-    let array = make();
-    assert_eq!(array.device(), last);
-    assert!(free() < before);
-    std::thread::spawn(move || drop(array)).join().unwrap();
-    assert_eq!(free(), before);
-    let image = ArrayBuilder::plane(4096, 4096).device(last).mipmapped::<[u8; 4]>(4).unwrap();
-    assert!(free() < before);
-    drop(image);
-    assert_eq!(free(), before);
-    assert_eq!(Device::current().unwrap(), first);
 }
 
 #[test]
@@ -223,17 +201,4 @@ fn an_array_without_memory_says_how_much_it_needs_or_how_large_its_tiles_are() {
         assert!(plane.sparse::<f32>().is_err());
     }
     let _ = error::take_last();
-}
-
-#[test]
-fn an_array_dropped_in_a_host_function_is_freed_later() {
-    let _alone = alone();
-    let stream = Stream::non_blocking().unwrap();
-    let make = || ArrayBuilder::plane(4096, 4096).alloc::<[u8; 4]>().unwrap();
-    drop(make());
-    let before = Device::current().unwrap().memory_info().unwrap().free;
-    let array = make();
-    stream.launch_host_fn(move || drop(array)).unwrap();
-    stream.synchronize().unwrap();
-    assert_eq!(Device::current().unwrap().memory_info().unwrap().free, before);
 }

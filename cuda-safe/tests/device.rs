@@ -161,8 +161,12 @@ fn the_loaded_runtime_is_of_the_major_version_that_was_built_for() {
     );
 }
 
+/// Flags are the process's: tests that set them take turns.
+static FLAGS: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
 #[test]
 fn the_flags_can_be_read_and_set() {
+    let _flags = FLAGS.lock().unwrap();
     let device = Device::new(0).unwrap();
     device.set_flags(DeviceFlags::SCHEDULE_BLOCKING_SYNC).unwrap();
     assert!(device.flags().unwrap().contains(DeviceFlags::SCHEDULE_BLOCKING_SYNC));
@@ -185,6 +189,7 @@ fn a_description_chooses_a_device_that_there_is() {
 
 #[test]
 fn a_device_is_set_up_without_becoming_current() {
+    let _flags = FLAGS.lock().unwrap();
     let before = Device::current().unwrap();
     for device in Device::all().unwrap() {
         device.init(None).unwrap();

@@ -1,0 +1,43 @@
+//! CUDA arrays are freed, on their device. A binary of its own: it watches the free memory of the whole device.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod common;
+
+use common::alone;
+use cuda_safe::Device;
+use cuda_safe::memory::ArrayBuilder;
+use cuda_safe::stream::Stream;
+
+#[test]
+fn an_array_is_freed_on_its_device_whichever_is_current_and_from_any_thread() {
+    let _alone = alone();
+    let (first, last) = (Device::current().unwrap(), Device::all().unwrap().next_back().unwrap());
+    // Large enough that the runtime gives it back at once.
+    let free = || last.memory_info().unwrap().free;
+    let make = || ArrayBuilder::plane(4096, 4096).device(last).alloc::<[u8; 4]>().unwrap();
+    drop(make());
+    let before = free();
+    let array = make();
+    assert_eq!(array.device(), last);
+    assert!(free() < before);
+    std::thread::spawn(move || drop(array)).join().unwrap();
+    assert_eq!(free(), before);
+    let image = ArrayBuilder::plane(4096, 4096).device(last).mipmapped::<[u8; 4]>(4).unwrap();
+    assert!(free() < before);
+    drop(image);
+    assert_eq!(free(), before);
+    assert_eq!(Device::current().unwrap(), first);
+}
+
+#[test]
+fn an_array_dropped_in_a_host_function_is_freed_later() {
+    let _alone = alone();
+    let stream = Stream::non_blocking().unwrap();
+    let make = || ArrayBuilder::plane(4096, 4096).alloc::<[u8; 4]>().unwrap();
+    drop(make());
+    let before = Device::current().unwrap().memory_info().unwrap().free;
+    let array = make();
+    stream.launch_host_fn(move || drop(array)).unwrap();
+    stream.synchronize().unwrap();
+    assert_eq!(Device::current().unwrap().memory_info().unwrap().free, before);
+}
