@@ -1,13 +1,16 @@
-//! Blocking copies between pageable memory and a device: `cudaMemcpy` in C++ against `memcpy` and `to_vec` here, in turns.
+//! Blocking copies between pageable memory and a device: `cudaMemcpy` in C++, `cudaMemcpy` here, and `memcpy` and `to_vec`, in turns.
 //!
 //!     staged --cpp PROGRAM [--emulator] [--turns N] [--most MIB] [--threads N,N,...]
 //!     staged --pipeline [--emulator] [--turns N] [--most MIB] [--threads N,N,...] [--chunks MIB,...] [--rooms N,...]
 //!            [--work-streams N,...]
 //!
-//! PROGRAM is the C++ twin beside this. Prints a table for people: for each size and way the rates of both, and how many times as
-//! fast Rust is; then the rates of the largest size by the number of threads that work on a copy, those of 64 MiB by the size of the
-//! chunks too, and a pipeline against its stages; with `--pipeline` only that. Machines drift, so the two take turns at each size, and what counts is the median.
+//! PROGRAM is the C++ twin beside this. Prints a table for people: for each size and way the rates of all three, and how many times as
+//! fast `memcpy` is as `cudaMemcpy` over the same memory in the same process, since where a process has its memory makes a difference
+//! of its own; then the rates of the largest size by the number of threads that work on a copy, those of 64 MiB by the size of the
+//! chunks too, and a pipeline against its stages; with `--pipeline` only that. Machines drift, so they take turns at each size, and what counts is the median.
 //! Run it under `taskset` to see what fewer processors make of it. On the emulator it only shows that it runs.
+
+#![expect(unsafe_code, reason = "calls `cudaMemcpy`, to compare with")]
 
 mod pipeline;
 #[path = "../program.rs"]
@@ -19,7 +22,7 @@ use std::time::Instant;
 use anyhow::{Context as _, bail, ensure};
 use cuda_safe::copy::staged::{self, Settings, configure, statistics};
 use cuda_safe::device::{driver_version, runtime_version};
-use cuda_safe::{Device, DeviceBuffer, Result, memcpy, memset};
+use cuda_safe::{Device, DeviceBuffer, Result, check, memcpy, memset, sys};
 
 use crate::program::Program;
 
@@ -122,6 +125,29 @@ impl Things {
         }
         self.next += bytes;
         self.next - bytes
+    }
+
+    /// Nanoseconds that a copy takes by `cudaMemcpy`, as C++ calls it.
+    fn measure_raw(&mut self, way: &str, bytes: usize, copies: u32) -> Result<f64> {
+        let (up, down) = (sys::cudaMemcpyHostToDevice, sys::cudaMemcpyDeviceToHost);
+        let device = self.device.as_mut_ptr();
+        let there = |at: usize| device.wrapping_add(at).cast();
+        match way {
+            "up" => self.time(bytes, copies, |it, at| {
+                // SAFETY: so many bytes are on either side, and nothing else uses them.
+                unsafe { check!(cudaMemcpy(there(at), it.host[at..at + bytes].as_ptr().cast(), bytes, up)) }
+            }),
+            "down" => self.time(bytes, copies, |it, at| {
+                let here = it.host[at..at + bytes].as_mut_ptr().cast();
+                // SAFETY: as above.
+                unsafe { check!(cudaMemcpy(here, there(at), bytes, down)) }
+            }),
+            _ => self.time(bytes, copies, |_, at| {
+                let mut fresh = Vec::<u8>::with_capacity(bytes);
+                // SAFETY: as above; the room is as large.
+                unsafe { check!(cudaMemcpy(fresh.as_mut_ptr().cast(), there(at), bytes, down)) }
+            }),
+        }
     }
 
     /// Nanoseconds that a copy takes: the median of so many, after one that is not counted.
@@ -246,28 +272,28 @@ fn main() -> anyhow::Result<()> {
         options.turns, options.most
     );
     for (way, meaning) in WAYS {
-        println!("\n| {meaning:<52} | C++ | Rust | times |\n|{:-<54}|----:|----:|----:|", "");
+        println!(
+            "\n| {meaning:<52} | C++ | the same here | memcpy | times |\n|{:-<54}|----:|----:|----:|----:|",
+            ""
+        );
         for bytes in sizes.clone() {
             let copies = u32::try_from((128 * MIB / bytes).clamp(1, 30))?;
-            let (mut theirs, mut ours) = (Vec::new(), Vec::new());
+            let mut times = [Vec::new(), Vec::new(), Vec::new()];
+            let mut ratios = Vec::new();
             for turn in 0..options.turns {
-                // Each is the first to go as often as the other.
-                for place in 0..2 {
-                    if (turn + place) % 2 == 0 {
-                        theirs.push(cpp.ask(&format!("{way} {bytes} {copies}"))?);
-                    } else {
-                        ours.push(things.measure(way, bytes, copies)?);
-                    }
+                // Each is the first to go as often as the others.
+                for place in 0..3 {
+                    let side = (turn + place) % 3;
+                    times[side].push(match side {
+                        0 => cpp.ask(&format!("{way} {bytes} {copies}"))?,
+                        1 => things.measure_raw(way, bytes, copies)?,
+                        _ => things.measure(way, bytes, copies)?,
+                    });
                 }
+                ratios.push(times[1][turn] / times[2][turn]);
             }
-            let (theirs, ours) = (median(&mut theirs), median(&mut ours));
-            println!(
-                "| {:<52} | {:.2} | {:.2} | {:.2} |",
-                shown(bytes),
-                rate(bytes, theirs),
-                rate(bytes, ours),
-                theirs / ours
-            );
+            let rates = times.map(|mut times| format!("{:.2}", rate(bytes, median(&mut times))));
+            println!("| {:<52} | {} | {:.2} |", shown(bytes), rates.join(" | "), median(&mut ratios));
         }
     }
 
