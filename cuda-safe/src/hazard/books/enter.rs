@@ -127,8 +127,8 @@ impl Books {
             self.enter(slot, lane, policy, real && !sorted.is_empty(), sorted, port, at)
         };
         match accesses {
+            // None at all, too.
             _ if ascending(accesses) => enter(lane, accesses),
-            [] => enter(lane, accesses),
             // The short copy for the usual launch: filling the long one would cost more than all the rest.
             [first, ..] if accesses.len() <= FEW => {
                 let mut copy = [*first; FEW];
