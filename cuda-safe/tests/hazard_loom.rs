@@ -229,6 +229,28 @@ fn if_nobody_held_the_memory_the_short_way_would_overlook_who_reaches_it_without
 }
 
 #[test]
+fn an_operation_that_leaves_the_short_way_half_way_is_entered_only_once() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE, FREE]);
+        let graphs = ids[1];
+        let graph = move |world: &World, buffer: usize| {
+            let access = Access::write(&world.ledgers[buffer], 0..BYTES).unborrowed();
+            let slot = world.books.slot(graphs).unwrap();
+            world.operate_with(slot, &[access], &[(buffer, Mode::Write)], false).unwrap();
+        };
+        // The first of the two buffers is as it was, the second one is not.
+        world.operate(ids[0], &[(0, Mode::Write), (1, Mode::Write)], false).unwrap();
+        graph(&world, 1);
+        let other = {
+            let world = Arc::clone(&world);
+            loom::thread::spawn(move || graph(&world, 0))
+        };
+        world.operate(ids[0], &[(0, Mode::Write), (1, Mode::Write)], false).unwrap();
+        other.join().unwrap();
+    });
+}
+
+#[test]
 fn a_wait_claims_no_more_than_was_given_before_its_record() {
     every_order(|| {
         let (world, ids) = World::new(&[FREE, FREE]);

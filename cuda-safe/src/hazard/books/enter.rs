@@ -79,9 +79,11 @@ impl Books {
         let mut lane = slot.lane.lock();
         let lane = &mut *lane;
         let policy = self.policy();
-        let entered = match enter_again(slot, lane, policy, real, accesses) {
-            Some(entered) => entered,
-            None => self.enter_sorted(slot, lane, policy, real, accesses, port, at)?,
+        let rest = enter_again(slot, lane, policy, real, accesses);
+        let entered = if rest.is_empty() && !accesses.is_empty() {
+            Entered::new(slot, true, false)
+        } else {
+            self.enter_sorted(slot, lane, policy, real, rest, port, at)?
         };
         let me = entered.me();
         let answer = call().map_err(Refusal::Call)?;
@@ -412,23 +414,30 @@ impl Drop for Entered<'_> {
 }
 
 /// Enters what most operations are: the whole of a few allocations, each used by the same stream in the same way the last time.
-/// There is then nothing to order it after, and nothing to wait for. None where anything else is the case; what is entered
-/// until then, may be entered again.
+/// There is then nothing to order it after, and nothing to wait for. Gives those that are left where anything else is the case.
+///
+/// What is entered must not be entered again: who came in between waits for this operation, which would then find that one and
+/// wait for it in turn.
 #[inline]
-fn enter_again<'a>(
-    slot: &'a Slot,
+fn enter_again<'a, 'b>(
+    slot: &Slot,
     lane: &Lane,
     policy: Policy,
     real: bool,
-    accesses: &[Access<'_>],
-) -> Option<Entered<'a>> {
+    accesses: &'b [Access<'a>],
+) -> &'b [Access<'a>] {
     if policy != Policy::Order || !real || !whole_and_ascending(accesses) || !slot.is_caught_up(lane) {
-        return None;
+        return accesses;
     }
+    // Nothing in here panics, and where something is left the same tick goes on, to be published.
     let me = slot.next_by_owner();
-    // Nothing in here panics, and where it is given up the same tick goes on, to be published.
-    let again = accesses.iter().all(|access| access.ledger.stamp_again(access, me));
-    again.then(|| Entered::new(slot, true, false))
+    let mut rest = accesses;
+    while let [first, others @ ..] = rest
+        && first.ledger.stamp_again(first, me)
+    {
+        rest = others;
+    }
+    rest
 }
 
 /// Enters accesses from the first on as long as each is like the last one of its allocation; gives those that are left. One
