@@ -55,9 +55,11 @@ impl Capture<'_> {
             // SAFETY: the stream is live, and captured: the function is called only by the graph, which owns it.
             unsafe { check!(cudaLaunchHostFunc(raw, call, data)) }.map_err(|error| error.at(place))
         };
-        // Kept before there is a node, and whatever comes of that.
-        if let Ok(mut functions) = self.functions.try_borrow_mut() {
-            functions.push(function);
+        // Kept before there is a node, and whatever comes of that. Nobody else has the list: no code of the program's runs while it
+        // is borrowed.
+        match self.functions.try_borrow_mut() {
+            Ok(mut functions) => functions.push(function),
+            Err(_) => return Err(Error::refused("Capture::host_fn", Detail::Nested)),
         }
         // SAFETY: the function reaches no memory that streams use.
         unsafe { self.stream.enqueue_at(&[], place, launch) }

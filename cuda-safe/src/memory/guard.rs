@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "makes slices of memory that devices reach too")]
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::{ptr, slice};
 
@@ -14,19 +15,23 @@ use crate::stream;
 #[must_use]
 pub struct HostRef<'a, T> {
     loan: Loan<'a, T>,
+    /// What it stands for, for the compiler too: it may go to another thread only where a slice may.
+    elements: PhantomData<&'a [T]>,
 }
 
 /// Elements of pinned memory, lent to the host for writing. No work uses them while it lives.
 #[must_use]
 pub struct HostMut<'a, T> {
     loan: Loan<'a, T>,
+    /// As above. Nor does it become one of another type.
+    elements: PhantomData<&'a mut [T]>,
 }
 
 impl<'a, T> HostRef<'a, T> {
     /// Waits for writers and lends the elements out. The span's borrow keeps new writers away.
     #[track_caller]
     pub(super) fn new(span: Span<'a, T>) -> Result<Self> {
-        Ok(Self { loan: Loan::new(span, Mode::Read)? })
+        Ok(Self { loan: Loan::new(span, Mode::Read)?, elements: PhantomData })
     }
 }
 
@@ -35,7 +40,7 @@ impl<'a, T> HostMut<'a, T> {
     /// new ones away.
     #[track_caller]
     pub(super) fn new(span: Span<'a, T>) -> Result<Self> {
-        Ok(Self { loan: Loan::new(span, Mode::Write)? })
+        Ok(Self { loan: Loan::new(span, Mode::Write)?, elements: PhantomData })
     }
 }
 

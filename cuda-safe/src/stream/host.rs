@@ -36,9 +36,16 @@ pub(crate) fn wait_host(ledger: &Ledger, range: Range<usize>, mode: Mode) -> Res
     if slots.is_empty() {
         return Ok(());
     }
+    let mut over = Ok(());
     for slot in slots {
-        wait_slot(slot)?;
+        let waited = wait_slot(slot);
+        // Of a lost context who frees memory concludes that nothing uses it any more: so the others are waited for all the same, and
+        // where that fails for another reason, that is the answer.
+        if over.is_ok() || waited.is_err_and(|error| !error.is_sticky()) {
+            over = waited;
+        }
     }
+    over?;
     // What a refused operation left on a ledger may be more than its stream can prove: the device can.
     while let Some(conflict) = BOOKS.host_conflicts(access).first() {
         let slot = BOOKS.slot(conflict.stamp.slot);

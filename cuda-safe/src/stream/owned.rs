@@ -173,7 +173,8 @@ impl AsStream for Stream {
 
 /// An event that stands for all that a stream was given, for when its handle is gone. The handle is live.
 pub(super) fn last_event(device: Device, raw: sys::cudaStream_t, slot: &Slot) -> Reach {
-    if slot.is_drained() || busy::in_callback() {
+    // In the middle of an operation, the stream's lane may be locked, by this thread for one.
+    if slot.is_drained() || busy::ensure_idle("Stream").is_err() {
         return Reach::Device;
     }
     let Ok(event) = pool::event(device, sys::cudaEventDisableTiming) else { return Reach::Device };
