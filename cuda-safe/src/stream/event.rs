@@ -48,6 +48,8 @@ pub struct Event {
     device: Device,
     flags: EventFlags,
     mark: Mark,
+    /// Whether graphs may record it: nobody knows when, so it proves nothing any more, nor can it be anybody else's.
+    external: bool,
     process: u32,
 }
 
@@ -114,7 +116,8 @@ impl Event {
         busy::ensure_idle("Event::on")?;
         deferred::run();
         let raw = pool::event(device, flags.bits())?;
-        Ok(Self { raw: Some(raw), device, flags, mark: Mark::Nothing, process: process::number() })
+        let process = process::number();
+        Ok(Self { raw: Some(raw), device, flags, mark: Mark::Nothing, external: false, process })
     }
 
     /// Puts the mark on a stream of the same device: it stands for all that the stream has been given so far.
@@ -130,6 +133,7 @@ impl Event {
         let stream = stream.as_stream();
         let _entered = busy::enter("Event::record")?;
         stream.ensure_not_captured("Event::record")?;
+        stream.ensure_going_on("Event::record")?;
         let (found, needed) = (stream.device().ordinal(), self.device.ordinal());
         if found != needed {
             return Err(Error::refused(
@@ -147,8 +151,8 @@ impl Event {
             Mark::Nothing | Mark::Unknown => None,
         };
         let snapshot = BOOKS.record_again(slot, former, record)?;
-        // Another process may record the event too, and then it stands for that: it proves nothing here.
-        if !self.flags.contains(EventFlags::INTERPROCESS) {
+        // Another process or a graph may record the event too, and then it stands for that: it proves nothing here.
+        if !self.external && !self.flags.contains(EventFlags::INTERPROCESS) {
             self.mark = Mark::Recorded(snapshot);
         }
         Ok(())
@@ -157,7 +161,8 @@ impl Event {
     /// [`record`](Self::record) with flags.
     ///
     /// Stands for [`cudaEventRecordWithFlags`](sys::cudaEventRecordWithFlags). With `EXTERNAL` the tracker does not know what
-    /// the event stands for: it is then waited for as it is, and proves nothing.
+    /// the event stands for, as any launch of the graph records it again: from then on it is waited for as it is, and proves
+    /// nothing. It is never destroyed, since the graph may outlive it.
     ///
     /// # Errors
     /// As [`record`](Self::record); `cudaErrorIllegalState` for `EXTERNAL` on a stream that is not being captured.
@@ -193,6 +198,7 @@ impl Event {
         // SAFETY: event and stream live while the borrows do.
         unsafe { check!(cudaEventRecordWithFlags(self.as_raw(), stream.as_raw(), flags.bits())) }?;
         self.mark = Mark::Unknown;
+        self.external = true;
         Ok(())
     }
 
@@ -281,10 +287,11 @@ impl Event {
     /// Takes over an event that was made elsewhere. What it stands for so far, the tracker does not know.
     ///
     /// # Safety
-    /// `raw` is a live event of `device`, made with `flags`, not in use by anybody else.
+    /// `raw` is a live event of `device`, made with `flags`, not in use by anybody else, and no graph records it.
     #[must_use]
     pub unsafe fn from_raw(raw: sys::cudaEvent_t, device: Device, flags: EventFlags) -> Self {
-        Self { raw: Some(RawEvent(raw)), device, flags, mark: Mark::Unknown, process: process::number() }
+        let (raw, process) = (Some(RawEvent(raw)), process::number());
+        Self { raw, device, flags, mark: Mark::Unknown, external: false, process }
     }
 
     /// Gives the event up without destroying it, which is then the caller's affair.
@@ -309,9 +316,10 @@ impl Event {
 
 impl Drop for Event {
     /// Keeps the handle for the next event. No call, so it may happen anywhere. An event that other processes may have is
-    /// destroyed instead.
+    /// destroyed instead, and one that graphs may record is left to them.
     fn drop(&mut self) {
         if let Some(raw) = self.raw.take()
+            && !self.external
             && process::is(self.process)
         {
             if self.flags.contains(EventFlags::INTERPROCESS) {

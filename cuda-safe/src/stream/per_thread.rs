@@ -1,7 +1,7 @@
 //! [`PerThreadStream`]: the calling thread's own default stream.
 #![expect(unsafe_code, reason = "has the runtime make the thread's stream")]
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 
 use super::enqueue::BOOKS;
@@ -20,6 +20,8 @@ const HANDLE: sys::cudaStream_t = std::ptr::without_provenance_mut(2);
 ///
 /// Its handle means another stream on every other thread, so this can be neither sent nor shared: others wait
 /// for it by an event that it has recorded. Like all blocking streams it is ordered with the legacy stream.
+///
+/// It ends with its thread: what the destructors of a thread's variables would give it then, is refused.
 ///
 /// # Examples
 /// ```compile_fail
@@ -44,6 +46,7 @@ struct Mine {
 
 impl Drop for Mine {
     fn drop(&mut self) {
+        ENDING.set(true);
         // In the child of a fork, a thread that is not there any more may have held the books' lock.
         if self.slots.is_empty() || !process::is(self.process) {
             return;
@@ -56,6 +59,19 @@ impl Drop for Mine {
 
 thread_local! {
     static MINE: RefCell<Mine> = const { RefCell::new(Mine { slots: Vec::new(), process: 0 }) };
+    /// Whether the thread has given its slots back. What variables of the thread do when they are dropped later, would be taken for
+    /// what another thread does that has a slot now.
+    static ENDING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What is refused to a thread that has given its slots back.
+const ENDED: Detail = Detail::Unsupported { what: "the default stream of a thread that is ending" };
+
+/// Refuses the streams of a thread that has given their slots back.
+#[inline]
+#[track_caller]
+pub(super) fn ensure_going_on(api: &'static str) -> Result<()> {
+    if ENDING.get() { Err(Error::refused(api, ENDED)) } else { Ok(()) }
 }
 
 /// Whether the slot is that of a stream of the calling thread.
@@ -76,11 +92,10 @@ impl PerThreadStream {
         let found = MINE.try_with(|mine| {
             mine.borrow().slots.iter().copied().find(|slot| slot.device.ordinal == device.ordinal())
         });
-        let ending = Detail::Unsupported { what: "the default stream of a thread that is ending" };
         match found {
             Ok(Some(slot)) => return Ok(Self { slot, here: PhantomData }),
             Ok(None) => {}
-            Err(_) => return Err(Error::refused("PerThreadStream::of", ending)),
+            Err(_) => return Err(Error::refused("PerThreadStream::of", ENDED)),
         }
         {
             // The runtime makes its own per-thread state now, before ours, and so destroys it after ours:
@@ -99,7 +114,7 @@ impl PerThreadStream {
         });
         if kept.is_err() {
             BOOKS.dismiss(slot, Reach::Device);
-            return Err(Error::refused("PerThreadStream::of", ending));
+            return Err(Error::refused("PerThreadStream::of", ENDED));
         }
         Ok(Self { slot, here: PhantomData })
     }

@@ -72,6 +72,7 @@ impl StreamRef<'_> {
         busy::ensure_idle("StreamRef::scope")?;
         exit::prepare();
         self.ensure_not_captured("StreamRef::scope")?;
+        self.ensure_going_on("StreamRef::scope")?;
         let scope = Scope { stream: *self, scope: PhantomData, env: PhantomData };
         let answer = catch_unwind(AssertUnwindSafe(|| f(&scope)));
         let over = self.synchronize();

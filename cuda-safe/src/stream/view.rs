@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use super::enqueue::BOOKS;
 use super::event::{Event, Mark};
 use super::recorder::Recorder;
-use super::{busy, deferred, host_function};
+use super::{busy, deferred, host_function, per_thread};
 use crate::device::{Device, Switched};
 use crate::error::{Detail, Error, Result};
 use crate::hazard::books::{Kind, Slot};
@@ -266,7 +266,19 @@ impl<'a> StreamRef<'a> {
     pub(super) fn switch(&self) -> Result<Option<Switched>> {
         match self.slot.kind {
             Kind::Blocking | Kind::NonBlocking => Ok(None),
-            Kind::Legacy | Kind::PerThread => self.device().switch().map(Some),
+            Kind::Legacy => self.device().switch().map(Some),
+            Kind::PerThread => {
+                self.ensure_going_on("StreamRef")?;
+                self.device().switch().map(Some)
+            }
         }
+    }
+
+    /// Refuses a thread's own stream where the thread is ending: its slot may be another thread's by now. Whoever enters anything for a
+    /// stream in the books asks this first, or [`switch`](Self::switch)es, which does.
+    #[inline]
+    #[track_caller]
+    pub(super) fn ensure_going_on(&self, api: &'static str) -> Result<()> {
+        if self.slot.kind == Kind::PerThread { per_thread::ensure_going_on(api) } else { Ok(()) }
     }
 }
