@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use crate::sys::{cudaStreamCaptureMode, cudaStreamCaptureModeGlobal};
 
@@ -64,10 +65,19 @@ pub(crate) fn capture_mode() -> cudaStreamCaptureMode {
     CAPTURE_MODE.get()
 }
 
-/// Whether a thread of this process beside the calling one runs, or would if it had a processor: does not sleep.
+/// What the threads of this process have computed, all of them together.
+#[expect(unsafe_code, reason = "asks for a clock that std has not")]
+pub(crate) fn processor_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is to a live structure, which the call fills. Where there is no such clock, it stays at zero.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    Duration::new(time.tv_sec.try_into().unwrap_or(0), time.tv_nsec.try_into().unwrap_or(0))
+}
+
+/// Whether a thread of this process beside the calling one runs, or would if it had a processor or its memory: does not sleep.
 pub(crate) fn others_run() -> bool {
     let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return false };
-    let runs = |stat: &str| stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('S'));
+    let runs = |stat: &str| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['R', 'D']));
     let stats = threads.flatten().filter_map(|it| std::fs::read_to_string(it.path().join("stat")).ok());
     stats.filter(|stat| runs(stat)).count() > 1
 }

@@ -207,13 +207,11 @@ fn stir(machine: &mut Guard) {
     }
 }
 
-/// Wants what has waited long enough, and says when to look again. Where a seed is to repeat the run, a program that only
-/// had to wait for a processor is not one that waits for its work: it is given more time.
+/// Wants what has waited long enough, and says when to look again. A program that only had to wait for a processor is not one that
+/// waits for its work: it is given more time.
 fn want_overdue(machine: &mut Guard, now: Instant) -> Option<Instant> {
-    let queue = &machine.queue;
-    if queue.is_random()
-        && queue.is_overdue(now, PATIENCE)
-        && !queue.is_overdue(now, LONGEST)
+    let used = thread::processor_time();
+    if machine.queue.overdue_by_the_clock_only(now, used, LONGEST)
         && machine::unlocked(machine, thread::others_run)
     {
         return Some(now + PATIENCE);

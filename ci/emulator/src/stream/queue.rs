@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use super::random::Random;
 use super::work::Work;
 use crate::config::Schedule;
+use crate::thread;
 
 /// The name of an operation; zero names none.
 pub(crate) type Tick = u64;
@@ -26,6 +27,8 @@ struct Entry {
     /// Taken out while a step of it runs.
     work: Option<Work>,
     submitted: Instant,
+    /// The processor time of the process at that moment.
+    used: Duration,
     wanted: bool,
     /// How many steps of it have run.
     turns: u64,
@@ -93,11 +96,11 @@ impl Queue {
         }
         self.staged += work.staged();
         let unmet = before.len();
-        let (submitted, wanted) = (Instant::now(), self.schedule == Schedule::Eager);
-        let work = Some(work);
+        let (submitted, used) = (Instant::now(), thread::processor_time());
+        let (work, wanted, after) = (Some(work), self.schedule == Schedule::Eager, Vec::new());
         self.entries.insert(
             tick,
-            Entry { device, call, work, submitted, wanted, turns: 0, before, unmet, after: Vec::new() },
+            Entry { device, call, work, submitted, used, wanted, turns: 0, before, unmet, after },
         );
         tick
     }
@@ -125,24 +128,23 @@ impl Queue {
         }
     }
 
-    /// Whether what runs is to depend on a seed, and so not on time.
-    pub(crate) fn is_random(&self) -> bool {
-        matches!(self.schedule, Schedule::Random(_))
+    /// The first operation that nobody wants, which has waited longest.
+    fn first_unwanted(&self) -> Option<(Tick, &Entry)> {
+        self.entries.iter().find(|entry| !entry.1.wanted).map(|(tick, entry)| (*tick, entry))
     }
 
-    /// Whether something has waited for so long that nobody wanted.
-    pub(crate) fn is_overdue(&self, now: Instant, patience: Duration) -> bool {
-        self.entries.values().any(|it| !it.wanted && it.submitted + patience <= now)
+    /// Whether something that nobody wants has waited long enough in a process that has computed little since, by what its threads have
+    /// `used`: for as long as it may be patient. Where a seed is to repeat the run, that is long.
+    pub(crate) fn overdue_by_the_clock_only(&self, now: Instant, used: Duration, longest: Duration) -> bool {
+        let most = if matches!(self.schedule, Schedule::Random(_)) { longest } else { PATIENCE };
+        self.first_unwanted().is_some_and(|(_, it)| it.submitted + PATIENCE <= now && used < it.used + most)
     }
 
     /// Wants what has waited long enough, and says when the next one will have.
     pub(crate) fn want_overdue(&mut self, now: Instant) -> Option<Instant> {
         loop {
-            let (tick, due) = self
-                .entries
-                .iter()
-                .find(|entry| !entry.1.wanted)
-                .map(|(tick, entry)| (*tick, entry.submitted + PATIENCE))?;
+            let (tick, due) =
+                self.first_unwanted().map(|(tick, entry)| (tick, entry.submitted + PATIENCE))?;
             if due > now {
                 return Some(due);
             }
@@ -318,6 +320,23 @@ mod tests {
         assert!(queue.pick().is_none());
         assert_eq!(queue.want_overdue(now + PATIENCE), None);
         assert_eq!(run(&mut queue), [a]);
+    }
+
+    #[test]
+    fn a_process_that_has_computed_little_is_late_by_the_clock_only_and_with_a_seed_may_have_computed_much() {
+        let (second, much) = (Duration::from_secs(1), Duration::from_millis(200));
+        for (schedule, patient) in [(Schedule::Late, false), (Schedule::Random(1), true)] {
+            let mut queue = Queue::new(schedule);
+            let (now, used) = (Instant::now(), thread::processor_time());
+            assert!(!queue.overdue_by_the_clock_only(now + second, used, second), "nothing is late");
+            let tick = push(&mut queue, &[]);
+            assert!(!queue.overdue_by_the_clock_only(now, used, second), "it is too early to be late");
+            assert!(queue.overdue_by_the_clock_only(now + second, used, second));
+            assert_eq!(queue.overdue_by_the_clock_only(now + second, used + much, second), patient);
+            assert!(!queue.overdue_by_the_clock_only(now + second, used + 5 * second, second));
+            queue.want(tick);
+            assert!(!queue.overdue_by_the_clock_only(now + second, used, second), "somebody wants it");
+        }
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! Work that runs in steps, on the one machine of this process, in the late schedule.
+//! Work that runs in steps, on the one machine of this process, in the late schedule. These tests take turns: kernels of another one would
+//! take steps of what a test counts on.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Key, Tick, Work, nudge, submit, submit_task, synchronize};
 use crate::error::Code;
@@ -36,6 +37,11 @@ impl Task for Die {
     }
 }
 
+fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn stream(machine: &mut Guard, device: usize) -> Key {
     let handle = machine.streams.create(device, 1, 0);
     machine.streams.resolve(handle, device, false).unwrap()
@@ -48,6 +54,7 @@ fn poll(machine: &mut Guard, stream: Key, flag: &Arc<AtomicU32>, until: u32, the
 
 #[test]
 fn a_kernel_that_polls_sees_what_the_host_sets_while_another_thread_waits_for_it() {
+    let _turn = turn();
     let flag = Arc::new(AtomicU32::new(0));
     let mut machine = machine::lock().unwrap();
     let key = stream(&mut machine, 0);
@@ -69,6 +76,7 @@ fn a_kernel_that_polls_sees_what_the_host_sets_while_another_thread_waits_for_it
 
 #[test]
 fn kernels_that_poll_for_each_other_on_two_streams_take_turns() {
+    let _turn = turn();
     let flag = Arc::new(AtomicU32::new(0));
     let mut machine = machine::lock().unwrap();
     let (a, b) = (stream(&mut machine, 0), stream(&mut machine, 0));
@@ -84,6 +92,7 @@ fn kernels_that_poll_for_each_other_on_two_streams_take_turns() {
 
 #[test]
 fn a_kernel_that_polls_for_work_nobody_asked_for_gets_it_in_the_end() {
+    let _turn = turn();
     let flag = Arc::new(AtomicU32::new(0));
     let mut machine = machine::lock().unwrap();
     let (a, b) = (stream(&mut machine, 0), stream(&mut machine, 0));
@@ -95,6 +104,7 @@ fn a_kernel_that_polls_for_work_nobody_asked_for_gets_it_in_the_end() {
 
 #[test]
 fn asking_runs_some_of_a_kernel_and_never_waits_for_it() {
+    let _turn = turn();
     let flag = Arc::new(AtomicU32::new(0));
     let mut machine = machine::lock().unwrap();
     let key = stream(&mut machine, 0);
@@ -108,6 +118,7 @@ fn asking_runs_some_of_a_kernel_and_never_waits_for_it() {
 
 #[test]
 fn a_kernel_that_dies_takes_its_device_with_it_and_what_came_after_it() {
+    let _turn = turn();
     const DEVICE: usize = 1;
     let flag = Arc::new(AtomicU32::new(0));
     let mut machine = machine::lock().unwrap();
@@ -125,6 +136,7 @@ fn a_kernel_that_dies_takes_its_device_with_it_and_what_came_after_it() {
 
 #[test]
 fn a_kernel_is_launched_only_on_a_stream_of_the_current_device() {
+    let _turn = turn();
     let mut machine = machine::lock().unwrap();
     let key = stream(&mut machine, 0);
     let refused = submit_task(&mut machine, key, 1, "test", Box::new(Die));
