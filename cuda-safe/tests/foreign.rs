@@ -142,6 +142,7 @@ fn adopted_memory_keeps_its_owner_until_the_work_on_it_is_done() {
 
 #[test]
 fn memory_that_does_not_fit_is_not_adopted_and_its_owner_goes() {
+    let _alone = alone();
     let device = Device::current().unwrap();
     let (tell, told) = channel();
     let odd = std::ptr::without_provenance_mut::<u32>(0x1001);
@@ -160,6 +161,7 @@ fn memory_that_does_not_fit_is_not_adopted_and_its_owner_goes() {
 
 #[test]
 fn addresses_travel_as_values() {
+    let _alone = alone();
     let rows = [DeviceBuffer::<f32>::alloc(10).unwrap(), DeviceBuffer::<f32>::alloc(20).unwrap()];
     let addresses: Vec<DevicePtr<f32>> = rows.iter().map(DevicePtr::from).collect();
     let table = DeviceBuffer::from_slice(&addresses).unwrap();

@@ -212,6 +212,7 @@ fn a_mapped_flag_is_seen_by_all_threads_and_starts_at_zero() {
 
 #[test]
 fn pinned_memory_says_how_it_was_set_up() {
+    let _alone = alone();
     // Large enough for a block of the driver's own: small ones share one, which has the flags of whoever came first.
     let flags = PinnedFlags::PORTABLE | PinnedFlags::MAPPED;
     let buffer = PinnedBuffer::<u8>::with_flags(4 << 20, flags).unwrap();

@@ -105,6 +105,7 @@ fn what_is_freed_stays_up_to_the_threshold_until_it_is_trimmed() {
 
 #[test]
 fn the_rules_of_reuse_are_all_on_and_can_be_set_each_by_itself() {
+    let _alone = alone();
     let pool = MemoryPool::new().unwrap();
     assert_eq!(pool.reuse().unwrap(), PoolReuse::all());
     for rule in [PoolReuse::FOLLOW_EVENT_DEPENDENCIES, PoolReuse::ALLOW_OPPORTUNISTIC, PoolReuse::empty()] {
@@ -171,6 +172,7 @@ fn a_limit_is_a_limit() {
 
 #[test]
 fn no_elements_of_a_pool_of_ones_own_make_no_call() {
+    let _alone = alone();
     let stream = Stream::new().unwrap();
     let pool = MemoryPool::new().unwrap();
     let buffer = DeviceBuffer::<u8>::alloc_from(&pool, 0, &stream).unwrap();
@@ -234,6 +236,7 @@ fn a_place_has_the_pool_that_its_device_has() {
 #[cfg(cudart_13_0)]
 #[test]
 fn buffers_do_not_come_from_a_pool_of_the_hosts_memory() {
+    let _alone = alone();
     let stream = Stream::new().unwrap();
     match MemoryPool::default_at(MemoryLocation::Host, PoolKind::Pinned) {
         Ok(pool) => {

@@ -68,8 +68,12 @@ impl Gate {
     pub(crate) fn blocks<R>(&self, calls: impl FnOnce() -> R) -> (bool, R) {
         let gate = Arc::clone(&self.0);
         let opener = thread::spawn(move || {
-            // Either the calls return meanwhile, or they are waiting for this.
-            gate.wait(|state| state.open, Duration::from_millis(400));
+            // Either the calls return meanwhile, or they are waiting for this: that they only wait for a processor does not count.
+            let (mut rested, begun) = (0, processor_time());
+            while !gate.is_open() && rested < RESTS && processor_time().saturating_sub(begun) < BUSY {
+                gate.wait(|state| state.open, LOOK);
+                rested += u32::from(others_rest());
+            }
             gate.set(|state| state.open = true);
         });
         let result = calls();
@@ -78,6 +82,29 @@ impl Gate {
         drop(opener.join());
         (waited, result)
     }
+}
+
+/// Calls wait when they were found asleep so often,
+const RESTS: u32 = 40;
+/// at looks so far apart,
+const LOOK: Duration = Duration::from_millis(10);
+/// or when the process has computed for so long.
+const BUSY: Duration = Duration::from_millis(400);
+
+/// Whether no thread of this process but the calling one runs, or would if it had a processor.
+fn others_rest() -> bool {
+    let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return true };
+    let runs = |stat: &str| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['R', 'D']));
+    let stats = threads.flatten().filter_map(|it| std::fs::read_to_string(it.path().join("stat")).ok());
+    stats.filter(|stat| runs(stat)).count() <= 1
+}
+
+/// What all threads of this process have computed.
+fn processor_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is to a live structure, which the call fills.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    Duration::new(time.tv_sec.try_into().unwrap_or(0), time.tv_nsec.try_into().unwrap_or(0))
 }
 
 impl Drop for Gate {

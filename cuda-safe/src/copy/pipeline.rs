@@ -33,7 +33,7 @@ use std::fmt;
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::sync::mpsc::{SendError, channel};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 
 use bytemuck::{AnyBitPattern, NoUninit};
 
@@ -277,6 +277,8 @@ where
     O: AnyBitPattern + Send,
 {
     thread::scope(|threads| {
+        // Before what it waits for, which is dropped first.
+        let mut thread = Joined(None);
         let (begun, to_come) = channel::<(Room<I, O>, &mut [O])>();
         let (done, back) = channel();
         let down = move || {
@@ -290,7 +292,7 @@ where
             }
             brought
         };
-        let thread = thread::Builder::new().name("cuda-safe down".to_owned()).spawn_scoped(threads, down);
+        thread.0 = thread::Builder::new().name("cuda-safe down".to_owned()).spawn_scoped(threads, down).ok();
         let mut worked = Ok(());
         for (range, part) in chunks {
             let mut room = match idle.pop_front() {
@@ -321,13 +323,25 @@ where
         // The other thread ends once it has brought down what there is.
         drop(begun);
         idle.extend(back.into_iter().map(|(room, _)| room));
-        match thread.map(thread::ScopedJoinHandle::join) {
+        match thread.0.take().map(ScopedJoinHandle::join) {
             // What it brought was begun before.
-            Ok(Ok(brought)) => brought.and(worked),
-            Ok(Err(panic)) => resume_unwind(panic),
-            Err(_) => worked,
+            Some(Ok(brought)) => brought.and(worked),
+            Some(Err(panic)) => resume_unwind(panic),
+            None => worked,
         }
     })
+}
+
+/// A thread that is gone, and not only done, whichever way a run ends.
+struct Joined<'a>(Option<ScopedJoinHandle<'a, Result<()>>>);
+
+impl Drop for Joined<'_> {
+    fn drop(&mut self) {
+        if let Some(thread) = self.0.take() {
+            // The calling thread unwinds already: this panic is of no interest beside its own.
+            let _ = thread.join();
+        }
+    }
 }
 
 impl<I, O> fmt::Debug for Pipeline<I, O> {
