@@ -8,7 +8,9 @@ use cuda_kernels::kernels::{
 };
 use cuda_safe::hazard::added_waits;
 use cuda_safe::memory::Plane;
-use cuda_safe::{DeviceBuffer, PitchedBuffer, PitchedVolume, Result, Stream, launch, memcpy_2d};
+use cuda_safe::{
+    Device, DeviceBuffer, PitchedBuffer, PitchedVolume, Result, Stream, check, launch, memcpy_2d,
+};
 
 #[test]
 fn scalars_of_every_width_arrive() -> Result<()> {
@@ -81,11 +83,16 @@ fn planes_and_volumes_are_passed_as_their_first_element_and_the_tracker_knows_wh
     let numbers: Vec<f32> = (0_u8..24).map(f32::from).collect();
     let mut image = PitchedBuffer::<f32>::alloc(4, 6)?;
     let mut field = PitchedVolume::<f32>::alloc(4, 3, 2)?;
-    memcpy_2d(&mut image, &Plane::of_slice(&numbers, 4, 6)?)?;
     // Both have six rows and, as their rows are as long, the same pitch.
     assert_eq!(image.pitch(), field.pitch());
     let words = u32::try_from(image.pitch() / size_of::<f32>()).unwrap();
     let count = 5 * words + 4;
+    // The kernels read what is between the rows, too, which copies of rows do not write.
+    let bytes = usize::try_from(count).unwrap() * size_of::<f32>();
+    // SAFETY: five pitches and a row are within the buffer, which nothing else uses until the device is done.
+    unsafe { check!(cudaMemset(image.as_mut_ptr().cast(), 0xee, bytes)) }?;
+    Device::current()?.synchronize()?;
+    memcpy_2d(&mut image, &Plane::of_slice(&numbers, 4, 6)?)?;
     let before = added_waits();
     // SAFETY: five pitches and a row are within either.
     unsafe { launch!(copy_values<<<count.div_ceil(256), 256, 0, &one>>>(&image, &mut field, count)) }?;
