@@ -124,7 +124,14 @@ fn on_the_host(
     let _source = Lent::new(source, Mode::Read)?;
     // SAFETY: both operands are borrowed host memory of at least so many bytes, the shape says that they do not
     // overlap, and no device uses them any more, nor begins to while they are lent.
-    unsafe { call::copy(Direction::HostToHost, destination, source, shape, None) }
+    unsafe { call::copy(Direction::HostToHost, destination, source, shape, None) }?;
+    if must_settle(destination, source) {
+        // A slice may be of managed memory, of which the runtime promises nothing: it sees what it is by the address.
+        let legacy = LegacyStream::of(Device::current()?)?;
+        // SAFETY: the stream is that of the device that is current.
+        unsafe { check!(cudaStreamSynchronize(legacy.as_raw())) }?;
+    }
+    Ok(())
 }
 
 /// An operand that is lent to the host, where it is memory that the tracker keeps books about.

@@ -20,8 +20,9 @@ use super::KernelArg;
 /// For functions around a kernel that check lengths before they launch it.
 ///
 /// # Safety
-/// From the address that [`value`](KernelArg::value) gives, there are [`elements`](Self::elements) elements that belong to the
-/// argument, and the device that [`device`](Self::device) names, or every device where it names none, reaches them.
+/// From the address that [`value`](KernelArg::value) gives, which is aligned for `T`, there are [`elements`](Self::elements)
+/// elements that belong to the argument, and the device that [`device`](Self::device) names, or every device where it names
+/// none, reaches them.
 pub unsafe trait KernelInput<T: 'static>: KernelArg<*const T> {
     /// Length in elements.
     fn elements(&self) -> usize;
@@ -35,8 +36,9 @@ pub unsafe trait KernelInput<T: 'static>: KernelArg<*const T> {
 /// For functions around a kernel that check lengths before they launch it.
 ///
 /// # Safety
-/// From the address that [`value`](KernelArg::value) gives, there are [`elements`](Self::elements) elements that belong to the
-/// argument, and the device that [`device`](Self::device) names, or every device where it names none, reaches them.
+/// From the address that [`value`](KernelArg::value) gives, which is aligned for `T`, there are [`elements`](Self::elements)
+/// elements that belong to the argument, and the device that [`device`](Self::device) names, or every device where it names
+/// none, reaches them.
 pub unsafe trait KernelOutput<T: 'static>: KernelArg<*mut T> {
     /// Length in elements.
     fn elements(&self) -> usize;

@@ -127,7 +127,7 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
     ///
     /// # Safety
     /// - `pointer` came from `cudaMalloc` on `device`, or from [`into_raw`](Self::into_raw), and nobody else frees it.
-    /// - It has room for `len` elements of `T`.
+    /// - It has room for `len` elements of `T`, and nobody else uses them, but in order with what this crate does there.
     /// - Work that uses the memory and was not given to a stream through this crate is complete.
     #[track_caller]
     pub unsafe fn from_raw(device: Device, pointer: *mut T, len: usize) -> Result<Self> {

@@ -114,8 +114,8 @@ impl Stream {
     /// Where the runtime does not know the stream. It is then still the caller's.
     ///
     /// # Safety
-    /// - `raw` is a live stream of `device`, made by `cudaStreamCreate` or a function like it, and no longer
-    ///   used by whoever made it.
+    /// - `raw` is a live stream of `device`, made by `cudaStreamCreate` or a function like it, not being captured, and no
+    ///   longer used by whoever made it.
     /// - What it was given before does not touch memory that this crate owns.
     #[track_caller]
     pub unsafe fn from_raw(raw: sys::cudaStream_t, device: Device) -> Result<Self> {
