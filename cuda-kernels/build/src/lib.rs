@@ -32,8 +32,10 @@
 //! parameters as C declares them, here `Kernel<(f32, *const f32, *mut f32, u32)>`, and a launch with another number
 //! of arguments, or with one of another type, does not compile. `const T*` takes memory that the kernel reads,
 //! `T*` memory that it writes; everything else is passed by value. Structs, enums and constants (`#define N 16`) of
-//! the headers are generated too; structs keep C's layout, which is checked at compile time, and are
-//! [`Pod`](https://docs.rs/bytemuck) where they have neither padding nor pointers, so that buffers can hold them.
+//! the headers are generated too. Structs keep C's layout, which is checked at compile time, and are
+//! [`Pod`](https://docs.rs/bytemuck) where they have neither padding nor pointers, so that buffers can hold them. Whole numbers
+//! of a `#define` become `u32`s, `i32`s where they are negative, or of 64 bits where they need them: a length is
+//! `kernels::N as usize`.
 //!
 //! Kernels may be `extern "C"` or not. A kernel in a namespace gets the namespace in front (`fault::store` is
 //! `fault_store`), and overloads are numbered in the order of declaration (`fill`, `fill1`). Templates have no
