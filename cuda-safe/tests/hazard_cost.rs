@@ -27,7 +27,7 @@ struct NoPort;
 impl Port for NoPort {
     type Error = ();
 
-    fn order(&self, _waiter: &Slot, _other: &Slot) -> Result<Route, ()> {
+    fn order(&self, _waiter: &Slot, _other: &Slot, _: &mut usize) -> Result<Route, ()> {
         Ok(Route::Stream)
     }
 }

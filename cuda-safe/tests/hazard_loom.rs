@@ -129,7 +129,7 @@ impl World {
 impl Port for World {
     type Error = ();
 
-    fn order(&self, waiter: &Slot, other: &Slot) -> Result<Route, ()> {
+    fn order(&self, waiter: &Slot, other: &Slot, _: &mut usize) -> Result<Route, ()> {
         if self.sabotage {
             return Ok(Route::Stream);
         }

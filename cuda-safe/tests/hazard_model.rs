@@ -89,7 +89,7 @@ struct Orders(std::cell::Cell<u32>);
 impl books::Port for Orders {
     type Error = ();
 
-    fn order(&self, _waiter: &books::Slot, _other: &books::Slot) -> Result<books::Route, ()> {
+    fn order(&self, _waiter: &books::Slot, _other: &books::Slot, _: &mut usize) -> Result<books::Route, ()> {
         self.0.set(self.0.get() + 1);
         Ok(books::Route::Stream)
     }

@@ -211,7 +211,7 @@ impl Device {
     /// Stands for [`cudaDeviceReset`](sys::cudaDeviceReset).
     ///
     /// # Errors
-    /// The failure of work that was still under way.
+    /// The failure of work that was still under way; a refusal inside the closure of an `enqueue` or a host function.
     ///
     /// # Safety
     /// - Nothing that owns a resource of this device may be used or dropped afterwards, buffers, streams, events
@@ -233,6 +233,7 @@ impl Device {
     #[doc(alias = "cudaDeviceReset")]
     #[track_caller]
     pub unsafe fn reset(self) -> Result<()> {
+        crate::stream::ensure_idle("Device::reset")?;
         let _current = self.switch()?;
         // SAFETY: the caller gives up everything that lives on the device; what the crate itself keeps is forgotten below.
         let reset = unsafe { check!(cudaDeviceReset()) };

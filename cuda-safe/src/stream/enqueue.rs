@@ -15,7 +15,8 @@
 //!   device is made current for them. The per-thread handle means another stream on another thread; from
 //!   elsewhere the event is recorded on the legacy stream of that device, which waits for all per-thread
 //!   streams, and for a thread that has ended the host waits for the whole device.
-//! - A pooled event may be recorded again at once: the wait took what the event stood for when it was made.
+//! - A stream's event for such waits, or one from the pool, may be recorded again at once: the wait took what the event stood for
+//!   when it was made.
 //!
 //! # Why nobody waits for ever
 //! The order of steps is in `hazard::books`. A closure that started another operation, or waited on the host
@@ -185,7 +186,7 @@ impl Port for Runtime {
     type Error = Error;
 
     #[cold]
-    fn order(&self, _waiter: &Slot, other: &Slot) -> Result<Route> {
+    fn order(&self, waiter: &Slot, other: &Slot, kept: &mut usize) -> Result<Route> {
         let device = Device::from_ordinal(other.device.ordinal);
         let reach = other.reach();
         match *reach {
@@ -207,15 +208,25 @@ impl Port for Runtime {
                 } else {
                     (pool::raw_stream(number), Route::Stream)
                 };
-                let event = pool::event(device, sys::cudaEventDisableTiming)?;
-                // SAFETY: the slot's lock is held, so the handle that it names is live.
-                let recorded = unsafe { record(device, raw, other.kind, event.0) };
-                let waited = recorded.and_then(|()| {
+                let order = |event: sys::cudaEvent_t| {
+                    // SAFETY: the slot's lock is held, so the handle that it names is live.
+                    unsafe { record(device, raw, other.kind, event) }?;
                     // SAFETY: the waiting stream lives, as the caller borrows it; the event is ours.
-                    unsafe { check!(cudaStreamWaitEvent(self.raw, event.0, 0)) }
-                });
-                pool::keep_event(device, sys::cudaEventDisableTiming, event);
-                waited.map(|()| route)
+                    unsafe { check!(cudaStreamWaitEvent(self.raw, event, 0)) }
+                };
+                if other.device.ordinal == waiter.device.ordinal {
+                    // The waiting stream has an event of its own for this, which nobody else needs a lock to stay away from.
+                    if *kept == 0 {
+                        *kept = pool::event(device, sys::cudaEventDisableTiming)?.0.expose_provenance();
+                    }
+                    order(pool::raw_event(*kept))?;
+                } else {
+                    let event = pool::event(device, sys::cudaEventDisableTiming)?;
+                    let ordered = order(event.0);
+                    pool::keep_event(device, sys::cudaEventDisableTiming, event);
+                    ordered?;
+                }
+                Ok(route)
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Handles kept for the next user: events per device and flags, streams per device, kind and priority.
 //!
-//! Creating an event costs microseconds, so the waits that the tracker adds take theirs from here. Streams
+//! Creating an event costs microseconds, so the waits that the tracker adds take theirs from here: a stream keeps the one that it
+//! waits by for other streams of its device. Streams
 //! are kept for another reason too: what a dropped stream was given may still be running, and another stream
 //! or the host may yet have to wait for it. So a stream's handle and its slot stay together here, are never
 //! destroyed, and serve again only once the stream is drained.
@@ -90,6 +91,7 @@ pub(crate) fn abandon(device: Device) {
     lock(&EVENTS).retain(|(of, _, _)| *of != device.ordinal());
     attributes::abandon(device);
     lock(&STREAMS).retain(|kept| kept.device != device.ordinal());
+    BOOKS.slots_of(Some(device.ordinal())).for_each(Slot::forget_kept);
     for slot in BOOKS.dismissed().into_iter().filter_map(|id| BOOKS.slot(id)) {
         if slot.device.ordinal == device.ordinal() {
             *slot.reach() = Reach::Device;

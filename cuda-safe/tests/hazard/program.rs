@@ -248,7 +248,7 @@ impl Model<'_> {
 impl Port for Model<'_> {
     type Error = ();
 
-    fn order(&self, waiter: &Slot, other: &Slot) -> Result<Route, ()> {
+    fn order(&self, waiter: &Slot, other: &Slot, _: &mut usize) -> Result<Route, ()> {
         let (me, them) = (self.track(waiter), self.track(other));
         {
             let machine = self.machine.borrow();
@@ -506,7 +506,7 @@ impl<'a> Bench<'a> {
             && let Some((_, other)) = self.streams.iter().find(|(_, other)| other.id != slot.id)
         {
             // A tracker that waits for a stream whether it needs to or not.
-            let _ = self.port.order(slot, other);
+            let _ = self.port.order(slot, other, &mut 0);
         }
         let (unordered, pairs, by_rule) = {
             let machine = self.port.machine.borrow();

@@ -103,6 +103,15 @@ impl Clock {
         news
     }
 
+    /// [`merge`](Self::merge) for the clock of stream `own`, which needs to be told nothing about itself.
+    pub(crate) fn learn(&mut self, other: &Self, own: SlotId) -> bool {
+        let mut news = false;
+        for stamp in other.entries.iter().filter(|stamp| stamp.slot != own) {
+            news |= self.add(*stamp);
+        }
+        news
+    }
+
     /// Drops the entries for which `completed` says that everybody knows.
     pub(crate) fn prune(&mut self, mut completed: impl FnMut(Stamp) -> bool) {
         self.entries.retain(|stamp| !completed(*stamp));

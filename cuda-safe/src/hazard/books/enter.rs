@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use super::access::Access;
 use super::clock::{Clock, Stamp, Tick};
 use super::knowledge::Known;
+use super::ledger::Before;
 use super::list::{Conflict, View};
 use super::policy::Policy;
 use super::slot::{Kind, Lane, Slot};
@@ -24,10 +25,10 @@ pub(crate) trait Port {
     type Error;
 
     /// Makes `waiter`'s stream wait for all that `other`'s stream has been given so far, or waits for that
-    /// itself.
+    /// itself. `kept` is a number that the port may keep with the waiting stream, 0 at first.
     ///
     /// Called with `waiter`'s lane locked and no other lock of the books held.
-    fn order(&self, waiter: &Slot, other: &Slot) -> Result<Route, Self::Error>;
+    fn order(&self, waiter: &Slot, other: &Slot, kept: &mut usize) -> Result<Route, Self::Error>;
 }
 
 /// How a [`Port`] has ordered one stream after another.
@@ -173,16 +174,16 @@ impl Books {
         if unborrowed && lent_against(accesses) {
             return Err(Refusal::HostBorrowed);
         }
+        if policy == Policy::Order {
+            self.order_early(slot, lane, pending, accesses, port, at).map_err(Refusal::Call)?;
+        }
 
         let entered = Entered::new(slot, real, pending);
         let me = entered.me();
         if policy != Policy::Off {
             let place = (policy == Policy::Error).then_some(at);
             let mut conflicts = Vec::new();
-            let rest = if place.is_none() { stamp_again(accesses, me) } else { accesses };
-            if !rest.is_empty() {
-                self.stamp_all(slot, lane, pending, me, rest, place, &mut conflicts);
-            }
+            self.stamp_all(slot, lane, pending, me, accesses, place, &mut conflicts);
             if !conflicts.is_empty() {
                 if policy == Policy::Error {
                     return Err(Refusal::Hazard(hazard(&conflicts, at)));
@@ -297,66 +298,112 @@ impl Books {
             };
             let next = *next;
             let Some(other) = self.slot(next.stamp.slot) else { return Ok(()) };
-            let by_host = self.order_after(slot, lane, other, port)?;
+            self.order_after(slot, lane, other, next, port, at)?;
             conflicts.retain(|conflict| conflict.stamp.slot != other.id);
-            self.waits.note(AddedWait {
-                at,
-                after: next.place,
-                device: slot.device.ordinal,
-                other_device: other.device.ordinal,
-                stream: slot.id.0,
-                other_stream: other.id.0,
-                other_operation: next.stamp.tick,
-                by_host,
-            });
         }
     }
 
-    /// Orders the stream after all that another has been given; says whether the host had to wait for that.
+    /// Orders the stream after what it is about to conflict with, before anything is entered, where that is one operation which is
+    /// with CUDA already and the allocations' short forms tell of: what a program finds that uses its streams in turn. Entering
+    /// then meets nothing that is not ordered, so that the short forms stay.
+    ///
+    /// A wait that comes too early is still a wait: whoever enters in between is found as ever. Where more stands against the
+    /// operation, nothing is done here, since one wait may then save another.
+    #[inline]
+    fn order_early<P: Port>(
+        &self,
+        slot: &Slot,
+        lane: &mut Lane,
+        pending: bool,
+        accesses: &[Access<'_>],
+        port: &P,
+        at: Place,
+    ) -> Result<(), P::Error> {
+        let view =
+            Known::new(self, slot, &lane.clock, pending.then_some(&lane.pending), slot.next_by_owner());
+        let mut only: Option<Stamp> = None;
+        for access in accesses {
+            let stamp = match access.ledger.before(access.mode) {
+                Before::Nothing => continue,
+                Before::Only(stamp) => stamp,
+                Before::Listed => return Ok(()),
+            };
+            if view.knows(stamp) {
+                continue;
+            }
+            match &mut only {
+                Some(only) if only.slot != stamp.slot => return Ok(()),
+                Some(only) => only.tick = only.tick.max(stamp.tick),
+                None => only = Some(stamp),
+            }
+        }
+        let Some(stamp) = only.filter(|stamp| self.published(*stamp)) else { return Ok(()) };
+        let Some(other) = self.slot(stamp.slot) else { return Ok(()) };
+        self.order_after(slot, lane, other, Conflict { stamp, place: None }, port, at)
+    }
+
+    /// Orders the stream after all that another has been given, because of `conflict`, and notes that.
     ///
     /// What that is worth is read *before* the call: more may be given to the other stream meanwhile, and the
     /// wait need not cover it.
+    #[cold]
+    #[inline(never)]
     fn order_after<P: Port>(
         &self,
         slot: &Slot,
         lane: &mut Lane,
         other: &Slot,
+        conflict: Conflict,
         port: &P,
-    ) -> Result<bool, P::Error> {
-        let mut own = other.known();
-        own.add(Stamp { slot: other.id, tick: other.submitted() });
-        let mut by_rule = own.clone();
-        let mut by_legacy = Clock::new();
-        let legacy = other.device.legacy().and_then(|id| self.slot(id));
+        at: Place,
+    ) -> Result<(), P::Error> {
+        let mut gained = std::mem::take(&mut lane.spare);
+        other.known(&mut gained);
+        gained.add(Stamp { slot: other.id, tick: other.submitted() });
+        // What the legacy rule adds to that, and what the legacy stream would give instead.
+        let (mut by_rule, mut by_legacy) = (Clock::new(), Clock::new());
         match other.kind {
             Kind::NonBlocking => {}
             Kind::Legacy => self.scan(other, &mut by_rule),
             Kind::Blocking | Kind::PerThread => {
                 other.device.seen_into(&mut by_rule);
                 if other.kind == Kind::PerThread {
+                    let legacy = other.device.legacy().and_then(|id| self.slot(id));
                     self.scan(legacy.unwrap_or(other), &mut by_legacy);
                 }
             }
         }
-        let gained = match port.order(slot, other)? {
-            Route::Host => return Ok(true),
-            Route::Event => own,
+        let route = port.order(slot, other, &mut lane.kept)?;
+        match route {
+            Route::Host => gained.clear(),
+            Route::Event => {}
             Route::Stream => {
+                gained.merge(&by_rule);
                 if other.kind == Kind::Legacy {
                     // The record was an action of the legacy stream, whoever asked for it.
-                    other.device.acted_after(Stamp { slot: other.id, tick: 0 }, &by_rule);
+                    other.device.acted_after(Stamp { slot: other.id, tick: 0 }, &gained);
                 }
-                by_rule
             }
             Route::Legacy => {
                 other.device.acted_after(Stamp { slot: other.id, tick: 0 }, &by_legacy);
-                by_legacy
+                gained = by_legacy;
             }
-        };
-        if lane.clock.merge(&gained) {
+        }
+        if lane.clock.learn(&gained, slot.id) {
             self.tidy(slot, lane);
         }
-        Ok(false)
+        lane.spare = gained;
+        self.waits.note(AddedWait {
+            at,
+            after: conflict.place,
+            device: slot.device.ordinal,
+            other_device: other.device.ordinal,
+            stream: slot.id.0,
+            other_stream: other.id.0,
+            other_operation: conflict.stamp.tick,
+            by_host: route == Route::Host,
+        });
+        Ok(())
     }
 }
 
@@ -435,22 +482,6 @@ fn enter_again<'a, 'b>(
     while let [first, others @ ..] = rest
         && first.ledger.stamp_again(first, me)
     {
-        rest = others;
-    }
-    rest
-}
-
-/// Enters accesses from the first on as long as each is like the last one of its allocation; gives those that are left. One
-/// atomic step for each, in their order, as [`Books::stamp_all`] does it.
-#[inline]
-fn stamp_again<'a, 'b>(accesses: &'b [Access<'a>], me: Stamp) -> &'b [Access<'a>] {
-    let mut rest = accesses;
-    while let [first, others @ ..] = rest {
-        // Two accesses of one allocation are one step.
-        let alone = others.first().is_none_or(|next| next.address() != first.address());
-        if !alone || !first.ledger.stamp_again(first, me) {
-            break;
-        }
         rest = others;
     }
     rest

@@ -151,7 +151,7 @@ impl Books {
             // of the stream proves.
             return Ok(());
         }
-        let news = lane.clock.merge(&snapshot.clock) | lane.clock.add(snapshot.stamp);
+        let news = lane.clock.learn(&snapshot.clock, slot.id) | lane.clock.add(snapshot.stamp);
         // Not all that the clock says: a wait for what is over need not be an action of the legacy stream.
         if slot.kind == Kind::Legacy {
             slot.device.acted_after(snapshot.stamp, &snapshot.clock);

@@ -47,6 +47,17 @@ pub(crate) trait Keeper: Send + Sync {
 /// How another keeper of an allocation is made: a function of who counts the owners, and what it needs.
 pub(crate) type Keep = (unsafe fn(usize) -> std::sync::Arc<dyn Keeper>, usize);
 
+/// What an access of an allocation comes after, as far as its short form tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Before {
+    /// Nothing.
+    Nothing,
+    /// This operation, and with it all others.
+    Only(Stamp),
+    /// The long form knows.
+    Listed,
+}
+
 impl Ledger {
     constructor! {
         /// A ledger for an allocation of `bytes` bytes: an access to all of them then costs one atomic step.
@@ -102,8 +113,13 @@ impl Ledger {
         if place.is_none()
             && let Some(mode) = self.whole(group)
         {
+            let alone = matches!(group, [access] if self.is_its_own(access));
             let mut bits = self.word.load(Acquire);
             while let Some(next) = after(Word::unpack(bits), mode, view).and_then(Word::pack) {
+                if alone {
+                    self.word.store(next, Release);
+                    return;
+                }
                 match self.word.compare_exchange_weak(bits, next, SeqCst, Acquire) {
                     Ok(_) => return,
                     Err(found) => bits = found,
@@ -122,12 +138,30 @@ impl Ledger {
         }
         let bits = self.word.load(Acquire);
         let Some(next) = Word::again(bits, access.mode, me) else { return false };
-        if access.exclusive && !self.kept.load(Relaxed) {
-            // Nobody else looks at the word before the borrow ends, and whoever borrows the memory then has seen this.
+        if self.is_its_own(access) {
             self.word.store(next, Release);
             return true;
         }
         self.word.compare_exchange(bits, next, SeqCst, Acquire).is_ok()
+    }
+
+    /// Whether nobody else looks at the word of the whole allocation before the access's borrow ends. Whoever borrows the memory then
+    /// has seen what was stored.
+    #[inline]
+    fn is_its_own(&self, access: &Access<'_>) -> bool {
+        access.exclusive && !self.kept.load(Relaxed)
+    }
+
+    /// What an access of mode `mode` comes after.
+    #[inline]
+    pub(super) fn before(&self, mode: Mode) -> Before {
+        match (Word::unpack(self.word.load(Acquire)), mode) {
+            (Word::Listed, _) => Before::Listed,
+            (Word::Empty, _) | (Word::Read(_), Mode::Read) => Before::Nothing,
+            (Word::Write(stamp), _) | (Word::Read(stamp), Mode::Write) => Before::Only(stamp),
+            (Word::Both { write, .. }, Mode::Read) => Before::Only(write),
+            (Word::Both { write, read }, Mode::Write) => Before::Only(Stamp { slot: write.slot, tick: read }),
+        }
     }
 
     /// The mode of the whole group, if each access of it is of the whole allocation.

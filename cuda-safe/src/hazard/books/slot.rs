@@ -54,6 +54,10 @@ pub(crate) struct Lane {
     pub(super) untold: bool,
     /// `clock` as the last event took it, as long as it has not changed.
     pub(super) shared: Option<Arc<Clock>>,
+    /// The memory of a clock, for who works one out.
+    pub(super) spare: Clock,
+    /// What the port keeps with the stream; see [`Port::order`](super::enter::Port::order).
+    pub(super) kept: usize,
 }
 
 impl Lane {
@@ -116,6 +120,8 @@ impl Slot {
             pending_epoch: 0,
             untold: false,
             shared: None,
+            spare: Clock::new(),
+            kept: 0,
         };
         Self {
             submitted: AtomicU64::new(0),
@@ -195,9 +201,9 @@ impl Slot {
         }
     }
 
-    /// All that the stream is ordered after, for another stream or thread to read.
-    pub(super) fn known(&self) -> Clock {
-        self.known.lock().clone()
+    /// Copies all that the stream is ordered after into `clock`, for another stream or thread to read.
+    pub(super) fn known(&self, clock: &mut Clock) {
+        clock.clone_from(&self.known.lock());
     }
 
     /// Adds what the stream is ordered after to `clock`, but for what `completed` says is over.
@@ -234,6 +240,11 @@ impl Slot {
         self.known_is_over.store(known.len() == 0, Release);
         drop(known);
         self.device.note_news(self.kind);
+    }
+
+    /// Takes away what the port keeps with the stream.
+    pub(crate) fn forget_kept(&self) {
+        self.lane.lock().kept = 0;
     }
 
     /// How the stream can be waited for; the handle stays valid while the guard lives.

@@ -67,7 +67,9 @@ impl Books {
 
     /// What the last event of a stream that is gone proves when it is complete.
     pub(crate) fn coverage_by_last_event(&self, slot: &Slot) -> Coverage {
-        Coverage { own: Some(Stamp { slot: slot.id, tick: slot.submitted() }), others: slot.known() }
+        let mut others = Clock::new();
+        slot.known(&mut others);
+        Coverage { own: Some(Stamp { slot: slot.id, tick: slot.submitted() }), others }
     }
 
     /// What the end of all that a device has now proves.

@@ -71,8 +71,9 @@ impl Waits {
 
     /// Notes one more.
     pub(super) fn note(&self, wait: AddedWait) {
-        self.count.fetch_add(1, Relaxed);
         let mut last = self.last.lock();
+        // Only changed under the lock, so it need not be exchanged.
+        self.count.store(self.count.load(Relaxed) + 1, Relaxed);
         if last.len() == REMEMBERED {
             last.pop_front();
         }
