@@ -46,6 +46,7 @@ impl<T> Mutex<T> {
 /// Nobody sleeps in a queue that would have to be looked at when the lock is given back; who finds it taken looks again, ever more
 /// seldom.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Lock<T> {
     /// The number of the favourite, or one of the constants below.
     favourite: AtomicU64,

@@ -45,16 +45,18 @@ pub(crate) enum Kind {
     Foreign,
 }
 
-/// Memory, and the books about who uses it.
+/// Memory, and the books about who uses it. What every operation looks at comes first, and is in one line of the cache behind a
+/// count of owners.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Allocation {
     /// Null where there are no bytes.
     pointer: *mut u8,
     bytes: usize,
     device: Device,
-    kind: Kind,
     /// Which process made it: a child that inherited it leaves it alone.
     process: u32,
+    kind: Kind,
     ledger: Ledger,
     mapped: Mapped,
     /// What registered memory belongs to, boxed so that it stays where it is. Leaked unless it is known that nobody uses the

@@ -32,6 +32,7 @@
 pub(crate) mod allocation;
 pub(crate) mod array;
 mod attributes;
+mod block;
 mod buffer;
 mod device;
 mod device_ptr;

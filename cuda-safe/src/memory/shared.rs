@@ -2,7 +2,7 @@
 //!
 //! Every buffer has its allocation in one, and only graphs ever hold a second. An `Arc` pays for weak references that nobody
 //! makes here: four atomic steps in the life of a buffer that is never shared. This pays for none.
-#![expect(unsafe_code, reason = "owns a counted box by a raw pointer")]
+#![expect(unsafe_code, reason = "owns a counted block by a raw pointer")]
 
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -11,12 +11,15 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering, fence};
 
+use super::block;
 use crate::hazard::books::Keeper;
 use crate::hazard::{Access, Ledger};
 
 /// Owners beyond which no more are made, so that forgotten ones can never make the count wrap.
 const LIMIT: usize = usize::MAX / 2;
 
+/// Where a line of the cache begins, so that what a value has first is in one.
+#[repr(C, align(64))]
 struct Counted<T> {
     owners: AtomicUsize,
     value: T,
@@ -36,8 +39,10 @@ impl<T> Shared<T> {
     /// The first owner of a value.
     #[inline]
     pub(crate) fn new(value: T) -> Self {
-        let counted = Box::new(Counted { owners: AtomicUsize::new(1), value });
-        Self { counted: NonNull::from(Box::leak(counted)) }
+        let counted = block::take::<Counted<T>>();
+        // SAFETY: the block is there for one such value, and nobody else has it.
+        unsafe { counted.write(Counted { owners: AtomicUsize::new(1), value }) };
+        Self { counted }
     }
 
     /// The value, to be changed, if this is its only owner.
@@ -143,8 +148,11 @@ impl<T> Drop for Shared<T> {
             }
             fence(Ordering::Acquire);
         }
-        // SAFETY: the pointer came from `Box::leak`, and the last owner, which this is, is the only one that comes here.
-        drop(unsafe { Box::from_raw(self.counted.as_ptr()) });
+        // Given back even if the value's drop panics.
+        let block = block::Given(self.counted);
+        // SAFETY: the value was put there when the first owner was made, and the last one, which this is, is the only one that comes
+        // here.
+        unsafe { block.0.drop_in_place() };
     }
 }
 
@@ -206,5 +214,20 @@ mod tests {
             });
         }
         assert_eq!(drops.load(Ordering::SeqCst), 200);
+    }
+
+    #[test]
+    fn values_made_by_one_thread_and_dropped_by_another_keep_what_they_are() {
+        // As large as a block that threads keep, and more of them than one keeps.
+        let make = |from: usize| (from..from + 100).map(|at| Shared::new([at; 15])).collect::<Vec<_>>();
+        for round in 0..5 {
+            let values = std::thread::spawn(move || make(round)).join().unwrap();
+            for (at, value) in values.iter().enumerate() {
+                assert_eq!(**value, [round + at; 15]);
+            }
+            drop(values);
+            let mine = make(round);
+            std::thread::spawn(move || drop(mine)).join().unwrap();
+        }
     }
 }

@@ -174,16 +174,18 @@ impl Books {
         if unborrowed && lent_against(accesses) {
             return Err(Refusal::HostBorrowed);
         }
-        if policy == Policy::Order {
-            self.order_early(slot, lane, pending, accesses, port, at).map_err(Refusal::Call)?;
-        }
-
         let entered = Entered::new(slot, real, pending);
         let me = entered.me();
         if policy != Policy::Off {
             let place = (policy == Policy::Error).then_some(at);
             let mut conflicts = Vec::new();
-            self.stamp_all(slot, lane, pending, me, accesses, place, &mut conflicts);
+            let rest = if place.is_none() { stamp_again(accesses, me) } else { accesses };
+            if !rest.is_empty() {
+                if place.is_none() {
+                    self.order_early(slot, lane, pending, rest, port, at).map_err(Refusal::Call)?;
+                }
+                self.stamp_all(slot, lane, pending, me, rest, place, &mut conflicts);
+            }
             if !conflicts.is_empty() {
                 if policy == Policy::Error {
                     return Err(Refusal::Hazard(hazard(&conflicts, at)));
@@ -303,7 +305,7 @@ impl Books {
         }
     }
 
-    /// Orders the stream after what it is about to conflict with, before anything is entered, where that is one operation which is
+    /// Orders the stream after what accesses are about to conflict with, before these are entered, where that is one operation which is
     /// with CUDA already and the allocations' short forms tell of: what a program finds that uses its streams in turn. Entering
     /// then meets nothing that is not ordered, so that the short forms stay.
     ///
@@ -482,6 +484,22 @@ fn enter_again<'a, 'b>(
     while let [first, others @ ..] = rest
         && first.ledger.stamp_again(first, me)
     {
+        rest = others;
+    }
+    rest
+}
+
+/// Enters accesses from the first on as long as each is like the last one of its allocation; gives those that are left. One
+/// atomic step for each, in their order, as [`Books::stamp_all`] does it.
+#[inline]
+fn stamp_again<'a, 'b>(accesses: &'b [Access<'a>], me: Stamp) -> &'b [Access<'a>] {
+    let mut rest = accesses;
+    while let [first, others @ ..] = rest {
+        // Two accesses of one allocation are one step.
+        let alone = others.first().is_none_or(|next| next.address() != first.address());
+        if !alone || !first.ledger.stamp_again(first, me) {
+            break;
+        }
         rest = others;
     }
     rest

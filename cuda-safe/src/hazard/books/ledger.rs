@@ -22,20 +22,23 @@ const HOST_LIMIT: u64 = 1 << 31;
 ///
 /// Its address is its identity while anything on a stream uses the memory: keep it where it does not move
 /// during a call, as any field of a borrowed owner does.
+///
+/// What every operation looks at comes first.
+#[repr(C)]
 pub struct Ledger {
     /// What the last accesses were, in short form; see [`Word`].
     word: AtomicU64,
-    /// Host guards alive.
-    hosts: AtomicU64,
     /// Bytes of the allocation, or `usize::MAX` where it is not known.
     bytes: usize,
+    /// Whether a graph has ever asked to hold on to the allocation, which may then be used without a borrow of it.
+    kept: AtomicBool,
+    /// How it can do that, where the allocation's owners are counted.
+    keep: Option<Keep>,
+    /// Host guards alive.
+    hosts: AtomicU64,
     /// The long form, used while the word says so. Most allocations never need one, and owners that are moved
     /// about should be small.
     list: Mutex<Option<Box<List>>>,
-    /// How graphs can hold on to the allocation, where its owners are counted.
-    keep: Option<Keep>,
-    /// Whether one has ever asked for that: the allocation may then be used without a borrow of it.
-    kept: AtomicBool,
 }
 
 /// What keeps an allocation alive, and with it this ledger of it.

@@ -38,13 +38,14 @@ pub(crate) enum Reach {
     Device,
 }
 
-/// What one operation at a time changes: the stream's own end of its queue.
+/// What one operation at a time changes: the stream's own end of its queue. In the order that [`Slot`] counts on.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Lane {
-    /// What everything that the stream does from now on is ordered after.
-    pub(super) clock: Clock,
     /// What the legacy stream had done when the stream last did something after it; of blocking streams only.
     pub(super) legacy_epoch: u64,
+    /// What everything that the stream does from now on is ordered after.
+    pub(super) clock: Clock,
     /// What the next operation will be ordered after by the legacy rule, once it is really issued.
     pub(super) pending: Clock,
     /// The epoch that `pending` is about.
@@ -88,19 +89,22 @@ impl Lane {
 }
 
 /// A stream's identity in the books.
+///
+/// All that most operations look at is in the first 64 bytes, the lane's lock and epoch included: between two operations the driver
+/// has run, and each line of the cache has to be fetched again.
 #[derive(Debug)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 pub(crate) struct Slot {
     /// Operations handed to CUDA, or given up. Ticks go on for ever, whatever stream has the slot.
     submitted: AtomicU64,
-    /// Operations known to have completed.
-    completed: AtomicU64,
     /// The operations that a synchronisation of the stream proves complete; see [`Slot::publish`].
     provable: AtomicU64,
-    pub(super) lane: Lock<Lane>,
+    pub(crate) device: Arc<DeviceBook>,
     pub(crate) id: SlotId,
     pub(crate) kind: Kind,
-    pub(crate) device: Arc<DeviceBook>,
+    pub(super) lane: Lock<Lane>,
+    /// Operations known to have completed.
+    completed: AtomicU64,
     /// `Lane::clock` for others to read. A leaf lock: nothing is called while it is held.
     known: Mutex<Clock>,
     /// Whether all that `known` says was found to be over. Changed only under its lock.

@@ -157,7 +157,7 @@ impl Allocation {
     fn enqueue_free(&mut self, stream: StreamRef<'_>) -> Result<()> {
         let place = Location::caller();
         let pointer = self.pointer;
-        let access = [Access::write(&self.ledger, 0..self.bytes)];
+        let access = [Access::write(&self.ledger, 0..self.bytes).exclusive()];
         let call = |raw| {
             // SAFETY: the pointer came from cudaMallocAsync, is freed only here (`bytes` is 0 once this succeeded), and the
             // stream, which is live, comes to this after all work that uses the memory.
