@@ -13,6 +13,8 @@ use super::{Access, Mode};
 const PARTS: usize = 16;
 /// Accesses that are listed without asking for memory.
 const INLINE: usize = 16;
+/// The same for the usual graph.
+const FEW: usize = 3;
 
 /// An allocation, and what of it is used.
 #[derive(Clone)]
@@ -70,20 +72,32 @@ impl Uses {
 
     /// Lists the accesses, as ones that no borrow stands for.
     pub(crate) fn with<R>(&self, f: impl FnOnce(&[Access<'_>]) -> R) -> R {
-        let mut all = self.held.iter().flat_map(|held| {
-            let ledger = held.keeper.ledger();
-            held.parts.iter().map(|(range, mode)| Access::new(ledger, range.clone(), *mode).unborrowed())
-        });
-        let Some(first) = all.next() else { return f(&[]) };
-        if self.accesses > INLINE {
-            let list: Vec<Access<'_>> = std::iter::once(first).chain(all).collect();
-            return f(&list);
+        match self.accesses {
+            0 => f(&[]),
+            // Filling the longer one would cost more than all the rest of a small graph.
+            ..=FEW => self.with_room::<FEW, R>(f),
+            ..=INLINE => self.with_room::<INLINE, R>(f),
+            _ => f(&self.all().collect::<Vec<_>>()),
         }
-        let mut list = [first; INLINE];
+    }
+
+    /// [`with`](Self::with) where there are no more than `N`.
+    #[inline]
+    fn with_room<const N: usize, R>(&self, f: impl FnOnce(&[Access<'_>]) -> R) -> R {
+        let mut all = self.all();
+        let Some(first) = all.next() else { return f(&[]) };
+        let mut list = [first; N];
         for (place, access) in list.iter_mut().skip(1).zip(all) {
             *place = access;
         }
         f(list.get(..self.accesses).unwrap_or_default())
+    }
+
+    fn all(&self) -> impl Iterator<Item = Access<'_>> {
+        self.held.iter().flat_map(|held| {
+            let ledger = held.keeper.ledger();
+            held.parts.iter().map(|(range, mode)| Access::new(ledger, range.clone(), *mode).unborrowed())
+        })
     }
 
     /// Whether one of the two writes what the other uses.
