@@ -75,8 +75,8 @@ impl Uses {
         match self.accesses {
             0 => f(&[]),
             // Filling the longer one would cost more than all the rest of a small graph.
-            ..=FEW => self.with_room::<FEW, R>(f),
-            ..=INLINE => self.with_room::<INLINE, R>(f),
+            few if few <= FEW => self.with_room::<FEW, R>(f),
+            some if some <= INLINE => self.with_room::<INLINE, R>(f),
             _ => f(&self.all().collect::<Vec<_>>()),
         }
     }
