@@ -81,7 +81,13 @@ impl World {
             Kind::Legacy => self.books.legacy(0, Reach::Stream(0)).unwrap(),
             _ => self.books.enrol(0, kind, Reach::Stream(0)).unwrap(),
         };
-        self.machine.lock().tracks.push(Track { slot: slot.id, kind, device: 0, tail: Set::default() });
+        self.machine.lock().tracks.push(Track {
+            slot: slot.id,
+            kind,
+            device: 0,
+            tail: Set::default(),
+            gone: false,
+        });
         slot.id
     }
 

@@ -77,6 +77,11 @@ fn the_model_catches_a_synchronisation_that_claims_what_came_after_its_call() {
     assert!(caught_within(2000, Sabotage::LateCoverage));
 }
 
+#[test]
+fn the_model_catches_a_legacy_stream_that_is_taken_to_wait_for_streams_that_are_gone() {
+    assert!(caught_within(2000, Sabotage::NoFarewell));
+}
+
 /// Whether one of the first programs finds the tracker out.
 fn caught_within(programs: u64, sabotage: Sabotage) -> bool {
     (1..=programs).any(|seed| Program::random(seed).run(sabotage).is_err())

@@ -42,7 +42,9 @@
 //!    before its own call; they take over what it knew at its last action. An action is an operation with
 //!    accesses or an event record: of others it is not certain that the runtime does anything. For the same
 //!    reason a blocking stream keeps what it took over only once its own operation has succeeded, and if that
-//!    fails, its tick counts as complete only by a later operation, an event or the whole device.
+//!    fails, its tick counts as complete only by a later operation, an event or the whole device. Nothing says that
+//!    the legacy stream waits for one that has been destroyed, or whose thread has ended: so before that can happen, it
+//!    is made to wait for the stream's last event.
 //! 5. **Failure leaves stamps, never gaps.** An operation refused by CUDA, by the policy or by a panic has
 //!    its tick published. Its stream has what it was ordered after in its queue already, so to order after
 //!    the stream is to order after that. Where the order was still missing, the entries of the others stay in

@@ -14,7 +14,8 @@
 //! - The handles of the legacy and the per-thread streams mean another stream on another device, so the
 //!   device is made current for them. The per-thread handle means another stream on another thread; from
 //!   elsewhere the event is recorded on the legacy stream of that device, which waits for all per-thread
-//!   streams, and for a thread that has ended the host waits for the whole device.
+//!   streams; a thread that ends leaves an event behind. So does whatever stream somebody else may destroy, and the legacy
+//!   stream is made to wait for these events.
 //! - A stream's event for such waits, or one from the pool, may be recorded again at once: the wait took what the event stood for
 //!   when it was made.
 //!

@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::enqueue::BOOKS;
 use super::methods::stream_methods;
 use super::view::{AsStream, StreamRef, sealed};
-use super::{busy, owned, pool};
+use super::{busy, deferred, owned, pool};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::books::{Kind, Slot};
@@ -146,9 +146,17 @@ impl ForeignStream {
 stream_methods!(ForeignStream);
 
 impl Drop for ForeignStream {
-    /// Leaves an event in the place of the handle, and lets go of what keeps the stream alive. Does not wait.
+    /// Leaves an event in the place of the handle, and lets go of what keeps the stream alive. Does not wait. Where the thread may not
+    /// call the runtime, in a host function for one, that is done later.
     fn drop(&mut self) {
         if !process::is(self.process) {
+            return;
+        }
+        if self.keeper.is_some() && !self.slot.is_drained() && busy::ensure_idle("ForeignStream").is_err() {
+            // Without an event nobody could say when the stream may go.
+            let (raw, id, slot, process) = (self.raw, self.id, self.slot, self.process);
+            let later = Self { raw, id, slot, process, keeper: self.keeper.take() };
+            deferred::defer(Box::new(move || drop(later)));
             return;
         }
         {

@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "takes raw streams in and gives them out")]
 
 use super::builder::StreamBuilder;
-use super::legacy::LegacyStream;
+use super::legacy::{self, LegacyStream};
 use super::methods::stream_methods;
 use super::per_thread::PerThreadStream;
 use super::view::{AsStream, StreamRef, sealed};
@@ -131,7 +131,8 @@ impl Stream {
 
     /// Gives the stream up without destroying it, which is then the caller's affair.
     ///
-    /// What it was given stays on the books: an event recorded now stands for it.
+    /// What it was given stays on the books: an event recorded now stands for it. Inside a host function there can be none: the stream
+    /// is then to be destroyed only once its work is done.
     #[must_use = "the stream is destroyed by nobody else"]
     pub fn into_raw(self) -> sys::cudaStream_t {
         let raw = self.raw;
@@ -172,19 +173,37 @@ impl AsStream for Stream {
 }
 
 /// An event that stands for all that a stream was given, for when its handle is gone. The handle is live.
+///
+/// The legacy stream waits for the event: whether it waits for streams that are destroyed, or whose thread has ended, is not said, and the
+/// books go on to rely on it. Where there can be no event, the work is waited for.
 pub(super) fn last_event(device: Device, raw: sys::cudaStream_t, slot: &Slot) -> Reach {
     // In the middle of an operation, the stream's lane may be locked, by this thread for one.
     if slot.is_drained() || busy::ensure_idle("Stream").is_err() {
         return Reach::Device;
     }
-    let Ok(event) = pool::event(device, sys::cudaEventDisableTiming) else { return Reach::Device };
-    // SAFETY: the stream lives until the end of the caller, and the event is ours.
-    let record = || unsafe { enqueue::record(device, raw, slot.kind, event.0) };
-    match enqueue::BOOKS.record_last(slot, record) {
-        Ok(()) => Reach::Event(event.0.expose_provenance()),
-        Err(_) => {
+    let farewell = || {
+        let event = pool::event(device, sys::cudaEventDisableTiming)?;
+        // SAFETY: the stream lives until the end of the caller, and the event is ours.
+        let record = || unsafe { enqueue::record(device, raw, slot.kind, event.0) };
+        let recorded = enqueue::BOOKS.record_last(slot, record).and_then(|()| {
+            if !slot.kind.blocking() {
+                return Ok(());
+            }
+            let _current = device.switch()?;
+            // SAFETY: the legacy stream is always there; the event is ours.
+            unsafe { check!(cudaStreamWaitEvent(legacy::HANDLE, event.0, 0)) }
+        });
+        if let Err(error) = recorded {
             pool::keep_event(device, sys::cudaEventDisableTiming, event);
-            Reach::Device
+            return Err(error);
         }
+        Result::Ok(event)
+    };
+    if let Ok(event) = farewell() {
+        return Reach::Event(event.0.expose_provenance());
     }
+    let _current = device.switch();
+    // SAFETY: the stream lives until the end of the caller. If this fails too, the device is lost, or the runtime gone.
+    let _ = unsafe { sys::cudaStreamSynchronize(raw) };
+    Reach::Device
 }

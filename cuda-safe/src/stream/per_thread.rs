@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use super::enqueue::BOOKS;
 use super::methods::stream_methods;
 use super::view::{AsStream, StreamRef, sealed};
-use super::{busy, pool};
+use super::{busy, owned, pool};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::books::{Kind, Reach, Slot};
@@ -37,8 +37,7 @@ pub struct PerThreadStream {
     here: PhantomData<*mut ()>,
 }
 
-/// The slots of the thread's streams. When the thread ends, they stay in the books with nothing to reach them
-/// by.
+/// The slots of the thread's streams. When the thread ends, they stay in the books, with their last events to reach them by.
 struct Mine {
     slots: Vec<&'static Slot>,
     process: u32,
@@ -52,7 +51,9 @@ impl Drop for Mine {
             return;
         }
         for slot in &self.slots {
-            BOOKS.dismiss(slot, Reach::Device);
+            // The thread's streams are still there: see `of`.
+            let reach = owned::last_event(Device::from_ordinal(slot.device.ordinal), HANDLE, slot);
+            BOOKS.dismiss(slot, reach);
         }
     }
 }
@@ -98,8 +99,8 @@ impl PerThreadStream {
             Err(_) => return Err(Error::refused("PerThreadStream::of", ENDED)),
         }
         {
-            // The runtime makes its own per-thread state now, before ours, and so destroys it after ours:
-            // until then the legacy stream is sure to wait for the thread's stream.
+            // The runtime makes its own per-thread state now, before ours, and so destroys it after ours: until then the legacy stream
+            // is sure to wait for the thread's stream, and the stream can be given its last event.
             let _current = device.switch()?;
             let mut flags = 0;
             // SAFETY: the handle is the runtime's own number; the pointer is to a live integer, which the

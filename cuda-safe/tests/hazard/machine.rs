@@ -69,6 +69,8 @@ pub(crate) struct Track {
     pub(crate) device: usize,
     /// All that is over before the stream's next operation, whatever that is.
     pub(crate) tail: Set,
+    /// Whether somebody may have destroyed it: nothing says that the legacy stream waits for what it was given.
+    pub(crate) gone: bool,
 }
 
 /// All devices.
@@ -98,7 +100,8 @@ impl Machine {
     /// A set, and all that the blocking streams of a device have been given.
     fn with_blocking(&self, device: usize, mut set: Set) -> Set {
         for track in &self.tracks {
-            if track.device == device && matches!(track.kind, Kind::Blocking | Kind::PerThread) {
+            if track.device == device && !track.gone && matches!(track.kind, Kind::Blocking | Kind::PerThread)
+            {
                 set.merge(track.tail);
             }
         }

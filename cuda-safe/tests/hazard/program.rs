@@ -24,6 +24,8 @@ pub(crate) enum Sabotage {
     NoHostWait,
     /// What a synchronisation covers is read after it instead of before.
     LateCoverage,
+    /// The legacy stream does not wait for the last event of a stream that goes.
+    NoFarewell,
 }
 
 /// What a program, or all of them, came to.
@@ -340,7 +342,13 @@ impl<'a> Bench<'a> {
     fn track(&mut self, slot: &'a Slot, device: usize) {
         let mut machine = self.port.machine.borrow_mut();
         self.streams.push((machine.tracks.len(), slot));
-        machine.tracks.push(Track { slot: slot.id, kind: slot.kind, device, tail: Set::default() });
+        machine.tracks.push(Track {
+            slot: slot.id,
+            kind: slot.kind,
+            device,
+            tail: Set::default(),
+            gone: false,
+        });
     }
 
     fn create(&mut self, device: usize, kind: Kind) {
@@ -484,6 +492,18 @@ impl<'a> Bench<'a> {
             Reach::Device
         };
         self.books.dismiss(slot, reach);
+        let mut machine = self.port.machine.borrow_mut();
+        // Who cannot leave an event lets nobody destroy the stream. With one, the legacy stream waits for it.
+        if let Reach::Event(number) = reach {
+            let device = machine.tracks[track].device;
+            machine.tracks[track].gone = true;
+            if slot.kind.blocking() && self.port.sabotage != Sabotage::NoFarewell {
+                // Not told to the books, which go by the rule: so it is no action of the legacy stream's to others.
+                machine.tracks[self.port.legacy_of(device)]
+                    .tail
+                    .merge(self.port.last_events.borrow()[number]);
+            }
+        }
     }
 
     fn operate(&mut self, stream: usize, touches: Vec<Touch>, fails: bool) -> Result<(), String> {
