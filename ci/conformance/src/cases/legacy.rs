@@ -77,68 +77,68 @@ const PUTS: [(&str, Put); 10] = [
     ("prefetching managed memory", |log, t, on| super::managed::prefetch(log, t.managed.ptr(), 4096, 0, on)),
 ];
 
-pub(super) fn add(cases: &mut Cases) {
-    for legacy_is_held in [true, false] {
-        let (held, other) = if legacy_is_held {
-            ("the legacy stream", "a blocking one")
-        } else {
-            ("a blocking stream", "the legacy one")
-        };
-        for (what, put) in PUTS {
-            cases
-                .add(format!("legacy/{held} is held, {other} is given {what}"), Safe::Works, move |log| {
-                    let things = Things::new(log)?;
-                    let blocking = stream_with(log, cuda_sys::cudaStreamDefault)?;
-                    let (held, on) = if legacy_is_held {
-                        (ptr::null_mut(), blocking)
-                    } else {
-                        (blocking, ptr::null_mut())
-                    };
-                    let after = event(log)?;
-                    let gate = Gate::hold(log, held)?;
-                    put(log, &things, on);
-                    ask!(log, "the stream", cudaStreamQuery(on));
-                    ask!(log, cudaEventRecord(after, on));
-                    ask!(log, "an event behind it", cudaEventQuery(after));
-                    gate.open();
-                    ask!(log, cudaDeviceSynchronize());
-                    Ok(())
-                })
-                .alone();
-        }
-    }
-    behind_waits(cases);
+/// What keeps a stream busy.
+#[derive(Clone, Copy)]
+enum Busy {
+    /// It is held.
+    Held,
+    /// It has nothing to do but to wait for an event of a third one, which is held.
+    Waits,
 }
 
-/// The stream that is held has nothing to do but to wait for an event of a third one, which is held.
-fn behind_waits(cases: &mut Cases) {
-    for legacy_waits in [true, false] {
-        let (waiting, other) = if legacy_waits {
-            ("the legacy stream", "a blocking one")
-        } else {
-            ("a blocking stream", "the legacy one")
-        };
-        for (what, put) in PUTS {
-            let id = format!("legacy/{waiting} waits for an event only, {other} is given {what}");
-            cases
-                .add(id, Safe::Works, move |log| {
-                    let things = Things::new(log)?;
-                    let blocking = stream_with(log, cuda_sys::cudaStreamDefault)?;
-                    let (waits, on) =
-                        if legacy_waits { (ptr::null_mut(), blocking) } else { (blocking, ptr::null_mut()) };
-                    let (third, pending, after) = (stream(log)?, event(log)?, event(log)?);
-                    let gate = Gate::hold(log, third)?;
-                    need!(log, cudaEventRecord(pending, third));
-                    need!(log, cudaStreamWaitEvent(waits, pending, 0));
-                    put(log, &things, on);
-                    ask!(log, "the stream", cudaStreamQuery(on));
-                    ask!(log, cudaEventRecord(after, on));
-                    ask!(log, "an event behind it", cudaEventQuery(after));
-                    gate.open();
-                    ask!(log, cudaDeviceSynchronize());
-                    Ok(())
-                })
-                .alone();
+impl Busy {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Held => "is held",
+            Self::Waits => "waits for an event only",
         }
     }
+
+    fn begin(self, log: &mut Log, busy: cudaStream_t) -> Result<Gate, Setup> {
+        match self {
+            Self::Held => Gate::hold(log, busy),
+            Self::Waits => {
+                let (third, pending) = (stream(log)?, event(log)?);
+                let gate = Gate::hold(log, third)?;
+                need!(log, cudaEventRecord(pending, third));
+                need!(log, cudaStreamWaitEvent(busy, pending, 0));
+                Ok(gate)
+            }
+        }
+    }
+}
+
+pub(super) fn add(cases: &mut Cases) {
+    for busy in [Busy::Held, Busy::Waits] {
+        for legacy_is_busy in [true, false] {
+            for (what, put) in PUTS {
+                case(cases, busy, legacy_is_busy, what, put);
+            }
+        }
+    }
+}
+
+fn case(cases: &mut Cases, busy: Busy, legacy_is_busy: bool, what: &str, put: Put) {
+    let (one, other) = if legacy_is_busy {
+        ("the legacy stream", "a blocking one")
+    } else {
+        ("a blocking stream", "the legacy one")
+    };
+    cases
+        .add(format!("legacy/{one} {}, {other} is given {what}", busy.name()), Safe::Works, move |log| {
+            let things = Things::new(log)?;
+            let blocking = stream_with(log, cuda_sys::cudaStreamDefault)?;
+            let (first, on) =
+                if legacy_is_busy { (ptr::null_mut(), blocking) } else { (blocking, ptr::null_mut()) };
+            let after = event(log)?;
+            let gate = busy.begin(log, first)?;
+            put(log, &things, on);
+            ask!(log, "the stream", cudaStreamQuery(on));
+            ask!(log, cudaEventRecord(after, on));
+            ask!(log, "an event behind it", cudaEventQuery(after));
+            gate.open();
+            ask!(log, cudaDeviceSynchronize());
+            Ok(())
+        })
+        .alone();
 }

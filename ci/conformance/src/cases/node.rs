@@ -10,7 +10,8 @@ use cuda_sys::{
 };
 
 use super::graph::{N, empty, graph, launch, ready, row};
-use super::pitch::{BYTES, CHANGES, whole};
+use super::pitch::CHANGES;
+use super::volume::{N as BYTES, whole};
 use crate::case::{Cases, Safe};
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, event, pattern};
@@ -26,7 +27,8 @@ fn volumes(cases: &mut Cases) {
         cases.add(format!("{api}/device to device, {what}"), Safe::Unwritable, |log| {
             let (graph, mut node) = (graph(log)?, ptr::null_mut());
             let (d, s) = (Block::new(log, Kind::Device, BYTES)?, Block::new(log, Kind::Device, BYTES)?);
-            let parameters = whole(d, s, cudaMemcpyDeviceToDevice, *change);
+            let mut parameters = whole(d, s, cudaMemcpyDeviceToDevice);
+            change(&mut parameters);
             ask!(log, cudaGraphAddMemcpyNode(&raw mut node, graph, ptr::null(), 0, &raw const parameters));
             Ok(())
         });
@@ -35,12 +37,13 @@ fn volumes(cases: &mut Cases) {
         let (graph, mut node) = (graph(log)?, ptr::null_mut());
         let (d, s) = (Block::new(log, Kind::Device, BYTES)?, Block::new(log, Kind::Device, BYTES)?);
         let host = Block::with(log, Kind::Pinned, &[1; BYTES])?;
-        let right = whole(d, s, cudaMemcpyDeviceToDevice, |_| {});
+        let right = whole(d, s, cudaMemcpyDeviceToDevice);
         need!(log, cudaGraphAddMemcpyNode(&raw mut node, graph, ptr::null(), 0, &raw const right));
         let run = ready(log, graph)?;
-        let long = whole(d, s, cudaMemcpyDeviceToDevice, |p| p.extent.depth *= 2);
+        let mut long = right;
+        long.extent.depth *= 2;
         ask!(log, "too much", cudaGraphExecMemcpyNodeSetParams(run, node, &raw const long));
-        let other = whole(d, host, cudaMemcpyHostToDevice, |_| {});
+        let other = whole(d, host, cudaMemcpyHostToDevice);
         ask!(log, "another direction", cudaGraphExecMemcpyNodeSetParams(run, node, &raw const other));
         Ok(())
     });

@@ -14,13 +14,15 @@ use crate::gate::Gate;
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, pattern};
 
-const PITCH: usize = 64;
-const WIDTH: usize = 50;
-const HEIGHT: usize = 10;
-const DEPTH: usize = 4;
-const N: usize = PITCH * HEIGHT * DEPTH;
+pub(super) const PITCH: usize = 64;
+pub(super) const WIDTH: usize = 50;
+pub(super) const HEIGHT: usize = 10;
+pub(super) const DEPTH: usize = 4;
+/// Bytes of a volume.
+pub(super) const N: usize = PITCH * HEIGHT * DEPTH;
 
-const WAYS: [(cudaMemcpyKind, &str, Kind, Kind); 5] = [
+/// The directions, from one side of a copy to the other.
+pub(super) const WAYS: [(cudaMemcpyKind, &str, Kind, Kind); 5] = [
     (cudaMemcpyHostToHost, "host to host", Kind::Pageable, Kind::Pageable),
     (cudaMemcpyHostToDevice, "host to device", Kind::Device, Kind::Pageable),
     (cudaMemcpyDeviceToHost, "device to host", Kind::Pageable, Kind::Device),
@@ -28,7 +30,7 @@ const WAYS: [(cudaMemcpyKind, &str, Kind, Kind); 5] = [
     (cudaMemcpyDefault, "default", Kind::Device, Kind::Pageable),
 ];
 
-fn copy(log: &mut Log, blocking: bool, parameters: &cudaMemcpy3DParms) {
+pub(super) fn copy(log: &mut Log, blocking: bool, parameters: &cudaMemcpy3DParms) {
     if blocking {
         ask!(log, cudaMemcpy3D(parameters));
     } else {
@@ -37,7 +39,7 @@ fn copy(log: &mut Log, blocking: bool, parameters: &cudaMemcpy3DParms) {
 }
 
 /// All of two volumes.
-fn whole(to: Block, from: Block, way: cudaMemcpyKind) -> cudaMemcpy3DParms {
+pub(super) fn whole(to: Block, from: Block, way: cudaMemcpyKind) -> cudaMemcpy3DParms {
     cudaMemcpy3DParms {
         dstPtr: make_cudaPitchedPtr(to.ptr(), PITCH, WIDTH, HEIGHT),
         srcPtr: make_cudaPitchedPtr(from.ptr(), PITCH, WIDTH, HEIGHT),
@@ -48,7 +50,7 @@ fn whole(to: Block, from: Block, way: cudaMemcpyKind) -> cudaMemcpy3DParms {
 }
 
 /// An array of bytes in three dimensions.
-fn array(log: &mut Log, width: usize, height: usize, depth: usize) -> Result<cudaArray_t, Setup> {
+pub(super) fn array(log: &mut Log, width: usize, height: usize, depth: usize) -> Result<cudaArray_t, Setup> {
     // SAFETY: takes numbers.
     let format = unsafe { cuda_sys::cudaCreateChannelDesc(8, 0, 0, 0, cudaChannelFormatKindUnsigned) };
     let mut array = ptr::null_mut();

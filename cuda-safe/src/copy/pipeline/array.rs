@@ -27,64 +27,31 @@ pub enum PipelineOutput<'a, T> {
     Pinned(PinnedSliceMut<'a, T>),
 }
 
-impl<'a, T> From<&'a [T]> for PipelineInput<'a, T> {
-    fn from(slice: &'a [T]) -> Self {
-        Self::Pageable(slice)
-    }
+/// What a side is made from, a line each: the generics, the type, that of the elements, and how.
+macro_rules! made_from {
+    ($side:ident: $([$($generic:tt)*] $from:ty, $element:ty, |$it:ident| $made:expr;)*) => {$(
+        impl<'a, $($generic)*> From<$from> for $side<'a, $element> {
+            fn from($it: $from) -> Self {
+                $made
+            }
+        }
+    )*};
 }
 
-impl<'a, T> From<&'a Vec<T>> for PipelineInput<'a, T> {
-    fn from(vector: &'a Vec<T>) -> Self {
-        Self::Pageable(vector)
-    }
+made_from! { PipelineInput:
+    [T] &'a [T], T, |slice| Self::Pageable(slice);
+    [T] &'a Vec<T>, T, |vector| Self::Pageable(vector);
+    [T] PinnedSlice<'a, T>, T, |slice| Self::Pinned(slice);
+    [T: AnyBitPattern] &'a Buffer<T, Pinned>, T, |buffer| Self::Pinned(buffer.as_slice());
+    [C: Stable] &'a Registered<C>, C::Element, |registered| Self::Pinned(registered.as_slice());
 }
 
-impl<'a, T> From<PinnedSlice<'a, T>> for PipelineInput<'a, T> {
-    fn from(slice: PinnedSlice<'a, T>) -> Self {
-        Self::Pinned(slice)
-    }
-}
-
-impl<'a, T: AnyBitPattern> From<&'a Buffer<T, Pinned>> for PipelineInput<'a, T> {
-    fn from(buffer: &'a Buffer<T, Pinned>) -> Self {
-        Self::Pinned(buffer.as_slice())
-    }
-}
-
-impl<'a, C: Stable> From<&'a Registered<C>> for PipelineInput<'a, C::Element> {
-    fn from(registered: &'a Registered<C>) -> Self {
-        Self::Pinned(registered.as_slice())
-    }
-}
-
-impl<'a, T> From<&'a mut [T]> for PipelineOutput<'a, T> {
-    fn from(slice: &'a mut [T]) -> Self {
-        Self::Pageable(slice)
-    }
-}
-
-impl<'a, T> From<&'a mut Vec<T>> for PipelineOutput<'a, T> {
-    fn from(vector: &'a mut Vec<T>) -> Self {
-        Self::Pageable(vector)
-    }
-}
-
-impl<'a, T> From<PinnedSliceMut<'a, T>> for PipelineOutput<'a, T> {
-    fn from(slice: PinnedSliceMut<'a, T>) -> Self {
-        Self::Pinned(slice)
-    }
-}
-
-impl<'a, T: AnyBitPattern> From<&'a mut Buffer<T, Pinned>> for PipelineOutput<'a, T> {
-    fn from(buffer: &'a mut Buffer<T, Pinned>) -> Self {
-        Self::Pinned(buffer.as_slice_mut())
-    }
-}
-
-impl<'a, C: StableMut> From<&'a mut Registered<C>> for PipelineOutput<'a, C::Element> {
-    fn from(registered: &'a mut Registered<C>) -> Self {
-        Self::Pinned(registered.as_slice_mut())
-    }
+made_from! { PipelineOutput:
+    [T] &'a mut [T], T, |slice| Self::Pageable(slice);
+    [T] &'a mut Vec<T>, T, |vector| Self::Pageable(vector);
+    [T] PinnedSliceMut<'a, T>, T, |slice| Self::Pinned(slice);
+    [T: AnyBitPattern] &'a mut Buffer<T, Pinned>, T, |buffer| Self::Pinned(buffer.as_slice_mut());
+    [C: StableMut] &'a mut Registered<C>, C::Element, |registered| Self::Pinned(registered.as_slice_mut());
 }
 
 impl<T: AnyBitPattern> PipelineInput<'_, T> {
