@@ -8,6 +8,7 @@
 //! | `CUDA_EMULATOR_BUDGET` | MiB of each device beyond which a process is told so (`cudaDeviceRegisterAsyncNotification`) | none |
 //! | `CUDA_EMULATOR_FREE` | `waits`: for all work of the device, as hardware does today; `at-once`: it promises no more than that it may | `waits` |
 //! | `CUDA_EMULATOR_LEAKS` | `1`: list at exit what was never freed | `0` |
+//! | `CUDA_EMULATOR_INITCHECK` | `1`: tell reads of device memory that nobody has written | `0` |
 //!
 //! `CUDA_EMULATOR_CALLS` is no matter of the machine: see [`calls`](crate::calls).
 
@@ -36,6 +37,8 @@ pub(crate) struct Config {
     /// Freeing waits for the work of the device.
     pub(crate) free_waits: bool,
     pub(crate) leaks: bool,
+    /// Reads of what nobody has written are told.
+    pub(crate) initcheck: bool,
 }
 
 impl Config {
@@ -59,6 +62,7 @@ impl Config {
             budget => Some(budget << 20),
         };
         let leaks = number("CUDA_EMULATOR_LEAKS", 0, 1)? == 1;
+        let initcheck = number("CUDA_EMULATOR_INITCHECK", 0, 1)? == 1;
         let schedule = match get("CUDA_EMULATOR_SCHEDULE").as_deref() {
             None | Some("" | "late") => Schedule::Late,
             Some("eager") => Schedule::Eager,
@@ -77,7 +81,7 @@ impl Config {
             Some(text) => return Err(format!("CUDA_EMULATOR_FREE is {text:?}: expected waits or at-once")),
         };
         let devices = usize::try_from(devices).unwrap_or(2);
-        Ok(Self { devices, memory: memory << 20, budget, schedule, free_waits, leaks })
+        Ok(Self { devices, memory: memory << 20, budget, schedule, free_waits, leaks, initcheck })
     }
 }
 
@@ -98,7 +102,10 @@ mod tests {
     #[test]
     fn nothing_set_gives_two_devices_that_run_late() {
         let config = with(&[]).unwrap();
-        assert_eq!((config.devices, config.schedule, config.leaks), (2, Schedule::Late, false));
+        assert_eq!(
+            (config.devices, config.schedule, config.leaks || config.initcheck),
+            (2, Schedule::Late, false)
+        );
     }
 
     #[test]
@@ -122,5 +129,6 @@ mod tests {
         let error = with(&[("CUDA_EMULATOR_DEVICES", "65")]).unwrap_err();
         assert!(error.contains("CUDA_EMULATOR_DEVICES") && error.contains("65"), "{error}");
         assert!(with(&[("CUDA_EMULATOR_MEMORY", "lots")]).is_err());
+        assert!(with(&[("CUDA_EMULATOR_INITCHECK", "yes")]).unwrap_err().contains("CUDA_EMULATOR_INITCHECK"));
     }
 }

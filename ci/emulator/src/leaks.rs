@@ -1,5 +1,5 @@
 //! The end of the process: the runtime is gone from then on, and where `CUDA_EMULATOR_LEAKS=1` asks for it, the list of what was
-//! never freed is on standard error.
+//! never freed is on standard error, with `CUDA_EMULATOR_INITCHECK=1` how often what nobody had written was read.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -29,6 +29,9 @@ extern "C" fn at_exit() {
         for line in list(&machine.book.live(None)) {
             eprintln!("{line}");
         }
+    }
+    if let Some(written) = &machine.book.written {
+        eprintln!("{}", written.sum());
     }
 }
 

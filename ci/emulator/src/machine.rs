@@ -36,9 +36,13 @@ pub(crate) struct Machine {
 impl Machine {
     /// A machine as `config` describes it; none where the system has no address space for it.
     pub(crate) fn new(config: Config) -> Option<Self> {
+        let mut book = Book::new(config.devices, config.memory)?;
+        if config.initcheck {
+            book.watch()?;
+        }
         Some(Self {
             config,
-            book: Book::new(config.devices, config.memory)?,
+            book,
             devices: (0..config.devices).map(|_| Device::default()).collect(),
             streams: Streams::new(config.devices),
             events: Events::default(),

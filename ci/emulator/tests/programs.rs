@@ -36,15 +36,19 @@ fn program(case: &str) -> &'static PathBuf {
     })
 }
 
-fn run(case: &str, schedule: &str) -> Output {
-    Command::new(program(case))
+fn command(case: &str, schedule: &str) -> Command {
+    let mut command = Command::new(program(case));
+    command
         .arg(case)
         .env("LD_LIBRARY_PATH", built::folder())
         .env("CUDA_EMULATOR_SCHEDULE", schedule)
         .env("CUDA_EMULATOR_LEAKS", if case == "leak" { "1" } else { "0" })
-        .stdin(Stdio::null())
-        .output()
-        .expect("the program starts")
+        .stdin(Stdio::null());
+    command
+}
+
+fn run(case: &str, schedule: &str) -> Output {
+    command(case, schedule).output().expect("the program starts")
 }
 
 fn passes(case: &str, schedules: &[&str]) {
@@ -112,6 +116,38 @@ fn leaks_are_listed_by_call_and_size_on_request() {
     assert!(lines[0].contains("1234 bytes of device memory") && lines[0].contains("cudaMalloc on device 0"));
     assert!(lines[1].contains("77 bytes of pinned host memory") && lines[1].contains("cudaMallocHost"));
     assert!(lines[2].ends_with("2 leaks, 1311 bytes"), "{}", lines[2]);
+}
+
+#[test]
+fn copies_to_the_host_of_what_nobody_has_written_are_told_on_request() {
+    let told = |schedule: &str, initcheck: &str| {
+        let mut command = command("unwritten", schedule);
+        let output = command.env("CUDA_EMULATOR_INITCHECK", initcheck).output().expect("the program starts");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{stderr}");
+        stderr.lines().filter(|line| !line.contains("SCHEDULE")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    for schedule in SCHEDULES {
+        assert_eq!(told(schedule, "0"), ["from here on"]);
+        let lines = told(schedule, "1");
+        let expected = [
+            &["from here on"][..],
+            &[
+                "cudaMemcpy copies 20 bytes to the host",
+                "byte 50 of 100 bytes of device memory",
+                "cudaMalloc on device 0",
+            ],
+            &["cudaMemcpyAsync copies 1024 bytes to the host", "byte 100 of 1536 bytes", "cudaMallocPitch"],
+            &["2 reads of bytes that nobody has written, 2 of them told"],
+        ];
+        assert_eq!(lines.len(), expected.len(), "{schedule}: {lines:#?}");
+        for (line, words) in lines.iter().zip(expected) {
+            assert!(
+                words.iter().all(|word| line.contains(word)),
+                "{schedule}: {words:?} are not in {line:?}"
+            );
+        }
+    }
 }
 
 /// Ends the threads that keep the processors busy, however the test ends.

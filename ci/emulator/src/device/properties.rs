@@ -173,6 +173,7 @@ mod tests {
             schedule: Schedule::Late,
             free_waits: true,
             leaks: false,
+            initcheck: false,
         };
         let prop = properties(1, &config);
         let name: Vec<u8> =

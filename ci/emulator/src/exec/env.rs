@@ -38,6 +38,23 @@ pub trait Env {
     /// (zero never gets here).
     fn heap_free(&mut self, addr: u64) -> bool;
 
+    /// Whether reads of bytes that nobody has written are to be told.
+    fn watches(&self) -> bool {
+        false
+    }
+
+    /// Says that a kernel has written bytes, at a place of this process's. Only where this [watches](Env::watches).
+    fn wrote(&mut self, at: *mut u8, bytes: u64) {
+        let _ = (at, bytes);
+    }
+
+    /// What to tell, in words, of a kernel's read of bytes, at a place of this process's, if nobody has written all of them and it was not
+    /// told before.
+    fn unwritten(&mut self, at: *mut u8, bytes: u64, kernel: &str) -> Option<String> {
+        let _ = (at, bytes, kernel);
+        None
+    }
+
     /// Takes what `printf` in a kernel wrote, to be shown on standard output when the device synchronises.
     fn print(&mut self, text: &str);
 

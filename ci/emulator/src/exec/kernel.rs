@@ -104,7 +104,9 @@ impl Kernel {
             message: format!("kernel {}: no memory for its grid-wide barrier", self.launch.program.name),
         };
         let region = env.region(self.workspace).ok_or_else(fault)?;
-        super::memory::clear(&region, self.workspace, WORKSPACE).ok_or_else(fault)
+        super::memory::clear(&region, self.workspace, WORKSPACE).ok_or_else(fault)?;
+        env.wrote(region.host, WORKSPACE);
+        Ok(())
     }
 
     fn run(&mut self, env: &mut dyn Env, budget: u64) -> Result<bool, Fault> {
@@ -145,6 +147,7 @@ impl Kernel {
         let block = &mut self.resident[self.turn];
         let shared: &mut [u8] = bytemuck::cast_slice_mut(&mut block.shared);
         let mut cx = Context {
+            watched: env.watches(),
             env,
             launch: &self.launch,
             program: &self.launch.program,

@@ -102,6 +102,8 @@ pub(super) struct Context<'a> {
     pub(super) block: [u32; 3],
     /// Its number in the grid.
     pub(super) number: u64,
+    /// Whether what is written and read is watched.
+    pub(super) watched: bool,
     pub(super) shared: *mut u8,
     pub(super) shared_len: u64,
     pub(super) caches: &'a mut Vec<Cached>,

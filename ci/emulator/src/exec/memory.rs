@@ -36,6 +36,9 @@ impl Warp {
         pc: u32,
     ) -> Result<(), Fault> {
         let at = self.pointers(cx, a, s, mask, pc, Verb::Read)?;
+        if cx.watched {
+            self.tell_unwritten(cx, a, &at, mask, pc);
+        }
         match (a.element, a.wide) {
             (Element::U8, false) => self.fetch(&at, a, s, mask, |p| u32::from(read8(p))),
             (Element::U16, false) => self.fetch(&at, a, s, mask, |p| u32::from(read16(p))),
@@ -97,6 +100,9 @@ impl Warp {
         pc: u32,
     ) -> Result<(), Fault> {
         let at = self.pointers(cx, a, s, mask, pc, Verb::Write)?;
+        if cx.watched {
+            lanes(mask).for_each(|lane| cx.env.wrote(at[lane], a.bytes()));
+        }
         let size = a.element.size() as usize;
         for (part, &slot) in s[..usize::from(a.count)].iter().enumerate() {
             for lane in lanes(mask) {
@@ -125,6 +131,10 @@ impl Warp {
         pc: u32,
     ) -> Result<(), Fault> {
         let at = self.pointers(cx, a, s, mask, pc, Verb::Change)?;
+        if cx.watched {
+            self.tell_unwritten(cx, a, &at, mask, pc);
+            lanes(mask).for_each(|lane| cx.env.wrote(at[lane], a.bytes()));
+        }
         for lane in lanes(mask) {
             if a.wide {
                 let (b, c) = (u64::row(&self.file, s[1])[lane], u64::row(&self.file, s[2])[lane]);
@@ -183,6 +193,19 @@ impl Warp {
         Ok(())
     }
 
+    /// Tells what is read of bytes that nobody has written.
+    fn tell_unwritten(&self, cx: &mut Context<'_>, a: Access, at: &Pointers, mask: u32, pc: u32) {
+        let (program, bytes) = (cx.program, a.bytes());
+        for lane in lanes(mask) {
+            if let Some(told) = cx.env.unwritten(at[lane], bytes, &program.name) {
+                let what = format!("read of {bytes} bytes: {told}");
+                let thread = self.thread(u32::try_from(lane).unwrap_or(0));
+                let line = cx.fault(0, &what, thread, pc).message;
+                cx.env.complain(&format!("CUDA emulator: initcheck: {line}"));
+            }
+        }
+    }
+
     /// Checks the addresses of all lanes and finds their bytes.
     fn pointers(
         &mut self,
@@ -193,7 +216,7 @@ impl Warp {
         pc: u32,
         verb: Verb,
     ) -> Result<Pointers, Fault> {
-        let bytes = u64::from(a.element.size()) * u64::from(a.count);
+        let bytes = a.bytes();
         let mut addresses = [0; LANES];
         if a.wide_address {
             let row = u64::row(&self.file, s[4]);

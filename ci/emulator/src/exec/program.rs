@@ -179,6 +179,14 @@ pub struct Access {
     pub cache: u32,
 }
 
+impl Access {
+    /// How many bytes a thread moves.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.element.size()) * u64::from(self.count)
+    }
+}
+
 /// What an atomic operation makes of the old value and two operands.
 pub type Modify = fn(u64, u64, u64) -> u64;
 

@@ -12,6 +12,7 @@ use super::heap::Heap;
 use super::pool::Pools;
 use super::shared::{self, Backing, Ticket};
 use super::space::{ALIGNMENT, GAP, Space, map, unmap};
+use super::written::Written;
 use crate::error::Answer;
 use crate::sys::{
     cudaErrorHostMemoryAlreadyRegistered, cudaErrorHostMemoryNotRegistered, cudaErrorInvalidDevice,
@@ -58,6 +59,8 @@ pub(crate) struct Book {
     backings: HashMap<u64, Backing>,
     /// How often another process's memory was opened.
     opened: Vec<(Ticket, u64, usize)>,
+    /// Which bytes have been written, where that is asked for.
+    pub(crate) written: Option<Written>,
 }
 
 impl Book {
@@ -80,7 +83,45 @@ impl Book {
             pools: Pools::default(),
             backings: HashMap::new(),
             opened: Vec::new(),
+            written: None,
         })
+    }
+
+    /// Takes notes of what is written from now on; none where the system has no addresses for them.
+    pub(crate) fn watch(&mut self) -> Option<()> {
+        self.written = Some(Written::on(self.spaces.iter().map(Space::bytes))?);
+        Some(())
+    }
+
+    /// Says that bytes of one allocation, at a place of this process's, were written.
+    pub(crate) fn wrote(&self, at: *mut u8, bytes: u64) {
+        self.note(at, bytes, true);
+    }
+
+    fn note(&self, at: *mut u8, bytes: u64, written: bool) {
+        if let Some(notes) = &self.written {
+            notes.set(at, usize::try_from(bytes).unwrap_or(0), written);
+        }
+    }
+
+    /// Says that a row was copied from one place of this process's to another. What to tell of it, if it is a copy to the host of bytes
+    /// that nobody has written.
+    pub(crate) fn copied(&self, to: *mut u8, from: *mut u8, bytes: usize, call: &str) -> Option<String> {
+        let missing = self.written.as_ref()?.copied(to, from, bytes)?;
+        self.tell(from.wrapping_add(missing), call)
+    }
+
+    /// What to tell of a read of bytes of one allocation, at a place of this process's, if nobody has written all of them.
+    pub(crate) fn unwritten(&self, at: *mut u8, bytes: u64, reader: &str) -> Option<String> {
+        let missing = self.written.as_ref()?.missing(at, usize::try_from(bytes).unwrap_or(0))?;
+        self.tell(at.wrapping_add(missing), reader)
+    }
+
+    fn tell(&self, at: *mut u8, reader: &str) -> Option<String> {
+        let address = self.spaces.iter().find_map(|space| space.address(at))?;
+        let it = self.at(address)?;
+        let news = self.written.as_ref().is_some_and(|notes| notes.is_news(it.serial, reader));
+        news.then(|| format!("nobody has written byte {} of {it}", address - it.start))
     }
 
     /// Free and total bytes of a device.
@@ -108,6 +149,8 @@ impl Book {
         let poisoned = usize::try_from(size.min(POISONED)).unwrap_or(0);
         // SAFETY: `take` gave at least `size` bytes at `host`, and nothing else uses them yet.
         unsafe { host.write_bytes(POISON, poisoned) };
+        // Variables have values from the start.
+        self.note(host, size, kind == Kind::Symbol);
         self.enter(Allocation { start, size, kind, device, flags: 0, host, call, serial: 0 });
         Ok(start)
     }
@@ -122,6 +165,8 @@ impl Book {
         // the book is the only one who reaches device memory.
         let backing = unsafe { shared::share(it.host, it.size) }.ok_or(cudaErrorMapBufferObjectFailed)?;
         let ticket = backing.ticket(it).ok_or(cudaErrorInvalidValue)?;
+        // What the others write is not seen here.
+        self.wrote(it.host, it.size);
         self.backings.insert(start, backing);
         Ok(ticket)
     }
@@ -143,6 +188,7 @@ impl Book {
         let start = first + ticket.offset;
         let host = host.wrapping_add(usize::try_from(ticket.offset).unwrap_or(0));
         self.backings.insert(start, backing.from(first));
+        self.wrote(host, ticket.size);
         self.enter(Allocation { start, size: ticket.size, kind, device, flags: 0, host, call, serial: 0 });
         Ok(start)
     }

@@ -10,6 +10,7 @@ mod heap;
 mod pool;
 mod shared;
 mod space;
+mod written;
 
 pub(crate) use advice::{Advice, HOST, Location, NOWHERE};
 pub(crate) use allocation::{Allocation, Kind};

@@ -115,6 +115,17 @@ impl Space {
         }
     }
 
+    /// Where the bytes are for this process, and how many there are.
+    pub(super) fn bytes(&self) -> (*mut u8, u64) {
+        (self.bytes, self.length)
+    }
+
+    /// The address of a byte at a place of this process's, live or not.
+    pub(super) fn address(&self, at: *mut u8) -> Option<u64> {
+        let offset = u64::try_from(at.addr().checked_sub(self.bytes.addr())?).ok()?;
+        (offset < self.length).then_some(self.base + offset)
+    }
+
     /// Whether an address belongs to this device, live or not.
     pub(crate) fn owns(&self, address: u64) -> bool {
         address.checked_sub(self.base).is_some_and(|offset| offset < self.length)

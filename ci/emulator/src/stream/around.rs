@@ -59,6 +59,18 @@ impl Env for Around<'_> {
             && self.book.heap_free(self.device, addr)
     }
 
+    fn watches(&self) -> bool {
+        self.book.written.is_some()
+    }
+
+    fn wrote(&mut self, at: *mut u8, bytes: u64) {
+        self.book.wrote(at, bytes);
+    }
+
+    fn unwritten(&mut self, at: *mut u8, bytes: u64, kernel: &str) -> Option<String> {
+        self.book.unwritten(at, bytes, kernel)
+    }
+
     fn print(&mut self, text: &str) {
         self.printed.extend_from_slice(text.as_bytes());
     }
@@ -79,4 +91,84 @@ pub(super) fn show(text: &[u8]) {
     unsafe { libc::fwrite(text.as_ptr().cast(), 1, text.len(), file) };
     // SAFETY: as above.
     unsafe { libc::fflush(file) };
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::exec::{Addresses, Kernel, Launch, Step, Task, lower};
+    use crate::ptx::parse;
+
+    /// The machine around a kernel, and what that has complained of.
+    struct Listening<'a>(Around<'a>, Vec<String>);
+
+    impl Env for Listening<'_> {
+        fn region(&mut self, addr: u64) -> Option<Region> {
+            self.0.region(addr)
+        }
+        fn heap_malloc(&mut self, bytes: u64) -> u64 {
+            self.0.heap_malloc(bytes)
+        }
+        fn heap_free(&mut self, addr: u64) -> bool {
+            self.0.heap_free(addr)
+        }
+        fn print(&mut self, text: &str) {
+            self.0.print(text);
+        }
+        fn watches(&self) -> bool {
+            self.0.watches()
+        }
+        fn wrote(&mut self, at: *mut u8, bytes: u64) {
+            self.0.wrote(at, bytes);
+        }
+        fn unwritten(&mut self, at: *mut u8, bytes: u64, kernel: &str) -> Option<String> {
+            self.0.unwritten(at, bytes, kernel)
+        }
+        fn complain(&mut self, text: &str) {
+            self.1.push(text.to_owned());
+        }
+    }
+
+    /// Runs a kernel of one argument with eight threads; what it complained of.
+    fn run(book: &mut Book, source: &str, argument: u64) -> Vec<String> {
+        let module = parse(&crate::testing::compile_ptx(source, &[])).unwrap();
+        let program = lower(&module, &module.functions[0].name, &Addresses::default()).unwrap();
+        let launch = Launch::new(Arc::new(program), [1; 3], [8, 1, 1], argument.to_le_bytes().to_vec());
+        let around = Around { book, device: 0, peers: &[], printed: Vec::new() };
+        let mut env = Listening(around, Vec::new());
+        let step = Kernel::new(launch).step(&mut env, 1_000_000);
+        assert!(matches!(step, Step::Done), "{step:?}");
+        env.1
+    }
+
+    #[test]
+    fn a_kernel_that_reads_what_nobody_has_written_is_told_with_thread_and_allocation() {
+        const WRITES: &str = "__global__ void writes(int* p) { p[threadIdx.x] = 1; }";
+        const READS: &str = "__global__ void reads(int* p) { p[8 + threadIdx.x] = p[threadIdx.x + 2]; }";
+        const COUNTS: &str = "__global__ void counts(int* p) { atomicAdd(p + 20, 1); }";
+        let mut book = Book::new(1, 1 << 24).unwrap();
+        let plain = book.allocate(0, 100, Kind::Device, "cudaMalloc").unwrap();
+        assert!(run(&mut book, READS, plain).is_empty(), "nobody has asked");
+        book.watch().unwrap();
+        let at = book.allocate(0, 100, Kind::Device, "cudaMalloc").unwrap();
+        assert!(run(&mut book, WRITES, at).is_empty());
+        // Threads 6 and 7 read the elements 8 and 9, which the first threads write in the same turn or before: those are the kernel's own.
+        assert!(run(&mut book, "__global__ void own(int* p) { p[threadIdx.x] += 1; }", at).is_empty());
+        let told = run(&mut book, READS, at + 16);
+        assert_eq!(told.len(), 1, "once: {told:?}");
+        let words = [
+            "kernel",
+            "reads",
+            "read of 4 bytes",
+            "byte 32 of 100 bytes",
+            "cudaMalloc on device 0",
+            "thread (2,0,0)",
+        ];
+        assert!(words.iter().all(|word| told[0].contains(word)), "{told:?}");
+        let told = run(&mut book, COUNTS, at);
+        assert!(told.len() == 1 && told[0].contains("byte 80 of 100"), "{told:?}");
+        assert!(run(&mut book, "__global__ void counted(int* p) { p[0] = p[20]; }", at).is_empty());
+    }
 }

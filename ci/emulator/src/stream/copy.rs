@@ -113,8 +113,8 @@ impl Copy {
         self.from = End { memory: Memory::Staged(staged), pitch: width, slice: width * height };
     }
 
-    /// Moves the bytes; an error says, in words, which side is gone.
-    pub(super) fn run(&mut self, book: &Book) -> Result<(), String> {
+    /// Moves the bytes for a call; an error says, in words, which side is gone.
+    pub(super) fn run(&mut self, book: &Book, call: &str) -> Result<(), String> {
         let to = resolve(&mut self.to, self.volume, book, "writes")?;
         let from = resolve(&mut self.from, self.volume, book, "reads")?;
         let layouts = ((self.to.pitch, self.to.slice), (self.from.pitch, self.from.slice));
@@ -123,6 +123,9 @@ impl Copy {
             // SAFETY: both sides are live for the whole span, as `resolve` has just found or as the program promised
             // for its own memory; the two may overlap.
             unsafe { core::ptr::copy(offset(from, source), offset(to, at), length) };
+            if let Some(told) = book.copied(offset(to, at), offset(from, source), length, call) {
+                eprintln!("CUDA emulator: initcheck: {call} copies {length} bytes to the host: {told}");
+            }
         });
         Ok(())
     }
@@ -188,12 +191,12 @@ mod tests {
         // SAFETY: `source` has eight bytes.
         unsafe { copy.stage(&book) };
         source.fill(9);
-        copy.run(&book).unwrap();
+        copy.run(&book, "a test").unwrap();
         let host = book.at(address).unwrap().host;
         // SAFETY: the allocation has eight bytes and is live.
         assert_eq!(unsafe { core::slice::from_raw_parts(host, 8) }, [1, 2, 3, 4, 5, 6, 7, 8]);
         book.remove(address, "cudaFree");
-        let error = copy.run(&book).unwrap_err();
+        let error = copy.run(&book, "a test").unwrap_err();
         assert!(error.contains("writes 8 bytes") && error.contains("cudaFree has freed"), "{error}");
     }
 }

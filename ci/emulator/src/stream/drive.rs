@@ -70,12 +70,12 @@ impl Machine {
             _ if failed.is_some() => {}
             Work::Nothing | Work::Host(_) => {}
             Work::Copy(mut copy) => {
-                let done = copy.run(&self.book);
+                let done = copy.run(&self.book, call);
                 self.check(device, call, done);
             }
             Work::Copies(copies) => {
                 for mut copy in copies {
-                    let done = copy.run(&self.book);
+                    let done = copy.run(&self.book, call);
                     self.check(device, call, done);
                 }
             }

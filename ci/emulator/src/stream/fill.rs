@@ -25,6 +25,7 @@ impl Fill {
         self.volume.rows(layout, layout, |at, _, length| {
             let row = host.wrapping_add(usize::try_from(at).unwrap_or(usize::MAX));
             let (length, element) = (usize::try_from(length).unwrap_or(0), usize::from(self.element.max(1)));
+            book.wrote(row, u64::try_from(length).unwrap_or(0));
             if element == 1 {
                 // SAFETY: `live` has just found the whole span inside one live allocation.
                 unsafe { row.write_bytes(self.value[0], length) };

@@ -477,6 +477,27 @@ void shapes() {
             }
 }
 
+// Copies to the host of device memory that nobody has written, and of such as was.
+void unwritten() {
+    auto *memory = device(100), *other = device(100);
+    auto *host = pinned(100);
+    std::vector<unsigned char> pageable(4096, 1);
+    OK(cudaMemcpy(memory, pageable.data(), 60, cudaMemcpyHostToDevice));
+    OK(cudaMemset(memory + 60, 2, 10));
+    OK(cudaMemcpy(host, memory, 70, cudaMemcpyDeviceToHost));
+    OK(cudaMemcpy(other, memory + 20, 80, cudaMemcpyDeviceToDevice));
+    OK(cudaMemcpy(host, other, 50, cudaMemcpyDeviceToHost));
+    std::fprintf(stderr, "from here on\n");
+    OK(cudaMemcpy(host, other + 40, 20, cudaMemcpyDeviceToHost));
+    void *plane = nullptr;
+    size_t pitch = 0;
+    OK(cudaMallocPitch(&plane, &pitch, 100, 3));
+    OK(cudaMemcpy2D(plane, pitch, pageable.data(), 100, 100, 3, cudaMemcpyHostToDevice));
+    OK(cudaMemcpy2D(pageable.data(), 100, plane, pitch, 100, 3, cudaMemcpyDeviceToHost));
+    OK(cudaMemcpyAsync(pageable.data(), plane, 2 * pitch, cudaMemcpyDeviceToHost, nullptr));
+    OK(cudaDeviceSynchronize());
+}
+
 // Which of two unordered memsets is last differs from seed to seed; prints the outcomes.
 void outcomes() {
     auto *memory = device(N);
@@ -515,6 +536,7 @@ const std::map<std::string, void (*)()> cases = {
     {"waiting", waiting},
     {"threads", threads},
     {"shapes", shapes},
+    {"unwritten", unwritten},
     {"outcomes", outcomes},
 };
 
