@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::machine;
-use crate::memory::{Allocation, Kind};
+use crate::memory::{Allocation, Kind, Written};
 
 /// Whether the process has come so far in its end that the runtime is gone: every call says so.
 static GONE: AtomicBool = AtomicBool::new(false);
@@ -30,8 +30,8 @@ extern "C" fn at_exit() {
             eprintln!("{line}");
         }
     }
-    if let Some(written) = &machine.book.written {
-        eprintln!("{}", written.sum());
+    if let Some(sum) = machine.book.written.as_ref().and_then(Written::sum) {
+        eprintln!("{sum}");
     }
 }
 

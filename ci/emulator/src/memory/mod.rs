@@ -19,3 +19,4 @@ pub(crate) use book::{Book, Found, POISON};
 pub(crate) use format::Format;
 pub(crate) use pool::{Pool, PoolKey, PoolPlace, Pools};
 pub(crate) use shared::{Ticket, unnamed_file};
+pub(crate) use written::Written;
