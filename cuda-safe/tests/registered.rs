@@ -271,10 +271,15 @@ fn elements_without_bytes_and_unknown_flags_are_refused_with_the_container() {
     let _alone = alone();
     let (error, units) = Registered::new(vec![(), ()]).unwrap_err();
     assert!(matches!(error.detail(), Detail::ZeroSized { .. }) && units.len() == 2);
-    let (error, bytes) =
-        Registered::with_flags(vec![1_u8], RegisterFlags::from_bits_retain(0x80)).unwrap_err();
-    assert_eq!((error.code(), bytes), (sys::cudaErrorInvalidValue, vec![1]));
-    let _ = cuda_safe::error::take_last();
+    // The second one would have devices take the elements for memory of another device, in one piece.
+    for flags in
+        [0x80, sys::cudaHostRegisterIoMemory, sys::cudaHostRegisterIoMemory | sys::cudaHostRegisterMapped]
+    {
+        let flags = RegisterFlags::from_bits_retain(flags);
+        let (error, bytes) = Registered::with_flags(vec![1_u8], flags).unwrap_err();
+        assert_eq!((error.code(), bytes), (sys::cudaErrorInvalidValue, vec![1]));
+        assert!(error.is_refused(), "{error}");
+    }
 }
 
 #[test]

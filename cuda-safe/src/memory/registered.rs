@@ -88,10 +88,16 @@ impl<C: Stable> Registered<C> {
     /// Stands for [`cudaHostRegister`](sys::cudaHostRegister). No elements, no call.
     ///
     /// # Errors
-    /// As [`new`](Self::new), and `cudaErrorInvalidValue` for flags that the runtime does not know.
+    /// As [`new`](Self::new), and a refusal, as `cudaErrorInvalidValue`, of flags that have no name here: one of the runtime's says that
+    /// the memory is that of some other device, in one piece, which a container's is not.
     #[doc(alias = "cudaHostRegister")]
     #[track_caller]
     pub fn with_flags(container: C, flags: RegisterFlags) -> core::result::Result<Self, (Error, C)> {
+        if !RegisterFlags::all().contains(flags) {
+            let detail = Detail::Unsupported { what: "registering memory by flags that have no name" };
+            let error = Error::refused("Registered::with_flags", detail);
+            return Err((error.with_code(sys::cudaErrorInvalidValue), container));
+        }
         // From here on the container stays where it is, so that the pointer stays its own.
         let mut container = Box::new(container);
         let (pointer, len) = container.elements();
