@@ -55,8 +55,8 @@
 //!    stamps: one of the two sees the other.
 //!
 //! # What the usual operation leaves out
-//! - A stream's lock belongs to the thread that uses the stream, until another one wants it: `sync.rs` has the
-//!   argument.
+//! - A stream's lock belongs to the thread that uses the stream, until another one wants it: `sync/lock.rs`
+//!   has the argument.
 //! - An allocation that the same stream used in the same way the last time: its entry only takes the new tick. All that came before is in
 //!   the stream's own order already, so there is nothing to find and nothing to wait for.
 //! - A whole allocation that is written through an exclusive borrow: its entry is stored and not exchanged. Every access by a borrow
@@ -74,7 +74,8 @@
 //! The tracker proper is in a module without FFI and, but for the lock it takes from its neighbour, without unsafe
 //! code, so it runs by itself:
 //! `tests/hazard_model.rs` runs 100,000 random programs against a model that knows nothing but sets of
-//! operations, for too few waits and for too many; `tests/hazard_loom.rs` every interleaving of two threads;
+//! operations, for too few waits and for too many; `tests/hazard_loom.rs` every interleaving of two threads, and
+//! `tests/lock_loom.rs` those of two and three that want one lock;
 //! `tests/hazard_cost.rs` prints what it costs. [`hazard_programs`](crate::soundness::hazard_programs) lists what programs
 //! could try, what becomes of each, and the test that shows it.
 //!

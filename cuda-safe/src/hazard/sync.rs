@@ -1,14 +1,15 @@
 //! The few synchronisation primitives the books are written with, so that a test can put loom's in their
 //! place.
-#![expect(unsafe_code, reason = "a lock lends its value by a raw pointer, and calls the system")]
+#![expect(unsafe_code, reason = "calls the system")]
 
-use std::cell::{Cell, UnsafeCell};
-use std::marker::PhantomData;
-use std::ops::{Deref, DerefMut};
+#[path = "sync/lock.rs"]
+mod lock;
+
+use std::cell::Cell;
 use std::sync::PoisonError;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use std::sync::atomic::compiler_fence;
+use std::sync::atomic::Ordering::Relaxed;
 
+pub(crate) use self::lock::Lock;
 pub(crate) use std::sync::OnceLock;
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
 pub(crate) use std::sync::{Arc, MutexGuard};
@@ -30,178 +31,25 @@ impl<T> Mutex<T> {
     }
 }
 
-/// A mutex for what is as a rule only one thread's affair: a stream's lane.
-///
-/// It belongs to the first thread that takes it, its favourite, which from then on goes in and out by plain loads and stores: no atomic
-/// exchange, which would cost as much as all the rest of an operation's bookkeeping. The first other thread that wants it takes it
-/// from the favourite for good, and afterwards everybody goes in by one exchange and out by a plain store.
-///
-/// # Why only one thread is inside
-/// The favourite says that it is inside, *then* looks whether the lock is still its own. Who takes the lock from it says so, *then*
-/// looks whether the favourite is inside. If each of these two happened in this order for all processors, one of the two would see
-/// the other. The one that takes pays for both: the system has every processor that runs a thread of this process pass a
-/// barrier ([`barrier`]), so the favourite only has to keep the compiler from changing the order. Where the system has no such
-/// call, a lock has no favourite.
-///
-/// Nobody sleeps in a queue that would have to be looked at when the lock is given back; who finds it taken looks again, ever more
-/// seldom.
-#[derive(Debug)]
-#[repr(C)]
-pub(crate) struct Lock<T> {
-    /// The number of the favourite, or one of the constants below.
-    favourite: AtomicU64,
-    /// Whether the favourite is inside. Only the favourite writes this.
-    inside: AtomicBool,
-    /// Whether anybody is inside, once there is no favourite.
-    taken: AtomicBool,
-    value: UnsafeCell<T>,
-}
-
-/// Nobody has had the lock yet.
-const UNTOUCHED: u64 = 0;
-/// Somebody is taking it from its favourite.
-const LEAVING: u64 = u64::MAX;
-/// It is nobody's more than anybody else's.
-const SHARED: u64 = u64::MAX - 1;
-
-// SAFETY: the value is only reached through a guard, of which there is one at a time, as said above. What the favourite did inside
-// comes before its leaving, which who takes the lock from it has seen before it says that all may share it, which all others have
-// seen; from then on `taken` carries the value from one thread to the next, which may therefore be any.
-unsafe impl<T: Send> Sync for Lock<T> {}
-
-impl<T> Lock<T> {
-    /// A lock around `value`.
-    pub(crate) const fn new(value: T) -> Self {
-        Self {
-            favourite: AtomicU64::new(UNTOUCHED),
-            inside: AtomicBool::new(false),
-            taken: AtomicBool::new(false),
-            value: UnsafeCell::new(value),
-        }
-    }
-
-    /// Waits for the lock and takes it. The thread must not have it already.
-    #[inline]
-    pub(crate) fn lock(&self) -> LockGuard<'_, T> {
-        let me = THREAD.get();
-        if self.favourite.load(Relaxed) == me && self.enter(me) {
-            return LockGuard { lock: self, favoured: true, here: PhantomData };
-        }
-        self.lock_with_others()
-    }
-
-    /// The favourite tries to go in.
-    #[inline]
-    fn enter(&self, me: u64) -> bool {
-        if self.inside.load(Relaxed) {
-            // Only this thread can have said so. With an exchange it would now wait for itself for ever.
-            nested();
-        }
-        self.inside.store(true, Relaxed);
-        // Stands for a barrier, together with the one of whoever takes the lock away.
-        compiler_fence(SeqCst);
-        if self.favourite.load(Relaxed) == me {
-            return true;
-        }
-        self.inside.store(false, Release);
-        false
-    }
-
-    #[cold]
-    fn lock_with_others(&self) -> LockGuard<'_, T> {
-        let mut turn = 0;
-        loop {
-            match self.favourite.load(Acquire) {
-                SHARED => break,
-                LEAVING => {
-                    pause(turn);
-                    turn = turn.saturating_add(1);
-                }
-                UNTOUCHED => {
-                    let next = if barrier::can() { number() } else { SHARED };
-                    let _ = self.favourite.compare_exchange(UNTOUCHED, next, Relaxed, Relaxed);
-                }
-                favourite if favourite == THREAD.get() => {
-                    if self.enter(favourite) {
-                        return LockGuard { lock: self, favoured: true, here: PhantomData };
-                    }
-                }
-                favourite => {
-                    if self.favourite.compare_exchange(favourite, LEAVING, Relaxed, Relaxed).is_ok() {
-                        barrier::pass();
-                        while self.inside.load(Acquire) {
-                            pause(turn);
-                            turn = turn.saturating_add(1);
-                        }
-                        self.favourite.store(SHARED, Release);
-                    }
-                }
-            }
-        }
-        turn = 0;
-        while self.taken.load(Relaxed) || self.taken.compare_exchange(false, true, Acquire, Relaxed).is_err()
-        {
-            pause(turn);
-            turn = turn.saturating_add(1);
-        }
-        LockGuard { lock: self, favoured: false, here: PhantomData }
-    }
-}
-
-/// A thread wants a lock that it has: a mistake of this crate's, and two exclusive borrows of one value if it went on.
-#[cold]
-fn nested() -> ! {
-    eprintln!(
-        "cuda-safe: a stream is used within an operation of its own; this should not be possible, please report it"
-    );
-    std::process::abort();
-}
-
-/// The value of a [`Lock`], taken.
-#[derive(Debug)]
-pub(crate) struct LockGuard<'a, T> {
-    lock: &'a Lock<T>,
-    favoured: bool,
-    /// Like other guards, this stays on its thread.
-    here: PhantomData<*mut T>,
-}
-
-impl<T> Deref for LockGuard<'_, T> {
-    type Target = T;
-
-    #[inline]
-    fn deref(&self) -> &T {
-        // SAFETY: this is the only guard, and it is borrowed.
-        unsafe { &*self.lock.value.get() }
-    }
-}
-
-impl<T> DerefMut for LockGuard<'_, T> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: this is the only guard, and it is borrowed exclusively.
-        unsafe { &mut *self.lock.value.get() }
-    }
-}
-
-impl<T> Drop for LockGuard<'_, T> {
-    #[inline]
-    fn drop(&mut self) {
-        let inside = if self.favoured { &self.lock.inside } else { &self.lock.taken };
-        inside.store(false, Release);
-    }
-}
-
 thread_local! {
     /// The number of the thread, which no other thread of the process has or will have; until it needs one, a number that is
     /// nobody's.
-    static THREAD: Cell<u64> = const { Cell::new(SHARED - 1) };
+    static THREAD: Cell<u64> = const { Cell::new(NOBODY) };
+}
+
+/// The number of a thread that has asked for none. Others count from 1.
+const NOBODY: u64 = u64::MAX / 2;
+
+/// The number of the thread, as far as it has one.
+#[inline]
+fn me() -> u64 {
+    THREAD.get()
 }
 
 /// The number of the thread, given to it now if it has none.
 fn number() -> u64 {
-    static LAST: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(UNTOUCHED);
-    if THREAD.get() == SHARED - 1 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    if THREAD.get() == NOBODY {
         THREAD.set(LAST.fetch_add(1, Relaxed) + 1);
     }
     THREAD.get()
@@ -214,6 +62,12 @@ mod barrier {
     pub(super) fn can() -> bool {
         static CAN: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
         *CAN.get_or_init(|| call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED))
+    }
+
+    /// What a thread does in the place of a barrier that another one has it pass: keeps the compiler from changing the order.
+    #[inline]
+    pub(super) fn stand_for() {
+        std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
     }
 
     /// Returns after every other thread of the process has been seen to pass a full barrier, or not to run.
