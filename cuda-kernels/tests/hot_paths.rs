@@ -12,9 +12,10 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use cuda_kernels::kernels::{add_one, vector_add};
+use cuda_safe::copy::{CopyBatch, CopyBatch3d};
 use cuda_safe::{
-    Device, DeviceBuffer, Event, PinnedBuffer, Result, Stream, launch, memcpy, memcpy_async, memset,
-    memset_async,
+    Device, DeviceBuffer, Event, PinnedBuffer, PitchedBuffer, Result, Stream, launch, memcpy, memcpy_async,
+    memset, memset_async,
 };
 
 struct Counting;
@@ -152,6 +153,19 @@ fn operations() -> Result<()> {
         memcpy_async(&mut a.slice_mut(0..32)?, &b.slice(0..32)?, &stream)?;
         memcpy_async(&mut a.slice_mut(32..64)?, &b.slice(32..64)?, &stream)
     });
+    stream.synchronize()?;
+
+    // A batch asks whether it is captured, for it must not ask the runtime for more then.
+    let halves: Vec<_> = pinned.slice(..)?.chunks(32)?.collect();
+    let mut to: Vec<_> = c.slice_mut(..)?.chunks_mut(32)?.collect();
+    let batch: CopyBatch<'_> = to.iter_mut().zip(&halves).collect();
+    let calls = ["cudaStreamIsCapturing", "cudaGetDevice", "cudaMemcpyBatchAsync"];
+    costs("a batch", &calls, 0, || batch.enqueue(&stream));
+    let plane = pinned.plane(8, 8)?;
+    let (mut one, mut two) = (PitchedBuffer::<f32>::alloc(8, 8)?, PitchedBuffer::<f32>::alloc(8, 8)?);
+    let batch = CopyBatch3d::new().copy_2d(&mut one, &plane).copy_2d(&mut two, &plane);
+    let calls = ["cudaStreamIsCapturing", "cudaGetDevice", "cudaMemcpy3DBatchAsync"];
+    costs("a batch of planes", &calls, 0, || batch.enqueue(&stream));
     stream.synchronize()?;
 
     // The handle of the legacy stream means another stream on another device, so the device is looked at where there are several.

@@ -3,7 +3,7 @@
 use cuda_safe::error::Detail;
 use cuda_safe::hazard::{self, Policy};
 use cuda_safe::stream::{Event, Stream};
-use cuda_safe::{DeviceBuffer, PinnedBuffer, memcpy, memcpy_async, memset_async};
+use cuda_safe::{CopyBatch, DeviceBuffer, PinnedBuffer, memcpy, memcpy_async, memset_async};
 
 #[test]
 fn copies_that_nothing_orders_are_refused_with_both_lines() {
@@ -34,5 +34,25 @@ fn copies_that_nothing_orders_are_refused_with_both_lines() {
     memcpy_async(&mut pinned, &device, &second).unwrap();
     assert_eq!(pinned.host().unwrap()[999], 0x0101_0101);
     assert_eq!(hazard::added_waits(), added);
+
+    // Batches too, at the first enqueue as at a later one, and of a refusal nothing stays.
+    let mut halves: Vec<_> = device.slice_mut(..).unwrap().chunks_mut(500).unwrap().collect();
+    let sources: Vec<_> = pinned.slice(..).unwrap().chunks(500).unwrap().collect();
+    let batch: CopyBatch<'_> = halves.iter_mut().zip(&sources).collect();
+    batch.enqueue(&second).unwrap();
+    let again = line!() + 1;
+    batch.enqueue(&second).unwrap();
+    for _ in 0..2 {
+        let refused = line!() + 1;
+        let error = batch.enqueue(&first).unwrap_err();
+        let Detail::Hazard { first: Some(before), second: now } = error.detail() else { panic!("{error}") };
+        assert_eq!((before.file(), before.line()), (file!(), again));
+        assert_eq!((now.file(), now.line()), (file!(), refused));
+    }
+    event.record(&second).unwrap();
+    first.wait(&event).unwrap();
+    batch.enqueue(&first).unwrap();
+    assert_eq!(hazard::added_waits(), added);
+    first.synchronize().unwrap();
     hazard::set_policy(Policy::Order).unwrap();
 }

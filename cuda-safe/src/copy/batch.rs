@@ -24,7 +24,6 @@ pub(super) mod call;
 #[cfg(cudart_13_2)]
 mod single;
 
-use std::cell::Cell;
 use std::panic::Location;
 
 use bytemuck::NoUninit;
@@ -34,13 +33,13 @@ pub use attributes::{CopyAttributes, Overlap};
 pub use single::memcpy_with_attributes_async;
 
 use super::operand::{AsyncDestination, AsyncSource, Operand};
-use super::peer;
-use super::shape::Shape;
+#[cfg(cudart_12_8)]
+use super::scratch::Scratch;
 use super::transfer::{Direction, must_settle};
-use crate::error::{Detail, Error, Result};
-use crate::hazard::{Access, Mode};
+use super::whole::Whole;
+use crate::error::{Detail, Result};
 use crate::stream::AsStream;
-#[cfg(doc)]
+#[cfg(any(doc, cudart_12_8))]
 use crate::sys;
 use attributes::{Attributes, Order};
 
@@ -88,16 +87,15 @@ pub struct CopyBatch<'a> {
     sizes: Vec<usize>,
     /// The attributes of the copies: each from a copy on, until the next.
     attributes: Vec<(usize, Attributes)>,
-    /// What the copies write, and what they read: apart, because either is often in order.
-    writes: Vec<Access<'a>>,
-    reads: Vec<Access<'a>>,
-    bytes: usize,
     /// Of a slice that is read during the call, the runtime does not promise that a blocking copy has read it on return, or
     /// that it writes the destination in the order of the stream.
     settles: bool,
-    /// Whether the copies so far were found to be apart from each other.
-    apart: Cell<bool>,
-    error: Option<Error>,
+    /// The attributes as C takes them, in lists that it may write.
+    #[cfg(cudart_12_8)]
+    starts: Scratch<usize>,
+    #[cfg(cudart_12_8)]
+    raw_attributes: Scratch<sys::cudaMemcpyAttributes>,
+    whole: Whole<'a>,
 }
 
 impl<'a> CopyBatch<'a> {
@@ -112,8 +110,7 @@ impl<'a> CopyBatch<'a> {
             destinations: Vec::with_capacity(copies),
             sources: Vec::with_capacity(copies),
             sizes: Vec::with_capacity(copies),
-            writes: Vec::with_capacity(copies),
-            reads: Vec::with_capacity(copies),
+            whole: Whole::with_capacity(copies),
             ..Self::default()
         }
     }
@@ -196,7 +193,7 @@ impl<'a> CopyBatch<'a> {
     /// Bytes that all copies move together.
     #[must_use]
     pub fn size_in_bytes(&self) -> usize {
-        self.bytes
+        self.whole.bytes()
     }
 
     /// Puts all copies on a stream, and returns.
@@ -214,30 +211,14 @@ impl<'a> CopyBatch<'a> {
     #[doc(alias = "cudaMemcpyBatchAsync")]
     #[track_caller]
     pub fn enqueue(&self, stream: &impl AsStream) -> Result<()> {
-        if let Some(error) = self.error {
-            return Err(error);
-        }
-        if self.is_empty() {
-            return Ok(());
-        }
-        let place = Location::caller();
-        if !self.apart.get() {
-            self.refuse_aliases()?;
-            self.apart.set(true);
-        }
-        let stream = stream.as_stream();
-        // In the order in which the books take them, as far as the first ones tell: those need not sort them then.
-        let (writes, reads) = (self.writes.as_slice(), self.reads.as_slice());
-        let address = |accesses: &[Access<'_>]| accesses.first().map(Access::address);
-        let in_order = address(writes) <= address(reads);
-        let accesses = if in_order { [writes, reads] } else { [reads, writes] }.concat();
-        // SAFETY: the accesses are all that the copies touch of tracked memory, whose owners wait for them before they
-        // free; slices are read before the call returns, and borrowed for longer. At least one copy is made.
-        unsafe { stream.enqueue_at(&accesses, place, |raw| self.call(stream, raw)) }
-            .map_err(|error| error.at(place).with_detail(Detail::Transfer { bytes: self.bytes }))
+        let (stream, place) = (stream.as_stream(), Location::caller());
+        let call = |raw| self.call(stream, raw);
+        // SAFETY: the copies are those that were counted in, and slices are read before the call returns.
+        unsafe { self.whole.enqueue("CopyBatch::enqueue", stream, place, || self.clash(), call) }
     }
 
     /// Adds a copy whose lengths agree and that has elements; keeps the first error.
+    #[inline]
     #[track_caller]
     fn push(
         &mut self,
@@ -246,13 +227,11 @@ impl<'a> CopyBatch<'a> {
         attributes: CopyAttributes,
         order: Order,
     ) {
-        if self.error.is_none()
-            && let Err(error) = self.try_push(destination, source, attributes, order)
-        {
-            self.error = Some(error);
-        }
+        let answer = self.try_push(destination, source, attributes, order);
+        self.whole.keep(answer);
     }
 
+    #[inline]
     #[track_caller]
     fn try_push(
         &mut self,
@@ -261,45 +240,27 @@ impl<'a> CopyBatch<'a> {
         attributes: CopyAttributes,
         order: Order,
     ) -> Result<()> {
-        const API: &str = "CopyBatch";
         let (destination, source) = (destination?, source?);
-        let bytes = Shape::of(API, &destination, &source)?.bytes();
-        if bytes == 0 {
-            return Ok(());
-        }
-        let Some(sum) = self.bytes.checked_add(bytes) else {
-            let detail = Detail::Overflow { what: "the bytes of a batch", left: self.bytes, right: bytes };
-            return Err(Error::refused(API, detail));
-        };
-        peer::ensure(destination.side(), source.side());
+        let Some(shape) = self.whole.count("CopyBatch", &destination, &source)? else { return Ok(()) };
         // Within the host's memory the host copies, and nothing says that it waits for the stream first.
         let by_the_host = Direction::of(destination.side(), source.side()) == Direction::HostToHost;
         self.settles |= order == Order::DuringCall && (by_the_host || must_settle(&destination, &source));
-        let attributes = attributes.of_copy(bytes, order);
+        let attributes = attributes.of_copy(shape.bytes(), order);
         if self.attributes.last().is_none_or(|(_, last)| *last != attributes) {
             self.attributes.push((self.sizes.len(), attributes));
         }
         self.destinations.push(destination.pointer().cast());
         self.sources.push(source.pointer().cast_const().cast());
-        self.sizes.push(bytes);
-        self.apart.set(false);
-        self.writes.extend(destination.access(Mode::Write));
-        self.reads.extend(source.access(Mode::Read));
-        self.bytes = sum;
+        self.sizes.push(shape.bytes());
         Ok(())
     }
 
-    /// Refuses a batch of which one copy writes what another one reads or writes. Borrows keep each other away; two owners
-    /// of one memory do not.
-    #[track_caller]
-    fn refuse_aliases(&self) -> Result<()> {
+    /// A byte that one copy writes and another one reads or writes, if there is one.
+    fn clash(&self) -> Option<Detail> {
         let range = |(start, bytes): (usize, &usize)| start..start + *bytes;
         let destinations = self.destinations.iter().map(|pointer| pointer.addr()).zip(&self.sizes).map(range);
         let sources = self.sources.iter().map(|pointer| pointer.addr()).zip(&self.sizes).map(range);
-        match alias::find(destinations.collect(), sources.collect()) {
-            None => Ok(()),
-            Some(detail) => Err(Error::refused("CopyBatch::enqueue", detail)),
-        }
+        alias::find(destinations, sources)
     }
 }
 
@@ -333,14 +294,12 @@ mod tests {
     use super::*;
     use crate::stream::Stream;
 
-    #[test]
-    fn a_copy_that_is_added_later_is_looked_at_too() {
-        let (mut to, from) = ([0_u8; 8], [1_u8; 8]);
-        let mut batch = CopyBatch::new();
-        batch.apart.set(true);
-        let (to, from) = (Operand::of_slice_mut(&mut to), Operand::of_slice(&from));
-        batch.push(Ok(to), Ok(from), CopyAttributes::default(), Order::Stream);
-        assert!(!batch.apart.get() && batch.len() == 1);
+    /// Adds a copy to bytes of which the borrow is over, as if two owners stood for one memory.
+    fn add<'a>(batch: &mut CopyBatch<'a>, to: *mut u8, from: &'a [u8]) {
+        // SAFETY: the tests keep the memory, which is as long as all that they write.
+        let to = unsafe { std::slice::from_raw_parts_mut(to, from.len()) };
+        let (to, from) = (Operand::of_slice_mut(to), Operand::of_slice(from));
+        batch.push(Ok(to), Ok(from), CopyAttributes::default(), Order::DuringCall);
     }
 
     #[test]
@@ -348,15 +307,44 @@ mod tests {
         let stream = Stream::non_blocking().unwrap();
         let mut bytes = [0_u8; 16];
         let mut batch = CopyBatch::new();
-        let (a, b) = (Operand::of_slice(&[1_u8; 8]), Operand::of_slice(&[2_u8; 8]));
-        // Operands of which the borrows are over, as if two owners stood for one memory.
-        let start = Operand::of_slice_mut(&mut bytes[..8]).pointer();
-        for (at, source) in [(0, a), (7, b)] {
-            batch.destinations.push(start.wrapping_add(at).cast());
-            batch.sources.push(source.pointer().cast_const().cast());
-            batch.sizes.push(8);
+        for (at, source) in [(0, &[1; 8]), (7, &[2; 8])] {
+            add(&mut batch, bytes.as_mut_ptr().wrapping_add(at), source);
         }
+        let line = line!() + 1;
         let error = batch.enqueue(&stream).unwrap_err();
         assert!(matches!(error.detail(), Detail::Overlapping { bytes: 1, .. }), "{error}");
+        assert_eq!((error.api(), error.place().line()), ("CopyBatch::enqueue", line));
+        assert_eq!(bytes, [0; 16]);
+    }
+
+    #[test]
+    fn a_copy_that_is_added_after_an_enqueue_is_looked_at_too() {
+        // The legacy stream copies slices at once, on every machine.
+        let stream = Stream::legacy().unwrap();
+        let mut bytes = [0_u8; 16];
+        let start = bytes.as_mut_ptr();
+        let mut batch = CopyBatch::new();
+        add(&mut batch, start, &[1; 8]);
+        batch.enqueue(&stream).unwrap();
+        add(&mut batch, start.wrapping_add(8), &[2; 8]);
+        batch.enqueue(&stream).unwrap();
+        assert_eq!(bytes, [[1; 8], [2; 8]].as_flattened());
+        add(&mut batch, start.wrapping_add(12), &[3; 4]);
+        let error = batch.enqueue(&stream).unwrap_err();
+        assert!(matches!(error.detail(), Detail::Overlapping { bytes: 4, .. }), "{error}");
+        assert_eq!(bytes, [[1; 8], [2; 8]].as_flattened());
+    }
+
+    #[test]
+    fn a_batch_can_be_used_as_one_that_borrows_for_less_long() {
+        // Compiles only as long as the lifetime of a batch can be shortened.
+        fn with_one_more<'a>(batch: CopyBatch<'static>, to: &'a mut [u8], from: &'a [u8]) -> CopyBatch<'a> {
+            let mut batch: CopyBatch<'a> = batch;
+            let (to, from) = (Operand::of_slice_mut(to), Operand::of_slice(from));
+            batch.push(Ok(to), Ok(from), CopyAttributes::default(), Order::DuringCall);
+            batch
+        }
+        let (mut to, from) = ([0_u8; 8], [1_u8; 8]);
+        assert_eq!(with_one_more(CopyBatch::new(), &mut to, &from).len(), 1);
     }
 }

@@ -25,7 +25,6 @@ mod op;
 #[cfg(cudart_13_2)]
 mod single;
 
-use std::cell::Cell;
 use std::panic::Location;
 
 use bytemuck::{AnyBitPattern, NoUninit};
@@ -36,13 +35,14 @@ pub use single::{memcpy_2d_with_attributes_async, memcpy_3d_with_attributes_asyn
 use super::batch::CopyAttributes;
 use super::batch::attributes::{Attributes, Order};
 use super::operand::{AsyncDestination, AsyncSource, Dimensions, Operand, Planar, Volumetric};
-use super::peer;
+#[cfg(cudart_12_8)]
+use super::scratch::Scratch;
 use super::shape::Shape;
-use crate::error::{Detail, Error, Result};
-use crate::hazard::{Access, Mode};
+use super::whole::Whole;
+use crate::error::Result;
 use crate::memory::{Pageable, Plane, Volume};
 use crate::stream::AsStream;
-#[cfg(doc)]
+#[cfg(any(doc, cudart_12_8))]
 use crate::sys;
 
 /// Copies of rows and of layers of rows, to be put on a stream in one call.
@@ -75,10 +75,16 @@ use crate::sys;
 #[must_use = "a batch does nothing before `enqueue`"]
 pub struct CopyBatch3d<'a> {
     entries: Vec<Entry<'a>>,
-    bytes: usize,
-    error: Option<Error>,
-    /// Whether the copies so far were found to be apart from each other.
-    apart: Cell<bool>,
+    /// The entries as C takes them.
+    #[cfg(cudart_12_8)]
+    ops: Vec<sys::cudaMemcpy3DBatchOp>,
+    /// Whether an array takes part.
+    #[cfg(cudart_12_8)]
+    arrays: bool,
+    /// Those of one call, in a list that C may write.
+    #[cfg(cudart_12_8)]
+    scratch: Scratch<sys::cudaMemcpy3DBatchOp>,
+    whole: Whole<'a>,
 }
 
 /// One copy, checked.
@@ -98,7 +104,13 @@ impl<'a> CopyBatch3d<'a> {
 
     /// A batch of nothing with room for so many copies.
     pub fn with_capacity(copies: usize) -> Self {
-        Self { entries: Vec::with_capacity(copies), ..Self::default() }
+        Self {
+            entries: Vec::with_capacity(copies),
+            #[cfg(cudart_12_8)]
+            ops: Vec::with_capacity(copies),
+            whole: Whole::with_capacity(copies),
+            ..Self::default()
+        }
     }
 
     /// Adds the copy of all rows of `source` to `destination`, as [`memcpy_2d_async`](crate::memcpy_2d_async) would do it.
@@ -239,7 +251,7 @@ impl<'a> CopyBatch3d<'a> {
     /// Bytes that all copies move together.
     #[must_use]
     pub fn size_in_bytes(&self) -> usize {
-        self.bytes
+        self.whole.bytes()
     }
 
     /// Puts all copies on a stream, and returns.
@@ -257,28 +269,10 @@ impl<'a> CopyBatch3d<'a> {
     #[doc(alias = "cudaMemcpy3DBatchAsync")]
     #[track_caller]
     pub fn enqueue(&self, stream: &impl AsStream) -> Result<()> {
-        if let Some(error) = self.error {
-            return Err(error);
-        }
-        if self.is_empty() {
-            return Ok(());
-        }
-        let place = Location::caller();
-        if !self.apart.get() {
-            if let Some(detail) = alias::find(&self.entries) {
-                return Err(Error::refused(API, detail));
-            }
-            self.apart.set(true);
-        }
-        let stream = stream.as_stream();
-        // All that is written first: either list is often in order, and they seldom are together.
-        let writes = self.entries.iter().filter_map(|entry| entry.destination.access(Mode::Write));
-        let reads = self.entries.iter().filter_map(|entry| entry.source.access(Mode::Read));
-        let accesses: Vec<Access<'_>> = writes.chain(reads).collect();
-        // SAFETY: the accesses are all that the copies touch of tracked memory, whose owners wait for them before they
-        // free; slices are read before the call returns, and borrowed for longer. At least one copy is made.
-        unsafe { stream.enqueue_at(&accesses, place, |raw| self.call(stream, raw)) }
-            .map_err(|error| error.at(place).with_detail(Detail::Transfer { bytes: self.bytes }))
+        let (stream, place) = (stream.as_stream(), Location::caller());
+        let (clash, call) = (|| alias::find(&self.entries), |raw| self.call(stream, raw));
+        // SAFETY: the copies are those that were counted in, and slices are read before the call returns.
+        unsafe { self.whole.enqueue(API, stream, place, clash, call) }
     }
 
     /// Adds a copy whose extents agree and that has elements; keeps the first error.
@@ -290,11 +284,8 @@ impl<'a> CopyBatch3d<'a> {
         attributes: CopyAttributes,
         order: Order,
     ) {
-        if self.error.is_none()
-            && let Err(error) = self.try_push(destination, source, attributes, order)
-        {
-            self.error = Some(error);
-        }
+        let answer = self.try_push(destination, source, attributes, order);
+        self.whole.keep(answer);
     }
 
     #[track_caller]
@@ -305,21 +296,16 @@ impl<'a> CopyBatch3d<'a> {
         attributes: CopyAttributes,
         order: Order,
     ) -> Result<()> {
-        const API: &str = "CopyBatch3d";
         let (destination, source) = (destination?, source?);
-        let shape = Shape::of(API, &destination, &source)?;
-        let bytes = shape.bytes();
-        if bytes == 0 {
-            return Ok(());
+        let Some(shape) = self.whole.count("CopyBatch3d", &destination, &source)? else { return Ok(()) };
+        let attributes = attributes.of_copy(shape.bytes(), order);
+        let entry = Entry { destination, source, shape, attributes };
+        #[cfg(cudart_12_8)]
+        {
+            self.arrays |= entry.destination.array().is_some() || entry.source.array().is_some();
+            op::add(&mut self.ops, &entry);
         }
-        let Some(sum) = self.bytes.checked_add(bytes) else {
-            let detail = Detail::Overflow { what: "the bytes of a batch", left: self.bytes, right: bytes };
-            return Err(Error::refused(API, detail));
-        };
-        peer::ensure(destination.side(), source.side());
-        self.entries.push(Entry { destination, source, shape, attributes: attributes.of_copy(bytes, order) });
-        self.bytes = sum;
-        self.apart.set(false);
+        self.entries.push(entry);
         Ok(())
     }
 }
@@ -330,12 +316,14 @@ const API: &str = "CopyBatch3d::enqueue";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Detail;
     use crate::memory::PlaneMut;
     use crate::stream::Stream;
 
     #[test]
     fn two_owners_of_the_same_bytes_are_refused_though_the_copies_before_were_apart() {
-        let stream = Stream::non_blocking().unwrap();
+        // The legacy stream copies slices at once, on every machine.
+        let stream = Stream::legacy().unwrap();
         let (mut to, from) = ([0_u8; 8], [1_u8; 8]);
         // A second operand of the same rows, as if there were two owners.
         let again = PlaneMut::of_slice(&mut to, 4, 2).unwrap();
@@ -344,11 +332,10 @@ mod tests {
         let mut batch = CopyBatch3d::new();
         for grid in grids {
             assert!(alias::find(&batch.entries).is_none());
-            batch.apart.set(true);
+            batch.enqueue(&stream).unwrap();
             let destination = Operand::of_grid::<u8, Pageable>(grid, Dimensions::Two);
             let source = Operand::of_grid::<u8, Pageable>(source.grid(), Dimensions::Two);
-            batch.push(Ok(destination), Ok(source), CopyAttributes::new(), Order::Stream);
-            assert!(!batch.apart.get());
+            batch.push(Ok(destination), Ok(source), CopyAttributes::new(), Order::DuringCall);
         }
         let error = batch.enqueue(&stream).unwrap_err();
         assert!(matches!(error.detail(), Detail::Overlapping { bytes: 8, .. }), "{error}");

@@ -44,12 +44,15 @@ mod pipeline;
 mod plain;
 mod plane;
 mod scoped;
+#[cfg(cudart_12_8)]
+mod scratch;
 mod shape;
 mod sides;
 pub mod staged;
 mod symbol;
 mod transfer;
 mod volume;
+mod whole;
 
 #[cfg(cudart_13_2)]
 pub use batch::memcpy_with_attributes_async;

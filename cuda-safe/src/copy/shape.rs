@@ -35,6 +35,7 @@ impl Shape {
     ///
     /// # Errors
     /// A refusal where the lengths or extents differ, or where the two share a byte.
+    #[inline]
     #[track_caller]
     pub(super) fn of(api: &'static str, destination: &Operand<'_>, source: &Operand<'_>) -> Result<Self> {
         let shape = Self::of_one(destination);

@@ -94,6 +94,7 @@ use std::ops::Range;
 use crate::error::{Detail, Error, Result};
 use crate::stream;
 
+pub(crate) use books::Sorted;
 pub use books::{Access, AddedWait, Ledger, Mode, Policy};
 pub(crate) use uses::Uses;
 

@@ -35,7 +35,7 @@ use super::{busy, host, per_thread, policy, pool};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::Access;
-use crate::hazard::books::{Books, First, Kind, Port, Reach, Refusal, Route, Slot, Stamp};
+use crate::hazard::books::{Books, First, Kind, Port, Reach, Refusal, Route, Slot, Sorted, Stamp};
 use crate::{check, sys};
 
 /// The books of this process.
@@ -75,7 +75,7 @@ impl StreamRef<'_> {
         accesses: &[Access<'_>],
         f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
     ) -> Result<R> {
-        self.enter(accesses, true, Location::caller(), f).map(|(answer, _)| answer)
+        self.enter(Asked::Real(accesses), Location::caller(), f).map(|(answer, _)| answer)
     }
 
     /// [`enqueue`](Self::enqueue) on behalf of a line elsewhere: a closure in between would hide the
@@ -90,7 +90,21 @@ impl StreamRef<'_> {
         place: &'static Location<'static>,
         f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
     ) -> Result<R> {
-        self.enter(accesses, true, place, f).map(|(answer, _)| answer)
+        self.enter(Asked::Real(accesses), place, f).map(|(answer, _)| answer)
+    }
+
+    /// [`enqueue`](Self::enqueue) of an operation whose accesses were put in order before.
+    ///
+    /// # Safety
+    /// The duties of `enqueue`.
+    #[inline]
+    pub(crate) unsafe fn enqueue_sorted<R>(
+        &self,
+        accesses: &Sorted<'_>,
+        place: &'static Location<'static>,
+        f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
+    ) -> Result<R> {
+        self.enter(Asked::Sorted(accesses), place, f).map(|(answer, _)| answer)
     }
 
     /// [`enqueue`](Self::enqueue) of what makes memory that nobody else has yet. It conflicts with nothing, so
@@ -120,7 +134,7 @@ impl StreamRef<'_> {
         place: &'static Location<'static>,
         f: impl FnOnce(sys::cudaStream_t) -> Result<()>,
     ) -> Result<()> {
-        self.enter(accesses, false, place, f).map(|(answer, _)| answer)
+        self.enter(Asked::Mark(accesses), place, f).map(|(answer, _)| answer)
     }
 
     /// [`enqueue`](Self::enqueue) for a call that returns only when the stream has done all that it was
@@ -135,32 +149,57 @@ impl StreamRef<'_> {
         f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
     ) -> Result<R> {
         let coverage = BOOKS.coverage_of(self.slot());
-        let (answer, stamp) = self.enter(accesses, true, Location::caller(), f)?;
+        let (answer, stamp) = self.enter(Asked::Real(accesses), Location::caller(), f)?;
         BOOKS.completed_all(&coverage.and(stamp));
         Ok(answer)
     }
 
-    /// `real` says whether the device gets something to do where `accesses` has bytes.
     #[inline]
     fn enter<R>(
         &self,
-        accesses: &[Access<'_>],
-        real: bool,
+        asked: Asked<'_, '_>,
         place: &'static Location<'static>,
         f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
     ) -> Result<(R, Stamp)> {
         let _entered = busy::enter("enqueue").map_err(|error| error.at(place))?;
         if let Some(recorder) = self.recorder() {
-            recorder.note(accesses).map_err(|error| error.at(place))?;
+            recorder.note(asked.accesses()).map_err(|error| error.at(place))?;
             // A launch that the runtime refuses for the current device's sake might spoil the capture.
             let _current = self.device().switch().map_err(|error| error.at(place))?;
             return f(self.as_raw()).map(|answer| (answer, Stamp { slot: self.slot().id, tick: 0 }));
         }
         let _current = self.switch().map_err(|error| error.at(place))?;
         let raw = self.as_raw();
-        match BOOKS.enqueue(self.slot(), accesses, real, &Runtime { raw }, place, || f(raw)) {
+        let (slot, port) = (self.slot(), Runtime { raw });
+        let entered = match asked {
+            Asked::Real(accesses) => BOOKS.enqueue(slot, accesses, true, &port, place, || f(raw)),
+            Asked::Mark(accesses) => BOOKS.enqueue(slot, accesses, false, &port, place, || f(raw)),
+            Asked::Sorted(accesses) => BOOKS.enqueue_sorted(slot, accesses, &port, place, || f(raw)),
+        };
+        match entered {
             Ok(entered) => Ok(entered),
             Err(refusal) => Err(refused(refusal, place)),
+        }
+    }
+}
+
+/// What an operation is entered with.
+#[derive(Clone, Copy)]
+enum Asked<'b, 'a> {
+    /// Accesses in any order, of an operation that gives the device something to do where they have bytes.
+    Real(&'b [Access<'a>]),
+    /// The same of one that does not.
+    Mark(&'b [Access<'a>]),
+    /// Those of an operation that does, put in order before.
+    Sorted(&'b Sorted<'a>),
+}
+
+impl<'b, 'a> Asked<'b, 'a> {
+    #[inline]
+    fn accesses(self) -> &'b [Access<'a>] {
+        match self {
+            Self::Real(accesses) | Self::Mark(accesses) => accesses,
+            Self::Sorted(accesses) => accesses.as_slice(),
         }
     }
 }

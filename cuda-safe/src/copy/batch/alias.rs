@@ -5,7 +5,14 @@ use std::ops::Range;
 use crate::error::Detail;
 
 /// A destination that shares a byte with another one or with a source, if there is one. No range may be empty.
-pub(super) fn find(mut destinations: Vec<Range<usize>>, mut sources: Vec<Range<usize>>) -> Option<Detail> {
+pub(super) fn find(
+    destinations: impl Iterator<Item = Range<usize>> + Clone,
+    sources: impl Iterator<Item = Range<usize>> + Clone,
+) -> Option<Detail> {
+    if is_plain(destinations.clone(), sources.clone()) {
+        return None;
+    }
+    let (mut destinations, mut sources): (Vec<_>, Vec<_>) = (destinations.collect(), sources.collect());
     destinations.sort_unstable_by_key(|range| range.start);
     for pair in destinations.windows(2) {
         if let [one, next] = pair
@@ -33,6 +40,20 @@ pub(super) fn find(mut destinations: Vec<Range<usize>>, mut sources: Vec<Range<u
     None
 }
 
+/// Whether it is seen at a glance that nothing is shared: the destinations are in order, and all sources before or behind all of them.
+fn is_plain(
+    mut destinations: impl Iterator<Item = Range<usize>>,
+    mut sources: impl Iterator<Item = Range<usize>>,
+) -> bool {
+    let Some(Range { start, mut end }) = destinations.next() else { return true };
+    let in_order = destinations.all(|range| {
+        let behind = end <= range.start;
+        end = range.end;
+        behind
+    });
+    in_order && sources.all(|range| range.end <= start || end <= range.start)
+}
+
 fn shared(destination: &Range<usize>, other: &Range<usize>) -> Detail {
     let bytes = destination.end.min(other.end) - destination.start.max(other.start);
     Detail::Overlapping { destination: destination.start, source: other.start, bytes }
@@ -46,7 +67,7 @@ mod tests {
     /// What is found among copies of `(destination, source, bytes)`.
     fn found(copies: &[(usize, usize, usize)]) -> Option<Detail> {
         let side = |of: fn(&(usize, usize, usize)) -> usize| {
-            copies.iter().map(|copy| of(copy)..of(copy) + copy.2).collect::<Vec<_>>()
+            copies.iter().map(move |copy| of(copy)..of(copy) + copy.2)
         };
         find(side(|copy| copy.0), side(|copy| copy.1))
     }

@@ -41,11 +41,26 @@ impl CopyBatch<'_> {
     /// One call for all copies.
     #[cfg(cudart_12_8)]
     fn at_once(&self, stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
-        let count = self.sizes.len();
-        let (mut starts, mut attributes): (Vec<usize>, Vec<_>) =
-            self.attributes.iter().map(|(start, attributes)| (*start, attributes.to_raw())).unzip();
         // Nothing says that the stream's device need not be current for this call, as it need not for others.
         let _current = stream.device().switch()?;
+        self.starts.with(|starts| {
+            starts.extend(self.attributes.iter().map(|(start, _)| *start));
+            self.raw_attributes.with(|attributes| {
+                attributes.extend(self.attributes.iter().map(|(_, attributes)| attributes.to_raw()));
+                self.hand_over(starts, attributes, raw)
+            })
+        })
+    }
+
+    /// The call, with the attributes of the copies from these ones on.
+    #[cfg(cudart_12_8)]
+    fn hand_over(
+        &self,
+        starts: &mut [usize],
+        attributes: &mut [sys::cudaMemcpyAttributes],
+        raw: sys::cudaStream_t,
+    ) -> Result<()> {
+        let count = self.sizes.len();
         #[cfg(cudart_13_0)]
         // SAFETY: the three lists have `count` elements, the next two as many as is said; each destination and source is
         // memory of its size that outlives the copy, or is read during the call; the stream is live.

@@ -49,32 +49,41 @@ impl CopyBatch3d<'_> {
     /// does not speak of devices.
     #[cfg(cudart_12_8)]
     fn at_once(&self, stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
-        let mut ops = Vec::with_capacity(self.entries.len());
-        for entry in &self.entries {
-            if entry.has_array_beyond(stream.device()) {
-                entry.copy(Some(raw))?;
+        let device = stream.device();
+        let is_beyond = |entry: &Entry<'_>| entry.has_array_beyond(device);
+        self.scratch.with(|ops| {
+            if self.arrays && self.entries.iter().any(is_beyond) {
+                for entry in &self.entries {
+                    if is_beyond(entry) {
+                        entry.copy(Some(raw))?;
+                    } else {
+                        super::op::add(ops, entry);
+                    }
+                }
             } else {
-                super::op::add(&mut ops, entry);
+                ops.extend_from_slice(&self.ops);
             }
-        }
-        if ops.is_empty() {
-            return Ok(());
-        }
-        // Nothing says that the stream's device need not be current for this call, as it need not for others.
-        let _current = stream.device().switch()?;
-        #[cfg(cudart_13_0)]
-        // SAFETY: the list has as many elements as is said; each says places and layouts of memory that outlives the copy, or
-        // is read during the call; the stream is live.
-        unsafe {
-            check!(cudaMemcpy3DBatchAsync(ops.len(), ops.as_mut_ptr(), 0, raw))
-        }
-        #[cfg(not(cudart_13_0))]
-        {
-            // CUDA 12 says which copy is wrong.
-            let mut failed = usize::MAX;
-            // SAFETY: as above, and the index is a live variable, which the call may fill.
-            unsafe { check!(cudaMemcpy3DBatchAsync(ops.len(), ops.as_mut_ptr(), &raw mut failed, 0, raw)) }
-        }
+            if ops.is_empty() {
+                return Ok(());
+            }
+            // Nothing says that the stream's device need not be current for this call, as it need not for others.
+            let _current = device.switch()?;
+            #[cfg(cudart_13_0)]
+            // SAFETY: the list has as many elements as is said; each says places and layouts of memory that outlives the copy, or
+            // is read during the call; the stream is live.
+            unsafe {
+                check!(cudaMemcpy3DBatchAsync(ops.len(), ops.as_mut_ptr(), 0, raw))
+            }
+            #[cfg(not(cudart_13_0))]
+            {
+                // CUDA 12 says which copy is wrong.
+                let mut failed = usize::MAX;
+                // SAFETY: as above, and the index is a live variable, which the call may fill.
+                unsafe {
+                    check!(cudaMemcpy3DBatchAsync(ops.len(), ops.as_mut_ptr(), &raw mut failed, 0, raw))
+                }
+            }
+        })
     }
 
     /// A call for each copy.

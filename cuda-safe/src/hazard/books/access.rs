@@ -83,6 +83,29 @@ impl<'a> Access<'a> {
         self.start >= self.end
     }
 
+    /// Takes in an access of the same kind to the same allocation which begins within this one or where it ends: both are then one.
+    /// Says no, and does nothing, where it is another one.
+    ///
+    /// For operations with many accesses: the fewer there are, the less they cost.
+    #[must_use]
+    #[inline]
+    pub fn take_in(&mut self, next: &Self) -> bool {
+        let kind = |of: &Self| (of.mode, of.unborrowed, of.exclusive);
+        let touches = self.start <= next.start && next.start <= self.end;
+        let joins = touches && std::ptr::eq(self.ledger, next.ledger) && kind(self) == kind(next);
+        if joins {
+            self.end = self.end.max(next.end);
+        }
+        joins
+    }
+
+    /// Whether the tracker takes this one before the other: accesses that are listed in that order need not be sorted.
+    #[must_use]
+    #[inline]
+    pub fn is_before(&self, other: &Self) -> bool {
+        (self.address(), self.start) < (other.address(), other.start)
+    }
+
     /// The ledger of the allocation.
     pub(crate) fn ledger(&self) -> &'a Ledger {
         self.ledger

@@ -9,6 +9,7 @@ use super::ledger::Before;
 use super::list::{Conflict, View};
 use super::policy::Policy;
 use super::slot::{Kind, Lane, Slot};
+use super::sorted::{Sorted, by_allocation, in_order};
 use super::sync::{fence, pause};
 use super::table::Books;
 use super::waits::{AddedWait, Hazard, Place};
@@ -92,6 +93,49 @@ impl Books {
         Ok((answer, me))
     }
 
+    /// [`enqueue`](Self::enqueue) of an operation whose accesses were put in order before: nothing is paid again for how many there
+    /// are, but for each its entry.
+    #[inline]
+    pub(crate) fn enqueue_sorted<P: Port, R>(
+        &self,
+        slot: &Slot,
+        accesses: &Sorted<'_>,
+        port: &P,
+        at: Place,
+        call: impl FnOnce() -> Result<R, P::Error>,
+    ) -> Result<(R, Stamp), Refusal<P::Error>> {
+        let mut lane = slot.lane.lock();
+        let lane = &mut *lane;
+        let policy = self.policy();
+        let (list, unborrowed) = (accesses.as_slice(), accesses.unborrowed());
+        let rest = enter_again(slot, lane, policy, true, list);
+        let entered = if rest.is_empty() && !list.is_empty() {
+            Entered::new(slot, true, false)
+        } else {
+            self.enter_listed(slot, lane, policy, rest, unborrowed, port, at)?
+        };
+        let me = entered.me();
+        let answer = call().map_err(Refusal::Call)?;
+        entered.issued(lane);
+        Ok((answer, me))
+    }
+
+    /// Enters accesses that were put in order before.
+    #[inline(never)]
+    #[expect(clippy::too_many_arguments, reason = "as below")]
+    fn enter_listed<'a, P: Port>(
+        &self,
+        slot: &'a Slot,
+        lane: &mut Lane,
+        policy: Policy,
+        sorted: &[Access<'_>],
+        unborrowed: bool,
+        port: &P,
+        at: Place,
+    ) -> Result<Entered<'a>, Refusal<P::Error>> {
+        self.enter(slot, lane, policy, !sorted.is_empty(), sorted, unborrowed, port, at)
+    }
+
     /// Puts an operation on a stream that makes memory which nobody else has yet: there is nothing to order it
     /// after, and it need not be found in a ledger before the memory is there. Gives what its ledger begins
     /// with. The device does nothing for it, so that it puts neither a blocking stream behind the legacy one nor
@@ -127,11 +171,12 @@ impl Books {
         at: Place,
     ) -> Result<Entered<'a>, Refusal<P::Error>> {
         let enter = |lane: &mut Lane, sorted: &[Access<'_>]| {
-            self.enter(slot, lane, policy, real && !sorted.is_empty(), sorted, port, at)
+            let unborrowed = sorted.iter().any(|access| access.unborrowed);
+            self.enter(slot, lane, policy, real && !sorted.is_empty(), sorted, unborrowed, port, at)
         };
         match accesses {
             // None at all, too.
-            _ if ascending(accesses) => enter(lane, accesses),
+            _ if in_order(accesses) => enter(lane, accesses),
             // The short copy for the usual launch: filling the long one would cost more than all the rest.
             [first, ..] if accesses.len() <= FEW => {
                 let mut copy = [*first; FEW];
@@ -141,19 +186,14 @@ impl Books {
                 let mut copy = [*first; INLINE];
                 enter(lane, sort(&mut copy[..accesses.len()], accesses))
             }
-            _ => {
-                // Many: in the order of their bytes too, which a list of accesses takes faster, and by a sort that makes use
-                // of parts which are in order already.
-                let mut copy: Vec<Access<'_>> =
-                    accesses.iter().copied().filter(|access| !access.is_empty()).collect();
-                copy.sort_by_key(|access| (access.address(), access.start));
-                enter(lane, &copy)
-            }
+            // Many: in the order of their bytes too, which a list of accesses takes faster.
+            _ => enter(lane, Sorted::of(accesses.to_vec()).as_slice()),
         }
     }
 
     /// Enters accesses sorted by allocation, none of them empty, and orders the stream after what they conflict with. `real`
-    /// says whether the operation counts as one of the stream's, being sure to put something on it.
+    /// says whether the operation counts as one of the stream's, being sure to put something on it, `unborrowed` whether no borrow
+    /// stands for one of the accesses.
     #[inline]
     #[expect(clippy::too_many_arguments, reason = "as above")]
     fn enter<'a, P: Port>(
@@ -163,6 +203,7 @@ impl Books {
         policy: Policy,
         real: bool,
         accesses: &[Access<'_>],
+        unborrowed: bool,
         port: &P,
         at: Place,
     ) -> Result<Entered<'a>, Refusal<P::Error>> {
@@ -170,7 +211,6 @@ impl Books {
         if policy == Policy::Error {
             self.refuse(slot, lane, pending, accesses, at)?;
         }
-        let unborrowed = accesses.iter().any(|access| access.unborrowed);
         if unborrowed && lent_against(accesses) {
             return Err(Refusal::HostBorrowed);
         }
@@ -192,7 +232,7 @@ impl Books {
                 }
                 self.order_all(slot, lane, pending, conflicts, port, at).map_err(Refusal::Call)?;
                 let view = Known::new(self, slot, &lane.clock, pending.then_some(&lane.pending), me);
-                for group in accesses.chunk_by(|a, b| a.address() == b.address()) {
+                for group in by_allocation(accesses) {
                     if let Some(first) = group.first() {
                         first.ledger.settle(group, &view);
                     }
@@ -230,7 +270,7 @@ impl Books {
         conflicts: &mut Vec<Conflict>,
     ) {
         let view = Known::new(self, slot, &lane.clock, pending.then_some(&lane.pending), me);
-        for group in accesses.chunk_by(|a, b| a.address() == b.address()) {
+        for group in by_allocation(accesses) {
             let Some(first) = group.first() else { continue };
             let found = conflicts.len();
             first.ledger.stamp(group, &view, place, conflicts);
@@ -531,20 +571,6 @@ fn whole_and_ascending(accesses: &[Access<'_>]) -> bool {
         last = here;
     }
     last != 0
-}
-
-/// Whether the accesses are already in the order of their allocations, and of their bytes, and none of them empty.
-#[inline]
-fn ascending(accesses: &[Access<'_>]) -> bool {
-    let mut last = (0, 0);
-    for access in accesses {
-        let here = (access.address(), access.start);
-        if here < last || access.is_empty() {
-            return false;
-        }
-        last = here;
-    }
-    true
 }
 
 /// The conflict to report: one whose place is known, if there is one.

@@ -207,11 +207,7 @@ impl Ledger {
         }
         let mut next = 0;
         // Under a policy that tells places, each access is looked at by itself.
-        let done = if place.is_none() {
-            list.stamp_again(group.iter().map(Access::want), view.me(), &mut next)
-        } else {
-            0
-        };
+        let done = if place.is_none() { list.stamp_again(group, view.me(), &mut next) } else { 0 };
         for access in group.iter().skip(done) {
             list.stamp(access.want(), view, place, &mut next, out);
         }
