@@ -102,7 +102,8 @@ where
             to: destination.value()?.cast(),
             from: source.value()?.cast(),
             bytes,
-            accesses: [destination.access(), source.access()],
+            write: destination.access(),
+            read: source.access(),
         });
     }
     refuse_overlaps(&mut copies)?;
@@ -123,7 +124,8 @@ struct Copy<'a> {
     to: *mut u8,
     from: *const u8,
     bytes: usize,
-    accesses: [Option<Access<'a>>; 2],
+    write: Option<Access<'a>>,
+    read: Option<Access<'a>>,
 }
 
 impl Copy<'_> {
@@ -150,8 +152,6 @@ impl Copy<'_> {
 #[track_caller]
 fn refuse_overlaps(copies: &mut [Copy<'_>]) -> Result<()> {
     copies.sort_unstable_by_key(|copy| copy.to);
-    let mut sources: Vec<Range<usize>> = copies.iter().map(Copy::source).collect();
-    sources.sort_unstable_by_key(|source| source.start);
     let clash = |destination: &Range<usize>, other: &Range<usize>| {
         let bytes = destination.end.min(other.end).saturating_sub(destination.start.max(other.start));
         let (destination, source) = (destination.start, other.start);
@@ -164,6 +164,14 @@ fn refuse_overlaps(copies: &mut [Copy<'_>]) -> Result<()> {
             return Err(clash(&next.destination(), &one.destination()));
         }
     }
+    let (Some(first), Some(last)) = (copies.first(), copies.last()) else { return Ok(()) };
+    let written = first.destination().start..last.destination().end;
+    let is_apart = |source: Range<usize>| source.end <= written.start || written.end <= source.start;
+    if copies.iter().all(|copy| is_apart(copy.source())) {
+        return Ok(());
+    }
+    let mut sources: Vec<Range<usize>> = copies.iter().map(Copy::source).collect();
+    sources.sort_unstable_by_key(|source| source.start);
     // Destinations do not overlap and are in order, so their ends are in order too, and each source has to be compared only
     // with those from the first one that ends behind its start.
     let mut first = 0;
@@ -206,11 +214,26 @@ fn fill(copies: &[Copy<'_>], ranges: &mut [CopyManyRange], ends: &mut [u32]) -> 
     Ok((count, chunks))
 }
 
-/// The accesses of copies, for the books: first what is written, which is in order, then what is read.
+/// The accesses of copies, for the books: what is written, which is in order, and what is read, of which that comes first which the
+/// books take first. Ranges that touch are one.
 fn accesses<'a>(copies: &[Copy<'a>]) -> Vec<Access<'a>> {
-    let mut accesses = Vec::with_capacity(2 * copies.len());
-    accesses.extend(copies.iter().filter_map(|copy| copy.accesses[0]));
-    accesses.extend(copies.iter().filter_map(|copy| copy.accesses[1]));
+    let mut accesses: Vec<Access<'a>> = Vec::with_capacity(2 * copies.len());
+    let mut add = |access: Access<'a>| {
+        if !accesses.last_mut().is_some_and(|last| last.take_in(&access)) {
+            accesses.push(access);
+        }
+    };
+    let (writes, reads) =
+        (copies.iter().filter_map(|copy| copy.write), copies.iter().filter_map(|copy| copy.read));
+    let reads_first = match copies {
+        [Copy { write: Some(write), read: Some(read), .. }, ..] => read.is_before(write),
+        _ => false,
+    };
+    if reads_first {
+        reads.chain(writes).for_each(&mut add);
+    } else {
+        writes.chain(reads).for_each(&mut add);
+    }
     accesses
 }
 
@@ -248,7 +271,7 @@ mod tests {
 
     fn copy(to: usize, from: usize, bytes: usize) -> Copy<'static> {
         let (to, from) = (std::ptr::without_provenance_mut(to), std::ptr::without_provenance(from));
-        Copy { to, from, bytes, accesses: [None, None] }
+        Copy { to, from, bytes, write: None, read: None }
     }
 
     #[test]
