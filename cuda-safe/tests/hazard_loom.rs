@@ -46,12 +46,17 @@ mod sync {
         ($(#[$meta:meta])* $visibility:vis fn $($rest:tt)*) => { $(#[$meta])* $visibility fn $($rest)* };
     }
     pub(crate) use constructor;
+
+    /// Loom's primitives cannot be made outside a model.
+    pub(crate) fn in_a_test(test: impl Fn() + Send + Sync + 'static) {
+        loom::model(test);
+    }
 }
 
 use std::panic::Location;
 use std::sync::Arc;
 
-use books::{Access, Books, Kind, Ledger, Mode, Policy, Port, Reach, Refusal, Route, Slot, SlotId};
+use books::{Access, Books, Kind, Ledger, Mode, Policy, Port, Reach, Refusal, Route, Slot, SlotId, Sorted};
 use machine::{Machine, Set, Touch, Track};
 
 const BYTES: usize = 16;
@@ -62,6 +67,8 @@ struct World {
     ledgers: [Ledger; 2],
     machine: sync::Mutex<Machine>,
     sabotage: bool,
+    /// The stream whose accesses are put in order before.
+    sorted: Option<SlotId>,
 }
 
 impl World {
@@ -71,6 +78,7 @@ impl World {
             ledgers: [Ledger::new(BYTES), Ledger::new(BYTES)],
             machine: sync::Mutex::new(Machine::default()),
             sabotage: false,
+            sorted: None,
         };
         let ids = kinds.iter().map(|kind| world.stream(*kind)).collect();
         (Arc::new(world), ids)
@@ -128,7 +136,13 @@ impl World {
             assert_eq!(race, None, "operation {node} races");
             Ok(())
         };
-        self.books.enqueue(slot, accesses, true, self, Location::caller(), call).map(|((), _)| ())
+        let at = Location::caller();
+        let answer = if self.sorted == Some(slot.id) {
+            self.books.enqueue_sorted(slot, &Sorted::of(accesses.to_vec()), self, at, call)
+        } else {
+            self.books.enqueue(slot, accesses, true, self, at, call)
+        };
+        answer.map(|((), _)| ())
     }
 }
 
@@ -171,10 +185,10 @@ fn every_order(f: impl Fn() + Sync + Send + 'static) {
 
 const FREE: Kind = Kind::NonBlocking;
 
-#[test]
-fn two_threads_that_take_two_buffers_in_either_order_get_through_and_are_ordered() {
-    every_order(|| {
-        let (world, ids) = World::new(&[FREE, FREE]);
+fn two_threads_take_two_buffers_in_either_order(sorted: bool) {
+    every_order(move || {
+        let (mut world, ids) = World::new(&[FREE, FREE]);
+        Arc::get_mut(&mut world).unwrap().sorted = sorted.then_some(ids[1]);
         let other = {
             let (world, id) = (Arc::clone(&world), ids[1]);
             loom::thread::spawn(move || {
@@ -185,6 +199,16 @@ fn two_threads_that_take_two_buffers_in_either_order_get_through_and_are_ordered
         other.join().unwrap();
         assert_eq!(world.books.added_waits(), 1, "whoever came second has waited for the first");
     });
+}
+
+#[test]
+fn two_threads_that_take_two_buffers_in_either_order_get_through_and_are_ordered() {
+    two_threads_take_two_buffers_in_either_order(false);
+}
+
+#[test]
+fn so_they_do_where_one_has_put_its_accesses_in_order_before() {
+    two_threads_take_two_buffers_in_either_order(true);
 }
 
 #[test]

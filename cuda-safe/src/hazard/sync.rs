@@ -114,6 +114,12 @@ macro_rules! constructor {
 }
 pub(crate) use constructor;
 
+/// Runs a test that makes some of these primitives, which those of another kind may want to know about.
+#[cfg(test)]
+pub(crate) fn in_a_test(test: impl Fn() + Send + Sync + 'static) {
+    test();
+}
+
 #[cfg(test)]
 mod tests {
     use super::Lock;

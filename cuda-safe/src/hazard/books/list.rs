@@ -333,6 +333,7 @@ mod tests {
     use super::super::access::{Access, Mode};
     use super::super::clock::{SlotId, Stamp};
     use super::super::ledger::Ledger;
+    use super::super::sync::in_a_test;
     use super::{List, View};
 
     /// A stream that knows nothing of others.
@@ -352,54 +353,56 @@ mod tests {
 
     #[test]
     fn where_an_entry_is_expected_changes_nothing_about_what_is_found() {
-        let mut state = 7_u64;
-        let mut random = |below: usize| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            usize::try_from(state >> 33).unwrap() % below
-        };
-        let (mut hits, mut again) = (0, 0);
-        // Long enough for all parts but the last ones of some sets.
-        let ledger = Ledger::new(200);
-        for _ in 0..300 {
-            let (mut hinted, mut searched, mut together) =
-                (List::default(), List::default(), List::default());
-            // A few sets of parts, each used by several operations, as chunked programs do.
-            let sets: Vec<Vec<(usize, usize)>> = (0..3)
-                .map(|_| {
-                    let (stride, len) = (1 + random(12), 1 + random(14));
-                    (0..1 + random(20))
-                        .map(|i| (i * stride, i * stride + len))
-                        .filter(|part| part.0 < 200)
-                        .collect()
-                })
-                .collect();
-            for tick in 1..20 {
-                let me = Alone(Stamp { slot: SlotId(u32::try_from(random(2)).unwrap()), tick });
-                let mode = if random(2) == 0 { Mode::Read } else { Mode::Write };
-                let (mut next, mut found, mut expected) = (0, Vec::new(), Vec::new());
-                let set = &sets[random(3)];
-                for &(start, end) in set {
-                    let want = Access::new(&ledger, start..end, mode).want();
-                    hits += usize::from(hinted.is_window_of_one(next, want));
-                    hinted.stamp(want, &me, None, &mut next, &mut found);
-                    searched.stamp(want, &me, None, &mut { usize::MAX }, &mut expected);
-                    assert_eq!(format!("{:?}", hinted.entries), format!("{:?}", searched.entries));
-                }
-                assert_eq!(format!("{found:?}"), format!("{expected:?}"));
+        in_a_test(|| {
+            let mut state = 7_u64;
+            let mut random = |below: usize| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                usize::try_from(state >> 33).unwrap() % below
+            };
+            let (mut hits, mut again) = (0, 0);
+            // Long enough for all parts but the last ones of some sets.
+            let ledger = Ledger::new(200);
+            for _ in 0..300 {
+                let (mut hinted, mut searched, mut together) =
+                    (List::default(), List::default(), List::default());
+                // A few sets of parts, each used by several operations, as chunked programs do.
+                let sets: Vec<Vec<(usize, usize)>> = (0..3)
+                    .map(|_| {
+                        let (stride, len) = (1 + random(12), 1 + random(14));
+                        (0..1 + random(20))
+                            .map(|i| (i * stride, i * stride + len))
+                            .filter(|part| part.0 < 200)
+                            .collect()
+                    })
+                    .collect();
+                for tick in 1..20 {
+                    let me = Alone(Stamp { slot: SlotId(u32::try_from(random(2)).unwrap()), tick });
+                    let mode = if random(2) == 0 { Mode::Read } else { Mode::Write };
+                    let (mut next, mut found, mut expected) = (0, Vec::new(), Vec::new());
+                    let set = &sets[random(3)];
+                    for &(start, end) in set {
+                        let want = Access::new(&ledger, start..end, mode).want();
+                        hits += usize::from(hinted.is_window_of_one(next, want));
+                        hinted.stamp(want, &me, None, &mut next, &mut found);
+                        searched.stamp(want, &me, None, &mut { usize::MAX }, &mut expected);
+                        assert_eq!(format!("{:?}", hinted.entries), format!("{:?}", searched.entries));
+                    }
+                    assert_eq!(format!("{found:?}"), format!("{expected:?}"));
 
-                let accesses: Vec<_> =
-                    set.iter().map(|&(start, end)| Access::new(&ledger, start..end, mode)).collect();
-                let (mut next, mut found) = (usize::MAX, Vec::new());
-                let done = together.stamp_again(&accesses, me.0, &mut next);
-                for access in accesses.iter().skip(done) {
-                    together.stamp(access.want(), &me, None, &mut next, &mut found);
+                    let accesses: Vec<_> =
+                        set.iter().map(|&(start, end)| Access::new(&ledger, start..end, mode)).collect();
+                    let (mut next, mut found) = (usize::MAX, Vec::new());
+                    let done = together.stamp_again(&accesses, me.0, &mut next);
+                    for access in accesses.iter().skip(done) {
+                        together.stamp(access.want(), &me, None, &mut next, &mut found);
+                    }
+                    again += done;
+                    assert_eq!(format!("{:?}", together.entries), format!("{:?}", searched.entries));
+                    assert_eq!(format!("{found:?}"), format!("{expected:?}"));
                 }
-                again += done;
-                assert_eq!(format!("{:?}", together.entries), format!("{:?}", searched.entries));
-                assert_eq!(format!("{found:?}"), format!("{expected:?}"));
             }
-        }
-        assert!(hits > 500, "{hits} entries were where they were expected");
-        assert!(again > 100, "{again} accesses were those of the last time");
+            assert!(hits > 500, "{hits} entries were where they were expected");
+            assert!(again > 100, "{again} accesses were those of the last time");
+        });
     }
 }

@@ -81,6 +81,7 @@ pub(super) fn by_allocation<'b, 'a>(
 #[cfg(test)]
 mod tests {
     use super::super::ledger::Ledger;
+    use super::super::sync::in_a_test;
     use super::super::{Access, Mode};
     use super::{Sorted, by_allocation, in_order};
 
@@ -94,59 +95,67 @@ mod tests {
 
     #[test]
     fn parts_that_touch_are_one_where_they_are_used_alike() {
-        use Mode::{Read, Write};
-        let ledger = Ledger::new(100);
-        let sorted = |parts: &[_]| told(Sorted::of(of(&ledger, parts)).as_slice());
-        let parts = [(20, 30, Read), (0, 10, Read), (5, 5, Write), (10, 20, Read), (40, 50, Read)];
-        assert_eq!(sorted(&parts), [(0, 30, Read), (40, 50, Read)]);
-        assert_eq!(sorted(&[(0, 10, Write), (4, 6, Write), (10, 12, Write)]), [(0, 12, Write)]);
-        // What is read is not written, nor the other way round.
-        assert_eq!(sorted(&[(0, 10, Write), (10, 20, Read)]), [(0, 10, Write), (10, 20, Read)]);
-        assert_eq!(sorted(&[(0, 10, Write), (2, 8, Read)]), [(0, 10, Write), (2, 8, Read)]);
-        assert_eq!(sorted(&[(3, 3, Write)]), []);
+        in_a_test(|| {
+            use Mode::{Read, Write};
+            let ledger = Ledger::new(100);
+            let sorted = |parts: &[_]| told(Sorted::of(of(&ledger, parts)).as_slice());
+            let parts = [(20, 30, Read), (0, 10, Read), (5, 5, Write), (10, 20, Read), (40, 50, Read)];
+            assert_eq!(sorted(&parts), [(0, 30, Read), (40, 50, Read)]);
+            assert_eq!(sorted(&[(0, 10, Write), (4, 6, Write), (10, 12, Write)]), [(0, 12, Write)]);
+            // What is read is not written, nor the other way round.
+            assert_eq!(sorted(&[(0, 10, Write), (10, 20, Read)]), [(0, 10, Write), (10, 20, Read)]);
+            assert_eq!(sorted(&[(0, 10, Write), (2, 8, Read)]), [(0, 10, Write), (2, 8, Read)]);
+            assert_eq!(sorted(&[(3, 3, Write)]), []);
+        });
     }
 
     #[test]
     fn what_no_borrow_stands_for_is_not_taken_for_what_one_does() {
-        let ledger = Ledger::new(100);
-        let [one, next] = [Access::read(&ledger, 0..10), Access::read(&ledger, 10..20)];
-        let all = Sorted::of(vec![one, next.unborrowed()]);
-        assert!(all.unborrowed() && all.as_slice().len() == 2);
-        let alone = Sorted::of(vec![one.exclusive(), next]);
-        assert!(!alone.unborrowed() && alone.as_slice().len() == 2);
-        assert_eq!(Sorted::of(vec![one.exclusive(), next.exclusive()]).as_slice().len(), 1);
+        in_a_test(|| {
+            let ledger = Ledger::new(100);
+            let [one, next] = [Access::read(&ledger, 0..10), Access::read(&ledger, 10..20)];
+            let all = Sorted::of(vec![one, next.unborrowed()]);
+            assert!(all.unborrowed() && all.as_slice().len() == 2);
+            let alone = Sorted::of(vec![one.exclusive(), next]);
+            assert!(!alone.unborrowed() && alone.as_slice().len() == 2);
+            assert_eq!(Sorted::of(vec![one.exclusive(), next.exclusive()]).as_slice().len(), 1);
+        });
     }
 
     #[test]
     fn allocations_come_in_the_order_of_their_ledgers_each_in_one_piece() {
-        let ledgers: Vec<Ledger> = (0..5).map(|_| Ledger::new(100)).collect();
-        let counts = [1, 7, 3, 1, 2];
-        let mut accesses = Vec::new();
-        // From the last to the first, and the parts of an allocation not one after the other.
-        for part in (0..7).rev() {
-            for (ledger, count) in ledgers.iter().zip(counts).rev() {
-                if part < count {
-                    accesses.push(Access::write(ledger, part * 10..part * 10 + 5));
+        in_a_test(|| {
+            let ledgers: Vec<Ledger> = (0..5).map(|_| Ledger::new(100)).collect();
+            let counts = [1, 7, 3, 1, 2];
+            let mut accesses = Vec::new();
+            // From the last to the first, and the parts of an allocation not one after the other.
+            for part in (0..7).rev() {
+                for (ledger, count) in ledgers.iter().zip(counts).rev() {
+                    if part < count {
+                        accesses.push(Access::write(ledger, part * 10..part * 10 + 5));
+                    }
                 }
             }
-        }
-        assert!(!in_order(&accesses));
-        let sorted = Sorted::of(accesses);
-        assert!(in_order(sorted.as_slice()));
-        let groups: Vec<_> = by_allocation(sorted.as_slice()).collect();
-        assert_eq!(groups.iter().map(|group| group.len()).collect::<Vec<_>>(), counts);
-        for (group, ledger) in groups.iter().zip(&ledgers) {
-            assert!(group.iter().all(|access| std::ptr::eq(access.ledger(), ledger)));
-        }
-        assert_eq!(by_allocation(&[]).count(), 0);
+            assert!(!in_order(&accesses));
+            let sorted = Sorted::of(accesses);
+            assert!(in_order(sorted.as_slice()));
+            let groups: Vec<_> = by_allocation(sorted.as_slice()).collect();
+            assert_eq!(groups.iter().map(|group| group.len()).collect::<Vec<_>>(), counts);
+            for (group, ledger) in groups.iter().zip(&ledgers) {
+                assert!(group.iter().all(|access| std::ptr::eq(access.ledger(), ledger)));
+            }
+            assert_eq!(by_allocation(&[]).count(), 0);
+        });
     }
 
     #[test]
     fn nothing_is_in_order_and_what_is_empty_is_not() {
-        let ledger = Ledger::new(10);
-        assert!(in_order(&[]));
-        assert!(in_order(&[Access::read(&ledger, 0..10), Access::write(&ledger, 0..5)]));
-        assert!(!in_order(&[Access::read(&ledger, 3..3)]));
-        assert!(!in_order(&[Access::read(&ledger, 1..10), Access::write(&ledger, 0..5)]));
+        in_a_test(|| {
+            let ledger = Ledger::new(10);
+            assert!(in_order(&[]));
+            assert!(in_order(&[Access::read(&ledger, 0..10), Access::write(&ledger, 0..5)]));
+            assert!(!in_order(&[Access::read(&ledger, 3..3)]));
+            assert!(!in_order(&[Access::read(&ledger, 1..10), Access::write(&ledger, 0..5)]));
+        });
     }
 }
