@@ -4,6 +4,29 @@
 //! has no wrapper, [`check!`] around the raw call. What changes is what can go wrong: memory frees itself, lengths
 //! are checked before the call, and work that conflicts is ordered by the crate where the program forgot to.
 //!
+//! # A first program
+//! ```
+//! use cuda_safe::{DeviceBuffer, Event, PinnedBuffer, Stream, memcpy_async, memset_async};
+//!
+//! # fn main() -> cuda_safe::Result<()> {
+//! let stream = Stream::new()?;
+//! let mut host = PinnedBuffer::from_slice(&[1.0_f32; 1024])?; // cudaMallocHost
+//! let mut device = DeviceBuffer::<f32>::alloc(1024)?; // cudaMalloc: lengths are in elements
+//! let (mut start, mut stop) = (Event::new()?, Event::new()?);
+//! start.record(&stream)?;
+//! memcpy_async(&mut device, &host, &stream)?;
+//! memset_async(&mut device.slice_mut(..512)?, 0, &stream)?;
+//! memcpy_async(&mut host, &device, &stream)?;
+//! stop.record(&stream)?;
+//! assert_eq!(host.host()?[510..514], [0.0, 0.0, 1.0, 1.0]); // waits for the copy
+//! println!("{} ms", stop.elapsed_ms(&start)?);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Kernels stay CUDA C++: `cuda-kernels-build` compiles the `.cu` files of a crate and generates a typed handle for each kernel, to be
+//! launched with [`launch!`]. Its documentation has the three things that this takes.
+//!
 //! # Map
 //! | module | what it owns |
 //! |---|---|

@@ -21,7 +21,8 @@ const HANDLE: sys::cudaStream_t = std::ptr::without_provenance_mut(2);
 /// Its handle means another stream on every other thread, so this can be neither sent nor shared: others wait
 /// for it by an event that it has recorded. Like all blocking streams it is ordered with the legacy stream.
 ///
-/// It ends with its thread: what the destructors of a thread's variables would give it then, is refused.
+/// It ends with its thread: what the destructors of a thread's variables would give it then, is refused. Work that is pending
+/// is done all the same; the legacy stream is made to wait for it.
 ///
 /// # Examples
 /// ```compile_fail
