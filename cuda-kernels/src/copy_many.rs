@@ -217,24 +217,30 @@ fn fill(copies: &[Copy<'_>], ranges: &mut [CopyManyRange], ends: &mut [u32]) -> 
 /// The accesses of copies, for the books: what is written, which is in order, and what is read, of which that comes first which the
 /// books take first. Ranges that touch are one.
 fn accesses<'a>(copies: &[Copy<'a>]) -> Vec<Access<'a>> {
-    let mut accesses: Vec<Access<'a>> = Vec::with_capacity(2 * copies.len());
-    let mut add = |access: Access<'a>| {
-        if !accesses.last_mut().is_some_and(|last| last.take_in(&access)) {
-            accesses.push(access);
-        }
-    };
-    let (writes, reads) =
-        (copies.iter().filter_map(|copy| copy.write), copies.iter().filter_map(|copy| copy.read));
+    let mut accesses = Vec::with_capacity(2 * copies.len());
+    let writes = copies.iter().filter_map(|copy| copy.write.as_ref());
+    let reads = copies.iter().filter_map(|copy| copy.read.as_ref());
     let reads_first = match copies {
         [Copy { write: Some(write), read: Some(read), .. }, ..] => read.is_before(write),
         _ => false,
     };
     if reads_first {
-        reads.chain(writes).for_each(&mut add);
+        append(&mut accesses, reads);
+        append(&mut accesses, writes);
     } else {
-        writes.chain(reads).for_each(&mut add);
+        append(&mut accesses, writes);
+        append(&mut accesses, reads);
     }
     accesses
+}
+
+/// Adds accesses to a list, those that touch as one.
+fn append<'c, 'a: 'c>(accesses: &mut Vec<Access<'a>>, more: impl Iterator<Item = &'c Access<'a>>) {
+    for access in more {
+        if !accesses.last_mut().is_some_and(|last| last.take_in(access)) {
+            accesses.push(*access);
+        }
+    }
 }
 
 /// A grid with a block for each chunk, up to as many as keep a device busy.

@@ -218,7 +218,6 @@ impl<'a> CopyBatch<'a> {
     }
 
     /// Adds a copy whose lengths agree and that has elements; keeps the first error.
-    #[inline]
     #[track_caller]
     fn push(
         &mut self,
@@ -227,24 +226,26 @@ impl<'a> CopyBatch<'a> {
         attributes: CopyAttributes,
         order: Order,
     ) {
-        let answer = self.try_push(destination, source, attributes, order);
+        let answer = self.try_push(&destination, &source, attributes, order);
         self.whole.keep(answer);
     }
 
-    #[inline]
     #[track_caller]
     fn try_push(
         &mut self,
-        destination: Result<Operand<'a>>,
-        source: Result<Operand<'a>>,
+        destination: &Result<Operand<'a>>,
+        source: &Result<Operand<'a>>,
         attributes: CopyAttributes,
         order: Order,
     ) -> Result<()> {
-        let (destination, source) = (destination?, source?);
-        let Some(shape) = self.whole.count("CopyBatch", &destination, &source)? else { return Ok(()) };
+        let (destination, source) = match (destination, source) {
+            (Ok(destination), Ok(source)) => (destination, source),
+            (Err(error), _) | (_, Err(error)) => return Err(*error),
+        };
+        let Some(shape) = self.whole.count("CopyBatch", destination, source)? else { return Ok(()) };
         // Within the host's memory the host copies, and nothing says that it waits for the stream first.
         let by_the_host = Direction::of(destination.side(), source.side()) == Direction::HostToHost;
-        self.settles |= order == Order::DuringCall && (by_the_host || must_settle(&destination, &source));
+        self.settles |= order == Order::DuringCall && (by_the_host || must_settle(destination, source));
         let attributes = attributes.of_copy(shape.bytes(), order);
         if self.attributes.last().is_none_or(|(_, last)| *last != attributes) {
             self.attributes.push((self.sizes.len(), attributes));
