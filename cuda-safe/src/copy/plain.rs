@@ -15,7 +15,7 @@ use super::shape::Shape;
 use super::staged;
 use super::transfer::{Direction, waits};
 use crate::device::Device;
-use crate::error::{Detail, Result};
+use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Ledger, Mode};
 use crate::memory::allocation::Allocation;
 use crate::memory::grid::Grid;
@@ -149,7 +149,7 @@ pub(super) fn enqueue(
     };
     match enqueued {
         Ok(()) => Ok(true),
-        Err(error) => Err(copy.failed(error)),
+        Err(error) => Err(failed(error, copy.place, copy.shape.bytes())),
     }
 }
 
@@ -174,7 +174,7 @@ pub(super) fn block(destination: Option<Plain<'_>>, source: Option<Plain<'_>>) -
     let copy = Copy { place: Location::caller(), direction, shape, to, from };
     match copy.block(device, &accesses) {
         Ok(()) => Ok(true),
-        Err(error) => Err(copy.failed(error)),
+        Err(error) => Err(failed(error, copy.place, copy.shape.bytes())),
     }
 }
 
@@ -244,9 +244,10 @@ impl Copy<'_> {
             unsafe { legacy.as_stream().enqueue_at(accesses, self.place, call) }
         }
     }
+}
 
-    #[cold]
-    fn failed(&self, error: crate::Error) -> crate::Error {
-        error.at(self.place).with_detail(Detail::Transfer { bytes: self.shape.bytes() })
-    }
+/// What the caller is told. Given no more than it says, so that the rest of a copy need not be kept in memory for it.
+#[cold]
+fn failed(error: Error, place: &'static Location<'static>, bytes: usize) -> Error {
+    error.at(place).with_detail(Detail::Transfer { bytes })
 }
