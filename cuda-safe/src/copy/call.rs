@@ -46,6 +46,27 @@ pub(super) unsafe fn copy(
     }
 }
 
+/// Copies bytes in a row within one device, or between it and the host.
+///
+/// # Safety
+/// As for [`copy`].
+#[inline]
+pub(super) unsafe fn linear(
+    kind: sys::cudaMemcpyKind,
+    destination: *mut u8,
+    source: *mut u8,
+    bytes: usize,
+    stream: Option<sys::cudaStream_t>,
+) -> Result<()> {
+    let (to, from) = (destination.cast(), source.cast_const().cast());
+    match stream {
+        // SAFETY: as the caller says: so many bytes.
+        None => unsafe { check!(cudaMemcpy(to, from, bytes, kind)) },
+        // SAFETY: as above, and the stream is live.
+        Some(raw) => unsafe { check!(cudaMemcpyAsync(to, from, bytes, kind, raw)) },
+    }
+}
+
 /// Copies within one device, or between it and the host.
 ///
 /// # Safety
@@ -61,14 +82,8 @@ pub(super) unsafe fn within(
     let (to, from) = (destination.0.cast(), source.0.cast_const().cast());
     let (to_pitch, from_pitch) = (destination.1.pitch, source.1.pitch);
     match (shape, stream) {
-        (Shape::Linear { bytes }, None) => {
-            // SAFETY: as the caller says: so many bytes.
-            unsafe { check!(cudaMemcpy(to, from, bytes, kind)) }
-        }
-        (Shape::Linear { bytes }, Some(raw)) => {
-            // SAFETY: as the caller says: so many bytes, and the stream is live.
-            unsafe { check!(cudaMemcpyAsync(to, from, bytes, kind, raw)) }
-        }
+        // SAFETY: as the caller says.
+        (Shape::Linear { bytes }, _) => unsafe { linear(kind, destination.0, source.0, bytes, stream) },
         (Shape::Plane { row, rows }, None) => {
             // SAFETY: as the caller says: so many rows with these pitches.
             unsafe { check!(cudaMemcpy2D(to, to_pitch, from, from_pitch, row, rows, kind)) }

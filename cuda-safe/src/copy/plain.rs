@@ -205,10 +205,9 @@ impl Copy<'_> {
         if let Shape::Linear { bytes } = shape {
             let (to, from) = (self.to.pointer, self.from.pointer);
             let call = move |raw| {
-                let layout = Layout::linear(bytes);
                 // SAFETY: both sides are memory of so many bytes that outlives the copy, the direction is theirs, and the stream is
                 // live.
-                unsafe { call::within(kind, (to, &layout), (from, &layout), shape, Some(raw)) }
+                unsafe { call::linear(kind, to, from, bytes, Some(raw)) }
             };
             // SAFETY: the accesses are all that the copy touches of tracked memory, whose owners wait for it before they free; memory
             // that is not tracked is borrowed by a scope that outlives the copy.
@@ -229,12 +228,12 @@ impl Copy<'_> {
     #[track_caller]
     fn block(&self, device: Device, accesses: &[Access<'_>]) -> Result<()> {
         let legacy = LegacyStream::of(device)?;
-        let (kind, shape, layout) = (self.direction.kind(), self.shape, self.to.layout);
+        let (kind, bytes) = (self.direction.kind(), self.shape.bytes());
         let (to, from) = (self.to.pointer, self.from.pointer);
         let call = move |_| {
             // SAFETY: both sides are borrowed memory of so many bytes, the host's for as long as it is needed: the call returns once
             // the host's side is done. The direction is theirs.
-            unsafe { call::within(kind, (to, &layout), (from, &layout), shape, None) }
+            unsafe { call::linear(kind, to, from, bytes, None) }
         };
         if waits(self.direction, self.from.side) {
             // SAFETY: the accesses are all that the call touches of tracked memory, and it returns once the copy is done.
