@@ -131,7 +131,7 @@ pub(super) fn enqueue(
     let (Some(to), Some(from)) = (destination, source) else { return Ok(false) };
     let direction = Direction::of(to.side, from.side);
     let shape = Shape::new(dimensions, &to.layout);
-    if matches!(direction, Direction::Peer { .. }) || shape.bytes() == 0 || !to.pairs_with(&from) {
+    if matches!(direction, Direction::Peer { .. }) || shape.is_empty() || !to.pairs_with(&from) {
         return Ok(false);
     }
     let copy = Copy { place: Location::caller(), direction, shape, to, from };

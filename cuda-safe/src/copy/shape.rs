@@ -86,6 +86,16 @@ impl Shape {
         }
     }
 
+    /// Whether there are no bytes.
+    #[inline]
+    pub(super) fn is_empty(self) -> bool {
+        match self {
+            Self::Linear { bytes } => bytes == 0,
+            Self::Plane { row, rows } => row == 0 || rows == 0,
+            Self::Volume { row, rows, layers } => row == 0 || rows == 0 || layers == 0,
+        }
+    }
+
     /// Size in bytes. Memory holds it, so it does not overflow; saturating where a side has no bytes at all.
     #[inline]
     pub(super) fn bytes(self) -> usize {

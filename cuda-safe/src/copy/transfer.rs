@@ -80,7 +80,7 @@ pub(super) fn transfer(
     source: &Operand<'_>,
 ) -> Result<()> {
     let shape = Shape::of(api, destination, source)?;
-    if shape.bytes() == 0 {
+    if shape.is_empty() {
         return Ok(());
     }
     let direction = Direction::of(destination.side(), source.side());

@@ -115,6 +115,7 @@ impl Layout {
     }
 
     /// Whether there are no bytes.
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.row == 0 || self.rows == 0 || self.layers == 0
     }
@@ -134,10 +135,15 @@ impl Layout {
         rows.checked_mul(self.pitch)?.checked_add(self.row)
     }
 
-    /// [`span`](Self::span) for a layout that was checked.
+    /// [`span`](Self::span) for a layout that was checked, or is part of one: nothing overflows.
     #[inline]
     pub(crate) fn spanned(&self) -> usize {
-        self.span().unwrap_or(usize::MAX)
+        debug_assert!(self.span().is_some(), "{self:?} was not checked");
+        if self.is_empty() {
+            return 0;
+        }
+        let rows = (self.layers - 1).wrapping_mul(self.layer_rows).wrapping_add(self.rows - 1);
+        rows.wrapping_mul(self.pitch).wrapping_add(self.row)
     }
 
     /// Refuses a layout whose rows or layers lie over each other, or with a pitch that no copy takes or that `align` does

@@ -195,7 +195,11 @@ impl Slot {
         if self.kind == Kind::NonBlocking {
             return true;
         }
-        if self.kind == Kind::Legacy { !self.device.has_news() } else { self.device.epoch() == lane.legacy_epoch }
+        if self.kind == Kind::Legacy {
+            !self.device.has_news()
+        } else {
+            self.device.epoch() == lane.legacy_epoch
+        }
     }
 
     /// Notes that operation `tick` and all before it have completed.
