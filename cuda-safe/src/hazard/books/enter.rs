@@ -105,13 +105,12 @@ impl Books {
     ) -> Result<(R, Stamp), Refusal<P::Error>> {
         let mut lane = slot.lane.lock();
         let lane = &mut *lane;
-        let policy = self.policy();
         let (list, unborrowed) = (accesses.as_slice(), accesses.unborrowed());
-        let rest = enter_again(slot, lane, policy, true, list);
+        let rest = if self.orders() { enter_again(slot, lane, list) } else { list };
         let entered = if rest.is_empty() && !list.is_empty() {
             Entered::new(slot, true, false)
         } else {
-            self.enter_listed(slot, lane, policy, rest, unborrowed, port, at)?
+            self.enter_listed(slot, lane, self.policy(), rest, unborrowed, port, at)?
         };
         let me = entered.me();
         let answer = call().map_err(Refusal::Call)?;
