@@ -19,6 +19,8 @@ mod books;
 mod machine;
 #[path = "hazard/program.rs"]
 mod program;
+#[path = "hazard/step.rs"]
+mod step;
 #[path = "../src/hazard/sync.rs"]
 mod sync;
 
