@@ -104,7 +104,7 @@ impl Kernel {
             message: format!("kernel {}: no memory for its grid-wide barrier", self.launch.program.name),
         };
         let region = env.region(self.workspace).ok_or_else(fault)?;
-        super::memory::clear(&region, self.workspace, WORKSPACE).ok_or_else(fault)?;
+        super::bytes::clear(&region, self.workspace, WORKSPACE).ok_or_else(fault)?;
         env.wrote(region.host, WORKSPACE);
         Ok(())
     }

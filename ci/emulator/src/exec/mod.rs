@@ -5,6 +5,7 @@
 
 mod barrier;
 mod builtin;
+mod bytes;
 mod collective;
 pub mod env;
 pub mod file;

@@ -40,7 +40,7 @@ pub(crate) enum Found<'a> {
 /// The book of one process.
 #[derive(Debug)]
 pub(crate) struct Book {
-    spaces: Vec<Space>,
+    pub(super) spaces: Vec<Space>,
     /// Bytes in use on each device.
     used: Vec<u64>,
     pub(super) heaps: Vec<Heap>,
@@ -85,43 +85,6 @@ impl Book {
             opened: Vec::new(),
             written: None,
         })
-    }
-
-    /// Takes notes of what is written from now on; none where the system has no addresses for them.
-    pub(crate) fn watch(&mut self) -> Option<()> {
-        self.written = Some(Written::on(self.spaces.iter().map(Space::bytes))?);
-        Some(())
-    }
-
-    /// Says that bytes of one allocation, at a place of this process's, were written.
-    pub(crate) fn wrote(&self, at: *mut u8, bytes: u64) {
-        self.note(at, bytes, true);
-    }
-
-    fn note(&self, at: *mut u8, bytes: u64, written: bool) {
-        if let Some(notes) = &self.written {
-            notes.set(at, usize::try_from(bytes).unwrap_or(0), written);
-        }
-    }
-
-    /// Says that a row was copied from one place of this process's to another. What to tell of it, if it is a copy to the host of bytes
-    /// that nobody has written.
-    pub(crate) fn copied(&self, to: *mut u8, from: *mut u8, bytes: usize, call: &str) -> Option<String> {
-        let missing = self.written.as_ref()?.copied(to, from, bytes)?;
-        self.tell(from.wrapping_add(missing), call)
-    }
-
-    /// What to tell of a read of bytes of one allocation, at a place of this process's, if nobody has written all of them.
-    pub(crate) fn unwritten(&self, at: *mut u8, bytes: u64, reader: &str) -> Option<String> {
-        let missing = self.written.as_ref()?.missing(at, usize::try_from(bytes).unwrap_or(0))?;
-        self.tell(at.wrapping_add(missing), reader)
-    }
-
-    fn tell(&self, at: *mut u8, reader: &str) -> Option<String> {
-        let address = self.spaces.iter().find_map(|space| space.address(at))?;
-        let it = self.at(address)?;
-        let news = self.written.as_ref().is_some_and(|notes| notes.is_news(it.serial, reader));
-        news.then(|| format!("nobody has written byte {} of {it}", address - it.start))
     }
 
     /// Free and total bytes of a device.
