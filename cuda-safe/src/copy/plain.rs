@@ -155,16 +155,12 @@ pub(super) fn enqueue(
 
 /// Copies elements in a row between pageable memory and a device, as `cudaMemcpy` does; says no, and has done nothing, where there is more
 /// to look at, or enough to be staged.
-#[inline]
+#[expect(clippy::inline_always, reason = "as above")]
+#[inline(always)]
 #[track_caller]
 pub(super) fn block(destination: Option<Plain<'_>>, source: Option<Plain<'_>>) -> Result<bool> {
     let (Some(to), Some(from)) = (destination, source) else { return Ok(false) };
     let direction = Direction::of(to.side, from.side);
-    let (device, accesses) = match (direction, to.access(Mode::Write), from.access(Mode::Read)) {
-        (Direction::HostToDevice(device), Some(write), None) => (device, [exclusive(write, Dimensions::One)]),
-        (Direction::DeviceToHost(device), None, Some(read)) => (device, [read]),
-        _ => return Ok(false),
-    };
     let shape = Shape::new(Dimensions::One, &to.layout);
     let bytes = shape.bytes();
     let lent = to.may_be_lent_managed() || from.may_be_lent_managed();
@@ -172,9 +168,16 @@ pub(super) fn block(destination: Option<Plain<'_>>, source: Option<Plain<'_>>) -
         return Ok(false);
     }
     let copy = Copy { place: Location::caller(), direction, shape, to, from };
-    match copy.block(device, &accesses) {
+    let blocked = match (direction, to.access(Mode::Write), from.access(Mode::Read)) {
+        (Direction::HostToDevice(device), Some(write), None) => {
+            copy.block(device, &[exclusive(write, Dimensions::One)])
+        }
+        (Direction::DeviceToHost(device), None, Some(read)) => copy.block(device, &[read]),
+        _ => return Ok(false),
+    };
+    match blocked {
         Ok(()) => Ok(true),
-        Err(error) => Err(failed(error, copy.place, copy.shape.bytes())),
+        Err(error) => Err(failed(error, copy.place, bytes)),
     }
 }
 
@@ -224,7 +227,8 @@ impl Copy<'_> {
     }
 
     /// Has the legacy stream of the device make it, and the host wait as far as `cudaMemcpy` does.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
     #[track_caller]
     fn block(&self, device: Device, accesses: &[Access<'_>]) -> Result<()> {
         let legacy = LegacyStream::of(device)?;

@@ -271,6 +271,7 @@ fn staged(
 
 /// Whether `cudaMemcpy` and its like for planes and volumes return only when all of the copy is done. From pageable memory it may return once it has read the
 /// source, and between devices at once; both stay in the books.
+#[inline]
 pub(super) fn waits(direction: Direction, source: Side) -> bool {
     match direction {
         Direction::DeviceToHost(_) => true,

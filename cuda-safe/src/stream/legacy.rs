@@ -34,6 +34,7 @@ impl LegacyStream {
     /// Where there are more streams than the tracker can tell apart.
     #[doc(alias = "cudaStreamLegacy")]
     #[track_caller]
+    #[inline]
     pub fn of(device: Device) -> Result<Self> {
         match BOOKS.legacy(device.ordinal(), Reach::Stream(NUMBER)) {
             Ok(slot) => Ok(Self { slot }),

@@ -30,6 +30,7 @@ pub(crate) struct Coverage {
 
 impl Coverage {
     /// Adds one operation of the stream, which the call will have completed too.
+    #[inline]
     pub(crate) fn and(mut self, stamp: Stamp) -> Self {
         match &mut self.own {
             Some(own) if own.slot == stamp.slot => own.tick = own.tick.max(stamp.tick),

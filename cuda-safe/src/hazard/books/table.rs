@@ -119,6 +119,7 @@ impl Books {
     }
 
     /// The slot of a device's legacy stream.
+    #[inline]
     pub(crate) fn legacy(&self, device: i32, reach: Reach) -> Result<&Slot, TooManyStreams> {
         let known = usize::try_from(device).ok().and_then(|device| self.legacies.get(device));
         if let Some(slot) = known.and_then(OnceLock::get).and_then(|id| self.slot(*id)) {
