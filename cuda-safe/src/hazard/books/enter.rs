@@ -63,6 +63,16 @@ pub(crate) enum Refusal<E> {
     Call(E),
 }
 
+/// An operation that is to be entered, but for its accesses.
+struct Step<'s, 'p, P> {
+    slot: &'s Slot,
+    policy: Policy,
+    /// Whether it counts as one of the stream's where it has accesses, being sure to put something on it.
+    real: bool,
+    port: &'p P,
+    at: Place,
+}
+
 impl Books {
     /// Puts one operation on a stream: enters its accesses, orders it, and has `call` hand it to CUDA.
     ///
@@ -84,7 +94,7 @@ impl Books {
         let entered = if rest.is_empty() && !accesses.is_empty() {
             Entered::new(slot, real, false)
         } else {
-            self.enter_sorted(slot, lane, self.policy(), real, rest, port, at)?
+            self.enter_sorted(&Step { slot, policy: self.policy(), real, port, at }, lane, rest)?
         };
         let me = entered.me();
         let answer = call().map_err(Refusal::Call)?;
@@ -110,7 +120,12 @@ impl Books {
         let entered = if rest.is_empty() && !list.is_empty() {
             Entered::new(slot, true, false)
         } else {
-            self.enter_listed(slot, lane, self.policy(), rest, unborrowed, port, at)?
+            self.enter_listed(
+                &Step { slot, policy: self.policy(), real: true, port, at },
+                lane,
+                rest,
+                unborrowed,
+            )?
         };
         let me = entered.me();
         let answer = call().map_err(Refusal::Call)?;
@@ -120,18 +135,14 @@ impl Books {
 
     /// Enters accesses that were put in order before.
     #[inline(never)]
-    #[expect(clippy::too_many_arguments, reason = "as below")]
     fn enter_listed<'a, P: Port>(
         &self,
-        slot: &'a Slot,
+        step: &Step<'a, '_, P>,
         lane: &mut Lane,
-        policy: Policy,
         sorted: &[Access<'_>],
         unborrowed: bool,
-        port: &P,
-        at: Place,
     ) -> Result<Entered<'a>, Refusal<P::Error>> {
-        self.enter(slot, lane, policy, !sorted.is_empty(), sorted, unborrowed, port, at)
+        self.enter(step, lane, sorted, unborrowed)
     }
 
     /// Puts an operation on a stream that makes memory which nobody else has yet: there is nothing to order it
@@ -157,20 +168,15 @@ impl Books {
     /// Enters accesses that are in any order, some of them perhaps empty.
     #[cold]
     #[inline(never)]
-    #[expect(clippy::too_many_arguments, reason = "a step of `enqueue`, cut out to stay out of its way")]
     fn enter_sorted<'a, P: Port>(
         &self,
-        slot: &'a Slot,
+        step: &Step<'a, '_, P>,
         lane: &mut Lane,
-        policy: Policy,
-        real: bool,
         accesses: &[Access<'_>],
-        port: &P,
-        at: Place,
     ) -> Result<Entered<'a>, Refusal<P::Error>> {
         let enter = |lane: &mut Lane, sorted: &[Access<'_>]| {
             let unborrowed = sorted.iter().any(|access| access.unborrowed);
-            self.enter(slot, lane, policy, real && !sorted.is_empty(), sorted, unborrowed, port, at)
+            self.enter(step, lane, sorted, unborrowed)
         };
         match accesses {
             // None at all, too.
@@ -189,22 +195,18 @@ impl Books {
         }
     }
 
-    /// Enters accesses sorted by allocation, none of them empty, and orders the stream after what they conflict with. `real`
-    /// says whether the operation counts as one of the stream's, being sure to put something on it, `unborrowed` whether no borrow
-    /// stands for one of the accesses.
+    /// Enters accesses sorted by allocation, none of them empty, and orders the stream after what they conflict with. `unborrowed`
+    /// says whether no borrow stands for one of them.
     #[inline]
-    #[expect(clippy::too_many_arguments, reason = "as above")]
     fn enter<'a, P: Port>(
         &self,
-        slot: &'a Slot,
+        step: &Step<'a, '_, P>,
         lane: &mut Lane,
-        policy: Policy,
-        real: bool,
         accesses: &[Access<'_>],
         unborrowed: bool,
-        port: &P,
-        at: Place,
     ) -> Result<Entered<'a>, Refusal<P::Error>> {
+        let Step { slot, policy, real, port, at } = *step;
+        let real = real && !accesses.is_empty();
         let pending = real && self.catch_up(slot, lane);
         if policy == Policy::Error {
             self.refuse(slot, lane, pending, accesses, at)?;
@@ -222,7 +224,8 @@ impl Books {
                 if place.is_none() {
                     self.order_early(slot, lane, pending, rest, port, at).map_err(Refusal::Call)?;
                 }
-                self.stamp_all(slot, lane, pending, me, rest, place, &mut conflicts);
+                let view = Known::new(self, slot, &lane.clock, pending.then_some(&lane.pending), me);
+                self.stamp_all(&view, rest, place, &mut conflicts);
             }
             if !conflicts.is_empty() {
                 if policy == Policy::Error {
@@ -256,22 +259,17 @@ impl Books {
     /// order of arrival falls: no chain closes. No other wait happens in between: the lane is locked before
     /// the first stamp and no second lane ever is.
     #[inline]
-    #[expect(clippy::too_many_arguments, reason = "one step of `enter`, cut out to be read by itself")]
     fn stamp_all(
         &self,
-        slot: &Slot,
-        lane: &Lane,
-        pending: bool,
-        me: Stamp,
+        view: &Known<'_>,
         accesses: &[Access<'_>],
         place: Option<Place>,
         conflicts: &mut Vec<Conflict>,
     ) {
-        let view = Known::new(self, slot, &lane.clock, pending.then_some(&lane.pending), me);
         for group in by_allocation(accesses) {
             let Some(first) = group.first() else { continue };
             let found = conflicts.len();
-            first.ledger.stamp(group, &view, place, conflicts);
+            first.ledger.stamp(group, view, place, conflicts);
             for conflict in &conflicts[found..] {
                 self.await_published(conflict.stamp);
             }
