@@ -96,20 +96,16 @@ impl Clock {
 
     /// Adds all that `other` covers; says whether any of it was news.
     pub(crate) fn merge(&mut self, other: &Self) -> bool {
-        let mut news = false;
-        for stamp in &other.entries {
-            news |= self.add(*stamp);
-        }
-        news
+        self.add_all(other.iter())
     }
 
     /// [`merge`](Self::merge) for the clock of stream `own`, which needs to be told nothing about itself.
     pub(crate) fn learn(&mut self, other: &Self, own: SlotId) -> bool {
-        let mut news = false;
-        for stamp in other.entries.iter().filter(|stamp| stamp.slot != own) {
-            news |= self.add(*stamp);
-        }
-        news
+        self.add_all(other.iter().filter(|stamp| stamp.slot != own))
+    }
+
+    fn add_all(&mut self, stamps: impl Iterator<Item = Stamp>) -> bool {
+        stamps.fold(false, |news, stamp| self.add(stamp) | news)
     }
 
     /// Drops the entries for which `completed` says that everybody knows.

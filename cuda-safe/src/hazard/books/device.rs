@@ -82,7 +82,7 @@ impl DeviceBook {
     /// Whether there is news from the blocking streams; asking takes it.
     #[inline]
     pub(super) fn take_news(&self) -> bool {
-        self.news.load(SeqCst) && self.news.swap(false, SeqCst)
+        self.has_news() && self.news.swap(false, SeqCst)
     }
 
     /// Calls `visit` with each blocking stream.

@@ -90,16 +90,16 @@ impl Books {
     ) -> Result<(R, Stamp), Refusal<P::Error>> {
         let mut lane = slot.lane.lock();
         let lane = &mut *lane;
-        let rest = if real && self.orders() { enter_again(slot, lane, accesses) } else { accesses };
+        // Asked for once: it may change at any moment, and what is entered by the one must be published by the same.
+        let policy = self.policy();
+        let short = real && policy == Policy::Order;
+        let rest = if short { enter_again(slot, lane, accesses) } else { accesses };
         let entered = if rest.is_empty() && !accesses.is_empty() {
             Entered::new(slot, real, false)
         } else {
-            self.enter_sorted(&Step { slot, policy: self.policy(), real, port, at }, lane, rest)?
+            self.enter_sorted(&Step { slot, policy, real, port, at }, lane, rest)?
         };
-        let me = entered.me();
-        let answer = call().map_err(Refusal::Call)?;
-        entered.issued(lane);
-        Ok((answer, me))
+        entered.hand_over(lane, call)
     }
 
     /// [`enqueue`](Self::enqueue) of an operation whose accesses were put in order before: nothing is paid again for how many there
@@ -115,34 +115,15 @@ impl Books {
     ) -> Result<(R, Stamp), Refusal<P::Error>> {
         let mut lane = slot.lane.lock();
         let lane = &mut *lane;
+        let policy = self.policy();
         let (list, unborrowed) = (accesses.as_slice(), accesses.unborrowed());
-        let rest = if self.orders() { enter_again(slot, lane, list) } else { list };
+        let rest = if policy == Policy::Order { enter_again(slot, lane, list) } else { list };
         let entered = if rest.is_empty() && !list.is_empty() {
             Entered::new(slot, true, false)
         } else {
-            self.enter_listed(
-                &Step { slot, policy: self.policy(), real: true, port, at },
-                lane,
-                rest,
-                unborrowed,
-            )?
+            self.enter(&Step { slot, policy, real: true, port, at }, lane, rest, unborrowed)?
         };
-        let me = entered.me();
-        let answer = call().map_err(Refusal::Call)?;
-        entered.issued(lane);
-        Ok((answer, me))
-    }
-
-    /// Enters accesses that were put in order before.
-    #[inline(never)]
-    fn enter_listed<'a, P: Port>(
-        &self,
-        step: &Step<'a, '_, P>,
-        lane: &mut Lane,
-        sorted: &[Access<'_>],
-        unborrowed: bool,
-    ) -> Result<Entered<'a>, Refusal<P::Error>> {
-        self.enter(step, lane, sorted, unborrowed)
+        entered.hand_over(lane, call)
     }
 
     /// Puts an operation on a stream that makes memory which nobody else has yet: there is nothing to order it
@@ -197,7 +178,7 @@ impl Books {
 
     /// Enters accesses sorted by allocation, none of them empty, and orders the stream after what they conflict with. `unborrowed`
     /// says whether no borrow stands for one of them.
-    #[inline]
+    #[inline(never)]
     fn enter<'a, P: Port>(
         &self,
         step: &Step<'a, '_, P>,
@@ -472,11 +453,17 @@ impl<'a> Entered<'a> {
         Stamp { slot: self.slot.id, tick: self.tick }
     }
 
-    /// CUDA has it. Inlined, so that what is known about it need not go through memory.
+    /// Has `call` hand it to CUDA. Inlined, so that what is known about it need not go through memory.
     #[expect(clippy::inline_always, reason = "measured: a fifth less for the smallest operation")]
     #[inline(always)]
-    fn issued(mut self, lane: &mut Lane) {
-        let (slot, tick, real) = (self.slot, self.tick, self.real);
+    fn hand_over<R, E>(
+        mut self,
+        lane: &mut Lane,
+        call: impl FnOnce() -> Result<R, E>,
+    ) -> Result<(R, Stamp), Refusal<E>> {
+        let me = self.me();
+        let answer = call().map_err(Refusal::Call)?;
+        let (slot, real) = (self.slot, self.real);
         if real {
             self.proven = true;
             if self.pending {
@@ -485,9 +472,10 @@ impl<'a> Entered<'a> {
         }
         drop(self);
         if real && slot.kind == Kind::Legacy {
-            slot.device.acted(tick, lane.untold.then_some(&lane.clock));
+            slot.device.acted(me.tick, lane.untold.then_some(&lane.clock));
             lane.untold = false;
         }
+        Ok((answer, me))
     }
 }
 
@@ -510,14 +498,7 @@ fn enter_again<'a, 'b>(slot: &Slot, lane: &Lane, accesses: &'b [Access<'a>]) -> 
         return accesses;
     }
     // Nothing in here panics, and where something is left the same tick goes on, to be published.
-    let me = slot.next_by_owner();
-    let mut rest = accesses;
-    while let [first, others @ ..] = rest
-        && first.ledger.stamp_again(first, me)
-    {
-        rest = others;
-    }
-    rest
+    stamp_again(accesses, slot.next_by_owner())
 }
 
 /// Enters accesses from the first on as long as each is like the last one of its allocation; gives those that are left. One

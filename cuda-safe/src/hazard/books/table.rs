@@ -182,12 +182,6 @@ impl Books {
         }
     }
 
-    /// Whether the policy has been chosen, and is to order.
-    #[inline]
-    pub(super) fn orders(&self) -> bool {
-        self.policy.load(Acquire) == Policy::Order.number()
-    }
-
     /// Changes the policy; gives the one before.
     ///
     /// When it returns, no operation is under way that goes by the old one.
