@@ -84,6 +84,11 @@ fn the_model_catches_a_legacy_stream_that_is_taken_to_wait_for_streams_that_are_
     assert!(caught_within(2000, Sabotage::NoFarewell));
 }
 
+#[test]
+fn the_model_catches_a_tracker_that_relies_on_the_legacy_stream_for_what_is_read_during_the_call() {
+    assert!(caught_within(2000, Sabotage::NotAtCall));
+}
+
 /// Whether one of the first programs finds the tracker out.
 fn caught_within(programs: u64, sabotage: Sabotage) -> bool {
     (1..=programs).any(|seed| Program::random(seed).run(sabotage).is_err())

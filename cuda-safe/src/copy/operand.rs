@@ -130,6 +130,12 @@ impl Side {
             Residence::Managed => Self::Managed(device),
         }
     }
+
+    /// Whether it is pinned memory: copies from that to a device may read it during the call.
+    #[inline]
+    pub(super) fn is_pinned(self) -> bool {
+        matches!(self, Self::Pinned(_))
+    }
 }
 
 /// How many dimensions a copy has: the shape, as a value.
@@ -358,6 +364,12 @@ impl<'a> Operand<'a> {
         let (ledger, range) = self.books()?;
         let access = Access::new(ledger, range, mode);
         Some(if self.unborrowed { access.unborrowed() } else { access })
+    }
+
+    /// The access of a source that a stream copies from.
+    pub(super) fn source(&self) -> Option<Access<'a>> {
+        let access = self.access(Mode::Read)?;
+        Some(if self.side.is_pinned() { access.at_call() } else { access })
     }
 
     /// The books and the bytes; none for pageable memory.

@@ -100,6 +100,13 @@ impl<'a> Plain<'a> {
         Some(Access::new(self.ledger?, self.start..self.end, mode))
     }
 
+    /// The access of a source that a stream copies from.
+    #[inline]
+    fn source(&self) -> Option<Access<'a>> {
+        let access = self.access(Mode::Read)?;
+        Some(if self.side.is_pinned() { access.at_call() } else { access })
+    }
+
     /// Whether a slice may be of managed memory, lent by a guard.
     #[inline]
     pub(super) fn may_be_lent_managed(&self) -> bool {
@@ -136,7 +143,7 @@ pub(super) fn enqueue(
     }
     let copy = Copy { place: Location::caller(), direction, shape, to, from };
     // What the types say of the sides leaves one of these.
-    let enqueued = match (to.access(Mode::Write), from.access(Mode::Read)) {
+    let enqueued = match (to.access(Mode::Write), from.source()) {
         (Some(write), Some(read)) => {
             let write = exclusive(write, dimensions);
             // In the order in which the books take them, so that they need not sort.

@@ -168,7 +168,7 @@ fn blocking(
 ) -> Result<()> {
     let place = Location::caller();
     let legacy = LegacyStream::of(device)?;
-    let accesses = Accesses::of(destination, source);
+    let accesses = Accesses::of(destination.access(Mode::Write), source.access(Mode::Read));
     let settles = must_settle(destination, source);
     let call = |raw| {
         // SAFETY: both operands are borrowed memory of this shape, the host's for as long as it is needed: for these directions
@@ -253,7 +253,7 @@ fn staged(
     source: &Operand<'_>,
 ) -> Result<()> {
     let place = Location::caller();
-    let accesses = Accesses::of(destination, source);
+    let accesses = Accesses::of(destination.access(Mode::Write), source.access(Mode::Read));
     let (host, remote) = match transfer.way() {
         Way::Up => (source.pointer(), destination.pointer()),
         Way::Down => (destination.pointer(), source.pointer()),
@@ -308,7 +308,7 @@ fn enqueued(
     shape: Shape,
 ) -> Result<()> {
     let place = Location::caller();
-    let accesses = Accesses::of(destination, source);
+    let accesses = Accesses::of(destination.access(Mode::Write), source.source());
     let call = |raw| {
         // SAFETY: both operands are memory of this shape that outlives the copy, the direction is that of the operands, and the
         // stream is live.
@@ -327,9 +327,9 @@ struct Accesses<'a> {
 }
 
 impl<'a> Accesses<'a> {
-    fn of(destination: &Operand<'a>, source: &Operand<'a>) -> Self {
+    fn of(write: Option<Access<'a>>, read: Option<Access<'a>>) -> Self {
         let none = Access::read(&NOTHING, 0..0);
-        match (destination.access(Mode::Write), source.access(Mode::Read)) {
+        match (write, read) {
             // In the order in which the books take them, so that they need not sort.
             (Some(write), Some(read)) if write.address() > read.address() => {
                 Self { list: [read, write], len: 2 }

@@ -65,7 +65,7 @@ impl<'a> Whole<'a> {
         peer::ensure(destination.side(), source.side());
         self.sorted.take();
         note(&mut self.writes, destination.access(Mode::Write));
-        note(&mut self.reads, source.access(Mode::Read));
+        note(&mut self.reads, source.source());
         self.bytes = sum;
         Ok(Some(shape))
     }

@@ -243,7 +243,9 @@ impl Port for Runtime {
             }
             Reach::Stream(number) => {
                 let foreign = other.kind == Kind::PerThread && !per_thread::is_mine(other);
-                let (raw, route) = if foreign {
+                // Of a stream's own event the stream would be told nothing, unless it is the legacy stream, which does something then.
+                let itself = other.id == waiter.id && other.kind != Kind::Legacy;
+                let (raw, route) = if foreign || itself {
                     (super::legacy::HANDLE, Route::Legacy)
                 } else {
                     (pool::raw_stream(number), Route::Stream)

@@ -1,5 +1,5 @@
 //! The model: streams, events and what is guaranteed to be over before what. As CUDA documents it, and as
-//! little of it as is documented.
+//! little of it as is documented. And less where hardware does less: see [`Touch::at_call`].
 
 use crate::books::{Kind, Mode, SlotId};
 
@@ -44,6 +44,8 @@ pub(crate) struct Touch {
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) mode: Mode,
+    /// Read during the call, if the stream has nothing to do then. What the legacy stream implies is not looked at.
+    pub(crate) at_call: bool,
 }
 
 impl Touch {
@@ -59,7 +61,21 @@ impl Touch {
 pub(crate) struct Node {
     pub(crate) slot: SlotId,
     pub(crate) touches: Vec<Touch>,
-    pub(crate) before: Set,
+    pub(crate) before: Orders,
+}
+
+/// What is over before an operation.
+#[derive(Clone, Copy)]
+pub(crate) struct Orders {
+    pub(crate) all: Set,
+    /// Before what it may read during the call: as long as the stream's own queue has any of this, nothing is read so.
+    pub(crate) at_call: Set,
+}
+
+impl Orders {
+    pub(crate) fn of(all: Set) -> Self {
+        Self { all, at_call: all }
+    }
 }
 
 /// A stream of the model.
@@ -97,6 +113,11 @@ impl Machine {
         }
     }
 
+    /// The same, and what is over before that operation's reads during the call.
+    pub(crate) fn orders(&self, track: usize) -> Orders {
+        Orders { all: self.before_next(track), at_call: self.tracks[track].tail }
+    }
+
     /// A set, and all that the blocking streams of a device have been given.
     fn with_blocking(&self, device: usize, mut set: Set) -> Set {
         for track in &self.tracks {
@@ -120,7 +141,8 @@ impl Machine {
 
     /// An operation with accesses.
     pub(crate) fn operate(&mut self, track: usize, touches: Vec<Touch>) -> usize {
-        let before = self.act(track);
+        let before = self.orders(track);
+        self.act(track);
         let node = self.nodes.len();
         self.nodes.push(Node { slot: self.tracks[track].slot, touches, before });
         self.tracks[track].tail.insert(node);
@@ -180,7 +202,7 @@ impl Machine {
     /// The devices get on: some operation that could run does. `choice` says which.
     pub(crate) fn progress(&mut self, choice: usize) {
         let ready: Vec<usize> = (0..self.nodes.len())
-            .filter(|node| !self.done.contains(*node) && self.nodes[*node].before.within(self.done))
+            .filter(|node| !self.done.contains(*node) && self.nodes[*node].before.all.within(self.done))
             .collect();
         if !ready.is_empty() {
             self.done.insert(ready[choice % ready.len()]);
@@ -191,10 +213,14 @@ impl Machine {
     pub(crate) fn unordered<'a>(
         &'a self,
         touches: &'a [Touch],
-        ordered: Set,
+        ordered: Orders,
     ) -> impl Iterator<Item = usize> + 'a {
         (0..self.nodes.len()).filter(move |node| {
-            !ordered.contains(*node) && !self.proven.contains(*node) && self.conflicts(*node, touches)
+            let open = |touch: &Touch| {
+                let before = if touch.at_call { ordered.at_call } else { ordered.all };
+                !before.contains(*node) && self.conflicts(*node, std::slice::from_ref(touch))
+            };
+            !self.proven.contains(*node) && touches.iter().any(open)
         })
     }
 

@@ -90,7 +90,7 @@ impl Step {
             73..75 => Self::EventSynchronize(d.below(EVENTS)),
             75..79 => Self::EventQuery(d.below(EVENTS)),
             79..80 => Self::DeviceSynchronize(d.below(DEVICES)),
-            80..85 => Self::Host(Self::touch(&mut d)),
+            80..85 => Self::Host(Touch { at_call: false, ..Self::touch(&mut d) }),
             85..92 => Self::Progress(d.below(40)),
             92..94 => Self::Drop(d.below(60)),
             94..95 => Self::Dismiss { stream: d.below(60), event: d.below(3) > 0 },
@@ -104,6 +104,7 @@ impl Step {
         let mode = if d.below(2) == 0 { Mode::Read } else { Mode::Write };
         let (start, end) =
             [(0, BYTES), (0, BYTES), (0, BYTES), (0, 8), (8, BYTES), (4, 12), (4, 4), (0, 4)][d.below(8)];
-        Touch { buffer, start, end, mode }
+        let at_call = mode == Mode::Read && d.below(3) == 0;
+        Touch { buffer, start, end, mode, at_call }
     }
 }

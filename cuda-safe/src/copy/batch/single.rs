@@ -71,7 +71,7 @@ where
         unsafe { check!(cudaMemcpyWithAttributesAsync(to, from, bytes, &raw mut raw_attributes, raw)) }
     };
     let accesses: Vec<Access<'_>> =
-        destination.access(Mode::Write).into_iter().chain(source.access(Mode::Read)).collect();
+        destination.access(Mode::Write).into_iter().chain(source.source()).collect();
     // SAFETY: the accesses are all that the copy touches of tracked memory, whose owners wait for it before they free.
     unsafe { stream.enqueue_at(&accesses, place, call) }
         .map_err(|error| error.at(place).with_detail(Detail::Transfer { bytes }))

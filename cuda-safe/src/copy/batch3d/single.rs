@@ -100,7 +100,7 @@ fn copy(
     }
     peer::ensure(destination.side(), source.side());
     let accesses: Vec<Access<'_>> =
-        destination.access(Mode::Write).into_iter().chain(source.access(Mode::Read)).collect();
+        destination.access(Mode::Write).into_iter().chain(source.source()).collect();
     let attributes = attributes.of_copy(bytes, Order::Stream);
     let entry = Entry { destination, source, shape, attributes };
     let call = |raw: sys::cudaStream_t| {

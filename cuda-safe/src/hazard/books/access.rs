@@ -25,6 +25,7 @@ pub struct Access<'a> {
     pub(super) mode: Mode,
     pub(super) unborrowed: bool,
     pub(super) exclusive: bool,
+    pub(super) at_call: bool,
 }
 
 impl<'a> Access<'a> {
@@ -43,7 +44,15 @@ impl<'a> Access<'a> {
     /// A read or a write of the bytes `range`. An empty range is no access.
     #[must_use]
     pub fn new(ledger: &'a Ledger, range: Range<usize>, mode: Mode) -> Self {
-        Self { ledger, start: range.start, end: range.end, mode, unborrowed: false, exclusive: false }
+        Self {
+            ledger,
+            start: range.start,
+            end: range.end,
+            mode,
+            unborrowed: false,
+            exclusive: false,
+            at_call: false,
+        }
     }
 
     /// The same access, made without a Rust borrow of the memory's owner: through a graph, a symbol, a mapped
@@ -62,6 +71,17 @@ impl<'a> Access<'a> {
     #[inline]
     pub(crate) fn exclusive(mut self) -> Self {
         self.exclusive = true;
+        self
+    }
+
+    /// The same read, made perhaps by the host during the call: what a stream copies from pinned memory to a device.
+    ///
+    /// The driver reads so where the stream has nothing to do, and looks at nothing but the stream itself: an event that the stream
+    /// waits for keeps the read in order, what the legacy stream implies does not. So the tracker does not count on the latter.
+    #[must_use]
+    #[inline]
+    pub fn at_call(mut self) -> Self {
+        self.at_call = true;
         self
     }
 
@@ -90,7 +110,7 @@ impl<'a> Access<'a> {
     #[must_use]
     #[inline]
     pub fn take_in(&mut self, next: &Self) -> bool {
-        let kind = |of: &Self| (of.mode, of.unborrowed, of.exclusive);
+        let kind = |of: &Self| (of.mode, of.unborrowed, of.exclusive, of.at_call);
         let touches = self.start <= next.start && next.start <= self.end;
         let joins = touches && std::ptr::eq(self.ledger, next.ledger) && kind(self) == kind(next);
         if joins {

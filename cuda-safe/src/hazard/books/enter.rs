@@ -9,7 +9,7 @@ use super::ledger::Before;
 use super::list::{Conflict, View};
 use super::policy::Policy;
 use super::slot::{Kind, Lane, Slot};
-use super::sorted::{Sorted, by_allocation, in_order};
+use super::sorted::{Kinds, Sorted, by_allocation, in_order};
 use super::sync::{fence, pause};
 use super::table::Books;
 use super::waits::{AddedWait, Hazard, Place};
@@ -27,6 +27,8 @@ pub(crate) trait Port {
 
     /// Makes `waiter`'s stream wait for all that `other`'s stream has been given so far, or waits for that
     /// itself. `kept` is a number that the port may keep with the waiting stream, 0 at first.
+    ///
+    /// Where both are the same, it is to wait for what the legacy rule gives its next operation: by an event of the legacy stream.
     ///
     /// Called with `waiter`'s lane locked and no other lock of the books held.
     fn order(&self, waiter: &Slot, other: &Slot, kept: &mut usize) -> Result<Route, Self::Error>;
@@ -116,12 +118,12 @@ impl Books {
         let mut lane = slot.lane.lock();
         let lane = &mut *lane;
         let policy = self.policy();
-        let (list, unborrowed) = (accesses.as_slice(), accesses.unborrowed());
+        let (list, kinds) = (accesses.as_slice(), accesses.kinds());
         let rest = if policy == Policy::Order { enter_again(slot, lane, list) } else { list };
         let entered = if rest.is_empty() && !list.is_empty() {
             Entered::new(slot, true, false)
         } else {
-            self.enter(&Step { slot, policy, real: true, port, at }, lane, rest, unborrowed)?
+            self.enter(&Step { slot, policy, real: true, port, at }, lane, rest, kinds)?
         };
         entered.hand_over(lane, call)
     }
@@ -155,10 +157,8 @@ impl Books {
         lane: &mut Lane,
         accesses: &[Access<'_>],
     ) -> Result<Entered<'a>, Refusal<P::Error>> {
-        let enter = |lane: &mut Lane, sorted: &[Access<'_>]| {
-            let unborrowed = sorted.iter().any(|access| access.unborrowed);
-            self.enter(step, lane, sorted, unborrowed)
-        };
+        let enter =
+            |lane: &mut Lane, sorted: &[Access<'_>]| self.enter(step, lane, sorted, Kinds::of(sorted));
         match accesses {
             // None at all, too.
             _ if in_order(accesses) => enter(lane, accesses),
@@ -176,15 +176,15 @@ impl Books {
         }
     }
 
-    /// Enters accesses sorted by allocation, none of them empty, and orders the stream after what they conflict with. `unborrowed`
-    /// says whether no borrow stands for one of them.
+    /// Enters accesses sorted by allocation, none of them empty, and orders the stream after what they conflict with. `kinds` is of
+    /// these accesses, or of more.
     #[inline(never)]
     fn enter<'a, P: Port>(
         &self,
         step: &Step<'a, '_, P>,
         lane: &mut Lane,
         accesses: &[Access<'_>],
-        unborrowed: bool,
+        kinds: Kinds,
     ) -> Result<Entered<'a>, Refusal<P::Error>> {
         let Step { slot, policy, real, port, at } = *step;
         let real = real && !accesses.is_empty();
@@ -192,7 +192,7 @@ impl Books {
         if policy == Policy::Error {
             self.refuse(slot, lane, pending, accesses, at)?;
         }
-        if unborrowed && lent_against(accesses) {
+        if kinds.unborrowed && lent_against(accesses) {
             return Err(Refusal::HostBorrowed);
         }
         let entered = Entered::new(slot, real, pending);
@@ -200,20 +200,23 @@ impl Books {
         if policy != Policy::Off {
             let place = (policy == Policy::Error).then_some(at);
             let mut conflicts = Vec::new();
-            let rest = if place.is_none() { stamp_again(accesses, me) } else { accesses };
+            // A stream's own operations say nothing of what it reads during the call where CUDA has refused one of them.
+            let short = place.is_none() && (!kinds.at_call || slot.provable() + 1 == me.tick);
+            let rest = if short { stamp_again(accesses, me) } else { accesses };
             if !rest.is_empty() {
                 if place.is_none() {
                     self.order_early(slot, lane, pending, rest, port, at).map_err(Refusal::Call)?;
                 }
-                let view = Known::new(self, slot, &lane.clock, pending.then_some(&lane.pending), me);
-                self.stamp_all(&view, rest, place, &mut conflicts);
+                let view = Known::new(self, slot, lane, pending, me);
+                self.stamp_all(&view, rest, kinds, place, &mut conflicts);
             }
             if !conflicts.is_empty() {
                 if policy == Policy::Error {
                     return Err(Refusal::Hazard(hazard(&conflicts, at)));
                 }
-                self.order_all(slot, lane, pending, conflicts, port, at).map_err(Refusal::Call)?;
-                let view = Known::new(self, slot, &lane.clock, pending.then_some(&lane.pending), me);
+                let rule = (!kinds.at_call).then_some(pending);
+                self.order_all(slot, lane, rule, conflicts, port, at).map_err(Refusal::Call)?;
+                let view = Known::new(self, slot, lane, pending, me);
                 for group in by_allocation(accesses) {
                     if let Some(first) = group.first() {
                         first.ledger.settle(group, &view);
@@ -221,7 +224,7 @@ impl Books {
                 }
             }
             // Again, now that whoever takes a guard from here on sees the stamps. One fence for all of them.
-            if unborrowed {
+            if kinds.unborrowed {
                 fence(SeqCst);
                 if lent_against(accesses) {
                     return Err(Refusal::HostBorrowed);
@@ -244,13 +247,18 @@ impl Books {
         &self,
         view: &Known<'_>,
         accesses: &[Access<'_>],
+        kinds: Kinds,
         place: Option<Place>,
         conflicts: &mut Vec<Conflict>,
     ) {
         for group in by_allocation(accesses) {
             let Some(first) = group.first() else { continue };
             let found = conflicts.len();
-            first.ledger.stamp(group, view, place, conflicts);
+            if kinds.at_call && Kinds::of(group).at_call {
+                first.ledger.stamp(group, &view.at_call(), place, conflicts);
+            } else {
+                first.ledger.stamp(group, view, place, conflicts);
+            }
             for conflict in &conflicts[found..] {
                 self.await_published(conflict.stamp);
             }
@@ -277,21 +285,26 @@ impl Books {
         at: Place,
     ) -> Result<(), Refusal<E>> {
         let me = slot.next_by_owner();
-        let view = Known::new(self, slot, &lane.clock, pending.then_some(&lane.pending), me);
+        let view = Known::new(self, slot, lane, pending, me);
         let mut conflicts = Vec::new();
-        for access in accesses {
-            access.ledger.conflicts(access.want(), |stamp| view.knows(stamp), &mut conflicts);
+        for group in by_allocation(accesses) {
+            // As entering them asks.
+            let view = if Kinds::of(group).at_call { view.at_call() } else { view };
+            for access in group {
+                access.ledger.conflicts(access.want(), |stamp| view.knows(stamp), &mut conflicts);
+            }
         }
         if conflicts.is_empty() { Ok(()) } else { Err(Refusal::Hazard(hazard(&conflicts, at))) }
     }
 
-    /// Orders the stream after every conflict that it is not yet ordered after.
+    /// Orders the stream after every conflict that it is not yet ordered after. `rule` says whether it may be so by the legacy rule, which
+    /// then has something for the operation or not.
     #[cold]
     fn order_all<P: Port>(
         &self,
         slot: &Slot,
         lane: &mut Lane,
-        pending: bool,
+        rule: Option<bool>,
         mut conflicts: Vec<Conflict>,
         port: &P,
         at: Place,
@@ -302,7 +315,10 @@ impl Books {
         conflicts.dedup_by_key(|conflict| conflict.stamp.slot);
         loop {
             let me = slot.next_by_owner();
-            let view = Known::new(self, slot, &lane.clock, pending.then_some(&lane.pending), me);
+            let view = match rule {
+                Some(pending) => Known::new(self, slot, lane, pending, me),
+                None => Known::new(self, slot, lane, false, me).at_call(),
+            };
             conflicts.retain(|conflict| !view.knows(conflict.stamp));
             // A stream that is itself ordered after another conflict saves the wait for that one: it goes
             // first.
@@ -338,8 +354,7 @@ impl Books {
         port: &P,
         at: Place,
     ) -> Result<(), P::Error> {
-        let view =
-            Known::new(self, slot, &lane.clock, pending.then_some(&lane.pending), slot.next_by_owner());
+        let view = Known::new(self, slot, lane, pending, slot.next_by_owner());
         let mut only: Option<Stamp> = None;
         for access in accesses {
             let stamp = match access.ledger.before(access.mode) {
@@ -347,6 +362,7 @@ impl Books {
                 Before::Only(stamp) => stamp,
                 Before::Listed => return Ok(()),
             };
+            let view = if access.at_call { view.at_call() } else { view };
             if view.knows(stamp) {
                 continue;
             }
@@ -386,7 +402,7 @@ impl Books {
             Kind::Legacy => self.scan(other, &mut by_rule),
             Kind::Blocking | Kind::PerThread => {
                 other.device.seen_into(&mut by_rule);
-                if other.kind == Kind::PerThread {
+                if other.kind == Kind::PerThread || other.id == slot.id {
                     let legacy = other.device.legacy().and_then(|id| self.slot(id));
                     self.scan(legacy.unwrap_or(other), &mut by_legacy);
                 }
@@ -407,6 +423,9 @@ impl Books {
                 other.device.acted_after(Stamp { slot: other.id, tick: 0 }, &by_legacy);
                 gained = by_legacy;
             }
+        }
+        if other.id == slot.id {
+            slot.made_provable();
         }
         if lane.clock.learn(&gained, slot.id) {
             self.tidy(slot, lane);

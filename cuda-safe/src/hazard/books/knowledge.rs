@@ -37,8 +37,8 @@ impl Books {
         slot.pending_known_into(clock, |stamp| self.completed(stamp));
     }
 
-    /// Takes in what the legacy rule gives the stream's next operation. For a blocking stream that is held
-    /// back until the operation is really issued: says whether there is any.
+    /// Works out what the legacy rule gives the stream's next operation, which is held back until the operation is really issued: says
+    /// whether there is any.
     #[inline]
     pub(super) fn catch_up(&self, slot: &Slot, lane: &mut Lane) -> bool {
         match slot.kind {
@@ -47,7 +47,7 @@ impl Books {
                 if slot.device.take_news() {
                     self.catch_up_legacy(slot, lane);
                 }
-                false
+                lane.legacy_epoch != 0
             }
             Kind::Blocking | Kind::PerThread => {
                 if slot.device.epoch() == lane.legacy_epoch {
@@ -60,14 +60,17 @@ impl Books {
         }
     }
 
-    /// Takes in what the blocking streams have done. That holds at once: any end of the legacy stream is also
-    /// theirs.
+    /// Works out what the blocking streams have done.
     #[cold]
     fn catch_up_legacy(&self, slot: &Slot, lane: &mut Lane) {
-        let mut news = Clock::new();
-        self.scan(slot, &mut news);
-        if lane.clock.merge(&news) {
-            self.tidy(slot, lane);
+        if lane.legacy_epoch == 0 {
+            lane.pending.clear();
+            lane.legacy_epoch = 1;
+        }
+        self.scan(slot, &mut lane.pending);
+        // It grows by what this brings, and nobody else makes it shorter.
+        if lane.clock.len() > 8 {
+            lane.clock.prune(|stamp| self.completed(stamp));
         }
         slot.device.prune(|stamp| self.completed(stamp));
     }
@@ -114,7 +117,9 @@ impl Books {
         let pending = self.catch_up(slot, lane);
         let stamp = Stamp { slot: slot.id, tick: slot.submitted() };
         call()?;
-        if pending {
+        if pending && slot.kind == Kind::Legacy {
+            Self::commit(slot, lane);
+        } else if pending {
             // The event comes after the legacy stream's work. The stream itself does not until it has something to do:
             // its end, which can be now, proves nothing about that work.
             let mut clock = lane.clock.clone();
@@ -190,23 +195,31 @@ impl Books {
 }
 
 /// What the operation that is being entered knows.
+#[derive(Clone, Copy)]
 pub(super) struct Known<'a> {
     books: &'a Books,
     slot: &'a Slot,
     clock: &'a Clock,
+    /// What the legacy rule adds, if there is any.
     pending: Option<&'a Clock>,
+    /// Whether that rule counts at all.
+    by_rule: bool,
     me: Stamp,
 }
 
 impl<'a> Known<'a> {
-    pub(super) fn new(
-        books: &'a Books,
-        slot: &'a Slot,
-        clock: &'a Clock,
-        pending: Option<&'a Clock>,
-        me: Stamp,
-    ) -> Self {
-        Self { books, slot, clock, pending, me }
+    /// `pending` says whether the legacy rule has anything for the operation.
+    #[inline]
+    pub(super) fn new(books: &'a Books, slot: &'a Slot, lane: &'a Lane, pending: bool, me: Stamp) -> Self {
+        let pending = pending.then_some(&lane.pending);
+        Self { books, slot, clock: &lane.clock, pending, by_rule: true, me }
+    }
+
+    /// The same without what the legacy rule gives this very operation: of what is read during the call, before the stream is there. What
+    /// the rule gave earlier ones counts, since as long as these have not come to it the stream has something to do.
+    #[inline]
+    pub(super) fn at_call(self) -> Self {
+        Self { pending: None, by_rule: false, ..self }
     }
 }
 
@@ -223,7 +236,11 @@ impl View for Known<'_> {
 
     #[inline]
     fn knows(&self, stamp: Stamp) -> bool {
-        if stamp.slot == self.me.slot || self.clock.covers(stamp) {
+        if stamp.slot == self.me.slot {
+            // What CUDA refused is in the ledgers, where it may stand for what the rule alone would have ordered before it.
+            return self.by_rule || stamp.tick <= self.slot.provable() || stamp == self.me;
+        }
+        if self.clock.covers(stamp) {
             return true;
         }
         if self.pending.is_some_and(|clock| clock.covers(stamp)) {
@@ -233,7 +250,8 @@ impl View for Known<'_> {
         if other.completed() >= stamp.tick {
             return true;
         }
-        self.slot.kind == Kind::Legacy
+        self.by_rule
+            && self.slot.kind == Kind::Legacy
             && other.kind.blocking()
             && other.device.ordinal == self.slot.device.ordinal
             && other.submitted() >= stamp.tick

@@ -353,7 +353,9 @@ fn after<V: View>(word: Word, mode: Mode, view: &V) -> Option<Word> {
         }
         (Word::Read(stamp), Mode::Read) => passed(stamp).then_some(next),
         // A write that is over need not be told of: what is left are reads, of which the next one costs less.
-        (Word::Write(write) | Word::Both { write, .. }, Mode::Read) if write.slot == me.slot => {
+        (Word::Write(write) | Word::Both { write, .. }, Mode::Read)
+            if write.slot == me.slot && passed(write) =>
+        {
             Some(if view.completed(write) { next } else { Word::Both { write, read: me.tick } })
         }
         (Word::Write(write), Mode::Read) => view.completed(write).then_some(next),

@@ -42,13 +42,14 @@ pub(crate) enum Reach {
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Lane {
-    /// What the legacy stream had done when the stream last did something after it; of blocking streams only.
+    /// Of a blocking stream: what the legacy stream had done when this one last did something after it. Of the legacy stream: 1 while
+    /// `pending` has something, else 0.
     pub(super) legacy_epoch: u64,
     /// What everything that the stream does from now on is ordered after.
     pub(super) clock: Clock,
     /// What the next operation will be ordered after by the legacy rule, once it is really issued.
     pub(super) pending: Clock,
-    /// The epoch that `pending` is about.
+    /// The epoch that `pending` is about; of blocking streams only.
     pub(super) pending_epoch: u64,
     /// Whether `clock` has grown since the legacy stream last told its device's page; of the legacy stream
     /// only.
@@ -196,7 +197,7 @@ impl Slot {
             return true;
         }
         if self.kind == Kind::Legacy {
-            !self.device.has_news()
+            !self.device.has_news() && lane.legacy_epoch == 0
         } else {
             self.device.epoch() == lane.legacy_epoch
         }

@@ -7,8 +7,26 @@ use super::access::Access;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sorted<'a> {
     list: Vec<Access<'a>>,
+    kinds: Kinds,
+}
+
+/// What is to be known of the accesses of an operation together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Kinds {
     /// Whether no borrow stands for one of them.
-    unborrowed: bool,
+    pub(super) unborrowed: bool,
+    /// Whether one of them may be made during the call.
+    pub(super) at_call: bool,
+}
+
+impl Kinds {
+    #[inline]
+    pub(super) fn of(accesses: &[Access<'_>]) -> Self {
+        accesses.iter().fold(Self::default(), |all, access| Self {
+            unborrowed: all.unborrowed | access.unborrowed,
+            at_call: all.at_call | access.at_call,
+        })
+    }
 }
 
 impl<'a> Sorted<'a> {
@@ -24,8 +42,8 @@ impl<'a> Sorted<'a> {
         if !list.is_sorted_by(|one, next| !touch(one, next)) {
             list.dedup_by(|next, kept| kept.take_in(next));
         }
-        let unborrowed = list.iter().any(|access| access.unborrowed);
-        Self { list, unborrowed }
+        let kinds = Kinds::of(&list);
+        Self { list, kinds }
     }
 
     /// The accesses.
@@ -34,10 +52,10 @@ impl<'a> Sorted<'a> {
         &self.list
     }
 
-    /// Whether no borrow stands for one of them.
+    /// What is to be known of all of them.
     #[inline]
-    pub(super) fn unborrowed(&self) -> bool {
-        self.unborrowed
+    pub(super) fn kinds(&self) -> Kinds {
+        self.kinds
     }
 }
 
@@ -115,9 +133,9 @@ mod tests {
             let ledger = Ledger::new(100);
             let [one, next] = [Access::read(&ledger, 0..10), Access::read(&ledger, 10..20)];
             let all = Sorted::of(vec![one, next.unborrowed()]);
-            assert!(all.unborrowed() && all.as_slice().len() == 2);
+            assert!(all.kinds().unborrowed && all.as_slice().len() == 2);
             let alone = Sorted::of(vec![one.exclusive(), next]);
-            assert!(!alone.unborrowed() && alone.as_slice().len() == 2);
+            assert!(!alone.kinds().unborrowed && alone.as_slice().len() == 2);
             assert_eq!(Sorted::of(vec![one.exclusive(), next.exclusive()]).as_slice().len(), 1);
         });
     }
