@@ -122,7 +122,13 @@ impl World {
     ) -> Result<(), Refusal<()>> {
         let touches: Vec<Touch> = touches
             .iter()
-            .map(|(buffer, mode)| Touch { buffer: *buffer, start: 0, end: BYTES, mode: *mode })
+            .map(|(buffer, mode)| Touch {
+                buffer: *buffer,
+                start: 0,
+                end: BYTES,
+                mode: *mode,
+                at_call: false,
+            })
             .collect();
         let call = || {
             if fails {

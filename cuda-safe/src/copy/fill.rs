@@ -13,7 +13,7 @@ use super::shape::Shape;
 use super::transfer::How;
 use crate::device::Device;
 use crate::error::{Detail, Result};
-use crate::hazard::{Access, Mode};
+use crate::hazard::Access;
 use crate::stream::{AsStream, LegacyStream, StreamRef};
 use crate::{check, sys};
 
@@ -65,7 +65,7 @@ pub fn memset_async<D: AsyncDestination + ?Sized>(
 ) -> Result<()> {
     let stream = stream.as_stream();
     if let Some(plain) = destination.plain_mut()
-        && let Some(access) = plain.access(Mode::Write)
+        && let Some(access) = plain.filled()
     {
         return set_plain(stream, plain, access, value);
     }
@@ -82,6 +82,7 @@ fn set_plain(stream: StreamRef<'_>, destination: Plain<'_>, access: Access<'_>, 
     }
     let place = Location::caller();
     let call = |raw| {
+        note(stream, &access);
         // SAFETY: this is memory of so many bytes, for which any value is valid; its owner waits for this before it frees; and the
         // stream is live.
         unsafe { check!(cudaMemsetAsync(pointer, c_int::from(value), bytes, raw)) }
@@ -92,6 +93,14 @@ fn set_plain(stream: StreamRef<'_>, destination: Plain<'_>, access: Access<'_>, 
     // SAFETY: the access is all that the call touches.
     let filled = unsafe { stream.enqueue(&[access], call) };
     filled.map_err(|error| error.with_detail(Detail::Transfer { bytes }))
+}
+
+/// Notes with the stream, which is about to get it, a fill of pinned memory: see [`behind_fills`](super::batch::call::behind_fills).
+#[inline]
+fn note(stream: StreamRef<'_>, access: &Access<'_>) {
+    if access.is_fill() {
+        stream.note_fill();
+    }
 }
 
 /// Sets every *element* of the destination to `value`, on the legacy stream of its device.
@@ -211,13 +220,15 @@ fn enter(
         return Ok(());
     }
     let place = Location::caller();
-    let access = operand.access(Mode::Write);
+    let access = operand.filled();
     let filled = match how {
         How::Enqueued(stream) => {
+            let call = |raw| {
+                access.iter().for_each(|access| note(stream, access));
+                call(Some(raw)).map_err(|error| error.at(place))
+            };
             // SAFETY: the access is all that the calls touch.
-            unsafe {
-                stream.enqueue(access.as_slice(), |raw| call(Some(raw)).map_err(|error| error.at(place)))
-            }
+            unsafe { stream.enqueue(access.as_slice(), call) }
         }
         How::Blocking | How::BlockingFresh => {
             let device = match operand.side() {

@@ -59,7 +59,7 @@ impl<'a> FillNode<'a> {
     #[track_caller]
     pub(crate) fn new<D: AsyncDestination + ?Sized>(destination: &'a mut D) -> Result<Option<Self>> {
         let operand = destination.operand_mut()?;
-        let Some(access) = operand.access(Mode::Write).filter(|access| !access.is_empty()) else {
+        let Some(access) = operand.filled().filter(|access| !access.is_empty()) else {
             return Ok(None);
         };
         Ok(Some(Self { to: operand.pointer(), bytes: operand.bytes(), access }))

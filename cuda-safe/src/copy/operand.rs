@@ -372,6 +372,12 @@ impl<'a> Operand<'a> {
         Some(if self.side.is_pinned() { access.at_call() } else { access })
     }
 
+    /// The access of what a stream fills.
+    pub(super) fn filled(&self) -> Option<Access<'a>> {
+        let access = self.access(Mode::Write)?;
+        Some(if self.side.is_pinned() { access.fill() } else { access })
+    }
+
     /// The books and the bytes; none for pageable memory.
     pub(super) fn books(&self) -> Option<(&'a Ledger, Range<usize>)> {
         self.books.clone()

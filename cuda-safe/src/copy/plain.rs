@@ -96,7 +96,7 @@ impl<'a> Plain<'a> {
 
     /// The access to enter in the books; none for pageable memory.
     #[inline]
-    pub(super) fn access(&self, mode: Mode) -> Option<Access<'a>> {
+    fn access(&self, mode: Mode) -> Option<Access<'a>> {
         Some(Access::new(self.ledger?, self.start..self.end, mode))
     }
 
@@ -105,6 +105,13 @@ impl<'a> Plain<'a> {
     fn source(&self) -> Option<Access<'a>> {
         let access = self.access(Mode::Read)?;
         Some(if self.side.is_pinned() { access.at_call() } else { access })
+    }
+
+    /// The access of what a stream fills.
+    #[inline]
+    pub(super) fn filled(&self) -> Option<Access<'a>> {
+        let access = self.access(Mode::Write)?;
+        Some(if self.side.is_pinned() { access.fill() } else { access })
     }
 
     /// Whether a slice may be of managed memory, lent by a guard.

@@ -59,10 +59,13 @@ impl GraphExec {
         let stream = stream.as_stream();
         stream.ensure_not_captured("GraphExec::launch")?;
         self.ensure_device("GraphExec::launch", stream.device())?;
-        let raw = self.raw;
-        let call = |stream| {
+        let (raw, fills) = (self.raw, self.uses.fills());
+        let call = |handle| {
+            if fills {
+                stream.note_fill();
+            }
             // SAFETY: graph and stream are live while they are borrowed, and nobody launches the graph meanwhile.
-            unsafe { check!(cudaGraphLaunch(raw, stream)) }.map_err(|error| error.at(place))
+            unsafe { check!(cudaGraphLaunch(raw, handle)) }.map_err(|error| error.at(place))
         };
         // SAFETY: the accesses are all that the nodes touch of tracked memory, which the graph keeps until the books say that the
         // launch is over; what else they touch is the duty of who made the nodes with unsafe code.

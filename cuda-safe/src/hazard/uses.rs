@@ -29,6 +29,8 @@ pub(crate) struct Uses {
     /// In the order of the ledgers' addresses, which is that in which an operation enters them.
     held: Vec<Held>,
     accesses: usize,
+    /// Whether pinned memory is filled.
+    fills: bool,
 }
 
 impl Uses {
@@ -42,6 +44,7 @@ impl Uses {
         if access.is_empty() {
             return true;
         }
+        self.fills |= access.is_fill();
         let (range, mode) = (access.range(), access.mode());
         let at = self.held.binary_search_by_key(&access.address(), |held| address(&held.keeper));
         match at {
@@ -61,6 +64,7 @@ impl Uses {
 
     /// Adds all that another graph uses.
     pub(crate) fn add_all(&mut self, other: &Self) {
+        self.fills |= other.fills;
         for held in &other.held {
             for (range, mode) in &held.parts {
                 let access = Access::new(held.keeper.ledger(), range.clone(), *mode);
@@ -68,6 +72,12 @@ impl Uses {
                 let _ = self.add(&access, || Some(Arc::clone(&held.keeper)));
             }
         }
+    }
+
+    /// Whether pinned memory is filled, by `cudaMemset`.
+    #[inline]
+    pub(crate) fn fills(&self) -> bool {
+        self.fills
     }
 
     /// Lists the accesses, as ones that no borrow stands for.

@@ -104,6 +104,18 @@ impl<'a> StreamRef<'a> {
         self.slot
     }
 
+    /// Notes that the stream is given a fill of pinned memory. To be called by what an `enqueue` calls.
+    #[inline]
+    pub(crate) fn note_fill(&self) {
+        self.slot.note_fill();
+    }
+
+    /// Whether one was noted; asking takes the note. As above.
+    #[inline]
+    pub(crate) fn take_fill(&self) -> bool {
+        self.slot.take_fill()
+    }
+
     /// The device that the stream is of.
     #[doc(alias = "cudaStreamGetDevice")]
     #[must_use]

@@ -43,6 +43,7 @@ impl CopyBatch<'_> {
     fn at_once(&self, stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
         // Nothing says that the stream's device need not be current for this call, as it need not for others.
         let _current = stream.device().switch()?;
+        behind_fills(stream, raw)?;
         self.starts.with(|starts| {
             starts.extend(self.attributes.iter().map(|(start, _)| *start));
             self.raw_attributes.with(|attributes| {
@@ -135,6 +136,22 @@ impl CopyBatch<'_> {
         let next = self.attributes.partition_point(|(start, _)| *start <= copy);
         self.attributes.get(next.wrapping_sub(1)).map_or(Order::Stream, |(_, attributes)| attributes.order)
     }
+}
+
+/// Keeps a batch behind a fill of pinned memory that may be the last thing on the stream. To be called by what an `enqueue` calls.
+///
+/// On an H200 (driver 580) a batch reads pinned memory that `cudaMemset` fills with less than 2,048 bytes just before it without
+/// waiting for that. Anything in between makes it wait, an event aside.
+#[cfg(cudart_12_8)]
+#[inline]
+pub(in crate::copy) fn behind_fills(stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
+    /// Does nothing.
+    unsafe extern "C" fn nothing(_: *mut std::ffi::c_void) {}
+    if !stream.take_fill() {
+        return Ok(());
+    }
+    // SAFETY: the stream is live, and the function may be called at any time.
+    unsafe { check!(cudaLaunchHostFunc(raw, Some(nothing), std::ptr::null_mut())) }
 }
 
 /// Whether what is given to a stream goes into a graph. The runtime refuses a batch there without spoiling the capture, so

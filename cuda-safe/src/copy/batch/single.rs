@@ -5,7 +5,7 @@ use std::panic::Location;
 
 use super::CopyAttributes;
 use super::attributes::Order;
-use super::call::is_capturing;
+use super::call::{behind_fills, is_capturing};
 use crate::copy::operand::{AsyncDestination, AsyncSource};
 use crate::copy::peer;
 use crate::copy::shape::Shape;
@@ -67,6 +67,7 @@ where
             return unsafe { check!(cudaMemcpyAsync(to, from, bytes, sys::cudaMemcpyDefault, raw)) };
         }
         let _current = stream.device().switch()?;
+        behind_fills(stream, raw)?;
         // SAFETY: as above; the attributes are a live variable.
         unsafe { check!(cudaMemcpyWithAttributesAsync(to, from, bytes, &raw mut raw_attributes, raw)) }
     };

@@ -2,6 +2,8 @@
 #![expect(unsafe_code, reason = "hands the operands' pointers to the runtime")]
 
 use super::super::batch::attributes::Order;
+#[cfg(cudart_12_8)]
+use super::super::batch::call::behind_fills;
 use super::super::batch::call::is_capturing;
 use super::super::call;
 #[cfg(cudart_12_8)]
@@ -68,6 +70,7 @@ impl CopyBatch3d<'_> {
             }
             // Nothing says that the stream's device need not be current for this call, as it need not for others.
             let _current = device.switch()?;
+            behind_fills(stream, raw)?;
             #[cfg(cudart_13_0)]
             // SAFETY: the list has as many elements as is said; each says places and layouts of memory that outlives the copy, or
             // is read during the call; the stream is live.

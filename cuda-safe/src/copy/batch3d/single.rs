@@ -5,7 +5,7 @@ use std::panic::Location;
 
 use super::super::batch::CopyAttributes;
 use super::super::batch::attributes::Order;
-use super::super::batch::call::is_capturing;
+use super::super::batch::call::{behind_fills, is_capturing};
 use super::super::operand::{AsyncDestination, AsyncSource, Operand, Planar, Volumetric};
 use super::super::peer;
 use super::super::shape::Shape;
@@ -112,6 +112,7 @@ fn copy(
             return entry.copy(Some(raw));
         };
         let _current = stream.device().switch()?;
+        behind_fills(stream, raw)?;
         // SAFETY: the operation is a live variable that says places and layouts of memory of the operands, which outlives the
         // copy; the stream is live.
         unsafe { check!(cudaMemcpy3DWithAttributesAsync(&raw mut op, 0, raw)) }

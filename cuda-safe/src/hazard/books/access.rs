@@ -26,6 +26,7 @@ pub struct Access<'a> {
     pub(super) unborrowed: bool,
     pub(super) exclusive: bool,
     pub(super) at_call: bool,
+    pub(super) fill: bool,
 }
 
 impl<'a> Access<'a> {
@@ -52,6 +53,7 @@ impl<'a> Access<'a> {
             unborrowed: false,
             exclusive: false,
             at_call: false,
+            fill: false,
         }
     }
 
@@ -85,6 +87,21 @@ impl<'a> Access<'a> {
         self
     }
 
+    /// The same write, as one of `cudaMemset` to pinned memory: a batch must not follow such a fill directly.
+    #[must_use]
+    #[inline]
+    pub(crate) fn fill(mut self) -> Self {
+        self.fill = true;
+        self
+    }
+
+    /// Whether it is such a fill.
+    #[must_use]
+    #[inline]
+    pub(crate) fn is_fill(&self) -> bool {
+        self.fill
+    }
+
     /// The bytes, counted from the start of the allocation.
     #[must_use]
     pub fn range(&self) -> Range<usize> {
@@ -110,7 +127,7 @@ impl<'a> Access<'a> {
     #[must_use]
     #[inline]
     pub fn take_in(&mut self, next: &Self) -> bool {
-        let kind = |of: &Self| (of.mode, of.unborrowed, of.exclusive, of.at_call);
+        let kind = |of: &Self| (of.mode, of.unborrowed, of.exclusive, of.at_call, of.fill);
         let touches = self.start <= next.start && next.start <= self.end;
         let joins = touches && std::ptr::eq(self.ledger, next.ledger) && kind(self) == kind(next);
         if joins {

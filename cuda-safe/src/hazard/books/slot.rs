@@ -110,6 +110,8 @@ pub(crate) struct Slot {
     known: Mutex<Clock>,
     /// Whether all that `known` says was found to be over. Changed only under its lock.
     known_is_over: AtomicBool,
+    /// Whether the stream was given a fill of pinned memory since somebody asked.
+    filled: AtomicBool,
     /// A leaf lock too, but held over the CUDA calls that use the handle, so that it cannot go away under
     /// them.
     reach: Mutex<Reach>,
@@ -138,6 +140,7 @@ impl Slot {
             device,
             known: Mutex::new(Clock::new()),
             known_is_over: AtomicBool::new(true),
+            filled: AtomicBool::new(false),
             reach: Mutex::new(reach),
         }
     }
@@ -249,6 +252,22 @@ impl Slot {
         self.known_is_over.store(known.len() == 0, Release);
         drop(known);
         self.device.note_news(self.kind);
+    }
+
+    /// Notes that the stream is given a fill of pinned memory. To be called, as the next one, by who has the lane locked.
+    #[inline]
+    pub(crate) fn note_fill(&self) {
+        self.filled.store(true, Relaxed);
+    }
+
+    /// Whether one was noted; asking takes the note.
+    #[inline]
+    pub(crate) fn take_fill(&self) -> bool {
+        let noted = self.filled.load(Relaxed);
+        if noted {
+            self.filled.store(false, Relaxed);
+        }
+        noted
     }
 
     /// Takes away what the port keeps with the stream.
