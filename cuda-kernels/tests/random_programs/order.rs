@@ -1,8 +1,8 @@
 //! Programs that order their own work: a model of what is known to come after what, and the events, waits and synchronisations that
 //! are missing.
 //!
-//! The model knows only what the runtime promises: a stream's own order, events, synchronisation, and the legacy stream's rule. Where it
-//! is not sure, it puts in an event too many, which no tracker need have asked for; never one too few.
+//! The model knows only what the runtime promises: a stream's own order, events, synchronisation, and the legacy stream's rule, but not
+//! for what a stream copies from pinned memory, which hardware reads without regard to that rule. Where the model is not sure, it puts in an event too many, which no tracker need have asked for; never one too few.
 
 use std::ops::Range;
 
@@ -44,8 +44,17 @@ struct Order {
     out: Vec<Op>,
 }
 
-/// What an operation puts on a stream: bytes of buffers, and whether they are written.
-type Touches = Vec<(usize, Range<usize>, bool)>;
+/// Bytes of a buffer that an operation reads or writes.
+struct Touch {
+    buffer: usize,
+    bytes: Range<usize>,
+    write: bool,
+    /// Read during the call, perhaps: the legacy stream's rule does not count.
+    at_call: bool,
+}
+
+/// What an operation puts on a stream.
+type Touches = Vec<Touch>;
 
 /// Puts into a program what orders it.
 pub(crate) fn ordered(ops: &[Op], seed: u64, world: World) -> Vec<Op> {
@@ -110,7 +119,7 @@ impl Order {
             let line = &mut self.lines[stream];
             (line.known, line.worked, line.acted) = (before, before, before);
             line.given |= work;
-            for (buffer, bytes, write) in touches {
+            for Touch { buffer, bytes, write, .. } in touches {
                 self.accesses[buffer].push(Access { work, stream, bytes, write });
             }
         }
@@ -127,8 +136,10 @@ impl Order {
 
     /// A stream with conflicting work that nothing orders before this.
     fn unordered(&self, stream: usize, touches: &Touches) -> Option<usize> {
-        let before = self.before(stream);
-        touches.iter().find_map(|(buffer, bytes, write)| {
+        let by_rule = self.before(stream);
+        let by_itself = self.done | self.lines[stream].given | self.lines[stream].known;
+        touches.iter().find_map(|Touch { buffer, bytes, write, at_call }| {
+            let before = if *at_call { by_itself } else { by_rule };
             let conflicts = |access: &&Access| {
                 (*write || access.write) && access.bytes.start < bytes.end && bytes.start < access.bytes.end
             };
@@ -185,14 +196,18 @@ impl Order {
 
     /// What an operation gives to streams.
     fn work(&self, op: &Op) -> Vec<(usize, Touches)> {
-        let touch = |part: &Part, write| (part.buffer, part.range(), write);
+        let touch =
+            |part: &Part, write| Touch { buffer: part.buffer, bytes: part.range(), write, at_call: false };
+        let whole = |buffer| Touch { buffer, bytes: 0..LEN, write: true, at_call: false };
+        let pinned =
+            |part: &Part| matches!(self.places[part.buffer], Some(Place::Pinned | Place::Registered));
         let device = |part: &Part| self.places[part.buffer].and_then(Place::device);
         let managed = |part: &Part| self.places[part.buffer] == Some(Place::Managed);
         let legacy = |device: usize| device * STREAMS + LEGACY;
         match op {
-            Op::Alloc { buffer, stream, .. } => vec![(*stream, vec![(*buffer, 0..LEN, true)])],
+            Op::Alloc { buffer, stream, .. } => vec![(*stream, vec![whole(*buffer)])],
             Op::Free { buffer, stream: Some(stream) } if self.places[*buffer].is_some_and(Place::is_pool) => {
-                vec![(*stream, vec![(*buffer, 0..LEN, true)])]
+                vec![(*stream, vec![whole(*buffer)])]
             }
             Op::Set { to, how, .. } => {
                 let stream = match how {
@@ -211,7 +226,10 @@ impl Order {
                         None => return Vec::new(),
                     },
                 };
-                vec![(stream, vec![touch(to, true), touch(from, false)])]
+                let at_call = pinned(from) && *how != How::Blocking;
+                let within = at_call && to.buffer == from.buffer;
+                let to = Touch { at_call: within, ..touch(to, true) };
+                vec![(stream, vec![to, Touch { at_call, ..touch(from, false) }])]
             }
             Op::Fill { to, stream, .. } => vec![(*stream, vec![touch(to, true)])],
             Op::Move { pairs, stream } => {
@@ -221,7 +239,8 @@ impl Order {
             Op::Chunks { buffer, size, streams, .. } => {
                 let mut work = streams.map(|stream| (stream, Vec::new()));
                 for (number, start) in (0..LEN).step_by(*size).enumerate() {
-                    work[number % 2].1.push((*buffer, start..LEN.min(start + size), true));
+                    let bytes = start..LEN.min(start + size);
+                    work[number % 2].1.push(Touch { bytes, ..whole(*buffer) });
                 }
                 work.into_iter().filter(|(_, touches)| !touches.is_empty()).collect()
             }
