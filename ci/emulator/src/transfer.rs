@@ -11,12 +11,15 @@
 //!
 //! That is as little waiting as CUDA's rules allow. Managed memory counts as the device's, unless the program says that
 //! it copies to the host.
+//!
+//! A small asynchronous copy from pinned memory to the device takes its bytes, too, where only the legacy stream's order
+//! says that it should wait: see `stream::early`.
 
 use crate::api::Call;
 use crate::error::Answer;
 use crate::machine::Guard;
 use crate::memory::{Book, Found, Kind};
-use crate::stream::{Copy, End, Key, Memory, Volume, Work, access, submit, synchronize};
+use crate::stream::{Copy, End, Key, Memory, Volume, Work, access, submit, synchronize, taken_early};
 use crate::sys::{
     cudaErrorInvalidMemcpyDirection, cudaErrorInvalidValue, cudaMemcpyDefault, cudaMemcpyDeviceToDevice,
     cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaMemcpyHostToHost, cudaMemcpyKind,
@@ -174,6 +177,13 @@ fn take_source(copy: &mut Copy, book: &Book) {
     unsafe { copy.stage(book) };
 }
 
+/// Takes the bytes out of the source of an asynchronous copy now, where hardware does not wait for what it should.
+pub(crate) fn take_early(machine: &Guard, stream: Key, copy: &mut Copy) {
+    if taken_early(machine, stream, copy) {
+        take_source(copy, &machine.book);
+    }
+}
+
 /// Memory of a pool is found only where the current device has access to it, whatever stream the copy is for.
 pub(crate) fn reachable<const N: usize>(machine: &Guard, ends: [&End; N]) -> Answer {
     let device = crate::thread::device();
@@ -203,9 +213,12 @@ pub(crate) fn transfer(
         return Ok(());
     }
     let mode = if machine.is_captured(stream) { Mode::Captured } else { mode };
-    let Planned { copy, waits } = plan(call, &machine.book, request, mode)?;
+    let Planned { mut copy, waits } = plan(call, &machine.book, request, mode)?;
     if mode != Mode::Captured {
         reachable(machine, [&copy.to, &copy.from])?;
+    }
+    if mode == Mode::Asynchronous {
+        take_early(machine, stream, &mut copy);
     }
     let device = machine.streams.get(stream)?.device;
     let tick = submit(machine, stream, call.name, Work::Copy(Box::new(copy)), &[])?;

@@ -11,14 +11,14 @@ use super::{Call, address, api, wide};
 use crate::error::Answer;
 use crate::machine::Guard;
 use crate::memory::{Array, Book};
-use crate::stream::{Copy, Key, Volume, Work, submit};
+use crate::stream::{Copy, Key, Volume, Work, submit, submit_past_fill};
 use crate::sys::{
     cudaErrorInvalidValue, cudaErrorStreamCaptureUnsupported, cudaMemcpy3DBatchOp, cudaMemcpy3DOperand,
     cudaMemcpyAttributes, cudaMemcpyDefault, cudaMemcpyFlagPreferOverlapWithCompute,
     cudaMemcpyOperandTypeArray, cudaMemcpyOperandTypePointer, cudaMemcpySrcAccessOrder,
     cudaMemcpySrcAccessOrderAny, cudaMemcpySrcAccessOrderStream, cudaStream_t,
 };
-use crate::transfer::{Mode, Request, Side, plan};
+use crate::transfer::{Mode, Request, Side, plan, take_early};
 
 /// A list that a program gives: `length` elements.
 ///
@@ -82,8 +82,10 @@ fn put_on(
         }
     }
     if !planned.is_empty() {
+        planned.iter_mut().for_each(|copy| take_early(machine, key, copy));
         planned.reverse();
-        submit(machine, key, call.name, Work::Copies(planned), &[])?;
+        let past = submit_past_fill(machine, key, call.name, &mut planned)?;
+        submit(machine, key, call.name, Work::Copies(planned), past.as_slice())?;
     }
     answer
 }

@@ -9,6 +9,7 @@
 mod around;
 mod copy;
 mod drive;
+mod early;
 mod event;
 mod fill;
 mod host;
@@ -24,6 +25,7 @@ mod work;
 pub(crate) use around::access;
 pub(crate) use copy::{Copy, End, Memory, Volume};
 pub(crate) use drive::{before_free, nudge, synchronize};
+pub(crate) use early::{submit_past_fill, taken_early};
 pub(crate) use event::{Events, Record};
 pub(crate) use fill::Fill;
 pub(crate) use host::{Caller, HostCall};

@@ -5,9 +5,10 @@
 //! it, because it has waited long enough, or because the schedule wants everything.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use super::fill::Fill;
 use super::random::Random;
 use super::work::Work;
 use crate::config::Schedule;
@@ -108,6 +109,26 @@ impl Queue {
     /// Whether an operation is not done.
     pub(crate) fn pending(&self, tick: Tick) -> bool {
         self.entries.contains_key(&tick)
+    }
+
+    /// Whether an operation is not done, and it, or what it comes after, is more than a mark: where only marks are left,
+    /// hardware is done at once.
+    pub(crate) fn busy(&self, tick: Tick) -> bool {
+        let (mut open, mut seen) = (vec![tick], BTreeSet::new());
+        while let Some(tick) = open.pop() {
+            let Some(entry) = self.entries.get(&tick).filter(|_| seen.insert(tick)) else { continue };
+            match entry.work {
+                Some(Work::Nothing | Work::Record(_)) => open.extend_from_slice(&entry.before),
+                _ => return true,
+            }
+        }
+        false
+    }
+
+    /// The memset that an operation is and what it comes after, if it is one that has not run.
+    pub(crate) fn fill(&self, tick: Tick) -> Option<(&Fill, &[Tick])> {
+        let entry = self.entries.get(&tick)?;
+        if let Some(Work::Fill(fill)) = &entry.work { Some((fill, &entry.before)) } else { None }
     }
 
     /// Every operation of a device that is not done.
@@ -271,6 +292,21 @@ mod tests {
         queue.want(b);
         assert_eq!(run(&mut queue), [a, b]);
         assert!(queue.pending(other) && queue.pending(later) && !queue.pending(b));
+    }
+
+    #[test]
+    fn marks_alone_are_nothing_to_do() {
+        let mut queue = Queue::new(Schedule::Late);
+        let record = Work::Record(crate::stream::Record { event: 0 });
+        let a = queue.push(0, "test", record, &[]);
+        let b = push(&mut queue, &[a]);
+        assert!(queue.pending(b) && !queue.busy(b));
+        let real = queue.push(0, "test", Work::Copies(Vec::new()), &[b]);
+        let c = push(&mut queue, &[b, real]);
+        assert!(queue.busy(c) && queue.busy(real) && !queue.busy(b) && !queue.busy(99));
+        queue.want(c);
+        run(&mut queue);
+        assert!(!queue.busy(c));
     }
 
     #[test]

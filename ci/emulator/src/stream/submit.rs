@@ -1,5 +1,7 @@
 //! Puts work on streams.
 
+use std::collections::BTreeSet;
+
 use super::drive::{queued, wait_for};
 use super::queue::Tick;
 use super::table::Key;
@@ -32,8 +34,10 @@ pub(crate) fn submit(
     let mark = matches!(work, Work::Record(_) | Work::Nothing);
     let tick = m.queue.push(device, call, work, &before);
     if mark {
+        m.streams.took_mark(stream, tick, record.is_some(), and, &m.queue);
         m.streams.append_mark(stream, tick, and, &m.queue);
     } else {
+        m.streams.took(stream, tick);
         m.streams.append(stream, tick, &m.queue);
     }
     if let Some(event) = record {
@@ -58,6 +62,13 @@ pub(crate) struct Part {
     pub(crate) and: Vec<Tick>,
 }
 
+/// The place of the one operation that nothing comes after, if there is only one: it is the last, then.
+fn only_leaf(parts: &[Part]) -> Option<usize> {
+    let followed: BTreeSet<usize> = parts.iter().flat_map(|part| part.before.iter().copied()).collect();
+    let mut leaves = (0..parts.len()).filter(|at| !followed.contains(at));
+    leaves.next().filter(|_| leaves.next().is_none())
+}
+
 /// Puts operations on a stream that are ordered among themselves only as each says; answers with the name of what comes
 /// after all of them.
 pub(crate) fn submit_all(
@@ -72,6 +83,8 @@ pub(crate) fn submit_all(
     let mut first = m.streams.before(stream, &m.queue);
     first.extend_from_slice(and);
     let mut ticks: Vec<Tick> = Vec::with_capacity(parts.len());
+    let real = parts.iter().any(|part| !matches!(part.work, Work::Nothing) || !part.and.is_empty());
+    let leaf = only_leaf(&parts);
     for part in parts {
         let mut before: Vec<Tick> = part.before.iter().filter_map(|at| ticks.get(*at).copied()).collect();
         if before.is_empty() {
@@ -87,6 +100,10 @@ pub(crate) fn submit_all(
     }
     first.extend_from_slice(&ticks);
     let end = m.queue.push(device, call, Work::Nothing, &first);
+    if real {
+        let leaf = leaf.and_then(|at| ticks.get(at).copied());
+        m.streams.took(stream, leaf.unwrap_or(end));
+    }
     m.streams.append(stream, end, &m.queue);
     queued(machine);
     Ok(end)

@@ -31,6 +31,9 @@ pub(crate) struct Stream {
     /// What waiting for the stream waits for. Less than the tail where that one is a mark or a wait which has to come after
     /// the legacy stream's work: hardware counts this for events, and for what comes later, and not for the stream.
     owed: Vec<Tick>,
+    /// What it has been given itself, as [`early`](super::early) counts it: not what only the legacy stream's order puts before
+    /// it, and no marks.
+    pub(super) own: Vec<Tick>,
     /// Whether its handle is gone: it leaves the table when its work is done.
     destroyed: bool,
 }
@@ -52,6 +55,7 @@ impl Stream {
             legacy: false,
             tail: 0,
             owed: Vec::new(),
+            own: Vec::new(),
             destroyed: false,
         }
     }
@@ -152,7 +156,7 @@ impl Streams {
     }
 
     /// The legacy stream's last operation, where a stream's own have to come after it.
-    fn legacy_tail(&self, stream: &Stream) -> Option<Tick> {
+    pub(super) fn legacy_tail(&self, stream: &Stream) -> Option<Tick> {
         if stream.legacy || !stream.blocking() {
             return None;
         }
@@ -203,6 +207,7 @@ impl Streams {
         for stream in self.all.values_mut().filter(|it| it.device == device) {
             stream.tail = tick;
             stream.owed = vec![tick];
+            stream.own = vec![tick];
         }
     }
 

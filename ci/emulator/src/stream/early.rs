@@ -1,0 +1,119 @@
+//! Copies that read their source before what they should come after, as an H200 was seen to do.
+//!
+//! - A copy of at most 24,576 bytes in one row, from pinned memory to linear memory of a device, takes its bytes during the
+//!   call when its stream has nothing of its own to do: what the legacy stream's order puts before it is not looked at. Here
+//!   that happens only where there is such work. Where there is none, the source is read late, as of any copy: a program
+//!   that writes to it too early is to be found out.
+//! - A batch does not wait for a memset of less than 2,048 bytes of pinned memory that was the last operation of its stream.
+//!
+//! Only the source is read early: what is written is written in order. Marks (records, and waits for what is over) are no
+//! work of a stream's own, except that a record on the legacy stream waits for the other streams, and that counts.
+
+use super::copy::{Copy, Memory};
+use super::drive::queued;
+use super::fill::Fill;
+use super::queue::{Queue, Tick};
+use super::table::{Key, Streams};
+use super::work::Work;
+use crate::error::Answer;
+use crate::machine::Guard;
+use crate::memory::{Book, Kind};
+
+/// The most bytes that are read early.
+const LARGEST_COPY: u64 = 24_576;
+/// The fewest bytes of a memset that a batch waits for.
+const LEAST_FILL: u64 = 2_048;
+
+/// Whether the source of an asynchronous copy is read during the call, ahead of what the legacy stream's order puts before it.
+pub(crate) fn taken_early(machine: &Guard, stream: Key, copy: &Copy) -> bool {
+    small(copy, &machine.book) && machine.streams.looks_idle(stream, &machine.queue)
+}
+
+/// Takes those copies out of a batch that read what the last operation of the stream, a small memset, writes, and puts them
+/// on the queue beside it: after what that comes after. Answers with their name.
+///
+/// # Errors
+/// `cudaErrorInvalidResourceHandle` for a stream that there is not.
+pub(crate) fn submit_past_fill(
+    machine: &mut Guard,
+    stream: Key,
+    call: &'static str,
+    copies: &mut Vec<Copy>,
+) -> Answer<Option<Tick>> {
+    let device = machine.streams.get(stream)?.device;
+    let Some((fill, before)) = machine.streams.last_fill(stream, &machine.queue) else { return Ok(None) };
+    if !pinned(&machine.book, fill.address) {
+        return Ok(None);
+    }
+    let book = &machine.book;
+    let past: Vec<Copy> = copies.extract_if(.., |copy| small(copy, book) && reads(copy, &fill)).collect();
+    if past.is_empty() {
+        return Ok(None);
+    }
+    let tick = machine.queue.push(device, call, Work::Copies(past), &before);
+    queued(machine);
+    Ok(Some(tick))
+}
+
+fn pinned(book: &Book, address: u64) -> bool {
+    book.at(address).is_some_and(|it| matches!(it.kind, Kind::Pinned | Kind::Registered))
+}
+
+/// Whether a copy is one row of few bytes, from pinned memory to linear memory of a device.
+fn small(copy: &Copy, book: &Book) -> bool {
+    let (Memory::Known(to), Memory::Known(from)) = (&copy.to.memory, &copy.from.memory) else { return false };
+    let linear = |kind| matches!(kind, Kind::Device | Kind::Pool | Kind::Symbol | Kind::Imported);
+    let volume = copy.volume;
+    volume.height == 1
+        && volume.depth == 1
+        && volume.width <= LARGEST_COPY
+        && pinned(book, *from)
+        && book.at(*to).is_some_and(|it| linear(it.kind))
+}
+
+/// Whether a copy of one row reads what a memset writes.
+fn reads(copy: &Copy, fill: &Fill) -> bool {
+    let Memory::Known(from) = copy.from.memory else { return false };
+    let span = fill.volume.span(fill.pitch, fill.slice).unwrap_or(u64::MAX);
+    from < fill.address.saturating_add(span) && fill.address < from.saturating_add(copy.volume.width)
+}
+
+impl Streams {
+    /// Says that a stream was given work.
+    pub(super) fn took(&mut self, key: Key, tick: Tick) {
+        if let Ok(stream) = self.get_mut(key) {
+            stream.own = vec![tick];
+        }
+    }
+
+    /// Says that a stream was given a mark, or a wait for `others`.
+    pub(super) fn took_mark(&mut self, key: Key, tick: Tick, record: bool, others: &[Tick], queue: &Queue) {
+        let Ok(stream) = self.get_mut(key) else { return };
+        stream.own.retain(|own| queue.pending(*own));
+        stream.own.extend_from_slice(others);
+        if stream.legacy && record {
+            stream.own.push(tick);
+        }
+    }
+
+    /// Whether a stream has nothing of its own to do, and yet something that it comes after.
+    fn looks_idle(&self, key: Key, queue: &Queue) -> bool {
+        let Ok(stream) = self.get(key) else { return false };
+        !stream.own.iter().any(|tick| queue.busy(*tick))
+            && self.before(key, queue).iter().any(|tick| queue.busy(*tick))
+    }
+
+    /// The small memset that is the last thing a stream was given, and what comes before it and the stream's next operation.
+    fn last_fill(&self, key: Key, queue: &Queue) -> Option<(Fill, Vec<Tick>)> {
+        let stream = self.get(key).ok()?;
+        let mut own = stream.own.iter().filter(|tick| queue.busy(**tick));
+        let tick = own.next().filter(|_| own.next().is_none())?;
+        let (fill, before) = queue.fill(*tick)?;
+        let volume = fill.volume;
+        let bytes = volume.width.saturating_mul(volume.height).saturating_mul(volume.depth);
+        let mut before = before.to_vec();
+        // What the legacy stream was given after the memset waits for that: then the copy does, too.
+        before.extend(self.legacy_tail(stream));
+        (bytes < LEAST_FILL).then(|| (fill.clone(), before))
+    }
+}
