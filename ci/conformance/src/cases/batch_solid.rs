@@ -18,7 +18,7 @@ const DEPTH: usize = 3;
 /// Bytes of a block: padded rows and layers have room.
 const N: usize = 80 * 7 * DEPTH;
 
-fn memory(block: Block, row: usize, layer: usize) -> cudaMemcpy3DOperand {
+pub(super) fn memory(block: Block, row: usize, layer: usize) -> cudaMemcpy3DOperand {
     let mut operand = cudaMemcpy3DOperand::default();
     operand.type_ = cudaMemcpyOperandTypePointer;
     let mut at = cuda_sys::cudaMemcpy3DOperand__bindgen_ty_1__bindgen_ty_1::default();

@@ -9,6 +9,7 @@ mod batch_solid;
 mod between;
 mod capture;
 mod device;
+mod early;
 mod edge;
 mod error;
 mod event;
@@ -39,7 +40,7 @@ mod wait;
 /// All cases, in the order of the table.
 pub(crate) fn all() -> Cases {
     let mut cases = Cases::default();
-    let areas: [fn(&mut Cases); 23] = [
+    let areas: [fn(&mut Cases); 24] = [
         linear::add,
         plane::add,
         volume::add,
@@ -54,6 +55,7 @@ pub(crate) fn all() -> Cases {
         stream::add,
         event::add,
         legacy::add,
+        early::add,
         capture::add,
         device::add,
         error::add,

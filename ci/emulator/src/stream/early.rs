@@ -30,7 +30,7 @@ pub(crate) fn taken_early(machine: &Guard, stream: Key, copy: &Copy) -> bool {
 }
 
 /// Takes those copies out of a batch that read what the last operation of the stream, a small memset, writes, and puts them
-/// on the queue beside it: after what that comes after. Answers with their name.
+/// on the queue before it, and after what that comes after. Hardware runs both at once. Answers with their name.
 ///
 /// # Errors
 /// `cudaErrorInvalidResourceHandle` for a stream that there is not.
@@ -41,7 +41,9 @@ pub(crate) fn submit_past_fill(
     copies: &mut Vec<Copy>,
 ) -> Answer<Option<Tick>> {
     let device = machine.streams.get(stream)?.device;
-    let Some((fill, before)) = machine.streams.last_fill(stream, &machine.queue) else { return Ok(None) };
+    let Some((last, fill, before)) = machine.streams.last_fill(stream, &machine.queue) else {
+        return Ok(None);
+    };
     if !pinned(&machine.book, fill.address) {
         return Ok(None);
     }
@@ -51,6 +53,7 @@ pub(crate) fn submit_past_fill(
         return Ok(None);
     }
     let tick = machine.queue.push(device, call, Work::Copies(past), &before);
+    machine.queue.put_off(last, tick);
     queued(machine);
     Ok(Some(tick))
 }
@@ -103,17 +106,16 @@ impl Streams {
             && self.before(key, queue).iter().any(|tick| queue.busy(*tick))
     }
 
-    /// The small memset that is the last thing a stream was given, and what comes before it and the stream's next operation.
-    fn last_fill(&self, key: Key, queue: &Queue) -> Option<(Fill, Vec<Tick>)> {
+    /// The small memset that is the last thing a stream was given, and what it comes after.
+    fn last_fill(&self, key: Key, queue: &Queue) -> Option<(Tick, Fill, Vec<Tick>)> {
         let stream = self.get(key).ok()?;
-        let mut own = stream.own.iter().filter(|tick| queue.busy(**tick));
+        let mut own = stream.own.iter().copied().filter(|tick| queue.busy(*tick));
         let tick = own.next().filter(|_| own.next().is_none())?;
-        let (fill, before) = queue.fill(*tick)?;
+        let (fill, before) = queue.fill(tick)?;
         let volume = fill.volume;
         let bytes = volume.width.saturating_mul(volume.height).saturating_mul(volume.depth);
-        let mut before = before.to_vec();
-        // What the legacy stream was given after the memset waits for that: then the copy does, too.
-        before.extend(self.legacy_tail(stream));
-        (bytes < LEAST_FILL).then(|| (fill.clone(), before))
+        // What the legacy stream was given since waits for the memset, and the stream's next operation for that.
+        let between = self.legacy_tail(stream).is_some_and(|tail| tail > tick && queue.pending(tail));
+        (bytes < LEAST_FILL && !between).then(|| (tick, fill.clone(), before.to_vec()))
     }
 }

@@ -106,6 +106,22 @@ impl Queue {
         tick
     }
 
+    /// Has an operation that has not begun come after a later one, which does not come after it.
+    pub(crate) fn put_off(&mut self, tick: Tick, until: Tick) {
+        let there = tick != until && self.pending(until);
+        let Some(entry) = self.entries.get_mut(&tick).filter(|_| there) else { return };
+        entry.before.push(until);
+        entry.unmet += 1;
+        let wanted = entry.wanted;
+        self.ready.retain(|ready| *ready != tick);
+        if let Some(first) = self.entries.get_mut(&until) {
+            first.after.push(tick);
+        }
+        if wanted {
+            self.want(until);
+        }
+    }
+
     /// Whether an operation is not done.
     pub(crate) fn pending(&self, tick: Tick) -> bool {
         self.entries.contains_key(&tick)
@@ -292,6 +308,19 @@ mod tests {
         queue.want(b);
         assert_eq!(run(&mut queue), [a, b]);
         assert!(queue.pending(other) && queue.pending(later) && !queue.pending(b));
+    }
+
+    #[test]
+    fn what_is_put_off_comes_after_a_later_one_which_is_wanted_as_it_is() {
+        let mut queue = Queue::new(Schedule::Late);
+        let a = push(&mut queue, &[]);
+        let behind = push(&mut queue, &[a]);
+        let later = push(&mut queue, &[]);
+        queue.want(a);
+        queue.put_off(a, later);
+        assert_eq!(run(&mut queue), [later, a]);
+        queue.want(behind);
+        assert_eq!(run(&mut queue), [behind]);
     }
 
     #[test]

@@ -274,7 +274,7 @@ struct Past {
 };
 
 // A batch does not wait for a small memset of pinned memory that is its stream's last operation.
-void late_batch() {
+void early_batch() {
     Past p;
     EXPECT(p.is(p.set(SMALL), p.batch_to(p.m.device)));
     EXPECT(p.is(p.set(2047), p.batch_to(p.m.device)));
@@ -318,6 +318,17 @@ void ordered_batch() {
             OK(cudaLaunchHostFunc(s, [](void *) {}, nullptr));
         },
         p.batch_to(p.m.device)));
+    // A blocking stream's batch waits for what the legacy stream was given since.
+    OK(cudaMemset(p.m.pinned, 3, N));
+    cudaStream_t blocking = stream(cudaStreamDefault);
+    Gate gate;
+    gate.close(blocking);
+    p.set(SMALL)(blocking);
+    OK(cudaMemsetAsync(p.m.link, 0, 1, cudaStreamLegacy));
+    p.batch_to(p.m.device)(blocking);
+    gate.open();
+    OK(cudaDeviceSynchronize());
+    EXPECT(all(p.m.device, SMALL, NEW));
     // The memset of other memory is no matter.
     EXPECT(!p.is(
         [&](cudaStream_t s) {
@@ -329,7 +340,7 @@ void ordered_batch() {
 
 const std::map<std::string, void (*)()> cases = {
     {"early_forms", early_forms}, {"early_after", early_after}, {"early_streams", early_streams},
-    {"late_source", late_source}, {"late_batch", late_batch},   {"ordered_batch", ordered_batch},
+    {"late_source", late_source}, {"early_batch", early_batch},   {"ordered_batch", ordered_batch},
 };
 
 }  // namespace

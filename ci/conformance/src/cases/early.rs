@@ -1,0 +1,317 @@
+//! Small copies from pinned memory to the device, which read their source before what they should come after: the order
+//! that the legacy stream stands for is not looked at when the copy's own stream has nothing to do, and a batch does not wait
+//! for a small memset just before it.
+//!
+//! The older bytes are what the source had before the held stream came to write it, the newer ones what that wrote. In
+//! `cuda-safe` a case that brings the older ones cannot be written: there the copy is made to wait.
+
+use std::ptr;
+
+use cuda_sys::{cudaMemcpyDefault, cudaStream_t};
+
+use super::kernel::fill;
+use crate::case::{Case, Cases, Safe};
+use crate::gate::Gate;
+use crate::log::{Log, Outcome, Setup, ask, need};
+use crate::memory::{Block, Kind, event, pattern, stream, stream_with};
+
+/// The most bytes that are read early.
+const LARGEST: usize = 24_576;
+const N: usize = 96;
+/// The sides of a copy of several rows.
+const WIDTH: usize = 16;
+const HEIGHT: usize = N / WIDTH;
+
+struct Things {
+    from: Block,
+    to: Block,
+    /// Device memory with the newer bytes.
+    newer: Block,
+    aside: Block,
+    /// Of a stream that has nothing to do.
+    over: cuda_sys::cudaEvent_t,
+    mark: cuda_sys::cudaEvent_t,
+}
+
+impl Things {
+    fn new(log: &mut Log, kind: Kind, bytes: usize) -> Result<Self, Setup> {
+        let things = Self {
+            from: Block::with(log, kind, &pattern(bytes, 1))?,
+            to: Block::new(log, Kind::Device, bytes)?,
+            newer: Block::with(log, Kind::Device, &pattern(bytes, 2))?,
+            aside: Block::new(log, Kind::Device, bytes)?,
+            over: event(log)?,
+            mark: event(log)?,
+        };
+        let idle = stream(log)?;
+        need!(log, cudaEventRecord(things.over, idle));
+        // The first launch loads the kernel, which may wait for all streams, a held one among them.
+        things.kernel(log, idle)?;
+        need!(log, cudaDeviceSynchronize());
+        Ok(things)
+    }
+
+    fn kernel(&self, log: &mut Log, on: cudaStream_t) -> Outcome {
+        fill(log, self.aside.ptr(), 9, 1, on)
+    }
+
+    /// Notes which bytes the copy has brought, once all is done.
+    fn told(&self, log: &mut Log) -> Outcome {
+        ask!(log, cudaDeviceSynchronize());
+        let got = self.to.load(log)?;
+        let is = |seed| got == pattern(got.len(), seed);
+        let what = match (is(1), is(2)) {
+            (true, _) => "the older bytes",
+            (_, true) => "the newer bytes",
+            _ => "something else",
+        };
+        log.fact("destination holds", what);
+        Ok(())
+    }
+}
+
+/// What is put on a stream.
+type Put = fn(&mut Log, &Things, cudaStream_t) -> Outcome;
+
+fn linear(log: &mut Log, t: &Things, on: cudaStream_t) -> Outcome {
+    ask!(log, cudaMemcpyAsync(t.to.ptr(), t.from.ptr(), t.from.len, cudaMemcpyDefault, on));
+    Ok(())
+}
+
+fn rows(log: &mut Log, t: &Things, on: cudaStream_t) -> Outcome {
+    let (to, from) = (t.to.ptr(), t.from.ptr());
+    ask!(log, cudaMemcpy2DAsync(to, WIDTH, from, WIDTH, WIDTH, HEIGHT, cudaMemcpyDefault, on));
+    Ok(())
+}
+
+fn row(log: &mut Log, t: &Things, on: cudaStream_t) -> Outcome {
+    ask!(log, cudaMemcpy2DAsync(t.to.ptr(), N, t.from.ptr(), N, N, 1, cudaMemcpyDefault, on));
+    Ok(())
+}
+
+fn volume(log: &mut Log, t: &Things, on: cudaStream_t) -> Outcome {
+    let parameters = cuda_sys::cudaMemcpy3DParms {
+        dstPtr: cuda_sys::make_cudaPitchedPtr(t.to.ptr(), N, N, 1),
+        srcPtr: cuda_sys::make_cudaPitchedPtr(t.from.ptr(), N, N, 1),
+        extent: cuda_sys::make_cudaExtent(N, 1, 1),
+        kind: cudaMemcpyDefault,
+        ..Default::default()
+    };
+    ask!(log, cudaMemcpy3DAsync(&raw const parameters, on));
+    Ok(())
+}
+
+/// Copies of equal parts.
+#[cfg(cudart_13_0)]
+fn batch_of<const COUNT: usize>(log: &mut Log, t: &Things, on: cudaStream_t) -> Outcome {
+    let part = t.from.len / COUNT;
+    let mut to: [_; COUNT] = std::array::from_fn(|at| t.to.at(at * part));
+    let mut from: [_; COUNT] = std::array::from_fn(|at| t.from.at(at * part).cast_const());
+    let (mut sizes, mut first) = ([part; COUNT], 0);
+    let mut attributes = cuda_sys::cudaMemcpyAttributes::default();
+    attributes.srcAccessOrder = cuda_sys::cudaMemcpySrcAccessOrderStream;
+    let (to, from, sizes) = (to.as_mut_ptr(), from.as_mut_ptr(), sizes.as_mut_ptr());
+    ask!(log, cudaMemcpyBatchAsync(to, from, sizes, COUNT, &raw mut attributes, &raw mut first, 1, on));
+    Ok(())
+}
+
+#[cfg(cudart_13_0)]
+fn solid_batch(log: &mut Log, t: &Things, on: cudaStream_t) -> Outcome {
+    let memory = |block| super::batch_solid::memory(block, 0, 0);
+    let mut one = cuda_sys::cudaMemcpy3DBatchOp {
+        src: memory(t.from),
+        dst: memory(t.to),
+        extent: cuda_sys::make_cudaExtent(N, 1, 1),
+        srcAccessOrder: cuda_sys::cudaMemcpySrcAccessOrderStream,
+        flags: 0,
+    };
+    ask!(log, cudaMemcpy3DBatchAsync(1, &raw mut one, 0, on));
+    Ok(())
+}
+
+fn nothing(_: &mut Log, _: &Things, _: cudaStream_t) -> Outcome {
+    Ok(())
+}
+
+/// The three parties: who writes the source, who copies, and whether a kernel on the legacy stream stands between them.
+#[derive(Clone, Copy)]
+enum Streams {
+    BlockingToBlocking,
+    BlockingToThread,
+    BlockingToLegacy,
+    LegacyToBlocking,
+}
+
+impl Streams {
+    /// Writer and reader.
+    fn make(self, log: &mut Log) -> Result<(cudaStream_t, cudaStream_t), Setup> {
+        let (one, other) = (stream_with(log, cuda_sys::cudaStreamDefault)?, ptr::null_mut());
+        Ok(match self {
+            Self::BlockingToBlocking => (one, stream_with(log, cuda_sys::cudaStreamDefault)?),
+            Self::BlockingToThread => (one, cuda_sys::cudaStreamPerThread),
+            Self::BlockingToLegacy => (one, other),
+            Self::LegacyToBlocking => (other, one),
+        })
+    }
+
+    fn linked(self) -> bool {
+        matches!(self, Self::BlockingToBlocking | Self::BlockingToThread)
+    }
+}
+
+fn class(early: bool) -> Safe {
+    if early { Safe::Unwritable } else { Safe::Works }
+}
+
+/// A held stream writes the source; `before` is put on another, which comes after it only by the legacy stream's order, and
+/// then a copy.
+fn case<'a>(
+    cases: &'a mut Cases,
+    what: &str,
+    early: bool,
+    (kind, bytes): (Kind, usize),
+    streams: Streams,
+    before: Put,
+    copy: Put,
+) -> &'a mut Case {
+    cases
+        .add(format!("legacy/behind its order only, {what}"), class(early), move |log| {
+            let things = Things::new(log, kind, bytes)?;
+            let (writer, reader) = streams.make(log)?;
+            let gate = Gate::hold(log, writer)?;
+            let (to, from) = (things.from.ptr(), things.newer.ptr());
+            need!(log, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, writer));
+            if streams.linked() {
+                things.kernel(log, ptr::null_mut())?;
+            }
+            before(log, &things, reader)?;
+            copy(log, &things, reader)?;
+            gate.open();
+            things.told(log)
+        })
+        .alone()
+}
+
+fn forms(cases: &mut Cases) {
+    let on = Streams::BlockingToBlocking;
+    for (what, early, from, copy) in [
+        ("a copy of 1 byte", true, (Kind::Pinned, 1), linear as Put),
+        ("a copy of 96 bytes", true, (Kind::Pinned, N), linear),
+        ("a copy of 24,576 bytes", true, (Kind::Pinned, LARGEST), linear),
+        ("a copy of 24,577 bytes", false, (Kind::Pinned, LARGEST + 1), linear),
+        ("a copy of registered memory", true, (Kind::Registered, N), linear),
+        ("a copy of a row", true, (Kind::Pinned, N), row),
+        ("a copy of six rows", false, (Kind::Pinned, N), rows),
+        ("a copy of a volume of one row", true, (Kind::Pinned, N), volume),
+        #[cfg(cudart_13_0)]
+        ("a batch", true, (Kind::Pinned, N), batch_of::<2>),
+        #[cfg(cudart_13_0)]
+        ("a batch of large copies", false, (Kind::Pinned, 131_072), batch_of::<2>),
+        #[cfg(cudart_13_0)]
+        ("a batch of a volume of one row", true, (Kind::Pinned, N), solid_batch),
+    ] {
+        case(cases, what, early, from, on, nothing, copy);
+    }
+}
+
+fn streams(cases: &mut Cases) {
+    for (what, streams) in [
+        ("a copy on the thread's stream", Streams::BlockingToThread),
+        ("a copy on the legacy stream", Streams::BlockingToLegacy),
+        ("a copy behind the legacy stream", Streams::LegacyToBlocking),
+    ] {
+        case(cases, what, true, (Kind::Pinned, N), streams, nothing, linear);
+    }
+    let record: Put = |log, t, on| {
+        need!(log, cudaEventRecord(t.mark, on));
+        Ok(())
+    };
+    let what = "a copy on the legacy stream, after a record there";
+    case(cases, what, false, (Kind::Pinned, N), Streams::BlockingToLegacy, record, linear);
+}
+
+/// What a copy may stand behind on its own stream.
+const BEFORE: [(&str, bool, Put); 6] = [
+    ("a record", true, |log, t, on| {
+        need!(log, cudaEventRecord(t.mark, on));
+        Ok(())
+    }),
+    ("a wait for what is over", true, |log, t, on| {
+        need!(log, cudaStreamWaitEvent(on, t.over, 0));
+        Ok(())
+    }),
+    ("a set of no bytes", true, |log, t, on| {
+        need!(log, cudaMemsetAsync(t.aside.ptr(), 0, 0, on));
+        Ok(())
+    }),
+    ("a kernel", false, |log, t, on| t.kernel(log, on)),
+    ("a set", false, |log, t, on| {
+        need!(log, cudaMemsetAsync(t.aside.ptr(), 0, N, on));
+        Ok(())
+    }),
+    ("a wait for an event of the legacy stream", false, |log, t, on| {
+        need!(log, cudaEventRecord(t.mark, ptr::null_mut()));
+        need!(log, cudaStreamWaitEvent(on, t.mark, 0));
+        Ok(())
+    }),
+];
+
+fn others(cases: &mut Cases) {
+    for (what, early, before) in BEFORE {
+        let (what, on) = (format!("a copy after {what}"), Streams::BlockingToBlocking);
+        case(cases, &what, early, (Kind::Pinned, N), on, before, linear);
+    }
+    cases
+        .add("legacy/behind its order only, a blocking copy", Safe::Works, |log| {
+            let things = Things::new(log, Kind::Pinned, N)?;
+            let writer = stream_with(log, cuda_sys::cudaStreamDefault)?;
+            let gate = Gate::hold(log, writer)?;
+            need!(log, cudaMemcpyAsync(things.from.ptr(), things.newer.ptr(), N, cudaMemcpyDefault, writer));
+            let (waited, ()) = gate.blocks(|| {
+                ask!(log, cudaMemcpy(things.to.ptr(), things.from.ptr(), N, cudaMemcpyDefault));
+            });
+            log.fact("waits", waited);
+            things.told(log)
+        })
+        .alone();
+}
+
+/// Copies behind a memset of the newer bytes, all of one value, on one held stream.
+#[cfg(cudart_13_0)]
+fn behind_memsets(cases: &mut Cases) {
+    let kernel: Put = |log, t, on| t.kernel(log, on);
+    for (what, early, bytes, before, copy) in [
+        ("96 bytes, a batch", true, N, nothing as Put, batch_of::<1> as Put),
+        ("96 bytes, a batch of a volume of one row", true, N, nothing, solid_batch),
+        ("96 bytes, a batch after a record", true, N, BEFORE[0].2, batch_of::<1>),
+        ("2,048 bytes, a batch", false, 2048, nothing, batch_of::<1>),
+        ("96 bytes, a batch after a kernel", false, N, kernel, batch_of::<1>),
+        ("96 bytes, a copy", false, N, nothing, linear),
+    ] {
+        cases
+            .add(format!("cudaMemsetAsync/pinned memory, then {what}"), class(early), move |log| {
+                const NEW: u8 = 107;
+                let things = Things::new(log, Kind::Pinned, bytes)?;
+                let on = stream(log)?;
+                let gate = Gate::hold(log, on)?;
+                need!(log, cudaMemsetAsync(things.from.ptr(), NEW.into(), bytes, on));
+                before(log, &things, on)?;
+                copy(log, &things, on)?;
+                gate.open();
+                ask!(log, cudaDeviceSynchronize());
+                let (got, new) = (things.to.load(log)?, vec![NEW; bytes]);
+                // The older bytes, all of them or some: hardware does both at once.
+                log.fact("destination holds", if got == new { "what was set" } else { "older bytes" });
+                Ok(())
+            })
+            .alone();
+    }
+}
+
+pub(super) fn add(cases: &mut Cases) {
+    forms(cases);
+    streams(cases);
+    others(cases);
+    #[cfg(cudart_13_0)]
+    behind_memsets(cases);
+}
