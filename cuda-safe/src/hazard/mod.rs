@@ -41,10 +41,16 @@
 //!    streams were given before, and theirs come after its. The legacy stream reads their ticks and clocks
 //!    before its own call; they take over what it knew at its last action. An action is an operation with
 //!    accesses or an event record: of others it is not certain that the runtime does anything. For the same
-//!    reason a blocking stream keeps what it took over only once its own operation has succeeded, and if that
+//!    reason a stream keeps what it took over only once its own operation has succeeded, and if that
 //!    fails, its tick counts as complete only by a later operation, an event or the whole device. Nothing says that
 //!    the legacy stream waits for one that has been destroyed, or whose thread has ended: so before that can happen, it
 //!    is made to wait for the stream's last event.
+//!
+//!    One thing the rule does not order, whatever CUDA's documents say: what a stream copies from pinned memory. An H200 (driver
+//!    580) reads at most 24,576 bytes in a row during the call where the stream itself has nothing to do, though the legacy
+//!    stream still has something. So such a read counts as ordered only by what the stream's own queue holds: by events that it
+//!    waits for, and by earlier operations of its own, which have come after all that the rule gave *them*
+//!    ([`Access::at_call`]). Of a refused operation's tick that is not so.
 //! 5. **Failure leaves stamps, never gaps.** An operation refused by CUDA, by the policy or by a panic has
 //!    its tick published. Its stream has what it was ordered after in its queue already, so to order after
 //!    the stream is to order after that. Where the order was still missing, the entries of the others stay in
@@ -82,7 +88,8 @@
 //! # What it costs more than it must
 //! A wait can be added although the program had ordered the two: when the earlier operation failed and never
 //! ran; when one allocation has more than 512 pieces in use at once; between threads that enter work at
-//! the same moment; and between the left columns of all rows of an allocation and what is beside them in the last row.
+//! the same moment; before a copy from pinned memory that CUDA's documents, but not its driver, put behind the legacy stream's work;
+//! and between the left columns of all rows of an allocation and what is beside them in the last row.
 #![expect(unsafe_code, reason = "declares a function that is unsafe to call")]
 
 pub(crate) mod books;
