@@ -36,7 +36,8 @@ struct Line {
 struct Order {
     dice: Dice,
     lines: Vec<Line>,
-    events: Vec<Set>,
+    /// What each event stands for, and the stream that it was recorded on.
+    events: Vec<(Set, usize)>,
     done: Set,
     next: u32,
     places: [Option<Place>; BUFFERS],
@@ -61,7 +62,7 @@ pub(crate) fn ordered(ops: &[Op], seed: u64, world: World) -> Vec<Op> {
     let mut order = Order {
         dice: Dice(!seed),
         lines: vec![Line::default(); world.devices * STREAMS],
-        events: vec![0; world.devices * EVENTS],
+        events: vec![(0, 0); world.devices * EVENTS],
         done: 0,
         next: 0,
         places: [None; BUFFERS],
@@ -172,13 +173,16 @@ impl Order {
         match op {
             Op::Record { event, stream } => {
                 let before = self.before(stream);
-                self.events[event] = before;
+                self.events[event] = (before, stream);
                 if stream % STREAMS == LEGACY {
                     self.lines[stream].acted = before;
                 }
             }
-            Op::Wait { stream, event } => self.lines[stream].known |= self.events[event],
-            Op::SynchronizeEvent(event) => self.done |= self.events[event],
+            // Its own events tell a stream nothing.
+            Op::Wait { stream, event } if self.events[event].1 != stream => {
+                self.lines[stream].known |= self.events[event].0;
+            }
+            Op::SynchronizeEvent(event) => self.done |= self.events[event].0,
             Op::SynchronizeStream(stream) => self.over(stream),
             Op::SynchronizeDevice(device) => {
                 (device * STREAMS..(device + 1) * STREAMS).for_each(|stream| self.over(stream));
