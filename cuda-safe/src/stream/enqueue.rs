@@ -63,7 +63,10 @@ impl StreamRef<'_> {
     /// - What `f` puts on the stream touches no memory that this crate owns but the bytes in `accesses`, and
     ///   writes only those declared as written.
     /// - `f` puts it on the stream it is given and on no other one, or joins the others to it again.
-    /// - If `f` succeeds and `accesses` has bytes, `f` has put at least one operation on the stream.
+    /// - If `f` succeeds and `accesses` has bytes, `f` has put at least one operation on the stream that gives the device something to
+    ///   do.
+    /// - Pinned memory that is copied to a device is declared as [read at the call](Access::at_call). A batch of such copies does not
+    ///   directly follow a fill of that memory by `cudaMemset`: CUDA does not order the two.
     /// - On a captured stream ([`is_capturing`](Self::is_capturing)) all this holds for every launch of the graph, and what
     ///   the operation needs beside the memory in `accesses` lives as long as the graph and its executable forms.
     /// - The memory lives and is not moved or reached by the host until the operation has completed. Owners
