@@ -131,10 +131,16 @@ impl Side {
         }
     }
 
-    /// Whether it is pinned memory: copies from that to a device may read it during the call.
+    /// The access of a source here that a stream copies from: pinned memory may be read during the call.
     #[inline]
-    pub(super) fn is_pinned(self) -> bool {
-        matches!(self, Self::Pinned(_))
+    pub(super) fn source(self, access: Access<'_>) -> Access<'_> {
+        if let Self::Pinned(_) = self { access.at_call() } else { access }
+    }
+
+    /// The access of what a stream fills here: a batch must not follow that of pinned memory directly.
+    #[inline]
+    pub(super) fn filled(self, access: Access<'_>) -> Access<'_> {
+        if let Self::Pinned(_) = self { access.fill() } else { access }
     }
 }
 
@@ -368,14 +374,12 @@ impl<'a> Operand<'a> {
 
     /// The access of a source that a stream copies from.
     pub(super) fn source(&self) -> Option<Access<'a>> {
-        let access = self.access(Mode::Read)?;
-        Some(if self.side.is_pinned() { access.at_call() } else { access })
+        self.access(Mode::Read).map(|access| self.side.source(access))
     }
 
     /// The access of what a stream fills.
     pub(super) fn filled(&self) -> Option<Access<'a>> {
-        let access = self.access(Mode::Write)?;
-        Some(if self.side.is_pinned() { access.fill() } else { access })
+        self.access(Mode::Write).map(|access| self.side.filled(access))
     }
 
     /// The books and the bytes; none for pageable memory.

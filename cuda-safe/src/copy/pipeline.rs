@@ -87,7 +87,7 @@ where
 {
     /// Makes a pipeline with chunks of so many elements on the current device, and room for four of them.
     ///
-    /// [`builder`](Self::builder) makes one that chooses for each array; it takes chunks of 16 MiB, as a rule.
+    /// [`builder`](Self::builder) makes one that chooses for each array; it takes chunks of 16 MiB, and of 32 MiB of pageable memory, as a rule.
     ///
     /// # Errors
     /// Those of [`DeviceBuffer::alloc`]; a refusal where `chunk` is 0.

@@ -103,15 +103,13 @@ impl<'a> Plain<'a> {
     /// The access of a source that a stream copies from.
     #[inline]
     fn source(&self) -> Option<Access<'a>> {
-        let access = self.access(Mode::Read)?;
-        Some(if self.side.is_pinned() { access.at_call() } else { access })
+        self.access(Mode::Read).map(|access| self.side.source(access))
     }
 
     /// The access of what a stream fills.
     #[inline]
     pub(super) fn filled(&self) -> Option<Access<'a>> {
-        let access = self.access(Mode::Write)?;
-        Some(if self.side.is_pinned() { access.fill() } else { access })
+        self.access(Mode::Write).map(|access| self.side.filled(access))
     }
 
     /// Whether a slice may be of managed memory, lent by a guard.

@@ -151,7 +151,9 @@ pub(in crate::copy) fn behind_fills(stream: StreamRef<'_>, raw: sys::cudaStream_
         return Ok(());
     }
     // SAFETY: the stream is live, and the function may be called at any time.
-    unsafe { check!(cudaLaunchHostFunc(raw, Some(nothing), std::ptr::null_mut())) }
+    let between = unsafe { check!(cudaLaunchHostFunc(raw, Some(nothing), std::ptr::null_mut())) };
+    // The next batch still has to.
+    between.inspect_err(|_| stream.note_fill())
 }
 
 /// Whether what is given to a stream goes into a graph. The runtime refuses a batch there without spoiling the capture, so

@@ -14,7 +14,7 @@ struct Bounds {
 const PINNED: Bounds = Bounds { least: MIB, most: 16 * MIB, chunks: 16 };
 
 /// Threads are woken for each copy of pageable memory, and small ones are not staged at all.
-const PAGEABLE: Bounds = Bounds { least: 8 * MIB, most: 16 * MIB, chunks: 8 };
+const PAGEABLE: Bounds = Bounds { least: 8 * MIB, most: 32 * MIB, chunks: 8 };
 
 /// Chunks begin at multiples of so many elements, so that copies begin where pages and cache lines do.
 const STEP: usize = 1024;
@@ -35,7 +35,7 @@ mod tests {
     fn chunks_are_neither_too_few_nor_too_small_nor_too_large() {
         for (bytes, pageable, expected) in [
             (1 << 30, false, 16 * MIB),
-            (1 << 30, true, 16 * MIB),
+            (1 << 30, true, 32 * MIB),
             (64 * MIB, false, 4 * MIB),
             (64 * MIB, true, 8 * MIB),
             (128 * MIB, true, 16 * MIB),
@@ -52,7 +52,7 @@ mod tests {
         assert_eq!(chunk(0, 4, false), 1);
         assert_eq!(chunk(1, 4, true), 1);
         assert_eq!(chunk(3, 1 << 30, false), 1);
-        assert_eq!(chunk(usize::MAX, 1, true), 16 * MIB);
+        assert_eq!(chunk(usize::MAX, 1, true), 32 * MIB);
         assert_eq!(chunk(100 * MIB + 1, 1, false) % 1024, 0);
     }
 }

@@ -125,8 +125,6 @@ impl<I: AnyBitPattern + NoUninit, O: AnyBitPattern> Room<I, O> {
         match part {
             PipelineOutput::Pinned(mut part) => memcpy_async(&mut part, &output, stream)?,
             PipelineOutput::Pageable(part) => {
-                // Helpers that came before there is anything to bring would stand idle while they are wanted for the way up.
-                self.worked.synchronize()?;
                 let from = Operand::of_span::<O, OnDevice>(output.span());
                 match staged_on(stream.as_stream(), &Operand::of_slice_mut(part), &from) {
                     Some(staged) => staged?,

@@ -254,11 +254,9 @@ impl Books {
         for group in by_allocation(accesses) {
             let Some(first) = group.first() else { continue };
             let found = conflicts.len();
-            if kinds.at_call && Kinds::of(group).at_call {
-                first.ledger.stamp(group, &view.at_call(), place, conflicts);
-            } else {
-                first.ledger.stamp(group, view, place, conflicts);
-            }
+            let at_call = kinds.at_call && Kinds::of(group).at_call;
+            let view = if at_call { &view.at_call() } else { view };
+            first.ledger.stamp(group, view, place, conflicts);
             for conflict in &conflicts[found..] {
                 self.await_published(conflict.stamp);
             }
