@@ -132,14 +132,18 @@ impl Ledger {
         self.stamp_list(group, view, place, out);
     }
 
-    /// Enters one access to the whole allocation where the last one was of the same stream and mode, so that all that came before
-    /// is ordered: what most operations find. Says no, and does nothing, where anything else is the case.
+    /// Enters one access to the whole allocation where the last one was of the same stream, so that all that came before is ordered:
+    /// what most operations find. Says no, and does nothing, where anything else is the case.
     #[inline]
     pub(super) fn stamp_again(&self, access: &Access<'_>, me: Stamp) -> bool {
         if !access.is_whole() {
             return false;
         }
         let bits = self.word.load(Acquire);
+        // What the stream's own operations say of such a read is asked elsewhere.
+        if access.at_call && !Word::is_of_mode(bits, access.mode) {
+            return false;
+        }
         let Some(next) = Word::again(bits, access.mode, me) else { return false };
         if self.is_its_own(access) {
             self.word.store(next, Release);

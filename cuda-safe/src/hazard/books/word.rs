@@ -69,19 +69,52 @@ impl Word {
         Self::Both { write: Stamp { slot, tick: write }, read: write + delta }
     }
 
-    /// The bits after one more whole access of the stream and of the mode that `bits` already tell of, which is what most
-    /// operations find; none if they tell of anything else.
+    /// The bits after one more whole access by the stream that `bits` tell of, which is what most operations find: the stream's own
+    /// order puts it behind all that they say. None if they tell of another stream or of none, or if bits cannot tell it.
+    ///
+    /// Where the access is one that may be made [during the call](super::Access::at_call), the stream's own order is not enough, but
+    /// for [another of its mode](Self::is_of_mode), or where CUDA has refused none of the stream's operations since the last one that it
+    /// did.
     #[inline]
     pub(super) fn again(bits: u64, mode: Mode, me: Stamp) -> Option<u64> {
+        let slot = u64::from(me.slot.0);
+        // A slot or tick that does not fit would be taken for another one.
+        if (slot >> SLOT_BITS) | (me.tick >> TICK_BITS) != 0 {
+            return None;
+        }
+        // The mode, if the slot is the same; else what is no mode.
+        let before = (bits >> TICK_BITS).wrapping_sub(slot).rotate_right(SLOT_BITS);
+        let of_mode = |mode: u64| Some((((mode << SLOT_BITS) | slot) << TICK_BITS) | me.tick);
+        match mode {
+            Mode::Write if before.wrapping_sub(MODE_WRITE) < MODE_LISTED - MODE_WRITE => of_mode(MODE_WRITE),
+            Mode::Read if before == MODE_READ => of_mode(MODE_READ),
+            Mode::Read if before.wrapping_sub(MODE_WRITE) < MODE_LISTED - MODE_WRITE => {
+                Self::read_again(bits, before, me)
+            }
+            _ => None,
+        }
+    }
+
+    /// [`again`](Self::again) of a read after a write, and perhaps after other reads.
+    #[inline(never)]
+    fn read_again(bits: u64, before: u64, me: Stamp) -> Option<u64> {
+        let payload = bits & ((1 << TICK_BITS) - 1);
+        let write = match before {
+            MODE_BOTH => payload >> SOON_BITS,
+            MODE_BOTH_LATE => payload >> LATE_BITS,
+            _ => payload,
+        };
+        Self::Both { write: Stamp { slot: me.slot, tick: write }, read: me.tick }.pack()
+    }
+
+    /// Whether the last access that `bits` tell of was of this mode, and no other one matters any more.
+    #[inline]
+    pub(super) fn is_of_mode(bits: u64, mode: Mode) -> bool {
         let mode = match mode {
             Mode::Write => MODE_WRITE,
             Mode::Read => MODE_READ,
         };
-        let slot = u64::from(me.slot.0);
-        let head = (mode << SLOT_BITS) | slot;
-        // A slot or tick that does not fit would be taken for another one.
-        let fits = (slot >> SLOT_BITS) | (me.tick >> TICK_BITS) == 0;
-        (fits && bits >> TICK_BITS == head).then_some((head << TICK_BITS) | me.tick)
+        bits >> (SLOT_BITS + TICK_BITS) == mode
     }
 
     /// The bits for the word, if it can be told in bits.
@@ -141,14 +174,38 @@ mod tests {
                 for me in stamps {
                     let (write, read) =
                         (Word::again(bits, Mode::Write, *me), Word::again(bits, Mode::Read, *me));
-                    let same = before.slot == me.slot;
-                    let wrote = same && matches!(word, Word::Write(_));
-                    assert_eq!(write, Word::Write(*me).pack().filter(|_| wrote), "{word:?} {me:?}");
-                    let has_read = same && matches!(word, Word::Read(_));
-                    assert_eq!(read, Word::Read(*me).pack().filter(|_| has_read), "{word:?} {me:?}");
+                    let same = before.slot == me.slot && !matches!(word, Word::Empty | Word::Listed);
+                    assert_eq!(write, Word::Write(*me).pack().filter(|_| same), "{word:?} {me:?}");
+                    let has_read = match word {
+                        Word::Read(_) => Word::Read(*me),
+                        _ => Word::Both { write: *before, read: me.tick },
+                    };
+                    assert_eq!(read, has_read.pack().filter(|_| same), "{word:?} {me:?}");
+                    for mode in [Mode::Write, Mode::Read] {
+                        let alike = Word::is_of_mode(bits, mode) && same;
+                        let kept = Word::again(bits, mode, *me).map(Word::unpack);
+                        let only = if mode == Mode::Write { Word::Write(*me) } else { Word::Read(*me) };
+                        assert!(!alike || kept.is_none_or(|kept| kept == only), "{word:?} {me:?}");
+                    }
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_stream_that_reads_what_it_wrote_reads_again_and_writes_again() {
+        let slot = SlotId(5);
+        let at = |tick| Stamp { slot, tick };
+        let mut bits = Word::Write(at(7)).pack().unwrap();
+        for tick in [8, 9, 7 + 255, 7 + 256, 7 + (1 << 20) - 1] {
+            bits = Word::again(bits, Mode::Read, at(tick)).unwrap();
+            assert_eq!(Word::unpack(bits), Word::Both { write: at(7), read: tick });
+            let other = Stamp { slot: SlotId(4), tick };
+            assert_eq!(Word::again(bits, Mode::Read, other).or(Word::again(bits, Mode::Write, other)), None);
+        }
+        assert_eq!(Word::again(bits, Mode::Read, at(7 + (1 << 20))), None);
+        let bits = Word::again(bits, Mode::Write, at(7 + (1 << 20))).unwrap();
+        assert_eq!(Word::unpack(bits), Word::Write(at(7 + (1 << 20))));
     }
 
     #[test]
