@@ -44,18 +44,24 @@ template <typename Table>
 __device__ void copy_many(const Table& table, unsigned count) {
     const unsigned chunks = table.ends[count - 1];
     for (unsigned chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
-        // The first range whose chunks end behind this one.
-        unsigned low = 0, high = count - 1;
-        while (low < high) {
-            const unsigned middle = (low + high) / 2;
-            if (table.ends[middle] > chunk) {
-                high = middle;
-            } else {
-                low = middle + 1;
+        // A range has a chunk at least, so the first one whose chunks end behind this one is no later than this. It is this one where
+        // all ranges up to here have one chunk each, as many small ones do: nothing is searched then, and nothing waited for twice.
+        unsigned low = 0, high = min(chunk, count - 1);
+        CopyManyRange range = table.ranges[high];
+        if (table.ends[high] == chunk + 1) {
+            low = high;
+        } else {
+            while (low < high) {
+                const unsigned middle = (low + high) / 2;
+                if (table.ends[middle] > chunk) {
+                    high = middle;
+                } else {
+                    low = middle + 1;
+                }
             }
+            range = table.ranges[low];
         }
-        const CopyManyRange range = table.ranges[low];
-        const unsigned number = chunk - (low == 0 ? 0 : table.ends[low - 1]);
+        const unsigned before = low == chunk ? chunk : low == 0 ? 0 : table.ends[low - 1], number = chunk - before;
         const u64 past = reinterpret_cast<u64>(range.to) % COPY_MANY_ALIGN;
         const u64 head = past == 0 ? 0 : min(COPY_MANY_ALIGN - past, range.bytes);
         const u64 start = head + static_cast<u64>(number) * COPY_MANY_CHUNK;

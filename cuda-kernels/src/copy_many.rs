@@ -11,33 +11,30 @@
 //! Blocks copy 16 bytes at a time where source and destination lie alike to 16 bytes, else 8, 4, 2, or single bytes.
 #![expect(unsafe_code, reason = "launches kernels after checking what they rely on")]
 
-use std::ffi::c_void;
+mod table;
+
+use std::mem::{self, MaybeUninit};
 use std::ops::Range;
+use std::slice;
 use std::sync::OnceLock;
 
 use cuda_safe::bytemuck::{AnyBitPattern, NoUninit};
-use cuda_safe::device::{Version, driver_version};
+use cuda_safe::device::{Device, Version, driver_version};
 use cuda_safe::error::Detail;
 use cuda_safe::hazard::Access;
-use cuda_safe::launch::{Kernel, KernelInput, KernelOutput, LaunchConfig};
-use cuda_safe::stream::AsStream;
+use cuda_safe::launch::{ByValue, Kernel, KernelInput, KernelOutput};
+use cuda_safe::stream::{AsStream, StreamRef};
 use cuda_safe::{Error, Result};
 
+use self::table::Table;
 use crate::check;
-use crate::kernels::{self, CopyManyLarge, CopyManyRange, CopyManySmall};
+use crate::kernels;
 
 const API: &str = "copy_many";
-
-/// Blocks beyond which the kernel's loop does the rest: enough to keep any device busy.
-const BLOCKS: u32 = 4096;
 
 /// Ranges of either table.
 const SMALL: usize = kernels::COPY_MANY_SMALL as usize;
 const LARGE: usize = kernels::COPY_MANY_LARGE as usize;
-
-/// Bytes of a chunk, and where the destination is aligned from the first one on.
-const CHUNK: usize = kernels::COPY_MANY_CHUNK as usize;
-const ALIGN: usize = kernels::COPY_MANY_ALIGN as usize;
 
 /// Copies each source to its destination, all of them by one kernel.
 ///
@@ -76,21 +73,137 @@ where
     D: KernelOutput<T>,
     S: KernelInput<T>,
 {
+    // What the books are told borrows the pairs.
+    let pairs: Vec<(D, S)> = pairs.into_iter().collect();
+    let stream = stream.as_stream();
+    let mut usual = Usual::new();
+    if usual.take(&pairs, stream.device()) { usual.launch(stream) } else { any(&pairs, stream) }
+}
+
+/// What most calls are, made ready in few steps and without memory of the heap: pairs in the order of their destinations, none of
+/// which is among the sources, and no more than a small table has room for.
+struct Usual<'a> {
+    table: Table<SMALL>,
+    accesses: [MaybeUninit<Access<'a>>; 2 * SMALL],
+    noted: usize,
+}
+
+impl<'a> Usual<'a> {
+    /// Nothing yet.
+    #[inline]
+    fn new() -> Self {
+        Self { table: Table::new(), accesses: [const { MaybeUninit::uninit() }; 2 * SMALL], noted: 0 }
+    }
+
+    /// Takes all pairs. Says no where they are anything else, wrong for one: [`any`] then tells what it is.
+    #[inline]
+    fn take<T, D, S>(&mut self, pairs: &'a [(D, S)], device: Device) -> bool
+    where
+        T: AnyBitPattern + NoUninit,
+        D: KernelOutput<T>,
+        S: KernelInput<T>,
+    {
+        if pairs.len() > SMALL || size_of::<T>() == 0 {
+            return false;
+        }
+        let is_here = |found: Option<Device>| found.is_none_or(|found| found == device);
+        // Where the first destination begins and the last one ends, and the same of the sources, whatever their order.
+        let nothing = Range { start: usize::MAX, end: 0 };
+        let (mut written, mut read) = (nothing.clone(), nothing);
+        let mut rows = self.table.rows();
+        for (destination, source) in pairs {
+            let elements = destination.elements();
+            if source.elements() != elements || !is_here(destination.device()) || !is_here(source.device()) {
+                return false;
+            }
+            if elements == 0 {
+                continue;
+            }
+            let (Ok(to), Ok(from)) = (destination.value(), source.value()) else { return false };
+            let Some(bytes) = elements.checked_mul(size_of::<T>()) else { return false };
+            let (writes, reads) = (range(to.addr(), bytes), range(from.addr(), bytes));
+            if writes.start < written.end || !rows.push(to.cast(), from.cast(), bytes) {
+                return false;
+            }
+            written = written.start.min(writes.start)..writes.end;
+            read = read.start.min(reads.start)..read.end.max(reads.end);
+        }
+        rows.end();
+        if read.start < written.end && written.start < read.end {
+            return false;
+        }
+        // One kind after the other: what the books take first comes first.
+        let (writes, reads) =
+            (pairs.iter().map(|pair| pair.0.access()), pairs.iter().map(|pair| pair.1.access()));
+        if reads_first(writes.clone().next().flatten().as_ref(), reads.clone().next().flatten().as_ref()) {
+            self.note(reads);
+            self.note(writes);
+        } else {
+            self.note(writes);
+            self.note(reads);
+        }
+        true
+    }
+
+    /// Adds accesses, those that touch as one. There is room for one of either kind of each pair.
+    #[inline]
+    fn note(&mut self, accesses: impl Iterator<Item = Option<Access<'a>>>) {
+        let mut accesses = accesses.flatten().filter(|access| !access.is_empty());
+        let Some(mut last) = accesses.next() else { return };
+        let (mut room, mut noted) = (self.accesses.get_mut(self.noted..).unwrap_or_default().iter_mut(), 0);
+        let mut put = |access: Access<'a>| {
+            if let Some(place) = room.next() {
+                place.write(access);
+                noted += 1;
+            }
+        };
+        for access in accesses {
+            if !last.take_in(&access) {
+                put(mem::replace(&mut last, access));
+            }
+        }
+        put(last);
+        self.noted += noted;
+    }
+
+    #[track_caller]
+    fn launch(&mut self, stream: StreamRef<'_>) -> Result<()> {
+        if self.table.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: so many accesses were written, one place after the other.
+        let accesses =
+            unsafe { slice::from_raw_parts(self.accesses.as_ptr().cast::<Access<'a>>(), self.noted) };
+        // SAFETY: `take` has found that the destinations, being in order, do not overlap, and that no source does with them;
+        // that the device reaches all of them; and it has noted the access of each.
+        unsafe { self.table.launch(&kernels::copy_many_small, accesses, stream) }
+    }
+}
+
+/// Copies pairs of any number and in any order, or says what is wrong with them.
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn any<T, D, S>(pairs: &[(D, S)], stream: StreamRef<'_>) -> Result<()>
+where
+    T: AnyBitPattern + NoUninit,
+    D: KernelOutput<T>,
+    S: KernelInput<T>,
+{
     let element = size_of::<T>();
     if element == 0 {
         let detail = Detail::ZeroSized { type_name: std::any::type_name::<T>() };
         return Err(Error::refused(API, detail));
     }
-    let pairs: Vec<(D, S)> = pairs.into_iter().collect();
     let mut copies = Vec::with_capacity(pairs.len());
-    for (destination, source) in &pairs {
+    for (destination, source) in pairs {
         let elements = destination.elements();
         if source.elements() != elements {
             let detail = Detail::LengthMismatch { destination: elements, source: source.elements() };
             return Err(Error::refused(API, detail));
         }
-        check::output(API, "the destination", destination, elements, stream)?;
-        check::input(API, "the source", source, elements, stream)?;
+        check::output(API, "the destination", destination, elements, &stream)?;
+        check::input(API, "the source", source, elements, &stream)?;
         if elements == 0 {
             continue;
         }
@@ -106,16 +219,50 @@ where
             read: source.access(),
         });
     }
-    refuse_overlaps(&mut copies)?;
+    launch_all(&mut copies, stream)
+}
+
+/// Launches as many kernels as copies of any number take, if they are apart from each other.
+#[track_caller]
+fn launch_all(copies: &mut [Copy<'_>], stream: StreamRef<'_>) -> Result<()> {
+    refuse_overlaps(copies)?;
     let most = if copies.len() > SMALL && takes_large() { LARGE } else { SMALL };
     for copies in copies.chunks(most) {
         if copies.len() > SMALL {
-            launch_large(copies, stream)?;
+            // SAFETY: no destination overlaps another one or a source, and `any` has checked that the device reaches all of them.
+            unsafe { launch::<LARGE, _>(&kernels::copy_many_large, copies, stream) }?;
         } else {
-            launch_small(copies, stream)?;
+            // SAFETY: as above.
+            unsafe { launch::<SMALL, _>(&kernels::copy_many_small, copies, stream) }?;
         }
     }
     Ok(())
+}
+
+/// Launches a kernel for copies that its table has room for.
+///
+/// # Safety
+/// The device of the stream reaches the memory of all copies, of which no destination overlaps another one or a source.
+#[inline(never)]
+#[track_caller]
+unsafe fn launch<const N: usize, P: ByValue>(
+    kernel: &Kernel<(P, u32)>,
+    copies: &[Copy<'_>],
+    stream: StreamRef<'_>,
+) -> Result<()> {
+    let mut table = Table::<N>::new();
+    let mut rows = table.rows();
+    for copy in copies {
+        if !rows.push(copy.to, copy.from, copy.bytes) {
+            let asked = u64::try_from(copy.bytes).unwrap_or(u64::MAX);
+            let limit = u64::from(u32::MAX) * u64::from(kernels::COPY_MANY_CHUNK);
+            let detail = Detail::Limit { what: "the number of bytes of one launch", asked, limit };
+            return Err(Error::refused(API, detail));
+        }
+    }
+    rows.end();
+    // SAFETY: the caller vouches for the memory; the accesses are those of all copies.
+    unsafe { table.launch(kernel, &accesses(copies), stream) }
 }
 
 /// One copy, checked.
@@ -130,21 +277,18 @@ struct Copy<'a> {
 
 impl Copy<'_> {
     fn destination(&self) -> Range<usize> {
-        let start = self.to.addr();
-        start..start.saturating_add(self.bytes)
+        range(self.to.addr(), self.bytes)
     }
 
     fn source(&self) -> Range<usize> {
-        let start = self.from.addr();
-        start..start.saturating_add(self.bytes)
+        range(self.from.addr(), self.bytes)
     }
+}
 
-    /// How many chunks the kernel makes of it: the bytes before the destination is aligned go with the first.
-    fn chunks(&self) -> usize {
-        let past = self.to.addr() % ALIGN;
-        let head = if past == 0 { 0 } else { ALIGN - past };
-        self.bytes.saturating_sub(head).div_ceil(CHUNK).max(1)
-    }
+/// So many addresses from one on.
+#[inline]
+fn range(start: usize, bytes: usize) -> Range<usize> {
+    start..start.saturating_add(bytes)
 }
 
 /// Refuses copies of which one writes what another one reads or writes: borrowed memory cannot, but two owners may stand for
@@ -194,37 +338,13 @@ fn takes_large() -> bool {
     *TAKES.get_or_init(|| driver_version().is_ok_and(|found| found >= Version { major: 12, minor: 1 }))
 }
 
-/// Fills a table: its ranges and the ends of their chunks. Gives how many ranges and chunks there are.
-#[track_caller]
-fn fill(copies: &[Copy<'_>], ranges: &mut [CopyManyRange], ends: &mut [u32]) -> Result<(u32, u32)> {
-    let (mut count, mut chunks) = (0, 0_u32);
-    for ((copy, range), end) in copies.iter().zip(ranges).zip(ends) {
-        let bytes = u64::try_from(copy.bytes).unwrap_or(u64::MAX);
-        *range = CopyManyRange { from: copy.from, to: copy.to, bytes };
-        let sum = u32::try_from(copy.chunks()).ok().and_then(|more| chunks.checked_add(more));
-        let Some(sum) = sum else {
-            let limit = u64::from(u32::MAX) * u64::from(kernels::COPY_MANY_CHUNK);
-            let detail = Detail::Limit { what: "the number of bytes of one launch", asked: bytes, limit };
-            return Err(Error::refused(API, detail));
-        };
-        chunks = sum;
-        *end = chunks;
-        count += 1;
-    }
-    Ok((count, chunks))
-}
-
 /// The accesses of copies, for the books: what is written, which is in order, and what is read, of which that comes first which the
 /// books take first. Ranges that touch are one.
 fn accesses<'a>(copies: &[Copy<'a>]) -> Vec<Access<'a>> {
     let mut accesses = Vec::with_capacity(2 * copies.len());
     let writes = copies.iter().filter_map(|copy| copy.write.as_ref());
     let reads = copies.iter().filter_map(|copy| copy.read.as_ref());
-    let reads_first = match copies {
-        [Copy { write: Some(write), read: Some(read), .. }, ..] => read.is_before(write),
-        _ => false,
-    };
-    if reads_first {
+    if copies.first().is_some_and(|copy| reads_first(copy.write.as_ref(), copy.read.as_ref())) {
         append(&mut accesses, reads);
         append(&mut accesses, writes);
     } else {
@@ -232,6 +352,12 @@ fn accesses<'a>(copies: &[Copy<'a>]) -> Vec<Access<'a>> {
         append(&mut accesses, reads);
     }
     accesses
+}
+
+/// Whether what the first copy reads comes before what it writes, in the order of the books.
+#[inline]
+fn reads_first(write: Option<&Access<'_>>, read: Option<&Access<'_>>) -> bool {
+    matches!((write, read), (Some(write), Some(read)) if read.is_before(write))
 }
 
 /// Adds accesses to a list, those that touch as one.
@@ -243,34 +369,6 @@ fn append<'c, 'a: 'c>(accesses: &mut Vec<Access<'a>>, more: impl Iterator<Item =
     }
 }
 
-/// A grid with a block for each chunk, up to as many as keep a device busy.
-fn grid(chunks: u32) -> LaunchConfig {
-    LaunchConfig::new(chunks.min(BLOCKS), kernels::COPY_MANY_THREADS)
-}
-
-/// Launches with a table on the stack, whose type is that of the kernel's first parameter.
-macro_rules! launch {
-    ($($name:ident: $table:ty, $kernel:ident;)*) => {$(
-        #[track_caller]
-        fn $name(copies: &[Copy<'_>], stream: &impl AsStream) -> Result<()> {
-            let mut table = <$table>::default();
-            let (mut count, chunks) = fill(copies, &mut table.ranges, &mut table.ends)?;
-            let mut values: [*mut c_void; 2] = [(&raw mut table).cast(), (&raw mut count).cast()];
-            // SAFETY: a value for each of the kernel's two parameters, of its type, as the line below asserts.
-            // The table's ranges are memory that the device of the stream reaches, do not overlap, and have their accesses
-            // named; the chunks are counted as the kernel does.
-            unsafe { kernels::$kernel.launch_with(grid(chunks), stream, &accesses(copies), &mut values) }
-        }
-
-        const _: &Kernel<($table, u32)> = &kernels::$kernel;
-    )*};
-}
-
-launch! {
-    launch_small: CopyManySmall, copy_many_small;
-    launch_large: CopyManyLarge, copy_many_large;
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -278,14 +376,6 @@ mod tests {
     fn copy(to: usize, from: usize, bytes: usize) -> Copy<'static> {
         let (to, from) = (std::ptr::without_provenance_mut(to), std::ptr::without_provenance(from));
         Copy { to, from, bytes, write: None, read: None }
-    }
-
-    #[test]
-    fn chunks_are_counted_from_where_the_destination_is_aligned() {
-        let chunks = |to, bytes| copy(to, 0, bytes).chunks();
-        assert_eq!((chunks(0, 1), chunks(0, CHUNK), chunks(0, CHUNK + 1)), (1, 1, 2));
-        assert_eq!((chunks(1, 1), chunks(1, 15), chunks(1, 16)), (1, 1, 1));
-        assert_eq!((chunks(1, CHUNK + 15), chunks(1, CHUNK + 16)), (1, 2));
     }
 
     #[test]

@@ -25,6 +25,13 @@ fn pattern(len: usize) -> Vec<u8> {
 /// What copies of `(to, from, bytes)` from one buffer to another make of it, by the kernel and by the host.
 fn compare(len: usize, copies: &[(usize, usize, usize)]) -> Result<()> {
     let _alone = alone();
+    // As they come, and from the last to the first, so that nothing hangs on their order.
+    compare_in_order(len, copies, false)?;
+    compare_in_order(len, copies, true)
+}
+
+/// [`compare`] in one of the two orders.
+fn compare_in_order(len: usize, copies: &[(usize, usize, usize)], reversed: bool) -> Result<()> {
     let stream = Stream::new()?;
     let host = pattern(len);
     let mut expected = vec![0xee_u8; len];
@@ -40,8 +47,9 @@ fn compare(len: usize, copies: &[(usize, usize, usize)]) -> Result<()> {
         pairs.push((part, source.slice(from..from + bytes)?));
         expected[to..to + bytes].copy_from_slice(&host[from..from + bytes]);
     }
-    // From the last to the first, so that nothing hangs on their order.
-    pairs.reverse();
+    if reversed {
+        pairs.reverse();
+    }
     copy_many(pairs, &stream)?;
     let found = target.to_vec()?;
     let wrong = found.iter().zip(&expected).position(|(found, expected)| found != expected);
@@ -100,6 +108,39 @@ fn elements_larger_than_a_byte_are_counted_as_elements() -> Result<()> {
     copy_many(pairs.step_by(2), &stream)?;
     let expected: Vec<f64> = numbers.iter().map(|&n| if n % 20.0 < 10.0 { n } else { -1.0 }).collect();
     assert_eq!(target.to_vec()?, expected);
+    Ok(())
+}
+
+#[test]
+fn each_copy_may_be_between_other_owners_and_waits_for_their_work() -> Result<()> {
+    let _alone = alone();
+    kernels::copy_many_small.load()?;
+    kernels::gate_then_write.load()?;
+    let (writer, copier) = (Stream::non_blocking()?, Stream::non_blocking()?);
+    let flag = MappedFlag::new()?;
+    let buffer = |first: u32| DeviceBuffer::from_slice(&[first, first + 1, first + 2, first + 3]);
+    let mut sources = (0..20).map(|i| buffer(10 * i)).collect::<Result<Vec<_>>>()?;
+    let mut targets = (0..20).map(|_| buffer(1000)).collect::<Result<Vec<_>>>()?;
+    Device::current()?.synchronize()?;
+    cuda_kernels::gate_then_write(&flag, &mut sources[13], 7, &writer)?;
+    // One of them is left out, for it has no elements.
+    let part = |i: usize| if i == 5 { 1..1 } else { 1..3 };
+    let parts = targets.iter_mut().zip(&sources).enumerate();
+    let pairs = parts.map(|(i, (to, from))| Ok((to.slice_mut(part(i))?, from.slice(part(i))?)));
+    let copied = pairs.collect::<Result<Vec<_>>>().and_then(|pairs| copy_many(pairs, &copier));
+    let done = copier.is_done();
+    // Before anything can fail: whoever drops the buffers waits for the gate.
+    flag.set(1);
+    copied?;
+    assert!(!done?, "the copies wait for the source that is being written");
+    for (i, target) in (0..20).zip(&targets) {
+        let middle = match i {
+            5 => [1001, 1002],
+            13 => [7, 7],
+            _ => [10 * i + 1, 10 * i + 2],
+        };
+        assert_eq!(target.to_vec()?, [1000, middle[0], middle[1], 1003], "target {i}");
+    }
     Ok(())
 }
 

@@ -11,6 +11,7 @@ use std::cell::Cell;
 use std::path::PathBuf;
 use std::process::Command;
 
+use cuda_kernels::copy_many;
 use cuda_kernels::kernels::{add_one, vector_add};
 use cuda_safe::copy::{CopyBatch, CopyBatch3d};
 use cuda_safe::{
@@ -152,6 +153,13 @@ fn operations() -> Result<()> {
     costs("parts of a buffer", &["cudaMemcpyAsync", "cudaMemcpyAsync"], 0, || {
         memcpy_async(&mut a.slice_mut(0..32)?, &b.slice(0..32)?, &stream)?;
         memcpy_async(&mut a.slice_mut(32..64)?, &b.slice(32..64)?, &stream)
+    });
+    stream.synchronize()?;
+
+    // The list of the pairs is all: what the kernel is told, and what the books are, is on the stack.
+    let (mut into, from) = (a.slice_mut(..)?.chunks_mut(8)?.step_by(2).collect::<Vec<_>>(), b.slice(..)?);
+    costs("many copies by one kernel", &["cudaLaunchKernel"], 1, || {
+        copy_many(into.iter_mut().zip(from.chunks(8)?), &stream)
     });
     stream.synchronize()?;
 
