@@ -120,7 +120,7 @@ fn the_cost_of_an_operation() {
     let shared = Ledger::new(BYTES);
     let (a, b) = (streams[0], streams[1]);
     let hand_over = |from: &Slot, to: &Slot| {
-        let snapshot = BOOKS.record_again(from, None, || Ok::<(), ()>(())).unwrap();
+        let snapshot = BOOKS.record(from, || Ok::<(), ()>(())).unwrap();
         BOOKS.wait(to, &snapshot, || Ok::<(), ()>(())).unwrap();
     };
     time("record and wait", |_| hand_over(a, b));

@@ -56,7 +56,9 @@ mod sync {
 use std::panic::Location;
 use std::sync::Arc;
 
-use books::{Access, Books, Kind, Ledger, Mode, Policy, Port, Reach, Refusal, Route, Slot, SlotId, Sorted};
+use books::{
+    Access, Books, Kind, Ledger, Mode, Policy, Port, Reach, Refusal, Route, Slot, SlotId, Snapshot, Sorted,
+};
 use machine::{Machine, Set, Touch, Track};
 
 const BYTES: usize = 16;
@@ -149,6 +151,31 @@ impl World {
             self.books.enqueue(slot, accesses, true, self, at, call)
         };
         answer.map(|((), _)| ())
+    }
+}
+
+impl World {
+    /// Records an event.
+    fn mark(&self, id: SlotId) -> (Snapshot, Set) {
+        let mut event = Set::default();
+        let snapshot = self.books.record(self.books.slot(id).unwrap(), || {
+            let mut machine = self.machine.lock();
+            let track = Self::track(&machine, id);
+            event = machine.record(track);
+            Ok::<(), ()>(())
+        });
+        (snapshot.unwrap(), event)
+    }
+
+    /// Has a stream wait for one.
+    fn wait(&self, id: SlotId, (snapshot, event): &(Snapshot, Set)) {
+        let wait = || {
+            let mut machine = self.machine.lock();
+            let track = Self::track(&machine, id);
+            machine.wait(track, *event);
+            Ok::<(), ()>(())
+        };
+        self.books.wait(self.books.slot(id).unwrap(), snapshot, wait).unwrap();
     }
 }
 
@@ -339,29 +366,73 @@ fn one_stream_may_be_used_by_two_threads() {
         let (world, ids) = World::new(&[FREE, FREE]);
         let other = {
             let (world, id) = (Arc::clone(&world), ids[0]);
-            loom::thread::spawn(move || {
-                let slot = world.books.slot(id).unwrap();
-                let mut event = Set::default();
-                let snapshot = world.books.record_again(slot, None, || {
-                    let mut machine = world.machine.lock();
-                    let track = World::track(&machine, id);
-                    event = machine.record(track);
-                    Ok::<(), ()>(())
-                });
-                (snapshot.unwrap(), event)
-            })
+            loom::thread::spawn(move || world.mark(id))
         };
         world.operate(ids[0], &[(0, Mode::Write)], false).unwrap();
-        let (snapshot, event) = other.join().unwrap();
-        let wait = || {
-            let mut machine = world.machine.lock();
-            let track = World::track(&machine, ids[1]);
-            machine.wait(track, event);
-            Ok::<(), ()>(())
-        };
-        world.books.wait(world.books.slot(ids[1]).unwrap(), &snapshot, wait).unwrap();
+        let mark = other.join().unwrap();
+        world.wait(ids[1], &mark);
         world.operate(ids[1], &[(0, Mode::Write)], false).unwrap();
     });
+}
+
+#[test]
+fn who_asks_what_a_stream_knows_while_it_learns_is_told_no_more_than_its_event_will_stand_for() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE; 4]);
+        world.operate(ids[0], &[(1, Mode::Write)], false).unwrap();
+        world.operate(ids[1], &[(0, Mode::Write)], false).unwrap();
+        let marks = [world.mark(ids[2]), world.mark(ids[1])];
+        world.operate(ids[2], &[], false).unwrap();
+        let more = world.mark(ids[2]);
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[0]);
+            // First it knows of one stream, then of two, which is told in another way.
+            loom::thread::spawn(move || marks.iter().chain([&more]).for_each(|mark| world.wait(id, mark)))
+        };
+        world.operate(ids[3], &[(1, Mode::Write)], false).unwrap();
+        world.operate(ids[3], &[(0, Mode::Write)], false).unwrap();
+        other.join().unwrap();
+    });
+}
+
+/// Somebody finds that all is over that a stream knows, while it learns more: of one other stream, or of two.
+fn what_is_over_is_taken_away_while_more_comes(streams: &'static [usize]) {
+    every_order(move || {
+        let (world, ids) = World::new(&[FREE; 4]);
+        world.operate(ids[0], &[(1, Mode::Write)], false).unwrap();
+        world.operate(ids[1], &[], false).unwrap();
+        let first = world.mark(ids[1]);
+        world.wait(ids[0], &first);
+        let mut marks = Vec::new();
+        for stream in streams {
+            world.operate(ids[*stream], &[(0, Mode::Write)], false).unwrap();
+            marks.push(world.mark(ids[*stream]));
+        }
+        let added = world.books.added_waits();
+        world.machine.lock().waited(first.1);
+        world.books.completed_snapshot(&first.0);
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[0]);
+            loom::thread::spawn(move || marks.iter().for_each(|mark| world.wait(id, mark)))
+        };
+        drop(world.books.coverage_of(world.books.slot(ids[0]).unwrap()));
+        other.join().unwrap();
+        world.operate(ids[3], &[(1, Mode::Write)], false).unwrap();
+        world.operate(ids[3], &[(0, Mode::Write)], false).unwrap();
+        assert_eq!(
+            world.books.added_waits(),
+            added + 1,
+            "the wait for the one stream is one for all that it knows, of {streams:?}: {:?}",
+            world.books.recent_waits()
+        );
+    });
+}
+
+#[test]
+fn nothing_that_a_stream_learns_is_lost_with_what_is_over() {
+    what_is_over_is_taken_away_while_more_comes(&[1]);
+    what_is_over_is_taken_away_while_more_comes(&[2]);
+    what_is_over_is_taken_away_while_more_comes(&[1, 2]);
 }
 
 #[test]

@@ -29,6 +29,7 @@
 )]
 
 use std::panic::Location;
+use std::sync::Arc;
 
 use super::view::StreamRef;
 use super::{busy, host, per_thread, policy, pool};
@@ -228,8 +229,34 @@ struct Runtime {
 impl Port for Runtime {
     type Error = Error;
 
-    #[cold]
+    #[inline]
     fn order(&self, waiter: &Slot, other: &Slot, kept: &mut usize) -> Result<Route> {
+        let reach = other.reach();
+        // What most waits are: of one plain stream for another one of the device, by the event that the waiting stream keeps for that.
+        if let Reach::Stream(number) = *reach
+            && matches!(other.kind, Kind::Blocking | Kind::NonBlocking)
+            && other.id != waiter.id
+            && *kept != 0
+            && Arc::ptr_eq(&other.device, &waiter.device)
+        {
+            let event = pool::raw_event(*kept);
+            // SAFETY: the slot's lock is held, so the handle that it names is live, and means the same stream everywhere; nobody else has
+            // the event.
+            unsafe { check!(cudaEventRecord(event, pool::raw_stream(number))) }?;
+            // SAFETY: the waiting stream lives, as the caller borrows it; the event is as above.
+            unsafe { check!(cudaStreamWaitEvent(self.raw, event, 0)) }?;
+            return Ok(Route::Stream);
+        }
+        drop(reach);
+        self.order_otherwise(waiter, other, kept)
+    }
+}
+
+impl Runtime {
+    /// [`order`](Port::order) of any two streams.
+    #[cold]
+    #[inline(never)]
+    fn order_otherwise(&self, waiter: &Slot, other: &Slot, kept: &mut usize) -> Result<Route> {
         let device = Device::from_ordinal(other.device.ordinal);
         let reach = other.reach();
         match *reach {

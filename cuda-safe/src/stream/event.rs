@@ -146,11 +146,8 @@ impl Event {
         // says.
         let record = || unsafe { enqueue::record(self.device, stream.as_raw(), slot.kind, raw) };
         // If the call fails, there is no telling what the event stands for.
-        let former = match std::mem::replace(&mut self.mark, Mark::Unknown) {
-            Mark::Recorded(snapshot) => Some(snapshot),
-            Mark::Nothing | Mark::Unknown => None,
-        };
-        let snapshot = BOOKS.record_again(slot, former, record)?;
+        self.mark = Mark::Unknown;
+        let snapshot = BOOKS.record(slot, record)?;
         // Another process or a graph may record the event too, and then it stands for that: it proves nothing here.
         if !self.external && !self.flags.contains(EventFlags::INTERPROCESS) {
             self.mark = Mark::Recorded(snapshot);

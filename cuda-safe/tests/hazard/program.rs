@@ -314,7 +314,7 @@ impl<'a> Bench<'a> {
             Step::Record { event, stream } => {
                 let (track, slot) = self.stream(stream);
                 let mut set = Set::default();
-                let recorded = self.books.record_again(slot, None, || {
+                let recorded = self.books.record(slot, || {
                     set = self.port.machine.borrow_mut().record(track);
                     Ok::<(), ()>(())
                 });

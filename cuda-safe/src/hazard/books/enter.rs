@@ -3,9 +3,9 @@
 use std::sync::atomic::Ordering::SeqCst;
 
 use super::access::Access;
-use super::clock::{Clock, Stamp, Tick};
+use super::clock::{Brief, Clock, Stamp, Tick};
 use super::knowledge::Known;
-use super::ledger::Before;
+use super::ledger::{Before, Next};
 use super::list::{Conflict, View};
 use super::policy::Policy;
 use super::slot::{Kind, Lane, Slot};
@@ -186,7 +186,7 @@ impl Books {
         accesses: &[Access<'_>],
         kinds: Kinds,
     ) -> Result<Entered<'a>, Refusal<P::Error>> {
-        let Step { slot, policy, real, port, at } = *step;
+        let Step { slot, policy, real, at, .. } = *step;
         let real = real && !accesses.is_empty();
         let pending = real && self.catch_up(slot, lane);
         if policy == Policy::Error {
@@ -196,42 +196,91 @@ impl Books {
             return Err(Refusal::HostBorrowed);
         }
         let entered = Entered::new(slot, real, pending);
-        let me = entered.me();
-        if policy != Policy::Off {
-            let place = (policy == Policy::Error).then_some(at);
-            let mut conflicts = Vec::new();
-            // A stream's own operations say nothing of what it reads during the call where CUDA has refused one of them.
-            let short = place.is_none() && (!kinds.at_call || slot.provable() + 1 == me.tick);
-            let rest = if short { stamp_again(accesses, me) } else { accesses };
-            if !rest.is_empty() {
-                if place.is_none() {
-                    self.order_early(slot, lane, pending, rest, port, at).map_err(Refusal::Call)?;
-                }
-                let view = Known::new(self, slot, lane, pending, me);
-                self.stamp_all(&view, rest, kinds, place, &mut conflicts);
-            }
-            if !conflicts.is_empty() {
-                if policy == Policy::Error {
-                    return Err(Refusal::Hazard(hazard(&conflicts, at)));
-                }
-                let rule = (!kinds.at_call).then_some(pending);
-                self.order_all(slot, lane, rule, conflicts, port, at).map_err(Refusal::Call)?;
-                let view = Known::new(self, slot, lane, pending, me);
-                for group in by_allocation(accesses) {
-                    if let Some(first) = group.first() {
-                        first.ledger.settle(group, &view);
-                    }
-                }
-            }
-            // Again, now that whoever takes a guard from here on sees the stamps. One fence for all of them.
-            if kinds.unborrowed {
-                fence(SeqCst);
-                if lent_against(accesses) {
-                    return Err(Refusal::HostBorrowed);
-                }
+        if policy == Policy::Off {
+            return Ok(entered);
+        }
+        let (me, mut rest, mut behind) = (entered.me(), accesses, None);
+        if policy == Policy::Order {
+            let view = Known::new(self, slot, lane, pending, me);
+            (rest, behind) = stamp_next(accesses, &view);
+        }
+        if !rest.is_empty() {
+            self.enter_late(step, lane, &Whole { accesses, kinds, pending, me }, rest, behind)?;
+        }
+        // Again, now that whoever takes a guard from here on sees the stamps. One fence for all of them.
+        if kinds.unborrowed {
+            fence(SeqCst);
+            if lent_against(accesses) {
+                return Err(Refusal::HostBorrowed);
             }
         }
         Ok(entered)
+    }
+
+    /// Enters those of an operation's accesses that the short forms of their allocations do not put behind all others, `rest`. The first of
+    /// them is not known to be behind `behind`, if that is all that its short form tells of.
+    ///
+    /// Where one operation which is with CUDA already is all that the short forms tell of and the stream is not ordered after, the
+    /// stream is, before anything is entered: what a program finds that uses its streams in turn. Entering then meets nothing that is not
+    /// ordered, so that the short forms stay. A wait that comes too early is still a wait: whoever enters in between is found as ever.
+    /// Where more stands against the operation, one wait may save another.
+    #[inline(never)]
+    fn enter_late<P: Port>(
+        &self,
+        step: &Step<'_, '_, P>,
+        lane: &mut Lane,
+        whole: &Whole<'_, '_>,
+        mut rest: &[Access<'_>],
+        mut behind: Option<Stamp>,
+    ) -> Result<(), Refusal<P::Error>> {
+        let slot = step.slot;
+        if step.policy == Policy::Order {
+            if rest.len() > 1 {
+                behind = only_behind(rest, &Known::new(self, slot, lane, whole.pending, whole.me));
+            }
+            if let Some(stamp) = behind
+                && let Some(other) = self.slot(stamp.slot)
+                && other.submitted() >= stamp.tick
+            {
+                let conflict = Conflict { stamp, place: None };
+                self.order_after(slot, lane, other, conflict, step.port, step.at).map_err(Refusal::Call)?;
+                (rest, _) = stamp_next(rest, &Known::new(self, slot, lane, whole.pending, whole.me));
+            }
+        }
+        if rest.is_empty() { Ok(()) } else { self.enter_rest(step, lane, whole, rest) }
+    }
+
+    /// Enters the accesses that are left by steps of any kind, and orders the stream after what they conflict with.
+    #[cold]
+    #[inline(never)]
+    fn enter_rest<P: Port>(
+        &self,
+        step: &Step<'_, '_, P>,
+        lane: &mut Lane,
+        whole: &Whole<'_, '_>,
+        rest: &[Access<'_>],
+    ) -> Result<(), Refusal<P::Error>> {
+        let Step { slot, policy, port, at, .. } = *step;
+        let Whole { accesses, kinds, pending, me } = *whole;
+        let place = (policy == Policy::Error).then_some(at);
+        let mut conflicts = Vec::new();
+        let view = Known::new(self, slot, lane, pending, me);
+        self.stamp_all(&view, rest, kinds, place, &mut conflicts);
+        if conflicts.is_empty() {
+            return Ok(());
+        }
+        if policy == Policy::Error {
+            return Err(Refusal::Hazard(hazard(&conflicts, at)));
+        }
+        let rule = (!kinds.at_call).then_some(pending);
+        self.order_all(slot, lane, rule, conflicts, port, at).map_err(Refusal::Call)?;
+        let view = Known::new(self, slot, lane, pending, me);
+        for group in by_allocation(accesses) {
+            if let Some(first) = group.first() {
+                first.ledger.settle(group, &view);
+            }
+        }
+        Ok(())
     }
 
     /// Enters all accesses, and waits for conflicting stamps that are not published yet.
@@ -336,50 +385,10 @@ impl Books {
         }
     }
 
-    /// Orders the stream after what accesses are about to conflict with, before these are entered, where that is one operation which is
-    /// with CUDA already and the allocations' short forms tell of: what a program finds that uses its streams in turn. Entering
-    /// then meets nothing that is not ordered, so that the short forms stay.
-    ///
-    /// A wait that comes too early is still a wait: whoever enters in between is found as ever. Where more stands against the
-    /// operation, nothing is done here, since one wait may then save another.
-    #[inline]
-    fn order_early<P: Port>(
-        &self,
-        slot: &Slot,
-        lane: &mut Lane,
-        pending: bool,
-        accesses: &[Access<'_>],
-        port: &P,
-        at: Place,
-    ) -> Result<(), P::Error> {
-        let view = Known::new(self, slot, lane, pending, slot.next_by_owner());
-        let mut only: Option<Stamp> = None;
-        for access in accesses {
-            let stamp = match access.ledger.before(access.mode) {
-                Before::Nothing => continue,
-                Before::Only(stamp) => stamp,
-                Before::Listed => return Ok(()),
-            };
-            let view = if access.at_call { view.at_call() } else { view };
-            if view.knows(stamp) {
-                continue;
-            }
-            match &mut only {
-                Some(only) if only.slot != stamp.slot => return Ok(()),
-                Some(only) => only.tick = only.tick.max(stamp.tick),
-                None => only = Some(stamp),
-            }
-        }
-        let Some(stamp) = only.filter(|stamp| self.published(*stamp)) else { return Ok(()) };
-        let Some(other) = self.slot(stamp.slot) else { return Ok(()) };
-        self.order_after(slot, lane, other, Conflict { stamp, place: None }, port, at)
-    }
-
     /// Orders the stream after all that another has been given, because of `conflict`, and notes that.
     ///
     /// What that is worth is read *before* the call: more may be given to the other stream meanwhile, and the
     /// wait need not cover it.
-    #[cold]
     #[inline(never)]
     fn order_after<P: Port>(
         &self,
@@ -390,8 +399,48 @@ impl Books {
         port: &P,
         at: Place,
     ) -> Result<(), P::Error> {
-        let mut gained = std::mem::take(&mut lane.spare);
-        other.known(&mut gained);
+        let known = other.brief();
+        let stamp = Stamp { slot: other.id, tick: other.submitted() };
+        let route = if known == Brief::Many || other.id == slot.id || !other.is_apart() {
+            self.order_after_more(slot, lane, other, port)?
+        } else {
+            let route = port.order(slot, other, &mut lane.kept)?;
+            // By the legacy stream no port goes here, and if one did, that would be worth nothing.
+            if matches!(route, Route::Stream | Route::Event) {
+                let mut news = lane.clock.add(stamp);
+                if let Brief::One(known) = known {
+                    news |= known.slot != slot.id && lane.clock.add(known);
+                }
+                if news {
+                    self.tidy(slot, lane);
+                }
+            }
+            route
+        };
+        self.waits.note(AddedWait {
+            at,
+            after: conflict.place,
+            device: slot.device.ordinal,
+            other_device: other.device.ordinal,
+            stream: slot.id.0,
+            other_stream: other.id.0,
+            other_operation: conflict.stamp.tick,
+            by_host: route == Route::Host,
+        });
+        Ok(())
+    }
+
+    /// Has the port order the stream after another one of any kind, which may know of anything.
+    #[cold]
+    #[inline(never)]
+    fn order_after_more<P: Port>(
+        &self,
+        slot: &Slot,
+        lane: &mut Lane,
+        other: &Slot,
+        port: &P,
+    ) -> Result<Route, P::Error> {
+        let mut gained = other.known();
         gained.add(Stamp { slot: other.id, tick: other.submitted() });
         // What the legacy rule adds to that, and what the legacy stream would give instead.
         let (mut by_rule, mut by_legacy) = (Clock::new(), Clock::new());
@@ -428,19 +477,18 @@ impl Books {
         if lane.clock.learn(&gained, slot.id) {
             self.tidy(slot, lane);
         }
-        lane.spare = gained;
-        self.waits.note(AddedWait {
-            at,
-            after: conflict.place,
-            device: slot.device.ordinal,
-            other_device: other.device.ordinal,
-            stream: slot.id.0,
-            other_stream: other.id.0,
-            other_operation: conflict.stamp.tick,
-            by_host: route == Route::Host,
-        });
-        Ok(())
+        Ok(route)
     }
+}
+
+/// An operation of which a part is entered.
+#[derive(Clone, Copy)]
+struct Whole<'b, 'a> {
+    accesses: &'b [Access<'a>],
+    kinds: Kinds,
+    /// Whether the legacy rule has anything for it.
+    pending: bool,
+    me: Stamp,
 }
 
 /// An operation that is in the ledgers and not yet CUDA's. Its tick is published when this is dropped, whatever happens, or
@@ -532,6 +580,49 @@ fn stamp_again<'a, 'b>(accesses: &'b [Access<'a>], me: Stamp) -> &'b [Access<'a>
         rest = others;
     }
     rest
+}
+
+/// Enters accesses from the first on as long as each is alone in a whole allocation of which the short form tells that all is ordered
+/// before it; gives those that are left, and what the first of these is not ordered after, if that is all that its short form tells
+/// of. As above.
+#[inline]
+fn stamp_next<'a, 'b>(accesses: &'b [Access<'a>], view: &Known<'_>) -> (&'b [Access<'a>], Option<Stamp>) {
+    let mut rest = accesses;
+    while let [first, others @ ..] = rest {
+        let alone = others.first().is_none_or(|next| next.address() != first.address());
+        if !alone {
+            return (rest, None);
+        }
+        match first.ledger.stamp_next(first, view) {
+            Next::Entered => rest = others,
+            Next::Behind(stamp) => return (rest, Some(stamp)),
+            Next::Unclear => return (rest, None),
+        }
+    }
+    (rest, None)
+}
+
+/// The one operation that accesses would conflict with, if the short forms of their allocations tell of one only.
+#[cold]
+#[inline(never)]
+fn only_behind(accesses: &[Access<'_>], view: &Known<'_>) -> Option<Stamp> {
+    let mut only: Option<Stamp> = None;
+    for access in accesses {
+        let stamp = match access.ledger.before(access.mode) {
+            Before::Nothing => continue,
+            Before::Only(stamp) => stamp,
+            Before::Listed => return None,
+        };
+        if view.puts_behind(access, stamp) {
+            continue;
+        }
+        match &mut only {
+            Some(only) if only.slot != stamp.slot => return None,
+            Some(only) => only.tick = only.tick.max(stamp.tick),
+            None => only = Some(stamp),
+        }
+    }
+    only
 }
 
 /// Whether the host has memory that one of the accesses would reach without a borrow.

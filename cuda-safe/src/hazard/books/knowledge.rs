@@ -5,7 +5,6 @@ use super::clock::{Clock, Stamp};
 use super::list::{Conflict, View};
 use super::slot::{Kind, Lane, Slot};
 use super::snapshot::Snapshot;
-use super::sync::Arc;
 use super::table::Books;
 
 impl Books {
@@ -69,13 +68,15 @@ impl Books {
         }
         self.scan(slot, &mut lane.pending);
         // It grows by what this brings, and nobody else makes it shorter.
-        if lane.clock.len() > 8 {
+        if lane.clock.is_long() {
             lane.clock.prune(|stamp| self.completed(stamp));
         }
         slot.device.prune(|stamp| self.completed(stamp));
     }
 
     /// The operation was issued: what the legacy rule gave it, the stream now has.
+    #[cold]
+    #[inline(never)]
     pub(super) fn commit(slot: &Slot, lane: &mut Lane) {
         lane.legacy_epoch = lane.pending_epoch;
         if lane.clock.merge(&lane.pending) {
@@ -84,8 +85,9 @@ impl Books {
     }
 
     /// Drops what has completed from a clock that has become long, and lets others see it.
+    #[inline]
     pub(super) fn tidy(&self, slot: &Slot, lane: &mut Lane) {
-        if lane.clock.len() > 8 {
+        if lane.clock.is_long() {
             lane.clock.prune(|stamp| self.completed(stamp));
         }
         slot.share(lane);
@@ -94,7 +96,7 @@ impl Books {
     /// Puts the last event on a stream that goes: from now on it is reached by that event only, and what the event comes
     /// after, the stream does.
     pub(crate) fn record_last<E>(&self, slot: &Slot, call: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
-        let snapshot = self.record_again(slot, None, call)?;
+        let snapshot = self.record(slot, call)?;
         let mut lane = slot.lane.lock();
         if lane.clock.merge(&snapshot.clock) {
             slot.share(&mut lane);
@@ -103,42 +105,42 @@ impl Books {
         Ok(())
     }
 
-    /// Puts an event record on a stream, and gives what the event will stand for. What it stood for before, if it did for
-    /// anything, saves counting references where the stream has learned nothing since.
+    /// Puts an event record on a stream, and gives what the event will stand for.
     #[inline]
-    pub(crate) fn record_again<E>(
-        &self,
-        slot: &Slot,
-        former: Option<Snapshot>,
-        call: impl FnOnce() -> Result<(), E>,
-    ) -> Result<Snapshot, E> {
+    pub(crate) fn record<E>(&self, slot: &Slot, call: impl FnOnce() -> Result<(), E>) -> Result<Snapshot, E> {
         let mut lane = slot.lane.lock();
         let lane = &mut *lane;
         let pending = self.catch_up(slot, lane);
         let stamp = Stamp { slot: slot.id, tick: slot.submitted() };
         call()?;
-        if pending && slot.kind == Kind::Legacy {
+        if pending {
+            if slot.kind != Kind::Legacy {
+                return Ok(self.snapshot_after_legacy(lane, stamp));
+            }
             Self::commit(slot, lane);
-        } else if pending {
-            // The event comes after the legacy stream's work. The stream itself does not until it has something to do:
-            // its end, which can be now, proves nothing about that work.
-            let mut clock = lane.clock.clone();
-            clock.merge(&lane.pending);
-            clock.prune(|stamp| self.completed(stamp));
-            return Ok(Snapshot { stamp, clock: Arc::new(clock) });
         }
         slot.made_provable();
         if slot.kind == Kind::Legacy {
             slot.device.acted(stamp.tick, lane.untold.then_some(&lane.clock));
             lane.untold = false;
         }
-        let clock = match (former, &lane.shared) {
-            (Some(former), Some(shared)) if Arc::ptr_eq(&former.clock, shared) => former.clock,
-            (former, _) => {
-                lane.shared_clock(former.map(|former| former.clock), |stamp| self.completed(stamp))
-            }
-        };
-        Ok(Snapshot { stamp, clock })
+        if lane.clock.is_long() {
+            lane.clock.prune(|stamp| self.completed(stamp));
+        }
+        Ok(Snapshot { stamp, clock: lane.clock.clone() })
+    }
+
+    /// What an event stands for that was recorded on a stream for which the legacy rule had something.
+    ///
+    /// The event comes after the legacy stream's work. The stream itself does not until it has something to do: its end, which can be
+    /// now, proves nothing about that work.
+    #[cold]
+    #[inline(never)]
+    fn snapshot_after_legacy(&self, lane: &Lane, stamp: Stamp) -> Snapshot {
+        let mut clock = lane.clock.clone();
+        clock.merge(&lane.pending);
+        clock.prune(|stamp| self.completed(stamp));
+        Snapshot { stamp, clock }
     }
 
     /// Puts a wait for an event on a stream.
@@ -221,6 +223,29 @@ impl<'a> Known<'a> {
     pub(super) fn at_call(self) -> Self {
         Self { pending: None, by_rule: false, ..self }
     }
+
+    /// Whether `stamp` is ordered before this access of the operation.
+    #[inline]
+    pub(super) fn puts_behind(&self, access: &Access<'_>, stamp: Stamp) -> bool {
+        if access.at_call { self.at_call().knows(stamp) } else { self.knows(stamp) }
+    }
+
+    /// Whether another stream's operation is ordered before this one though the stream's own clock does not say so.
+    #[inline(never)]
+    fn knows_otherwise(&self, stamp: Stamp) -> bool {
+        if self.pending.is_some_and(|clock| clock.covers(stamp)) {
+            return true;
+        }
+        let Some(other) = self.books.slot(stamp.slot) else { return false };
+        if other.completed() >= stamp.tick {
+            return true;
+        }
+        self.by_rule
+            && self.slot.kind == Kind::Legacy
+            && other.kind.blocking()
+            && other.device.ordinal == self.slot.device.ordinal
+            && other.submitted() >= stamp.tick
+    }
 }
 
 impl View for Known<'_> {
@@ -240,20 +265,6 @@ impl View for Known<'_> {
             // What CUDA refused is in the ledgers, where it may stand for what the rule alone would have ordered before it.
             return self.by_rule || stamp.tick <= self.slot.provable() || stamp == self.me;
         }
-        if self.clock.covers(stamp) {
-            return true;
-        }
-        if self.pending.is_some_and(|clock| clock.covers(stamp)) {
-            return true;
-        }
-        let Some(other) = self.books.slot(stamp.slot) else { return false };
-        if other.completed() >= stamp.tick {
-            return true;
-        }
-        self.by_rule
-            && self.slot.kind == Kind::Legacy
-            && other.kind.blocking()
-            && other.device.ordinal == self.slot.device.ordinal
-            && other.submitted() >= stamp.tick
+        self.clock.covers(stamp) || self.knows_otherwise(stamp)
     }
 }

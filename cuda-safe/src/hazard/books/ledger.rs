@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use super::access::{Access, Mode, Want};
 use super::clock::Stamp;
 use super::enter::First;
+use super::knowledge::Known;
 use super::list::{Conflict, List, View};
 use super::sync::{AtomicBool, AtomicU64, Mutex, constructor, fence};
 use super::waits::Place;
@@ -59,6 +60,17 @@ pub(super) enum Before {
     Only(Stamp),
     /// The long form knows.
     Listed,
+}
+
+/// What became of an access that was to be entered in the short form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// It is entered.
+    Entered,
+    /// It is not, for it is not known to be ordered after this.
+    Behind(Stamp),
+    /// It is not, for another reason.
+    Unclear,
 }
 
 impl Ledger {
@@ -150,6 +162,37 @@ impl Ledger {
             return true;
         }
         self.word.compare_exchange(bits, next, SeqCst, Acquire).is_ok()
+    }
+
+    /// Enters one access to the whole allocation where all that the short form tells of is ordered before it and the short form can tell
+    /// the rest. Does nothing where anything else is the case.
+    #[inline]
+    pub(super) fn stamp_next(&self, access: &Access<'_>, view: &Known<'_>) -> Next {
+        if !access.is_whole() {
+            return Next::Unclear;
+        }
+        let bits = self.word.load(Acquire);
+        let next = match Word::in_the_way(bits, access.mode) {
+            Some(stamp) if view.puts_behind(access, stamp) => Word::only(access.mode, view.me()),
+            Some(stamp) if access.mode == Mode::Write => return Next::Behind(stamp),
+            // Reads may run at once, and both are to be told of.
+            Some(_) => return Next::Unclear,
+            None => after_more(bits, access, view),
+        };
+        let Some(next) = next else {
+            return match self.before(access.mode) {
+                Before::Only(stamp) if !view.puts_behind(access, stamp) => Next::Behind(stamp),
+                _ => Next::Unclear,
+            };
+        };
+        if self.is_its_own(access) {
+            self.word.store(next, Release);
+            return Next::Entered;
+        }
+        match self.word.compare_exchange(bits, next, SeqCst, Acquire) {
+            Ok(_) => Next::Entered,
+            Err(_) => Next::Unclear,
+        }
     }
 
     /// Whether nobody else looks at the word of the whole allocation before the access's borrow ends. Whoever borrows the memory then
@@ -337,6 +380,19 @@ fn weight(mode: Mode) -> u64 {
         Mode::Read => 1,
         Mode::Write => HOST_WRITER,
     }
+}
+
+/// The bits after a whole access where that takes more than one look.
+#[inline(never)]
+fn after_more(bits: u64, access: &Access<'_>, view: &Known<'_>) -> Option<u64> {
+    let late;
+    let view = if access.at_call {
+        late = view.at_call();
+        &late
+    } else {
+        view
+    };
+    after(Word::unpack(bits), access.mode, view).and_then(Word::pack)
 }
 
 /// The word after a whole access of mode `mode`, if all it meets is ordered before it and a word can say it.

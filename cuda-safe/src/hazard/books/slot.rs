@@ -1,10 +1,11 @@
 //! Slots: a stream's identity in the books, which outlives its handle.
 
+use std::ops::DerefMut;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use super::clock::{Clock, SlotId, Stamp, Tick};
+use super::clock::{Brief, Clock, SlotId, Stamp, Tick};
 use super::device::DeviceBook;
-use super::sync::{Arc, AtomicBool, AtomicU64, Lock, Mutex, MutexGuard};
+use super::sync::{Arc, AtomicBool, AtomicU64, Lock, Mutex};
 
 /// How a stream relates to the legacy stream of its device, and how others can reach it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -47,6 +48,8 @@ pub(crate) struct Lane {
     pub(super) legacy_epoch: u64,
     /// What everything that the stream does from now on is ordered after.
     pub(super) clock: Clock,
+    /// What the port keeps with the stream; see [`Port::order`](super::enter::Port::order).
+    pub(super) kept: usize,
     /// What the next operation will be ordered after by the legacy rule, once it is really issued.
     pub(super) pending: Clock,
     /// The epoch that `pending` is about; of blocking streams only.
@@ -54,39 +57,6 @@ pub(crate) struct Lane {
     /// Whether `clock` has grown since the legacy stream last told its device's page; of the legacy stream
     /// only.
     pub(super) untold: bool,
-    /// `clock` as the last event took it, as long as it has not changed.
-    pub(super) shared: Option<Arc<Clock>>,
-    /// The memory of a clock, for who works one out.
-    pub(super) spare: Clock,
-    /// What the port keeps with the stream; see [`Port::order`](super::enter::Port::order).
-    pub(super) kept: usize,
-}
-
-impl Lane {
-    /// The clock, to be shared with an event. Asks for memory only when it has changed since the last event, and
-    /// not even then where the event brings what it had of its own, which nobody else has any more.
-    pub(super) fn shared_clock(
-        &mut self,
-        former: Option<Arc<Clock>>,
-        completed: impl FnMut(Stamp) -> bool,
-    ) -> Arc<Clock> {
-        if let Some(shared) = &self.shared {
-            return Arc::clone(shared);
-        }
-        self.clock.prune(completed);
-        let shared = match former {
-            Some(mut former) => match Arc::get_mut(&mut former) {
-                Some(own) => {
-                    own.clone_from(&self.clock);
-                    former
-                }
-                None => Arc::new(self.clock.clone()),
-            },
-            None => Arc::new(self.clock.clone()),
-        };
-        self.shared = Some(Arc::clone(&shared));
-        shared
-    }
 }
 
 /// A stream's identity in the books.
@@ -104,17 +74,25 @@ pub(crate) struct Slot {
     pub(crate) id: SlotId,
     pub(crate) kind: Kind,
     pub(super) lane: Lock<Lane>,
+    outside: Outside,
+}
+
+/// What others look at, who are not giving the stream anything: one line of the cache.
+#[derive(Debug)]
+#[repr(C, align(64))]
+struct Outside {
     /// Operations known to have completed.
     completed: AtomicU64,
-    /// `Lane::clock` for others to read. A leaf lock: nothing is called while it is held.
-    known: Mutex<Clock>,
-    /// Whether all that `known` says was found to be over. Changed only under its lock.
-    known_is_over: AtomicBool,
+    /// [`Lane::clock`] in short, for others to read: [`Brief`]. Who has the lane stores it, but where it says that there is more, or is to
+    /// say so, only under the lock of `known`: then somebody else may be making that less, as far as it is over.
+    brief: AtomicU64,
+    /// A leaf lock too, but held over the CUDA calls that use the handle, so that it cannot go away under
+    /// them. As a rule one thread's affair, as the lane is.
+    reach: Lock<Reach>,
     /// Whether the stream was given a fill of pinned memory since somebody asked.
     filled: AtomicBool,
-    /// A leaf lock too, but held over the CUDA calls that use the handle, so that it cannot go away under
-    /// them.
-    reach: Mutex<Reach>,
+    /// `Lane::clock` where `brief` says that there is more. A leaf lock: nothing is called while it is held.
+    known: Mutex<Clock>,
 }
 
 impl Slot {
@@ -122,26 +100,26 @@ impl Slot {
     pub(super) fn new(id: SlotId, kind: Kind, device: Arc<DeviceBook>, reach: Reach) -> Self {
         let lane = Lane {
             clock: Clock::new(),
+            kept: 0,
             legacy_epoch: 0,
             pending: Clock::new(),
             pending_epoch: 0,
             untold: false,
-            shared: None,
-            spare: Clock::new(),
-            kept: 0,
         };
         Self {
             submitted: AtomicU64::new(0),
-            completed: AtomicU64::new(0),
             provable: AtomicU64::new(0),
             lane: Lock::new(lane),
             id,
             kind,
             device,
-            known: Mutex::new(Clock::new()),
-            known_is_over: AtomicBool::new(true),
-            filled: AtomicBool::new(false),
-            reach: Mutex::new(reach),
+            outside: Outside {
+                completed: AtomicU64::new(0),
+                brief: AtomicU64::new(Brief::Nothing.pack()),
+                reach: Lock::new(reach),
+                filled: AtomicBool::new(false),
+                known: Mutex::new(Clock::new()),
+            },
         }
     }
 
@@ -160,7 +138,7 @@ impl Slot {
     /// The last operation known to have completed.
     #[inline]
     pub(crate) fn completed(&self) -> Tick {
-        self.completed.load(Acquire)
+        self.outside.completed.load(Acquire)
     }
 
     /// The last operation that the end of everything on the stream now would prove complete.
@@ -206,66 +184,122 @@ impl Slot {
         }
     }
 
+    /// Whether the legacy rule gives nothing to who waits for the stream, nor to the legacy stream by that.
+    #[inline]
+    pub(super) fn is_apart(&self) -> bool {
+        self.kind == Kind::NonBlocking || self.kind == Kind::Blocking && self.device.epoch() == 0
+    }
+
     /// Notes that operation `tick` and all before it have completed.
     pub(super) fn complete(&self, tick: Tick) {
         if self.completed() < tick {
-            self.completed.fetch_max(tick, std::sync::atomic::Ordering::AcqRel);
+            self.outside.completed.fetch_max(tick, std::sync::atomic::Ordering::AcqRel);
         }
     }
 
-    /// Copies all that the stream is ordered after into `clock`, for another stream or thread to read.
-    pub(super) fn known(&self, clock: &mut Clock) {
-        clock.clone_from(&self.known.lock());
+    /// All that the stream is ordered after, for another stream or thread.
+    #[inline]
+    pub(super) fn known(&self) -> Clock {
+        let mut clock = Clock::new();
+        match self.brief() {
+            Brief::Nothing => {}
+            Brief::One(stamp) => {
+                clock.add(stamp);
+            }
+            Brief::Many => self.with_many(|known| clock.merge(known)),
+        }
+        clock
+    }
+
+    /// The same in short.
+    #[inline]
+    pub(super) fn brief(&self) -> Brief {
+        Brief::unpack(self.outside.brief.load(Acquire))
+    }
+
+    /// Calls `with` with all that the stream is ordered after, where that is too much to be told in short.
+    #[cold]
+    #[inline(never)]
+    fn with_many<R>(&self, with: impl FnOnce(&mut Clock) -> R) {
+        let mut known = self.outside.known.lock();
+        // It may have become less before the lock was there, and nothing is in the clock then.
+        match self.brief() {
+            Brief::Many => {
+                with(&mut known);
+                if known.brief() != Brief::Many {
+                    let left = known.clone();
+                    self.share_locked(&mut known, &left);
+                }
+            }
+            Brief::Nothing => {}
+            Brief::One(stamp) => {
+                let mut one = Clock::new();
+                one.add(stamp);
+                with(&mut one);
+            }
+        }
     }
 
     /// Adds what the stream is ordered after to `clock`, but for what `completed` says is over.
     ///
-    /// Whoever finds all of it over leaves a mark, so that the next one need not look. One that misses what the
-    /// stream learns at the same moment claims less than it could, which is no harm.
+    /// One that misses what the stream learns at the same moment claims less than it could, which is no harm.
     #[inline]
     pub(super) fn pending_known_into(&self, clock: &mut Clock, completed: impl Fn(Stamp) -> bool) {
-        if self.known_is_over.load(Acquire) {
-            return;
-        }
-        let known = self.known.lock();
-        let mut over = true;
-        for stamp in known.iter().filter(|stamp| !completed(*stamp)) {
-            over = false;
-            clock.add(stamp);
-        }
-        if over {
-            self.known_is_over.store(true, Release);
+        match self.brief() {
+            Brief::Nothing => {}
+            Brief::One(stamp) if completed(stamp) => {}
+            Brief::One(stamp) => {
+                clock.add(stamp);
+            }
+            Brief::Many => self.with_many(|known| {
+                known.prune(&completed);
+                clock.merge(known);
+            }),
         }
     }
 
     /// Whether the stream is known by others to be ordered after `stamp`.
     pub(super) fn is_known_after(&self, stamp: Stamp) -> bool {
-        self.known.lock().covers(stamp)
+        self.known().covers(stamp)
     }
 
     /// Lets others see a changed clock.
+    #[inline]
     pub(super) fn share(&self, lane: &mut Lane) {
-        lane.shared = None;
         lane.untold = true;
-        let mut known = self.known.lock();
-        known.clone_from(&lane.clock);
-        self.known_is_over.store(known.len() == 0, Release);
-        drop(known);
+        let (bits, many) = (lane.clock.brief().pack(), Brief::Many.pack());
+        if bits == many || self.outside.brief.load(Relaxed) == many {
+            self.share_many(&lane.clock);
+        } else {
+            self.outside.brief.store(bits, Release);
+        }
         self.device.note_news(self.kind);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn share_many(&self, clock: &Clock) {
+        self.share_locked(&mut self.outside.known.lock(), clock);
+    }
+
+    fn share_locked(&self, known: &mut Clock, clock: &Clock) {
+        let brief = clock.brief();
+        *known = if brief == Brief::Many { clock.clone() } else { Clock::new() };
+        self.outside.brief.store(brief.pack(), Release);
     }
 
     /// Notes that the stream is given a fill of pinned memory. To be called, as the next one, by who has the lane locked.
     #[inline]
     pub(crate) fn note_fill(&self) {
-        self.filled.store(true, Relaxed);
+        self.outside.filled.store(true, Relaxed);
     }
 
     /// Whether one was noted; asking takes the note.
     #[inline]
     pub(crate) fn take_fill(&self) -> bool {
-        let noted = self.filled.load(Relaxed);
+        let noted = self.outside.filled.load(Relaxed);
         if noted {
-            self.filled.store(false, Relaxed);
+            self.outside.filled.store(false, Relaxed);
         }
         noted
     }
@@ -276,7 +310,8 @@ impl Slot {
     }
 
     /// How the stream can be waited for; the handle stays valid while the guard lives.
-    pub(crate) fn reach(&self) -> MutexGuard<'_, Reach> {
-        self.reach.lock()
+    #[inline]
+    pub(crate) fn reach(&self) -> impl DerefMut<Target = Reach> {
+        self.outside.reach.lock()
     }
 }

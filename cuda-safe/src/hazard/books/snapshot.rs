@@ -2,7 +2,6 @@
 
 use super::clock::{Clock, Stamp};
 use super::slot::{Kind, Slot};
-use super::sync::Arc;
 use super::table::Books;
 
 /// What an event stands for: all that its stream was ordered after when it was recorded.
@@ -11,7 +10,7 @@ pub(crate) struct Snapshot {
     /// The stream's last operation before the record.
     pub(super) stamp: Stamp,
     /// What the stream was ordered after besides.
-    pub(super) clock: Arc<Clock>,
+    pub(super) clock: Clock,
 }
 
 /// What will be known to be complete when a call that is about to be made has returned.
@@ -68,9 +67,7 @@ impl Books {
 
     /// What the last event of a stream that is gone proves when it is complete.
     pub(crate) fn coverage_by_last_event(&self, slot: &Slot) -> Coverage {
-        let mut others = Clock::new();
-        slot.known(&mut others);
-        Coverage { own: Some(Stamp { slot: slot.id, tick: slot.submitted() }), others }
+        Coverage { others: slot.known(), own: Some(Stamp { slot: slot.id, tick: slot.submitted() }) }
     }
 
     /// What the end of all that a device has now proves.

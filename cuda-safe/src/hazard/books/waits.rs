@@ -1,17 +1,16 @@
 //! The waits that the tracker added: how many, and the last ones with their reasons.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::panic::Location;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::sync::{AtomicU64, Mutex};
+use super::sync::{AtomicU64, Lock};
 
 /// A place in the source of the program.
 pub(crate) type Place = &'static Location<'static>;
 
 /// How many waits are remembered with their reasons.
-const REMEMBERED: usize = 256;
+const REMEMBERED: u64 = 256;
 
 /// A wait that the tracker added because the program had not ordered two conflicting operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,30 +53,36 @@ impl fmt::Display for AddedWait {
     }
 }
 
+/// One that is remembered, in a line of the cache.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Note(AddedWait);
+
 /// The count, and the last few.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(super) struct Waits {
     count: AtomicU64,
-    last: Mutex<VecDeque<AddedWait>>,
+    /// As a rule one thread adds all of them, so the lock is one that belongs to a thread.
+    last: Lock<Ring>,
 }
 
 impl Waits {
     super::sync::constructor! {
         /// No waits.
         pub(super) fn new() -> Self {
-            Self { count: AtomicU64::new(0), last: Mutex::new(VecDeque::new()) }
+            Self { count: AtomicU64::new(0), last: Lock::new(Ring(Vec::new())) }
         }
     }
 
     /// Notes one more.
+    #[inline]
     pub(super) fn note(&self, wait: AddedWait) {
         let mut last = self.last.lock();
         // Only changed under the lock, so it need not be exchanged.
-        self.count.store(self.count.load(Relaxed) + 1, Relaxed);
-        if last.len() == REMEMBERED {
-            last.pop_front();
-        }
-        last.push_back(wait);
+        let count = self.count.load(Relaxed);
+        self.count.store(count + 1, Relaxed);
+        last.note(count, wait);
     }
 
     /// How many there were.
@@ -87,7 +92,42 @@ impl Waits {
 
     /// The last ones, oldest first.
     pub(super) fn last(&self) -> Vec<AddedWait> {
-        self.last.lock().iter().copied().collect()
+        let last = self.last.lock();
+        last.oldest_first(self.count.load(Relaxed))
+    }
+}
+
+/// The last waits, each in the place that its number gives it.
+#[derive(Debug)]
+struct Ring(Vec<Note>);
+
+impl Ring {
+    /// Where the wait is before which there were `count`.
+    #[inline]
+    fn place(count: u64) -> usize {
+        usize::try_from(count % REMEMBERED).unwrap_or(0)
+    }
+
+    /// Notes the wait before which there were `count`.
+    #[inline]
+    fn note(&mut self, count: u64, wait: AddedWait) {
+        match self.0.get_mut(Self::place(count)) {
+            Some(place) => *place = Note(wait),
+            None => self.grow(Note(wait)),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, note: Note) {
+        self.0.push(note);
+    }
+
+    /// The last ones of `count`, oldest first.
+    fn oldest_first(&self, count: u64) -> Vec<AddedWait> {
+        // Where no place was used twice yet, the first one is the oldest.
+        let (newer, older) = self.0.split_at(Self::place(count).min(self.0.len()));
+        older.iter().chain(newer).map(|note| note.0).collect()
     }
 }
 
@@ -98,4 +138,33 @@ pub(crate) struct Hazard {
     pub(crate) first: Option<Place>,
     /// Where the later one was.
     pub(crate) second: Place,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::Location;
+
+    use super::{AddedWait, Ring};
+
+    #[test]
+    fn the_last_ones_are_remembered_oldest_first_on() {
+        let mut ring = Ring(Vec::new());
+        assert_eq!(ring.oldest_first(0), []);
+        for number in 1..=700 {
+            let wait = AddedWait {
+                at: Location::caller(),
+                after: None,
+                device: 0,
+                other_device: 0,
+                stream: 0,
+                other_stream: 1,
+                other_operation: number,
+                by_host: false,
+            };
+            ring.note(number - 1, wait);
+            let told: Vec<u64> = ring.oldest_first(number).iter().map(|wait| wait.other_operation).collect();
+            let first = number.saturating_sub(256) + 1;
+            assert_eq!(told, (first..=number).collect::<Vec<_>>());
+        }
+    }
 }

@@ -107,6 +107,31 @@ impl Word {
         Self::Both { write: Stamp { slot: me.slot, tick: write }, read: me.tick }.pack()
     }
 
+    /// The operation behind which a whole access of mode `mode` must be, so that [it alone](Self::only) need be told of afterwards. None
+    /// where that takes more than one look.
+    #[inline]
+    pub(super) fn in_the_way(bits: u64, mode: Mode) -> Option<Stamp> {
+        let payload = bits & ((1 << TICK_BITS) - 1);
+        let tick = match (bits >> (SLOT_BITS + TICK_BITS), mode) {
+            (MODE_READ, _) | (MODE_WRITE, Mode::Write) => payload,
+            (MODE_BOTH, Mode::Write) => (payload >> SOON_BITS) + (payload & ((1 << SOON_BITS) - 1)),
+            (MODE_BOTH_LATE, Mode::Write) => (payload >> LATE_BITS) + (payload & ((1 << LATE_BITS) - 1)),
+            _ => return None,
+        };
+        // The mask leaves thirteen bits, so nothing is lost.
+        let slot = u32::try_from((bits >> TICK_BITS) & ((1 << SLOT_BITS) - 1)).ok()?;
+        Some(Stamp { slot: SlotId(slot), tick })
+    }
+
+    /// The bits that tell of this access and no other one, if bits can.
+    #[inline]
+    pub(super) fn only(mode: Mode, me: Stamp) -> Option<u64> {
+        match mode {
+            Mode::Write => Self::Write(me).pack(),
+            Mode::Read => Self::Read(me).pack(),
+        }
+    }
+
     /// Whether the last access that `bits` tell of was of this mode, and no other one matters any more.
     #[inline]
     pub(super) fn is_of_mode(bits: u64, mode: Mode) -> bool {
