@@ -95,7 +95,18 @@ impl Device {
     /// function.
     #[doc(alias = "cudaGetDevice")]
     #[track_caller]
+    #[inline]
     pub fn current() -> Result<Self> {
+        // What most programs find, in few steps.
+        if version::is_callable() && DEVICES.load(Ordering::Relaxed) == 1 {
+            return Ok(Self { ordinal: 0 });
+        }
+        Self::ask_current()
+    }
+
+    #[inline(never)]
+    #[track_caller]
+    fn ask_current() -> Result<Self> {
         version::ensure_callable("Device::current")?;
         if Self::is_only_one() {
             return Ok(Self { ordinal: 0 });

@@ -77,7 +77,6 @@ pub fn runtime_version() -> Result<Version> {
 #[inline]
 #[track_caller]
 pub(super) fn ensure_callable(api: &'static str) -> Result<()> {
-    static SAME: AtomicBool = AtomicBool::new(false);
     if stream::in_callback() {
         return Err(Error::refused(api, Detail::InCallback));
     }
@@ -91,6 +90,15 @@ pub(super) fn ensure_callable(api: &'static str) -> Result<()> {
     SAME.store(true, Ordering::Relaxed);
     Ok(())
 }
+
+/// Whether [`ensure_callable`] is known to have nothing against it.
+#[inline]
+pub(super) fn is_callable() -> bool {
+    SAME.load(Ordering::Relaxed) && !stream::in_callback()
+}
+
+/// Whether the loaded library was found to be of the headers' major version.
+static SAME: AtomicBool = AtomicBool::new(false);
 
 #[cfg(test)]
 mod tests {

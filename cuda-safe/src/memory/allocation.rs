@@ -16,13 +16,13 @@ use super::managed;
 use super::mapped::Mapped;
 use super::pool::{self, MemoryPool};
 use super::relaxed::relax;
-use super::shared::Kept;
+use super::shared::{Kept, Shared};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::books::First;
 use crate::hazard::{Ledger, Mode};
 use crate::stream::StreamRef;
-use crate::{check, process, stream, sys};
+use crate::{process, stream, sys};
 
 /// How memory was allocated, and so how it is freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,12 +73,13 @@ unsafe impl Sync for Allocation {}
 impl Allocation {
     /// Allocates memory of a device, the current one where none is named. No bytes, no call that allocates.
     #[track_caller]
-    #[inline]
-    pub(crate) fn device(device: impl Into<Option<Device>>, bytes: usize) -> Result<Self> {
-        Self::with(device.into(), bytes, Kind::Device, |pointer| {
+    pub(crate) fn device(device: impl Into<Option<Device>>, bytes: usize) -> Result<Shared<Self>> {
+        let kind = Kind::Device;
+        let (pointer, device) = Self::allocate(device.into(), bytes, kind, "cudaMalloc", |pointer| {
             // SAFETY: the pointer is to a live variable of the caller, which the call fills.
             unsafe { sys::cudaMalloc(pointer, bytes) }
-        })
+        })?;
+        Ok(Shared::made(|| Self::new(pointer, bytes, device, kind, Ledger::new(bytes))))
     }
 
     /// Allocates rows of so many bytes on a device, and gives the pitch that it chose. There must be bytes.
@@ -209,23 +210,23 @@ impl Allocation {
     /// Allocates memory in the order of a stream: of a pool of a device, or where none is named, of the one that is current
     /// on the stream's device. No bytes, no call.
     #[track_caller]
-    #[inline]
     pub(crate) fn pool(
         stream: StreamRef<'_>,
         from: Option<(&MemoryPool, Device)>,
         bytes: usize,
-    ) -> Result<Self> {
+    ) -> Result<Shared<Self>> {
         stream.ensure_not_captured("alloc_async")?;
         let device = from.map_or_else(|| stream.device(), |(_, device)| device);
         if bytes == 0 {
-            return Ok(Self::new(ptr::null_mut(), 0, device, Kind::Pool, Ledger::new(0)));
+            return Ok(Shared::kept(Self::new(ptr::null_mut(), 0, device, Kind::Pool, Ledger::new(0))));
         }
         let (pointer, first) = Self::allocate_in_order(stream, from.map(|(pool, _)| pool), bytes)?;
-        Ok(Self::new(pointer, bytes, device, Kind::Pool, Ledger::written(bytes, first)))
+        let ledger = Ledger::written(bytes, first);
+        Ok(Shared::made(|| Self::new(pointer, bytes, device, Kind::Pool, ledger)))
     }
 
     /// Has a stream allocate; gives the operation too, which is the first to write the memory.
-    #[inline(never)]
+    #[inline]
     #[track_caller]
     fn allocate_in_order(
         stream: StreamRef<'_>,
@@ -238,18 +239,20 @@ impl Allocation {
         let place = Location::caller();
         let mut pointer = ptr::null_mut();
         let call = |raw| {
-            let allocated = match from {
-                // SAFETY: the pointer is to a live variable, which the call fills before it returns; the stream is live.
-                None => unsafe { check!(cudaMallocAsync(&raw mut pointer, bytes, raw)) },
+            let (api, code) = match from {
+                None => {
+                    // SAFETY: the pointer is to a live variable, which the call fills before it returns; the stream is live.
+                    let code = unsafe { sys::cudaMallocAsync(&raw mut pointer, bytes, raw) };
+                    ("cudaMallocAsync", code)
+                }
                 Some(pool) => {
                     let pool = pool.as_raw();
                     // SAFETY: as above, and the pool lives while the borrow does.
-                    unsafe { check!(cudaMallocFromPoolAsync(&raw mut pointer, bytes, pool, raw)) }
+                    let code = unsafe { sys::cudaMallocFromPoolAsync(&raw mut pointer, bytes, pool, raw) };
+                    ("cudaMallocFromPoolAsync", code)
                 }
             };
-            allocated.map_err(|error| {
-                error.at(place).with_detail(Detail::Allocation { bytes, memory: "pool", free: None })
-            })
+            if code == sys::cudaSuccess { Ok(()) } else { Err(refused_in_order(api, code, bytes, place)) }
         };
         // SAFETY: the operation is a write of memory that nobody else has yet, and it is put on this stream. The memory's
         // ledger begins with it.
@@ -312,7 +315,8 @@ impl Allocation {
         Ok(Self::new(pointer, bytes, device, kind, Ledger::new(bytes)))
     }
 
-    #[inline(never)]
+    /// The call on the current device, or on another one, and which that is.
+    #[inline]
     #[track_caller]
     fn allocate(
         device: Option<Device>,
@@ -321,31 +325,46 @@ impl Allocation {
         api: &'static str,
         allocate: impl FnOnce(*mut *mut c_void) -> sys::cudaError_t,
     ) -> Result<(*mut u8, Device)> {
-        let memory = match kind {
-            Kind::Device => "device",
-            Kind::Pool => "pool",
-            Kind::Managed => "managed",
-            Kind::Pinned => "pinned host",
-            Kind::Registered => "registered host",
-            Kind::Array | Kind::Mipmapped => "array",
-            Kind::Foreign => "foreign",
-        };
-        let mut pointer = ptr::null_mut();
-        let (device, switch) = match device {
-            Some(device) => (device, bytes > 0),
-            None => (Device::current()?, false),
-        };
-        if bytes > 0 {
-            let _current = if switch { Some(device.switch()?) } else { None };
-            relax()?;
-            Error::check(api, allocate(&raw mut pointer)).map_err(|error| {
-                let on_device = matches!(kind, Kind::Device | Kind::Array | Kind::Mipmapped);
-                let ran_out = on_device && error.is_out_of_memory();
-                let free = if ran_out { free_on_current() } else { None };
-                error.with_detail(Detail::Allocation { bytes, memory, free })
-            })?;
+        match device {
+            None => {
+                let device = Device::current()?;
+                Ok((Self::call(bytes, kind, api, allocate)?, device))
+            }
+            Some(device) => Ok((Self::call_on(device, bytes, kind, api, allocate)?, device)),
         }
-        Ok((pointer.cast(), device))
+    }
+
+    #[inline(never)]
+    #[track_caller]
+    fn call_on(
+        device: Device,
+        bytes: usize,
+        kind: Kind,
+        api: &'static str,
+        allocate: impl FnOnce(*mut *mut c_void) -> sys::cudaError_t,
+    ) -> Result<*mut u8> {
+        let _current = if bytes > 0 { Some(device.switch()?) } else { None };
+        Self::call(bytes, kind, api, allocate)
+    }
+
+    /// The call that allocates, if there are bytes.
+    #[inline]
+    #[track_caller]
+    fn call(
+        bytes: usize,
+        kind: Kind,
+        api: &'static str,
+        allocate: impl FnOnce(*mut *mut c_void) -> sys::cudaError_t,
+    ) -> Result<*mut u8> {
+        let mut pointer = ptr::null_mut();
+        if bytes > 0 {
+            relax()?;
+            let code = allocate(&raw mut pointer);
+            if code != sys::cudaSuccess {
+                return Err(refused(api, code, kind, bytes));
+            }
+        }
+        Ok(pointer.cast())
     }
 
     /// Takes over memory that was allocated elsewhere.
@@ -405,6 +424,38 @@ impl Kept for Allocation {
     fn ledger_mut(&mut self) -> &mut Ledger {
         &mut self.ledger
     }
+}
+
+/// The error of a call that was to allocate.
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn refused(api: &'static str, code: sys::cudaError_t, kind: Kind, bytes: usize) -> Error {
+    let memory = match kind {
+        Kind::Device => "device",
+        Kind::Pool => "pool",
+        Kind::Managed => "managed",
+        Kind::Pinned => "pinned host",
+        Kind::Registered => "registered host",
+        Kind::Array | Kind::Mipmapped => "array",
+        Kind::Foreign => "foreign",
+    };
+    let error = Error::from_code(api, code);
+    let on_device = matches!(kind, Kind::Device | Kind::Array | Kind::Mipmapped);
+    let free = if on_device && error.is_out_of_memory() { free_on_current() } else { None };
+    error.with_detail(Detail::Allocation { bytes, memory, free })
+}
+
+/// The same of one in the order of a stream.
+#[cold]
+#[inline(never)]
+fn refused_in_order(
+    api: &'static str,
+    code: sys::cudaError_t,
+    bytes: usize,
+    place: &'static Location<'static>,
+) -> Error {
+    refused(api, code, Kind::Pool, bytes).at(place)
 }
 
 /// Bytes that are free on the current device, if it says so.

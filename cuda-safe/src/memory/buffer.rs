@@ -42,8 +42,15 @@ impl<T: AnyBitPattern, M: Place> Buffer<T, M> {
     #[inline]
     #[track_caller]
     pub(super) fn of(api: &'static str, allocation: Allocation, len: usize) -> Result<Self> {
+        Self::of_shared(api, Shared::kept(allocation), len)
+    }
+
+    /// The same of what was made where it stays.
+    #[inline]
+    #[track_caller]
+    pub(super) fn of_shared(api: &'static str, allocation: Shared<Allocation>, len: usize) -> Result<Self> {
         size::aligned::<T>(api, allocation.pointer().addr())?;
-        Ok(Self { allocation: Shared::kept(allocation), len, elements: PhantomData })
+        Ok(Self { allocation, len, elements: PhantomData })
     }
 
     /// The owner of memory that was allocated elsewhere.
@@ -264,6 +271,12 @@ impl<T, M: Place> Buffer<T, M> {
     #[inline]
     pub(crate) fn span(&self) -> Span<'_, T> {
         Span::whole(&self.allocation, self.len)
+    }
+
+    /// The owner of the allocation.
+    #[inline]
+    pub(super) fn into_shared(self) -> Shared<Allocation> {
+        self.allocation
     }
 
     /// The allocation, to be given up; none while a graph holds it too, which then frees it.

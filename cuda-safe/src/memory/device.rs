@@ -66,7 +66,7 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
     #[track_caller]
     fn alloc_where(device: Option<Device>, len: usize) -> Result<Self> {
         let bytes = size::bytes_of::<T>("DeviceBuffer::alloc", len)?;
-        Self::of("DeviceBuffer::alloc", Allocation::device(device, bytes)?, len)
+        Self::of_shared("DeviceBuffer::alloc", Allocation::device(device, bytes)?, len)
     }
 
     /// Gives a stream the task of allocating `len` elements of its device's memory pool, and returns.
@@ -99,7 +99,8 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
     #[track_caller]
     pub fn alloc_async(len: usize, stream: &impl AsStream) -> Result<Self> {
         let bytes = size::bytes_of::<T>("DeviceBuffer::alloc_async", len)?;
-        Self::of("DeviceBuffer::alloc_async", Allocation::pool(stream.as_stream(), None, bytes)?, len)
+        let allocation = Allocation::pool(stream.as_stream(), None, bytes)?;
+        Self::of_shared("DeviceBuffer::alloc_async", allocation, len)
     }
 
     /// Gives a stream the task of allocating `len` elements of a pool's memory, and returns.
@@ -117,7 +118,8 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
     pub fn alloc_from(pool: &MemoryPool, len: usize, stream: &impl AsStream) -> Result<Self> {
         let bytes = size::bytes_of::<T>("DeviceBuffer::alloc_from", len)?;
         let from = Some((pool, pool.device()?));
-        Self::of("DeviceBuffer::alloc_from", Allocation::pool(stream.as_stream(), from, bytes)?, len)
+        let allocation = Allocation::pool(stream.as_stream(), from, bytes)?;
+        Self::of_shared("DeviceBuffer::alloc_from", allocation, len)
     }
 
     /// Takes over memory that was allocated with `cudaMalloc`.
@@ -186,8 +188,8 @@ impl<T> DeviceBuffer<T> {
     /// The failure of work that used the buffer, or of the call.
     #[doc(alias = "cudaFree")]
     #[track_caller]
-    pub fn free(mut self) -> Result<()> {
-        self.only_allocation().map_or(Ok(()), Allocation::free)
+    pub fn free(self) -> Result<()> {
+        Allocation::free_owned(self.into_shared())
     }
 
     /// Gives a stream the task of freeing the buffer, after all work that still uses it, and returns.
@@ -199,8 +201,8 @@ impl<T> DeviceBuffer<T> {
     /// The failure of earlier work, or of the call; a refusal inside a host function, after which it is freed later.
     #[doc(alias = "cudaFreeAsync")]
     #[track_caller]
-    pub fn free_async(mut self, stream: &impl AsStream) -> Result<()> {
-        self.only_allocation().map_or(Ok(()), |allocation| allocation.free_on(stream.as_stream()))
+    pub fn free_async(self, stream: &impl AsStream) -> Result<()> {
+        Allocation::free_on(self.into_shared(), stream.as_stream())
     }
 
     /// Gives the memory up without freeing it, and without waiting for the work that still uses it.

@@ -110,7 +110,7 @@ impl IpcMemHandle {
         let bytes = size::bytes_of::<T>(api, len)?;
         refuse_in_callback(api)?;
         if bytes == 0 {
-            return DeviceBuffer::of(api, Allocation::device(device, 0)?, 0);
+            return DeviceBuffer::of_shared(api, Allocation::device(device, 0)?, 0);
         }
         let _current = device.switch()?;
         relax()?;

@@ -109,7 +109,7 @@ impl Rows {
         if bytes.ok_or_else(|| overflow(row, rows))? == 0 {
             // No call. The pitch is that of packed rows.
             let allocation = Allocation::device(None, 0)?;
-            return Ok(Self { allocation: Shared::kept(allocation), extent, pitch: row });
+            return Ok(Self { allocation, extent, pitch: row });
         }
         let (allocation, pitch) = allocate(row)?;
         size::aligned::<T>(api, allocation.pointer().addr())?;

@@ -37,8 +37,8 @@ unsafe impl<T: Send + Sync> Sync for Shared<T> {}
 
 impl<T> Shared<T> {
     /// The first owner of a value.
-    #[inline]
-    pub(crate) fn new(value: T) -> Self {
+    #[cfg(test)]
+    fn new(value: T) -> Self {
         let counted = block::take::<Counted<T>>();
         // SAFETY: the block is there for one such value, and nobody else has it.
         unsafe { counted.write(Counted { owners: AtomicUsize::new(1), value }) };
@@ -84,12 +84,19 @@ impl<T: Kept> Shared<T> {
     /// The first owner of an allocation, which graphs can become owners of.
     #[inline]
     pub(crate) fn kept(value: T) -> Self {
-        let mut shared = Self::new(value);
-        let address = shared.counted.as_ptr().expose_provenance();
-        if let Some(value) = shared.only() {
-            value.ledger_mut().kept_by(Some((again::<T>, address)));
-        }
-        shared
+        Self::made(|| value)
+    }
+
+    /// The first owner of an allocation that is made when there is a place for it, so that it is written where it stays and nowhere
+    /// else.
+    #[inline]
+    pub(crate) fn made(make: impl FnOnce() -> T) -> Self {
+        let counted = block::take::<Counted<T>>();
+        let mut value = make();
+        value.ledger_mut().kept_by(Some((again::<T>, counted.as_ptr().expose_provenance())));
+        // SAFETY: the block is there for one such value, and nobody else has it.
+        unsafe { counted.write(Counted { owners: AtomicUsize::new(1), value }) };
+        Self { counted }
     }
 }
 

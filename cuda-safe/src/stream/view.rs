@@ -93,6 +93,7 @@ impl<'a> StreamRef<'a> {
     }
 
     /// Refuses what cannot be part of a graph.
+    #[inline]
     #[track_caller]
     pub(crate) fn ensure_not_captured(&self, api: &'static str) -> Result<()> {
         if self.recorder.is_none() { Ok(()) } else { Err(Error::refused(api, Detail::Capturing)) }

@@ -115,6 +115,12 @@ impl Ledger {
         self.bytes
     }
 
+    /// Whether no access is on record: nothing stands against whatever is done to the memory.
+    #[inline]
+    pub(crate) fn is_unused(&self) -> bool {
+        self.word.load(SeqCst) == 0
+    }
+
     /// Enters the accesses `group`, all of this ledger, in one step, and collects the conflicts with accesses
     /// that were there before.
     #[inline]

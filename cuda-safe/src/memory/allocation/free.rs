@@ -8,11 +8,12 @@ use std::sync::OnceLock;
 use super::super::mapped::Mapped;
 use super::super::reaper::reaper;
 use super::super::relaxed::relax;
+use super::super::shared::Shared;
 use super::{Allocation, Kind};
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Ledger, Mode};
 use crate::stream::{AsStream, StreamRef};
-use crate::{check, process, stream};
+use crate::{check, process, stream, sys};
 
 impl Allocation {
     /// Waits for the work that still uses the memory and frees it.
@@ -20,11 +21,29 @@ impl Allocation {
     /// Where the thread may not wait or call the runtime, in a host function for one, the memory is freed later. Memory
     /// that work may still be using, because waiting failed, is leaked. Device memory of a lost context is given to the
     /// runtime all the same: nothing runs there any more.
+    #[inline]
     #[track_caller]
     pub(crate) fn free(&mut self) -> Result<()> {
         if self.bytes == 0 {
             return Ok(());
         }
+        // What was never given to a stream nobody uses, and most memory is of one kind.
+        if self.kind == Kind::Device && self.ledger.is_unused() && !stream::in_callback() {
+            return self.free_plain();
+        }
+        self.free_used()
+    }
+
+    /// [`free`](Self::free) for the only owner; nothing where there are others, of which the last one frees it.
+    #[track_caller]
+    pub(crate) fn free_owned(mut owner: Shared<Self>) -> Result<()> {
+        owner.only().map_or(Ok(()), Self::free)
+    }
+
+    /// [`free`](Self::free) of any memory that is not free yet.
+    #[inline(never)]
+    #[track_caller]
+    fn free_used(&mut self) -> Result<()> {
         if stream::in_callback() {
             self.defer();
             return Err(Error::refused("free", Detail::InCallback));
@@ -100,11 +119,20 @@ impl Allocation {
 
     #[track_caller]
     fn free_device(&mut self) -> Result<()> {
+        if !matches!(self.kind, Kind::Array | Kind::Mipmapped) {
+            return self.free_plain();
+        }
         // Whatever comes of it, nobody frees the memory again.
         self.bytes = 0;
-        if matches!(self.kind, Kind::Array | Kind::Mipmapped) {
-            return self.free_array();
-        }
+        self.free_array()
+    }
+
+    /// [`free_device`](Self::free_device) of what is no array.
+    #[inline]
+    #[track_caller]
+    fn free_plain(&mut self) -> Result<()> {
+        // Whatever comes of it, nobody frees the memory again.
+        self.bytes = 0;
         relax()?;
         // Whatever device is current: the runtime knows by the address whose memory it is.
         // SAFETY: the pointer came from cudaMalloc or cudaMallocManaged, is freed only here (`bytes` is 0 from now on), and no work uses it.
@@ -139,20 +167,22 @@ impl Allocation {
         freed
     }
 
-    /// Frees memory of a pool in the order of a stream, after all work that still uses it.
+    /// Frees memory of a pool in the order of a stream, after all work that still uses it. Nothing where there are other owners.
     #[track_caller]
-    pub(crate) fn free_on(&mut self, stream: StreamRef<'_>) -> Result<()> {
+    pub(crate) fn free_on(mut owner: Shared<Self>, stream: StreamRef<'_>) -> Result<()> {
+        let Some(allocation) = owner.only() else { return Ok(()) };
         // Nothing is freed into a graph, nor kept by it that is about to go.
         stream.ensure_not_captured("free_async")?;
-        if self.bytes == 0 {
+        if allocation.bytes == 0 {
             return Ok(());
         }
-        if self.kind != Kind::Pool {
-            return self.free();
+        if allocation.kind != Kind::Pool {
+            return allocation.free();
         }
-        self.enqueue_free(stream)
+        allocation.enqueue_free(stream)
     }
 
+    #[inline]
     #[track_caller]
     fn enqueue_free(&mut self, stream: StreamRef<'_>) -> Result<()> {
         let place = Location::caller();
@@ -161,7 +191,12 @@ impl Allocation {
         let call = |raw| {
             // SAFETY: the pointer came from cudaMallocAsync, is freed only here (`bytes` is 0 once this succeeded), and the
             // stream, which is live, comes to this after all work that uses the memory.
-            unsafe { check!(cudaFreeAsync(pointer.cast(), raw)) }.map_err(|error| error.at(place))
+            let code = unsafe { sys::cudaFreeAsync(pointer.cast(), raw) };
+            if code == sys::cudaSuccess {
+                Ok(())
+            } else {
+                Err(refused_in_order("cudaFreeAsync", code, place))
+            }
         };
         // SAFETY: the operation is a write of all the bytes and of nothing else, and it is put on this stream.
         unsafe { stream.enqueue(&access, call) }?;
@@ -183,14 +218,21 @@ impl Allocation {
 }
 
 impl Drop for Allocation {
+    #[inline]
     fn drop(&mut self) {
-        if self.bytes == 0 {
-            // Null where there never were any bytes: then the container was never registered either.
-            if self.pointer.is_null() {
-                drop(self.container.take());
-            }
-            return;
+        if self.bytes != 0 {
+            self.end();
+        } else if self.pointer.is_null() {
+            // There never were any bytes, so the container was never registered either.
+            drop(self.container.take());
         }
+    }
+}
+
+impl Allocation {
+    /// Frees what nobody has freed.
+    #[inline(never)]
+    fn end(&mut self) {
         // In the child of a fork the runtime is not usable and the memory is the parent's.
         if !process::is(self.process) {
             return;
@@ -198,6 +240,13 @@ impl Drop for Allocation {
         // Nobody could take the error; `free` is for who wants it. At process exit the runtime only says that it is gone.
         let _ = self.free();
     }
+}
+
+/// The error of a call that was to free in the order of a stream.
+#[cold]
+#[inline(never)]
+fn refused_in_order(api: &'static str, code: sys::cudaError_t, place: &'static Location<'static>) -> Error {
+    Error::from_code(api, code).at(place)
 }
 
 /// What else is to be freed where the program frees memory and so waits for the devices anyway.
