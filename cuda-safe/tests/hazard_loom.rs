@@ -33,6 +33,10 @@ mod sync {
         pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
             self.0.lock().unwrap()
         }
+
+        pub(crate) fn get_mut(&mut self) -> &mut T {
+            self.0.get_mut().unwrap()
+        }
     }
 
     /// Loom looks at what locks guard and not at how they are made.

@@ -47,6 +47,7 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
     /// # Errors
     /// `cudaErrorMemoryAllocation` with the number of bytes, and a refusal where that number overflows or `T` has no bytes.
     #[doc(alias = "cudaMalloc")]
+    #[inline]
     #[track_caller]
     pub fn alloc(len: usize) -> Result<Self> {
         Self::alloc_where(None, len)
@@ -57,12 +58,14 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
     /// # Errors
     /// As [`alloc`](Self::alloc).
     #[doc(alias = "cudaMalloc")]
+    #[inline]
     #[track_caller]
     pub fn alloc_on(device: Device, len: usize) -> Result<Self> {
         Self::alloc_where(Some(device), len)
     }
 
     /// Allocates on a device, the current one where none is named.
+    #[inline]
     #[track_caller]
     fn alloc_where(device: Option<Device>, len: usize) -> Result<Self> {
         let bytes = size::bytes_of::<T>("DeviceBuffer::alloc", len)?;
@@ -96,6 +99,7 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
     /// # }
     /// ```
     #[doc(alias = "cudaMallocAsync")]
+    #[inline]
     #[track_caller]
     pub fn alloc_async(len: usize, stream: &impl AsStream) -> Result<Self> {
         let bytes = size::bytes_of::<T>("DeviceBuffer::alloc_async", len)?;
@@ -114,6 +118,7 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
     /// # Errors
     /// As [`alloc_async`](Self::alloc_async); a refusal where the pool is not of a device's memory.
     #[doc(alias = "cudaMallocFromPoolAsync")]
+    #[inline]
     #[track_caller]
     pub fn alloc_from(pool: &MemoryPool, len: usize, stream: &impl AsStream) -> Result<Self> {
         let bytes = size::bytes_of::<T>("DeviceBuffer::alloc_from", len)?;
@@ -187,6 +192,7 @@ impl<T> DeviceBuffer<T> {
     /// # Errors
     /// The failure of work that used the buffer, or of the call.
     #[doc(alias = "cudaFree")]
+    #[inline]
     #[track_caller]
     pub fn free(self) -> Result<()> {
         Allocation::free_owned(self.into_shared())
@@ -200,6 +206,7 @@ impl<T> DeviceBuffer<T> {
     /// # Errors
     /// The failure of earlier work, or of the call; a refusal inside a host function, after which it is freed later.
     #[doc(alias = "cudaFreeAsync")]
+    #[inline]
     #[track_caller]
     pub fn free_async(self, stream: &impl AsStream) -> Result<()> {
         Allocation::free_on(self.into_shared(), stream.as_stream())

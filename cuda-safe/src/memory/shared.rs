@@ -57,6 +57,14 @@ impl<T> Shared<T> {
         Some(&mut counted.value)
     }
 
+    /// Lets a value go that has nothing to be dropped any more: what there is to do is to give its block back.
+    #[inline]
+    pub(crate) fn discard(self) {
+        if self.is_only() {
+            drop(block::Given(ManuallyDrop::new(self).counted));
+        }
+    }
+
     /// Whether there is no other owner. Only an owner makes owners, so where this one is alone and not lent out it stays so.
     #[inline]
     fn is_only(&self) -> bool {

@@ -37,7 +37,20 @@ impl Allocation {
     /// [`free`](Self::free) for the only owner; nothing where there are others, of which the last one frees it.
     #[track_caller]
     pub(crate) fn free_owned(mut owner: Shared<Self>) -> Result<()> {
-        owner.only().map_or(Ok(()), Self::free)
+        // No closure in between, which would hide the caller's line.
+        let freed = if let Some(allocation) = owner.only() { allocation.free() } else { Ok(()) };
+        Self::let_go(owner);
+        freed
+    }
+
+    /// Lets an owner go, which as a rule has freed the memory: then nothing is left but a block.
+    #[inline]
+    fn let_go(mut owner: Shared<Self>) {
+        let is_spent = |this: &mut Self| this.bytes == 0 && !this.pointer.is_null() && this.ledger.is_bare();
+        if owner.only().is_some_and(is_spent) {
+            // The container is not dropped either, by whoever drops the allocation: it was given up, or is leaked.
+            owner.discard();
+        }
     }
 
     /// [`free`](Self::free) of any memory that is not free yet.
@@ -170,16 +183,25 @@ impl Allocation {
     /// Frees memory of a pool in the order of a stream, after all work that still uses it. Nothing where there are other owners.
     #[track_caller]
     pub(crate) fn free_on(mut owner: Shared<Self>, stream: StreamRef<'_>) -> Result<()> {
-        let Some(allocation) = owner.only() else { return Ok(()) };
+        let freed =
+            if let Some(allocation) = owner.only() { allocation.free_only_on(stream) } else { Ok(()) };
+        Self::let_go(owner);
+        freed
+    }
+
+    /// [`free_on`](Self::free_on) for the only owner.
+    #[inline]
+    #[track_caller]
+    fn free_only_on(&mut self, stream: StreamRef<'_>) -> Result<()> {
         // Nothing is freed into a graph, nor kept by it that is about to go.
         stream.ensure_not_captured("free_async")?;
-        if allocation.bytes == 0 {
+        if self.bytes == 0 {
             return Ok(());
         }
-        if allocation.kind != Kind::Pool {
-            return allocation.free();
+        if self.kind != Kind::Pool {
+            return self.free_used();
         }
-        allocation.enqueue_free(stream)
+        self.enqueue_free(stream)
     }
 
     #[inline]
