@@ -5,35 +5,74 @@
 
 use std::collections::BTreeSet;
 
-use regex::Regex;
+/// What introduces a name at the top level. Bindgen sets spaces around `::` where nothing formats its output.
+const INTRODUCERS: [&str; 7] = ["fn ", "const ", "type ", "struct ", "union ", "use self::", "use self :: "];
 
-use crate::{Error, Result};
-
-/// The `pub use` lines for the aliases in `header` between names that `bindings` has and names that it lacks.
-pub(crate) fn aliases(header: &str, bindings: &str) -> Result<String> {
-    let bound = bound_names(bindings)?;
-    let pattern = r"(?m)^[ \t]*#[ \t]*define[ \t]+(cuda\w+)[ \t]+(?:__CUDART_API_PT[DS][SZ]\()?(cuda\w+)\)?[ \t]*(?:/[*/].*)?$";
-    let define = pattern_of(pattern)?;
+/// The `pub use` lines for the aliases in `header` between names that are `bound` and names that are not.
+///
+/// Read by hand, as [`bound_names`] is: build scripts are not optimised, and there regular expressions take longer
+/// over this much text than libclang and bindgen together.
+pub(crate) fn aliases(header: &str, bound: &BTreeSet<&str>) -> String {
     let mut done = BTreeSet::new();
     let mut text = String::new();
-    for found in define.captures_iter(header) {
-        let (new, old) = (&found[1], &found[2]);
-        if bound.contains(old) && !bound.contains(new) && done.insert(new.to_owned()) {
+    for (new, old) in header.lines().filter_map(alias) {
+        if bound.contains(old) && !bound.contains(new) && done.insert(new) {
             text.push_str(&format!("pub use self::{old} as {new};\n"));
         }
     }
-    Ok(text)
+    text
+}
+
+/// The new and the old name, if a line of a header is `#define NEW OLD` or `#define NEW __CUDART_API_PTSZ(OLD)`, and
+/// nothing but a comment follows.
+fn alias(line: &str) -> Option<(&str, &str)> {
+    let line = blanks(line).strip_prefix('#')?;
+    let (new, line) = cuda_name(blanks(blanks(line).strip_prefix("define")?))?;
+    let line = blanks(line);
+    let (old, line) = match line.strip_prefix("__CUDART_API_PT") {
+        Some(suffixed) => {
+            let of = suffixed.strip_prefix("SZ").or_else(|| suffixed.strip_prefix("DS"))?;
+            let (old, line) = cuda_name(of.strip_prefix('(')?)?;
+            (old, line.strip_prefix(')')?)
+        }
+        None => cuda_name(line)?,
+    };
+    let line = blanks(line);
+    (line.is_empty() || line.starts_with("/*") || line.starts_with("//")).then_some((new, old))
 }
 
 /// The names that generated Rust defines at its top level.
-pub(crate) fn bound_names(bindings: &str) -> Result<BTreeSet<&str>> {
-    let item =
-        pattern_of(r"(?m)\bpub (?:fn|const|type|struct|union|use self :: \w+ as|use self::\w+ as) (\w+)")?;
-    Ok(item.captures_iter(bindings).filter_map(|found| Some(found.get(1)?.as_str())).collect())
+pub(crate) fn bound_names(bindings: &str) -> BTreeSet<&str> {
+    bindings
+        .match_indices("pub ")
+        .filter_map(|(at, public)| introduced(bindings.get(at + public.len()..)?))
+        .collect()
 }
 
-fn pattern_of(pattern: &str) -> Result<Regex> {
-    Regex::new(pattern).map_err(|error| Error::new(format!("a pattern of this library is wrong: {error}")))
+/// The name that an item defines, from what follows its `pub`.
+fn introduced(item: &str) -> Option<&str> {
+    let (introducer, rest) =
+        INTRODUCERS.iter().find_map(|introducer| Some((introducer, item.strip_prefix(introducer)?)))?;
+    let (first, rest) = word(rest);
+    if !introducer.starts_with("use") {
+        return Some(first).filter(|name| !name.is_empty());
+    }
+    let (name, _) = word(rest.strip_prefix(" as ")?);
+    Some(name).filter(|name| !name.is_empty())
+}
+
+/// A name that begins as the runtime's do, and what follows it.
+fn cuda_name(text: &str) -> Option<(&str, &str)> {
+    Some(word(text)).filter(|(name, _)| name.starts_with("cuda"))
+}
+
+fn word(text: &str) -> (&str, &str) {
+    let end = text.bytes().position(|byte| !byte.is_ascii_alphanumeric() && byte != b'_');
+    text.split_at(end.unwrap_or(text.len()))
+}
+
+fn blanks(text: &str) -> &str {
+    text.trim_start_matches([' ', '\t'])
 }
 
 #[cfg(test)]
@@ -46,19 +85,26 @@ mod tests {
     fn defines_between_bound_and_unbound_names_become_uses() {
         let header = "#define cudaA cudaA_v2\n#define cudaV cudaValue /* new */\n  # define cudaD __CUDART_API_PTSZ(cudaB)\n";
         let uses = "pub use self::cudaA_v2 as cudaA;\npub use self::cudaValue as cudaV;\npub use self::cudaB as cudaD;\n";
-        assert_eq!(aliases(header, BINDINGS).unwrap(), uses);
+        assert_eq!(aliases(header, &bound_names(BINDINGS)), uses);
     }
 
     #[test]
     fn all_others_do_not() {
         let header = "#define cudaB __CUDART_API_PTSZ(cudaB)\n#define cudaX cudaUnknown\n#define cudaC cudaB\n\
                       #define cudaN 0x1\n#define cudaF(x) cudaB\n#define cudaE cudaB + 1\n";
-        assert_eq!(aliases(header, BINDINGS).unwrap(), "");
+        assert_eq!(aliases(header, &bound_names(BINDINGS)), "");
     }
 
     #[test]
     fn an_alias_that_is_defined_twice_is_used_once() {
         let header = "#define cudaA cudaA_v2\n#define cudaA cudaA_v2\n";
-        assert_eq!(aliases(header, BINDINGS).unwrap().lines().count(), 1);
+        assert_eq!(aliases(header, &bound_names(BINDINGS)).lines().count(), 1);
+    }
+
+    #[test]
+    fn names_are_read_from_every_kind_of_item_formatted_or_not() {
+        let items = "pub const A: u32 = 1; pub type B = u8;\npub struct C { pub field: u8 } pub union D {}\n\
+                     unsafe extern \"C\" { pub fn e ( ) ; } pub use self :: C as F ; pub use self::C as G; pub use ::core;";
+        assert_eq!(bound_names(items), BTreeSet::from(["A", "B", "C", "D", "e", "F", "G"]));
     }
 }

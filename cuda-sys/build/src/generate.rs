@@ -63,8 +63,9 @@ impl Bindings {
         let generated = self.builder(toolkit)?.generate();
         let bindings = generated.map_err(|error| parse_error(toolkit, &error.to_string()))?.to_string();
         let header = self.headers(toolkit)?;
-        let aliases = aliases::aliases(&header, &bindings)?;
-        let bindings = comments::link_known_names(&bindings, &aliases::bound_names(&bindings)?);
+        let bound = aliases::bound_names(&bindings);
+        let aliases = aliases::aliases(&header, &bound);
+        let bindings = comments::link_known_names(&bindings, &bound);
         let head = format!(
             "// What the headers of CUDA {} declare, by bindgen. Do not edit.\n\n",
             toolkit.version()
