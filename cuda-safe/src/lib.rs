@@ -59,6 +59,7 @@ pub mod memory;
 mod process;
 pub mod soundness;
 pub mod stream;
+mod thread;
 
 #[doc(hidden)]
 pub use bytemuck;

@@ -13,6 +13,8 @@
 mod books;
 #[path = "../src/hazard/sync.rs"]
 mod sync;
+#[path = "../src/thread.rs"]
+mod thread;
 
 use std::hint::black_box;
 use std::panic::Location;

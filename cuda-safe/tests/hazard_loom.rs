@@ -41,6 +41,7 @@ mod sync {
 
     /// Loom looks at what locks guard and not at how they are made.
     pub(crate) type Lock<T> = Mutex<T>;
+    pub(crate) type LockGuard<'a, T> = MutexGuard<'a, T>;
 
     pub(crate) fn pause(_turn: u32) {
         loom::thread::yield_now();

@@ -23,6 +23,8 @@ mod program;
 mod step;
 #[path = "../src/hazard/sync.rs"]
 mod sync;
+#[path = "../src/thread.rs"]
+mod thread;
 
 use program::{Program, Run, Sabotage};
 

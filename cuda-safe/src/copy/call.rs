@@ -8,7 +8,7 @@ use super::operand::Operand;
 use super::shape::Shape;
 use super::transfer::Direction;
 use crate::device::Device;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::size::Layout;
 use crate::{check, sys};
 
@@ -46,6 +46,41 @@ pub(super) unsafe fn copy(
     }
 }
 
+/// Copies within one device, or between it and the host.
+///
+/// # Safety
+/// As for [`copy`].
+unsafe fn within(
+    kind: sys::cudaMemcpyKind,
+    destination: (*mut u8, &Layout),
+    source: (*mut u8, &Layout),
+    shape: Shape,
+    stream: Option<sys::cudaStream_t>,
+) -> Result<()> {
+    let code = match shape {
+        // SAFETY: as the caller says.
+        Shape::Linear { bytes } => unsafe { linear(kind, destination.0, source.0, bytes, stream) },
+        // SAFETY: as the caller says.
+        Shape::Plane { row, rows } => unsafe { plane(kind, destination, source, (row, rows), stream) },
+        // SAFETY: as the caller says.
+        Shape::Volume { .. } => unsafe { volume(kind, destination, source, shape, stream) },
+    };
+    Error::check(name(shape, stream.is_some()), code)
+}
+
+/// The function that copies sides of this shape.
+#[inline]
+pub(super) fn name(shape: Shape, on_a_stream: bool) -> &'static str {
+    match (shape, on_a_stream) {
+        (Shape::Linear { .. }, false) => "cudaMemcpy",
+        (Shape::Linear { .. }, true) => "cudaMemcpyAsync",
+        (Shape::Plane { .. }, false) => "cudaMemcpy2D",
+        (Shape::Plane { .. }, true) => "cudaMemcpy2DAsync",
+        (Shape::Volume { .. }, false) => "cudaMemcpy3D",
+        (Shape::Volume { .. }, true) => "cudaMemcpy3DAsync",
+    }
+}
+
 /// Copies bytes in a row within one device, or between it and the host.
 ///
 /// # Safety
@@ -57,59 +92,65 @@ pub(super) unsafe fn linear(
     source: *mut u8,
     bytes: usize,
     stream: Option<sys::cudaStream_t>,
-) -> Result<()> {
+) -> sys::cudaError_t {
     let (to, from) = (destination.cast(), source.cast_const().cast());
     match stream {
         // SAFETY: as the caller says: so many bytes.
-        None => unsafe { check!(cudaMemcpy(to, from, bytes, kind)) },
+        None => unsafe { sys::cudaMemcpy(to, from, bytes, kind) },
         // SAFETY: as above, and the stream is live.
-        Some(raw) => unsafe { check!(cudaMemcpyAsync(to, from, bytes, kind, raw)) },
+        Some(raw) => unsafe { sys::cudaMemcpyAsync(to, from, bytes, kind, raw) },
     }
 }
 
-/// Copies within one device, or between it and the host.
+/// The same of rows: bytes of each, and how many.
 ///
 /// # Safety
 /// As for [`copy`].
 #[inline]
-pub(super) unsafe fn within(
+pub(super) unsafe fn plane(
+    kind: sys::cudaMemcpyKind,
+    destination: (*mut u8, &Layout),
+    source: (*mut u8, &Layout),
+    (row, rows): (usize, usize),
+    stream: Option<sys::cudaStream_t>,
+) -> sys::cudaError_t {
+    let (to, from) = (destination.0.cast(), source.0.cast_const().cast());
+    let (to_pitch, from_pitch) = (destination.1.pitch, source.1.pitch);
+    match stream {
+        // SAFETY: as the caller says: so many rows with these pitches.
+        None => unsafe { sys::cudaMemcpy2D(to, to_pitch, from, from_pitch, row, rows, kind) },
+        // SAFETY: as above, and the stream is live.
+        Some(raw) => unsafe { sys::cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, row, rows, kind, raw) },
+    }
+}
+
+/// The same of layers of rows.
+///
+/// # Safety
+/// As for [`copy`].
+#[inline]
+pub(super) unsafe fn volume(
     kind: sys::cudaMemcpyKind,
     destination: (*mut u8, &Layout),
     source: (*mut u8, &Layout),
     shape: Shape,
     stream: Option<sys::cudaStream_t>,
-) -> Result<()> {
-    let (to, from) = (destination.0.cast(), source.0.cast_const().cast());
-    let (to_pitch, from_pitch) = (destination.1.pitch, source.1.pitch);
-    match (shape, stream) {
-        // SAFETY: as the caller says.
-        (Shape::Linear { bytes }, _) => unsafe { linear(kind, destination.0, source.0, bytes, stream) },
-        (Shape::Plane { row, rows }, None) => {
-            // SAFETY: as the caller says: so many rows with these pitches.
-            unsafe { check!(cudaMemcpy2D(to, to_pitch, from, from_pitch, row, rows, kind)) }
-        }
-        (Shape::Plane { row, rows }, Some(raw)) => {
-            // SAFETY: as the caller says: so many rows with these pitches, and the stream is live.
-            unsafe { check!(cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, row, rows, kind, raw)) }
-        }
-        (Shape::Volume { .. }, stream) => {
-            let parameters = sys::cudaMemcpy3DParms {
-                srcArray: ptr::null_mut(),
-                srcPos: CORNER,
-                srcPtr: pitched_ptr(source),
-                dstArray: ptr::null_mut(),
-                dstPos: CORNER,
-                dstPtr: pitched_ptr(destination),
-                extent: extent(shape),
-                kind,
-            };
-            match stream {
-                // SAFETY: as the caller says; the parameters say the layouts of the operands, and live during the call.
-                None => unsafe { check!(cudaMemcpy3D(&raw const parameters)) },
-                // SAFETY: as above, and the stream is live.
-                Some(raw) => unsafe { check!(cudaMemcpy3DAsync(&raw const parameters, raw)) },
-            }
-        }
+) -> sys::cudaError_t {
+    let parameters = sys::cudaMemcpy3DParms {
+        srcArray: ptr::null_mut(),
+        srcPos: CORNER,
+        srcPtr: pitched_ptr(source),
+        dstArray: ptr::null_mut(),
+        dstPos: CORNER,
+        dstPtr: pitched_ptr(destination),
+        extent: extent(shape),
+        kind,
+    };
+    match stream {
+        // SAFETY: as the caller says; the parameters say the layouts of the sides, and live during the call.
+        None => unsafe { sys::cudaMemcpy3D(&raw const parameters) },
+        // SAFETY: as above, and the stream is live.
+        Some(raw) => unsafe { sys::cudaMemcpy3DAsync(&raw const parameters, raw) },
     }
 }
 

@@ -14,7 +14,7 @@ use super::transfer::How;
 use crate::device::Device;
 use crate::error::{Detail, Result};
 use crate::hazard::Access;
-use crate::stream::{AsStream, LegacyStream, StreamRef};
+use crate::stream::{AsStream, Call, LegacyStream, StreamRef};
 use crate::{check, sys};
 
 /// Sets every *byte* of the destination to `value`, on the legacy stream of its device.
@@ -69,6 +69,18 @@ pub fn memset_async<D: AsyncDestination + ?Sized>(
     {
         return set_plain(stream, plain, access, value);
     }
+    set_any(stream.copied(), destination, value)
+}
+
+/// Has a stream fill whatever can be filled.
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn set_any<D: AsyncDestination + ?Sized>(
+    stream: StreamRef<'_>,
+    destination: &mut D,
+    value: u8,
+) -> Result<()> {
     set(How::Enqueued(stream), &destination.operand_mut()?, value)
 }
 
@@ -80,19 +92,20 @@ fn set_plain(stream: StreamRef<'_>, destination: Plain<'_>, access: Access<'_>, 
     if bytes == 0 {
         return Ok(());
     }
-    let place = Location::caller();
-    let call = |raw| {
-        note(stream, &access);
-        // SAFETY: this is memory of so many bytes, for which any value is valid; its owner waits for this before it frees; and the
-        // stream is live.
-        unsafe { check!(cudaMemsetAsync(pointer, c_int::from(value), bytes, raw)) }
-            .map_err(|error| error.at(place))
-    };
+    let asked = Call { api: "cudaMemsetAsync", place: Location::caller(), bytes };
     // Borrowed exclusively, until this returns.
     let access = access.exclusive();
+    let noted = access.is_fill().then(|| stream.copied());
+    let call = move |raw| {
+        if let Some(stream) = noted {
+            stream.note_fill();
+        }
+        // SAFETY: this is memory of so many bytes, for which any value is valid; its owner waits for this before it frees; and the
+        // stream is live.
+        unsafe { sys::cudaMemsetAsync(pointer, c_int::from(value), bytes, raw) }
+    };
     // SAFETY: the access is all that the call touches.
-    let filled = unsafe { stream.enqueue(&[access], call) };
-    filled.map_err(|error| error.with_detail(Detail::Transfer { bytes }))
+    unsafe { stream.enqueue_call([access], asked, call) }
 }
 
 /// Notes with the stream, which is about to get it, a fill of pinned memory: see [`behind_fills`](super::batch::call::behind_fills).

@@ -2,7 +2,7 @@
 
 use super::operand::{AsyncDestination, AsyncSource, Destination, Dimensions, Source};
 use super::plain;
-use super::transfer::{How, transfer};
+use super::transfer::{How, enqueue_anew, transfer};
 use crate::error::Result;
 use crate::stream::AsStream;
 #[cfg(doc)]
@@ -92,9 +92,8 @@ where
     S: AsyncSource<Element = D::Element> + ?Sized,
 {
     let stream = stream.as_stream();
-    if plain::enqueue(stream, Dimensions::One, destination.plain_mut(), source.plain())? {
-        return Ok(());
+    if let Some(copy) = plain::copy(Dimensions::One, destination.plain_mut(), source.plain()) {
+        return copy.enqueue(stream);
     }
-    let how = How::Enqueued(stream);
-    transfer("memcpy_async", how, &destination.operand_mut()?, &source.operand()?)
+    enqueue_anew("memcpy_async", stream.copied(), destination, source)
 }

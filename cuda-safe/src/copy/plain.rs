@@ -24,7 +24,7 @@ use crate::memory::place::sealed::Residence;
 use crate::memory::size::Layout;
 use crate::memory::span::Span;
 use crate::memory::{AnyPlace, Place};
-use crate::stream::{AsStream, LegacyStream, StreamRef};
+use crate::stream::{AsStream, Call, LegacyStream, StreamRef};
 
 /// One side of a copy in short: elements in a row, or in rows.
 #[derive(Clone, Copy, Debug)]
@@ -128,41 +128,21 @@ impl<'a> Plain<'a> {
     }
 }
 
-/// Gives a copy to a stream; says no, and has done nothing, where there is more to look at.
+/// The copy of one side to the other; none where there is more to look at.
 ///
 /// Inlined, as what the types know of the two sides then need not be asked.
 #[expect(clippy::inline_always, reason = "measured: a third less for the smallest copy")]
 #[inline(always)]
-#[track_caller]
-pub(super) fn enqueue(
-    stream: StreamRef<'_>,
+pub(super) fn copy<'a>(
     dimensions: Dimensions,
-    destination: Option<Plain<'_>>,
-    source: Option<Plain<'_>>,
-) -> Result<bool> {
-    let (Some(to), Some(from)) = (destination, source) else { return Ok(false) };
+    destination: Option<Plain<'a>>,
+    source: Option<Plain<'a>>,
+) -> Option<Copy<'a>> {
+    let (to, from) = (destination?, source?);
     let direction = Direction::of(to.side, from.side);
     let shape = Shape::new(dimensions, &to.layout);
-    if matches!(direction, Direction::Peer { .. }) || shape.is_empty() || !to.pairs_with(&from) {
-        return Ok(false);
-    }
-    let copy = Copy { place: Location::caller(), direction, shape, to, from };
-    // What the types say of the sides leaves one of these.
-    let enqueued = match (to.access(Mode::Write), from.source()) {
-        (Some(write), Some(read)) => {
-            let write = exclusive(write, dimensions);
-            // In the order in which the books take them, so that they need not sort.
-            let both = if write.address() > read.address() { [read, write] } else { [write, read] };
-            copy.enqueue(stream, &both)
-        }
-        (Some(write), None) => copy.enqueue(stream, &[exclusive(write, dimensions)]),
-        (None, Some(read)) => copy.enqueue(stream, &[read]),
-        (None, None) => return Ok(false),
-    };
-    match enqueued {
-        Ok(()) => Ok(true),
-        Err(error) => Err(failed(error, copy.place, copy.shape.bytes())),
-    }
+    let simple = !matches!(direction, Direction::Peer { .. }) && !shape.is_empty() && to.pairs_with(&from);
+    simple.then_some(Copy { direction, shape, to, from })
 }
 
 /// Copies elements in a row between pageable memory and a device, as `cudaMemcpy` does; says no, and has done nothing, where there is more
@@ -179,31 +159,30 @@ pub(super) fn block(destination: Option<Plain<'_>>, source: Option<Plain<'_>>) -
     if bytes == 0 || lent || !staged::never(bytes) || !to.pairs_with(&from) {
         return Ok(false);
     }
-    let copy = Copy { place: Location::caller(), direction, shape, to, from };
+    let (copy, place) = (Copy { direction, shape, to, from }, Location::caller());
     let blocked = match (direction, to.access(Mode::Write), from.access(Mode::Read)) {
         (Direction::HostToDevice(device), Some(write), None) => {
-            copy.block(device, &[exclusive(write, Dimensions::One)])
+            copy.block(device, &[exclusive(write, shape)], place)
         }
-        (Direction::DeviceToHost(device), None, Some(read)) => copy.block(device, &[read]),
+        (Direction::DeviceToHost(device), None, Some(read)) => copy.block(device, &[read], place),
         _ => return Ok(false),
     };
     match blocked {
         Ok(()) => Ok(true),
-        Err(error) => Err(failed(error, copy.place, bytes)),
+        Err(error) => Err(failed(error, place, bytes)),
     }
 }
 
 /// The write, as one through an exclusive borrow, which that of a destination is until the call returns. Of rows that says less: what lies
 /// between them counts as theirs, and others may have it.
 #[inline]
-fn exclusive(write: Access<'_>, dimensions: Dimensions) -> Access<'_> {
-    if dimensions == Dimensions::One { write.exclusive() } else { write }
+fn exclusive(write: Access<'_>, shape: Shape) -> Access<'_> {
+    if let Shape::Linear { .. } = shape { write.exclusive() } else { write }
 }
 
 /// A copy between two sides of this shape, which share no byte.
 #[derive(Clone, Copy)]
-struct Copy<'a> {
-    place: &'static Location<'static>,
+pub(super) struct Copy<'a> {
     direction: Direction,
     shape: Shape,
     to: Plain<'a>,
@@ -211,30 +190,61 @@ struct Copy<'a> {
 }
 
 impl Copy<'_> {
-    /// Gives it to a stream, with its accesses.
+    /// Gives it to a stream.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
-    fn enqueue(&self, stream: StreamRef<'_>, accesses: &[Access<'_>]) -> Result<()> {
+    #[track_caller]
+    pub(super) fn enqueue(self, stream: StreamRef<'_>) -> Result<()> {
+        let place = Location::caller();
+        // What the types say of the sides leaves one of these.
+        match (self.to.access(Mode::Write), self.from.source()) {
+            (Some(write), Some(read)) => self.call(stream, place, [exclusive(write, self.shape), read]),
+            (Some(write), None) => self.call(stream, place, [exclusive(write, self.shape)]),
+            (None, Some(read)) => self.call(stream, place, [read]),
+            (None, None) => self.call(stream, place, []),
+        }
+    }
+
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
+    fn call<const N: usize>(
+        self,
+        stream: StreamRef<'_>,
+        place: &'static Location<'static>,
+        accesses: [Access<'_>; N],
+    ) -> Result<()> {
         let (kind, shape) = (self.direction.kind(), self.shape);
-        // What the call takes, and no more: it goes through memory.
-        if let Shape::Linear { bytes } = shape {
-            let (to, from) = (self.to.pointer, self.from.pointer);
-            let call = move |raw| {
-                // SAFETY: both sides are memory of so many bytes that outlives the copy, the direction is theirs, and the stream is
-                // live.
-                unsafe { call::linear(kind, to, from, bytes, Some(raw)) }
-            };
-            // SAFETY: the accesses are all that the copy touches of tracked memory, whose owners wait for it before they free; memory
-            // that is not tracked is borrowed by a scope that outlives the copy.
-            unsafe { stream.enqueue_at(accesses, self.place, call) }
-        } else {
-            let (to, from) = ((self.to.pointer, self.to.layout), (self.from.pointer, self.from.layout));
-            let call = move |raw| {
-                // SAFETY: both sides are memory of this shape that outlives the copy, the direction is theirs, and the stream is live.
-                unsafe { call::within(kind, (to.0, &to.1), (from.0, &from.1), shape, Some(raw)) }
-            };
-            // SAFETY: as above.
-            unsafe { stream.enqueue_at(accesses, self.place, call) }
+        let asked = Call { api: call::name(shape, true), place, bytes: shape.bytes() };
+        let (to, from) = (self.to.pointer, self.from.pointer);
+        let (to_layout, from_layout) = (self.to.layout, self.from.layout);
+        // SAFETY of all calls below: both sides are memory of this shape that outlives the copy, the direction is theirs, and the stream is
+        // live. Of the `enqueue_call`s: the accesses are all that the copy touches of tracked memory, whose owners wait for it before
+        // they free; memory that is not tracked is borrowed by a scope that outlives the copy.
+        match shape {
+            Shape::Linear { bytes } => {
+                // SAFETY: as above.
+                let copy = move |raw| unsafe { call::linear(kind, to, from, bytes, Some(raw)) };
+                // SAFETY: as above.
+                unsafe { stream.enqueue_call(accesses, asked, copy) }
+            }
+            Shape::Plane { row, rows } => {
+                let copy = move |raw| {
+                    let (to, from) = ((to, &to_layout), (from, &from_layout));
+                    // SAFETY: as above.
+                    unsafe { call::plane(kind, to, from, (row, rows), Some(raw)) }
+                };
+                // SAFETY: as above.
+                unsafe { stream.enqueue_call(accesses, asked, copy) }
+            }
+            Shape::Volume { .. } => {
+                let copy = move |raw| {
+                    let (to, from) = ((to, &to_layout), (from, &from_layout));
+                    // SAFETY: as above.
+                    unsafe { call::volume(kind, to, from, shape, Some(raw)) }
+                };
+                // SAFETY: as above.
+                unsafe { stream.enqueue_call(accesses, asked, copy) }
+            }
         }
     }
 
@@ -242,21 +252,26 @@ impl Copy<'_> {
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
     #[track_caller]
-    fn block(&self, device: Device, accesses: &[Access<'_>]) -> Result<()> {
+    fn block(
+        &self,
+        device: Device,
+        accesses: &[Access<'_>],
+        place: &'static Location<'static>,
+    ) -> Result<()> {
         let legacy = LegacyStream::of(device)?;
-        let (kind, bytes) = (self.direction.kind(), self.shape.bytes());
+        let (kind, shape, bytes) = (self.direction.kind(), self.shape, self.shape.bytes());
         let (to, from) = (self.to.pointer, self.from.pointer);
         let call = move |_| {
             // SAFETY: both sides are borrowed memory of so many bytes, the host's for as long as it is needed: the call returns once
             // the host's side is done. The direction is theirs.
-            unsafe { call::linear(kind, to, from, bytes, None) }
+            Error::check(call::name(shape, false), unsafe { call::linear(kind, to, from, bytes, None) })
         };
         if waits(self.direction, self.from.side) {
             // SAFETY: the accesses are all that the call touches of tracked memory, and it returns once the copy is done.
             unsafe { legacy.as_stream().enqueue_blocking(accesses, call) }
         } else {
             // SAFETY: the accesses are all that the call touches of tracked memory.
-            unsafe { legacy.as_stream().enqueue_at(accesses, self.place, call) }
+            unsafe { legacy.as_stream().enqueue_at(accesses, place, call) }
         }
     }
 }

@@ -5,7 +5,7 @@ use super::operand::{
     AsyncDestination, AsyncSource, Destination, Dimensions, FillDestination, Planar, Source,
 };
 use super::plain;
-use super::transfer::{How, transfer};
+use super::transfer::{How, enqueue_anew, transfer};
 use crate::error::Result;
 use crate::stream::AsStream;
 #[cfg(doc)]
@@ -81,11 +81,10 @@ where
     S: AsyncSource<Planar, Element = D::Element> + ?Sized,
 {
     let stream = stream.as_stream();
-    if plain::enqueue(stream, Dimensions::Two, destination.plain_mut(), source.plain())? {
-        return Ok(());
+    if let Some(copy) = plain::copy(Dimensions::Two, destination.plain_mut(), source.plain()) {
+        return copy.enqueue(stream);
     }
-    let how = How::Enqueued(stream);
-    transfer("memcpy_2d_async", how, &destination.operand_mut()?, &source.operand()?)
+    enqueue_anew("memcpy_2d_async", stream.copied(), destination, source)
 }
 
 /// Sets every *byte* of the rows of the destination to `value`, on the legacy stream of its device.

@@ -10,7 +10,7 @@ use super::plain::{self, Plain};
 use super::transfer::{How, transfer};
 use crate::error::Result;
 use crate::memory::{Pageable, Plane, PlaneMut, Volume, VolumeMut};
-use crate::stream::Scope;
+use crate::stream::{Scope, StreamRef};
 #[cfg(doc)]
 use crate::sys;
 
@@ -129,6 +129,23 @@ impl<'scope, T: AnyBitPattern> ScopedDestination<'scope, Volumetric>
     type Element = T;
 }
 
+/// Has a stream copy whatever can be copied: for what the short way has nothing.
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn enqueue_anew<Shape, D, S>(
+    api: &'static str,
+    stream: StreamRef<'_>,
+    mut destination: D,
+    source: S,
+) -> Result<()>
+where
+    D: private::Destination<Shape>,
+    S: private::Source<Shape>,
+{
+    transfer(api, How::Enqueued(stream), &destination.operand_mut()?, &source.operand()?)
+}
+
 impl<'scope> Scope<'scope, '_> {
     /// Gives the scope's stream the copy of all elements of `source` to `destination`, and returns, as a rule: with pageable
     /// memory CUDA may wait.
@@ -167,11 +184,10 @@ impl<'scope> Scope<'scope, '_> {
         S: ScopedSource<'scope, Element = D::Element>,
     {
         let stream = self.stream();
-        if plain::enqueue(stream, Dimensions::One, destination.plain_mut(), source.plain())? {
-            return Ok(());
+        if let Some(copy) = plain::copy(Dimensions::One, destination.plain_mut(), source.plain()) {
+            return copy.enqueue(stream);
         }
-        let how = How::Enqueued(stream);
-        transfer("Scope::memcpy_async", how, &destination.operand_mut()?, &source.operand()?)
+        enqueue_anew("Scope::memcpy_async", stream.copied(), destination, source)
     }
 
     /// Gives the scope's stream the copy of the rows of `source` to those of `destination`, and returns, as a rule: with
@@ -193,11 +209,10 @@ impl<'scope> Scope<'scope, '_> {
         S: ScopedSource<'scope, Planar, Element = D::Element>,
     {
         let stream = self.stream();
-        if plain::enqueue(stream, Dimensions::Two, destination.plain_mut(), source.plain())? {
-            return Ok(());
+        if let Some(copy) = plain::copy(Dimensions::Two, destination.plain_mut(), source.plain()) {
+            return copy.enqueue(stream);
         }
-        let how = How::Enqueued(stream);
-        transfer("Scope::memcpy_2d_async", how, &destination.operand_mut()?, &source.operand()?)
+        enqueue_anew("Scope::memcpy_2d_async", stream.copied(), destination, source)
     }
 
     /// Gives the scope's stream the copy of the layers of `source` to those of `destination`, and returns, as a rule: with
@@ -219,10 +234,9 @@ impl<'scope> Scope<'scope, '_> {
         S: ScopedSource<'scope, Volumetric, Element = D::Element>,
     {
         let stream = self.stream();
-        if plain::enqueue(stream, Dimensions::Three, destination.plain_mut(), source.plain())? {
-            return Ok(());
+        if let Some(copy) = plain::copy(Dimensions::Three, destination.plain_mut(), source.plain()) {
+            return copy.enqueue(stream);
         }
-        let how = How::Enqueued(stream);
-        transfer("Scope::memcpy_3d_async", how, &destination.operand_mut()?, &source.operand()?)
+        enqueue_anew("Scope::memcpy_3d_async", stream.copied(), destination, source)
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::panic::Location;
 
 use super::call;
-use super::operand::{Operand, Side};
+use super::operand::{Operand, Side, sealed};
 use super::peer;
 use super::shape::Shape;
 use super::staged::{self, Layout, Staged, Way};
@@ -69,6 +69,23 @@ impl Direction {
             Self::Managed(_) => sys::cudaMemcpyDefault,
         }
     }
+}
+
+/// Has a stream copy whatever can be copied: for what the short way has nothing.
+#[cold]
+#[inline(never)]
+#[track_caller]
+pub(super) fn enqueue_anew<Shape, D, S>(
+    api: &'static str,
+    stream: StreamRef<'_>,
+    destination: &mut D,
+    source: &S,
+) -> Result<()>
+where
+    D: sealed::Destination<Shape> + ?Sized,
+    S: sealed::Source<Shape> + ?Sized,
+{
+    transfer(api, How::Enqueued(stream), &destination.operand_mut()?, &source.operand()?)
 }
 
 /// Copies `source` to `destination`.

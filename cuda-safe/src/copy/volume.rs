@@ -5,7 +5,7 @@ use super::operand::{
     AsyncDestination, AsyncSource, Destination, Dimensions, FillDestination, Source, Volumetric,
 };
 use super::plain;
-use super::transfer::{How, transfer};
+use super::transfer::{How, enqueue_anew, transfer};
 use crate::error::Result;
 use crate::stream::AsStream;
 #[cfg(doc)]
@@ -75,11 +75,10 @@ where
     S: AsyncSource<Volumetric, Element = D::Element> + ?Sized,
 {
     let stream = stream.as_stream();
-    if plain::enqueue(stream, Dimensions::Three, destination.plain_mut(), source.plain())? {
-        return Ok(());
+    if let Some(copy) = plain::copy(Dimensions::Three, destination.plain_mut(), source.plain()) {
+        return copy.enqueue(stream);
     }
-    let how = How::Enqueued(stream);
-    transfer("memcpy_3d_async", how, &destination.operand_mut()?, &source.operand()?)
+    enqueue_anew("memcpy_3d_async", stream.copied(), destination, source)
 }
 
 /// Sets every *byte* of the rows of the destination to `value`, on the legacy stream of its device.

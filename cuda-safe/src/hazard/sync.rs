@@ -5,11 +5,9 @@
 #[path = "sync/lock.rs"]
 mod lock;
 
-use std::cell::Cell;
 use std::sync::PoisonError;
-use std::sync::atomic::Ordering::Relaxed;
 
-pub(crate) use self::lock::Lock;
+pub(crate) use self::lock::{Lock, LockGuard};
 pub(crate) use std::sync::OnceLock;
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
 pub(crate) use std::sync::{Arc, MutexGuard};
@@ -37,29 +35,7 @@ impl<T> Mutex<T> {
     }
 }
 
-thread_local! {
-    /// The number of the thread, which no other thread of the process has or will have; until it needs one, a number that is
-    /// nobody's.
-    static THREAD: Cell<u64> = const { Cell::new(NOBODY) };
-}
-
-/// The number of a thread that has asked for none. Others count from 1.
-const NOBODY: u64 = u64::MAX / 2;
-
-/// The number of the thread, as far as it has one.
-#[inline]
-fn me() -> u64 {
-    THREAD.get()
-}
-
-/// The number of the thread, given to it now if it has none.
-fn number() -> u64 {
-    static LAST: AtomicU64 = AtomicU64::new(0);
-    if THREAD.get() == NOBODY {
-        THREAD.set(LAST.fetch_add(1, Relaxed) + 1);
-    }
-    THREAD.get()
-}
+pub(crate) use crate::thread::{number as me, number_of_its_own as number};
 
 /// A barrier that one thread has all threads of the process pass.
 mod barrier {

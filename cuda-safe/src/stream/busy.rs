@@ -3,32 +3,45 @@
 //!
 //! Either forbids what could wait for the thread itself.
 
-use std::cell::Cell;
-
 use crate::error::{Detail, Error, Result};
-
-/// What a thread is in the middle of.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Busy {
-    Idle,
-    /// In the closure of an `enqueue`, with a stream locked.
-    Entering,
-    /// In a host function that a stream runs.
-    Callback,
-}
-
-thread_local! {
-    static BUSY: Cell<Busy> = const { Cell::new(Busy::Idle) };
-}
+use crate::thread::{Busy, busy, set_busy};
 
 /// Puts the thread back to what it was in before.
 pub(super) struct Entered(Busy);
 
+impl Entered {
+    /// The thread goes on with what it has begun, being idle before: [`Begun`] puts it back then.
+    #[inline]
+    pub(super) fn goes_on(self) {
+        let _ = std::mem::ManuallyDrop::new(self);
+    }
+}
+
+/// Puts a thread back that was idle before.
+pub(super) struct Begun;
+
+impl Drop for Begun {
+    #[inline]
+    fn drop(&mut self) {
+        set_busy(Busy::Idle);
+    }
+}
+
 impl Drop for Entered {
     #[inline]
     fn drop(&mut self) {
-        BUSY.set(self.0);
+        set_busy(self.0);
     }
+}
+
+/// The thread begins to hand an operation to CUDA, if it is in the middle of nothing.
+#[inline]
+pub(super) fn try_enter() -> Option<Entered> {
+    if busy() != Busy::Idle {
+        return None;
+    }
+    set_busy(Busy::Entering);
+    Some(Entered(Busy::Idle))
 }
 
 /// The thread begins to hand an operation to CUDA.
@@ -38,18 +51,16 @@ impl Drop for Entered {
 #[inline]
 #[track_caller]
 pub(super) fn enter(api: &'static str) -> Result<Entered> {
-    match BUSY.get() {
-        Busy::Idle => {
-            BUSY.set(Busy::Entering);
-            Ok(Entered(Busy::Idle))
-        }
-        _ => Err(refused(api)),
+    // No closure, which would hide the caller.
+    match try_enter() {
+        Some(entered) => Ok(entered),
+        None => Err(refused(api)),
     }
 }
 
 /// The thread begins to run a host function.
 pub(super) fn enter_callback() -> Entered {
-    Entered(BUSY.replace(Busy::Callback))
+    Entered(set_busy(Busy::Callback))
 }
 
 /// Refuses what may not be done in the middle of an operation or of a host function.
@@ -59,7 +70,7 @@ pub(super) fn enter_callback() -> Entered {
 #[inline]
 #[track_caller]
 pub(crate) fn ensure_idle(api: &'static str) -> Result<()> {
-    if BUSY.get() == Busy::Idle { Ok(()) } else { Err(refused(api)) }
+    if busy() == Busy::Idle { Ok(()) } else { Err(refused(api)) }
 }
 
 /// The refusal for what the thread is in the middle of.
@@ -73,5 +84,5 @@ fn refused(api: &'static str) -> Error {
 /// Whether the calling thread is running a host function for a stream, and so may not call CUDA.
 #[inline]
 pub(crate) fn in_callback() -> bool {
-    BUSY.get() == Busy::Callback
+    busy() == Busy::Callback
 }

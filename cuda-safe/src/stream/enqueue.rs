@@ -36,7 +36,9 @@ use super::{busy, host, per_thread, policy, pool};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::Access;
-use crate::hazard::books::{Books, First, Kind, Port, Reach, Refusal, Route, Slot, Sorted, Stamp};
+use crate::hazard::books::{
+    Again, Books, First, Kind, Lane, LockGuard, Port, Reach, Refusal, Route, Slot, Sorted, Stamp, Tick,
+};
 use crate::{check, sys};
 
 /// The books of this process.
@@ -79,7 +81,8 @@ impl StreamRef<'_> {
         accesses: &[Access<'_>],
         f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
     ) -> Result<R> {
-        self.enter(Asked::Real(accesses), Location::caller(), f).map(|(answer, _)| answer)
+        // SAFETY: the caller's duties are just these.
+        unsafe { self.enqueue_at(accesses, Location::caller(), f) }
     }
 
     /// [`enqueue`](Self::enqueue) on behalf of a line elsewhere: a closure in between would hide the
@@ -94,7 +97,64 @@ impl StreamRef<'_> {
         place: &'static Location<'static>,
         f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
     ) -> Result<R> {
-        self.enter(Asked::Real(accesses), place, f).map(|(answer, _)| answer)
+        if let Some(again) = self.again(accesses) {
+            let answer = f(self.as_raw());
+            again.over(answer.is_ok());
+            return answer;
+        }
+        self.enter(Asked::New(accesses), place, f).map(|(answer, _)| answer)
+    }
+
+    /// [`enqueue`](Self::enqueue) of one call of a C function that is about so many bytes, as most operations are.
+    ///
+    /// # Safety
+    /// The duties of `enqueue`.
+    #[expect(
+        clippy::inline_always,
+        reason = "measured: what the caller knows of the call then need not go through memory"
+    )]
+    #[inline(always)]
+    pub(crate) unsafe fn enqueue_call<const N: usize>(
+        self,
+        accesses: [Access<'_>; N],
+        asked: Call,
+        call: impl Fn(sys::cudaStream_t) -> sys::cudaError_t + Copy,
+    ) -> Result<()> {
+        if let Some(again) = self.again(&accesses) {
+            let code = call(self.as_raw());
+            again.over(code == sys::cudaSuccess);
+            return if code == sys::cudaSuccess { Ok(()) } else { Err(asked.copied().failed(code)) };
+        }
+        self.copied().call_anew(&accesses.map(Access::copied), asked.copied(), call)
+    }
+
+    /// [`enqueue_call`](Self::enqueue_call) where the short way was tried.
+    #[cold]
+    #[inline(never)]
+    fn call_anew(
+        self,
+        accesses: &[Access<'_>],
+        asked: Call,
+        call: impl Fn(sys::cudaStream_t) -> sys::cudaError_t,
+    ) -> Result<()> {
+        let call = |raw| match call(raw) {
+            sys::cudaSuccess => Ok(()),
+            code => Err(asked.failed(code)),
+        };
+        let entered = self.enter(Asked::New(accesses), asked.place, call);
+        entered.map(|_| ()).map_err(|error| error.with_detail(Detail::Transfer { bytes: asked.bytes }))
+    }
+
+    /// Enters what the stream did in the same way the last time, if it is that; otherwise nothing is done.
+    #[expect(clippy::inline_always, reason = "measured")]
+    #[inline(always)]
+    fn again(&self, accesses: &[Access<'_>]) -> Option<Going<'_>> {
+        if self.recorder().is_some() {
+            return None;
+        }
+        let slot = self.slot();
+        let (lane, tick) = begin_again(slot, accesses)?;
+        Some(Going { again: Again::new(slot, lane, tick), _busy: busy::Begun })
     }
 
     /// [`enqueue`](Self::enqueue) of an operation whose accesses were put in order before.
@@ -176,7 +236,13 @@ impl StreamRef<'_> {
         let raw = self.as_raw();
         let (slot, port) = (self.slot(), Runtime { raw });
         let entered = match asked {
-            Asked::Real(accesses) => BOOKS.enqueue(slot, accesses, true, &port, place, || f(raw)),
+            // Only of these two kinds has the short way been tried.
+            Asked::New(accesses) if matches!(slot.kind, Kind::Blocking | Kind::NonBlocking) => {
+                BOOKS.enqueue_anew(slot, accesses, true, &port, place, || f(raw))
+            }
+            Asked::New(accesses) | Asked::Real(accesses) => {
+                BOOKS.enqueue(slot, accesses, true, &port, place, || f(raw))
+            }
             Asked::Mark(accesses) => BOOKS.enqueue(slot, accesses, false, &port, place, || f(raw)),
             Asked::Sorted(accesses) => BOOKS.enqueue_sorted(slot, accesses, &port, place, || f(raw)),
         };
@@ -187,11 +253,70 @@ impl StreamRef<'_> {
     }
 }
 
+/// An operation that went the short way in, until it is over.
+struct Going<'a> {
+    again: Again<'a>,
+    _busy: busy::Begun,
+}
+
+impl Going<'_> {
+    /// CUDA has it, or has refused it.
+    #[inline]
+    fn over(self, done: bool) {
+        self.again.over(done);
+    }
+}
+
+/// What the short way in does, whatever the operation is: one piece of code for all of them, which stays in the caches. It has nothing for
+/// streams whose device would have to be made current.
+#[expect(clippy::inline_always, reason = "measured")]
+#[inline(always)]
+fn begin_again<'a>(slot: &'a Slot, accesses: &[Access<'_>]) -> Option<(LockGuard<'a, Lane>, Tick)> {
+    if !matches!(slot.kind, Kind::Blocking | Kind::NonBlocking) {
+        return None;
+    }
+    let entered = busy::try_enter()?;
+    let begun = slot.lock_again(accesses)?;
+    entered.goes_on();
+    Some(begun)
+}
+
+/// What an error says of a call.
+#[derive(Clone, Copy)]
+pub(crate) struct Call {
+    /// The C function.
+    pub(crate) api: &'static str,
+    /// Where the program asked for it.
+    pub(crate) place: &'static Location<'static>,
+    /// How much it was to move or fill.
+    pub(crate) bytes: usize,
+}
+
+impl Call {
+    /// The same in a place of its own, made where it is needed: what goes out of the usual way by reference need then not be in memory on
+    /// the usual way.
+    #[expect(clippy::inline_always, reason = "it is about where the fields are stored")]
+    #[inline(always)]
+    fn copied(&self) -> Self {
+        let Self { api, place, bytes } = *self;
+        Self { api, place, bytes }
+    }
+
+    /// The error where the runtime refuses it.
+    #[cold]
+    #[inline(never)]
+    fn failed(self, code: sys::cudaError_t) -> Error {
+        Error::from_code(self.api, code).at(self.place).with_detail(Detail::Transfer { bytes: self.bytes })
+    }
+}
+
 /// What an operation is entered with.
 #[derive(Clone, Copy)]
 enum Asked<'b, 'a> {
     /// Accesses in any order, of an operation that gives the device something to do where they have bytes.
     Real(&'b [Access<'a>]),
+    /// The same where [`StreamRef::again`] was tried.
+    New(&'b [Access<'a>]),
     /// The same of one that does not.
     Mark(&'b [Access<'a>]),
     /// Those of an operation that does, put in order before.
@@ -202,7 +327,7 @@ impl<'b, 'a> Asked<'b, 'a> {
     #[inline]
     fn accesses(self) -> &'b [Access<'a>] {
         match self {
-            Self::Real(accesses) | Self::Mark(accesses) => accesses,
+            Self::Real(accesses) | Self::New(accesses) | Self::Mark(accesses) => accesses,
             Self::Sorted(accesses) => accesses.as_slice(),
         }
     }

@@ -58,6 +58,15 @@ impl<'a> StreamRef<'a> {
         Self { recorder: Some(recorder), ..stream }
     }
 
+    /// The same view in a place of its own, made where it is needed: what goes out of the usual way by reference need then not be in
+    /// memory on the usual way.
+    #[expect(clippy::inline_always, reason = "it is about where the fields are stored")]
+    #[inline(always)]
+    pub(crate) fn copied(&self) -> Self {
+        let Self { raw, slot, recorder, owner } = *self;
+        Self { raw, slot, recorder, owner }
+    }
+
     /// Where operations go instead, while the stream is captured.
     #[inline]
     pub(super) fn recorder(&self) -> Option<&'a Recorder> {

@@ -143,6 +143,15 @@ impl<'a> Access<'a> {
         (self.address(), self.start) < (other.address(), other.start)
     }
 
+    /// The same access in a place of its own, made where it is needed: what goes out of the usual way by reference need then not be in
+    /// memory on the usual way.
+    #[expect(clippy::inline_always, reason = "it is about where the fields are stored")]
+    #[inline(always)]
+    pub(crate) fn copied(self) -> Self {
+        let Self { ledger, start, end, mode, unborrowed, exclusive, at_call, fill } = self;
+        Self { ledger, start, end, mode, unborrowed, exclusive, at_call, fill }
+    }
+
     /// The ledger of the allocation.
     pub(crate) fn ledger(&self) -> &'a Ledger {
         self.ledger

@@ -90,18 +90,27 @@ impl Books {
         at: Place,
         call: impl FnOnce() -> Result<R, P::Error>,
     ) -> Result<(R, Stamp), Refusal<P::Error>> {
+        if real && let Some(again) = slot.again(accesses) {
+            return again.hand_over(call);
+        }
+        self.enqueue_anew(slot, accesses, real, port, at, call)
+    }
+
+    /// [`enqueue`](Self::enqueue) where the short way was tried.
+    pub(crate) fn enqueue_anew<P: Port, R>(
+        &self,
+        slot: &Slot,
+        accesses: &[Access<'_>],
+        real: bool,
+        port: &P,
+        at: Place,
+        call: impl FnOnce() -> Result<R, P::Error>,
+    ) -> Result<(R, Stamp), Refusal<P::Error>> {
         let mut lane = slot.lane.lock();
         let lane = &mut *lane;
         // Asked for once: it may change at any moment, and what is entered by the one must be published by the same.
         let policy = self.policy();
-        let short = real && policy == Policy::Order;
-        let rest = if short { enter_again(slot, lane, accesses) } else { accesses };
-        let entered = if rest.is_empty() && !accesses.is_empty() {
-            Entered::new(slot, real, false)
-        } else {
-            self.enter_sorted(&Step { slot, policy, real, port, at }, lane, rest)?
-        };
-        entered.hand_over(lane, call)
+        self.enter_sorted(&Step { slot, policy, real, port, at }, lane, accesses)?.hand_over(lane, call)
     }
 
     /// [`enqueue`](Self::enqueue) of an operation whose accesses were put in order before: nothing is paid again for how many there
@@ -115,17 +124,14 @@ impl Books {
         at: Place,
         call: impl FnOnce() -> Result<R, P::Error>,
     ) -> Result<(R, Stamp), Refusal<P::Error>> {
+        let (list, kinds) = (accesses.as_slice(), accesses.kinds());
+        if let Some(again) = slot.again(list) {
+            return again.hand_over(call);
+        }
         let mut lane = slot.lane.lock();
         let lane = &mut *lane;
         let policy = self.policy();
-        let (list, kinds) = (accesses.as_slice(), accesses.kinds());
-        let rest = if policy == Policy::Order { enter_again(slot, lane, list) } else { list };
-        let entered = if rest.is_empty() && !list.is_empty() {
-            Entered::new(slot, true, false)
-        } else {
-            self.enter(&Step { slot, policy, real: true, port, at }, lane, rest, kinds)?
-        };
-        entered.hand_over(lane, call)
+        self.enter(&Step { slot, policy, real: true, port, at }, lane, list, kinds)?.hand_over(lane, call)
     }
 
     /// Puts an operation on a stream that makes memory which nobody else has yet: there is nothing to order it
@@ -552,20 +558,6 @@ impl Drop for Entered<'_> {
     }
 }
 
-/// Enters what most operations are: the whole of a few allocations, each used by the same stream in the same way the last time.
-/// There is then nothing to order it after, and nothing to wait for. Gives those that are left where anything else is the case.
-///
-/// What is entered must not be entered again: who came in between waits for this operation, which would then find that one and
-/// wait for it in turn.
-#[inline]
-fn enter_again<'a, 'b>(slot: &Slot, lane: &Lane, accesses: &'b [Access<'a>]) -> &'b [Access<'a>] {
-    if !whole_and_ascending(accesses) || !slot.is_caught_up(lane) {
-        return accesses;
-    }
-    // Nothing in here panics, and where something is left the same tick goes on, to be published.
-    stamp_again(accesses, slot.next_by_owner())
-}
-
 /// Enters accesses from the first on as long as each is like the last one of its allocation; gives those that are left. One
 /// atomic step for each, in their order, as [`Books::stamp_all`] does it.
 #[inline]
@@ -637,20 +629,6 @@ fn sort<'a, 'b>(copy: &'b mut [Access<'a>], accesses: &[Access<'a>]) -> &'b [Acc
     copy.sort_unstable_by_key(|access| if access.is_empty() { 0 } else { access.address() });
     let empty = copy.partition_point(Access::is_empty);
     &copy[empty..]
-}
-
-/// Whether each access is of all bytes of an allocation, by a borrow, and the allocations are in order and differ; no if there are none.
-#[inline]
-fn whole_and_ascending(accesses: &[Access<'_>]) -> bool {
-    let mut last = 0;
-    for access in accesses {
-        let here = access.address();
-        if here <= last || access.unborrowed || !access.is_whole() {
-            return false;
-        }
-        last = here;
-    }
-    last != 0
 }
 
 /// The conflict to report: one whose place is known, if there is one.

@@ -4,6 +4,7 @@
 //! to stream, [`Coverage`] turns synchronisations into watermarks. `hazard` has the model and why it holds.
 
 mod access;
+mod again;
 mod clock;
 mod device;
 mod enter;
@@ -25,11 +26,13 @@ pub use ledger::Ledger;
 pub use policy::Policy;
 pub use waits::AddedWait;
 
-pub(crate) use clock::{SlotId, Stamp};
+pub(crate) use again::Again;
+pub(crate) use clock::{SlotId, Stamp, Tick};
 pub(crate) use enter::{First, Port, Refusal, Route};
 pub(crate) use ledger::Keeper;
-pub(crate) use slot::{Kind, Reach, Slot};
+pub(crate) use slot::{Kind, Lane, Reach, Slot};
 pub(crate) use snapshot::Snapshot;
 pub(crate) use sorted::Sorted;
+pub(crate) use sync::LockGuard;
 pub(crate) use table::Books;
 pub(crate) use waits::Place;

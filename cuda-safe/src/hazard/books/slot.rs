@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use super::clock::{Brief, Clock, SlotId, Stamp, Tick};
 use super::device::DeviceBook;
+use super::policy::Policy;
 use super::sync::{Arc, AtomicBool, AtomicU64, Lock, Mutex};
 
 /// How a stream relates to the legacy stream of its device, and how others can reach it.
@@ -73,6 +74,8 @@ pub(crate) struct Slot {
     pub(crate) device: Arc<DeviceBook>,
     pub(crate) id: SlotId,
     pub(crate) kind: Kind,
+    /// Whether the policy is to order what the program does not. Changed only by who has the lane locked.
+    pub(super) orders: AtomicBool,
     pub(super) lane: Lock<Lane>,
     outside: Outside,
 }
@@ -97,7 +100,7 @@ struct Outside {
 
 impl Slot {
     /// A slot that has done nothing yet.
-    pub(super) fn new(id: SlotId, kind: Kind, device: Arc<DeviceBook>, reach: Reach) -> Self {
+    pub(super) fn new(id: SlotId, kind: Kind, device: Arc<DeviceBook>, reach: Reach, policy: Policy) -> Self {
         let lane = Lane {
             clock: Clock::new(),
             kept: 0,
@@ -112,6 +115,7 @@ impl Slot {
             lane: Lock::new(lane),
             id,
             kind,
+            orders: AtomicBool::new(policy == Policy::Order),
             device,
             outside: Outside {
                 completed: AtomicU64::new(0),

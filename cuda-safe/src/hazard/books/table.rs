@@ -91,7 +91,9 @@ impl Books {
         let size = block_size(id);
         let block = block.get_or_init(|| (0..size).map(|_| OnceLock::new()).collect());
         let cell = block.get(at).ok_or(TooManyStreams)?;
-        let slot = cell.get_or_init(|| Box::new(Slot::new(id, kind, Arc::clone(&book), reach)));
+        // Read with the register locked: who changes the policy looks for slots after that.
+        let policy = self.policy();
+        let slot = cell.get_or_init(|| Box::new(Slot::new(id, kind, Arc::clone(&book), reach, policy)));
         register.slots += 1;
         book.joins(id, kind);
         Ok(slot)
@@ -188,7 +190,10 @@ impl Books {
     pub(crate) fn set_policy(&self, policy: Policy) -> Option<Policy> {
         let before = self.policy.swap(policy.number(), std::sync::atomic::Ordering::AcqRel);
         for slot in self.slots_of(None) {
-            drop(slot.lane.lock());
+            let lane = slot.lane.lock();
+            // Asked for again: of two threads that change it, the last one to come here leaves what counts.
+            slot.orders.store(self.policy() == Policy::Order, Relaxed);
+            drop(lane);
         }
         (before != UNSET).then(|| Policy::of(before))
     }

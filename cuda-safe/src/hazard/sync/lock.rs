@@ -33,6 +33,8 @@ pub(crate) struct Lock<T> {
     inside: AtomicBool,
     /// Whether anybody is inside, once there is no favourite.
     taken: AtomicBool,
+    /// Whether who is inside says so by `taken`. Only who is inside reads or writes this.
+    without_favourite: AtomicBool,
     value: UnsafeCell<T>,
 }
 
@@ -56,6 +58,7 @@ impl<T> Lock<T> {
                 favourite: AtomicU64::new(UNTOUCHED),
                 inside: AtomicBool::new(false),
                 taken: AtomicBool::new(false),
+                without_favourite: AtomicBool::new(false),
                 value: UnsafeCell::new(value),
             }
         }
@@ -66,7 +69,7 @@ impl<T> Lock<T> {
     pub(crate) fn lock(&self) -> LockGuard<'_, T> {
         let me = me();
         if self.favourite.load(Relaxed) == me && self.enter(me) {
-            return LockGuard { lock: self, favoured: true, here: PhantomData };
+            return LockGuard { lock: self, here: PhantomData };
         }
         self.lock_with_others()
     }
@@ -104,7 +107,7 @@ impl<T> Lock<T> {
                 }
                 favourite if favourite == me() => {
                     if self.enter(favourite) {
-                        return LockGuard { lock: self, favoured: true, here: PhantomData };
+                        return LockGuard { lock: self, here: PhantomData };
                     }
                 }
                 favourite => {
@@ -125,7 +128,9 @@ impl<T> Lock<T> {
             pause(turn);
             turn = turn.saturating_add(1);
         }
-        LockGuard { lock: self, favoured: false, here: PhantomData }
+        // For good: from here on nobody goes in as a favourite.
+        self.without_favourite.store(true, Relaxed);
+        LockGuard { lock: self, here: PhantomData }
     }
 }
 
@@ -142,7 +147,6 @@ fn nested() -> ! {
 #[derive(Debug)]
 pub(crate) struct LockGuard<'a, T> {
     lock: &'a Lock<T>,
-    favoured: bool,
     /// Like other guards, this stays on its thread.
     here: PhantomData<*mut T>,
 }
@@ -168,7 +172,8 @@ impl<T> DerefMut for LockGuard<'_, T> {
 impl<T> Drop for LockGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        let inside = if self.favoured { &self.lock.inside } else { &self.lock.taken };
+        let Lock { inside, taken, without_favourite, .. } = self.lock;
+        let inside = if without_favourite.load(Relaxed) { taken } else { inside };
         inside.store(false, Release);
     }
 }

@@ -1,0 +1,119 @@
+//! The short way of an operation that does again what its stream did last to the same memory: the whole of a few allocations, each used
+//! by that stream in that way the last time.
+//!
+//! There is nothing then to order it after, as the stream's own order does that, and nothing to wait for. What is left are an entry for
+//! each allocation, one atomic step each, and the operation's tick. Nothing else of the books is looked at, and no more than that is in
+//! the way of the program's own code: behind the driver each line of the processor's caches has to be fetched again, those with code
+//! more than any.
+//!
+//! # Why it need not be the usual order of steps
+//! The usual way enters allocations in the order of their addresses, because it may wait at one for who has come to it before. Here
+//! nobody waits: where an entry is not possible, the operation gives its tick up, which is then published like that of a failed
+//! one, and goes the usual way with the next one. So whoever waits for this operation waits for one that comes to its end.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::access::Access;
+use super::clock::{Stamp, Tick};
+use super::enter::Refusal;
+use super::slot::{Kind, Lane, Slot};
+use super::sync::LockGuard;
+
+/// An operation that is in the ledgers by the short way and not yet CUDA's. Its tick is published when this is dropped, whatever happens,
+/// or others would wait for it for ever.
+#[derive(Debug)]
+pub(crate) struct Again<'a> {
+    slot: &'a Slot,
+    lane: LockGuard<'a, Lane>,
+    tick: Tick,
+    done: bool,
+}
+
+impl Slot {
+    /// Enters an operation by the short way. None, with nothing entered that would count, where it has to go the usual one.
+    pub(crate) fn again(&self, accesses: &[Access<'_>]) -> Option<Again<'_>> {
+        let (lane, tick) = self.lock_again(accesses)?;
+        Some(Again::new(self, lane, tick))
+    }
+
+    /// [`again`](Self::again) in the form in which it goes through two registers: see [`Again::new`].
+    #[expect(clippy::inline_always, reason = "measured: a call more is a tenth more")]
+    #[inline(always)]
+    pub(crate) fn lock_again(&self, accesses: &[Access<'_>]) -> Option<(LockGuard<'_, Lane>, Tick)> {
+        let (_, others) = accesses.split_first()?;
+        // Where one of them is no more than a part, nothing is to be entered for those before it.
+        if !others.iter().all(Access::is_whole) {
+            return None;
+        }
+        let lane = self.lane.lock();
+        if !self.orders.load(Relaxed) || !self.is_caught_up(&lane) {
+            return None;
+        }
+        let me = self.next_by_owner();
+        for (at, access) in accesses.iter().enumerate() {
+            if access.unborrowed || !access.ledger.stamp_again(access, me) {
+                if at > 0 {
+                    self.give_up(lane, me.tick);
+                }
+                return None;
+            }
+        }
+        Some((lane, me.tick))
+    }
+
+    /// An operation for which some entries were made and others could not be: the usual way takes the next tick.
+    #[cold]
+    #[inline(never)]
+    fn give_up(&self, lane: LockGuard<'_, Lane>, tick: Tick) {
+        drop(Again::new(self, lane, tick));
+    }
+
+    /// Tells the legacy stream, or as the legacy stream all others, of operation `tick`.
+    #[cold]
+    #[inline(never)]
+    fn tell(&self, lane: &mut Lane, tick: Tick, done: bool) {
+        self.device.note_news(self.kind);
+        if done && self.kind == Kind::Legacy {
+            self.device.acted(tick, lane.untold.then_some(&lane.clock));
+            lane.untold = false;
+        }
+    }
+}
+
+impl<'a> Again<'a> {
+    /// The operation that [`Slot::lock_again`] has entered for `slot`.
+    #[inline]
+    pub(crate) fn new(slot: &'a Slot, lane: LockGuard<'a, Lane>, tick: Tick) -> Self {
+        Self { slot, lane, tick, done: false }
+    }
+
+    /// CUDA has it, or has refused it.
+    #[inline]
+    pub(crate) fn over(mut self, done: bool) {
+        self.done = done;
+    }
+
+    /// Has `call` hand it to CUDA.
+    #[inline]
+    pub(super) fn hand_over<R, E>(
+        self,
+        call: impl FnOnce() -> Result<R, E>,
+    ) -> Result<(R, Stamp), Refusal<E>> {
+        let me = Stamp { slot: self.slot.id, tick: self.tick };
+        let answer = call().map_err(Refusal::Call)?;
+        self.over(true);
+        Ok((answer, me))
+    }
+}
+
+impl Drop for Again<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        let (slot, tick, done) = (self.slot, self.tick, self.done);
+        // As the legacy rule has nothing for it, the stream's end proves it as far as it proves those before.
+        slot.publish(tick, done || slot.provable() + 1 == tick);
+        if slot.kind != Kind::NonBlocking {
+            slot.tell(&mut self.lane, tick, done);
+        }
+    }
+}
