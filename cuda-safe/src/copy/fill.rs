@@ -92,9 +92,7 @@ fn set_plain(stream: StreamRef<'_>, destination: Plain<'_>, access: Access<'_>, 
     if bytes == 0 {
         return Ok(());
     }
-    let asked = Call { api: "cudaMemsetAsync", place: Location::caller(), bytes };
-    // Borrowed exclusively, until this returns.
-    let access = access.exclusive();
+    let asked = Call { api: "cudaMemsetAsync", place: Location::caller(), bytes: move || bytes };
     let noted = access.is_fill().then(|| stream.copied());
     let call = move |raw| {
         if let Some(stream) = noted {

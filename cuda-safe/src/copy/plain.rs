@@ -39,6 +39,8 @@ pub struct Plain<'a> {
     /// The first byte and the one past the last, counted from the start of the allocation or slice.
     start: usize,
     end: usize,
+    /// Whether a borrow of the side that is exclusive is so for all these bytes: between rows others may have some.
+    alone: bool,
 }
 
 impl<'a> Plain<'a> {
@@ -46,21 +48,29 @@ impl<'a> Plain<'a> {
     #[inline]
     pub(super) fn of_span<T, M: Place>(span: Span<'a, T>) -> Option<Self> {
         let (allocation, pointer, layout) = (span.allocation(), span.pointer(), Layout::linear(span.bytes()));
-        Self::of(M::RESIDENCE, allocation, pointer.cast(), span.len(), layout, span.range())
+        Self::of(M::RESIDENCE, allocation, pointer.cast(), span.len(), layout, span.range(), true)
     }
 
     /// Rows, in layers. None of a slice's.
     #[inline]
     pub(super) fn of_grid<T, M: AnyPlace>(grid: &Grid<'a, T>) -> Option<Self> {
         let (residence, (allocation, range)) = (M::BOOKED?, grid.booked()?);
-        Self::of(residence, allocation, grid.pointer().cast(), grid.width(), grid.layout(), range)
+        Self::of(
+            residence,
+            allocation,
+            grid.pointer().cast(),
+            grid.width(),
+            grid.layout(),
+            range,
+            grid.is_alone(),
+        )
     }
 
     /// A borrowed slice.
     #[inline]
     fn pageable(pointer: *mut u8, len: usize, bytes: usize) -> Self {
         let layout = Layout::linear(bytes);
-        Self { pointer, len, layout, side: Side::Pageable, ledger: None, start: 0, end: bytes }
+        Self { pointer, len, layout, side: Side::Pageable, ledger: None, start: 0, end: bytes, alone: true }
     }
 
     /// A slice, to be read.
@@ -85,13 +95,14 @@ impl<'a> Plain<'a> {
         len: usize,
         layout: Layout,
         Range { start, end }: Range<usize>,
+        alone: bool,
     ) -> Option<Self> {
         if allocation.pool_device().is_some() && !Device::is_only_one() {
             return None;
         }
         let side = Side::of(residence, allocation.on());
         let ledger = Some(allocation.ledger());
-        Some(Self { pointer, len, layout, side, ledger, start, end })
+        Some(Self { pointer, len, layout, side, ledger, start, end, alone })
     }
 
     /// The access to enter in the books; none for pageable memory.
@@ -106,10 +117,17 @@ impl<'a> Plain<'a> {
         self.access(Mode::Read).map(|access| self.side.source(access))
     }
 
-    /// The access of what a stream fills.
+    /// The access of what is written by a borrow that is exclusive until the call returns.
+    #[inline]
+    fn written(&self) -> Option<Access<'a>> {
+        let write = self.access(Mode::Write)?;
+        Some(if self.alone { write.exclusive() } else { write })
+    }
+
+    /// The access of what a stream fills by such a borrow.
     #[inline]
     pub(super) fn filled(&self) -> Option<Access<'a>> {
-        self.access(Mode::Write).map(|access| self.side.filled(access))
+        self.written().map(|access| self.side.filled(access))
     }
 
     /// Whether a slice may be of managed memory, lent by a guard.
@@ -118,11 +136,14 @@ impl<'a> Plain<'a> {
         self.ledger.is_none() && extent::may_contain(self.pointer.addr())
     }
 
-    /// Whether the other side has the same extent, and neither lies in the other. No says nothing about that.
+    /// Whether the other side, of the same elements, has the same extent, and neither lies in the other. No says nothing about that.
     #[inline]
-    pub(super) fn pairs_with(&self, other: &Self) -> bool {
-        let span = (self.end - self.start).max(other.end - other.start);
+    pub(super) fn pairs_with(&self, other: &Self, dimensions: Dimensions) -> bool {
         let apart = self.pointer.addr().abs_diff(other.pointer.addr());
+        if let Dimensions::One = dimensions {
+            return self.len == other.len && apart >= self.layout.row;
+        }
+        let span = (self.end - self.start).max(other.end - other.start);
         let extent = |it: &Self| (it.len, it.layout.rows, it.layout.layers);
         apart >= span && extent(self) == extent(other)
     }
@@ -141,7 +162,8 @@ pub(super) fn copy<'a>(
     let (to, from) = (destination?, source?);
     let direction = Direction::of(to.side, from.side);
     let shape = Shape::new(dimensions, &to.layout);
-    let simple = !matches!(direction, Direction::Peer { .. }) && !shape.is_empty() && to.pairs_with(&from);
+    let simple =
+        !matches!(direction, Direction::Peer { .. }) && !shape.is_empty() && to.pairs_with(&from, dimensions);
     simple.then_some(Copy { direction, shape, to, from })
 }
 
@@ -156,14 +178,12 @@ pub(super) fn block(destination: Option<Plain<'_>>, source: Option<Plain<'_>>) -
     let shape = Shape::new(Dimensions::One, &to.layout);
     let bytes = shape.bytes();
     let lent = to.may_be_lent_managed() || from.may_be_lent_managed();
-    if bytes == 0 || lent || !staged::never(bytes) || !to.pairs_with(&from) {
+    if bytes == 0 || lent || !staged::never(bytes) || !to.pairs_with(&from, Dimensions::One) {
         return Ok(false);
     }
     let (copy, place) = (Copy { direction, shape, to, from }, Location::caller());
-    let blocked = match (direction, to.access(Mode::Write), from.access(Mode::Read)) {
-        (Direction::HostToDevice(device), Some(write), None) => {
-            copy.block(device, &[exclusive(write, shape)], place)
-        }
+    let blocked = match (direction, to.written(), from.access(Mode::Read)) {
+        (Direction::HostToDevice(device), Some(write), None) => copy.block(device, &[write], place),
         (Direction::DeviceToHost(device), None, Some(read)) => copy.block(device, &[read], place),
         _ => return Ok(false),
     };
@@ -171,13 +191,6 @@ pub(super) fn block(destination: Option<Plain<'_>>, source: Option<Plain<'_>>) -
         Ok(()) => Ok(true),
         Err(error) => Err(failed(error, place, bytes)),
     }
-}
-
-/// The write, as one through an exclusive borrow, which that of a destination is until the call returns. Of rows that says less: what lies
-/// between them counts as theirs, and others may have it.
-#[inline]
-fn exclusive(write: Access<'_>, shape: Shape) -> Access<'_> {
-    if let Shape::Linear { .. } = shape { write.exclusive() } else { write }
 }
 
 /// A copy between two sides of this shape, which share no byte.
@@ -197,9 +210,9 @@ impl Copy<'_> {
     pub(super) fn enqueue(self, stream: StreamRef<'_>) -> Result<()> {
         let place = Location::caller();
         // What the types say of the sides leaves one of these.
-        match (self.to.access(Mode::Write), self.from.source()) {
-            (Some(write), Some(read)) => self.call(stream, place, [exclusive(write, self.shape), read]),
-            (Some(write), None) => self.call(stream, place, [exclusive(write, self.shape)]),
+        match (self.to.written(), self.from.source()) {
+            (Some(write), Some(read)) => self.call(stream, place, [write, read]),
+            (Some(write), None) => self.call(stream, place, [write]),
             (None, Some(read)) => self.call(stream, place, [read]),
             (None, None) => self.call(stream, place, []),
         }
@@ -214,7 +227,7 @@ impl Copy<'_> {
         accesses: [Access<'_>; N],
     ) -> Result<()> {
         let (kind, shape) = (self.direction.kind(), self.shape);
-        let asked = Call { api: call::name(shape, true), place, bytes: shape.bytes() };
+        let asked = Call { api: call::name(shape, true), place, bytes: move || shape.bytes() };
         let (to, from) = (self.to.pointer, self.from.pointer);
         let (to_layout, from_layout) = (self.to.layout, self.from.layout);
         // SAFETY of all calls below: both sides are memory of this shape that outlives the copy, the direction is theirs, and the stream is

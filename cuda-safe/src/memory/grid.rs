@@ -19,6 +19,10 @@ pub(crate) struct Grid<'a, T> {
     start: usize,
     /// Just past the last byte of the memory that was made into rows, counted from the base.
     limit: usize,
+    /// Just past the last byte that the books count as the rows', counted from the base.
+    end: usize,
+    /// Whether nobody else can have what lies between the rows.
+    alone: bool,
     /// Elements of a row.
     width: usize,
     layout: Layout,
@@ -90,7 +94,7 @@ impl<'a, T> Grid<'a, T> {
         // The allocation holds it, so it does not overflow.
         let layout = Layout { row: width * size_of::<T>(), rows, layers, pitch, layer_rows: rows };
         let (base, limit) = (Base::Booked(allocation), allocation.bytes());
-        Self { base, start: 0, limit, width, layout, element: PhantomData }
+        Self { base, start: 0, limit, end: 0, alone: true, width, layout, element: PhantomData }.ended()
     }
 
     #[track_caller]
@@ -119,7 +123,20 @@ impl<'a, T> Grid<'a, T> {
         }
         // As above.
         let limit = start + len * size_of::<T>();
-        Ok(Self { base, start, limit, width, layout, element: PhantomData })
+        Ok(Self { base, start, limit, end: 0, alone: true, width, layout, element: PhantomData }.ended())
+    }
+
+    /// The same rows, with the end that they have in the books. Where all of an allocation was made into rows, what is behind the
+    /// last one counts as theirs: the books keep an access to all of an allocation in less.
+    fn ended(self) -> Self {
+        let end = self.start + self.layout.spanned();
+        let Base::Booked(allocation) = self.base else { return Self { end, ..self } };
+        let (Layout { row, pitch, .. }, all) = (self.layout, allocation.bytes());
+        // Of one row, parts that lie beside each other have nothing in common.
+        let whole = self.start == 0 && self.limit == all && end - self.start > row;
+        let padding = pitch.saturating_sub(row);
+        let end = if whole && all.saturating_sub(end) <= padding { all } else { end };
+        Self { end, ..self }
     }
 
     /// Elements of a row.
@@ -154,19 +171,18 @@ impl<'a, T> Grid<'a, T> {
         base.wrapping_add(self.start).cast()
     }
 
-    /// The allocation, where there is one, and the bytes from the first to just past the last, counted from its start. Where all
-    /// of an allocation was made into rows, what is behind the last one counts as theirs: the books keep an access to all of an
-    /// allocation in less.
+    /// The allocation, where there is one, and the bytes that the books count as the rows', from its start: from the first to just past
+    /// the last, or to its end.
     #[inline]
     pub(crate) fn booked(&self) -> Option<(&'a Allocation, Range<usize>)> {
         let Base::Booked(allocation) = self.base else { return None };
-        let Layout { row, pitch, .. } = self.layout;
-        let (end, all) = (self.start + self.layout.spanned(), allocation.bytes());
-        // Of one row, parts that lie beside each other have nothing in common.
-        let whole = self.start == 0 && self.limit == all && end > row;
-        let padding = pitch.saturating_sub(row);
-        let end = if whole && all.saturating_sub(end) <= padding { all } else { end };
-        Some((allocation, self.start..end))
+        Some((allocation, self.start..self.end))
+    }
+
+    /// Whether nobody else can have any of these bytes while a view of the rows is exclusive.
+    #[inline]
+    pub(crate) fn is_alone(&self) -> bool {
+        self.alone
     }
 
     /// The device of the allocation, where there is one.
@@ -180,7 +196,8 @@ impl<'a, T> Grid<'a, T> {
         let range = size::range_in(api, range, self.width)?;
         let start = self.start + range.start * size_of::<T>();
         let layout = Layout { row: range.len() * size_of::<T>(), ..self.layout };
-        Ok(Self { start, width: range.len(), layout, ..*self })
+        // Others may have the other columns.
+        Ok(Self { start, width: range.len(), layout, alone: false, ..*self }.ended())
     }
 
     /// Some rows of every layer.
@@ -188,7 +205,9 @@ impl<'a, T> Grid<'a, T> {
     pub(crate) fn rows(&self, api: &'static str, range: &impl RangeBounds<usize>) -> Result<Self> {
         let range = size::range_in(api, range, self.layout.rows)?;
         let start = self.begin(range.start, self.layout.pitch, range.is_empty());
-        Ok(Self { start, layout: Layout { rows: range.len(), ..self.layout }, ..*self })
+        // Others may have the other rows of each layer.
+        let alone = self.alone && self.layout.layers == 1;
+        Ok(Self { start, layout: Layout { rows: range.len(), ..self.layout }, alone, ..*self }.ended())
     }
 
     /// Some layers.
@@ -197,14 +216,14 @@ impl<'a, T> Grid<'a, T> {
         let range = size::range_in(api, range, self.layout.layers)?;
         let layer = self.layout.pitch.saturating_mul(self.layout.layer_rows);
         let start = self.begin(range.start, layer, range.is_empty());
-        Ok(Self { start, layout: Layout { layers: range.len(), ..self.layout }, ..*self })
+        Ok(Self { start, layout: Layout { layers: range.len(), ..self.layout }, ..*self }.ended())
     }
 
     /// One layer.
     #[track_caller]
     pub(crate) fn layer(&self, api: &'static str, number: usize) -> Result<Self> {
         let layer = self.layers(api, &(number..number.saturating_add(1)))?;
-        Ok(Self { layout: Layout { layer_rows: layer.layout.rows, ..layer.layout }, ..layer })
+        Ok(Self { layout: Layout { layer_rows: layer.layout.rows, ..layer.layout }, ..layer }.ended())
     }
 
     /// Where the row or layer of this number begins, counted from the base. One past the last may be past the end of all
@@ -245,6 +264,23 @@ mod tests {
     use super::super::allocation::Allocation;
     use super::super::span::Span;
     use super::{Apart, Grid};
+
+    #[test]
+    fn rows_are_alone_until_columns_or_the_rows_of_layers_are_parted() {
+        let allocation = Allocation::device(None, 1024).unwrap();
+        let of = |extent| {
+            let span = Span::<u8>::whole(&allocation, 1024);
+            Grid::of_span("test", span, extent, Apart::Packed).unwrap()
+        };
+        let (plane, volume) = (of([64, 16, 1]), of([16, 16, 4]));
+        assert!(plane.is_alone() && plane.rows("test", &(3..5)).unwrap().is_alone());
+        assert!(
+            volume.is_alone() && volume.layer("test", 1).unwrap().rows("test", &(..2)).unwrap().is_alone()
+        );
+        // Of all columns too: who has none of them is not asked.
+        assert!(!plane.columns("test", &(..)).unwrap().rows("test", &(..1)).unwrap().is_alone());
+        assert!(!volume.rows("test", &(..2)).unwrap().layers("test", &(..1)).unwrap().is_alone());
+    }
 
     #[test]
     fn what_is_behind_the_last_row_is_the_rows_where_all_of_the_memory_is() {

@@ -117,7 +117,7 @@ impl StreamRef<'_> {
     pub(crate) unsafe fn enqueue_call<const N: usize>(
         self,
         accesses: [Access<'_>; N],
-        asked: Call,
+        asked: Call<impl Fn() -> usize + Copy>,
         call: impl Fn(sys::cudaStream_t) -> sys::cudaError_t + Copy,
     ) -> Result<()> {
         if let Some(again) = self.again(&accesses) {
@@ -134,7 +134,7 @@ impl StreamRef<'_> {
     fn call_anew(
         self,
         accesses: &[Access<'_>],
-        asked: Call,
+        asked: Call<impl Fn() -> usize + Copy>,
         call: impl Fn(sys::cudaStream_t) -> sys::cudaError_t,
     ) -> Result<()> {
         let call = |raw| match call(raw) {
@@ -142,7 +142,7 @@ impl StreamRef<'_> {
             code => Err(asked.failed(code)),
         };
         let entered = self.enter(Asked::New(accesses), asked.place, call);
-        entered.map(|_| ()).map_err(|error| error.with_detail(Detail::Transfer { bytes: asked.bytes }))
+        entered.map(|_| ()).map_err(|error| error.with_detail(Detail::Transfer { bytes: (asked.bytes)() }))
     }
 
     /// Enters what the stream did in the same way the last time, if it is that; otherwise nothing is done.
@@ -272,27 +272,28 @@ impl Going<'_> {
 #[expect(clippy::inline_always, reason = "measured")]
 #[inline(always)]
 fn begin_again<'a>(slot: &'a Slot, accesses: &[Access<'_>]) -> Option<(LockGuard<'a, Lane>, Tick)> {
-    if !matches!(slot.kind, Kind::Blocking | Kind::NonBlocking) {
+    let kind = slot.kind;
+    if !matches!(kind, Kind::Blocking | Kind::NonBlocking) {
         return None;
     }
     let entered = busy::try_enter()?;
-    let begun = slot.lock_again(accesses)?;
+    let begun = slot.lock_again(kind, accesses)?;
     entered.goes_on();
     Some(begun)
 }
 
 /// What an error says of a call.
 #[derive(Clone, Copy)]
-pub(crate) struct Call {
+pub(crate) struct Call<B> {
     /// The C function.
     pub(crate) api: &'static str,
     /// Where the program asked for it.
     pub(crate) place: &'static Location<'static>,
-    /// How much it was to move or fill.
-    pub(crate) bytes: usize,
+    /// How much it was to move or fill, worked out only for that.
+    pub(crate) bytes: B,
 }
 
-impl Call {
+impl<B: Fn() -> usize + Copy> Call<B> {
     /// The same in a place of its own, made where it is needed: what goes out of the usual way by reference need then not be in memory on
     /// the usual way.
     #[expect(clippy::inline_always, reason = "it is about where the fields are stored")]
@@ -306,7 +307,9 @@ impl Call {
     #[cold]
     #[inline(never)]
     fn failed(self, code: sys::cudaError_t) -> Error {
-        Error::from_code(self.api, code).at(self.place).with_detail(Detail::Transfer { bytes: self.bytes })
+        Error::from_code(self.api, code)
+            .at(self.place)
+            .with_detail(Detail::Transfer { bytes: (self.bytes)() })
     }
 }
 

@@ -32,21 +32,25 @@ pub(crate) struct Again<'a> {
 impl Slot {
     /// Enters an operation by the short way. None, with nothing entered that would count, where it has to go the usual one.
     pub(crate) fn again(&self, accesses: &[Access<'_>]) -> Option<Again<'_>> {
-        let (lane, tick) = self.lock_again(accesses)?;
+        let (lane, tick) = self.lock_again(self.kind, accesses)?;
         Some(Again::new(self, lane, tick))
     }
 
     /// [`again`](Self::again) in the form in which it goes through two registers: see [`Again::new`].
     #[expect(clippy::inline_always, reason = "measured: a call more is a tenth more")]
     #[inline(always)]
-    pub(crate) fn lock_again(&self, accesses: &[Access<'_>]) -> Option<(LockGuard<'_, Lane>, Tick)> {
+    pub(crate) fn lock_again(
+        &self,
+        kind: Kind,
+        accesses: &[Access<'_>],
+    ) -> Option<(LockGuard<'_, Lane>, Tick)> {
         let (_, others) = accesses.split_first()?;
         // Where one of them is no more than a part, nothing is to be entered for those before it.
         if !others.iter().all(Access::is_whole) {
             return None;
         }
         let lane = self.lane.lock();
-        if !self.orders.load(Relaxed) || !self.is_caught_up(&lane) {
+        if !self.orders.load(Relaxed) || !self.is_caught_up(kind, &lane) {
             return None;
         }
         let me = self.next_by_owner();

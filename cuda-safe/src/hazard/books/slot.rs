@@ -176,12 +176,12 @@ impl Slot {
 
     /// Whether the legacy rule has nothing to say about the stream's next operation, for whoever has the lane locked.
     #[inline]
-    pub(super) fn is_caught_up(&self, lane: &Lane) -> bool {
+    pub(super) fn is_caught_up(&self, kind: Kind, lane: &Lane) -> bool {
         // No table of jumps, whose target would be guessed wrong after the driver's code.
-        if self.kind == Kind::NonBlocking {
+        if kind == Kind::NonBlocking {
             return true;
         }
-        if self.kind == Kind::Legacy {
+        if kind == Kind::Legacy {
             !self.device.has_news() && lane.legacy_epoch == 0
         } else {
             self.device.epoch() == lane.legacy_epoch

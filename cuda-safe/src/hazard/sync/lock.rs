@@ -29,12 +29,10 @@ use super::{AtomicBool, AtomicU64, barrier, constructor, me, number, pause};
 pub(crate) struct Lock<T> {
     /// The number of the favourite, or one of the constants below.
     favourite: AtomicU64,
-    /// Whether the favourite is inside. Only the favourite writes this.
+    /// Whether the favourite is inside. Only the favourite sets this.
     inside: AtomicBool,
     /// Whether anybody is inside, once there is no favourite.
     taken: AtomicBool,
-    /// Whether who is inside says so by `taken`. Only who is inside reads or writes this.
-    without_favourite: AtomicBool,
     value: UnsafeCell<T>,
 }
 
@@ -58,7 +56,6 @@ impl<T> Lock<T> {
                 favourite: AtomicU64::new(UNTOUCHED),
                 inside: AtomicBool::new(false),
                 taken: AtomicBool::new(false),
-                without_favourite: AtomicBool::new(false),
                 value: UnsafeCell::new(value),
             }
         }
@@ -128,8 +125,6 @@ impl<T> Lock<T> {
             pause(turn);
             turn = turn.saturating_add(1);
         }
-        // For good: from here on nobody goes in as a favourite.
-        self.without_favourite.store(true, Relaxed);
         LockGuard { lock: self, here: PhantomData }
     }
 }
@@ -172,8 +167,10 @@ impl<T> DerefMut for LockGuard<'_, T> {
 impl<T> Drop for LockGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        let Lock { inside, taken, without_favourite, .. } = self.lock;
-        let inside = if without_favourite.load(Relaxed) { taken } else { inside };
-        inside.store(false, Release);
+        // Whoever goes out, by whichever of the two it came in. Who is inside by one of them finds the other one of no account: while
+        // there is a favourite nobody has `taken` the lock, nor looks at it before that one has gone out, which is why `inside` comes
+        // last; and once there is none, nobody looks at `inside` again.
+        self.lock.taken.store(false, Release);
+        self.lock.inside.store(false, Release);
     }
 }
