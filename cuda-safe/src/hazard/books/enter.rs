@@ -558,22 +558,6 @@ impl Drop for Entered<'_> {
     }
 }
 
-/// Enters accesses from the first on as long as each is like the last one of its allocation; gives those that are left. One
-/// atomic step for each, in their order, as [`Books::stamp_all`] does it.
-#[inline]
-fn stamp_again<'a, 'b>(accesses: &'b [Access<'a>], me: Stamp) -> &'b [Access<'a>] {
-    let mut rest = accesses;
-    while let [first, others @ ..] = rest {
-        // Two accesses of one allocation are one step.
-        let alone = others.first().is_none_or(|next| next.address() != first.address());
-        if !alone || !first.ledger.stamp_again(first, me) {
-            break;
-        }
-        rest = others;
-    }
-    rest
-}
-
 /// Enters accesses from the first on as long as each is alone in a whole allocation of which the short form tells that all is ordered
 /// before it; gives those that are left, and what the first of these is not ordered after, if that is all that its short form tells
 /// of. As above.
