@@ -195,10 +195,11 @@ fn what_a_host_function_may_not_free_is_freed_later_and_the_error_says_where_it_
     other.synchronize().unwrap();
     device.synchronize().unwrap();
     let before = device.memory_info().unwrap().free;
+    let pinned = PinnedBuffer::<u8>::alloc(16).unwrap();
     let (tell, told) = std::sync::mpsc::channel();
     stream
         .launch_host_fn(move || {
-            let refused = [unused.free(), used.free(), on_stream.free_async(&other)];
+            let refused = [unused.free(), used.free(), on_stream.free_async(&other), pinned.free()];
             tell.send((refused, other)).unwrap();
         })
         .unwrap();

@@ -278,8 +278,6 @@ impl Allocation {
     }
 
     /// Makes the owner right after the call that allocates, on the current device where none is named.
-    ///
-    /// The call and the owner are two functions, so that the owner is written where it will stay: in a box, as a rule.
     #[inline]
     #[track_caller]
     fn with(

@@ -144,8 +144,8 @@ impl<T> ManagedBuffer<T> {
     /// The failure of work that used the buffer, in which case it is leaked, or of the call.
     #[doc(alias = "cudaFree")]
     #[track_caller]
-    pub fn free(mut self) -> Result<()> {
-        self.only_allocation().map_or(Ok(()), Allocation::free)
+    pub fn free(self) -> Result<()> {
+        Allocation::free_owned(self.into_shared())
     }
 
     /// Gives the memory up without freeing it, and without waiting for the work that still uses it.

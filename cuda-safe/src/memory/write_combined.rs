@@ -88,8 +88,8 @@ impl<T> WriteCombinedBuffer<T> {
     /// As [`PinnedBuffer::free`](crate::PinnedBuffer::free).
     #[doc(alias = "cudaFreeHost")]
     #[track_caller]
-    pub fn free(mut self) -> Result<()> {
-        self.only_allocation().map_or(Ok(()), Allocation::free)
+    pub fn free(self) -> Result<()> {
+        Allocation::free_owned(self.into_shared())
     }
 }
 
