@@ -17,10 +17,15 @@ pub(crate) fn defer(free: Box<dyn FnOnce() + Send>) {
 }
 
 /// Frees what host functions dropped. To be called where waiting is allowed.
+#[inline]
 pub(super) fn run() {
-    if !ANY.load(Ordering::Relaxed) || super::in_callback() {
-        return;
+    if ANY.load(Ordering::Relaxed) && !super::in_callback() {
+        run_all();
     }
+}
+
+#[cold]
+fn run_all() {
     ANY.store(false, Ordering::Relaxed);
     let queue = std::mem::take(&mut *QUEUE.lock().unwrap_or_else(PoisonError::into_inner));
     for free in queue {

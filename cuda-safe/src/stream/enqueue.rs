@@ -436,6 +436,7 @@ impl Runtime {
 ///
 /// # Safety
 /// Both handles are live, and `raw` is a stream of `device` of this kind.
+#[inline]
 #[track_caller]
 pub(super) unsafe fn record(
     device: Device,
@@ -443,10 +444,23 @@ pub(super) unsafe fn record(
     kind: Kind,
     event: sys::cudaEvent_t,
 ) -> Result<()> {
-    let _current = match kind {
-        Kind::Legacy | Kind::PerThread => Some(device.switch()?),
-        Kind::Blocking | Kind::NonBlocking => None,
-    };
+    if matches!(kind, Kind::Legacy | Kind::PerThread) {
+        // SAFETY: the caller vouches for both handles.
+        return unsafe { record_there(device, raw, event) };
+    }
+    // SAFETY: the caller vouches for both handles.
+    unsafe { check!(cudaEventRecord(event, raw)) }
+}
+
+/// [`record`] where the handle means another stream on another device.
+///
+/// # Safety
+/// As for `record`.
+#[cold]
+#[inline(never)]
+#[track_caller]
+unsafe fn record_there(device: Device, raw: sys::cudaStream_t, event: sys::cudaEvent_t) -> Result<()> {
+    let _current = device.switch()?;
     // SAFETY: the caller vouches for both handles.
     unsafe { check!(cudaEventRecord(event, raw)) }
 }

@@ -48,18 +48,20 @@ pub struct Event {
     device: Device,
     flags: EventFlags,
     mark: Mark,
+    /// What that is, where it is known.
+    snapshot: Snapshot,
     /// Whether graphs may record it: nobody knows when, so it proves nothing any more, nor can it be anybody else's.
     external: bool,
     process: u32,
 }
 
 /// What an event stands for.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
     /// Nothing: it was never recorded. The handle may have a former life, so the runtime is not asked.
     Nothing,
-    /// All that the stream was ordered after then.
-    Recorded(Snapshot),
+    /// All that the stream was ordered after then: the snapshot.
+    Recorded,
     /// It was recorded behind the crate's back, or recording it failed.
     Unknown,
 }
@@ -117,7 +119,8 @@ impl Event {
         deferred::run();
         let raw = pool::event(device, flags.bits())?;
         let process = process::number();
-        Ok(Self { raw: Some(raw), device, flags, mark: Mark::Nothing, external: false, process })
+        let (mark, snapshot) = (Mark::Nothing, Snapshot::new());
+        Ok(Self { raw: Some(raw), device, flags, mark, snapshot, external: false, process })
     }
 
     /// Puts the mark on a stream of the same device: it stands for all that the stream has been given so far.
@@ -147,10 +150,10 @@ impl Event {
         let record = || unsafe { enqueue::record(self.device, stream.as_raw(), slot.kind, raw) };
         // If the call fails, there is no telling what the event stands for.
         self.mark = Mark::Unknown;
-        let snapshot = BOOKS.record(slot, record)?;
+        BOOKS.record_into(slot, &mut self.snapshot, record)?;
         // Another process or a graph may record the event too, and then it stands for that: it proves nothing here.
         if !self.external && !self.flags.contains(EventFlags::INTERPROCESS) {
-            self.mark = Mark::Recorded(snapshot);
+            self.mark = Mark::Recorded;
         }
         Ok(())
     }
@@ -277,6 +280,7 @@ impl Event {
     /// The raw handle. Recording it behind the crate's back does not change what the tracker thinks that it
     /// stands for.
     #[must_use]
+    #[inline]
     pub fn as_raw(&self) -> sys::cudaEvent_t {
         self.raw.as_ref().map_or(std::ptr::null_mut(), |raw| raw.0)
     }
@@ -288,7 +292,8 @@ impl Event {
     #[must_use]
     pub unsafe fn from_raw(raw: sys::cudaEvent_t, device: Device, flags: EventFlags) -> Self {
         let (raw, process) = (Some(RawEvent(raw)), process::number());
-        Self { raw, device, flags, mark: Mark::Unknown, external: false, process }
+        let (mark, snapshot) = (Mark::Unknown, Snapshot::new());
+        Self { raw, device, flags, mark, snapshot, external: false, process }
     }
 
     /// Gives the event up without destroying it, which is then the caller's affair.
@@ -298,14 +303,21 @@ impl Event {
     }
 
     /// What the event stands for.
-    pub(super) fn mark(&self) -> &Mark {
-        &self.mark
+    #[inline]
+    pub(super) fn mark(&self) -> Mark {
+        self.mark
+    }
+
+    /// What that is, where the mark says that it is known.
+    #[inline]
+    pub(super) fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
     }
 
     /// What the event stands for has completed.
     fn completed(&self) {
-        if let Mark::Recorded(snapshot) = &self.mark {
-            BOOKS.completed_snapshot(snapshot);
+        if self.mark == Mark::Recorded {
+            BOOKS.completed_snapshot(&self.snapshot);
         }
         deferred::run();
     }

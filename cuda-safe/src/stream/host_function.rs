@@ -170,8 +170,15 @@ pub(crate) fn guarded(f: impl FnOnce(), slot: Option<SlotId>, device: i32, place
 ///
 /// # Errors
 /// `CallbackPanicked`.
+#[inline]
 #[track_caller]
 pub(super) fn panicked(slot: &Slot) -> Result<()> {
+    if PANICKED.load(Ordering::Acquire) { report_of(slot) } else { Ok(()) }
+}
+
+#[cold]
+#[track_caller]
+fn report_of(slot: &Slot) -> Result<()> {
     let device = slot.device.ordinal;
     report(|panicked| panicked.slot.map_or(panicked.device == device, |found| found == slot.id))
 }

@@ -37,6 +37,14 @@ pub struct StreamRef<'a> {
     owner: PhantomData<&'a ()>,
 }
 
+/// The refusal of what cannot be part of a graph.
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn captured(api: &'static str) -> Error {
+    Error::refused(api, Detail::Capturing)
+}
+
 impl sealed::Sealed for StreamRef<'_> {}
 
 impl AsStream for StreamRef<'_> {
@@ -105,7 +113,7 @@ impl<'a> StreamRef<'a> {
     #[inline]
     #[track_caller]
     pub(crate) fn ensure_not_captured(&self, api: &'static str) -> Result<()> {
-        if self.recorder.is_none() { Ok(()) } else { Err(Error::refused(api, Detail::Capturing)) }
+        if self.recorder.is_none() { Ok(()) } else { Err(captured(api)) }
     }
 
     /// The stream's slot in the books.
@@ -277,7 +285,7 @@ impl<'a> StreamRef<'a> {
             unsafe { check!(cudaStreamWaitEvent(self.raw, event.as_raw(), 0)) }
         };
         match event.mark() {
-            Mark::Recorded(snapshot) => BOOKS.wait(self.slot, snapshot, wait),
+            Mark::Recorded => BOOKS.wait(self.slot, event.snapshot(), wait),
             Mark::Nothing | Mark::Unknown => wait(),
         }
     }

@@ -40,7 +40,7 @@ const NONE: Stamp = Stamp { slot: SlotId(u32::MAX), tick: 0 };
 ///
 /// Sorted by slot. Entries that have completed may be left out: completion is known to everybody. A copy of one that knows of few
 /// streams is a few words, and those of others have their memory in common until one of them changes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Clock {
     /// The entries, and then `NONE`s.
     few: [Stamp; FEW],
@@ -93,6 +93,21 @@ impl Brief {
     }
 }
 
+impl Clone for Clock {
+    #[inline]
+    fn clone(&self) -> Self {
+        Self { few: self.few, many: self.many.clone() }
+    }
+
+    #[inline]
+    fn clone_from(&mut self, other: &Self) {
+        self.few = other.few;
+        if self.many.is_some() || other.many.is_some() {
+            self.many_from(other);
+        }
+    }
+}
+
 impl Default for Clock {
     fn default() -> Self {
         Self::new()
@@ -104,6 +119,12 @@ impl Clock {
     #[inline]
     pub(crate) const fn new() -> Self {
         Self { few: [NONE; FEW], many: None }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn many_from(&mut self, other: &Self) {
+        self.many.clone_from(&other.many);
     }
 
     /// The same in short.
@@ -210,11 +231,11 @@ impl Clock {
     #[inline]
     pub(crate) fn learn(&mut self, other: &Self, own: SlotId) -> bool {
         let mut news = false;
-        for stamp in other.few {
+        for stamp in &other.few {
             if stamp.tick == 0 {
                 break;
             }
-            news |= stamp.slot != own && self.add(stamp);
+            news |= stamp.slot != own && self.add(*stamp);
         }
         match &other.many {
             None => news,

@@ -40,6 +40,12 @@ impl Books {
     /// whether there is any.
     #[inline]
     pub(super) fn catch_up(&self, slot: &Slot, lane: &mut Lane) -> bool {
+        !slot.is_caught_up(slot.kind, lane) && self.catch_up_now(slot, lane)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn catch_up_now(&self, slot: &Slot, lane: &mut Lane) -> bool {
         match slot.kind {
             Kind::NonBlocking => false,
             Kind::Legacy => {
@@ -49,9 +55,6 @@ impl Books {
                 lane.legacy_epoch != 0
             }
             Kind::Blocking | Kind::PerThread => {
-                if slot.device.epoch() == lane.legacy_epoch {
-                    return false;
-                }
                 lane.pending.clear();
                 lane.pending_epoch = slot.device.seen_into(&mut lane.pending);
                 true
@@ -106,8 +109,21 @@ impl Books {
     }
 
     /// Puts an event record on a stream, and gives what the event will stand for.
-    #[inline]
     pub(crate) fn record<E>(&self, slot: &Slot, call: impl FnOnce() -> Result<(), E>) -> Result<Snapshot, E> {
+        let mut snapshot = Snapshot::new();
+        self.record_into(slot, &mut snapshot, call)?;
+        Ok(snapshot)
+    }
+
+    /// [`record`](Self::record) that says in the place of what an event stood for what it will stand for. Where the call fails, that
+    /// stays as it is.
+    #[inline]
+    pub(crate) fn record_into<E>(
+        &self,
+        slot: &Slot,
+        snapshot: &mut Snapshot,
+        call: impl FnOnce() -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut lane = slot.lane.lock();
         let lane = &mut *lane;
         let pending = self.catch_up(slot, lane);
@@ -115,7 +131,8 @@ impl Books {
         call()?;
         if pending {
             if slot.kind != Kind::Legacy {
-                return Ok(self.snapshot_after_legacy(lane, stamp));
+                *snapshot = self.snapshot_after_legacy(lane, stamp);
+                return Ok(());
             }
             Self::commit(slot, lane);
         }
@@ -127,7 +144,9 @@ impl Books {
         if lane.clock.is_long() {
             lane.clock.prune(|stamp| self.completed(stamp));
         }
-        Ok(Snapshot { stamp, clock: lane.clock.clone() })
+        snapshot.stamp = stamp;
+        snapshot.clock.clone_from(&lane.clock);
+        Ok(())
     }
 
     /// What an event stands for that was recorded on a stream for which the legacy rule had something.
@@ -144,6 +163,7 @@ impl Books {
     }
 
     /// Puts a wait for an event on a stream.
+    #[inline]
     pub(crate) fn wait<E>(
         &self,
         slot: &Slot,
@@ -228,6 +248,13 @@ impl<'a> Known<'a> {
     #[inline]
     pub(super) fn puts_behind(&self, access: &Access<'_>, stamp: Stamp) -> bool {
         if access.at_call { self.at_call().knows(stamp) } else { self.knows(stamp) }
+    }
+
+    /// Whether CUDA has refused none of the stream's operations since the last one that it did, so that all of them are ordered before this
+    /// one, whatever is read during the call.
+    #[inline]
+    pub(super) fn is_solid(&self) -> bool {
+        self.slot.provable() + 1 == self.me.tick
     }
 
     /// Whether another stream's operation is ordered before this one though the stream's own clock does not say so.

@@ -178,7 +178,7 @@ impl Ledger {
 
     /// Enters one access to the whole allocation where all that the short form tells of is ordered before it and the short form can tell
     /// the rest. Does nothing where anything else is the case.
-    #[inline]
+    #[inline(never)]
     pub(super) fn stamp_next(&self, access: &Access<'_>, view: &Known<'_>) -> Next {
         if !access.is_whole() {
             return Next::Unclear;
@@ -397,6 +397,11 @@ fn weight(mode: Mode) -> u64 {
 /// The bits after a whole access where that takes more than one look.
 #[inline(never)]
 fn after_more(bits: u64, access: &Access<'_>, view: &Known<'_>) -> Option<u64> {
+    if (!access.at_call || view.is_solid())
+        && let Some(next) = Word::again(bits, access.mode, view.me())
+    {
+        return Some(next);
+    }
     let late;
     let view = if access.at_call {
         late = view.at_call();

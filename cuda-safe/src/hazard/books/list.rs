@@ -207,6 +207,29 @@ impl List {
             return self.grown(want, view);
         }
 
+        // Where all that is there is of the same bytes, as where one stream writes them and another one reads them, nothing is cut.
+        let same = |entry: &Entry| (entry.start, entry.end) == (want.start, want.end);
+        if self.entries[low..high].iter().all(same) {
+            let mut kept = low;
+            for at in low..high {
+                let entry = self.entries[at];
+                if entry.conflicts(want) && !view.knows(entry.stamp) {
+                    out.push(Conflict { stamp: entry.stamp, place: entry.place });
+                }
+                if !redundant(&entry, want, view) {
+                    self.entries[kept] = entry;
+                    kept += 1;
+                }
+            }
+            if kept < high {
+                self.entries[kept] = new;
+                self.entries.drain(kept + 1..high);
+            } else {
+                self.entries.insert(high, new);
+            }
+            return self.grown(want, view);
+        }
+
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
         for entry in &self.entries[low..high] {

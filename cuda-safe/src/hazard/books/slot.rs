@@ -170,6 +170,7 @@ impl Slot {
     }
 
     /// The stream has really done something: all that is submitted is provable again.
+    #[inline]
     pub(super) fn made_provable(&self) {
         self.provable.store(self.submitted.load(Relaxed), Release);
     }

@@ -1,6 +1,6 @@
 //! Snapshots and coverage: what an event stands for, and what a synchronisation proves.
 
-use super::clock::{Clock, Stamp};
+use super::clock::{Clock, SlotId, Stamp};
 use super::slot::{Kind, Slot};
 use super::table::Books;
 
@@ -11,6 +11,14 @@ pub(crate) struct Snapshot {
     pub(super) stamp: Stamp,
     /// What the stream was ordered after besides.
     pub(super) clock: Clock,
+}
+
+impl Snapshot {
+    /// What no event stands for: nothing.
+    #[inline]
+    pub(crate) const fn new() -> Self {
+        Self { stamp: Stamp { slot: SlotId(u32::MAX), tick: 0 }, clock: Clock::new() }
+    }
 }
 
 /// What will be known to be complete when a call that is about to be made has returned.
@@ -43,6 +51,7 @@ impl Coverage {
 
 impl Books {
     /// What the end of all that a stream has now proves.
+    #[inline]
     pub(crate) fn coverage_of(&self, slot: &Slot) -> Coverage {
         let mut others = Clock::new();
         let own = Stamp { slot: slot.id, tick: slot.provable() };
