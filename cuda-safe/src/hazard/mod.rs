@@ -63,8 +63,12 @@
 //! # What the usual operation leaves out
 //! - A stream's lock belongs to the thread that uses the stream, until another one wants it: `sync/lock.rs`
 //!   has the argument.
-//! - An allocation that the same stream used in the same way the last time: its entry only takes the new tick. All that came before is in
-//!   the stream's own order already, so there is nothing to find and nothing to wait for.
+//! - An allocation that the same stream used the last time: its entry is made from the one before, in one step. All that came before is
+//!   in the stream's own order already, so there is nothing to find and nothing to wait for. Of what is read during the call that is so
+//!   as long as CUDA has refused none of the stream's operations since the last one that it did.
+//! - What a stream is ordered after, for others to read: as long as that is one operation of one other stream, a single number tells it,
+//!   and nobody locks anything. It is stored after the call that makes it true, and read before the event is recorded that it is to
+//!   stand for.
 //! - A whole allocation that is written through an exclusive borrow: its entry is stored and not exchanged. Every access by a borrow
 //!   is entered while that borrow lasts, so no other one is being entered; those without a borrow are of graphs, which hold on to
 //!   the allocation and thereby end this short way for good, and of variables, which are never borrowed.

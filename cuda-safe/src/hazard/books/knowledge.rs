@@ -250,11 +250,10 @@ impl<'a> Known<'a> {
         if access.at_call { self.at_call().knows(stamp) } else { self.knows(stamp) }
     }
 
-    /// Whether CUDA has refused none of the stream's operations since the last one that it did, so that all of them are ordered before this
-    /// one, whatever is read during the call.
+    /// Whether all of the stream's operations are ordered before this one, whatever is read during the call.
     #[inline]
-    pub(super) fn is_solid(&self) -> bool {
-        self.slot.provable() + 1 == self.me.tick
+    pub(super) fn puts_all_behind(&self) -> bool {
+        self.slot.is_solid()
     }
 
     /// Whether another stream's operation is ordered before this one though the stream's own clock does not say so.

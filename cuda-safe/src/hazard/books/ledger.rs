@@ -158,14 +158,15 @@ impl Ledger {
 
     /// Enters one access to the whole allocation where the last one was of the same stream, so that all that came before is ordered:
     /// what most operations find. Says no, and does nothing, where anything else is the case.
+    ///
+    /// Of what may be read during the call that is so only where the stream is `solid`; see [`Slot::is_solid`](super::Slot::is_solid).
     #[inline]
-    pub(super) fn stamp_again(&self, access: &Access<'_>, me: Stamp) -> bool {
+    pub(super) fn stamp_again(&self, access: &Access<'_>, me: Stamp, solid: impl FnOnce() -> bool) -> bool {
         if !access.is_whole() {
             return false;
         }
         let bits = self.word.load(Acquire);
-        // What the stream's own operations say of such a read is asked elsewhere.
-        if access.at_call && !Word::is_of_mode(bits, access.mode) {
+        if access.at_call && !Word::is_of_mode(bits, access.mode) && !solid() {
             return false;
         }
         let Some(next) = Word::again(bits, access.mode, me) else { return false };
@@ -397,7 +398,7 @@ fn weight(mode: Mode) -> u64 {
 /// The bits after a whole access where that takes more than one look.
 #[inline(never)]
 fn after_more(bits: u64, access: &Access<'_>, view: &Known<'_>) -> Option<u64> {
-    if (!access.at_call || view.is_solid())
+    if (!access.at_call || view.puts_all_behind())
         && let Some(next) = Word::again(bits, access.mode, view.me())
     {
         return Some(next);

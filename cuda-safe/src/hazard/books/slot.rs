@@ -169,6 +169,13 @@ impl Slot {
         self.submitted.store(tick, Release);
     }
 
+    /// Whether CUDA has refused none of the stream's operations since the last one that it did, for whoever has the lane locked: then even
+    /// what is read during the call of the next one is behind all of them.
+    #[inline]
+    pub(super) fn is_solid(&self) -> bool {
+        self.provable.load(Relaxed) == self.submitted.load(Relaxed)
+    }
+
     /// The stream has really done something: all that is submitted is provable again.
     #[inline]
     pub(super) fn made_provable(&self) {
