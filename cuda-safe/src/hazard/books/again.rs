@@ -1,7 +1,8 @@
 //! The short way of an operation that does again what its stream did last to the same memory: the whole of a few allocations, each used
 //! by that stream in that way the last time.
 //!
-//! There is nothing then to order it after, as the stream's own order does that, and nothing to wait for. What is left are an entry for
+//! There is nothing then to order it after, as the stream's own order does that, and nothing to wait for. Nor is there where another stream
+//! was the last one and this one waits for that already, as programs have it that order their streams themselves. What is left are an entry for
 //! each allocation, one atomic step each, and the operation's tick. Nothing else of the books is looked at, and no more than that is in
 //! the way of the program's own code: behind the driver each line of the processor's caches has to be fetched again, those with code
 //! more than any.
@@ -56,7 +57,10 @@ impl Slot {
         let me = self.next_by_owner();
         for (at, access) in accesses.iter().enumerate() {
             // What is read during the call is behind the stream's own operations only where CUDA has refused none of late.
-            if access.unborrowed || !access.ledger.stamp_again(access, me, || self.is_solid()) {
+            let entered = !access.unborrowed
+                && (access.ledger.stamp_again(access, me, || self.is_solid())
+                    || access.ledger.stamp_known(access, me, &lane.clock));
+            if !entered {
                 if at > 0 {
                     self.give_up(lane, me.tick);
                 }

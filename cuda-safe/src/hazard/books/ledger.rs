@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
 use super::access::{Access, Mode, Want};
-use super::clock::Stamp;
+use super::clock::{Clock, Stamp};
 use super::enter::First;
 use super::knowledge::Known;
 use super::list::{Conflict, List, View};
@@ -170,6 +170,27 @@ impl Ledger {
             return false;
         }
         let Some(next) = Word::again(bits, access.mode, me) else { return false };
+        if self.is_its_own(access) {
+            self.word.store(next, Release);
+            return true;
+        }
+        self.word.compare_exchange(bits, next, SeqCst, Acquire).is_ok()
+    }
+
+    /// Enters one access to the whole allocation where all that the short form puts in its way is an operation of another stream that
+    /// `clock`, the stream's own, covers. That is so whenever the access is made: what a clock says is in the stream's queue, or over. Says
+    /// no, and does nothing, where anything else is the case.
+    #[inline(never)]
+    pub(super) fn stamp_known(&self, access: &Access<'_>, me: Stamp, clock: &Clock) -> bool {
+        if !access.is_whole() {
+            return false;
+        }
+        let bits = self.word.load(Acquire);
+        let behind = Word::in_the_way(bits, access.mode);
+        if !behind.is_some_and(|stamp| stamp.slot != me.slot && clock.covers(stamp)) {
+            return false;
+        }
+        let Some(next) = Word::only(access.mode, me) else { return false };
         if self.is_its_own(access) {
             self.word.store(next, Release);
             return true;
