@@ -7,8 +7,8 @@ use super::graph::Graph;
 use super::handle::{Handle, Raw};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::Uses;
-use crate::stream::AsStream;
+use crate::hazard::Listed;
+use crate::stream::{AsStream, Call};
 use crate::{check, stream, sys};
 
 /// A graph that can be launched, any number of times. It holds the memory that its nodes use.
@@ -21,7 +21,7 @@ pub struct GraphExec {
     _owner: Handle,
     raw: sys::cudaGraphExec_t,
     device: Device,
-    uses: Uses,
+    uses: Listed,
 }
 
 // SAFETY: the handle is a name that the runtime takes from any thread, one at a time: an executable graph is not `Sync`.
@@ -30,7 +30,7 @@ unsafe impl Send for GraphExec {}
 impl GraphExec {
     /// The owner of what was just instantiated from a graph.
     pub(super) fn of(raw: sys::cudaGraphExec_t, graph: &Graph) -> Self {
-        let (device, uses) = (graph.device(), graph.uses.clone());
+        let (device, uses) = (graph.device(), Listed::of(graph.uses.clone()));
         Self { _owner: Handle::new(Raw::Exec(raw)), raw, device, uses }
     }
 
@@ -59,17 +59,18 @@ impl GraphExec {
         let stream = stream.as_stream();
         stream.ensure_not_captured("GraphExec::launch")?;
         self.ensure_device("GraphExec::launch", stream.device())?;
-        let (raw, fills) = (self.raw, self.uses.fills());
-        let call = |handle| {
-            if fills {
+        let (raw, filling) = (self.raw, self.uses.fills().then(|| stream.copied()));
+        let asked = Call { api: "cudaGraphLaunch", place, detail: || Detail::None };
+        let call = move |handle| {
+            if let Some(stream) = filling {
                 stream.note_fill();
             }
             // SAFETY: graph and stream are live while they are borrowed, and nobody launches the graph meanwhile.
-            unsafe { check!(cudaGraphLaunch(raw, handle)) }.map_err(|error| error.at(place))
+            unsafe { sys::cudaGraphLaunch(raw, handle) }
         };
         // SAFETY: the accesses are all that the nodes touch of tracked memory, which the graph keeps until the books say that the
         // launch is over; what else they touch is the duty of who made the nodes with unsafe code.
-        self.uses.with(|accesses| unsafe { stream.enqueue_at(accesses, place, call) })
+        unsafe { stream.enqueue_call_with(self.uses.accesses(), asked, call) }
     }
 
     /// Prepares the next launch, so that it costs less. Only a hint: nothing runs.
@@ -112,13 +113,13 @@ impl GraphExec {
             return Err(Error::refused("GraphExec::update", Detail::Unsupported { what }));
         }
         // If it fails half-way, both graphs' memory may be used.
-        let former = self.uses.clone();
-        self.uses.add_all(&graph.uses);
+        let mut both = self.uses.uses().clone();
+        both.add_all(&graph.uses);
+        self.uses = Listed::of(both);
         let mut result = std::mem::MaybeUninit::<sys::cudaGraphExecUpdateResultInfo>::zeroed();
         // SAFETY: both graphs are live, nobody launches this one meanwhile, and the pointer is to room for the answer.
         unsafe { check!(cudaGraphExecUpdate(self.raw, graph.as_raw(), result.as_mut_ptr())) }?;
-        drop(former);
-        self.uses = graph.uses.clone();
+        self.uses = Listed::of(graph.uses.clone());
         Ok(())
     }
 

@@ -107,7 +107,7 @@ use crate::stream;
 
 pub(crate) use books::Sorted;
 pub use books::{Access, AddedWait, Ledger, Mode, Policy};
-pub(crate) use uses::Uses;
+pub(crate) use uses::{Listed, Uses};
 
 /// The policy of the process.
 #[must_use]

@@ -1,6 +1,7 @@
 //! What a graph uses: which bytes of which allocations, held for as long as the graph may run.
 //!
 //! Nothing here is on the books: a graph that is not launched uses nothing. A launch enters all of it, as one operation.
+#![expect(unsafe_code, reason = "a list of accesses beside what keeps their ledgers")]
 
 use std::fmt;
 use std::ops::Range;
@@ -11,10 +12,6 @@ use super::{Access, Mode};
 
 /// Parts of one allocation beyond which all between the first and the last of them counts as used.
 const PARTS: usize = 16;
-/// Accesses that are listed without asking for memory.
-const INLINE: usize = 16;
-/// The same for the usual graph.
-const FEW: usize = 3;
 
 /// An allocation, and what of it is used.
 #[derive(Clone)]
@@ -28,7 +25,6 @@ struct Held {
 pub(crate) struct Uses {
     /// In the order of the ledgers' addresses, which is that in which an operation enters them.
     held: Vec<Held>,
-    accesses: usize,
     /// Whether pinned memory is filled.
     fills: bool,
 }
@@ -58,7 +54,6 @@ impl Uses {
                 self.held.insert(at, Held { keeper, parts: vec![(range, mode)] });
             }
         }
-        self.accesses = self.held.iter().map(|held| held.parts.len()).sum();
         true
     }
 
@@ -74,35 +69,7 @@ impl Uses {
         }
     }
 
-    /// Whether pinned memory is filled, by `cudaMemset`.
-    #[inline]
-    pub(crate) fn fills(&self) -> bool {
-        self.fills
-    }
-
-    /// Lists the accesses, as ones that no borrow stands for.
-    pub(crate) fn with<R>(&self, f: impl FnOnce(&[Access<'_>]) -> R) -> R {
-        match self.accesses {
-            0 => f(&[]),
-            // Filling the longer one would cost more than all the rest of a small graph.
-            few if few <= FEW => self.with_room::<FEW, R>(f),
-            some if some <= INLINE => self.with_room::<INLINE, R>(f),
-            _ => f(&self.all().collect::<Vec<_>>()),
-        }
-    }
-
-    /// [`with`](Self::with) where there are no more than `N`.
-    #[inline]
-    fn with_room<const N: usize, R>(&self, f: impl FnOnce(&[Access<'_>]) -> R) -> R {
-        let mut all = self.all();
-        let Some(first) = all.next() else { return f(&[]) };
-        let mut list = [first; N];
-        for (place, access) in list.iter_mut().skip(1).zip(all) {
-            *place = access;
-        }
-        f(list.get(..self.accesses).unwrap_or_default())
-    }
-
+    /// The accesses, as ones that no borrow stands for.
     fn all(&self) -> impl Iterator<Item = Access<'_>> {
         self.held.iter().flat_map(|held| {
             let ledger = held.keeper.ledger();
@@ -156,7 +123,47 @@ impl Held {
 
 impl fmt::Debug for Uses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.with(|accesses| f.debug_list().entries(accesses).finish())
+        f.debug_list().entries(self.all()).finish()
+    }
+}
+
+/// What a graph uses, as its launches enter it.
+pub(crate) struct Listed {
+    /// Of ledgers that `uses` keeps: not to be given out for longer than this is borrowed.
+    list: Vec<Access<'static>>,
+    uses: Uses,
+}
+
+impl Listed {
+    /// Lists the accesses.
+    pub(crate) fn of(uses: Uses) -> Self {
+        // SAFETY: the ledgers are in allocations whose keepers are in `uses`, which is beside the list, not changed, and dropped with it.
+        // What a keeper keeps does not move.
+        let kept = |access| unsafe { std::mem::transmute::<Access<'_>, Access<'static>>(access) };
+        Self { list: uses.all().map(kept).collect(), uses }
+    }
+
+    /// The accesses, in the order of the ledgers' addresses, as ones that no borrow stands for.
+    #[inline]
+    pub(crate) fn accesses(&self) -> &[Access<'_>] {
+        &self.list
+    }
+
+    /// Whether pinned memory is filled, by `cudaMemset`.
+    #[inline]
+    pub(crate) fn fills(&self) -> bool {
+        self.uses.fills
+    }
+
+    /// What is listed.
+    pub(crate) fn uses(&self) -> &Uses {
+        &self.uses
+    }
+}
+
+impl fmt::Debug for Listed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.uses.fmt(f)
     }
 }
 
@@ -183,7 +190,8 @@ mod tests {
     }
 
     fn list(uses: &Uses) -> Vec<(Range<usize>, Mode)> {
-        uses.with(|accesses| accesses.iter().map(|it| (it.range(), it.mode())).collect())
+        let listed = Listed::of(uses.clone());
+        listed.accesses().iter().map(|it| (it.range(), it.mode())).collect()
     }
 
     #[test]
@@ -218,12 +226,12 @@ mod tests {
         }
         let kept: Vec<_> = all.iter().map(Arc::downgrade).collect();
         drop(all);
-        uses.with(|accesses| {
-            assert_eq!(accesses.len(), 20);
-            assert!(accesses.windows(2).all(|pair| pair[0].address() < pair[1].address()));
-        });
+        let listed = Listed::of(uses);
+        let accesses = listed.accesses();
+        assert_eq!(accesses.len(), 20);
+        assert!(accesses.windows(2).all(|pair| pair[0].address() < pair[1].address()));
         assert!(kept.iter().all(|memory| memory.upgrade().is_some()));
-        drop(uses);
+        drop(listed);
         assert!(kept.iter().all(|memory| memory.upgrade().is_none()));
     }
 

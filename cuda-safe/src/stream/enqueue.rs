@@ -105,7 +105,7 @@ impl StreamRef<'_> {
         self.enter(Asked::New(accesses), place, f).map(|(answer, _)| answer)
     }
 
-    /// [`enqueue`](Self::enqueue) of one call of a C function that is about so many bytes, as most operations are.
+    /// [`enqueue`](Self::enqueue) of one call of a C function, as most operations are.
     ///
     /// # Safety
     /// The duties of `enqueue`.
@@ -117,15 +117,30 @@ impl StreamRef<'_> {
     pub(crate) unsafe fn enqueue_call<const N: usize>(
         self,
         accesses: [Access<'_>; N],
-        asked: Call<impl Fn() -> usize + Copy>,
+        asked: Call<impl Fn() -> Detail + Copy>,
         call: impl Fn(sys::cudaStream_t) -> sys::cudaError_t + Copy,
     ) -> Result<()> {
         if let Some(again) = self.again(&accesses) {
-            let code = call(self.as_raw());
-            again.over(code == sys::cudaSuccess);
-            return if code == sys::cudaSuccess { Ok(()) } else { Err(asked.copied().failed(code)) };
+            return again.call(self.as_raw(), asked, call);
         }
         self.copied().call_anew(&accesses.map(Access::copied), asked.copied(), call)
+    }
+
+    /// [`enqueue_call`](Self::enqueue_call) with accesses that lie in memory already.
+    ///
+    /// # Safety
+    /// The duties of `enqueue`.
+    #[inline]
+    pub(crate) unsafe fn enqueue_call_with(
+        self,
+        accesses: &[Access<'_>],
+        asked: Call<impl Fn() -> Detail + Copy>,
+        call: impl Fn(sys::cudaStream_t) -> sys::cudaError_t + Copy,
+    ) -> Result<()> {
+        if let Some(again) = self.again(accesses) {
+            return again.call(self.as_raw(), asked, call);
+        }
+        self.copied().call_anew(accesses, asked.copied(), call)
     }
 
     /// [`enqueue_call`](Self::enqueue_call) where the short way was tried.
@@ -134,7 +149,7 @@ impl StreamRef<'_> {
     fn call_anew(
         self,
         accesses: &[Access<'_>],
-        asked: Call<impl Fn() -> usize + Copy>,
+        asked: Call<impl Fn() -> Detail + Copy>,
         call: impl Fn(sys::cudaStream_t) -> sys::cudaError_t,
     ) -> Result<()> {
         let call = |raw| match call(raw) {
@@ -142,7 +157,7 @@ impl StreamRef<'_> {
             code => Err(asked.failed(code)),
         };
         let entered = self.enter(Asked::New(accesses), asked.place, call);
-        entered.map(|_| ()).map_err(|error| error.with_detail(Detail::Transfer { bytes: (asked.bytes)() }))
+        entered.map(|_| ()).map_err(|error| error.with_detail((asked.detail)()))
     }
 
     /// Enters what the stream did in the same way the last time, if it is that; otherwise nothing is done.
@@ -154,7 +169,7 @@ impl StreamRef<'_> {
         }
         let slot = self.slot();
         let (lane, tick) = begin_again(slot, accesses)?;
-        Some(Going { again: Again::new(slot, lane, tick), _busy: busy::Begun })
+        Some(Going { again: Again::new(slot, lane, tick, !accesses.is_empty()), _busy: busy::Begun })
     }
 
     /// [`enqueue`](Self::enqueue) of an operation whose accesses were put in order before.
@@ -265,6 +280,20 @@ impl Going<'_> {
     fn over(self, done: bool) {
         self.again.over(done);
     }
+
+    /// Hands it to CUDA by one call.
+    #[expect(clippy::inline_always, reason = "as `enqueue_call`")]
+    #[inline(always)]
+    fn call(
+        self,
+        raw: sys::cudaStream_t,
+        asked: Call<impl Fn() -> Detail + Copy>,
+        call: impl Fn(sys::cudaStream_t) -> sys::cudaError_t,
+    ) -> Result<()> {
+        let code = call(raw);
+        self.over(code == sys::cudaSuccess);
+        if code == sys::cudaSuccess { Ok(()) } else { Err(asked.copied().failed(code)) }
+    }
 }
 
 /// What the short way in does, whatever the operation is: one piece of code for all of them, which stays in the caches. It has nothing for
@@ -284,32 +313,30 @@ fn begin_again<'a>(slot: &'a Slot, accesses: &[Access<'_>]) -> Option<(LockGuard
 
 /// What an error says of a call.
 #[derive(Clone, Copy)]
-pub(crate) struct Call<B> {
+pub(crate) struct Call<D> {
     /// The C function.
     pub(crate) api: &'static str,
     /// Where the program asked for it.
     pub(crate) place: &'static Location<'static>,
-    /// How much it was to move or fill, worked out only for that.
-    pub(crate) bytes: B,
+    /// What it was about, worked out only for that.
+    pub(crate) detail: D,
 }
 
-impl<B: Fn() -> usize + Copy> Call<B> {
+impl<D: Fn() -> Detail + Copy> Call<D> {
     /// The same in a place of its own, made where it is needed: what goes out of the usual way by reference need then not be in memory on
     /// the usual way.
     #[expect(clippy::inline_always, reason = "it is about where the fields are stored")]
     #[inline(always)]
     fn copied(&self) -> Self {
-        let Self { api, place, bytes } = *self;
-        Self { api, place, bytes }
+        let Self { api, place, detail } = *self;
+        Self { api, place, detail }
     }
 
     /// The error where the runtime refuses it.
     #[cold]
     #[inline(never)]
     fn failed(self, code: sys::cudaError_t) -> Error {
-        Error::from_code(self.api, code)
-            .at(self.place)
-            .with_detail(Detail::Transfer { bytes: (self.bytes)() })
+        Error::from_code(self.api, code).at(self.place).with_detail((self.detail)())
     }
 }
 

@@ -16,10 +16,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::busy;
 use super::parcel::{self, Parcel, Ticket};
 use super::view::StreamRef;
-use crate::check;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::books::{Place, Slot, SlotId};
-#[cfg(doc)]
 use crate::sys;
 
 /// A function that waits for its turn.
@@ -83,34 +81,37 @@ impl StreamRef<'_> {
     pub fn launch_host_fn(&self, f: impl FnOnce() + Send + 'static) -> Result<()> {
         busy::ensure_idle("StreamRef::launch_host_fn")?;
         self.ensure_not_captured("StreamRef::launch_host_fn")?;
-        self.launch_parcel(Parcel::of(f), Location::caller())
-    }
-
-    fn launch_parcel(&self, parcel: Parcel, place: Place) -> Result<()> {
-        let slot = self.slot();
+        let (slot, place) = (self.slot(), Location::caller());
         // What is in here when the stream is unlocked again is dropped then: what it owns may do anything.
-        let mut parcel = Some(parcel);
+        let mut back = None;
         let launch = |raw| {
-            let Some(given) = parcel.take() else { return Ok(()) };
             // SAFETY: the lane is locked while this closure of `enqueue` runs.
-            let number = match unsafe { parcel::put(slot, given, place) } {
+            let number = match unsafe { parcel::put(slot, f, place) } {
                 Ok(ticket) => ticket.number(),
-                Err(given) => wait_elsewhere(slot, given, place),
+                Err(f) => wait_elsewhere(slot, Parcel::of(f), place),
             };
             let data =
                 std::ptr::without_provenance_mut::<c_void>(usize::try_from(number).unwrap_or_default());
             // SAFETY: the stream lives while the view does; the function may be called at any time, from any
             // thread, with a number that stands for a function or no longer does.
-            let launched = unsafe { check!(cudaLaunchHostFunc(raw, Some(call), data)) };
-            if launched.is_err() {
-                parcel = take(number).map(|waiting| waiting.parcel);
-                free(number);
+            let code = unsafe { sys::cudaLaunchHostFunc(raw, Some(call), data) };
+            if code == sys::cudaSuccess {
+                return Ok(());
             }
-            launched.map_err(|error| error.at(place))
+            back = take_back(number);
+            Err(Error::from_code("cudaLaunchHostFunc", code).at(place))
         };
         // SAFETY: what the closure puts on the stream reaches no memory that streams use.
         unsafe { self.enqueue_at(&[], place, launch) }
     }
+}
+
+/// Takes a function back that the runtime refused.
+#[cold]
+fn take_back(number: u64) -> Option<Waiting> {
+    let back = take(number);
+    free(number);
+    back
 }
 
 /// Marks the numbers of functions that wait in the register.

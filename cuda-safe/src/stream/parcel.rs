@@ -68,14 +68,31 @@ unsafe impl Send for Parcel {}
 impl Parcel {
     /// Packs a closure.
     pub(super) fn of<F: FnOnce() + Send + 'static>(f: F) -> Self {
+        let mut parcel = MaybeUninit::uninit();
+        // SAFETY: there is place for a parcel, and then there is one.
+        unsafe {
+            Self::write(parcel.as_mut_ptr(), f);
+            parcel.assume_init()
+        }
+    }
+
+    /// Packs a closure where it is to wait, which saves moving it there.
+    ///
+    /// # Safety
+    /// There is place for a parcel, which nobody else has.
+    #[inline]
+    unsafe fn write<F: FnOnce() + Send + 'static>(place: *mut Self, f: F) {
         if size_of::<F>() > size_of::<Room>() || align_of::<F>() > align_of::<Room>() {
             // Always the same type, which fits.
-            return Self::of::<Box<dyn FnOnce() + Send>>(Box::new(f));
+            // SAFETY: as the caller says.
+            unsafe { Self::write::<Box<dyn FnOnce() + Send>>(place, Box::new(f)) };
+            return;
         }
-        let mut room: Room = [const { MaybeUninit::uninit() }; 5];
-        // SAFETY: there is room for a value of this type, aligned for it, as was just compared.
-        unsafe { room.as_mut_ptr().cast::<F>().write(f) };
-        Self { calls: &Of::<F>::CALLS, room }
+        // SAFETY: the place is there; in its room is some for a value of this type, aligned for it, as was just compared.
+        unsafe {
+            (&raw mut (*place).calls).write(&Of::<F>::CALLS);
+            (&raw mut (*place).room).cast::<F>().write(f);
+        }
     }
 
     /// Runs the closure.
@@ -198,25 +215,36 @@ static ALL: Mutex<Vec<&'static Ring>> = Mutex::new(Vec::new());
 ///
 /// # Safety
 /// The caller has the lane of the slot locked.
-pub(super) unsafe fn put(slot: &Slot, parcel: Parcel, place: Place) -> Result<Ticket, Parcel> {
-    let Some(ring) = ring(slot) else { return Err(parcel) };
+#[inline]
+pub(super) unsafe fn put<F: FnOnce() + Send + 'static>(slot: &Slot, f: F, place: Place) -> Result<Ticket, F> {
+    let Some((spot, ticket)) = next(slot) else { return Err(f) };
+    let content = spot.content.get().cast::<(Parcel, Place)>();
+    // SAFETY: the spot is free, and only who has the stream's lane fills one, which the caller has.
+    unsafe {
+        Parcel::write(&raw mut (*content).0, f);
+        (&raw mut (*content).1).write(place);
+    }
+    spot.state.store((ticket.turn << STATUS_BITS) | WAITING, Ordering::Release);
+    Ok(ticket)
+}
+
+/// The free spot that the next function of the stream waits in, if it is free, with the ticket for that. To be called by who has the lane.
+fn next(slot: &Slot) -> Option<(&'static Spot, Ticket)> {
+    let ring = ring(slot)?;
     let next = ring.next.load(Ordering::Relaxed);
     let then = (next + 1) % PLACES;
     ring.next.store(then, Ordering::Relaxed);
-    let (Some(spot), Ok(number)) = (ring.spots.get(next), u64::try_from(next)) else { return Err(parcel) };
+    let spot = ring.spots.get(next)?;
     // Acquire: whoever was in it is out.
     let state = spot.state.load(Ordering::Acquire);
     let turn = (state >> STATUS_BITS) + 1;
     if state % (1 << STATUS_BITS) != FREE || turn >> TURN_BITS != 0 {
-        return Err(parcel);
+        return None;
     }
-    // SAFETY: the spot is free, and only who has the stream's lane fills one, which the caller has.
-    unsafe { (*spot.content.get()).write((parcel, place)) };
-    spot.state.store((turn << STATUS_BITS) | WAITING, Ordering::Release);
     if let Some(spot) = ring.spots.get(then) {
         fetch_to_write(spot);
     }
-    Ok(Ticket { slot: u64::from(slot.id.0), spot: number, turn })
+    Some((spot, Ticket { slot: u64::from(slot.id.0), spot: u64::try_from(next).ok()?, turn }))
 }
 
 /// Has the processor fetch a spot, which the runtime's thread was the last to write, while the runtime is at the function before it:

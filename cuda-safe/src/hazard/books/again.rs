@@ -12,13 +12,13 @@
 //! nobody waits: where an entry is not possible, the operation gives its tick up, which is then published like that of a failed
 //! one, and goes the usual way with the next one. So whoever waits for this operation waits for one that comes to its end.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 use super::access::Access;
 use super::clock::{Stamp, Tick};
 use super::enter::Refusal;
 use super::slot::{Kind, Lane, Slot};
-use super::sync::LockGuard;
+use super::sync::{LockGuard, fence};
 
 /// An operation that is in the ledgers by the short way and not yet CUDA's. Its tick is published when this is dropped, whatever happens,
 /// or others would wait for it for ever.
@@ -27,6 +27,8 @@ pub(crate) struct Again<'a> {
     slot: &'a Slot,
     lane: LockGuard<'a, Lane>,
     tick: Tick,
+    /// Whether it counts as one of the stream's, being sure to put something on it.
+    real: bool,
     done: bool,
 }
 
@@ -34,7 +36,19 @@ impl Slot {
     /// Enters an operation by the short way. None, with nothing entered that would count, where it has to go the usual one.
     pub(crate) fn again(&self, accesses: &[Access<'_>]) -> Option<Again<'_>> {
         let (lane, tick) = self.lock_again(self.kind, accesses)?;
-        Some(Again::new(self, lane, tick))
+        Some(Again::new(self, lane, tick, !accesses.is_empty()))
+    }
+
+    /// Enters an operation that uses no memory that others know of: there is nothing to order it after.
+    #[inline]
+    pub(super) fn bare(&self) -> Again<'_> {
+        let (lane, tick) = self.lock_bare();
+        Again::new(self, lane, tick, false)
+    }
+
+    #[inline]
+    fn lock_bare(&self) -> (LockGuard<'_, Lane>, Tick) {
+        (self.lane.lock(), self.next_by_owner().tick)
     }
 
     /// [`again`](Self::again) in the form in which it goes through two registers: see [`Again::new`].
@@ -45,7 +59,7 @@ impl Slot {
         kind: Kind,
         accesses: &[Access<'_>],
     ) -> Option<(LockGuard<'_, Lane>, Tick)> {
-        let (_, others) = accesses.split_first()?;
+        let Some((_, others)) = accesses.split_first() else { return Some(self.lock_bare()) };
         // Where one of them is no more than a part, nothing is to be entered for those before it.
         if !others.iter().all(Access::is_whole) {
             return None;
@@ -57,13 +71,21 @@ impl Slot {
         let me = self.next_by_owner();
         for (at, access) in accesses.iter().enumerate() {
             // What is read during the call is behind the stream's own operations only where CUDA has refused none of late.
-            let entered = !access.unborrowed
+            let entered = !is_lent(access)
                 && (access.ledger.stamp_again(access, me, || self.is_solid())
                     || access.ledger.stamp_known(access, me, &lane.clock));
             if !entered {
                 if at > 0 {
                     self.give_up(lane, me.tick);
                 }
+                return None;
+            }
+        }
+        if accesses.iter().any(|access| access.unborrowed) {
+            // Again, now that whoever takes a guard from here on sees the entries. The usual way refuses it.
+            fence(SeqCst);
+            if accesses.iter().any(is_lent) {
+                self.give_up(lane, me.tick);
                 return None;
             }
         }
@@ -74,7 +96,7 @@ impl Slot {
     #[cold]
     #[inline(never)]
     fn give_up(&self, lane: LockGuard<'_, Lane>, tick: Tick) {
-        drop(Again::new(self, lane, tick));
+        drop(Again::new(self, lane, tick, true));
     }
 
     /// Tells the legacy stream, or as the legacy stream all others, of operation `tick`.
@@ -89,11 +111,23 @@ impl Slot {
     }
 }
 
+/// Whether the host has memory that the access would reach without a borrow.
+#[inline]
+fn is_lent(access: &Access<'_>) -> bool {
+    access.unborrowed && access.ledger.lent_against(access.mode)
+}
+
 impl<'a> Again<'a> {
-    /// The operation that [`Slot::lock_again`] has entered for `slot`.
+    /// The operation that [`Slot::lock_again`] has entered for `slot`: a real one, if it has accesses.
     #[inline]
-    pub(crate) fn new(slot: &'a Slot, lane: LockGuard<'a, Lane>, tick: Tick) -> Self {
-        Self { slot, lane, tick, done: false }
+    pub(crate) fn new(slot: &'a Slot, lane: LockGuard<'a, Lane>, tick: Tick, real: bool) -> Self {
+        Self { slot, lane, tick, real, done: false }
+    }
+
+    /// The operation.
+    #[inline]
+    pub(super) fn stamp(&self) -> Stamp {
+        Stamp { slot: self.slot.id, tick: self.tick }
     }
 
     /// CUDA has it, or has refused it.
@@ -108,7 +142,7 @@ impl<'a> Again<'a> {
         self,
         call: impl FnOnce() -> Result<R, E>,
     ) -> Result<(R, Stamp), Refusal<E>> {
-        let me = Stamp { slot: self.slot.id, tick: self.tick };
+        let me = self.stamp();
         let answer = call().map_err(Refusal::Call)?;
         self.over(true);
         Ok((answer, me))
@@ -118,7 +152,7 @@ impl<'a> Again<'a> {
 impl Drop for Again<'_> {
     #[inline]
     fn drop(&mut self) {
-        let (slot, tick, done) = (self.slot, self.tick, self.done);
+        let (slot, tick, done) = (self.slot, self.tick, self.done && self.real);
         // As the legacy rule has nothing for it, the stream's end proves it as far as it proves those before.
         slot.publish(tick, done || slot.provable() + 1 == tick);
         if slot.kind != Kind::NonBlocking {

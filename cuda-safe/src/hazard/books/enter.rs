@@ -145,13 +145,10 @@ impl Books {
         at: Place,
         call: impl FnOnce() -> Result<(), E>,
     ) -> Result<First, E> {
-        let lane = slot.lane.lock();
+        let bare = slot.bare();
         let place = (self.policy() == Policy::Error).then_some(at);
-        let entered = Entered::new(slot, false, false);
         call()?;
-        let stamp = entered.me();
-        drop((entered, lane));
-        Ok(First { stamp, place })
+        Ok(First { stamp: bare.stamp(), place })
     }
 
     /// Enters accesses that are in any order, some of them perhaps empty.
