@@ -226,7 +226,8 @@ impl Allocation {
     }
 
     /// Has a stream allocate; gives the operation too, which is the first to write the memory.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "measured: its answer then need not go through memory")]
+    #[inline(always)]
     #[track_caller]
     fn allocate_in_order(
         stream: StreamRef<'_>,
@@ -238,25 +239,20 @@ impl Allocation {
         }
         let place = Location::caller();
         let mut pointer = ptr::null_mut();
-        let call = |raw| {
-            let (api, code) = match from {
-                None => {
-                    // SAFETY: the pointer is to a live variable, which the call fills before it returns; the stream is live.
-                    let code = unsafe { sys::cudaMallocAsync(&raw mut pointer, bytes, raw) };
-                    ("cudaMallocAsync", code)
-                }
-                Some(pool) => {
-                    let pool = pool.as_raw();
-                    // SAFETY: as above, and the pool lives while the borrow does.
-                    let code = unsafe { sys::cudaMallocFromPoolAsync(&raw mut pointer, bytes, pool, raw) };
-                    ("cudaMallocFromPoolAsync", code)
-                }
-            };
-            if code == sys::cudaSuccess { Ok(()) } else { Err(refused_in_order(api, code, bytes, place)) }
+        let call = |raw| match from {
+            // SAFETY: the pointer is to a live variable, which the call fills before it returns; the stream is live.
+            None => unsafe { sys::cudaMallocAsync(&raw mut pointer, bytes, raw) },
+            Some(pool) => {
+                let pool = pool.as_raw();
+                // SAFETY: as above, and the pool lives while the borrow does.
+                unsafe { sys::cudaMallocFromPoolAsync(&raw mut pointer, bytes, pool, raw) }
+            }
         };
+        let api = if from.is_none() { "cudaMallocAsync" } else { "cudaMallocFromPoolAsync" };
+        let failed = |code| refused(api, code, Kind::Pool, bytes).at(place);
         // SAFETY: the operation is a write of memory that nobody else has yet, and it is put on this stream. The memory's
         // ledger begins with it.
-        let first = unsafe { stream.enqueue_first(place, call) }?;
+        let first = unsafe { stream.enqueue_first(place, call, failed) }?;
         Ok((pointer.cast(), first))
     }
 
@@ -442,18 +438,6 @@ fn refused(api: &'static str, code: sys::cudaError_t, kind: Kind, bytes: usize) 
     let on_device = matches!(kind, Kind::Device | Kind::Array | Kind::Mipmapped);
     let free = if on_device && error.is_out_of_memory() { free_on_current() } else { None };
     error.with_detail(Detail::Allocation { bytes, memory, free })
-}
-
-/// The same of one in the order of a stream.
-#[cold]
-#[inline(never)]
-fn refused_in_order(
-    api: &'static str,
-    code: sys::cudaError_t,
-    bytes: usize,
-    place: &'static Location<'static>,
-) -> Error {
-    refused(api, code, Kind::Pool, bytes).at(place)
 }
 
 /// Bytes that are free on the current device, if it says so.

@@ -191,15 +191,37 @@ impl StreamRef<'_> {
     ///
     /// # Safety
     /// The duties of `enqueue`, and the ledger does begin with it.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as `enqueue_call`")]
+    #[inline(always)]
     pub(crate) unsafe fn enqueue_first(
-        &self,
+        self,
         place: &'static Location<'static>,
-        f: impl FnOnce(sys::cudaStream_t) -> Result<()>,
+        call: impl FnOnce(sys::cudaStream_t) -> sys::cudaError_t,
+        failed: impl FnOnce(sys::cudaError_t) -> Error,
+    ) -> Result<First> {
+        if let Some(again) = self.again(&[]) {
+            let first = BOOKS.first(&again.again, place);
+            let code = call(self.as_raw());
+            drop(again);
+            return if code == sys::cudaSuccess { Ok(first) } else { Err(failed(code)) };
+        }
+        self.copied().first_anew(place, call, failed)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn first_anew(
+        self,
+        place: &'static Location<'static>,
+        call: impl FnOnce(sys::cudaStream_t) -> sys::cudaError_t,
+        failed: impl FnOnce(sys::cudaError_t) -> Error,
     ) -> Result<First> {
         let _entered = busy::enter("enqueue").map_err(|error| error.at(place))?;
         let _current = self.switch().map_err(|error| error.at(place))?;
-        BOOKS.enqueue_first(self.slot(), place, || f(self.as_raw()))
+        BOOKS.enqueue_first(self.slot(), place, || match call(self.as_raw()) {
+            sys::cudaSuccess => Ok(()),
+            code => Err(failed(code)),
+        })
     }
 
     /// [`enqueue`](Self::enqueue) of what is ordered like work on the memory but gives the device nothing to do, so that it

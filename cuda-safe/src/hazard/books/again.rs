@@ -124,6 +124,12 @@ impl<'a> Again<'a> {
         Self { slot, lane, tick, real, done: false }
     }
 
+    /// Whether the policy is to order what the program does not, for as long as this operation lasts.
+    #[inline]
+    pub(super) fn is_under_order(&self) -> bool {
+        self.slot.orders.load(Relaxed)
+    }
+
     /// The operation.
     #[inline]
     pub(super) fn stamp(&self) -> Stamp {

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering::SeqCst;
 
 use super::access::Access;
+use super::again::Again;
 use super::clock::{Brief, Clock, Stamp, Tick};
 use super::knowledge::Known;
 use super::ledger::{Before, Next};
@@ -146,9 +147,16 @@ impl Books {
         call: impl FnOnce() -> Result<(), E>,
     ) -> Result<First, E> {
         let bare = slot.bare();
-        let place = (self.policy() == Policy::Error).then_some(at);
+        let first = self.first(&bare, at);
         call()?;
-        Ok(First { stamp: bare.stamp(), place })
+        Ok(first)
+    }
+
+    /// What the ledger of memory begins with that an operation makes.
+    #[inline]
+    pub(crate) fn first(&self, operation: &Again<'_>, at: Place) -> First {
+        let tells = !operation.is_under_order() && self.policy() == Policy::Error;
+        First { stamp: operation.stamp(), place: tells.then_some(at) }
     }
 
     /// Enters accesses that are in any order, some of them perhaps empty.

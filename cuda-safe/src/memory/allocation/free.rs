@@ -12,7 +12,7 @@ use super::super::shared::Shared;
 use super::{Allocation, Kind};
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Ledger, Mode};
-use crate::stream::{AsStream, StreamRef};
+use crate::stream::{AsStream, Call, StreamRef};
 use crate::{check, process, stream, sys};
 
 impl Allocation {
@@ -209,19 +209,13 @@ impl Allocation {
     fn enqueue_free(&mut self, stream: StreamRef<'_>) -> Result<()> {
         let place = Location::caller();
         let pointer = self.pointer;
-        let access = [Access::write(&self.ledger, 0..self.bytes).exclusive()];
-        let call = |raw| {
-            // SAFETY: the pointer came from cudaMallocAsync, is freed only here (`bytes` is 0 once this succeeded), and the
-            // stream, which is live, comes to this after all work that uses the memory.
-            let code = unsafe { sys::cudaFreeAsync(pointer.cast(), raw) };
-            if code == sys::cudaSuccess {
-                Ok(())
-            } else {
-                Err(refused_in_order("cudaFreeAsync", code, place))
-            }
-        };
+        let access = Access::write(&self.ledger, 0..self.bytes).exclusive();
+        let asked = Call { api: "cudaFreeAsync", place, detail: || Detail::None };
+        // SAFETY: the pointer came from cudaMallocAsync, is freed only here (`bytes` is 0 once this succeeded), and the
+        // stream, which is live, comes to this after all work that uses the memory.
+        let call = move |raw| unsafe { sys::cudaFreeAsync(pointer.cast(), raw) };
         // SAFETY: the operation is a write of all the bytes and of nothing else, and it is put on this stream.
-        unsafe { stream.enqueue(&access, call) }?;
+        unsafe { stream.enqueue_call([access], asked, call) }?;
         self.bytes = 0;
         Ok(())
     }
@@ -262,13 +256,6 @@ impl Allocation {
         // Nobody could take the error; `free` is for who wants it. At process exit the runtime only says that it is gone.
         let _ = self.free();
     }
-}
-
-/// The error of a call that was to free in the order of a stream.
-#[cold]
-#[inline(never)]
-fn refused_in_order(api: &'static str, code: sys::cudaError_t, place: &'static Location<'static>) -> Error {
-    Error::from_code(api, code).at(place)
 }
 
 /// What else is to be freed where the program frees memory and so waits for the devices anyway.
