@@ -69,11 +69,10 @@ impl Parcel {
     /// Packs a closure.
     pub(super) fn of<F: FnOnce() + Send + 'static>(f: F) -> Self {
         let mut parcel = MaybeUninit::uninit();
-        // SAFETY: there is place for a parcel, and then there is one.
-        unsafe {
-            Self::write(parcel.as_mut_ptr(), f);
-            parcel.assume_init()
-        }
+        // SAFETY: there is place for a parcel.
+        unsafe { Self::write(parcel.as_mut_ptr(), f) };
+        // SAFETY: now there is one.
+        unsafe { parcel.assume_init() }
     }
 
     /// Packs a closure where it is to wait, which saves moving it there.
@@ -88,11 +87,14 @@ impl Parcel {
             unsafe { Self::write::<Box<dyn FnOnce() + Send>>(place, Box::new(f)) };
             return;
         }
-        // SAFETY: the place is there; in its room is some for a value of this type, aligned for it, as was just compared.
-        unsafe {
-            (&raw mut (*place).calls).write(&Of::<F>::CALLS);
-            (&raw mut (*place).room).cast::<F>().write(f);
-        }
+        // SAFETY: the place is there.
+        let calls = unsafe { &raw mut (*place).calls };
+        // SAFETY: as above.
+        let room = unsafe { &raw mut (*place).room };
+        // SAFETY: as above.
+        unsafe { calls.write(&Of::<F>::CALLS) };
+        // SAFETY: in the room is some for a value of this type, aligned for it, as was just compared.
+        unsafe { room.cast::<F>().write(f) };
     }
 
     /// Runs the closure.
@@ -219,11 +221,14 @@ static ALL: Mutex<Vec<&'static Ring>> = Mutex::new(Vec::new());
 pub(super) unsafe fn put<F: FnOnce() + Send + 'static>(slot: &Slot, f: F, place: Place) -> Result<Ticket, F> {
     let Some((spot, ticket)) = next(slot) else { return Err(f) };
     let content = spot.content.get().cast::<(Parcel, Place)>();
+    // SAFETY: the spot is there, which is static.
+    let parcel = unsafe { &raw mut (*content).0 };
+    // SAFETY: as above.
+    let from = unsafe { &raw mut (*content).1 };
     // SAFETY: the spot is free, and only who has the stream's lane fills one, which the caller has.
-    unsafe {
-        Parcel::write(&raw mut (*content).0, f);
-        (&raw mut (*content).1).write(place);
-    }
+    unsafe { Parcel::write(parcel, f) };
+    // SAFETY: as above.
+    unsafe { from.write(place) };
     spot.state.store((ticket.turn << STATUS_BITS) | WAITING, Ordering::Release);
     Ok(ticket)
 }
