@@ -92,11 +92,7 @@ fn set_plain(stream: StreamRef<'_>, destination: Plain<'_>, access: Access<'_>, 
     if bytes == 0 {
         return Ok(());
     }
-    let asked = Call {
-        api: "cudaMemsetAsync",
-        place: Location::caller(),
-        detail: move || Detail::Transfer { bytes },
-    };
+    let asked = Call { api: "cudaMemsetAsync", place: Location::caller(), bytes: move || bytes };
     let noted = access.is_fill().then(|| stream.copied());
     let call = move |raw| {
         if let Some(stream) = noted {

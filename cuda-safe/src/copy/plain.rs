@@ -227,11 +227,7 @@ impl Copy<'_> {
         accesses: [Access<'_>; N],
     ) -> Result<()> {
         let (kind, shape) = (self.direction.kind(), self.shape);
-        let asked = Call {
-            api: call::name(shape, true),
-            place,
-            detail: move || Detail::Transfer { bytes: shape.bytes() },
-        };
+        let asked = Call { api: call::name(shape, true), place, bytes: move || shape.bytes() };
         let (to, from) = (self.to.pointer, self.from.pointer);
         let (to_layout, from_layout) = (self.to.layout, self.from.layout);
         // SAFETY of all calls below: both sides are memory of this shape that outlives the copy, the direction is theirs, and the stream is

@@ -60,7 +60,7 @@ impl GraphExec {
         stream.ensure_not_captured("GraphExec::launch")?;
         self.ensure_device("GraphExec::launch", stream.device())?;
         let (raw, filling) = (self.raw, self.uses.fills().then(|| stream.copied()));
-        let asked = Call { api: "cudaGraphLaunch", place, detail: || Detail::None };
+        let asked = Call { api: "cudaGraphLaunch", place, bytes: || 0 };
         let call = move |handle| {
             if let Some(stream) = filling {
                 stream.note_fill();

@@ -37,7 +37,7 @@ use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::Access;
 use crate::hazard::books::{
-    Again, Books, First, Kind, Lane, LockGuard, Port, Reach, Refusal, Route, Slot, Sorted, Stamp, Tick,
+    Again, Books, First, Kind, Lane, LockGuard, Port, Reach, Refusal, Route, Slot, Sorted, Stamp, Tick, Tried,
 };
 use crate::{check, sys};
 
@@ -97,9 +97,14 @@ impl StreamRef<'_> {
         place: &'static Location<'static>,
         f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
     ) -> Result<R> {
-        if let Some(again) = self.again(accesses) {
+        let going = match self.again(accesses) {
+            Tried::Entered(lane, tick) => Some(Going::new(self.slot(), lane, tick, !accesses.is_empty())),
+            Tried::Halfway(lane, tick, at) => Going::new(self.slot(), lane, tick, true).go_on(accesses, at),
+            Tried::Nothing => None,
+        };
+        if let Some(going) = going {
             let answer = f(self.as_raw());
-            again.over(answer.is_ok());
+            going.over(answer.is_ok());
             return answer;
         }
         self.enter(Asked::New(accesses), place, f).map(|(answer, _)| answer)
@@ -117,13 +122,25 @@ impl StreamRef<'_> {
     pub(crate) unsafe fn enqueue_call<const N: usize>(
         self,
         accesses: [Access<'_>; N],
-        asked: Call<impl Fn() -> Detail + Copy>,
+        asked: Call<impl Fn() -> usize + Copy>,
         call: impl Fn(sys::cudaStream_t) -> sys::cudaError_t + Copy,
     ) -> Result<()> {
-        if let Some(again) = self.again(&accesses) {
-            return again.call(self.as_raw(), asked, call);
+        match self.again(&accesses) {
+            Tried::Entered(lane, tick) => {
+                let going = Going::new(self.slot(), lane, tick, N > 0);
+                let code = call(self.as_raw());
+                going.over(code == sys::cudaSuccess);
+                asked.outcome(code)
+            }
+            Tried::Halfway(lane, tick, at) => {
+                let accesses = accesses.map(Access::copied);
+                self.copied().call_late(Some(lane), tick, at, &accesses, asked.copied(), copied(&call))
+            }
+            Tried::Nothing => {
+                let accesses = accesses.map(Access::copied);
+                self.copied().call_late(None, 0, 0, &accesses, asked.copied(), copied(&call))
+            }
         }
-        self.copied().call_anew(&accesses.map(Access::copied), asked.copied(), call)
     }
 
     /// [`enqueue_call`](Self::enqueue_call) with accesses that lie in memory already.
@@ -134,42 +151,62 @@ impl StreamRef<'_> {
     pub(crate) unsafe fn enqueue_call_with(
         self,
         accesses: &[Access<'_>],
-        asked: Call<impl Fn() -> Detail + Copy>,
+        asked: Call<impl Fn() -> usize + Copy>,
         call: impl Fn(sys::cudaStream_t) -> sys::cudaError_t + Copy,
     ) -> Result<()> {
-        if let Some(again) = self.again(accesses) {
-            return again.call(self.as_raw(), asked, call);
+        match self.again(accesses) {
+            Tried::Entered(lane, tick) => {
+                let going = Going::new(self.slot(), lane, tick, !accesses.is_empty());
+                let code = call(self.as_raw());
+                going.over(code == sys::cudaSuccess);
+                asked.outcome(code)
+            }
+            Tried::Halfway(lane, tick, at) => {
+                self.copied().call_late(Some(lane), tick, at, accesses, asked.copied(), copied(&call))
+            }
+            Tried::Nothing => self.copied().call_late(None, 0, 0, accesses, asked.copied(), copied(&call)),
         }
-        self.copied().call_anew(accesses, asked.copied(), call)
     }
 
-    /// [`enqueue_call`](Self::enqueue_call) where the short way was tried.
+    /// [`enqueue_call`](Self::enqueue_call) where the plainest steps did not do; `lane` is locked where they came as far as `at`.
     #[cold]
     #[inline(never)]
-    fn call_anew(
+    fn call_late(
         self,
+        lane: Option<LockGuard<'_, Lane>>,
+        tick: Tick,
+        at: usize,
         accesses: &[Access<'_>],
-        asked: Call<impl Fn() -> Detail + Copy>,
+        asked: Call<impl Fn() -> usize + Copy>,
         call: impl Fn(sys::cudaStream_t) -> sys::cudaError_t,
     ) -> Result<()> {
-        let call = |raw| match call(raw) {
-            sys::cudaSuccess => Ok(()),
-            code => Err(asked.failed(code)),
-        };
+        let halfway = lane.map(|lane| Going::new(self.slot(), lane, tick, true));
+        if let Some(going) = halfway.and_then(|going| going.go_on(accesses, at)) {
+            let code = call(self.as_raw());
+            going.over(code == sys::cudaSuccess);
+            return asked.outcome(code);
+        }
+        let call = |raw| asked.outcome(call(raw));
         let entered = self.enter(Asked::New(accesses), asked.place, call);
-        entered.map(|_| ()).map_err(|error| error.with_detail((asked.detail)()))
+        entered.map(|_| ()).map_err(|error| about(error, (asked.bytes)()))
     }
 
-    /// Enters what the stream did in the same way the last time, if it is that; otherwise nothing is done.
+    /// Enters an operation by the short way, as far as the plainest steps go. There is nothing for streams whose device would have to be
+    /// made current. Where it came anywhere, the thread is busy, until there is a [`Going`] for it that goes.
     #[expect(clippy::inline_always, reason = "measured")]
     #[inline(always)]
-    fn again(&self, accesses: &[Access<'_>]) -> Option<Going<'_>> {
-        if self.recorder().is_some() {
-            return None;
-        }
+    fn again(&self, accesses: &[Access<'_>]) -> Tried<'static> {
         let slot = self.slot();
-        let (lane, tick) = begin_again(slot, accesses)?;
-        Some(Going { again: Again::new(slot, lane, tick, !accesses.is_empty()), _busy: busy::Begun })
+        let kind = slot.kind;
+        if self.recorder().is_some() || !matches!(kind, Kind::Blocking | Kind::NonBlocking) {
+            return Tried::Nothing;
+        }
+        let Some(entered) = busy::try_enter() else { return Tried::Nothing };
+        let tried = slot.lock_again(kind, accesses);
+        if !matches!(tried, Tried::Nothing) {
+            entered.goes_on();
+        }
+        tried
     }
 
     /// [`enqueue`](Self::enqueue) of an operation whose accesses were put in order before.
@@ -199,10 +236,11 @@ impl StreamRef<'_> {
         call: impl FnOnce(sys::cudaStream_t) -> sys::cudaError_t,
         failed: impl FnOnce(sys::cudaError_t) -> Error,
     ) -> Result<First> {
-        if let Some(again) = self.again(&[]) {
-            let first = BOOKS.first(&again.again, place);
+        if let Tried::Entered(lane, tick) = self.again(&[]) {
+            let going = Going::new(self.slot(), lane, tick, false);
+            let first = BOOKS.first(&going.again, place);
             let code = call(self.as_raw());
-            drop(again);
+            drop(going);
             return if code == sys::cudaSuccess { Ok(first) } else { Err(failed(code)) };
         }
         self.copied().first_anew(place, call, failed)
@@ -296,70 +334,79 @@ struct Going<'a> {
     _busy: busy::Begun,
 }
 
-impl Going<'_> {
+impl<'a> Going<'a> {
+    /// What [`StreamRef::again`] has entered.
+    #[inline]
+    fn new(slot: &'a Slot, lane: LockGuard<'a, Lane>, tick: Tick, real: bool) -> Self {
+        Self { again: Again::new(slot, lane, tick, real), _busy: busy::Begun }
+    }
+
+    /// Enters the accesses that are left; none, with nothing entered that would count, where it has to go the usual way.
+    fn go_on(self, accesses: &[Access<'_>], at: usize) -> Option<Self> {
+        Some(Self { again: self.again.go_on(accesses, at)?, _busy: self._busy })
+    }
+
     /// CUDA has it, or has refused it.
     #[inline]
     fn over(self, done: bool) {
         self.again.over(done);
     }
-
-    /// Hands it to CUDA by one call.
-    #[expect(clippy::inline_always, reason = "as `enqueue_call`")]
-    #[inline(always)]
-    fn call(
-        self,
-        raw: sys::cudaStream_t,
-        asked: Call<impl Fn() -> Detail + Copy>,
-        call: impl Fn(sys::cudaStream_t) -> sys::cudaError_t,
-    ) -> Result<()> {
-        let code = call(raw);
-        self.over(code == sys::cudaSuccess);
-        if code == sys::cudaSuccess { Ok(()) } else { Err(asked.copied().failed(code)) }
-    }
 }
 
-/// What the short way in does, whatever the operation is: one piece of code for all of them, which stays in the caches. It has nothing for
-/// streams whose device would have to be made current.
-#[expect(clippy::inline_always, reason = "measured")]
+/// A copy in a place of its own, made where it is needed: what goes out of the usual way by reference need then not be in memory on the
+/// usual way.
+#[expect(clippy::inline_always, reason = "it is about where it is stored")]
 #[inline(always)]
-fn begin_again<'a>(slot: &'a Slot, accesses: &[Access<'_>]) -> Option<(LockGuard<'a, Lane>, Tick)> {
-    let kind = slot.kind;
-    if !matches!(kind, Kind::Blocking | Kind::NonBlocking) {
-        return None;
-    }
-    let entered = busy::try_enter()?;
-    let begun = slot.lock_again(kind, accesses)?;
-    entered.goes_on();
-    Some(begun)
+fn copied<T: Copy>(it: &T) -> T {
+    *it
 }
 
 /// What an error says of a call.
 #[derive(Clone, Copy)]
-pub(crate) struct Call<D> {
+pub(crate) struct Call<B> {
     /// The C function.
     pub(crate) api: &'static str,
     /// Where the program asked for it.
     pub(crate) place: &'static Location<'static>,
-    /// What it was about, worked out only for that.
-    pub(crate) detail: D,
+    /// How many bytes it was to move or fill, worked out only for that.
+    pub(crate) bytes: B,
 }
 
-impl<D: Fn() -> Detail + Copy> Call<D> {
-    /// The same in a place of its own, made where it is needed: what goes out of the usual way by reference need then not be in memory on
-    /// the usual way.
+impl<B: Fn() -> usize + Copy> Call<B> {
+    /// As [`copied`].
     #[expect(clippy::inline_always, reason = "it is about where the fields are stored")]
     #[inline(always)]
     fn copied(&self) -> Self {
-        let Self { api, place, detail } = *self;
-        Self { api, place, detail }
+        let Self { api, place, bytes } = self;
+        Self { api, place, bytes: copied(bytes) }
     }
 
-    /// The error where the runtime refuses it.
-    #[cold]
-    #[inline(never)]
-    fn failed(self, code: sys::cudaError_t) -> Error {
-        Error::from_code(self.api, code).at(self.place).with_detail((self.detail)())
+    /// What the runtime's answer comes to.
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
+    fn outcome(&self, code: sys::cudaError_t) -> Result<()> {
+        if code == sys::cudaSuccess {
+            return Ok(());
+        }
+        Err(failed(self.api, code, self.place, (self.bytes)()))
     }
+}
+
+/// The error of a call. By numbers, which need no memory on the usual way.
+#[cold]
+#[inline(never)]
+fn failed(
+    api: &'static str,
+    code: sys::cudaError_t,
+    place: &'static Location<'static>,
+    bytes: usize,
+) -> Error {
+    about(Error::from_code(api, code).at(place), bytes)
+}
+
+/// The error with how many bytes it was about.
+fn about(error: Error, bytes: usize) -> Error {
+    if bytes == 0 { error } else { error.with_detail(Detail::Transfer { bytes }) }
 }
 
 /// What an operation is entered with.

@@ -30,13 +30,18 @@ pub(crate) struct Again<'a> {
     /// Whether it counts as one of the stream's, being sure to put something on it.
     real: bool,
     done: bool,
+    /// Whether there is anything in the ledgers.
+    entered: bool,
 }
 
 impl Slot {
     /// Enters an operation by the short way. None, with nothing entered that would count, where it has to go the usual one.
     pub(crate) fn again(&self, accesses: &[Access<'_>]) -> Option<Again<'_>> {
-        let (lane, tick) = self.lock_again(self.kind, accesses)?;
-        Some(Again::new(self, lane, tick, !accesses.is_empty()))
+        match self.lock_again(self.kind, accesses) {
+            Tried::Entered(lane, tick) => Some(Again::new(self, lane, tick, !accesses.is_empty())),
+            Tried::Halfway(lane, tick, at) => Again::new(self, lane, tick, true).go_on(accesses, at),
+            Tried::Nothing => None,
+        }
     }
 
     /// Enters an operation that uses no memory that others know of: there is nothing to order it after.
@@ -51,52 +56,33 @@ impl Slot {
         (self.lane.lock(), self.next_by_owner().tick)
     }
 
-    /// [`again`](Self::again) in the form in which it goes through two registers: see [`Again::new`].
+    /// [`again`](Self::again) as far as the plainest entries go, in pieces that need not be in memory: see [`Again::new`] and
+    /// [`Again::go_on`].
     #[expect(clippy::inline_always, reason = "measured: a call more is a tenth more")]
     #[inline(always)]
-    pub(crate) fn lock_again(
-        &self,
-        kind: Kind,
-        accesses: &[Access<'_>],
-    ) -> Option<(LockGuard<'_, Lane>, Tick)> {
-        let Some((_, others)) = accesses.split_first() else { return Some(self.lock_bare()) };
+    pub(crate) fn lock_again(&self, kind: Kind, accesses: &[Access<'_>]) -> Tried<'_> {
+        let Some((_, others)) = accesses.split_first() else {
+            let (lane, tick) = self.lock_bare();
+            return Tried::Entered(lane, tick);
+        };
         // Where one of them is no more than a part, nothing is to be entered for those before it.
         if !others.iter().all(Access::is_whole) {
-            return None;
+            return Tried::Nothing;
         }
         let lane = self.lane.lock();
         if !self.orders.load(Relaxed) || !self.is_caught_up(kind, &lane) {
-            return None;
+            return Tried::Nothing;
         }
         let me = self.next_by_owner();
         for (at, access) in accesses.iter().enumerate() {
-            // What is read during the call is behind the stream's own operations only where CUDA has refused none of late.
-            let entered = !is_lent(access)
-                && (access.ledger.stamp_again(access, me, || self.is_solid())
-                    || access.ledger.stamp_known(access, me, &lane.clock));
-            if !entered {
-                if at > 0 {
-                    self.give_up(lane, me.tick);
-                }
-                return None;
+            if is_lent(access) || !access.ledger.stamp_again(access, me, || self.is_solid()) {
+                return Tried::Halfway(lane, me.tick, at);
             }
         }
-        if accesses.iter().any(|access| access.unborrowed) {
-            // Again, now that whoever takes a guard from here on sees the entries. The usual way refuses it.
-            fence(SeqCst);
-            if accesses.iter().any(is_lent) {
-                self.give_up(lane, me.tick);
-                return None;
-            }
+        if lent_after_all(accesses) {
+            return Tried::Halfway(lane, me.tick, accesses.len());
         }
-        Some((lane, me.tick))
-    }
-
-    /// An operation for which some entries were made and others could not be: the usual way takes the next tick.
-    #[cold]
-    #[inline(never)]
-    fn give_up(&self, lane: LockGuard<'_, Lane>, tick: Tick) {
-        drop(Again::new(self, lane, tick, true));
+        Tried::Entered(lane, me.tick)
     }
 
     /// Tells the legacy stream, or as the legacy stream all others, of operation `tick`.
@@ -117,11 +103,54 @@ fn is_lent(access: &Access<'_>) -> bool {
     access.unborrowed && access.ledger.lent_against(access.mode)
 }
 
+/// Whether the host has memory that one of the accesses, which are entered, would reach without a borrow. Asked again, now that whoever
+/// takes a guard from here on sees the entries; the usual way then refuses the operation.
+#[inline]
+fn lent_after_all(accesses: &[Access<'_>]) -> bool {
+    if !accesses.iter().any(|access| access.unborrowed) {
+        return false;
+    }
+    fence(SeqCst);
+    accesses.iter().any(is_lent)
+}
+
+/// How far [`Slot::lock_again`] came.
+pub(crate) enum Tried<'a> {
+    /// All accesses are entered.
+    Entered(LockGuard<'a, Lane>, Tick),
+    /// Those before this one.
+    Halfway(LockGuard<'a, Lane>, Tick, usize),
+    /// None is, nor could any be.
+    Nothing,
+}
+
 impl<'a> Again<'a> {
     /// The operation that [`Slot::lock_again`] has entered for `slot`: a real one, if it has accesses.
     #[inline]
     pub(crate) fn new(slot: &'a Slot, lane: LockGuard<'a, Lane>, tick: Tick, real: bool) -> Self {
-        Self { slot, lane, tick, real, done: false }
+        Self { slot, lane, tick, real, done: false, entered: true }
+    }
+
+    /// Enters the accesses from this one on by steps that look twice. Where one of them is not possible, the operation gives its tick up,
+    /// if anything was entered for it.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn go_on(mut self, accesses: &[Access<'_>], mut at: usize) -> Option<Self> {
+        let me = self.stamp();
+        for access in accesses.iter().skip(at) {
+            let entered = !is_lent(access)
+                && (access.ledger.stamp_known(access, me, &self.lane.clock)
+                    || access.ledger.stamp_again(access, me, || self.slot.is_solid()));
+            if !entered {
+                self.entered = at > 0;
+                return None;
+            }
+            at += 1;
+        }
+        if lent_after_all(accesses) {
+            return None;
+        }
+        Some(self)
     }
 
     /// Whether the policy is to order what the program does not, for as long as this operation lasts.
@@ -158,6 +187,9 @@ impl<'a> Again<'a> {
 impl Drop for Again<'_> {
     #[inline]
     fn drop(&mut self) {
+        if !self.entered {
+            return;
+        }
         let (slot, tick, done) = (self.slot, self.tick, self.done && self.real);
         // As the legacy rule has nothing for it, the stream's end proves it as far as it proves those before.
         slot.publish(tick, done || slot.provable() + 1 == tick);

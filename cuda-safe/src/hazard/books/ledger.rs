@@ -156,8 +156,7 @@ impl Ledger {
         self.stamp_list(group, view, place, out);
     }
 
-    /// Enters one access to the whole allocation where the last one was of the same stream, so that all that came before is ordered:
-    /// what most operations find. Says no, and does nothing, where anything else is the case.
+    /// Enters one access to the whole allocation where the last one was of the same stream, so that all that came before is ordered. Says no, and does nothing, where anything else is the case.
     ///
     /// Of what may be read during the call that is so only where the stream is `solid`; see [`Slot::is_solid`](super::Slot::is_solid).
     #[inline]
@@ -166,10 +165,9 @@ impl Ledger {
             return false;
         }
         let bits = self.word.load(Acquire);
-        if access.at_call && !Word::is_of_mode(bits, access.mode) && !solid() {
-            return false;
-        }
-        let Some(next) = Word::again(bits, access.mode, me) else { return false };
+        let next = Word::alike(bits, access.mode, me)
+            .or_else(|| if access.at_call && !solid() { None } else { Word::again(bits, access.mode, me) });
+        let Some(next) = next else { return false };
         if self.is_its_own(access) {
             self.word.store(next, Release);
             return true;

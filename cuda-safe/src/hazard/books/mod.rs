@@ -26,7 +26,7 @@ pub use ledger::Ledger;
 pub use policy::Policy;
 pub use waits::AddedWait;
 
-pub(crate) use again::Again;
+pub(crate) use again::{Again, Tried};
 pub(crate) use clock::{SlotId, Stamp, Tick};
 pub(crate) use enter::{First, Port, Refusal, Route};
 pub(crate) use ledger::Keeper;

@@ -73,32 +73,41 @@ impl Word {
     /// order puts it behind all that they say. None if they tell of another stream or of none, or if bits cannot tell it.
     ///
     /// Where the access is one that may be made [during the call](super::Access::at_call), the stream's own order is not enough, but
-    /// for [another of its mode](Self::is_of_mode), or where CUDA has refused none of the stream's operations since the last one that it
+    /// for [another of its mode](Self::alike), or where CUDA has refused none of the stream's operations since the last one that it
     /// did.
-    #[inline]
     pub(super) fn again(bits: u64, mode: Mode, me: Stamp) -> Option<u64> {
+        Self::alike(bits, mode, me).or_else(|| match (Self::before(bits, me)?, mode) {
+            (before @ MODE_WRITE..MODE_LISTED, Mode::Read) => Self::read_again(bits, before, me),
+            _ => None,
+        })
+    }
+
+    /// [`again`](Self::again) of a write, or of a read after reads alone: the bits then tell of it and of nothing else. For a read during
+    /// the call, too, the stream's own order is enough there.
+    #[inline]
+    pub(super) fn alike(bits: u64, mode: Mode, me: Stamp) -> Option<u64> {
+        let (before, slot) = (Self::before(bits, me)?, u64::from(me.slot.0));
+        let (alike, mode) = match mode {
+            Mode::Write => (before.wrapping_sub(MODE_WRITE) < MODE_LISTED - MODE_WRITE, MODE_WRITE),
+            Mode::Read => (before == MODE_READ, MODE_READ),
+        };
+        alike.then_some((((mode << SLOT_BITS) | slot) << TICK_BITS) | me.tick)
+    }
+
+    /// The mode that bits tell of, if the slot is the same; else what is no mode. None where the slot or the tick does not fit into bits.
+    #[inline]
+    fn before(bits: u64, me: Stamp) -> Option<u64> {
         let slot = u64::from(me.slot.0);
-        // A slot or tick that does not fit would be taken for another one.
+        // It would be taken for another one.
         if (slot >> SLOT_BITS) | (me.tick >> TICK_BITS) != 0 {
             return None;
         }
-        // The mode, if the slot is the same; else what is no mode.
-        let before = (bits >> TICK_BITS).wrapping_sub(slot).rotate_right(SLOT_BITS);
-        let of_mode = |mode: u64| Some((((mode << SLOT_BITS) | slot) << TICK_BITS) | me.tick);
-        match mode {
-            Mode::Write if before.wrapping_sub(MODE_WRITE) < MODE_LISTED - MODE_WRITE => of_mode(MODE_WRITE),
-            Mode::Read if before == MODE_READ => of_mode(MODE_READ),
-            Mode::Read if before.wrapping_sub(MODE_WRITE) < MODE_LISTED - MODE_WRITE => {
-                Self::read_again(bits, before, me)
-            }
-            _ => None,
-        }
+        Some((bits >> TICK_BITS).wrapping_sub(slot).rotate_right(SLOT_BITS))
     }
 
     /// [`again`](Self::again) of a read after a write, and perhaps after other reads.
     ///
     /// Every so often it says that it cannot tell, so that somebody looks whether the write is over: reads alone cost less.
-    #[inline(never)]
     fn read_again(bits: u64, before: u64, me: Stamp) -> Option<u64> {
         let payload = bits & ((1 << TICK_BITS) - 1);
         let (write, later) = match before {
@@ -144,16 +153,6 @@ impl Word {
             Mode::Write => Self::Write(me).pack(),
             Mode::Read => Self::Read(me).pack(),
         }
-    }
-
-    /// Whether the last access that `bits` tell of was of this mode, and no other one matters any more.
-    #[inline]
-    pub(super) fn is_of_mode(bits: u64, mode: Mode) -> bool {
-        let mode = match mode {
-            Mode::Write => MODE_WRITE,
-            Mode::Read => MODE_READ,
-        };
-        bits >> (SLOT_BITS + TICK_BITS) == mode
     }
 
     /// The bits for the word, if it can be told in bits.
@@ -223,9 +222,15 @@ mod tests {
                     let told = matches!(word, Word::Read(_)) || before.tick >> 8 == me.tick >> 8;
                     assert_eq!(read, has_read.pack().filter(|_| same && told), "{word:?} {me:?}");
                     for mode in [Mode::Write, Mode::Read] {
-                        let alike = Word::is_of_mode(bits, mode) && same;
+                        let kinds = matches!(
+                            (word, mode),
+                            (Word::Write(_), Mode::Write) | (Word::Read(_), Mode::Read)
+                        );
+                        let alike = kinds && same;
                         let kept = Word::again(bits, mode, *me).map(Word::unpack);
                         let only = if mode == Mode::Write { Word::Write(*me) } else { Word::Read(*me) };
+                        let plain = Word::alike(bits, mode, *me);
+                        assert!(plain.is_none() || plain == Word::again(bits, mode, *me), "{word:?} {me:?}");
                         assert!(!alike || kept.is_none_or(|kept| kept == only), "{word:?} {me:?}");
                     }
                 }

@@ -210,7 +210,7 @@ impl Allocation {
         let place = Location::caller();
         let pointer = self.pointer;
         let access = Access::write(&self.ledger, 0..self.bytes).exclusive();
-        let asked = Call { api: "cudaFreeAsync", place, detail: || Detail::None };
+        let asked = Call { api: "cudaFreeAsync", place, bytes: || 0 };
         // SAFETY: the pointer came from cudaMallocAsync, is freed only here (`bytes` is 0 once this succeeded), and the
         // stream, which is live, comes to this after all work that uses the memory.
         let call = move |raw| unsafe { sys::cudaFreeAsync(pointer.cast(), raw) };
