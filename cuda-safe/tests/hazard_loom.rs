@@ -297,7 +297,7 @@ fn if_nobody_held_the_memory_the_short_way_would_overlook_who_reaches_it_without
 }
 
 #[test]
-fn an_operation_that_leaves_the_short_way_half_way_is_entered_only_once() {
+fn an_operation_that_leaves_the_short_way_half_way_is_ordered_and_holds_nobody_up() {
     every_order(|| {
         let (world, ids) = World::new(&[FREE, FREE]);
         let graphs = ids[1];
