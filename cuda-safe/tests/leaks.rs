@@ -2,6 +2,10 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a helper of tests")]
 
+mod common;
+
+use common::alone;
+use cuda_safe::error::Detail;
 use cuda_safe::stream::Stream;
 use cuda_safe::{Device, DeviceBuffer, MappedFlag, PinnedBuffer, memcpy, memcpy_async, memset_async};
 
@@ -26,6 +30,7 @@ fn leaves_nothing(what: &str, f: impl Fn()) {
 
 #[test]
 fn what_fails_leaves_nothing_behind() {
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
 
     leaves_nothing("an allocation that is too large", || {
@@ -82,4 +87,35 @@ fn what_fails_leaves_nothing_behind() {
         let mut scratch = DeviceBuffer::<u8>::alloc_async(BYTES, &stream).unwrap();
         memset_async(&mut scratch, 1, &stream).unwrap();
     });
+}
+
+#[test]
+fn what_a_host_function_may_not_free_is_freed_later_and_the_error_says_where_it_was_to_be() {
+    let _alone = alone();
+    let (stream, other) = (Stream::new().unwrap(), Stream::new().unwrap());
+    let device = Device::current().unwrap();
+    let ordinary = || DeviceBuffer::<u8>::alloc(16 << 20).unwrap();
+    // Used by nobody, used before, and asked of a stream.
+    let (unused, mut used, on_stream) = (ordinary(), ordinary(), ordinary());
+    memset_async(&mut used, 1, &other).unwrap();
+    other.synchronize().unwrap();
+    device.synchronize().unwrap();
+    let before = device.memory_info().unwrap().free;
+    let pinned = PinnedBuffer::<u8>::alloc(16).unwrap();
+    let (tell, told) = std::sync::mpsc::channel();
+    stream
+        .launch_host_fn(move || {
+            let refused = [unused.free(), used.free(), on_stream.free_async(&other), pinned.free()];
+            tell.send((refused, other)).unwrap();
+        })
+        .unwrap();
+    stream.synchronize().unwrap();
+    let (refused, _other) = told.recv().unwrap();
+    for error in refused.map(Result::unwrap_err) {
+        assert_eq!((error.detail(), error.place().file()), (Detail::InCallback, file!()), "{error}");
+    }
+    // What is left over is freed by the next wait.
+    device.synchronize().unwrap();
+    let after = device.memory_info().unwrap().free;
+    assert!(after >= before + (48 << 20), "{before} bytes were free before, {after} are now");
 }

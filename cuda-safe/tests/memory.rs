@@ -184,37 +184,6 @@ fn a_buffer_dropped_in_a_host_function_is_freed_later() {
 }
 
 #[test]
-fn what_a_host_function_may_not_free_is_freed_later_and_the_error_says_where_it_was_to_be() {
-    let _alone = alone();
-    let (stream, other) = (Stream::new().unwrap(), Stream::new().unwrap());
-    let device = Device::current().unwrap();
-    let ordinary = || DeviceBuffer::<u8>::alloc(16 << 20).unwrap();
-    // Used by nobody, used before, and asked of a stream.
-    let (unused, mut used, on_stream) = (ordinary(), ordinary(), ordinary());
-    memset_async(&mut used, 1, &other).unwrap();
-    other.synchronize().unwrap();
-    device.synchronize().unwrap();
-    let before = device.memory_info().unwrap().free;
-    let pinned = PinnedBuffer::<u8>::alloc(16).unwrap();
-    let (tell, told) = std::sync::mpsc::channel();
-    stream
-        .launch_host_fn(move || {
-            let refused = [unused.free(), used.free(), on_stream.free_async(&other), pinned.free()];
-            tell.send((refused, other)).unwrap();
-        })
-        .unwrap();
-    stream.synchronize().unwrap();
-    let (refused, _other) = told.recv().unwrap();
-    for error in refused.map(Result::unwrap_err) {
-        assert_eq!((error.detail(), error.place().file()), (Detail::InCallback, file!()), "{error}");
-    }
-    // What is left over is freed by the next wait.
-    device.synchronize().unwrap();
-    let after = device.memory_info().unwrap().free;
-    assert!(after >= before + (48 << 20), "{before} bytes were free before, {after} are now");
-}
-
-#[test]
 fn forgetting_buffers_and_views_does_no_harm() {
     let _alone = alone();
     let stream = Stream::new().unwrap();

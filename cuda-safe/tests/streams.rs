@@ -327,13 +327,13 @@ fn work_of_a_thread_on_its_own_stream_is_waited_for_by_others() {
 fn work_of_a_thread_that_has_ended_is_waited_for_by_streams_and_not_by_the_host() {
     let _alone = alone();
     let [mut one, mut other] = [(); 2].map(|()| DeviceBuffer::<u8>::alloc(256).unwrap());
-    let (open, opened) = channel::<()>();
-    (one, other) = std::thread::spawn(move || {
+    let gate;
+    (gate, one, other) = std::thread::spawn(move || {
         let mine = Stream::per_thread().unwrap();
-        mine.launch_host_fn(move || opened.recv().unwrap_or(())).unwrap();
+        let gate = Gate::on(&mine);
         memset_async(&mut one, 1, &mine).unwrap();
         memset_async(&mut other, 1, &mine).unwrap();
-        (one, other)
+        (gate, one, other)
     })
     .join()
     .unwrap();
@@ -341,7 +341,7 @@ fn work_of_a_thread_that_has_ended_is_waited_for_by_streams_and_not_by_the_host(
     memset_async(&mut one, 2, &stream).unwrap();
     memset_async(&mut other, 2, &legacy).unwrap();
     assert!(!stream.is_done().unwrap() && !legacy.is_done().unwrap());
-    open.send(()).unwrap();
+    gate.open();
     assert_eq!((byte_of(&one), byte_of(&other)), (2, 2));
 }
 

@@ -77,7 +77,8 @@
 //! A stream is locked while it is given something, and nobody who holds one such lock takes another. Ledgers
 //! are entered in the order of their addresses, each in one step and only once, and before the next one is entered, stamps
 //! that were there before and are not yet published are waited for. So whoever is waited for stands at the
-//! same ledger and came to it earlier, or at one further on: no circle. An operation cannot be started inside
+//! same ledger and came to it earlier, or at one further on: no circle. Who takes the short way waits for nobody: where it comes no
+//! further, its tick is given up, and the operation is entered anew with the next one. An operation cannot be started inside
 //! another's closure, nor in a host function.
 //!
 //! # How it is tested

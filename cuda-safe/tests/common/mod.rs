@@ -4,7 +4,7 @@
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use cuda_safe::stream::Stream;
+use cuda_safe::stream::AsStream;
 
 /// One test at a time in a process, for as long as the guard lives.
 ///
@@ -22,9 +22,10 @@ pub(crate) struct Gate {
 
 impl Gate {
     /// Puts a gate on a stream: nothing given to it later runs before the gate is open.
-    pub(crate) fn on(stream: &Stream) -> Self {
+    pub(crate) fn on(stream: &impl AsStream) -> Self {
         let (open, opened) = channel::<()>();
         stream
+            .as_stream()
             .launch_host_fn(move || {
                 // An error means that the gate was dropped, which opens it too.
                 let _ = opened.recv();
