@@ -9,8 +9,9 @@
 //!
 //! # Why it need not be the usual order of steps
 //! The usual way enters allocations in the order of their addresses, because it may wait at one for who has come to it before. Here
-//! nobody waits: where an entry is not possible, the operation gives its tick up, which is then published like that of a failed
-//! one, and goes the usual way with the next one. So whoever waits for this operation waits for one that comes to its end.
+//! nobody waits: where the plainest entry is not possible, the operation goes on with the same tick by steps that look twice
+//! ([`Again::go_on`]); and where these are not either, it gives the tick up, which is then published like that of a failed one, and goes the
+//! usual way with the next one. So whoever waits for this operation waits for one that comes to its end.
 
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
