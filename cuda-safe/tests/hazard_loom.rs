@@ -265,13 +265,13 @@ fn readers_and_a_writer_on_three_streams_are_ordered() {
 }
 
 /// Writes memory through an exclusive borrow while another stream reaches it without one, as a graph that holds it does. The
-/// first stream wrote it before, so its second write would take the short way.
-fn write_beside_a_graph(holds: bool) {
-    let (world, ids) = World::new(&[FREE, FREE]);
+/// first stream wrote it before, so its second write would take the short way; so it would where a third stream did.
+fn write_beside_a_graph(holds: bool, before: usize) {
+    let (world, ids) = World::new(&[FREE, FREE, FREE]);
     if holds {
         assert!(world.ledgers[0].keep().is_none(), "nobody counts owners here, but somebody has asked");
     }
-    world.operate(ids[0], &[(0, Mode::Write)], false).unwrap();
+    world.operate(ids[before], &[(0, Mode::Write)], false).unwrap();
     let touches = [(0, Mode::Write)];
     let other = {
         let (world, id) = (Arc::clone(&world), ids[1]);
@@ -287,13 +287,20 @@ fn write_beside_a_graph(holds: bool) {
 
 #[test]
 fn an_exclusive_borrow_overlooks_no_graph_that_holds_the_memory() {
-    every_order(|| write_beside_a_graph(true));
+    every_order(|| write_beside_a_graph(true, 0));
+    every_order(|| write_beside_a_graph(true, 2));
 }
 
 #[test]
 #[should_panic(expected = "races")]
 fn if_nobody_held_the_memory_the_short_way_would_overlook_who_reaches_it_without_a_borrow() {
-    every_order(|| write_beside_a_graph(false));
+    every_order(|| write_beside_a_graph(false, 0));
+}
+
+#[test]
+#[should_panic(expected = "races")]
+fn so_it_would_where_it_takes_over_from_another_stream() {
+    every_order(|| write_beside_a_graph(false, 2));
 }
 
 #[test]
@@ -314,6 +321,58 @@ fn an_operation_that_leaves_the_short_way_half_way_is_ordered_and_holds_nobody_u
             loom::thread::spawn(move || graph(&world, 0))
         };
         world.operate(ids[0], &[(0, Mode::Write), (1, Mode::Write)], false).unwrap();
+        other.join().unwrap();
+    });
+}
+
+/// Two streams of two threads take over what a third one wrote: each comes to it in its turn, or is in the other's way.
+fn two_streams_take_over_from_a_third_one(unborrowed: bool, fails: bool) {
+    every_order(move || {
+        let (world, ids) = World::new(&[FREE, FREE, FREE]);
+        world.operate(ids[2], &[(0, Mode::Write)], false).unwrap();
+        let write = move |world: &World, id: SlotId, unborrowed: bool, fails: bool| {
+            let access = Access::write(&world.ledgers[0], 0..BYTES);
+            let access = if unborrowed { access.unborrowed() } else { access };
+            let slot = world.books.slot(id).unwrap();
+            let answer = world.operate_with(slot, &[access], &[(0, Mode::Write)], fails);
+            assert_eq!(answer.is_err(), fails);
+        };
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[1]);
+            loom::thread::spawn(move || write(&world, id, unborrowed, fails))
+        };
+        write(&world, ids[0], false, false);
+        other.join().unwrap();
+        assert!(world.books.added_waits() >= 2, "one after the third one, one after the other");
+        // And back.
+        world.operate(ids[2], &[(0, Mode::Write)], false).unwrap();
+    });
+}
+
+#[test]
+fn two_streams_that_take_over_from_a_third_one_at_the_same_moment_are_ordered() {
+    two_streams_take_over_from_a_third_one(false, false);
+    two_streams_take_over_from_a_third_one(true, false);
+}
+
+#[test]
+fn so_they_are_where_the_call_of_one_of_them_fails() {
+    two_streams_take_over_from_a_third_one(false, true);
+}
+
+#[test]
+fn a_stream_that_takes_over_while_the_other_one_goes_on_is_ordered_after_all_that_it_has_to() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE, FREE]);
+        world.operate(ids[1], &[(0, Mode::Write)], false).unwrap();
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[1]);
+            loom::thread::spawn(move || {
+                world.operate(id, &[(0, Mode::Write)], false).unwrap();
+                world.operate(id, &[(0, Mode::Write)], false).unwrap();
+            })
+        };
+        world.operate(ids[0], &[(0, Mode::Write)], false).unwrap();
         other.join().unwrap();
     });
 }

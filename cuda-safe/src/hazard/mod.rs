@@ -69,6 +69,9 @@
 //! - What a stream is ordered after, for others to read: as long as that is one operation of one other stream, a single number tells it,
 //!   and nobody locks anything. It is stored after the call that makes it true, and read before the event is recorded that it is to
 //!   stand for.
+//! - A whole allocation that another stream used the last time, and nothing else: where the stream waits for that already, its clock says
+//!   so, and the entry is made in the same one step. Where it does not, and the operation is one write, the missing wait is added
+//!   first, for there is nothing to choose; whoever enters in between is found, as the step then fails and all is done anew.
 //! - A whole allocation that is written through an exclusive borrow: its entry is stored and not exchanged. Every access by a borrow
 //!   is entered while that borrow lasts, so no other one is being entered; those without a borrow are of graphs, which hold on to
 //!   the allocation and thereby end this short way for good, and of variables, which are never borrowed.
@@ -78,7 +81,8 @@
 //! are entered in the order of their addresses, each in one step and only once, and before the next one is entered, stamps
 //! that were there before and are not yet published are waited for. So whoever is waited for stands at the
 //! same ledger and came to it earlier, or at one further on: no circle. Who takes the short way waits for nobody: where it comes no
-//! further, its tick is given up, and the operation is entered anew with the next one. An operation cannot be started inside
+//! further, its tick is given up, and the operation is entered anew with the next one. Nor does it wait where it orders its stream after
+//! another one: that is for an operation that CUDA has already, and before anything is entered. An operation cannot be started inside
 //! another's closure, nor in a host function.
 //!
 //! # How it is tested

@@ -37,7 +37,7 @@ use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::Access;
 use crate::hazard::books::{
-    Again, Books, First, Kind, Lane, LockGuard, Port, Reach, Refusal, Route, Slot, Sorted, Stamp, Tick, Tried,
+    Again, Books, First, Kind, Lane, LockGuard, Port, Reach, Refusal, Route, Slot, Sorted, Stamp, Tick,
 };
 use crate::{check, sys};
 
@@ -97,12 +97,8 @@ impl StreamRef<'_> {
         place: &'static Location<'static>,
         f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
     ) -> Result<R> {
-        let going = match self.again(accesses) {
-            Tried::Entered(lane, tick) => Some(Going::new(self.slot(), lane, tick, !accesses.is_empty())),
-            Tried::Halfway(lane, tick, at) => Going::new(self.slot(), lane, tick, true).go_on(accesses, at),
-            Tried::Nothing => None,
-        };
-        if let Some(going) = going {
+        if let Some((lane, tick)) = self.again(accesses, place) {
+            let going = Going::new(self.slot(), lane, tick, !accesses.is_empty());
             let answer = f(self.as_raw());
             going.over(answer.is_ok());
             return answer;
@@ -125,22 +121,14 @@ impl StreamRef<'_> {
         asked: Call<impl Fn() -> usize + Copy>,
         call: impl Fn(sys::cudaStream_t) -> sys::cudaError_t + Copy,
     ) -> Result<()> {
-        match self.again(&accesses) {
-            Tried::Entered(lane, tick) => {
-                let going = Going::new(self.slot(), lane, tick, N > 0);
-                let code = call(self.as_raw());
-                going.over(code == sys::cudaSuccess);
-                asked.outcome(code)
-            }
-            Tried::Halfway(lane, tick, at) => {
-                let accesses = accesses.map(Access::copied);
-                self.copied().call_late(Some(lane), tick, at, &accesses, asked.copied(), copied(&call))
-            }
-            Tried::Nothing => {
-                let accesses = accesses.map(Access::copied);
-                self.copied().call_late(None, 0, 0, &accesses, asked.copied(), copied(&call))
-            }
-        }
+        let Some((lane, tick)) = self.again(&accesses, asked.place) else {
+            let accesses = accesses.map(Access::copied);
+            return self.copied().call_late(&accesses, asked.copied(), copied(&call));
+        };
+        let going = Going::new(self.slot(), lane, tick, N > 0);
+        let code = call(self.as_raw());
+        going.over(code == sys::cudaSuccess);
+        asked.outcome(code)
     }
 
     /// [`enqueue_call`](Self::enqueue_call) with accesses that lie in memory already.
@@ -154,59 +142,49 @@ impl StreamRef<'_> {
         asked: Call<impl Fn() -> usize + Copy>,
         call: impl Fn(sys::cudaStream_t) -> sys::cudaError_t + Copy,
     ) -> Result<()> {
-        match self.again(accesses) {
-            Tried::Entered(lane, tick) => {
-                let going = Going::new(self.slot(), lane, tick, !accesses.is_empty());
-                let code = call(self.as_raw());
-                going.over(code == sys::cudaSuccess);
-                asked.outcome(code)
-            }
-            Tried::Halfway(lane, tick, at) => {
-                self.copied().call_late(Some(lane), tick, at, accesses, asked.copied(), copied(&call))
-            }
-            Tried::Nothing => self.copied().call_late(None, 0, 0, accesses, asked.copied(), copied(&call)),
-        }
+        let Some((lane, tick)) = self.again(accesses, asked.place) else {
+            return self.copied().call_late(accesses, asked.copied(), copied(&call));
+        };
+        let going = Going::new(self.slot(), lane, tick, !accesses.is_empty());
+        let code = call(self.as_raw());
+        going.over(code == sys::cudaSuccess);
+        asked.outcome(code)
     }
 
-    /// [`enqueue_call`](Self::enqueue_call) where the plainest steps did not do; `lane` is locked where they came as far as `at`.
+    /// [`enqueue_call`](Self::enqueue_call) where the short way was none.
     #[cold]
     #[inline(never)]
     fn call_late(
         self,
-        lane: Option<LockGuard<'_, Lane>>,
-        tick: Tick,
-        at: usize,
         accesses: &[Access<'_>],
         asked: Call<impl Fn() -> usize + Copy>,
         call: impl Fn(sys::cudaStream_t) -> sys::cudaError_t,
     ) -> Result<()> {
-        let halfway = lane.map(|lane| Going::new(self.slot(), lane, tick, true));
-        if let Some(going) = halfway.and_then(|going| going.go_on(accesses, at)) {
-            let code = call(self.as_raw());
-            going.over(code == sys::cudaSuccess);
-            return asked.outcome(code);
-        }
         let call = |raw| asked.outcome(call(raw));
         let entered = self.enter(Asked::New(accesses), asked.place, call);
         entered.map(|_| ()).map_err(|error| about(error, (asked.bytes)()))
     }
 
-    /// Enters an operation by the short way, as far as the plainest steps go. There is nothing for streams whose device would have to be
-    /// made current. Where it came anywhere, the thread is busy, until there is a [`Going`] for it that goes.
+    /// Enters an operation by the short way, which there is not for streams whose device would have to be made current. Where it is
+    /// entered, the thread is busy, until there is a [`Going`] for it that goes.
     #[expect(clippy::inline_always, reason = "measured")]
     #[inline(always)]
-    fn again(&self, accesses: &[Access<'_>]) -> Tried<'static> {
-        let slot = self.slot();
+    fn again(
+        &self,
+        accesses: &[Access<'_>],
+        place: &'static Location<'static>,
+    ) -> Option<(LockGuard<'static, Lane>, Tick)> {
+        let (slot, raw) = (self.slot(), self.as_raw());
         let kind = slot.kind;
         if self.recorder().is_some() || !matches!(kind, Kind::Blocking | Kind::NonBlocking) {
-            return Tried::Nothing;
+            return None;
         }
-        let Some(entered) = busy::try_enter() else { return Tried::Nothing };
-        let tried = slot.lock_again(kind, accesses);
-        if !matches!(tried, Tried::Nothing) {
-            entered.goes_on();
-        }
-        tried
+        let entered = busy::try_enter()?;
+        let again = slot.lock_again(kind, accesses, |lane, access, alone| {
+            enter_otherwise(slot, lane, &access, alone, raw, place)
+        })?;
+        entered.goes_on();
+        Some(again)
     }
 
     /// [`enqueue`](Self::enqueue) of an operation whose accesses were put in order before.
@@ -236,7 +214,7 @@ impl StreamRef<'_> {
         call: impl FnOnce(sys::cudaStream_t) -> sys::cudaError_t,
         failed: impl FnOnce(sys::cudaError_t) -> Error,
     ) -> Result<First> {
-        if let Tried::Entered(lane, tick) = self.again(&[]) {
+        if let Some((lane, tick)) = self.again(&[], place) {
             let going = Going::new(self.slot(), lane, tick, false);
             let first = BOOKS.first(&going.again, place);
             let code = call(self.as_raw());
@@ -328,6 +306,20 @@ impl StreamRef<'_> {
     }
 }
 
+/// [`Books::enter_otherwise`] for an operation on the stream `raw` of this slot.
+#[cold]
+#[inline(never)]
+fn enter_otherwise(
+    slot: &Slot,
+    lane: &mut Lane,
+    access: &Access<'_>,
+    alone: bool,
+    raw: sys::cudaStream_t,
+    place: &'static Location<'static>,
+) -> bool {
+    BOOKS.enter_otherwise(slot, lane, access, alone, &Runtime { raw }, place)
+}
+
 /// An operation that went the short way in, until it is over.
 struct Going<'a> {
     again: Again<'a>,
@@ -339,11 +331,6 @@ impl<'a> Going<'a> {
     #[inline]
     fn new(slot: &'a Slot, lane: LockGuard<'a, Lane>, tick: Tick, real: bool) -> Self {
         Self { again: Again::new(slot, lane, tick, real), _busy: busy::Begun }
-    }
-
-    /// Enters the accesses that are left; none, with nothing entered that would count, where it has to go the usual way.
-    fn go_on(self, accesses: &[Access<'_>], at: usize) -> Option<Self> {
-        Some(Self { again: self.again.go_on(accesses, at)?, _busy: self._busy })
     }
 
     /// CUDA has it, or has refused it.

@@ -7,19 +7,27 @@
 //! the way of the program's own code: behind the driver each line of the processor's caches has to be fetched again, those with code
 //! more than any.
 //!
+//! An operation that is one write comes this way too where the stream does not wait yet for the one operation in its way, and that is CUDA's
+//! already: the stream is ordered after it first, and the access entered then. So programs do that use their streams in turn.
+//!
 //! # Why it need not be the usual order of steps
 //! The usual way enters allocations in the order of their addresses, because it may wait at one for who has come to it before. Here
-//! nobody waits: where the plainest entry is not possible, the operation goes on with the same tick by steps that look twice
-//! ([`Again::go_on`]); and where these are not either, it gives the tick up, which is then published like that of a failed one, and goes the
-//! usual way with the next one. So whoever waits for this operation waits for one that comes to its end.
+//! nobody waits: where the plainest entry is not possible, another one may be ([`Books::enter_otherwise`]); and where none is, the
+//! operation gives its tick up, which is then published like that of a failed one, and goes the usual way with the next one. So whoever
+//! waits for this operation waits for one that comes to its end. An operation of which anything is entered is not ordered after
+//! others here, which may take long: that is for its only access, before it is entered.
 
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
-use super::access::Access;
+use super::access::{Access, Mode};
 use super::clock::{Stamp, Tick};
 use super::enter::Refusal;
+use super::order::Port;
 use super::slot::{Kind, Lane, Slot};
 use super::sync::{LockGuard, fence};
+use super::table::Books;
+use super::waits::Place;
+use super::word::Word;
 
 /// An operation that is in the ledgers by the short way and not yet CUDA's. Its tick is published when this is dropped, whatever happens,
 /// or others would wait for it for ever.
@@ -31,20 +39,59 @@ pub(crate) struct Again<'a> {
     /// Whether it counts as one of the stream's, being sure to put something on it.
     real: bool,
     done: bool,
-    /// Whether there is anything in the ledgers.
-    entered: bool,
+}
+
+impl Books {
+    /// Enters an operation by the short way. None, with nothing entered that would count, where it has to go the usual one.
+    pub(super) fn again<'a, P: Port>(
+        &self,
+        slot: &'a Slot,
+        accesses: &[Access<'_>],
+        port: &P,
+        at: Place,
+    ) -> Option<Again<'a>> {
+        let otherwise = |lane: &mut Lane, access: Access<'_>, alone: bool| {
+            self.enter_otherwise(slot, lane, &access, alone, port, at)
+        };
+        let (lane, tick) = slot.lock_again(slot.kind, accesses, otherwise)?;
+        Some(Again::new(slot, lane, tick, !accesses.is_empty()))
+    }
+
+    /// Enters one access of an operation on the short way where that is not the plainest of steps: where all that the short form of its
+    /// allocation puts in its way is of the stream itself, or is an operation of another stream that this one's clock covers. That is
+    /// so whenever the access is made, for what a clock says is in the stream's queue, or over. Of a write that is the operation's only access,
+    /// the stream may be ordered after that one first. Says no, with nothing entered, where anything else is the case.
+    #[inline]
+    pub(crate) fn enter_otherwise<P: Port>(
+        &self,
+        slot: &Slot,
+        lane: &mut Lane,
+        access: &Access<'_>,
+        alone: bool,
+        port: &P,
+        at: Place,
+    ) -> bool {
+        if !access.is_whole() {
+            return false;
+        }
+        let (me, bits) = (slot.next_by_owner(), access.ledger.bits());
+        let next = if Word::is_of(bits, me.slot) {
+            // What may be read during the call is not behind all that the stream has.
+            if access.at_call && !slot.is_solid() { None } else { Word::again(bits, access.mode, me) }
+        } else {
+            Word::in_the_way(bits, access.mode)
+                .filter(|stamp| {
+                    // Reads are in each other's way only here.
+                    let orders = alone && access.mode == Mode::Write;
+                    lane.clock.covers(*stamp) || orders && self.put_behind(slot, lane, *stamp, port, at)
+                })
+                .and_then(|_| Word::only(access.mode, me))
+        };
+        next.is_some_and(|next| access.ledger.replace(bits, next, access))
+    }
 }
 
 impl Slot {
-    /// Enters an operation by the short way. None, with nothing entered that would count, where it has to go the usual one.
-    pub(crate) fn again(&self, accesses: &[Access<'_>]) -> Option<Again<'_>> {
-        match self.lock_again(self.kind, accesses) {
-            Tried::Entered(lane, tick) => Some(Again::new(self, lane, tick, !accesses.is_empty())),
-            Tried::Halfway(lane, tick, at) => Again::new(self, lane, tick, true).go_on(accesses, at),
-            Tried::Nothing => None,
-        }
-    }
-
     /// Enters an operation that uses no memory that others know of: there is nothing to order it after.
     #[inline]
     pub(super) fn bare(&self) -> Again<'_> {
@@ -57,33 +104,49 @@ impl Slot {
         (self.lane.lock(), self.next_by_owner().tick)
     }
 
-    /// [`again`](Self::again) as far as the plainest entries go, in pieces that need not be in memory: see [`Again::new`] and
-    /// [`Again::go_on`].
+    /// [`Books::again`] in pieces that need not be in memory, for [`Again::new`]. `otherwise` is
+    /// [`Books::enter_otherwise`], told whether the access is the only one.
     #[expect(clippy::inline_always, reason = "measured: a call more is a tenth more")]
     #[inline(always)]
-    pub(crate) fn lock_again(&self, kind: Kind, accesses: &[Access<'_>]) -> Tried<'_> {
-        let Some((_, others)) = accesses.split_first() else {
-            let (lane, tick) = self.lock_bare();
-            return Tried::Entered(lane, tick);
-        };
+    pub(crate) fn lock_again(
+        &self,
+        kind: Kind,
+        accesses: &[Access<'_>],
+        otherwise: impl Fn(&mut Lane, Access<'_>, bool) -> bool,
+    ) -> Option<(LockGuard<'_, Lane>, Tick)> {
+        let Some((_, others)) = accesses.split_first() else { return Some(self.lock_bare()) };
         // Where one of them is no more than a part, nothing is to be entered for those before it.
         if !others.iter().all(Access::is_whole) {
-            return Tried::Nothing;
+            return None;
         }
-        let lane = self.lane.lock();
+        let mut lane = self.lane.lock();
         if !self.orders.load(Relaxed) || !self.is_caught_up(kind, &lane) {
-            return Tried::Nothing;
+            return None;
         }
         let me = self.next_by_owner();
         for (at, access) in accesses.iter().enumerate() {
-            if is_lent(access) || !access.ledger.stamp_again(access, me, || self.is_solid()) {
-                return Tried::Halfway(lane, me.tick, at);
+            let entered = !is_lent(access)
+                && (access.ledger.stamp_alike(access, me)
+                    || otherwise(&mut lane, access.copied(), others.is_empty()));
+            if !entered {
+                self.give_up(lane, at > 0);
+                return None;
             }
         }
         if lent_after_all(accesses) {
-            return Tried::Halfway(lane, me.tick, accesses.len());
+            self.give_up(lane, true);
+            return None;
         }
-        Tried::Entered(lane, me.tick)
+        Some((lane, me.tick))
+    }
+
+    /// An operation comes no further on the short way. If any access was `entered` for it, its tick is published like that of a failed one.
+    #[cold]
+    #[inline(never)]
+    fn give_up(&self, lane: LockGuard<'_, Lane>, entered: bool) {
+        if entered {
+            drop(Again::new(self, lane, self.next_by_owner().tick, true));
+        }
     }
 
     /// Tells the legacy stream, or as the legacy stream all others, of operation `tick`.
@@ -115,43 +178,11 @@ fn lent_after_all(accesses: &[Access<'_>]) -> bool {
     accesses.iter().any(is_lent)
 }
 
-/// How far [`Slot::lock_again`] came.
-pub(crate) enum Tried<'a> {
-    /// All accesses are entered.
-    Entered(LockGuard<'a, Lane>, Tick),
-    /// Those before this one.
-    Halfway(LockGuard<'a, Lane>, Tick, usize),
-    /// None is, nor could any be.
-    Nothing,
-}
-
 impl<'a> Again<'a> {
     /// The operation that [`Slot::lock_again`] has entered for `slot`: a real one, if it has accesses.
     #[inline]
     pub(crate) fn new(slot: &'a Slot, lane: LockGuard<'a, Lane>, tick: Tick, real: bool) -> Self {
-        Self { slot, lane, tick, real, done: false, entered: true }
-    }
-
-    /// Enters the accesses from this one on by steps that look twice. Where one of them is not possible, the operation gives its tick up,
-    /// if anything was entered for it.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn go_on(mut self, accesses: &[Access<'_>], mut at: usize) -> Option<Self> {
-        let me = self.stamp();
-        for access in accesses.iter().skip(at) {
-            let entered = !is_lent(access)
-                && (access.ledger.stamp_known(access, me, &self.lane.clock)
-                    || access.ledger.stamp_again(access, me, || self.slot.is_solid()));
-            if !entered {
-                self.entered = at > 0;
-                return None;
-            }
-            at += 1;
-        }
-        if lent_after_all(accesses) {
-            return None;
-        }
-        Some(self)
+        Self { slot, lane, tick, real, done: false }
     }
 
     /// Whether the policy is to order what the program does not, for as long as this operation lasts.
@@ -188,9 +219,6 @@ impl<'a> Again<'a> {
 impl Drop for Again<'_> {
     #[inline]
     fn drop(&mut self) {
-        if !self.entered {
-            return;
-        }
         let (slot, tick, done) = (self.slot, self.tick, self.done && self.real);
         // As the legacy rule has nothing for it, the stream's end proves it as far as it proves those before.
         slot.publish(tick, done || slot.provable() + 1 == tick);

@@ -4,49 +4,23 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use super::access::Access;
 use super::again::Again;
-use super::clock::{Brief, Clock, Stamp, Tick};
+use super::clock::{Stamp, Tick};
 use super::knowledge::Known;
 use super::ledger::{Before, Next};
 use super::list::{Conflict, View};
+use super::order::Port;
 use super::policy::Policy;
 use super::slot::{Kind, Lane, Slot};
 use super::sorted::{Kinds, Sorted, by_allocation, in_order};
 use super::sync::{fence, pause};
 use super::table::Books;
-use super::waits::{AddedWait, Hazard, Place};
+use super::waits::{Hazard, Place};
 
 /// Accesses of one operation that are sorted without asking for memory.
 const INLINE: usize = 16;
 
 /// The same for the usual launch.
 const FEW: usize = 4;
-
-/// The way to the streams, for the waits that the books add.
-pub(crate) trait Port {
-    /// What a failed call gives.
-    type Error;
-
-    /// Makes `waiter`'s stream wait for all that `other`'s stream has been given so far, or waits for that
-    /// itself. `kept` is a number that the port may keep with the waiting stream, 0 at first.
-    ///
-    /// Where both are the same, it is to wait for what the legacy rule gives its next operation: by an event of the legacy stream.
-    ///
-    /// Called with `waiter`'s lane locked and no other lock of the books held.
-    fn order(&self, waiter: &Slot, other: &Slot, kept: &mut usize) -> Result<Route, Self::Error>;
-}
-
-/// How a [`Port`] has ordered one stream after another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Route {
-    /// By an event recorded on the other stream just now.
-    Stream,
-    /// By an event recorded just now on the legacy stream of the other stream's device.
-    Legacy,
-    /// By the last event of a stream that is gone.
-    Event,
-    /// By holding the host until it was complete, the watermarks raised accordingly.
-    Host,
-}
 
 /// The operation that made an allocation, which its ledger begins with.
 #[derive(Clone, Copy, Debug)]
@@ -91,7 +65,7 @@ impl Books {
         at: Place,
         call: impl FnOnce() -> Result<R, P::Error>,
     ) -> Result<(R, Stamp), Refusal<P::Error>> {
-        if real && let Some(again) = slot.again(accesses) {
+        if real && let Some(again) = self.again(slot, accesses, port, at) {
             return again.hand_over(call);
         }
         self.enqueue_anew(slot, accesses, real, port, at, call)
@@ -126,7 +100,7 @@ impl Books {
         call: impl FnOnce() -> Result<R, P::Error>,
     ) -> Result<(R, Stamp), Refusal<P::Error>> {
         let (list, kinds) = (accesses.as_slice(), accesses.kinds());
-        if let Some(again) = slot.again(list) {
+        if let Some(again) = self.again(slot, list, port, at) {
             return again.hand_over(call);
         }
         let mut lane = slot.lane.lock();
@@ -353,142 +327,6 @@ impl Books {
             }
         }
         if conflicts.is_empty() { Ok(()) } else { Err(Refusal::Hazard(hazard(&conflicts, at))) }
-    }
-
-    /// Orders the stream after every conflict that it is not yet ordered after. `rule` says whether it may be so by the legacy rule, which
-    /// then has something for the operation or not.
-    #[cold]
-    fn order_all<P: Port>(
-        &self,
-        slot: &Slot,
-        lane: &mut Lane,
-        rule: Option<bool>,
-        mut conflicts: Vec<Conflict>,
-        port: &P,
-        at: Place,
-    ) -> Result<(), P::Error> {
-        // One wait covers all of a stream, so only its last operation counts.
-        conflicts
-            .sort_unstable_by_key(|conflict| (conflict.stamp.slot, std::cmp::Reverse(conflict.stamp.tick)));
-        conflicts.dedup_by_key(|conflict| conflict.stamp.slot);
-        loop {
-            let me = slot.next_by_owner();
-            let view = match rule {
-                Some(pending) => Known::new(self, slot, lane, pending, me),
-                None => Known::new(self, slot, lane, false, me).at_call(),
-            };
-            conflicts.retain(|conflict| !view.knows(conflict.stamp));
-            // A stream that is itself ordered after another conflict saves the wait for that one: it goes
-            // first.
-            let covered = |one: &Conflict| {
-                let mut others = conflicts.iter().filter(|other| other.stamp.slot != one.stamp.slot);
-                others.any(|other| {
-                    self.slot(other.stamp.slot).is_some_and(|other| other.is_known_after(one.stamp))
-                })
-            };
-            let Some(next) = conflicts.iter().find(|one| !covered(one)).or(conflicts.first()) else {
-                return Ok(());
-            };
-            let next = *next;
-            let Some(other) = self.slot(next.stamp.slot) else { return Ok(()) };
-            self.order_after(slot, lane, other, next, port, at)?;
-            conflicts.retain(|conflict| conflict.stamp.slot != other.id);
-        }
-    }
-
-    /// Orders the stream after all that another has been given, because of `conflict`, and notes that.
-    ///
-    /// What that is worth is read *before* the call: more may be given to the other stream meanwhile, and the
-    /// wait need not cover it.
-    #[inline(never)]
-    fn order_after<P: Port>(
-        &self,
-        slot: &Slot,
-        lane: &mut Lane,
-        other: &Slot,
-        conflict: Conflict,
-        port: &P,
-        at: Place,
-    ) -> Result<(), P::Error> {
-        let known = other.brief();
-        let stamp = Stamp { slot: other.id, tick: other.submitted() };
-        let route = if known == Brief::Many || other.id == slot.id || !other.is_apart() {
-            self.order_after_more(slot, lane, other, port)?
-        } else {
-            let route = port.order(slot, other, &mut lane.kept)?;
-            // By the legacy stream no port goes here, and if one did, that would be worth nothing.
-            if matches!(route, Route::Stream | Route::Event) {
-                let mut news = lane.clock.add(stamp);
-                if let Brief::One(known) = known {
-                    news |= known.slot != slot.id && lane.clock.add(known);
-                }
-                if news {
-                    self.tidy(slot, lane);
-                }
-            }
-            route
-        };
-        self.waits.note(AddedWait {
-            at,
-            after: conflict.place,
-            device: slot.device.ordinal,
-            other_device: other.device.ordinal,
-            stream: slot.id.0,
-            other_stream: other.id.0,
-            other_operation: conflict.stamp.tick,
-            by_host: route == Route::Host,
-        });
-        Ok(())
-    }
-
-    /// Has the port order the stream after another one of any kind, which may know of anything.
-    #[cold]
-    #[inline(never)]
-    fn order_after_more<P: Port>(
-        &self,
-        slot: &Slot,
-        lane: &mut Lane,
-        other: &Slot,
-        port: &P,
-    ) -> Result<Route, P::Error> {
-        let mut gained = other.known();
-        gained.add(Stamp { slot: other.id, tick: other.submitted() });
-        // What the legacy rule adds to that, and what the legacy stream would give instead.
-        let (mut by_rule, mut by_legacy) = (Clock::new(), Clock::new());
-        match other.kind {
-            Kind::NonBlocking => {}
-            Kind::Legacy => self.scan(other, &mut by_rule),
-            Kind::Blocking | Kind::PerThread => {
-                other.device.seen_into(&mut by_rule);
-                if other.kind == Kind::PerThread || other.id == slot.id {
-                    let legacy = other.device.legacy().and_then(|id| self.slot(id));
-                    self.scan(legacy.unwrap_or(other), &mut by_legacy);
-                }
-            }
-        }
-        let route = port.order(slot, other, &mut lane.kept)?;
-        match route {
-            Route::Host => gained.clear(),
-            Route::Event => {}
-            Route::Stream => {
-                gained.merge(&by_rule);
-                if other.kind == Kind::Legacy {
-                    // The record was an action of the legacy stream, whoever asked for it.
-                    other.device.acted_after(Stamp { slot: other.id, tick: 0 }, &gained);
-                }
-            }
-            Route::Legacy => {
-                other.device.acted_after(Stamp { slot: other.id, tick: 0 }, &by_legacy);
-                gained = by_legacy;
-            }
-        }
-        if other.id == slot.id {
-            slot.made_provable();
-        }
-        if lane.clock.learn(&gained, slot.id) {
-            self.tidy(slot, lane);
-        }
-        Ok(route)
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
 use super::access::{Access, Mode, Want};
-use super::clock::{Clock, Stamp};
+use super::clock::Stamp;
 use super::enter::First;
 use super::knowledge::Known;
 use super::list::{Conflict, List, View};
@@ -156,39 +156,27 @@ impl Ledger {
         self.stamp_list(group, view, place, out);
     }
 
-    /// Enters one access to the whole allocation where the last one was of the same stream, so that all that came before is ordered. Says no, and does nothing, where anything else is the case.
-    ///
-    /// Of what may be read during the call that is so only where the stream is `solid`; see [`Slot::is_solid`](super::Slot::is_solid).
+    /// Enters one access to the whole allocation where the last one was of the same stream and alike, so that all that came before is
+    /// ordered. Says no, and does nothing, where anything else is the case.
     #[inline]
-    pub(super) fn stamp_again(&self, access: &Access<'_>, me: Stamp, solid: impl FnOnce() -> bool) -> bool {
+    pub(super) fn stamp_alike(&self, access: &Access<'_>, me: Stamp) -> bool {
         if !access.is_whole() {
             return false;
         }
-        let bits = self.word.load(Acquire);
-        let next = Word::alike(bits, access.mode, me)
-            .or_else(|| if access.at_call && !solid() { None } else { Word::again(bits, access.mode, me) });
-        let Some(next) = next else { return false };
-        if self.is_its_own(access) {
-            self.word.store(next, Release);
-            return true;
-        }
-        self.word.compare_exchange(bits, next, SeqCst, Acquire).is_ok()
+        let bits = self.bits();
+        Word::alike(bits, access.mode, me).is_some_and(|next| self.replace(bits, next, access))
     }
 
-    /// Enters one access to the whole allocation where all that the short form puts in its way is an operation of another stream that
-    /// `clock`, the stream's own, covers. That is so whenever the access is made: what a clock says is in the stream's queue, or over. Says
-    /// no, and does nothing, where anything else is the case.
-    #[inline(never)]
-    pub(super) fn stamp_known(&self, access: &Access<'_>, me: Stamp, clock: &Clock) -> bool {
-        if !access.is_whole() {
-            return false;
-        }
-        let bits = self.word.load(Acquire);
-        let behind = Word::in_the_way(bits, access.mode);
-        if !behind.is_some_and(|stamp| stamp.slot != me.slot && clock.covers(stamp)) {
-            return false;
-        }
-        let Some(next) = Word::only(access.mode, me) else { return false };
+    /// What the last accesses were, in bits of a [`Word`].
+    #[inline]
+    pub(super) fn bits(&self) -> u64 {
+        self.word.load(Acquire)
+    }
+
+    /// Enters one access to the whole allocation, after which the bits are `next`, if they are still `bits`. Says no, and does nothing, where
+    /// they are not.
+    #[inline]
+    pub(super) fn replace(&self, bits: u64, next: u64, access: &Access<'_>) -> bool {
         if self.is_its_own(access) {
             self.word.store(next, Release);
             return true;
@@ -217,14 +205,7 @@ impl Ledger {
                 _ => Next::Unclear,
             };
         };
-        if self.is_its_own(access) {
-            self.word.store(next, Release);
-            return Next::Entered;
-        }
-        match self.word.compare_exchange(bits, next, SeqCst, Acquire) {
-            Ok(_) => Next::Entered,
-            Err(_) => Next::Unclear,
-        }
+        if self.replace(bits, next, access) { Next::Entered } else { Next::Unclear }
     }
 
     /// Whether nobody else looks at the word of the whole allocation before the access's borrow ends. Whoever borrows the memory then

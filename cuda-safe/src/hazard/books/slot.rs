@@ -196,12 +196,6 @@ impl Slot {
         }
     }
 
-    /// Whether the legacy rule gives nothing to who waits for the stream, nor to the legacy stream by that.
-    #[inline]
-    pub(super) fn is_apart(&self) -> bool {
-        self.kind == Kind::NonBlocking || self.kind == Kind::Blocking && self.device.epoch() == 0
-    }
-
     /// Notes that operation `tick` and all before it have completed.
     pub(super) fn complete(&self, tick: Tick) {
         if self.completed() < tick {

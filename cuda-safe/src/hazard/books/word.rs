@@ -121,6 +121,12 @@ impl Word {
         Self::Both { write: Stamp { slot: me.slot, tick: write }, read: me.tick }.pack()
     }
 
+    /// Whether the bits tell of this stream. Those that tell of no stream may say so too.
+    #[inline]
+    pub(super) fn is_of(bits: u64, slot: SlotId) -> bool {
+        (bits >> TICK_BITS) & ((1 << SLOT_BITS) - 1) == u64::from(slot.0)
+    }
+
     /// The operation behind which a whole access of mode `mode` must be, so that [it alone](Self::only) need be told of afterwards. None
     /// where that takes more than one look.
     #[inline]
