@@ -274,10 +274,13 @@ fn in_a_host_function_a_batch_is_refused() -> Result<()> {
 fn in_a_capture_every_copy_becomes_a_node_and_none_is_lost() -> Result<()> {
     let _alone = alone();
     let stream = Stream::non_blocking()?;
-    let host = PinnedBuffer::from_slice(&numbers(1))?;
+    let mut host = PinnedBuffer::from_slice(&numbers(1))?;
     let values = numbers(2);
     let (mut a, mut b) = (DeviceBuffer::from_slice(&numbers(0))?, DeviceBuffer::from_slice(&numbers(0))?);
     let mut c = DeviceBuffer::from_slice(&numbers(0))?;
+    // What keeps a batch behind a fill has no place in the graph.
+    memset_async(&mut host.slice_mut(..1)?, 0, &stream)?;
+    host.host_mut()?.copy_from_slice(&numbers(1));
     Device::current()?.synchronize()?;
     let raw = stream.as_raw();
     // SAFETY: the stream is live; the graph that is captured is run before its memory is dropped.
@@ -298,6 +301,7 @@ fn in_a_capture_every_copy_becomes_a_node_and_none_is_lost() -> Result<()> {
             // SAFETY: nobody else has the graph.
             unsafe { check!(cudaGraphDestroy(graph)) }?;
             assert_eq!(nodes, 2);
+            assert_eq!(error::take_last(), Ok(()));
             assert_eq!(a.to_vec()?, numbers(0), "what was captured has not run");
         }
         Err(refused) => {

@@ -10,7 +10,8 @@
 //! # Where the runtime has no batches
 //! It refuses them on the legacy stream; while a stream is captured it refuses them too, and a program that does not look
 //! gets a graph from which the copies are missing; before CUDA 12.8 it has none. There a batch becomes a loop of
-//! `cudaMemcpyAsync`, which is as right and takes longer. Which way to go is known before the first copy is handed over.
+//! `cudaMemcpyAsync`, which is as right and takes longer. Which way to go is known before the first copy is handed over; of a capture
+//! that raw calls began, the refusal tells, from which no copy was made.
 //! What no loop can do is refused: see [`copy_during_call`](CopyBatch::copy_during_call).
 //!
 //! Threads: a batch belongs to the thread that makes it. Nothing here blocks.

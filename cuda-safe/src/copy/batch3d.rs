@@ -9,9 +9,8 @@
 //!
 //! # Where the runtime has no batches
 //! On the legacy stream, while a stream is captured, and before CUDA 12.8 a batch becomes a loop of the calls that
-//! `memcpy_2d_async` and `memcpy_3d_async` make, as a [`CopyBatch`](super::CopyBatch) does, and for its reasons. Which way to
-//! go is known before the first copy is handed over. Copies that an array and the memory of another device than the stream's take
-//! part in have such a call each, anywhere.
+//! `memcpy_2d_async` and `memcpy_3d_async` make, as a [`CopyBatch`](super::CopyBatch) does, for its reasons, and known as
+//! there. Copies that an array and the memory of another device than the stream's take part in have such a call each, anywhere.
 //!
 //! Threads: a batch belongs to the thread that makes it. Nothing here blocks.
 //!

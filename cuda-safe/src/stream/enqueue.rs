@@ -198,7 +198,44 @@ impl StreamRef<'_> {
         place: &'static Location<'static>,
         f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
     ) -> Result<R> {
+        if let Some((lane, tick)) = self.sorted_again(accesses, place) {
+            let going = Going::new(self.slot(), lane, tick, true);
+            let answer = f(self.as_raw());
+            going.over(answer.is_ok());
+            return answer;
+        }
+        self.copied().enqueue_sorted_late(accesses, place, f)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn enqueue_sorted_late<R>(
+        self,
+        accesses: &Sorted<'_>,
+        place: &'static Location<'static>,
+        f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
+    ) -> Result<R> {
         self.enter(Asked::Sorted(accesses), place, f).map(|(answer, _)| answer)
+    }
+
+    /// [`again`](Self::again) of an operation whose accesses were put in order before.
+    #[inline]
+    fn sorted_again(
+        &self,
+        accesses: &Sorted<'_>,
+        place: &'static Location<'static>,
+    ) -> Option<(LockGuard<'static, Lane>, Tick)> {
+        let (slot, raw) = (self.slot(), self.as_raw());
+        let kind = slot.kind;
+        if self.recorder().is_some() || !matches!(kind, Kind::Blocking | Kind::NonBlocking) {
+            return None;
+        }
+        let entered = busy::try_enter()?;
+        let again = slot.lock_sorted(kind, accesses, |lane, access, alone| {
+            enter_otherwise(slot, lane, &access, alone, raw, place)
+        })?;
+        entered.goes_on();
+        Some(again)
     }
 
     /// [`enqueue`](Self::enqueue) of what makes memory that nobody else has yet. It conflicts with nothing, so
@@ -297,6 +334,9 @@ impl StreamRef<'_> {
                 BOOKS.enqueue(slot, accesses, true, &port, place, || f(raw))
             }
             Asked::Mark(accesses) => BOOKS.enqueue(slot, accesses, false, &port, place, || f(raw)),
+            Asked::Sorted(accesses) if matches!(slot.kind, Kind::Blocking | Kind::NonBlocking) => {
+                BOOKS.enqueue_sorted_anew(slot, accesses, &port, place, || f(raw))
+            }
             Asked::Sorted(accesses) => BOOKS.enqueue_sorted(slot, accesses, &port, place, || f(raw)),
         };
         match entered {

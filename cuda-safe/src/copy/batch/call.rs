@@ -12,22 +12,41 @@ impl CopyBatch<'_> {
     ///
     /// To be called in the closure of an `enqueue` with all accesses of the batch.
     pub(super) fn call(&self, stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
+        #[cfg(cudart_12_8)]
+        if !stream.is_legacy() && !stream.is_capturing() {
+            return self.at_once(stream, raw);
+        }
+        self.otherwise(stream, raw)
+    }
+
+    /// Hands them over on a stream that takes no batches.
+    #[cold]
+    #[inline(never)]
+    fn otherwise(&self, stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
         if stream.is_legacy() {
             return self.one_by_one(raw, true);
         }
-        if is_capturing(raw)? {
+        if stream.is_capturing() || is_capturing(raw)? {
             self.refuse_during_call(Detail::Capturing)?;
-            return self.one_by_one(raw, false);
-        }
-        #[cfg(cudart_12_8)]
-        return self.at_once(stream, raw);
-        #[cfg(not(cudart_12_8))]
-        {
+        } else {
             self.refuse_during_call(Detail::Unsupported {
                 what: "a source read during the call, before CUDA 12.8,",
             })?;
-            self.one_by_one(raw, false)
         }
+        self.one_by_one(raw, false)
+    }
+
+    /// What becomes of a batch that the runtime has refused: a capture of which this crate does not know, because raw calls have begun it, it
+    /// refuses so, and lets it go on.
+    #[cfg(cudart_12_8)]
+    #[cold]
+    #[inline(never)]
+    fn refused(&self, code: sys::cudaError_t, raw: sys::cudaStream_t) -> Result<()> {
+        if !refuses_captured(code, raw) {
+            return Err(Error::from_code("cudaMemcpyBatchAsync", code));
+        }
+        self.refuse_during_call(Detail::Capturing)?;
+        self.one_by_one(raw, false)
     }
 
     /// Refuses copies whose source is to be read during the call.
@@ -40,10 +59,23 @@ impl CopyBatch<'_> {
 
     /// One call for all copies.
     #[cfg(cudart_12_8)]
+    #[inline]
     fn at_once(&self, stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
         // Nothing says that the stream's device need not be current for this call, as it need not for others.
         let _current = stream.device().switch()?;
         behind_fills(stream, raw)?;
+        let code = match self.attributes.as_slice() {
+            // As a rule all copies have the same. C may write its lists, so it gets copies of them.
+            [(start, attributes)] => self.hand_over(&mut [*start], &mut [attributes.to_raw()], raw),
+            _ => self.hand_over_many(raw),
+        };
+        if code == sys::cudaSuccess { Ok(()) } else { self.refused(code, raw) }
+    }
+
+    /// The call where the copies differ in their attributes.
+    #[cfg(cudart_12_8)]
+    #[inline(never)]
+    fn hand_over_many(&self, raw: sys::cudaStream_t) -> sys::cudaError_t {
         self.starts.with(|starts| {
             starts.extend(self.attributes.iter().map(|(start, _)| *start));
             self.raw_attributes.with(|attributes| {
@@ -55,18 +87,19 @@ impl CopyBatch<'_> {
 
     /// The call, with the attributes of the copies from these ones on.
     #[cfg(cudart_12_8)]
+    #[inline]
     fn hand_over(
         &self,
         starts: &mut [usize],
         attributes: &mut [sys::cudaMemcpyAttributes],
         raw: sys::cudaStream_t,
-    ) -> Result<()> {
+    ) -> sys::cudaError_t {
         let count = self.sizes.len();
         #[cfg(cudart_13_0)]
         // SAFETY: the three lists have `count` elements, the next two as many as is said; each destination and source is
         // memory of its size that outlives the copy, or is read during the call; the stream is live.
         unsafe {
-            check!(cudaMemcpyBatchAsync(
+            sys::cudaMemcpyBatchAsync(
                 self.destinations.as_ptr(),
                 self.sources.as_ptr(),
                 self.sizes.as_ptr(),
@@ -74,8 +107,8 @@ impl CopyBatch<'_> {
                 attributes.as_mut_ptr(),
                 starts.as_mut_ptr(),
                 starts.len(),
-                raw
-            ))
+                raw,
+            )
         }
         #[cfg(not(cudart_13_0))]
         {
@@ -87,7 +120,7 @@ impl CopyBatch<'_> {
             let mut failed = usize::MAX;
             // SAFETY: as above, and the index is a live variable, which the call may fill.
             unsafe {
-                check!(cudaMemcpyBatchAsync(
+                sys::cudaMemcpyBatchAsync(
                     destinations.as_mut_ptr(),
                     sources.as_mut_ptr(),
                     sizes.as_mut_ptr(),
@@ -96,8 +129,8 @@ impl CopyBatch<'_> {
                     starts.as_mut_ptr(),
                     starts.len(),
                     &raw mut failed,
-                    raw
-                ))
+                    raw,
+                )
             }
         }
     }
@@ -145,10 +178,20 @@ impl CopyBatch<'_> {
 #[cfg(cudart_12_8)]
 #[inline]
 pub(in crate::copy) fn behind_fills(stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
+    if stream.take_fill() { behind_fill(stream.copied(), raw) } else { Ok(()) }
+}
+
+#[cfg(cudart_12_8)]
+#[cold]
+#[inline(never)]
+fn behind_fill(stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
     /// Does nothing.
     unsafe extern "C" fn nothing(_: *mut std::ffi::c_void) {}
-    if !stream.take_fill() {
-        return Ok(());
+    let captured = is_capturing(raw);
+    if captured != Ok(false) {
+        // What goes into a graph does not follow the fill, but the next batch may.
+        stream.note_fill();
+        return captured.map(drop);
     }
     // SAFETY: the stream is live, and the function may be called at any time.
     let between = unsafe { check!(cudaLaunchHostFunc(raw, Some(nothing), std::ptr::null_mut())) };
@@ -156,8 +199,19 @@ pub(in crate::copy) fn behind_fills(stream: StreamRef<'_>, raw: sys::cudaStream_
     between.inspect_err(|_| stream.note_fill())
 }
 
-/// Whether what is given to a stream goes into a graph. The runtime refuses a batch there without spoiling the capture, so
-/// that the graph comes out well and lacks the copies: it must never be asked.
+/// Whether a batch was refused because its stream is captured. The runtime then has taken no copy, and lets the capture go on.
+#[cfg(cudart_12_8)]
+pub(in crate::copy) fn refuses_captured(code: sys::cudaError_t, raw: sys::cudaStream_t) -> bool {
+    let captured = code == sys::cudaErrorStreamCaptureUnsupported && is_capturing(raw) == Ok(true);
+    if captured {
+        // It is no error of the program's, which would find it by raw calls.
+        // SAFETY: the call takes nothing.
+        let _ = unsafe { sys::cudaGetLastError() };
+    }
+    captured
+}
+
+/// Whether what is given to a stream goes into a graph, also one that raw calls began to capture.
 pub(in crate::copy) fn is_capturing(raw: sys::cudaStream_t) -> Result<bool> {
     let mut status = sys::cudaStreamCaptureStatusNone;
     // SAFETY: the stream is live, and the pointer is to a variable, which the call fills.

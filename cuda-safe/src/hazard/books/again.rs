@@ -143,7 +143,7 @@ impl Slot {
     /// An operation comes no further on the short way. If any access was `entered` for it, its tick is published like that of a failed one.
     #[cold]
     #[inline(never)]
-    fn give_up(&self, lane: LockGuard<'_, Lane>, entered: bool) {
+    pub(super) fn give_up(&self, lane: LockGuard<'_, Lane>, entered: bool) {
         if entered {
             drop(Again::new(self, lane, self.next_by_owner().tick, true));
         }

@@ -11,7 +11,7 @@ use super::list::{Conflict, View};
 use super::order::Port;
 use super::policy::Policy;
 use super::slot::{Kind, Lane, Slot};
-use super::sorted::{Kinds, Sorted, by_allocation, in_order};
+use super::sorted::{Kinds, Sorted, by_allocation, in_order, sorted};
 use super::sync::{fence, pause};
 use super::table::Books;
 use super::waits::{Hazard, Place};
@@ -99,10 +99,22 @@ impl Books {
         at: Place,
         call: impl FnOnce() -> Result<R, P::Error>,
     ) -> Result<(R, Stamp), Refusal<P::Error>> {
-        let (list, kinds) = (accesses.as_slice(), accesses.kinds());
-        if let Some(again) = self.again(slot, list, port, at) {
+        if let Some(again) = self.again_sorted(slot, accesses, port, at) {
             return again.hand_over(call);
         }
+        self.enqueue_sorted_anew(slot, accesses, port, at, call)
+    }
+
+    /// [`enqueue_sorted`](Self::enqueue_sorted) where the short way was tried.
+    pub(crate) fn enqueue_sorted_anew<P: Port, R>(
+        &self,
+        slot: &Slot,
+        accesses: &Sorted<'_>,
+        port: &P,
+        at: Place,
+        call: impl FnOnce() -> Result<R, P::Error>,
+    ) -> Result<(R, Stamp), Refusal<P::Error>> {
+        let (list, kinds) = (accesses.as_slice(), accesses.kinds());
         let mut lane = slot.lane.lock();
         let lane = &mut *lane;
         let policy = self.policy();
@@ -157,7 +169,7 @@ impl Books {
                 enter(lane, sort(&mut copy[..accesses.len()], accesses))
             }
             // Many: in the order of their bytes too, which a list of accesses takes faster.
-            _ => enter(lane, Sorted::of(accesses.to_vec()).as_slice()),
+            _ => enter(lane, &sorted(accesses.to_vec())),
         }
     }
 

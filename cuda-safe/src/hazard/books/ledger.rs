@@ -173,6 +173,15 @@ impl Ledger {
         self.word.load(Acquire)
     }
 
+    /// Enters accesses that are all of this ledger, and the list `of` has of it, where each of them does again what its stream did last.
+    /// Says no, and does nothing, where anything else is the case.
+    #[inline]
+    pub(super) fn stamp_run(&self, of: u64, group: &[Access<'_>], me: Stamp) -> bool {
+        let mut list = self.list.lock();
+        // As in `listed`, but that the run goes on.
+        self.bits() == LISTED && list.as_deref_mut().is_some_and(|list| list.stamp_run(of, group, me))
+    }
+
     /// Enters one access to the whole allocation, after which the bits are `next`, if they are still `bits`. Says no, and does nothing, where
     /// they are not.
     #[inline]
@@ -253,6 +262,7 @@ impl Ledger {
     ) {
         let mut list = self.list.lock();
         let list = list.get_or_insert_with(Box::default);
+        list.end_run();
         let mut bits = self.word.load(Acquire);
         // Only the holder of the list's lock ends the long form, and the short form ends when this exchange
         // succeeds.
@@ -336,7 +346,12 @@ impl Ledger {
     /// The long form, if it is the one that counts.
     fn listed<'a>(&self, list: &'a mut Option<Box<List>>) -> Option<&'a mut List> {
         // The word says so only once there is a list, and changes only under the list's lock.
-        if self.word.load(SeqCst) == LISTED { list.as_deref_mut() } else { None }
+        if self.word.load(SeqCst) != LISTED {
+            return None;
+        }
+        let list = list.as_deref_mut()?;
+        list.end_run();
+        Some(list)
     }
 
     /// Counts a host guard in. To be called before looking for conflicts, so that either side sees the other.

@@ -5,8 +5,9 @@
 //! loses nothing, because whoever is ordered after the later access is then ordered after the earlier one.
 
 use super::access::{Access, Mode, Want};
-use super::clock::Stamp;
+use super::clock::{SlotId, Stamp, Tick};
 use super::enter::First;
+use super::run::Run;
 use super::waits::Place;
 use super::word::Word;
 
@@ -60,12 +61,14 @@ pub(super) struct List {
     limit: usize,
     /// Kept for its capacity.
     scratch: Vec<Entry>,
+    /// The entries whose tick stands here and not with them: to be told them before anything but the run itself looks at entries.
+    run: Option<Run>,
 }
 
 impl Default for List {
     /// A list of nothing.
     fn default() -> Self {
-        Self { entries: Vec::new(), longest: 0, limit: COMPACT_AT, scratch: Vec::new() }
+        Self { entries: Vec::new(), longest: 0, limit: COMPACT_AT, scratch: Vec::new(), run: None }
     }
 }
 
@@ -134,25 +137,35 @@ impl List {
             && after.is_none_or(|after| after.start >= want.end)
     }
 
-    /// Enters accesses from the first on as long as each is of the same bytes and mode as the entry that stands where it belongs, is of
-    /// the same stream, and meets no other; gives how many. The steady state of a program that uses many parts again and again.
+    /// Enters accesses from the first on as long as [`alike`](Self::alike) says so; gives how many. The steady state of a program that
+    /// uses many parts again and again.
     ///
     /// `next` is afterwards where the entry of the next access is expected.
     pub(super) fn stamp_again(&mut self, accesses: &[Access<'_>], me: Stamp, next: &mut usize) -> usize {
-        let Some(first) = accesses.first() else { return 0 };
+        let (low, done) = self.alike(accesses, me.slot);
+        self.stamp_at(low, done, me.tick);
+        *next = low + done;
+        done
+    }
+
+    /// How many accesses from the first on are each of the same bytes and mode as the entry that stands where it belongs, which is of
+    /// this stream and meets no other; and where the first of these entries is.
+    #[inline]
+    fn alike(&self, accesses: &[Access<'_>], slot: SlotId) -> (usize, usize) {
+        let Some(first) = accesses.first() else { return (0, 0) };
         let low = self.entries.partition_point(|entry| entry.start < first.start);
         // Where those before it may reach into it, nothing is said.
         let before = low.checked_sub(1).and_then(|before| self.entries.get(before));
         if before.is_some_and(|before| before.start.saturating_add(self.longest) > first.start) {
-            return 0;
+            return (0, 0);
         }
-        let entries = self.entries.get_mut(low..).unwrap_or_default();
+        let entries = self.entries.get(low..).unwrap_or_default();
         let (mut done, mut reach) = (0, 0);
-        for (access, entry) in accesses.iter().zip(&*entries) {
+        for (access, entry) in accesses.iter().zip(entries) {
             let same = entry.start == access.start && entry.mode == access.mode && entry.place.is_none();
             // An entry is never longer than its allocation, which an access may be.
             let ends = entry.end == access.end || entry.end == access.want().end;
-            if !(same && ends && entry.start >= reach && entry.stamp.slot == me.slot) {
+            if !(same && ends && entry.start >= reach && entry.stamp.slot == slot) {
                 break;
             }
             reach = entry.end;
@@ -162,12 +175,56 @@ impl List {
         if entries.get(done).is_some_and(|behind| behind.start < reach) {
             done -= 1;
         }
-        // Stored in a loop of its own, and nothing but what changes: that takes as long as all the rest.
-        for entry in entries.get_mut(..done).unwrap_or_default() {
-            entry.stamp.tick = me.tick;
+        (low, done)
+    }
+
+    /// Gives so many entries a later tick of their stream. A loop of its own that stores nothing but what changes: that takes as long as
+    /// all the rest.
+    #[inline]
+    fn stamp_at(&mut self, low: usize, count: usize, tick: Tick) {
+        for entry in self.entries.get_mut(low..).unwrap_or_default().iter_mut().take(count) {
+            entry.stamp.tick = tick;
         }
-        *next = low + done;
-        done
+    }
+
+    /// Enters accesses as a run, where all of them do again what their stream did last to the same bytes. Says no, and does nothing, where
+    /// anything else is the case. `of` is the number of their [`Sorted`](super::Sorted).
+    #[inline]
+    pub(super) fn stamp_run(&mut self, of: u64, accesses: &[Access<'_>], me: Stamp) -> bool {
+        let goes_on = self.run.as_mut().is_some_and(|run| run.goes_on(of, me));
+        goes_on || self.begin_run(of, accesses, me)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begin_run(&mut self, of: u64, accesses: &[Access<'_>], me: Stamp) -> bool {
+        let (low, done) = self.alike(accesses, me.slot);
+        let whole = done == accesses.len();
+        if whole {
+            let run = Run { of, low, len: done, stamp: me };
+            // Of one that is of the same entries, the ticks count no more.
+            if self.run.is_none_or(|before| (before.low, before.len) != (low, done)) {
+                self.end_run();
+            }
+            self.run = Some(run);
+        }
+        whole
+    }
+
+    /// Tells the entries of a run their tick.
+    #[inline]
+    pub(super) fn end_run(&mut self) {
+        if self.run.is_some() {
+            self.tell_run();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tell_run(&mut self) {
+        if let Some(run) = self.run.take() {
+            self.stamp_at(run.low, run.len, run.stamp.tick);
+        }
     }
 
     /// Enters one access, collects what it conflicts with and drops what it makes redundant.

@@ -13,6 +13,7 @@ mod ledger;
 mod list;
 mod order;
 mod policy;
+mod run;
 mod slot;
 mod snapshot;
 mod sorted;

@@ -1,14 +1,23 @@
 //! Accesses that are put in order once, for an operation that is enqueued again and again or has many of them.
 
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
 use super::access::Access;
 
 /// The accesses of an operation in the order in which the books take them: by allocation, then by first byte, none of them empty.
 /// Those of one kind that touch are one.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Sorted<'a> {
     list: Vec<Access<'a>>,
+    /// Where the accesses of each allocation end.
+    ends: Vec<usize>,
     kinds: Kinds,
+    number: u64,
 }
+
+/// What the numbers of lists begin after. No primitive of the books': nothing is ordered by it.
+static LAST: AtomicU64 = AtomicU64::new(0);
 
 /// What is to be known of the accesses of an operation together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,19 +40,14 @@ impl Kinds {
 
 impl<'a> Sorted<'a> {
     /// Puts accesses in order. What they are of stays the same, byte by byte.
-    pub(crate) fn of(mut list: Vec<Access<'a>>) -> Self {
-        if !in_order(&list) {
-            list.retain(|access| !access.is_empty());
-            // Stable, for this sort makes use of parts that are in order already.
-            list.sort_by_key(|access| (access.address(), access.start));
-        }
-        let touch =
-            |one: &Access<'_>, next: &Access<'_>| next.start <= one.end && next.address() == one.address();
-        if !list.is_sorted_by(|one, next| !touch(one, next)) {
-            list.dedup_by(|next, kept| kept.take_in(next));
+    pub(crate) fn of(list: Vec<Access<'a>>) -> Self {
+        let list = sorted(list);
+        let mut ends = Vec::new();
+        for group in by_allocation(&list) {
+            ends.push(ends.last().unwrap_or(&0) + group.len());
         }
         let kinds = Kinds::of(&list);
-        Self { list, kinds }
+        Self { list, ends, kinds, number: LAST.fetch_add(1, Relaxed) + 1 }
     }
 
     /// The accesses.
@@ -57,6 +61,33 @@ impl<'a> Sorted<'a> {
     pub(super) fn kinds(&self) -> Kinds {
         self.kinds
     }
+
+    /// What no other list of the process has or will have.
+    #[inline]
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Where the accesses of each allocation end, one allocation after the other.
+    #[inline]
+    pub(super) fn ends(&self) -> &[usize] {
+        &self.ends
+    }
+}
+
+/// The accesses in order; see [`Sorted`].
+pub(super) fn sorted(mut list: Vec<Access<'_>>) -> Vec<Access<'_>> {
+    if !in_order(&list) {
+        list.retain(|access| !access.is_empty());
+        // Stable, for this sort makes use of parts that are in order already.
+        list.sort_by_key(|access| (access.address(), access.start));
+    }
+    let touch =
+        |one: &Access<'_>, next: &Access<'_>| next.start <= one.end && next.address() == one.address();
+    if !list.is_sorted_by(|one, next| !touch(one, next)) {
+        list.dedup_by(|next, kept| kept.take_in(next));
+    }
+    list
 }
 
 /// Whether the accesses are already in the order of their allocations, and of their bytes, and none of them empty.
