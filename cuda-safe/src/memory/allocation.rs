@@ -19,7 +19,6 @@ use super::relaxed::relax;
 use super::shared::{Kept, Shared};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::books::First;
 use crate::hazard::{Ledger, Mode};
 use crate::stream::StreamRef;
 use crate::{process, stream, sys};
@@ -220,40 +219,47 @@ impl Allocation {
         if bytes == 0 {
             return Ok(Shared::kept(Self::new(ptr::null_mut(), 0, device, Kind::Pool, Ledger::new(0))));
         }
-        let (pointer, first) = Self::allocate_in_order(stream, from.map(|(pool, _)| pool), bytes)?;
-        let ledger = Ledger::written(bytes, first);
-        Ok(Shared::made(|| Self::new(pointer, bytes, device, Kind::Pool, ledger)))
-    }
-
-    /// Has a stream allocate; gives the operation too, which is the first to write the memory.
-    #[expect(clippy::inline_always, reason = "measured: its answer then need not go through memory")]
-    #[inline(always)]
-    #[track_caller]
-    fn allocate_in_order(
-        stream: StreamRef<'_>,
-        from: Option<&MemoryPool>,
-        bytes: usize,
-    ) -> Result<(*mut u8, First)> {
         if from.is_none() {
             pool::before_first_use(stream.device());
         }
         let place = Location::caller();
         let mut pointer = ptr::null_mut();
-        let call = |raw| match from {
-            // SAFETY: the pointer is to a live variable, which the call fills before it returns; the stream is live.
-            None => unsafe { sys::cudaMallocAsync(&raw mut pointer, bytes, raw) },
-            Some(pool) => {
-                let pool = pool.as_raw();
-                // SAFETY: as above, and the pool lives while the borrow does.
-                unsafe { sys::cudaMallocFromPoolAsync(&raw mut pointer, bytes, pool, raw) }
+        let from = from.map(|(pool, _)| pool.as_raw());
+        // SAFETY: the pool lives while the borrow does; the variable is live, and so is the stream.
+        let call = |raw| unsafe { allocate_in_order(&raw mut pointer, bytes, from, raw) };
+        // SAFETY: the operation is a write of memory that nobody else has yet, and it is put on this stream. The memory's ledger
+        // begins with it.
+        let made = unsafe { stream.enqueue_first_again(place, call) };
+        match made {
+            Some((sys::cudaSuccess, first)) => Ok(Shared::made(|| {
+                Self::new(pointer.cast(), bytes, device, Kind::Pool, Ledger::written(bytes, first))
+            })),
+            Some((code, _)) => Err(refused_in_order(from, code, bytes, place)),
+            None => Self::pool_anew(stream.copied(), from, bytes, device, place),
+        }
+    }
+
+    /// Allocates in the order of a stream where the short way is none.
+    #[cold]
+    #[inline(never)]
+    fn pool_anew(
+        stream: StreamRef<'_>,
+        from: Option<sys::cudaMemPool_t>,
+        bytes: usize,
+        device: Device,
+        place: &'static Location<'static>,
+    ) -> Result<Shared<Self>> {
+        let mut pointer = ptr::null_mut();
+        let call = |raw| {
+            // SAFETY: the pool, if there is one, lives while the caller's borrow does; the variable is live, and so is the stream.
+            match unsafe { allocate_in_order(&raw mut pointer, bytes, from, raw) } {
+                sys::cudaSuccess => Ok(()),
+                code => Err(refused_in_order(from, code, bytes, place)),
             }
         };
-        let api = if from.is_none() { "cudaMallocAsync" } else { "cudaMallocFromPoolAsync" };
-        let failed = |code| refused(api, code, Kind::Pool, bytes).at(place);
-        // SAFETY: the operation is a write of memory that nobody else has yet, and it is put on this stream. The memory's
-        // ledger begins with it.
-        let first = unsafe { stream.enqueue_first(place, call, failed) }?;
-        Ok((pointer.cast(), first))
+        // SAFETY: as in `pool`.
+        let first = unsafe { stream.enqueue_first(place, call) }?;
+        Ok(Shared::kept(Self::new(pointer.cast(), bytes, device, Kind::Pool, Ledger::written(bytes, first))))
     }
 
     #[inline]
@@ -418,6 +424,38 @@ impl Kept for Allocation {
     fn ledger_mut(&mut self) -> &mut Ledger {
         &mut self.ledger
     }
+}
+
+/// Has a stream allocate, from a pool where one is named.
+///
+/// # Safety
+/// The stream is live, the pool as well, and the pointer is to a variable, which the call fills before it returns.
+#[inline]
+unsafe fn allocate_in_order(
+    pointer: *mut *mut c_void,
+    bytes: usize,
+    from: Option<sys::cudaMemPool_t>,
+    stream: sys::cudaStream_t,
+) -> sys::cudaError_t {
+    match from {
+        // SAFETY: the caller vouches for both.
+        None => unsafe { sys::cudaMallocAsync(pointer, bytes, stream) },
+        // SAFETY: the caller vouches for all three.
+        Some(pool) => unsafe { sys::cudaMallocFromPoolAsync(pointer, bytes, pool, stream) },
+    }
+}
+
+/// The error of that.
+#[cold]
+#[inline(never)]
+fn refused_in_order(
+    from: Option<sys::cudaMemPool_t>,
+    code: sys::cudaError_t,
+    bytes: usize,
+    place: &'static Location<'static>,
+) -> Error {
+    let api = if from.is_none() { "cudaMallocAsync" } else { "cudaMallocFromPoolAsync" };
+    refused(api, code, Kind::Pool, bytes).at(place)
 }
 
 /// The error of a call that was to allocate.

@@ -57,10 +57,11 @@ impl<T> Shared<T> {
         Some(&mut counted.value)
     }
 
-    /// Lets a value go that has nothing to be dropped any more: what there is to do is to give its block back.
+    /// Lets the owner go. Where it is the only one and the value says that it has nothing to be dropped any more, what there is to do is to
+    /// give its block back.
     #[inline]
-    pub(crate) fn discard(self) {
-        if self.is_only() {
+    pub(crate) fn let_go(mut self, is_spent: impl FnOnce(&mut T) -> bool) {
+        if self.only().is_some_and(is_spent) {
             drop(block::Given(ManuallyDrop::new(self).counted));
         }
     }

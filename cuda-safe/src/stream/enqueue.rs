@@ -238,43 +238,39 @@ impl StreamRef<'_> {
         Some(again)
     }
 
+    /// [`enqueue_first`](Self::enqueue_first) by the short way: gives what the call gave, and what the memory's ledger begins with where it
+    /// was made. None, with nothing called, where the operation has to go the usual way.
+    ///
+    /// # Safety
+    /// The duties of `enqueue_first`.
+    #[expect(clippy::inline_always, reason = "as `enqueue_call`")]
+    #[inline(always)]
+    pub(crate) unsafe fn enqueue_first_again(
+        self,
+        place: &'static Location<'static>,
+        call: impl FnOnce(sys::cudaStream_t) -> sys::cudaError_t,
+    ) -> Option<(sys::cudaError_t, First)> {
+        let (lane, tick) = self.again(&[], place)?;
+        let going = Going::new(self.slot(), lane, tick, false);
+        let first = BOOKS.first(&going.again, place);
+        let code = call(self.as_raw());
+        drop(going);
+        Some((code, first))
+    }
+
     /// [`enqueue`](Self::enqueue) of what makes memory that nobody else has yet. It conflicts with nothing, so
     /// it is entered afterwards: `First` is what the memory's ledger begins with.
     ///
     /// # Safety
     /// The duties of `enqueue`, and the ledger does begin with it.
-    #[expect(clippy::inline_always, reason = "as `enqueue_call`")]
-    #[inline(always)]
     pub(crate) unsafe fn enqueue_first(
         self,
         place: &'static Location<'static>,
-        call: impl FnOnce(sys::cudaStream_t) -> sys::cudaError_t,
-        failed: impl FnOnce(sys::cudaError_t) -> Error,
-    ) -> Result<First> {
-        if let Some((lane, tick)) = self.again(&[], place) {
-            let going = Going::new(self.slot(), lane, tick, false);
-            let first = BOOKS.first(&going.again, place);
-            let code = call(self.as_raw());
-            drop(going);
-            return if code == sys::cudaSuccess { Ok(first) } else { Err(failed(code)) };
-        }
-        self.copied().first_anew(place, call, failed)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn first_anew(
-        self,
-        place: &'static Location<'static>,
-        call: impl FnOnce(sys::cudaStream_t) -> sys::cudaError_t,
-        failed: impl FnOnce(sys::cudaError_t) -> Error,
+        call: impl FnOnce(sys::cudaStream_t) -> Result<()>,
     ) -> Result<First> {
         let _entered = busy::enter("enqueue").map_err(|error| error.at(place))?;
         let _current = self.switch().map_err(|error| error.at(place))?;
-        BOOKS.enqueue_first(self.slot(), place, || match call(self.as_raw()) {
-            sys::cudaSuccess => Ok(()),
-            code => Err(failed(code)),
-        })
+        BOOKS.enqueue_first(self.slot(), place, || call(self.as_raw()))
     }
 
     /// [`enqueue`](Self::enqueue) of what is ordered like work on the memory but gives the device nothing to do, so that it

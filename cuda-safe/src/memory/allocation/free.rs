@@ -45,12 +45,9 @@ impl Allocation {
 
     /// Lets an owner go, which as a rule has freed the memory: then nothing is left but a block.
     #[inline]
-    fn let_go(mut owner: Shared<Self>) {
-        let is_spent = |this: &mut Self| this.bytes == 0 && !this.pointer.is_null() && this.ledger.is_bare();
-        if owner.only().is_some_and(is_spent) {
-            // The container is not dropped either, by whoever drops the allocation: it was given up, or is leaked.
-            owner.discard();
-        }
+    fn let_go(owner: Shared<Self>) {
+        // The container is not dropped either, by whoever drops the allocation: it was given up, or is leaked.
+        owner.let_go(|this| this.bytes == 0 && !this.pointer.is_null() && this.ledger.is_bare());
     }
 
     /// [`free`](Self::free) of any memory that is not free yet.
@@ -204,7 +201,8 @@ impl Allocation {
         self.enqueue_free(stream)
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "measured: the other caller is no usual one")]
+    #[inline(always)]
     #[track_caller]
     fn enqueue_free(&mut self, stream: StreamRef<'_>) -> Result<()> {
         let place = Location::caller();
