@@ -123,7 +123,7 @@ fn the_cost_of_an_operation() {
     let (a, b) = (streams[0], streams[1]);
     let hand_over = |from: &Slot, to: &Slot| {
         let snapshot = BOOKS.record(from, || Ok::<(), ()>(())).unwrap();
-        BOOKS.wait(to, &snapshot, || Ok::<(), ()>(())).unwrap();
+        BOOKS.wait(to, to.kind, &snapshot, || Ok::<(), ()>(())).unwrap();
     };
     time("record and wait", |_| hand_over(a, b));
     time("write here, read there and back, with events (two operations)", |_| {

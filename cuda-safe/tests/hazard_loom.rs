@@ -180,7 +180,8 @@ impl World {
             machine.wait(track, *event);
             Ok::<(), ()>(())
         };
-        self.books.wait(self.books.slot(id).unwrap(), snapshot, wait).unwrap();
+        let slot = self.books.slot(id).unwrap();
+        self.books.wait(slot, slot.kind, snapshot, wait).unwrap();
     }
 }
 

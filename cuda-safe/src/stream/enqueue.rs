@@ -37,7 +37,8 @@ use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::Access;
 use crate::hazard::books::{
-    Again, Books, First, Kind, Lane, LockGuard, Port, Reach, Refusal, Route, Slot, Sorted, Stamp, Tick,
+    Again, Books, First, Kind, Lane, Ledger, LockGuard, Manner, Port, Reach, Refusal, Route, Slot, Sorted,
+    Stamp, Tick,
 };
 use crate::{check, sys};
 
@@ -180,8 +181,8 @@ impl StreamRef<'_> {
             return None;
         }
         let entered = busy::try_enter()?;
-        let again = slot.lock_again(kind, accesses, |lane, access, alone| {
-            enter_otherwise(slot, lane, &access, alone, raw, place)
+        let again = slot.lock_again(kind, accesses, |lane, ledger, manner| {
+            enter_otherwise(slot, lane, ledger, manner, raw, place)
         })?;
         entered.goes_on();
         Some(again)
@@ -231,8 +232,8 @@ impl StreamRef<'_> {
             return None;
         }
         let entered = busy::try_enter()?;
-        let again = slot.lock_sorted(kind, accesses, |lane, access, alone| {
-            enter_otherwise(slot, lane, &access, alone, raw, place)
+        let again = slot.lock_sorted(kind, accesses, |lane, ledger, manner| {
+            enter_otherwise(slot, lane, ledger, manner, raw, place)
         })?;
         entered.goes_on();
         Some(again)
@@ -342,18 +343,32 @@ impl StreamRef<'_> {
     }
 }
 
-/// [`Books::enter_otherwise`] for an operation on the stream `raw` of this slot.
+/// [`Slot::enter_otherwise`] for an operation on the stream `raw` of this slot.
 #[cold]
 #[inline(never)]
 fn enter_otherwise(
     slot: &Slot,
     lane: &mut Lane,
-    access: &Access<'_>,
-    alone: bool,
+    ledger: &Ledger,
+    manner: Manner,
     raw: sys::cudaStream_t,
     place: &'static Location<'static>,
 ) -> bool {
-    BOOKS.enter_otherwise(slot, lane, access, alone, &Runtime { raw }, place)
+    slot.enter_otherwise(lane, ledger, manner, |lane| enter_behind(slot, lane, ledger, manner, raw, place))
+}
+
+/// The same of [`Books::enter_behind`].
+#[cold]
+#[inline(never)]
+fn enter_behind(
+    slot: &Slot,
+    lane: &mut Lane,
+    ledger: &Ledger,
+    manner: Manner,
+    raw: sys::cudaStream_t,
+    place: &'static Location<'static>,
+) -> bool {
+    BOOKS.enter_behind(slot, lane, ledger, manner, &Runtime { raw }, place)
 }
 
 /// An operation that went the short way in, until it is over.
@@ -477,33 +492,28 @@ impl Port for Runtime {
     type Error = Error;
 
     #[inline]
-    fn order(&self, waiter: &Slot, other: &Slot, kept: &mut usize) -> Result<Route> {
-        let reach = other.reach();
-        // What most waits are: of one plain stream for another one of the device, by the event that the waiting stream keeps for that.
-        if let Reach::Stream(number) = *reach
-            && matches!(other.kind, Kind::Blocking | Kind::NonBlocking)
+    fn order_plainly(&self, waiter: &Slot, other: &Slot, kept: &mut usize) -> bool {
+        let plain = matches!(other.kind, Kind::Blocking | Kind::NonBlocking)
             && other.id != waiter.id
             && *kept != 0
-            && Arc::ptr_eq(&other.device, &waiter.device)
-        {
-            let event = pool::raw_event(*kept);
-            // SAFETY: the slot's lock is held, so the handle that it names is live, and means the same stream everywhere; nobody else has
-            // the event.
-            unsafe { check!(cudaEventRecord(event, pool::raw_stream(number))) }?;
-            // SAFETY: the waiting stream lives, as the caller borrows it; the event is as above.
-            unsafe { check!(cudaStreamWaitEvent(self.raw, event, 0)) }?;
-            return Ok(Route::Stream);
+            && Arc::ptr_eq(&other.device, &waiter.device);
+        if !plain {
+            return false;
         }
-        drop(reach);
-        self.order_otherwise(waiter, other, kept)
+        let reach = other.reach();
+        let Reach::Stream(number) = *reach else { return false };
+        let event = pool::raw_event(*kept);
+        // SAFETY: the slot's lock is held, so the handle that it names is live, and means the same stream everywhere; nobody else has
+        // the event.
+        let recorded = unsafe { sys::cudaEventRecord(event, pool::raw_stream(number)) };
+        // SAFETY: the waiting stream lives, as the caller borrows it; the event is as above.
+        recorded == sys::cudaSuccess
+            && unsafe { sys::cudaStreamWaitEvent(self.raw, event, 0) } == sys::cudaSuccess
     }
-}
 
-impl Runtime {
-    /// [`order`](Port::order) of any two streams.
     #[cold]
     #[inline(never)]
-    fn order_otherwise(&self, waiter: &Slot, other: &Slot, kept: &mut usize) -> Result<Route> {
+    fn order(&self, waiter: &Slot, other: &Slot, kept: &mut usize) -> Result<Route> {
         let device = Device::from_ordinal(other.device.ordinal);
         let reach = other.reach();
         match *reach {

@@ -5,7 +5,7 @@ use bitflags::bitflags;
 
 use super::enqueue::{self, BOOKS};
 use super::pool::{self, RawEvent};
-use super::view::AsStream;
+use super::view::{AsStream, StreamRef};
 use super::{busy, deferred};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
@@ -43,15 +43,17 @@ bitflags! {
 #[derive(Debug)]
 #[doc(alias = "cudaEventDestroy")]
 pub struct Event {
-    /// `None` only while being dropped.
-    raw: Option<RawEvent>,
+    raw: RawEvent,
     device: Device,
     flags: EventFlags,
     mark: Mark,
+    /// What it stands for once it is recorded: where another process or a graph may record it too, it stands for that, and proves
+    /// nothing here.
+    recorded: Mark,
     /// What that is, where it is known.
     snapshot: Snapshot,
-    /// Whether graphs may record it: nobody knows when, so it proves nothing any more, nor can it be anybody else's.
-    external: bool,
+    /// Whether it is left to others: to graphs, which may record it nobody knows when, or to who took the handle.
+    left: bool,
     process: u32,
 }
 
@@ -118,9 +120,14 @@ impl Event {
         busy::ensure_idle("Event::on")?;
         deferred::run();
         let raw = pool::event(device, flags.bits())?;
-        let process = process::number();
-        let (mark, snapshot) = (Mark::Nothing, Snapshot::new());
-        Ok(Self { raw: Some(raw), device, flags, mark, snapshot, external: false, process })
+        Ok(Self::made(raw, device, flags, Mark::Nothing))
+    }
+
+    fn made(raw: RawEvent, device: Device, flags: EventFlags, mark: Mark) -> Self {
+        let shared = flags.contains(EventFlags::INTERPROCESS);
+        let recorded = if shared { Mark::Unknown } else { Mark::Recorded };
+        let (snapshot, process) = (Snapshot::new(), process::number());
+        Self { raw, device, flags, mark, recorded, snapshot, left: false, process }
     }
 
     /// Puts the mark on a stream of the same device: it stands for all that the stream has been given so far.
@@ -134,6 +141,32 @@ impl Event {
     #[track_caller]
     pub fn record(&mut self, stream: &impl AsStream) -> Result<()> {
         let stream = stream.as_stream();
+        if let Some(kind) = stream.plain()
+            && stream.device() == self.device
+            && let Some(_entered) = busy::try_enter()
+        {
+            let (raw, on) = (self.as_raw(), stream.as_raw());
+            // SAFETY: event and stream live while the borrows do, and are of one device.
+            let record = || match unsafe { sys::cudaEventRecord(raw, on) } {
+                sys::cudaSuccess => Ok(()),
+                code => Err(code),
+            };
+            if let Err(code) = BOOKS.record_into(stream.slot(), kind, &mut self.snapshot, record) {
+                // There is no telling what the event stands for.
+                self.mark = Mark::Unknown;
+                return Err(Error::from_code("cudaEventRecord", code));
+            }
+            self.mark = self.recorded;
+            return Ok(());
+        }
+        self.record_otherwise(stream.copied())
+    }
+
+    /// [`record`](Self::record) on any stream.
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn record_otherwise(&mut self, stream: StreamRef<'_>) -> Result<()> {
         let _entered = busy::enter("Event::record")?;
         stream.ensure_not_captured("Event::record")?;
         stream.ensure_going_on("Event::record")?;
@@ -150,11 +183,8 @@ impl Event {
         let record = || unsafe { enqueue::record(self.device, stream.as_raw(), slot.kind, raw) };
         // If the call fails, there is no telling what the event stands for.
         self.mark = Mark::Unknown;
-        BOOKS.record_into(slot, &mut self.snapshot, record)?;
-        // Another process or a graph may record the event too, and then it stands for that: it proves nothing here.
-        if !self.external && !self.flags.contains(EventFlags::INTERPROCESS) {
-            self.mark = Mark::Recorded;
-        }
+        BOOKS.record_into(slot, slot.kind, &mut self.snapshot, record)?;
+        self.mark = self.recorded;
         Ok(())
     }
 
@@ -197,8 +227,7 @@ impl Event {
         let _current = stream.switch()?;
         // SAFETY: event and stream live while the borrows do.
         unsafe { check!(cudaEventRecordWithFlags(self.as_raw(), stream.as_raw(), flags.bits())) }?;
-        self.mark = Mark::Unknown;
-        self.external = true;
+        (self.mark, self.recorded, self.left) = (Mark::Unknown, Mark::Unknown, true);
         Ok(())
     }
 
@@ -282,7 +311,7 @@ impl Event {
     #[must_use]
     #[inline]
     pub fn as_raw(&self) -> sys::cudaEvent_t {
-        self.raw.as_ref().map_or(std::ptr::null_mut(), |raw| raw.0)
+        self.raw.0
     }
 
     /// Takes over an event that was made elsewhere. What it stands for so far, the tracker does not know.
@@ -291,15 +320,14 @@ impl Event {
     /// `raw` is a live event of `device`, made with `flags`, not in use by anybody else, and no graph records it.
     #[must_use]
     pub unsafe fn from_raw(raw: sys::cudaEvent_t, device: Device, flags: EventFlags) -> Self {
-        let (raw, process) = (Some(RawEvent(raw)), process::number());
-        let (mark, snapshot) = (Mark::Unknown, Snapshot::new());
-        Self { raw, device, flags, mark, snapshot, external: false, process }
+        Self::made(RawEvent(raw), device, flags, Mark::Unknown)
     }
 
     /// Gives the event up without destroying it, which is then the caller's affair.
     #[must_use = "the event is destroyed by nobody else"]
     pub fn into_raw(mut self) -> sys::cudaEvent_t {
-        self.raw.take().map_or(std::ptr::null_mut(), |raw| raw.0)
+        self.left = true;
+        self.raw.0
     }
 
     /// What the event stands for.
@@ -327,10 +355,9 @@ impl Drop for Event {
     /// Keeps the handle for the next event. No call, so it may happen anywhere. An event that other processes may have is
     /// destroyed instead, and one that graphs may record is left to them.
     fn drop(&mut self) {
-        if let Some(raw) = self.raw.take()
-            && !self.external
-            && process::is(self.process)
-        {
+        if !self.left && process::is(self.process) {
+            // There is no other one of it from here on.
+            let raw = RawEvent(self.raw.0);
             if self.flags.contains(EventFlags::INTERPROCESS) {
                 destroy(raw);
             } else {

@@ -73,6 +73,7 @@ macro_rules! stream_methods {
             /// # Errors
             /// What the runtime fails with; a refusal inside a host function.
             #[doc(alias = "cudaStreamWaitEvent")]
+            #[inline]
             #[track_caller]
             pub fn wait(&self, event: &$crate::stream::Event) -> $crate::Result<()> {
                 self.as_stream().wait(event)

@@ -116,6 +116,15 @@ impl<'a> StreamRef<'a> {
         if self.recorder.is_none() { Ok(()) } else { Err(captured(api)) }
     }
 
+    /// The kind of a stream that is not captured and whose handle means the same one everywhere: nothing need be seen to before a call.
+    #[inline]
+    pub(super) fn plain(&self) -> Option<Kind> {
+        match self.slot.kind {
+            kind @ (Kind::Blocking | Kind::NonBlocking) if self.recorder.is_none() => Some(kind),
+            _ => None,
+        }
+    }
+
     /// The stream's slot in the books.
     #[inline]
     pub(super) fn slot(&self) -> &'static Slot {
@@ -274,6 +283,30 @@ impl<'a> StreamRef<'a> {
     #[doc(alias = "cudaStreamWaitEvent")]
     #[track_caller]
     pub fn wait(&self, event: &Event) -> Result<()> {
+        if let Some(kind) = self.plain()
+            && event.mark() == Mark::Recorded
+            && let Some(_entered) = busy::try_enter()
+        {
+            let wait = || {
+                // SAFETY: stream and event live while the view and the borrow do.
+                match unsafe { sys::cudaStreamWaitEvent(self.raw, event.as_raw(), 0) } {
+                    sys::cudaSuccess => Ok(()),
+                    code => Err(code),
+                }
+            };
+            return match BOOKS.wait(self.slot, kind, event.snapshot(), wait) {
+                Ok(()) => Ok(()),
+                Err(code) => Err(Error::from_code("cudaStreamWaitEvent", code)),
+            };
+        }
+        self.copied().wait_otherwise(event)
+    }
+
+    /// [`wait`](Self::wait) of any stream for any event.
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn wait_otherwise(self, event: &Event) -> Result<()> {
         let _entered = busy::enter("StreamRef::wait")?;
         self.ensure_not_captured("StreamRef::wait")?;
         if matches!(event.mark(), Mark::Nothing) {
@@ -285,7 +318,7 @@ impl<'a> StreamRef<'a> {
             unsafe { check!(cudaStreamWaitEvent(self.raw, event.as_raw(), 0)) }
         };
         match event.mark() {
-            Mark::Recorded => BOOKS.wait(self.slot, event.snapshot(), wait),
+            Mark::Recorded => BOOKS.wait(self.slot, self.slot.kind, event.snapshot(), wait),
             Mark::Nothing | Mark::Unknown => wait(),
         }
     }

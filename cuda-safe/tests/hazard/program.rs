@@ -336,7 +336,7 @@ impl<'a> Bench<'a> {
                         }
                         Ok::<(), ()>(())
                     };
-                    self.books.wait(slot, snapshot, wait).unwrap();
+                    self.books.wait(slot, slot.kind, snapshot, wait).unwrap();
                 }
             }
             Step::StreamSynchronize(stream) => {

@@ -170,6 +170,12 @@ impl<'a> Access<'a> {
         self.start == 0 && self.end >= bytes && bytes != 0
     }
 
+    /// What is left to be said of it where it is of a whole allocation; `alone` is whether its operation has no other access.
+    #[inline]
+    pub(super) fn manner(&self, alone: bool) -> Manner {
+        Manner { mode: self.mode, exclusive: self.exclusive, at_call: self.at_call, alone }
+    }
+
     /// What the access wants of its allocation.
     #[inline]
     pub(super) fn want(&self) -> Want {
@@ -181,6 +187,16 @@ impl fmt::Debug for Access<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} {}..{} of {:#x}", self.mode, self.start, self.end, self.address())
     }
+}
+
+/// How an operation uses a whole allocation: a few bits, which need not be in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Manner {
+    pub(super) mode: Mode,
+    pub(super) exclusive: bool,
+    pub(super) at_call: bool,
+    /// Whether it uses no other memory.
+    pub(super) alone: bool,
 }
 
 /// An access whose allocation is understood.

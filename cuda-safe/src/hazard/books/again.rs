@@ -12,16 +12,17 @@
 //!
 //! # Why it need not be the usual order of steps
 //! The usual way enters allocations in the order of their addresses, because it may wait at one for who has come to it before. Here
-//! nobody waits: where the plainest entry is not possible, another one may be ([`Books::enter_otherwise`]); and where none is, the
+//! nobody waits: where the plainest entry is not possible, another one may be ([`Slot::enter_otherwise`]); and where none is, the
 //! operation gives its tick up, which is then published like that of a failed one, and goes the usual way with the next one. So whoever
 //! waits for this operation waits for one that comes to its end. An operation of which anything is entered is not ordered after
 //! others here, which may take long: that is for its only access, before it is entered.
 
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
-use super::access::{Access, Mode};
+use super::access::{Access, Manner, Mode};
 use super::clock::{Stamp, Tick};
 use super::enter::Refusal;
+use super::ledger::Ledger;
 use super::order::Port;
 use super::slot::{Kind, Lane, Slot};
 use super::sync::{LockGuard, fence};
@@ -50,44 +51,49 @@ impl Books {
         port: &P,
         at: Place,
     ) -> Option<Again<'a>> {
-        let otherwise = |lane: &mut Lane, access: Access<'_>, alone: bool| {
-            self.enter_otherwise(slot, lane, &access, alone, port, at)
+        let otherwise = |lane: &mut Lane, ledger: &Ledger, manner| {
+            self.enter_otherwise(slot, lane, ledger, manner, port, at)
         };
         let (lane, tick) = slot.lock_again(slot.kind, accesses, otherwise)?;
         Some(Again::new(slot, lane, tick, !accesses.is_empty()))
     }
 
-    /// Enters one access of an operation on the short way where that is not the plainest of steps: where all that the short form of its
-    /// allocation puts in its way is of the stream itself, or is an operation of another stream that this one's clock covers. That is
-    /// so whenever the access is made, for what a clock says is in the stream's queue, or over. Of a write that is the operation's only access,
-    /// the stream may be ordered after that one first. Says no, with nothing entered, where anything else is the case.
+    /// [`Slot::enter_otherwise`], and what more there is.
     #[inline]
-    pub(crate) fn enter_otherwise<P: Port>(
+    pub(super) fn enter_otherwise<P: Port>(
         &self,
         slot: &Slot,
         lane: &mut Lane,
-        access: &Access<'_>,
-        alone: bool,
+        ledger: &Ledger,
+        manner: Manner,
         port: &P,
         at: Place,
     ) -> bool {
-        if !access.is_whole() {
-            return false;
-        }
-        let (me, bits) = (slot.next_by_owner(), access.ledger.bits());
-        let next = if Word::is_of(bits, me.slot) {
-            // What may be read during the call is not behind all that the stream has.
-            if access.at_call && !slot.is_solid() { None } else { Word::again(bits, access.mode, me) }
-        } else {
-            Word::in_the_way(bits, access.mode)
-                .filter(|stamp| {
-                    // Reads are in each other's way only here.
-                    let orders = alone && access.mode == Mode::Write;
-                    lane.clock.covers(*stamp) || orders && self.put_behind(slot, lane, *stamp, port, at)
-                })
-                .and_then(|_| Word::only(access.mode, me))
-        };
-        next.is_some_and(|next| access.ledger.replace(bits, next, access))
+        let behind = |lane: &mut Lane| self.enter_behind(slot, lane, ledger, manner, port, at);
+        slot.enter_otherwise(lane, ledger, manner, behind)
+    }
+
+    /// Enters an access to a whole allocation where all that the short form puts in its way is an operation of another stream that this
+    /// one's clock covers. That is so whenever the access is made, for what a clock says is in the stream's queue, or over. For a
+    /// write that is the operation's only access, the stream may be ordered after the other operation first. Says no, with nothing
+    /// entered, where anything else is the case.
+    #[inline]
+    pub(crate) fn enter_behind<P: Port>(
+        &self,
+        slot: &Slot,
+        lane: &mut Lane,
+        ledger: &Ledger,
+        manner: Manner,
+        port: &P,
+        at: Place,
+    ) -> bool {
+        let (me, bits) = (slot.next_by_owner(), ledger.bits());
+        let Some(stamp) = Word::in_the_way(bits, manner.mode) else { return false };
+        // Reads are in each other's way only in the short form.
+        let orders = manner.alone && manner.mode == Mode::Write;
+        stamp.slot != me.slot
+            && (lane.clock.covers(stamp) || orders && self.put_behind(slot, lane, stamp, port, at))
+            && Word::only(manner.mode, me).is_some_and(|next| ledger.replace(bits, next, manner.exclusive))
     }
 }
 
@@ -105,14 +111,14 @@ impl Slot {
     }
 
     /// [`Books::again`] in pieces that need not be in memory, for [`Again::new`]. `otherwise` is
-    /// [`Books::enter_otherwise`], told whether the access is the only one.
+    /// [`enter_otherwise`](Self::enter_otherwise).
     #[expect(clippy::inline_always, reason = "measured: a call more is a tenth more")]
     #[inline(always)]
     pub(crate) fn lock_again(
         &self,
         kind: Kind,
         accesses: &[Access<'_>],
-        otherwise: impl Fn(&mut Lane, Access<'_>, bool) -> bool,
+        otherwise: impl Fn(&mut Lane, &Ledger, Manner) -> bool,
     ) -> Option<(LockGuard<'_, Lane>, Tick)> {
         let Some((_, others)) = accesses.split_first() else { return Some(self.lock_bare()) };
         // Where one of them is no more than a part, nothing is to be entered for those before it.
@@ -125,9 +131,10 @@ impl Slot {
         }
         let me = self.next_by_owner();
         for (at, access) in accesses.iter().enumerate() {
-            let entered = !is_lent(access)
-                && (access.ledger.stamp_alike(access, me)
-                    || otherwise(&mut lane, access.copied(), others.is_empty()));
+            let (ledger, manner) = (access.ledger, access.manner(others.is_empty()));
+            let entered = access.is_whole()
+                && !is_lent(access)
+                && (ledger.stamp_alike(manner, me) || otherwise(&mut lane, ledger, manner));
             if !entered {
                 self.give_up(lane, at > 0);
                 return None;
@@ -138,6 +145,32 @@ impl Slot {
             return None;
         }
         Some((lane, me.tick))
+    }
+
+    /// Enters an access to a whole allocation on the short way where that is not the plainest of steps, but still a plain one: where the
+    /// last access was of the stream itself, or of another one as of which the clock tells enough. What more there is, `behind` does,
+    /// which is [`Books::enter_behind`]. Says no, with nothing entered, where it does.
+    #[inline]
+    pub(crate) fn enter_otherwise(
+        &self,
+        lane: &mut Lane,
+        ledger: &Ledger,
+        manner: Manner,
+        behind: impl FnOnce(&mut Lane) -> bool,
+    ) -> bool {
+        let (me, bits) = (self.next_by_owner(), ledger.bits());
+        let next = if !Word::is_of(bits, me.slot) {
+            match Word::last_in_the_way(bits, manner.mode) {
+                Some(last) if lane.clock.covers_plainly(last) => Word::only(manner.mode, me),
+                _ => return behind(lane),
+            }
+        } else if manner.at_call && !self.is_solid() {
+            // What may be read during the call is not behind all that the stream has.
+            None
+        } else {
+            Word::again(bits, manner.mode, me)
+        };
+        next.is_some_and(|next| ledger.replace(bits, next, manner.exclusive))
     }
 
     /// An operation comes no further on the short way. If any access was `entered` for it, its tick is published like that of a failed one.

@@ -157,12 +157,14 @@ impl Clock {
     /// Whether the clock covers `stamp`.
     #[inline]
     pub(crate) fn covers(&self, stamp: Stamp) -> bool {
-        for entry in &self.few {
-            if entry.slot == stamp.slot {
-                return entry.tick >= stamp.tick;
-            }
-        }
-        self.many.is_some() && self.covers_by_many(stamp)
+        self.covers_plainly(stamp) || self.many.is_some() && self.covers_by_many(stamp)
+    }
+
+    /// Whether a clock that knows of few streams covers `stamp`.
+    #[inline]
+    pub(super) fn covers_plainly(&self, stamp: Stamp) -> bool {
+        let known = self.few.iter().find(|entry| entry.slot == stamp.slot);
+        known.is_some_and(|entry| entry.tick >= stamp.tick)
     }
 
     #[cold]
@@ -218,6 +220,27 @@ impl Clock {
                 true
             }
         }
+    }
+
+    /// [`add`](Self::add) to a clock that knows of this very stream and no other one. None, with nothing added, for others.
+    #[inline]
+    pub(super) fn add_to_only(&mut self, stamp: Stamp) -> Option<bool> {
+        let [only, next, _] = &mut self.few;
+        if only.slot != stamp.slot || next.tick != 0 {
+            return None;
+        }
+        let news = only.tick < stamp.tick;
+        if news {
+            only.tick = stamp.tick;
+        }
+        Some(news)
+    }
+
+    /// Whether the clock has nothing to tell stream `own`, which needs to be told nothing about itself.
+    #[inline]
+    pub(super) fn is_no_news_to(&self, own: SlotId) -> bool {
+        let [only, next, _] = &self.few;
+        next.tick == 0 && (only.slot == own || only.tick == 0 && self.many.is_none())
     }
 
     /// Adds all that `other` covers; says whether any of it was news.
@@ -339,7 +362,13 @@ mod tests {
                 match random(12) {
                     0..7 => {
                         let news = tick > map.get(&slot).copied().unwrap_or(0);
-                        assert_eq!(clock.add(stamp(slot, tick)), news);
+                        let only = map.len() == 1 && map.contains_key(&slot);
+                        assert_eq!(clock.clone().add_to_only(stamp(slot, tick)), only.then_some(news));
+                        let added = match clock.add_to_only(stamp(slot, tick)) {
+                            Some(news) => news,
+                            None => clock.add(stamp(slot, tick)),
+                        };
+                        assert_eq!(added, news);
                         if news {
                             map.insert(slot, tick);
                         }
@@ -372,6 +401,10 @@ mod tests {
                         let known = map.get(&slot).copied().unwrap_or(0);
                         assert!(known == 0 || clock.covers(stamp(slot, known)));
                         assert!(!clock.covers(stamp(slot, known + 1)));
+                    }
+                    for slot in 0..9 {
+                        let nothing = entries.iter().all(|(of, _)| *of == slot);
+                        assert_eq!(clock.is_no_news_to(SlotId(slot)), nothing, "{entries:?}");
                     }
                     let brief = match entries.as_slice() {
                         [] => Brief::Nothing,

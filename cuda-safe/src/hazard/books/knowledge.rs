@@ -1,7 +1,7 @@
 //! Knowledge: what a stream is ordered after, how it learns that, and what of it an operation may rely on.
 
 use super::access::Access;
-use super::clock::{Clock, Stamp};
+use super::clock::{Brief, Clock, Stamp};
 use super::list::{Conflict, View};
 use super::slot::{Kind, Lane, Slot};
 use super::snapshot::Snapshot;
@@ -111,21 +111,43 @@ impl Books {
     /// Puts an event record on a stream, and gives what the event will stand for.
     pub(crate) fn record<E>(&self, slot: &Slot, call: impl FnOnce() -> Result<(), E>) -> Result<Snapshot, E> {
         let mut snapshot = Snapshot::new();
-        self.record_into(slot, &mut snapshot, call)?;
+        self.record_into(slot, slot.kind, &mut snapshot, call)?;
         Ok(snapshot)
     }
 
     /// [`record`](Self::record) that says in the place of what an event stood for what it will stand for. Where the call fails, that
-    /// stays as it is.
+    /// stays as it is. `kind` is the slot's.
     #[inline]
     pub(crate) fn record_into<E>(
         &self,
         slot: &Slot,
+        kind: Kind,
         snapshot: &mut Snapshot,
         call: impl FnOnce() -> Result<(), E>,
     ) -> Result<(), E> {
         let mut lane = slot.lane.lock();
         let lane = &mut *lane;
+        if kind == Kind::Legacy || !slot.is_caught_up(kind, lane) || lane.clock.is_long() {
+            return self.record_late(slot, lane, snapshot, call);
+        }
+        let stamp = Stamp { slot: slot.id, tick: slot.submitted() };
+        call()?;
+        slot.made_provable();
+        snapshot.stamp = stamp;
+        snapshot.clock.clone_from(&lane.clock);
+        Ok(())
+    }
+
+    /// [`record_into`](Self::record_into) where the legacy rule counts, or the clock has become long.
+    #[cold]
+    #[inline(never)]
+    fn record_late<E>(
+        &self,
+        slot: &Slot,
+        lane: &mut Lane,
+        snapshot: &mut Snapshot,
+        call: impl FnOnce() -> Result<(), E>,
+    ) -> Result<(), E> {
         let pending = self.catch_up(slot, lane);
         let stamp = Stamp { slot: slot.id, tick: slot.submitted() };
         call()?;
@@ -162,21 +184,71 @@ impl Books {
         Snapshot { stamp, clock }
     }
 
-    /// Puts a wait for an event on a stream.
+    /// Puts a wait for an event on a stream. `kind` is the slot's.
     #[inline]
     pub(crate) fn wait<E>(
         &self,
         slot: &Slot,
+        kind: Kind,
         snapshot: &Snapshot,
         call: impl FnOnce() -> Result<(), E>,
     ) -> Result<(), E> {
         let mut lane = slot.lane.lock();
         let lane = &mut *lane;
         call()?;
+        // What most waits are: for an event of the one stream that the clock tells of, which itself waits for this one at most.
+        if kind == Kind::Legacy
+            || !snapshot.clock.is_no_news_to(slot.id)
+            || !Self::learn_more(slot, kind, lane, snapshot.stamp)
+        {
+            self.learn(slot, lane, snapshot);
+        }
+        Ok(())
+    }
+
+    /// The stream waits for this operation of the only other one that its clock tells of. Says no, with nothing learned, if it tells of
+    /// others.
+    #[inline]
+    fn learn_more(slot: &Slot, kind: Kind, lane: &mut Lane, stamp: Stamp) -> bool {
+        match lane.clock.add_to_only(stamp) {
+            Some(true) => slot.share_brief(kind, lane, Brief::One(stamp)),
+            Some(false) => {}
+            None => return false,
+        }
+        true
+    }
+
+    /// The stream waits for all of another one up to this operation, and for what that one knew.
+    #[inline]
+    pub(super) fn learn_brief(&self, slot: &Slot, lane: &mut Lane, stamp: Stamp, known: Brief) {
+        let more = match known {
+            Brief::Nothing => None,
+            Brief::One(known) => Some(known).filter(|known| known.slot != slot.id),
+            // What that is, nobody says.
+            Brief::Many => None,
+        };
+        if more.is_some() || !Self::learn_more(slot, slot.kind, lane, stamp) {
+            self.learn_two(slot, lane, stamp, more);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn learn_two(&self, slot: &Slot, lane: &mut Lane, stamp: Stamp, more: Option<Stamp>) {
+        let news = lane.clock.add(stamp) | more.is_some_and(|more| lane.clock.add(more));
+        if news {
+            self.tidy(slot, lane);
+        }
+    }
+
+    /// The stream waits for an event.
+    #[cold]
+    #[inline(never)]
+    fn learn(&self, slot: &Slot, lane: &mut Lane, snapshot: &Snapshot) {
         if snapshot.stamp.slot == slot.id {
             // Of its own events a stream learns nothing, and what these come after by the legacy rule is not what the end
             // of the stream proves.
-            return Ok(());
+            return;
         }
         let news = lane.clock.learn(&snapshot.clock, slot.id) | lane.clock.add(snapshot.stamp);
         // Not all that the clock says: a wait for what is over need not be an action of the legacy stream.
@@ -186,7 +258,6 @@ impl Books {
         if news {
             self.tidy(slot, lane);
         }
-        Ok(())
     }
 
     /// The accesses that the host has to wait for before it does this one. All of them are with CUDA.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
-use super::access::{Access, Mode, Want};
+use super::access::{Access, Manner, Mode, Want};
 use super::clock::Stamp;
 use super::enter::First;
 use super::knowledge::Known;
@@ -140,7 +140,7 @@ impl Ledger {
         if place.is_none()
             && let Some(mode) = self.whole(group)
         {
-            let alone = matches!(group, [access] if self.is_its_own(access));
+            let alone = matches!(group, [access] if self.is_its_own(access.exclusive));
             let mut bits = self.word.load(Acquire);
             while let Some(next) = after(Word::unpack(bits), mode, view).and_then(Word::pack) {
                 if alone {
@@ -156,15 +156,12 @@ impl Ledger {
         self.stamp_list(group, view, place, out);
     }
 
-    /// Enters one access to the whole allocation where the last one was of the same stream and alike, so that all that came before is
+    /// Enters an access to the whole allocation where the last one was of the same stream and alike, so that all that came before is
     /// ordered. Says no, and does nothing, where anything else is the case.
     #[inline]
-    pub(super) fn stamp_alike(&self, access: &Access<'_>, me: Stamp) -> bool {
-        if !access.is_whole() {
-            return false;
-        }
+    pub(super) fn stamp_alike(&self, manner: Manner, me: Stamp) -> bool {
         let bits = self.bits();
-        Word::alike(bits, access.mode, me).is_some_and(|next| self.replace(bits, next, access))
+        Word::alike(bits, manner.mode, me).is_some_and(|next| self.replace(bits, next, manner.exclusive))
     }
 
     /// What the last accesses were, in bits of a [`Word`].
@@ -182,14 +179,23 @@ impl Ledger {
         self.bits() == LISTED && list.as_deref_mut().is_some_and(|list| list.stamp_run(of, group, me))
     }
 
-    /// Enters one access to the whole allocation, after which the bits are `next`, if they are still `bits`. Says no, and does nothing, where
-    /// they are not.
+    /// Enters an access to the whole allocation, after which the bits are `next`, if they are still `bits`. Says no, and does nothing, where
+    /// they are not. `exclusive` is whether the access is so.
     #[inline]
-    pub(super) fn replace(&self, bits: u64, next: u64, access: &Access<'_>) -> bool {
-        if self.is_its_own(access) {
-            self.word.store(next, Release);
-            return true;
+    pub(super) fn replace(&self, bits: u64, next: u64, exclusive: bool) -> bool {
+        if !exclusive {
+            return self.word.compare_exchange(bits, next, SeqCst, Acquire).is_ok();
         }
+        if !self.is_its_own(exclusive) {
+            return self.exchange(bits, next);
+        }
+        self.word.store(next, Release);
+        true
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn exchange(&self, bits: u64, next: u64) -> bool {
         self.word.compare_exchange(bits, next, SeqCst, Acquire).is_ok()
     }
 
@@ -214,14 +220,14 @@ impl Ledger {
                 _ => Next::Unclear,
             };
         };
-        if self.replace(bits, next, access) { Next::Entered } else { Next::Unclear }
+        if self.replace(bits, next, access.exclusive) { Next::Entered } else { Next::Unclear }
     }
 
-    /// Whether nobody else looks at the word of the whole allocation before the access's borrow ends. Whoever borrows the memory then
-    /// has seen what was stored.
+    /// Whether nobody else looks at the word of the whole allocation before the borrow ends that an access is made by, which is
+    /// `exclusive` or not. Whoever borrows the memory then has seen what was stored.
     #[inline]
-    fn is_its_own(&self, access: &Access<'_>) -> bool {
-        access.exclusive && !self.kept.load(Relaxed)
+    fn is_its_own(&self, exclusive: bool) -> bool {
+        exclusive && !self.kept.load(Relaxed)
     }
 
     /// What an access of mode `mode` comes after.

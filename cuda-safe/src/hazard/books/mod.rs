@@ -23,6 +23,7 @@ mod word;
 
 use super::sync;
 
+pub(crate) use access::Manner;
 pub use access::{Access, Mode};
 pub use ledger::Ledger;
 pub use policy::Policy;

@@ -3,7 +3,7 @@
 use super::clock::{Brief, Clock, Stamp};
 use super::knowledge::Known;
 use super::list::{Conflict, View};
-use super::slot::{Kind, Lane, Slot};
+use super::slot::{Kind, Lane, Reach, Slot};
 use super::sync::Arc;
 use super::table::Books;
 use super::waits::{AddedWait, Place};
@@ -20,6 +20,17 @@ pub(crate) trait Port {
     ///
     /// Called with `waiter`'s lane locked and no other lock of the books held.
     fn order(&self, waiter: &Slot, other: &Slot, kept: &mut usize) -> Result<Route, Self::Error>;
+
+    /// [`order`](Self::order) where both are plain streams of one device, by an event recorded on the other stream just now: what most
+    /// waits are. Says no where it is not so, or a call fails: `order` then does it, or tells why not.
+    fn order_plainly(&self, waiter: &Slot, other: &Slot, kept: &mut usize) -> bool {
+        let reach = *other.reach();
+        let plain = matches!(other.kind, Kind::Blocking | Kind::NonBlocking) && other.id != waiter.id;
+        plain
+            && matches!(reach, Reach::Stream(_))
+            && Arc::ptr_eq(&other.device, &waiter.device)
+            && self.order(waiter, other, kept).is_ok()
+    }
 }
 
 /// How a [`Port`] has ordered one stream after another.
@@ -37,9 +48,8 @@ pub(crate) enum Route {
 
 impl Books {
     /// Orders the stream after one operation of another stream that stands against its next one, of which nothing is entered yet: says
-    /// whether it is so now. That it is not takes no call where the other operation is not CUDA's yet; else a call has failed, or the
-    /// order was made in an unusual way, and whoever asks again is told.
-    #[inline(never)]
+    /// whether it is so now. It is not where the other operation is not CUDA's yet, or where ordering it is more than the usual wait.
+    #[inline]
     pub(super) fn put_behind<P: Port>(
         &self,
         slot: &Slot,
@@ -52,10 +62,15 @@ impl Books {
         if other.completed() >= stamp.tick {
             return true;
         }
-        let conflict = Conflict { stamp, place: None };
-        other.submitted() >= stamp.tick
-            && self.order_after(slot, lane, other, conflict, port, at).is_ok()
-            && lane.clock.covers(stamp)
+        // As below: what the wait is worth is read before the call.
+        let (known, tick) = (other.brief(), other.submitted());
+        let plain = tick >= stamp.tick && known != Brief::Many && gives_no_more(slot, lane, other);
+        if !plain || !port.order_plainly(slot, other, &mut lane.kept) {
+            return false;
+        }
+        self.learn_brief(slot, lane, Stamp { slot: stamp.slot, tick }, known);
+        self.note(slot, other, Conflict { stamp, place: None }, Route::Stream, at);
+        true
     }
 
     /// Orders the stream after every conflict that it is not yet ordered after. `rule` says whether it may be so by the legacy rule, which
@@ -103,7 +118,7 @@ impl Books {
     ///
     /// What that is worth is read *before* the call: more may be given to the other stream meanwhile, and the
     /// wait need not cover it.
-    #[inline]
+    #[inline(never)]
     pub(super) fn order_after<P: Port>(
         &self,
         slot: &Slot,
@@ -121,16 +136,17 @@ impl Books {
             let route = port.order(slot, other, &mut lane.kept)?;
             // By the legacy stream no port goes here, and if one did, that would be worth nothing.
             if matches!(route, Route::Stream | Route::Event) {
-                let mut news = lane.clock.add(stamp);
-                if let Brief::One(known) = known {
-                    news |= known.slot != slot.id && lane.clock.add(known);
-                }
-                if news {
-                    self.tidy(slot, lane);
-                }
+                self.learn_brief(slot, lane, stamp, known);
             }
             route
         };
+        self.note(slot, other, conflict, route, at);
+        Ok(())
+    }
+
+    /// Notes a wait.
+    #[inline]
+    fn note(&self, slot: &Slot, other: &Slot, conflict: Conflict, route: Route, at: Place) {
         self.waits.note(AddedWait {
             at,
             after: conflict.place,
@@ -141,7 +157,6 @@ impl Books {
             other_operation: conflict.stamp.tick,
             by_host: route == Route::Host,
         });
-        Ok(())
     }
 
     /// Has the port order the stream after another one of any kind, which may know of anything.

@@ -10,9 +10,10 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::access::Access;
+use super::access::Manner;
 use super::again::Again;
 use super::clock::{Stamp, Tick};
+use super::ledger::Ledger;
 use super::order::Port;
 use super::slot::{Kind, Lane, Slot};
 use super::sorted::Sorted;
@@ -54,8 +55,8 @@ impl Books {
         port: &P,
         at: Place,
     ) -> Option<Again<'a>> {
-        let otherwise = |lane: &mut Lane, access: Access<'_>, alone: bool| {
-            self.enter_otherwise(slot, lane, &access, alone, port, at)
+        let otherwise = |lane: &mut Lane, ledger: &Ledger, manner| {
+            self.enter_otherwise(slot, lane, ledger, manner, port, at)
         };
         let (lane, tick) = slot.lock_sorted(slot.kind, accesses, otherwise)?;
         Some(Again::new(slot, lane, tick, true))
@@ -69,7 +70,7 @@ impl Slot {
         &self,
         kind: Kind,
         accesses: &Sorted<'_>,
-        otherwise: impl Fn(&mut Lane, Access<'_>, bool) -> bool,
+        otherwise: impl Fn(&mut Lane, &Ledger, Manner) -> bool,
     ) -> Option<(LockGuard<'_, Lane>, Tick)> {
         // What no borrow stands for is to be held against guards; nothing at all is no operation that counts.
         if accesses.kinds().unborrowed || accesses.ends().is_empty() {
@@ -85,8 +86,8 @@ impl Slot {
             let (group, behind) = rest.split_at_checked(end - start).unwrap_or_default();
             let entered = match group {
                 [access] if access.is_whole() => {
-                    let alone = start == 0 && behind.is_empty();
-                    access.ledger.stamp_alike(access, me) || otherwise(&mut lane, access.copied(), alone)
+                    let (ledger, manner) = (access.ledger, access.manner(start == 0 && behind.is_empty()));
+                    ledger.stamp_alike(manner, me) || otherwise(&mut lane, ledger, manner)
                 }
                 [first, ..] => first.ledger.stamp_run(accesses.number(), group, me),
                 [] => false,

@@ -272,14 +272,23 @@ impl Slot {
     /// Lets others see a changed clock.
     #[inline]
     pub(super) fn share(&self, lane: &mut Lane) {
-        lane.untold = true;
-        let (bits, many) = (lane.clock.brief().pack(), Brief::Many.pack());
+        let brief = lane.clock.brief();
+        self.share_brief(self.kind, lane, brief);
+    }
+
+    /// [`share`](Self::share) by who knows what the clock is in short.
+    #[inline]
+    pub(super) fn share_brief(&self, kind: Kind, lane: &mut Lane, brief: Brief) {
+        if kind == Kind::Legacy {
+            lane.untold = true;
+        }
+        let (bits, many) = (brief.pack(), Brief::Many.pack());
         if bits == many || self.outside.brief.load(Relaxed) == many {
             self.share_many(&lane.clock);
         } else {
             self.outside.brief.store(bits, Release);
         }
-        self.device.note_news(self.kind);
+        self.device.note_news(kind);
     }
 
     #[cold]

@@ -112,15 +112,15 @@ impl Ring {
     #[inline]
     fn note(&mut self, count: u64, wait: AddedWait) {
         match self.0.get_mut(Self::place(count)) {
-            Some(place) => *place = Note(wait),
-            None => self.grow(Note(wait)),
+            Some(place) => place.0 = wait,
+            None => self.grow(wait),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, note: Note) {
-        self.0.push(note);
+    fn grow(&mut self, wait: AddedWait) {
+        self.0.push(Note(wait));
     }
 
     /// The last ones of `count`, oldest first.

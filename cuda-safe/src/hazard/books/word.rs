@@ -86,23 +86,34 @@ impl Word {
     /// the call, too, the stream's own order is enough there.
     #[inline]
     pub(super) fn alike(bits: u64, mode: Mode, me: Stamp) -> Option<u64> {
-        let (before, slot) = (Self::before(bits, me)?, u64::from(me.slot.0));
-        let (alike, mode) = match mode {
-            Mode::Write => (before.wrapping_sub(MODE_WRITE) < MODE_LISTED - MODE_WRITE, MODE_WRITE),
-            Mode::Read => (before == MODE_READ, MODE_READ),
+        let before = Self::before(bits, me)?;
+        let alike = match mode {
+            Mode::Write => before.wrapping_sub(MODE_WRITE) < MODE_LISTED - MODE_WRITE,
+            Mode::Read => before == MODE_READ,
         };
-        alike.then_some((((mode << SLOT_BITS) | slot) << TICK_BITS) | me.tick)
+        alike.then_some(Self::told(mode, me))
     }
 
     /// The mode that bits tell of, if the slot is the same; else what is no mode. None where the slot or the tick does not fit into bits.
     #[inline]
     fn before(bits: u64, me: Stamp) -> Option<u64> {
-        let slot = u64::from(me.slot.0);
-        // It would be taken for another one.
-        if (slot >> SLOT_BITS) | (me.tick >> TICK_BITS) != 0 {
-            return None;
-        }
-        Some((bits >> TICK_BITS).wrapping_sub(slot).rotate_right(SLOT_BITS))
+        Self::can_tell(me).then(|| (bits >> TICK_BITS).wrapping_sub(me.slot.0.into()).rotate_right(SLOT_BITS))
+    }
+
+    /// Whether an operation fits into bits. It would be taken for another one.
+    #[inline]
+    fn can_tell(me: Stamp) -> bool {
+        (u64::from(me.slot.0) >> SLOT_BITS) | (me.tick >> TICK_BITS) == 0
+    }
+
+    /// The bits that tell of this access and no other one, which they can.
+    #[inline]
+    fn told(mode: Mode, me: Stamp) -> u64 {
+        let mode = match mode {
+            Mode::Write => MODE_WRITE,
+            Mode::Read => MODE_READ,
+        };
+        (((mode << SLOT_BITS) | u64::from(me.slot.0)) << TICK_BITS) | me.tick
     }
 
     /// [`again`](Self::again) of a read after a write, and perhaps after other reads.
@@ -131,23 +142,27 @@ impl Word {
     /// where that takes more than one look.
     #[inline]
     pub(super) fn in_the_way(bits: u64, mode: Mode) -> Option<Stamp> {
-        let kind = bits >> (SLOT_BITS + TICK_BITS);
-        let tick = if kind == MODE_READ || kind == MODE_WRITE && mode == Mode::Write {
-            bits & ((1 << TICK_BITS) - 1)
-        } else {
-            Self::read_in_the_way(bits, mode)?
-        };
-        // The mask leaves thirteen bits, so nothing is lost.
-        let slot = u32::try_from((bits >> TICK_BITS) & ((1 << SLOT_BITS) - 1)).ok()?;
-        Some(Stamp { slot: SlotId(slot), tick })
+        Self::last_in_the_way(bits, mode).or_else(|| Self::read_in_the_way(bits, mode))
     }
 
-    /// When the read was that a write must be behind.
+    /// [`in_the_way`](Self::in_the_way) where the bits tell of one access only.
+    #[inline]
+    pub(super) fn last_in_the_way(bits: u64, mode: Mode) -> Option<Stamp> {
+        let kind = bits >> (SLOT_BITS + TICK_BITS);
+        if kind != MODE_READ && (kind != MODE_WRITE || mode == Mode::Read) {
+            return None;
+        }
+        // The mask leaves thirteen bits, so nothing is lost.
+        let slot = u32::try_from((bits >> TICK_BITS) & ((1 << SLOT_BITS) - 1)).ok()?;
+        Some(Stamp { slot: SlotId(slot), tick: bits & ((1 << TICK_BITS) - 1) })
+    }
+
+    /// The read that a write must be behind.
     #[cold]
     #[inline(never)]
-    fn read_in_the_way(bits: u64, mode: Mode) -> Option<Tick> {
+    fn read_in_the_way(bits: u64, mode: Mode) -> Option<Stamp> {
         match (Self::unpack(bits), mode) {
-            (Self::Both { read, .. }, Mode::Write) => Some(read),
+            (Self::Both { write, read }, Mode::Write) => Some(Stamp { slot: write.slot, tick: read }),
             _ => None,
         }
     }
@@ -155,10 +170,7 @@ impl Word {
     /// The bits that tell of this access and no other one, if bits can.
     #[inline]
     pub(super) fn only(mode: Mode, me: Stamp) -> Option<u64> {
-        match mode {
-            Mode::Write => Self::Write(me).pack(),
-            Mode::Read => Self::Read(me).pack(),
-        }
+        Self::can_tell(me).then(|| Self::told(mode, me))
     }
 
     /// The bits for the word, if it can be told in bits.
