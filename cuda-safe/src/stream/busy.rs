@@ -59,6 +59,7 @@ pub(super) fn enter(api: &'static str) -> Result<Entered> {
 }
 
 /// The thread begins to run a host function.
+#[inline]
 pub(super) fn enter_callback() -> Entered {
     Entered(set_busy(Busy::Callback))
 }

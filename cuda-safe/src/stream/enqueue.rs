@@ -259,6 +259,14 @@ impl StreamRef<'_> {
         Some((code, first))
     }
 
+    /// Begins an operation that reaches no memory that streams use, by the short way: it is to be put on the stream before
+    /// what this gives is over. None where it has to go the usual way.
+    #[inline]
+    pub(super) fn begin_again(&self, place: &'static Location<'static>) -> Option<Going<'static>> {
+        let (lane, tick) = self.again(&[], place)?;
+        Some(Going::new(self.slot(), lane, tick, false))
+    }
+
     /// [`enqueue`](Self::enqueue) of what makes memory that nobody else has yet. It conflicts with nothing, so
     /// it is entered afterwards: `First` is what the memory's ledger begins with.
     ///
@@ -372,7 +380,7 @@ fn enter_behind(
 }
 
 /// An operation that went the short way in, until it is over.
-struct Going<'a> {
+pub(super) struct Going<'a> {
     again: Again<'a>,
     _busy: busy::Begun,
 }
@@ -386,7 +394,7 @@ impl<'a> Going<'a> {
 
     /// CUDA has it, or has refused it.
     #[inline]
-    fn over(self, done: bool) {
+    pub(super) fn over(self, done: bool) {
         self.again.over(done);
     }
 }

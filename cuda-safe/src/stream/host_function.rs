@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::busy;
+use super::enqueue::Going;
 use super::parcel::{self, Parcel, Ticket};
 use super::view::StreamRef;
 use crate::error::{Detail, Error, Result};
@@ -25,7 +26,6 @@ struct Waiting {
     parcel: Parcel,
     slot: SlotId,
     device: i32,
-    place: Place,
 }
 
 /// A function that panicked.
@@ -79,22 +79,40 @@ impl StreamRef<'_> {
     #[doc(alias = "cudaStreamAddCallback")]
     #[track_caller]
     pub fn launch_host_fn(&self, f: impl FnOnce() + Send + 'static) -> Result<()> {
-        busy::ensure_idle("StreamRef::launch_host_fn")?;
-        self.ensure_not_captured("StreamRef::launch_host_fn")?;
         let (slot, place) = (self.slot(), Location::caller());
+        let Some(going) = self.begin_again(place) else { return self.copied().launch_host_fn_anew(f, place) };
+        // SAFETY: the lane is locked until the operation is over.
+        let number = match unsafe { parcel::put(slot, f, place) } {
+            Ok(ticket) => ticket.number(),
+            Err(f) => wait_elsewhere(slot, Parcel::of(f, place)),
+        };
+        // SAFETY: the stream lives while the view does.
+        let code = unsafe { launch(self.as_raw(), number) };
+        if code != sys::cudaSuccess {
+            return Err(not_launched(going, number, code, place));
+        }
+        going.over(true);
+        Ok(())
+    }
+
+    /// [`launch_host_fn`](Self::launch_host_fn) where the short way is none.
+    #[cold]
+    #[inline(never)]
+    fn launch_host_fn_anew<F: FnOnce() + Send + 'static>(self, f: F, place: Place) -> Result<()> {
+        let api = "StreamRef::launch_host_fn";
+        busy::ensure_idle(api).map_err(|error| error.at(place))?;
+        self.ensure_not_captured(api).map_err(|error| error.at(place))?;
+        let slot = self.slot();
         // What is in here when the stream is unlocked again is dropped then: what it owns may do anything.
         let mut back = None;
-        let launch = |raw| {
+        let call = |raw| {
             // SAFETY: the lane is locked while this closure of `enqueue` runs.
             let number = match unsafe { parcel::put(slot, f, place) } {
                 Ok(ticket) => ticket.number(),
-                Err(f) => wait_elsewhere(slot, Parcel::of(f), place),
+                Err(f) => wait_elsewhere(slot, Parcel::of(f, place)),
             };
-            let data =
-                std::ptr::without_provenance_mut::<c_void>(usize::try_from(number).unwrap_or_default());
-            // SAFETY: the stream lives while the view does; the function may be called at any time, from any
-            // thread, with a number that stands for a function or no longer does.
-            let code = unsafe { sys::cudaLaunchHostFunc(raw, Some(call), data) };
+            // SAFETY: the stream lives while the view does.
+            let code = unsafe { launch(raw, number) };
             if code == sys::cudaSuccess {
                 return Ok(());
             }
@@ -102,15 +120,39 @@ impl StreamRef<'_> {
             Err(Error::from_code("cudaLaunchHostFunc", code).at(place))
         };
         // SAFETY: what the closure puts on the stream reaches no memory that streams use.
-        unsafe { self.enqueue_at(&[], place, launch) }
+        unsafe { self.enqueue_at(&[], place, call) }
     }
+}
+
+/// Has the runtime call the function of this number.
+///
+/// # Safety
+/// The stream is live.
+#[inline]
+unsafe fn launch(stream: sys::cudaStream_t, number: u64) -> sys::cudaError_t {
+    let data = std::ptr::without_provenance_mut::<c_void>(usize::try_from(number).unwrap_or_default());
+    // SAFETY: the caller vouches for the stream; the function may be called at any time, from any thread, with a number that
+    // stands for a function or no longer does.
+    unsafe { sys::cudaLaunchHostFunc(stream, Some(call), data) }
+}
+
+/// The runtime has refused a function, which is dropped once the stream is unlocked: what it owns may do anything.
+#[cold]
+#[inline(never)]
+fn not_launched(going: Going<'_>, number: u64, code: sys::cudaError_t, place: Place) -> Error {
+    let back = take_back(number);
+    going.over(false);
+    drop(back);
+    Error::from_code("cudaLaunchHostFunc", code).at(place)
 }
 
 /// Takes a function back that the runtime refused.
 #[cold]
 fn take_back(number: u64) -> Option<Waiting> {
     let back = take(number);
-    free(number);
+    if number & REGISTERED == 0 {
+        Ticket::of_number(number).free();
+    }
     back
 }
 
@@ -119,11 +161,11 @@ const REGISTERED: u64 = 1 << 63;
 
 /// Has a function wait in the register; gives its number.
 #[cold]
-fn wait_elsewhere(slot: &Slot, parcel: Parcel, place: Place) -> u64 {
+fn wait_elsewhere(slot: &Slot, parcel: Parcel) -> u64 {
     let mut register = register();
     let number = register.next | REGISTERED;
     register.next += 1;
-    let waiting = Waiting { parcel, slot: slot.id, device: slot.device.ordinal, place };
+    let waiting = Waiting { parcel, slot: slot.id, device: slot.device.ordinal };
     register.waiting.get_or_insert_default().insert(number, waiting);
     number
 }
@@ -133,24 +175,27 @@ fn take(number: u64) -> Option<Waiting> {
     if number & REGISTERED != 0 {
         return register().waiting.as_mut()?.remove(&number);
     }
-    let parcel::Out { parcel, slot, device, place } = Ticket::of_number(number).take()?;
-    Some(Waiting { parcel, slot, device, place })
-}
-
-/// What was taken out is over: where it waited, another one may.
-fn free(number: u64) {
-    if number & REGISTERED == 0 {
-        Ticket::of_number(number).free();
-    }
+    let parcel::Out { parcel, slot, device } = Ticket::of_number(number).take()?;
+    Some(Waiting { parcel, slot, device })
 }
 
 /// What the runtime calls. Nothing unwinds out of here.
 unsafe extern "C" fn call(data: *mut c_void) {
     let Ok(number) = u64::try_from(data.addr()) else { return };
-    let Some(waiting) = take(number) else { return };
-    let Waiting { parcel, slot, device, place } = waiting;
-    // It is out of its spot: that may serve again before it has run.
-    free(number);
+    if number & REGISTERED != 0 {
+        return call_registered(number);
+    }
+    let Some(claim) = Ticket::of_number(number).claim() else { return };
+    let (slot, device, place) = (claim.slot(), claim.device(), claim.place());
+    guarded(|| claim.run(), Some(slot), device, place);
+}
+
+/// Calls a function that waits in the register.
+#[cold]
+#[inline(never)]
+fn call_registered(number: u64) {
+    let Some(Waiting { parcel, slot, device }) = take(number) else { return };
+    let place = parcel.place();
     guarded(|| parcel.run(), Some(slot), device, place);
 }
 

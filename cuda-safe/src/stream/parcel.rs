@@ -22,7 +22,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::hazard::books::{Place, Slot, SlotId};
 
 /// Room for a closure. Larger ones are boxed, and the box is a small one.
-type Room = [MaybeUninit<u128>; 5];
+type Room = [MaybeUninit<u128>; 6];
 
 /// Functions of a stream that can wait without a lock.
 const PLACES: usize = 256;
@@ -32,10 +32,22 @@ const RINGS: usize = 4096;
 
 /// What can be done with a closure whose type is forgotten.
 struct Calls {
-    /// Moves it out of the bytes and runs it.
-    run: unsafe fn(*mut u8),
+    /// Moves it out of the bytes, has the spot that they are in tell so, and runs it.
+    run: unsafe fn(*mut u8, Left<'_>),
     /// Drops it where it is.
     drop: unsafe fn(*mut u8),
+}
+
+/// How a spot tells that its function is out of it; of other bytes nobody is told.
+struct Left<'s>(Option<(&'s AtomicU64, u64)>);
+
+impl Left<'_> {
+    #[inline]
+    fn tell(self) {
+        if let Some((state, free)) = self.0 {
+            state.store(free, Ordering::Release);
+        }
+    }
 }
 
 /// The calls for the closures of one type.
@@ -44,9 +56,10 @@ struct Of<F>(PhantomData<F>);
 impl<F: FnOnce()> Of<F> {
     const CALLS: Calls = Calls { run: Self::run, drop: Self::drop };
 
-    unsafe fn run(bytes: *mut u8) {
+    unsafe fn run(bytes: *mut u8, left: Left<'_>) {
         // SAFETY: the caller has a closure of this type there and gives it up.
         let f = unsafe { bytes.cast::<F>().read() };
+        left.tell();
         f();
     }
 
@@ -56,8 +69,11 @@ impl<F: FnOnce()> Of<F> {
     }
 }
 
-/// A closure that may be sent, without its type.
+/// A closure that may be sent, without its type. What stands before the room of a waiting one is with it in one line of the cache, and so is
+/// a closure of a few words: fetching lines from one thread to another takes longer than all the rest.
+#[repr(C)]
 pub(super) struct Parcel {
+    place: Place,
     calls: &'static Calls,
     room: Room,
 }
@@ -66,11 +82,11 @@ pub(super) struct Parcel {
 unsafe impl Send for Parcel {}
 
 impl Parcel {
-    /// Packs a closure.
-    pub(super) fn of<F: FnOnce() + Send + 'static>(f: F) -> Self {
+    /// Packs a closure, with the line that it is from.
+    pub(super) fn of<F: FnOnce() + Send + 'static>(f: F, from: Place) -> Self {
         let mut parcel = MaybeUninit::uninit();
         // SAFETY: there is place for a parcel.
-        unsafe { Self::write(parcel.as_mut_ptr(), f) };
+        unsafe { Self::write(parcel.as_mut_ptr(), f, from) };
         // SAFETY: now there is one.
         unsafe { parcel.assume_init() }
     }
@@ -80,13 +96,17 @@ impl Parcel {
     /// # Safety
     /// There is place for a parcel, which nobody else has.
     #[inline]
-    unsafe fn write<F: FnOnce() + Send + 'static>(place: *mut Self, f: F) {
+    unsafe fn write<F: FnOnce() + Send + 'static>(place: *mut Self, f: F, from: Place) {
         if size_of::<F>() > size_of::<Room>() || align_of::<F>() > align_of::<Room>() {
             // Always the same type, which fits.
             // SAFETY: as the caller says.
-            unsafe { Self::write::<Box<dyn FnOnce() + Send>>(place, Box::new(f)) };
+            unsafe { Self::write::<Box<dyn FnOnce() + Send>>(place, Box::new(f), from) };
             return;
         }
+        // SAFETY: the place is there.
+        let line = unsafe { &raw mut (*place).place };
+        // SAFETY: as above.
+        unsafe { line.write(from) };
         // SAFETY: the place is there.
         let calls = unsafe { &raw mut (*place).calls };
         // SAFETY: as above.
@@ -97,12 +117,17 @@ impl Parcel {
         unsafe { room.cast::<F>().write(f) };
     }
 
+    /// The line that the closure is from.
+    pub(super) fn place(&self) -> Place {
+        self.place
+    }
+
     /// Runs the closure.
     pub(super) fn run(self) {
         let mut parcel = ManuallyDrop::new(self);
         let run = parcel.calls.run;
         // SAFETY: the closure is in the room, of the type that the call is for, and is not dropped here.
-        unsafe { run(parcel.room.as_mut_ptr().cast()) };
+        unsafe { run(parcel.room.as_mut_ptr().cast(), Left(None)) };
     }
 }
 
@@ -148,11 +173,19 @@ impl Ticket {
         Self { slot: rest >> SPOT_BITS, spot: rest % (1 << SPOT_BITS), turn: number % (1 << TURN_BITS) }
     }
 
+    #[inline]
     fn spot(self) -> Option<&'static Spot> {
         let cell = BY_SLOT.get(usize::try_from(self.slot).ok()?)?;
         // SAFETY: null, or a ring that was leaked for this.
         let ring = unsafe { cell.load(Ordering::Acquire).as_ref() }?;
-        ring.spots.get(usize::try_from(self.spot).ok()?)
+        ring.get(usize::try_from(self.spot).ok()?)
+    }
+
+    /// The function, if it is still there, for who is to run it.
+    #[inline]
+    pub(super) fn claim(self) -> Option<Claim> {
+        let spot = self.spot()?;
+        spot.claim(self.turn).then_some(Claim { spot, turn: self.turn })
     }
 
     /// Takes the function out, if it is still there. The spot stays taken.
@@ -168,15 +201,62 @@ impl Ticket {
     }
 }
 
+/// A function that is still in its spot, but for nobody else any more. One that is not run stays there for ever.
+pub(super) struct Claim {
+    spot: &'static Spot,
+    turn: u64,
+}
+
+impl Claim {
+    /// The stream that the function was given to.
+    #[inline]
+    pub(super) fn slot(&self) -> SlotId {
+        self.spot.slot
+    }
+
+    /// The device of that.
+    #[inline]
+    pub(super) fn device(&self) -> i32 {
+        self.spot.device
+    }
+
+    /// The line that the function is from.
+    #[inline]
+    pub(super) fn place(&self) -> Place {
+        // SAFETY: there is a parcel, and it is this claim's.
+        unsafe { (*self.parcel()).place }
+    }
+
+    /// Runs the function, before which it is moved out of its spot, so that this serves again.
+    #[inline]
+    pub(super) fn run(self) {
+        let parcel = self.parcel();
+        // SAFETY: there is a parcel, and it is this claim's.
+        let run = unsafe { (*parcel).calls.run };
+        // SAFETY: as above.
+        let room = unsafe { &raw mut (*parcel).room };
+        let left = Left(Some((&self.spot.state, (self.turn << STATUS_BITS) | FREE)));
+        // SAFETY: the closure is in the room, of the type that the call is for, and nobody else takes it; it is out before that is told.
+        unsafe { run(room.cast(), left) };
+    }
+
+    #[inline]
+    fn parcel(&self) -> *mut Parcel {
+        self.spot.content.get().cast()
+    }
+}
+
 /// Where one function waits. Cache lines of its own: two threads write it.
-#[repr(align(128))]
+#[repr(C, align(128))]
 struct Spot {
     /// How many functions it has had, and what has become of the last one.
     state: AtomicU64,
     slot: SlotId,
     device: i32,
-    content: UnsafeCell<MaybeUninit<(Parcel, Place)>>,
+    content: UnsafeCell<MaybeUninit<Parcel>>,
 }
+
+const _: () = assert!(size_of::<Spot>() == 128, "two lines of the cache");
 
 // SAFETY: the content is written while the state is `FREE`, by the one who has the lane of the spot's stream, and read by the
 // one who moves the state on from `WAITING`; acquire and release carry it over.
@@ -187,28 +267,38 @@ pub(super) struct Out {
     pub(super) parcel: Parcel,
     pub(super) slot: SlotId,
     pub(super) device: i32,
-    pub(super) place: Place,
 }
 
 impl Spot {
-    fn take(&self, turn: u64) -> Option<Out> {
+    /// Takes the function away from everybody else, if it is still there.
+    #[inline]
+    fn claim(&self, turn: u64) -> bool {
         let (waiting, taken) = ((turn << STATUS_BITS) | WAITING, (turn << STATUS_BITS) | TAKEN);
-        self.state.compare_exchange(waiting, taken, Ordering::Acquire, Ordering::Relaxed).ok()?;
+        self.state.compare_exchange(waiting, taken, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    fn take(&self, turn: u64) -> Option<Out> {
+        if !self.claim(turn) {
+            return None;
+        }
         // SAFETY: the state was `WAITING`, so there is content, and whoever else looks finds it `TAKEN`.
-        let content = unsafe { self.content.get().cast::<(Parcel, Place)>().read() };
-        Some(Out { parcel: content.0, slot: self.slot, device: self.device, place: content.1 })
+        let parcel = unsafe { self.content.get().cast::<Parcel>().read() };
+        Some(Out { parcel, slot: self.slot, device: self.device })
     }
 }
 
 /// The spots of one stream.
-struct Ring {
-    spots: Box<[Spot]>,
-    /// The next spot. Changed only by who has the lane.
-    next: AtomicUsize,
-}
+type Ring = [Spot; PLACES];
 
 /// The rings by slot: none until the slot's stream gets its first function, and then for ever.
 static BY_SLOT: [AtomicPtr<Ring>; RINGS] = [const { AtomicPtr::new(ptr::null_mut()) }; RINGS];
+
+/// The spot of a ring whose turn it is. Changed only by who has the lane, and far from what the runtime's thread looks at.
+#[repr(align(64))]
+struct Next(AtomicUsize);
+
+/// The next spots by slot.
+static NEXT: [Next; RINGS] = [const { Next(AtomicUsize::new(0)) }; RINGS];
 
 /// All rings.
 static ALL: Mutex<Vec<&'static Ring>> = Mutex::new(Vec::new());
@@ -220,33 +310,33 @@ static ALL: Mutex<Vec<&'static Ring>> = Mutex::new(Vec::new());
 #[inline]
 pub(super) unsafe fn put<F: FnOnce() + Send + 'static>(slot: &Slot, f: F, place: Place) -> Result<Ticket, F> {
     let Some((spot, ticket)) = next(slot) else { return Err(f) };
-    let content = spot.content.get().cast::<(Parcel, Place)>();
-    // SAFETY: the spot is there, which is static.
-    let parcel = unsafe { &raw mut (*content).0 };
-    // SAFETY: as above.
-    let from = unsafe { &raw mut (*content).1 };
     // SAFETY: the spot is free, and only who has the stream's lane fills one, which the caller has.
-    unsafe { Parcel::write(parcel, f) };
-    // SAFETY: as above.
-    unsafe { from.write(place) };
+    unsafe { Parcel::write(spot.content.get().cast(), f, place) };
     spot.state.store((ticket.turn << STATUS_BITS) | WAITING, Ordering::Release);
     Ok(ticket)
 }
 
 /// The free spot that the next function of the stream waits in, if it is free, with the ticket for that. To be called by who has the lane.
+#[inline]
 fn next(slot: &Slot) -> Option<(&'static Spot, Ticket)> {
-    let ring = ring(slot)?;
-    let next = ring.next.load(Ordering::Relaxed);
+    let number = usize::try_from(slot.id.0).ok()?;
+    let (cell, Next(turn)) = (BY_SLOT.get(number)?, NEXT.get(number)?);
+    // SAFETY: null, or a ring that was leaked for this.
+    let ring = match unsafe { cell.load(Ordering::Acquire).as_ref() } {
+        Some(ring) => ring,
+        None => first(slot, cell)?,
+    };
+    let next = turn.load(Ordering::Relaxed) % PLACES;
     let then = (next + 1) % PLACES;
-    ring.next.store(then, Ordering::Relaxed);
-    let spot = ring.spots.get(next)?;
+    turn.store(then, Ordering::Relaxed);
+    let spot = ring.get(next)?;
     // Acquire: whoever was in it is out.
     let state = spot.state.load(Ordering::Acquire);
     let turn = (state >> STATUS_BITS) + 1;
     if state % (1 << STATUS_BITS) != FREE || turn >> TURN_BITS != 0 {
         return None;
     }
-    if let Some(spot) = ring.spots.get(then) {
+    if let Some(spot) = ring.get(then) {
         fetch_to_write(spot);
     }
     Some((spot, Ticket { slot: u64::from(slot.id.0), spot: u64::try_from(next).ok()?, turn }))
@@ -266,43 +356,35 @@ fn fetch_to_write(spot: &Spot) {
     let _ = spot;
 }
 
-/// The ring of a slot's stream.
-fn ring(slot: &Slot) -> Option<&'static Ring> {
-    let cell = BY_SLOT.get(usize::try_from(slot.id.0).ok()?)?;
-    // SAFETY: null, or a ring that was leaked for this.
-    let found = unsafe { cell.load(Ordering::Acquire).as_ref() };
-    Some(match found {
-        Some(ring) => ring,
-        None => first(slot, cell),
-    })
-}
-
-/// Makes the ring. The lane is locked, so nobody else does.
+/// Makes the ring of a slot's stream. The lane is locked, so nobody else does.
 #[cold]
-fn first(slot: &Slot, cell: &AtomicPtr<Ring>) -> &'static Ring {
+#[inline(never)]
+fn first(slot: &Slot, cell: &AtomicPtr<Ring>) -> Option<&'static Ring> {
     let spot = |_| Spot {
         state: AtomicU64::new(FREE),
         slot: slot.id,
         device: slot.device.ordinal,
         content: UnsafeCell::new(MaybeUninit::uninit()),
     };
-    let spots = (0..PLACES).map(spot).collect();
-    let ring: &'static Ring = Box::leak(Box::new(Ring { spots, next: AtomicUsize::new(0) }));
+    // By way of a list, so that it is never on the stack.
+    let spots: Box<[Spot]> = (0..PLACES).map(spot).collect();
+    let ring: &'static Ring = Box::leak(spots.try_into().ok()?);
     ALL.lock().unwrap_or_else(PoisonError::into_inner).push(ring);
     cell.store(ptr::from_ref(ring).cast_mut(), Ordering::Release);
-    ring
+    Some(ring)
 }
 
 /// Takes out the functions of a device that wait in rings: their turn will not come, and the spots are not used again.
 pub(super) fn abandon(device: i32) -> Vec<Parcel> {
     let rings = ALL.lock().unwrap_or_else(PoisonError::into_inner);
-    let spots = rings.iter().flat_map(|ring| &ring.spots).filter(|spot| spot.device == device);
+    let spots = rings.iter().flat_map(|ring| ring.iter()).filter(|spot| spot.device == device);
     let taken = spots.filter_map(|spot| spot.take(spot.state.load(Ordering::Relaxed) >> STATUS_BITS));
     taken.map(|out| out.parcel).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::panic::Location;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -319,10 +401,11 @@ mod tests {
     /// A closure that owns something, and so many bytes besides.
     fn parcel<const N: usize>(drops: &Arc<AtomicU32>, runs: &Arc<AtomicU32>) -> Parcel {
         let (owned, runs, bytes) = (Counts(Arc::clone(drops)), Arc::clone(runs), [1_u8; N]);
-        Parcel::of(move || {
+        let function = move || {
             let _owned = &owned;
             runs.fetch_add(bytes.iter().map(|byte| u32::from(*byte)).sum(), Ordering::SeqCst);
-        })
+        };
+        Parcel::of(function, Location::caller())
     }
 
     #[test]
@@ -353,10 +436,11 @@ mod tests {
     fn a_function_that_panics_drops_what_it_owns() {
         let drops: Arc<AtomicU32> = Arc::default();
         let owned = Counts(Arc::clone(&drops));
-        let parcel = Parcel::of(move || {
+        let function = move || {
             let _owned = owned;
             std::panic::resume_unwind(Box::new(()));
-        });
+        };
+        let parcel = Parcel::of(function, Location::caller());
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| parcel.run())).is_err());
         assert_eq!(drops.load(Ordering::SeqCst), 1);
     }
