@@ -34,6 +34,10 @@ mod sync {
             self.0.lock().unwrap()
         }
 
+        pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+            self.0.try_lock().ok()
+        }
+
         pub(crate) fn get_mut(&mut self) -> &mut T {
             self.0.get_mut().unwrap()
         }
@@ -58,6 +62,7 @@ mod sync {
     }
 }
 
+use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -120,6 +125,23 @@ impl World {
         self.operate_with(slot, &accesses, touches, fails)
     }
 
+    /// One operation that writes parts of buffers.
+    fn write_parts(&self, id: SlotId, parts: &[(usize, Range<usize>)]) {
+        let slot = self.books.slot(id).unwrap();
+        let access = |(buffer, part): &(usize, Range<usize>)| {
+            Access::write(&self.ledgers[*buffer], part.clone()).exclusive()
+        };
+        let touch = |(buffer, part): &(usize, Range<usize>)| Touch {
+            buffer: *buffer,
+            start: part.start,
+            end: part.end,
+            mode: Mode::Write,
+            at_call: false,
+        };
+        let accesses: Vec<_> = parts.iter().map(access).collect();
+        self.operate_on(slot, &accesses, &parts.iter().map(touch).collect::<Vec<_>>(), false).unwrap();
+    }
+
     fn operate_with(
         &self,
         slot: &Slot,
@@ -137,15 +159,25 @@ impl World {
                 at_call: false,
             })
             .collect();
+        self.operate_on(slot, accesses, &touches, fails)
+    }
+
+    fn operate_on(
+        &self,
+        slot: &Slot,
+        accesses: &[Access<'_>],
+        touches: &[Touch],
+        fails: bool,
+    ) -> Result<(), Refusal<()>> {
         let call = || {
             if fails {
                 return Err(());
             }
             let mut machine = self.machine.lock();
             let track = Self::track(&machine, slot.id);
-            let node = machine.operate(track, touches.clone());
+            let node = machine.operate(track, touches.to_vec());
             let before = machine.nodes[node].before;
-            let race = machine.unordered(&touches, before).find(|other| *other != node);
+            let race = machine.unordered(touches, before).find(|other| *other != node);
             assert_eq!(race, None, "operation {node} races");
             Ok(())
         };
@@ -375,6 +407,30 @@ fn a_stream_that_takes_over_while_the_other_one_goes_on_is_ordered_after_all_tha
         };
         world.operate(ids[0], &[(0, Mode::Write)], false).unwrap();
         other.join().unwrap();
+    });
+}
+
+#[test]
+fn parts_that_are_entered_the_short_way_are_ordered_and_hold_nobody_up() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE, FREE]);
+        // From here on they are on the lists, so that the first stream would take the short way again.
+        let (all, half) = ([0..8, 8..BYTES], 0..8);
+        let (first, second) = (ids[0], ids[1]);
+        for part in &all {
+            world.write_parts(first, &[(0, part.clone()), (1, part.clone())]);
+        }
+        let other = {
+            let (world, half) = (Arc::clone(&world), half.clone());
+            loom::thread::spawn(move || world.write_parts(second, &[(1, half.clone()), (0, half)]))
+        };
+        world.write_parts(first, &[(0, half.clone()), (1, half)]);
+        other.join().unwrap();
+        let waits = world.books.added_waits();
+        assert!((1..=2).contains(&waits), "{waits} waits: the second stream comes after what was there");
+        // Of the other half there is nothing new.
+        world.write_parts(first, &[(0, 8..BYTES), (1, 8..BYTES)]);
+        assert_eq!(world.books.added_waits(), waits);
     });
 }
 

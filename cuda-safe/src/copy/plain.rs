@@ -15,7 +15,7 @@ use super::shape::Shape;
 use super::staged;
 use super::transfer::{Direction, waits};
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::Result;
 use crate::hazard::{Access, Ledger, Mode};
 use crate::memory::allocation::Allocation;
 use crate::memory::grid::Grid;
@@ -182,15 +182,12 @@ pub(super) fn block(destination: Option<Plain<'_>>, source: Option<Plain<'_>>) -
         return Ok(false);
     }
     let (copy, place) = (Copy { direction, shape, to, from }, Location::caller());
-    let blocked = match (direction, to.written(), from.access(Mode::Read)) {
-        (Direction::HostToDevice(device), Some(write), None) => copy.block(device, &[write], place),
-        (Direction::DeviceToHost(device), None, Some(read)) => copy.block(device, &[read], place),
+    let (device, access) = match (direction, to.written(), from.access(Mode::Read)) {
+        (Direction::HostToDevice(device), Some(write), None) => (device, write),
+        (Direction::DeviceToHost(device), None, Some(read)) => (device, read),
         _ => return Ok(false),
     };
-    match blocked {
-        Ok(()) => Ok(true),
-        Err(error) => Err(failed(error, place, bytes)),
-    }
+    copy.block(device, access, place).map(|()| true)
 }
 
 /// A copy between two sides of this shape, which share no byte.
@@ -265,32 +262,16 @@ impl Copy<'_> {
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
     #[track_caller]
-    fn block(
-        &self,
-        device: Device,
-        accesses: &[Access<'_>],
-        place: &'static Location<'static>,
-    ) -> Result<()> {
+    fn block(self, device: Device, access: Access<'_>, place: &'static Location<'static>) -> Result<()> {
         let legacy = LegacyStream::of(device)?;
         let (kind, shape, bytes) = (self.direction.kind(), self.shape, self.shape.bytes());
         let (to, from) = (self.to.pointer, self.from.pointer);
-        let call = move |_| {
-            // SAFETY: both sides are borrowed memory of so many bytes, the host's for as long as it is needed: the call returns once
-            // the host's side is done. The direction is theirs.
-            Error::check(call::name(shape, false), unsafe { call::linear(kind, to, from, bytes, None) })
-        };
-        if waits(self.direction, self.from.side) {
-            // SAFETY: the accesses are all that the call touches of tracked memory, and it returns once the copy is done.
-            unsafe { legacy.as_stream().enqueue_blocking(accesses, call) }
-        } else {
-            // SAFETY: the accesses are all that the call touches of tracked memory.
-            unsafe { legacy.as_stream().enqueue_at(accesses, place, call) }
-        }
+        let asked = Call { api: call::name(shape, false), place, bytes: move || bytes };
+        // SAFETY: both sides are borrowed memory of so many bytes, the host's for as long as it is needed: the call returns once the
+        // host's side is done. The direction is theirs.
+        let call = move |_| unsafe { call::linear(kind, to, from, bytes, None) };
+        let waits = waits(self.direction, self.from.side);
+        // SAFETY: the access is all that the call touches of tracked memory; where it is said to wait, it returns once the copy is done.
+        unsafe { legacy.as_stream().enqueue_call_blocking([access], waits, asked, call) }
     }
-}
-
-/// What the caller is told. Given no more than it says, so that the rest of a copy need not be kept in memory for it.
-#[cold]
-fn failed(error: Error, place: &'static Location<'static>, bytes: usize) -> Error {
-    error.at(place).with_detail(Detail::Transfer { bytes })
 }

@@ -200,7 +200,7 @@ fn blocking(
     let stream = legacy.as_stream();
     if settles || waits(direction, source.side()) {
         // SAFETY: the accesses are all that the call touches of tracked memory, and it returns once the copy is done.
-        unsafe { stream.enqueue_blocking(accesses.list(), call) }
+        unsafe { stream.enqueue_blocking(accesses.list(), place, call) }
     } else {
         // SAFETY: the accesses are all that the call touches of tracked memory.
         unsafe { stream.enqueue(accesses.list(), call) }
@@ -283,7 +283,7 @@ fn staged(
     };
     // SAFETY: the accesses are all that the copy touches of tracked memory; it begins with an event on the stream, waits for
     // it, and is complete when it returns.
-    unsafe { stream.enqueue_blocking(accesses.list(), call) }
+    unsafe { stream.enqueue_blocking(accesses.list(), place, call) }
 }
 
 /// Whether `cudaMemcpy` and its like for planes and volumes return only when all of the copy is done. From pageable memory it may return once it has read the

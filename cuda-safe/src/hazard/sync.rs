@@ -5,7 +5,7 @@
 #[path = "sync/lock.rs"]
 mod lock;
 
-use std::sync::PoisonError;
+use std::sync::{PoisonError, TryLockError};
 
 pub(crate) use self::lock::{Lock, LockGuard};
 pub(crate) use std::sync::OnceLock;
@@ -26,6 +26,16 @@ impl<T> Mutex<T> {
     #[inline]
     pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Locks the mutex, unless somebody else has it.
+    #[inline]
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        match self.0.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     /// The value, of a mutex that nobody else has.

@@ -132,6 +132,54 @@ impl StreamRef<'_> {
         asked.outcome(code)
     }
 
+    /// [`enqueue_call`](Self::enqueue_call) for a legacy stream. If the call `waits`, it returns only when the stream has done all that it
+    /// was given, this included.
+    ///
+    /// # Safety
+    /// The duties of `enqueue`, and the call does wait if that is said.
+    #[expect(clippy::inline_always, reason = "as `enqueue_call`")]
+    #[inline(always)]
+    pub(crate) unsafe fn enqueue_call_blocking<const N: usize>(
+        self,
+        accesses: [Access<'_>; N],
+        waits: bool,
+        asked: Call<impl Fn() -> usize + Copy>,
+        call: impl Fn(sys::cudaStream_t) -> sys::cudaError_t + Copy,
+    ) -> Result<()> {
+        let Some((lane, tick)) = self.again_on_legacy(&accesses, asked.place) else {
+            let accesses = accesses.map(Access::copied);
+            return self.copied().call_blocking_late(&accesses, waits, asked.copied(), copied(&call));
+        };
+        let slot = self.slot();
+        let going = Going::new(slot, lane, tick, N > 0);
+        let besides = if waits { BOOKS.coverage_besides(slot) } else { None };
+        let code = call(self.as_raw());
+        let done = code == sys::cudaSuccess;
+        going.over(done);
+        if waits && done {
+            slot.complete(tick);
+            if let Some(besides) = besides {
+                BOOKS.completed_all(&besides);
+            }
+        }
+        asked.outcome(code)
+    }
+
+    /// [`enqueue_call_blocking`](Self::enqueue_call_blocking) where the short way was none.
+    #[cold]
+    #[inline(never)]
+    fn call_blocking_late(
+        self,
+        accesses: &[Access<'_>],
+        waits: bool,
+        asked: Call<impl Fn() -> usize + Copy>,
+        call: impl Fn(sys::cudaStream_t) -> sys::cudaError_t,
+    ) -> Result<()> {
+        let call = |raw| asked.outcome(call(raw));
+        let entered = self.enter_blocking(accesses, waits, asked.place, call);
+        entered.map_err(|error| about(error, (asked.bytes)()))
+    }
+
     /// [`enqueue_call`](Self::enqueue_call) with accesses that lie in memory already.
     ///
     /// # Safety
@@ -175,11 +223,36 @@ impl StreamRef<'_> {
         accesses: &[Access<'_>],
         place: &'static Location<'static>,
     ) -> Option<(LockGuard<'static, Lane>, Tick)> {
-        let (slot, raw) = (self.slot(), self.as_raw());
-        let kind = slot.kind;
+        let kind = self.slot().kind;
         if self.recorder().is_some() || !matches!(kind, Kind::Blocking | Kind::NonBlocking) {
             return None;
         }
+        self.again_as(kind, accesses, place)
+    }
+
+    /// The same for a legacy stream, where there is only one device, which is always current.
+    #[expect(clippy::inline_always, reason = "measured")]
+    #[inline(always)]
+    fn again_on_legacy(
+        &self,
+        accesses: &[Access<'_>],
+        place: &'static Location<'static>,
+    ) -> Option<(LockGuard<'static, Lane>, Tick)> {
+        if self.recorder().is_some() || self.slot().kind != Kind::Legacy || !Device::is_only_one() {
+            return None;
+        }
+        self.again_as(Kind::Legacy, accesses, place)
+    }
+
+    #[expect(clippy::inline_always, reason = "measured")]
+    #[inline(always)]
+    fn again_as(
+        &self,
+        kind: Kind,
+        accesses: &[Access<'_>],
+        place: &'static Location<'static>,
+    ) -> Option<(LockGuard<'static, Lane>, Tick)> {
+        let (slot, raw) = (self.slot(), self.as_raw());
         let entered = busy::try_enter()?;
         let again = slot.lock_again(kind, accesses, |lane, ledger, manner| {
             enter_otherwise(slot, lane, ledger, manner, raw, place)
@@ -301,15 +374,28 @@ impl StreamRef<'_> {
     ///
     /// # Safety
     /// That, and the duties of `enqueue`.
-    #[track_caller]
     pub(crate) unsafe fn enqueue_blocking<R>(
         &self,
         accesses: &[Access<'_>],
+        place: &'static Location<'static>,
         f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
     ) -> Result<R> {
-        let coverage = BOOKS.coverage_of(self.slot());
-        let (answer, stamp) = self.enter(Asked::Real(accesses), Location::caller(), f)?;
-        BOOKS.completed_all(&coverage.and(stamp));
+        self.enter_blocking(accesses, true, place, f)
+    }
+
+    /// Enters an operation, and notes what is over where its call `waits` until then.
+    fn enter_blocking<R>(
+        &self,
+        accesses: &[Access<'_>],
+        waits: bool,
+        place: &'static Location<'static>,
+        f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
+    ) -> Result<R> {
+        let coverage = waits.then(|| BOOKS.coverage_of(self.slot()));
+        let (answer, stamp) = self.enter(Asked::Real(accesses), place, f)?;
+        if let Some(coverage) = coverage {
+            BOOKS.completed_all(&coverage.and(stamp));
+        }
         Ok(answer)
     }
 

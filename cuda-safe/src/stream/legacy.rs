@@ -2,6 +2,8 @@
 //! them.
 #![expect(unsafe_code, reason = "has the unsafe way onto a stream")]
 
+use std::sync::OnceLock;
+
 use super::enqueue::BOOKS;
 use super::methods::stream_methods;
 use super::pool;
@@ -27,6 +29,9 @@ pub struct LegacyStream {
     slot: &'static Slot,
 }
 
+/// The slots of the first devices, for who asks without a lock; those beyond are found all the same.
+static KNOWN: [OnceLock<&'static Slot>; 16] = [const { OnceLock::new() }; 16];
+
 impl LegacyStream {
     /// The legacy stream of `device`.
     ///
@@ -36,8 +41,24 @@ impl LegacyStream {
     #[track_caller]
     #[inline]
     pub fn of(device: Device) -> Result<Self> {
+        let known = usize::try_from(device.ordinal()).ok().and_then(|device| KNOWN.get(device));
+        match known.and_then(OnceLock::get) {
+            Some(slot) => Ok(Self { slot }),
+            None => Self::of_any(device, known),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn of_any(device: Device, known: Option<&OnceLock<&'static Slot>>) -> Result<Self> {
         match BOOKS.legacy(device.ordinal(), Reach::Stream(NUMBER)) {
-            Ok(slot) => Ok(Self { slot }),
+            Ok(slot) => {
+                if let Some(known) = known {
+                    known.get_or_init(|| slot);
+                }
+                Ok(Self { slot })
+            }
             Err(_) => Err(pool::too_many()),
         }
     }

@@ -208,6 +208,12 @@ pub(super) struct Want {
 }
 
 impl Want {
+    /// Whether there is nothing that it wants.
+    #[inline]
+    pub(super) fn is_empty(self) -> bool {
+        self.start >= self.end
+    }
+
     /// Whether the access is a write.
     #[inline]
     pub(super) fn writes(self) -> bool {

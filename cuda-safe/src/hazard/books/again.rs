@@ -1,5 +1,5 @@
-//! The short way of an operation that does again what its stream did last to the same memory: the whole of a few allocations, each used
-//! by that stream in that way the last time.
+//! The short way of an operation that does again what its stream did last to the same memory: to the whole of a few allocations, each used
+//! by that stream in that way the last time, or to parts of them, where those that overlap are the same, or of that stream alone.
 //!
 //! There is nothing then to order it after, as the stream's own order does that, and nothing to wait for. Nor is there where another stream
 //! was the last one and this one waits for that already, as programs have it that order their streams themselves. What is left are an entry for
@@ -121,10 +121,6 @@ impl Slot {
         otherwise: impl Fn(&mut Lane, &Ledger, Manner) -> bool,
     ) -> Option<(LockGuard<'_, Lane>, Tick)> {
         let Some((_, others)) = accesses.split_first() else { return Some(self.lock_bare()) };
-        // Where one of them is no more than a part, nothing is to be entered for those before it.
-        if !others.iter().all(Access::is_whole) {
-            return None;
-        }
         let mut lane = self.lane.lock();
         if !self.orders.load(Relaxed) || !self.is_caught_up(kind, &lane) {
             return None;
@@ -132,9 +128,12 @@ impl Slot {
         let me = self.next_by_owner();
         for (at, access) in accesses.iter().enumerate() {
             let (ledger, manner) = (access.ledger, access.manner(others.is_empty()));
-            let entered = access.is_whole()
-                && !is_lent(access)
-                && (ledger.stamp_alike(manner, me) || otherwise(&mut lane, ledger, manner));
+            let entered = !is_lent(access)
+                && if access.is_whole() {
+                    ledger.stamp_alike(manner, me) || otherwise(&mut lane, ledger, manner)
+                } else {
+                    self.enter_part(&lane, access.copied())
+                };
             if !entered {
                 self.give_up(lane, at > 0);
                 return None;
@@ -173,6 +172,13 @@ impl Slot {
         next.is_some_and(|next| ledger.replace(bits, next, manner.exclusive))
     }
 
+    /// Enters an access to a part of an allocation where the list of that puts nothing in its way that the stream is not ordered after. Says no,
+    /// with nothing entered, where anything else is the case.
+    #[inline(never)]
+    fn enter_part(&self, lane: &Lane, access: Access<'_>) -> bool {
+        access.ledger.stamp_part(&access, self.next_by_owner(), &lane.clock, self.is_solid())
+    }
+
     /// An operation comes no further on the short way. If any access was `entered` for it, its tick is published like that of a failed one.
     #[cold]
     #[inline(never)]
@@ -186,8 +192,9 @@ impl Slot {
     #[cold]
     #[inline(never)]
     fn tell(&self, lane: &mut Lane, tick: Tick, done: bool) {
-        self.device.note_news(self.kind);
-        if done && self.kind == Kind::Legacy {
+        if self.kind != Kind::Legacy {
+            self.device.note_news(self.kind);
+        } else if done {
             self.device.acted(tick, lane.untold.then_some(&lane.clock));
             lane.untold = false;
         }

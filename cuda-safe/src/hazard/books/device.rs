@@ -85,10 +85,16 @@ impl DeviceBook {
         self.has_news() && self.news.swap(false, SeqCst)
     }
 
+    /// Whether there ever was a blocking stream.
+    #[inline]
+    pub(super) fn has_blocking(&self) -> bool {
+        self.has_blocking.load(Acquire)
+    }
+
     /// Calls `visit` with each blocking stream.
     #[inline]
     pub(super) fn each_blocking(&self, visit: impl FnMut(SlotId)) {
-        if !self.has_blocking.load(Acquire) {
+        if !self.has_blocking() {
             return;
         }
         self.blocking.lock().iter().copied().for_each(visit);
@@ -113,10 +119,16 @@ impl DeviceBook {
     #[inline]
     pub(super) fn acted(&self, tick: Tick, clock: Option<&Clock>) {
         if let Some(clock) = clock {
-            self.seen.lock().merge(clock);
+            self.sees(clock);
         }
         self.acted.store(tick, Release);
         self.epoch.fetch_add(1, SeqCst);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn sees(&self, clock: &Clock) {
+        self.seen.lock().merge(clock);
     }
 
     /// Adds what a blocking stream's next operation is ordered after; gives the epoch that this is about, at least.

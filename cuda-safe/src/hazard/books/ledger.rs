@@ -199,6 +199,28 @@ impl Ledger {
         self.word.compare_exchange(bits, next, SeqCst, Acquire).is_ok()
     }
 
+    /// Enters one access in the long form where all that it meets is of the same bytes and ordered before it: by the stream itself, or by
+    /// what its `clock` covers. Waits for nobody. Says no, and does nothing, where anything else is the case.
+    ///
+    /// Of what may be read during the call the stream's own order is enough only where the stream is `solid`, as above.
+    #[inline(never)]
+    pub(super) fn stamp_part(
+        &self,
+        access: &Access<'_>,
+        me: Stamp,
+        clock: &Clock,
+        solid: bool,
+    ) -> bool {
+        if access.at_call && !solid {
+            return false;
+        }
+        let Some(mut list) = self.list.try_lock() else { return false };
+        match self.listed(&mut list) {
+            Some(list) => list.stamp_behind(access.want(), &Short { me, clock }),
+            None => false,
+        }
+    }
+
     /// Enters one access to the whole allocation where all that the short form tells of is ordered before it and the short form can tell
     /// the rest. Does nothing where anything else is the case.
     #[inline(never)]
@@ -281,11 +303,10 @@ impl Ledger {
                 Err(found) => bits = found,
             }
         }
-        let mut next = 0;
         // Under a policy that tells places, each access is looked at by itself.
-        let done = if place.is_none() { list.stamp_again(group, view.me(), &mut next) } else { 0 };
+        let done = if place.is_none() { list.stamp_again(group, view.me()) } else { 0 };
         for access in group.iter().skip(done) {
-            list.stamp(access.want(), view, place, &mut next, out);
+            list.stamp(access.want(), view, place, out);
         }
         self.shorten(list);
     }
@@ -405,6 +426,29 @@ impl fmt::Debug for Ledger {
             .field("accesses", &Word::unpack(self.word.load(Relaxed)))
             .field("host_guards", &self.host_guards())
             .finish()
+    }
+}
+
+/// What an operation on the short way knows.
+struct Short<'a> {
+    me: Stamp,
+    /// The stream's own.
+    clock: &'a Clock,
+}
+
+impl View for Short<'_> {
+    fn me(&self) -> Stamp {
+        self.me
+    }
+
+    /// Nobody asks: what has completed only saves an entry.
+    fn completed(&self, _: Stamp) -> bool {
+        false
+    }
+
+    #[inline]
+    fn knows(&self, stamp: Stamp) -> bool {
+        stamp.slot == self.me.slot || self.clock.covers(stamp)
     }
 }
 

@@ -38,9 +38,20 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    #[inline]
+    fn new(want: Want, stamp: Stamp, place: Option<Place>) -> Self {
+        Self { start: want.start, end: want.end, mode: want.mode, stamp, place }
+    }
+
     /// Whether the two accesses must not run at once, whoever makes them.
     fn conflicts(&self, want: Want) -> bool {
         want.writes() || self.mode == Mode::Write
+    }
+
+    /// Whether it is of just these bytes.
+    #[inline]
+    fn is_of(&self, start: usize, end: usize) -> bool {
+        (self.start, self.end) == (start, end)
     }
 }
 
@@ -55,8 +66,12 @@ pub(crate) struct Conflict {
 #[derive(Debug)]
 pub(super) struct List {
     entries: Vec<Entry>,
-    /// No entry is longer than this, so that a search knows where to begin.
+    /// Whether some that overlap may be of different bytes. Otherwise last bytes are in order as first ones are.
+    tangled: bool,
+    /// No entry is longer than this, so that a search among tangled ones knows where to begin.
     longest: usize,
+    /// Where the entry of the next access is expected: behind the last one's, as parts are mostly used in order. Any number does.
+    next: usize,
     /// The length at which to compact next.
     limit: usize,
     /// Kept for its capacity.
@@ -68,7 +83,8 @@ pub(super) struct List {
 impl Default for List {
     /// A list of nothing.
     fn default() -> Self {
-        Self { entries: Vec::new(), longest: 0, limit: COMPACT_AT, scratch: Vec::new(), run: None }
+        let (entries, scratch) = (Vec::new(), Vec::new());
+        Self { entries, tangled: false, longest: 0, next: 0, limit: COMPACT_AT, scratch, run: None }
     }
 }
 
@@ -98,7 +114,7 @@ impl List {
 
     /// The word that says all that the list says, if there is one; the list is then emptied.
     pub(super) fn give_up(&mut self, bytes: usize) -> Option<u64> {
-        let whole = |entry: &Entry| entry.start == 0 && entry.end == bytes && entry.place.is_none();
+        let whole = |entry: &Entry| entry.is_of(0, bytes) && entry.place.is_none();
         let word = match self.entries.as_slice() {
             [] => Word::Empty,
             [one] if whole(one) && one.mode == Mode::Write => Word::Write(one.stamp),
@@ -111,40 +127,43 @@ impl List {
         };
         let bits = word.pack()?;
         self.entries.clear();
-        self.longest = 0;
-        self.limit = COMPACT_AT;
+        (self.tangled, self.longest, self.limit) = (false, 0, COMPACT_AT);
         Some(bits)
     }
 
-    /// The entries that may overlap `start..end`, as positions.
+    /// The entries that may overlap the bytes, as positions.
     #[inline]
-    fn window(&self, start: usize, end: usize) -> (usize, usize) {
-        let longest = self.longest;
-        let low = self.entries.partition_point(|entry| entry.start.saturating_add(longest) <= start);
-        let high = self.entries.partition_point(|entry| entry.start < end);
+    fn window(&self, want: Want) -> (usize, usize) {
+        let (entries, longest) = (&self.entries, self.longest);
+        let low = if self.tangled {
+            entries.partition_point(|entry| entry.start.saturating_add(longest) <= want.start)
+        } else {
+            entries.partition_point(|entry| entry.end <= want.start)
+        };
+        let high = entries.partition_point(|entry| entry.start < want.end);
         (low.min(high), high)
     }
 
-    /// Whether [`window`](Self::window) would find the entry at a position, and it alone.
+    /// The same, looked for where an entry is expected first.
     #[inline]
-    fn is_window_of_one(&self, at: usize, want: Want) -> bool {
-        let Some(entry) = self.entries.get(at) else { return false };
-        let before = at.checked_sub(1).and_then(|at| self.entries.get(at));
-        let after = self.entries.get(at + 1);
-        entry.start == want.start
-            && entry.end > want.start
-            && before.is_none_or(|before| before.start.saturating_add(self.longest) <= want.start)
-            && after.is_none_or(|after| after.start >= want.end)
+    fn window_at(&self, at: usize, want: Want) -> (usize, usize) {
+        let Some((before, behind)) = self.entries.split_at_checked(at) else { return self.window(want) };
+        let here = !self.tangled
+            && before.last().is_none_or(|before| before.end <= want.start)
+            && behind.first().is_none_or(|first| first.end > want.start);
+        if !here {
+            return self.window(want);
+        }
+        let met = behind.iter().take_while(|entry| entry.start < want.end).count();
+        (at, at + met)
     }
 
     /// Enters accesses from the first on as long as [`alike`](Self::alike) says so; gives how many. The steady state of a program that
     /// uses many parts again and again.
-    ///
-    /// `next` is afterwards where the entry of the next access is expected.
-    pub(super) fn stamp_again(&mut self, accesses: &[Access<'_>], me: Stamp, next: &mut usize) -> usize {
+    pub(super) fn stamp_again(&mut self, accesses: &[Access<'_>], me: Stamp) -> usize {
         let (low, done) = self.alike(accesses, me.slot);
         self.stamp_at(low, done, me.tick);
-        *next = low + done;
+        self.next = low + done;
         done
     }
 
@@ -155,8 +174,9 @@ impl List {
         let Some(first) = accesses.first() else { return (0, 0) };
         let low = self.entries.partition_point(|entry| entry.start < first.start);
         // Where those before it may reach into it, nothing is said.
-        let before = low.checked_sub(1).and_then(|before| self.entries.get(before));
-        if before.is_some_and(|before| before.start.saturating_add(self.longest) > first.start) {
+        let longest = if self.tangled { self.longest } else { 0 };
+        let reaches = |before: &Entry| before.end.max(before.start.saturating_add(longest)) > first.start;
+        if low.checked_sub(1).and_then(|before| self.entries.get(before)).is_some_and(reaches) {
             return (0, 0);
         }
         let entries = self.entries.get(low..).unwrap_or_default();
@@ -227,119 +247,166 @@ impl List {
         }
     }
 
+    /// Enters one access if it is known to be ordered after all that it conflicts with, and that is of the same bytes or one entry. Says
+    /// no, and does nothing, where anything else is the case, and where the list has become so long that it is to be compacted.
+    pub(super) fn stamp_behind<V: View>(&mut self, want: Want, view: &V) -> bool {
+        // A cut leaves two pieces.
+        if want.is_empty() || self.entries.len() + 2 > self.limit {
+            return false;
+        }
+        let (low, high) = self.window_at(self.next, want);
+        let mut same = true;
+        for entry in &self.entries[low..high] {
+            if entry.conflicts(want) && entry.end > want.start && !view.knows(entry.stamp) {
+                return false;
+            }
+            same &= entry.is_of(want.start, want.end);
+        }
+        if !same && (self.tangled || high - low > 1) {
+            return false;
+        }
+        self.put(low, high, same, want, view, None);
+        true
+    }
+
     /// Enters one access, collects what it conflicts with and drops what it makes redundant.
-    ///
-    /// `next` is where the entry is expected, and afterwards where that of an access behind it would be: for many
-    /// accesses in order, which need not be searched for. Any number does.
     pub(super) fn stamp<V: View>(
         &mut self,
         want: Want,
         view: &V,
         place: Option<Place>,
-        next: &mut usize,
         out: &mut Vec<Conflict>,
     ) {
-        let me = view.me();
-        let (low, high) = if self.is_window_of_one(*next, want) {
-            (*next, *next + 1)
-        } else {
-            self.window(want.start, want.end)
-        };
-        *next = low + 1;
-        let new = Entry { start: want.start, end: want.end, mode: want.mode, stamp: me, place };
-
-        // The steady state of a chunked program: this stream did the same to these bytes before, and nobody
-        // else since.
-        if let [only] = &mut self.entries[low..high]
-            && (only.start, only.end, only.mode) == (want.start, want.end, want.mode)
-            && only.stamp.slot == me.slot
-        {
-            *only = new;
+        if want.is_empty() {
             return;
         }
-
-        // Nor does anything lie where bytes are used for the first time.
-        if low == high {
-            self.entries.insert(low, new);
-            return self.grown(want, view);
-        }
-
-        // Where all that is there is of the same bytes, as where one stream writes them and another one reads them, nothing is cut.
-        let same = |entry: &Entry| (entry.start, entry.end) == (want.start, want.end);
-        if self.entries[low..high].iter().all(same) {
-            let mut kept = low;
-            for at in low..high {
-                let entry = self.entries[at];
-                if entry.conflicts(want) && !view.knows(entry.stamp) {
-                    out.push(Conflict { stamp: entry.stamp, place: entry.place });
-                }
-                if !redundant(&entry, want, view) {
-                    self.entries[kept] = entry;
-                    kept += 1;
-                }
-            }
-            if kept < high {
-                self.entries[kept] = new;
-                self.entries.drain(kept + 1..high);
-            } else {
-                self.entries.insert(high, new);
-            }
-            return self.grown(want, view);
-        }
-
-        let mut scratch = std::mem::take(&mut self.scratch);
-        scratch.clear();
+        let (low, high) = self.window_at(self.next, want);
         for entry in &self.entries[low..high] {
-            if entry.end <= want.start {
-                scratch.push(*entry);
-                continue;
-            }
-            if entry.conflicts(want) && !view.knows(entry.stamp) {
+            if entry.end > want.start && entry.conflicts(want) && !view.knows(entry.stamp) {
                 out.push(Conflict { stamp: entry.stamp, place: entry.place });
             }
-            if redundant(entry, want, view) {
-                scratch.extend(outside(entry, want));
-            } else {
-                scratch.push(*entry);
-            }
         }
-        scratch.push(new);
-        scratch.sort_unstable_by_key(|entry| entry.start);
-        self.entries.splice(low..high, scratch.drain(..));
-        self.scratch = scratch;
-        self.grown(want, view);
-    }
-
-    /// There is one more entry, for this.
-    #[inline]
-    fn grown<V: View>(&mut self, want: Want, view: &V) {
-        self.longest = self.longest.max(want.end - want.start);
+        let same = self.entries[low..high].iter().all(|entry| entry.is_of(want.start, want.end));
+        self.put(low, high, same, want, view, place);
         if self.entries.len() > self.limit {
             self.compact(view);
         }
     }
 
-    /// Drops what `want`, entered before, has made redundant now that its waits are in place.
-    pub(super) fn settle<V: View>(&mut self, want: Want, view: &V) {
-        let me = view.me();
-        let (low, high) = self.window(want.start, want.end);
-        let mut scratch = std::mem::take(&mut self.scratch);
-        scratch.clear();
-        for entry in &self.entries[low..high] {
-            if entry.end > want.start && entry.stamp.slot != me.slot && redundant(entry, want, view) {
+    /// Enters one access where all conflicts were collected. Where all entries that it meets are of the `same` bytes, as where one stream writes
+    /// them and another one reads them, nothing is cut.
+    #[inline]
+    fn put<V: View>(
+        &mut self,
+        low: usize,
+        high: usize,
+        same: bool,
+        want: Want,
+        view: &V,
+        place: Option<Place>,
+    ) {
+        self.longest = self.longest.max(want.end - want.start);
+        self.next = low + 1;
+        if same {
+            self.stamp_same(low, high, want, view, place);
+        } else {
+            self.stamp_cut(low, high, want, view, place);
+        }
+    }
+
+    /// Enters one access in the place of those entries, all of the same bytes, that it makes redundant.
+    #[inline]
+    fn stamp_same<V: View>(&mut self, low: usize, high: usize, want: Want, view: &V, place: Option<Place>) {
+        let new = Entry::new(want, view.me(), place);
+        match &mut self.entries[low..high] {
+            // What parts find that are used for the first time.
+            [] => self.entries.insert(low, new),
+            // The steady state of a chunked program: this stream did the same to these bytes before, and nobody else since.
+            [only] if only.mode == want.mode && only.stamp.slot == new.stamp.slot => *only = new,
+            several => {
+                let mut kept = 0;
+                for at in 0..several.len() {
+                    if !redundant(&several[at], want, view) {
+                        several.swap(kept, at);
+                        kept += 1;
+                    }
+                }
+                if let Some(first) = several.get_mut(kept) {
+                    *first = new;
+                    self.entries.drain(low + kept + 1..high);
+                } else {
+                    self.entries.insert(high, new);
+                }
+                self.next += kept;
+            }
+        }
+    }
+
+    /// The same where some are of other bytes, and are cut.
+    #[inline(never)]
+    fn stamp_cut<V: View>(&mut self, low: usize, high: usize, want: Want, view: &V, place: Option<Place>) {
+        let new = Entry::new(want, view.me(), place);
+        // What all parts of an allocation find, one after the other, of which the whole was filled before.
+        if let [only] = &mut self.entries[low..high]
+            && only.start == want.start
+            && only.end > want.end
+            && redundant(only, want, view)
+        {
+            only.start = want.end;
+            return self.entries.insert(low, new);
+        }
+        let cut = |entry: &Entry, scratch: &mut Vec<Entry>| {
+            if entry.end > want.start && redundant(entry, want, view) {
                 scratch.extend(outside(entry, want));
             } else {
                 scratch.push(*entry);
             }
+        };
+        self.change(low, high, cut, Some(new));
+    }
+
+    /// Puts in the place of some entries what `each` makes of them, and one more.
+    fn change(
+        &mut self,
+        low: usize,
+        high: usize,
+        mut each: impl FnMut(&Entry, &mut Vec<Entry>),
+        new: Option<Entry>,
+    ) {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.clear();
+        for entry in &self.entries[low..high] {
+            each(entry, &mut scratch);
         }
-        scratch.sort_unstable_by_key(|entry| entry.start);
+        scratch.extend(new);
+        scratch.sort_unstable_by_key(|entry| (entry.start, entry.end));
+        // No others overlap these.
+        self.tangled |= tangled(&scratch);
         self.entries.splice(low..high, scratch.drain(..));
         self.scratch = scratch;
     }
 
+    /// Drops what `want`, entered before, has made redundant now that its waits are in place.
+    pub(super) fn settle<V: View>(&mut self, want: Want, view: &V) {
+        let me = view.me();
+        let (low, high) = self.window(want);
+        self.change(
+            low,
+            high,
+            |entry, scratch| {
+                if entry.end > want.start && entry.stamp.slot != me.slot && redundant(entry, want, view) {
+                    scratch.extend(outside(entry, want));
+                } else {
+                    scratch.push(*entry);
+                }
+            },
+            None,
+        );
+    }
+
     /// Collects what `want` conflicts with, as far as `ordered` does not already know, and changes nothing.
     pub(super) fn conflicts(&self, want: Want, ordered: impl Fn(Stamp) -> bool, out: &mut Vec<Conflict>) {
-        let (low, high) = self.window(want.start, want.end);
+        let (low, high) = self.window(want);
         for entry in &self.entries[low..high] {
             if entry.end > want.start && entry.conflicts(want) && !ordered(entry.stamp) {
                 out.push(Conflict { stamp: entry.stamp, place: entry.place });
@@ -350,7 +417,13 @@ impl List {
     /// Drops what has completed.
     pub(super) fn prune(&mut self, completed: impl Fn(Stamp) -> bool) {
         self.entries.retain(|entry| !completed(entry.stamp));
+        self.measure();
+    }
+
+    /// Finds out what is known of all entries.
+    fn measure(&mut self) {
         self.longest = self.entries.iter().map(|entry| entry.end - entry.start).max().unwrap_or(0);
+        self.tangled = tangled(&self.entries);
     }
 
     /// Makes the list shorter: drops what has completed, joins equal neighbours and, if that is not enough,
@@ -363,9 +436,9 @@ impl List {
             self.entries
                 .sort_unstable_by_key(|entry| (entry.stamp.slot, entry.mode == Mode::Write, entry.start));
             self.join(|a, b| a.stamp.slot == b.stamp.slot);
-            self.entries.sort_unstable_by_key(|entry| entry.start);
+            self.entries.sort_unstable_by_key(|entry| (entry.start, entry.end));
         }
-        self.longest = self.entries.iter().map(|entry| entry.end - entry.start).max().unwrap_or(0);
+        self.measure();
         self.limit = COMPACT_AT.max(self.entries.len() * 2);
     }
 
@@ -391,6 +464,15 @@ impl List {
     }
 }
 
+/// Whether some of these entries, which are sorted, overlap though they are of different bytes.
+fn tangled(entries: &[Entry]) -> bool {
+    // Where none of two neighbours do, ends are in order too.
+    entries.windows(2).any(|pair| match pair {
+        [a, b] => a.end > b.start && !a.is_of(b.start, b.end),
+        _ => false,
+    })
+}
+
 /// Whether the part of `entry` that `want` covers need not be remembered once `want` is on record.
 #[inline]
 fn redundant<V: View>(entry: &Entry, want: Want, view: &V) -> bool {
@@ -414,7 +496,7 @@ mod tests {
     use super::super::clock::{SlotId, Stamp};
     use super::super::ledger::Ledger;
     use super::super::sync::in_a_test;
-    use super::{List, View};
+    use super::{Entry, List, View};
 
     /// A stream that knows nothing of others.
     struct Alone(Stamp);
@@ -439,12 +521,12 @@ mod tests {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 usize::try_from(state >> 33).unwrap() % below
             };
-            let (mut hits, mut again) = (0, 0);
+            let (mut hits, mut again, mut behind, mut untangled) = (0, 0, 0, 0);
             // Long enough for all parts but the last ones of some sets.
             let ledger = Ledger::new(200);
             for _ in 0..300 {
-                let (mut hinted, mut searched, mut together) =
-                    (List::default(), List::default(), List::default());
+                let lists = || (List::default(), List::default(), List::default(), List::default());
+                let (mut hinted, mut searched, mut together, mut short) = lists();
                 // A few sets of parts, each used by several operations, as chunked programs do.
                 let sets: Vec<Vec<(usize, usize)>> = (0..3)
                     .map(|_| {
@@ -458,23 +540,48 @@ mod tests {
                 for tick in 1..20 {
                     let me = Alone(Stamp { slot: SlotId(u32::try_from(random(2)).unwrap()), tick });
                     let mode = if random(2) == 0 { Mode::Read } else { Mode::Write };
-                    let (mut next, mut found, mut expected) = (0, Vec::new(), Vec::new());
+                    let (mut found, mut expected) = (Vec::new(), Vec::new());
                     let set = &sets[random(3)];
                     for &(start, end) in set {
                         let want = Access::new(&ledger, start..end, mode).want();
-                        hits += usize::from(hinted.is_window_of_one(next, want));
-                        hinted.stamp(want, &me, None, &mut next, &mut found);
-                        searched.stamp(want, &me, None, &mut { usize::MAX }, &mut expected);
+                        let at = hinted.next;
+                        hits += usize::from(at > 0 && hinted.window_at(at, want).0 == at);
+                        hinted.stamp(want, &me, None, &mut found);
+                        searched.next = usize::MAX;
+                        searched.stamp(want, &me, None, &mut expected);
                         assert_eq!(format!("{:?}", hinted.entries), format!("{:?}", searched.entries));
+
+                        // The same bytes found by looking at all of them.
+                        let meets = |entry: &&Entry| entry.start < end && start < entry.end;
+                        let low = searched.entries.iter().position(|entry| meets(&entry)).unwrap();
+                        let met = searched.entries.iter().filter(meets).count();
+                        let window = searched.window(want);
+                        assert!(window.0 <= low && window.1 >= low + met, "{window:?}, {low}, {met}");
+                        if !searched.tangled {
+                            assert_eq!(window, (low, low + met));
+                            untangled += 1;
+                        }
+
+                        let mut conflicts = Vec::new();
+                        short.conflicts(want, |stamp| me.knows(stamp), &mut conflicts);
+                        let before = format!("{:?}", short.entries);
+                        if short.stamp_behind(want, &me) {
+                            assert!(conflicts.is_empty());
+                            behind += 1;
+                        } else {
+                            assert_eq!(format!("{:?}", short.entries), before);
+                            short.stamp(want, &me, None, &mut Vec::new());
+                        }
+                        assert_eq!(format!("{:?}", short.entries), format!("{:?}", searched.entries));
                     }
                     assert_eq!(format!("{found:?}"), format!("{expected:?}"));
 
                     let accesses: Vec<_> =
                         set.iter().map(|&(start, end)| Access::new(&ledger, start..end, mode)).collect();
-                    let (mut next, mut found) = (usize::MAX, Vec::new());
-                    let done = together.stamp_again(&accesses, me.0, &mut next);
+                    let mut found = Vec::new();
+                    let done = together.stamp_again(&accesses, me.0);
                     for access in accesses.iter().skip(done) {
-                        together.stamp(access.want(), &me, None, &mut next, &mut found);
+                        together.stamp(access.want(), &me, None, &mut found);
                     }
                     again += done;
                     assert_eq!(format!("{:?}", together.entries), format!("{:?}", searched.entries));
@@ -483,6 +590,23 @@ mod tests {
             }
             assert!(hits > 500, "{hits} entries were where they were expected");
             assert!(again > 100, "{again} accesses were those of the last time");
+            assert!(behind > 1000, "{behind} accesses went the short way");
+            assert!(untangled > 1000, "{untangled} windows were exact");
+        });
+    }
+
+    #[test]
+    fn no_bytes_are_not_on_the_list() {
+        in_a_test(|| {
+            let ledger = Ledger::new(8);
+            let me = Alone(Stamp { slot: SlotId(1), tick: 1 });
+            let (mut list, mut found) = (List::default(), Vec::new());
+            for range in [3..3, 9..12] {
+                let want = Access::write(&ledger, range).want();
+                list.stamp(want, &me, None, &mut found);
+                assert!(!list.stamp_behind(want, &me));
+            }
+            assert_eq!((list.len(), found.len()), (0, 0));
         });
     }
 }

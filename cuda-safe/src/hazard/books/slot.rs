@@ -197,7 +197,8 @@ impl Slot {
     }
 
     /// Notes that operation `tick` and all before it have completed.
-    pub(super) fn complete(&self, tick: Tick) {
+    #[inline]
+    pub(crate) fn complete(&self, tick: Tick) {
         if self.completed() < tick {
             self.outside.completed.fetch_max(tick, std::sync::atomic::Ordering::AcqRel);
         }

@@ -1,6 +1,6 @@
 //! Snapshots and coverage: what an event stands for, and what a synchronisation proves.
 
-use super::clock::{Clock, SlotId, Stamp};
+use super::clock::{Brief, Clock, SlotId, Stamp};
 use super::slot::{Kind, Slot};
 use super::table::Books;
 
@@ -61,6 +61,13 @@ impl Books {
             self.pending_known(slot, &mut others);
         }
         Coverage { own: Some(own), others }
+    }
+
+    /// What the end of all that a legacy stream has now proves besides that; none if nothing at all.
+    #[inline]
+    pub(crate) fn coverage_besides(&self, legacy: &Slot) -> Option<Coverage> {
+        let none = legacy.brief() == Brief::Nothing && !legacy.device.has_blocking();
+        if none { None } else { Some(self.coverage_of(legacy)) }
     }
 
     /// What an event that is recorded on a stream now will prove when it is complete.

@@ -13,8 +13,6 @@ use super::waits::{AddedWait, Waits};
 const FIRST_BLOCK: u32 = 64;
 /// Blocks that there can be, which makes two million slots.
 const BLOCKS: usize = 16;
-/// Devices whose legacy stream is found without a lock; those beyond are found all the same.
-const DEVICES: usize = 16;
 /// Policy not chosen yet.
 const UNSET: u32 = u32::MAX;
 
@@ -28,8 +26,6 @@ pub(crate) struct TooManyStreams;
 /// All that the tracker knows. A program has one; tests make their own.
 pub(crate) struct Books {
     blocks: [OnceLock<Block>; BLOCKS],
-    /// The legacy streams of the first devices, for who asks without the register.
-    legacies: [OnceLock<SlotId>; DEVICES],
     register: Mutex<Register>,
     initial: fn() -> Policy,
     policy: AtomicU32,
@@ -50,7 +46,6 @@ impl Books {
             Self {
                 initial,
                 blocks: [const { OnceLock::new() }; BLOCKS],
-                legacies: [const { OnceLock::new() }; DEVICES],
                 register: Mutex::new(Register { slots: 0, free: Vec::new(), devices: Vec::new() }),
                 policy: AtomicU32::new(UNSET),
                 waits: Waits::new(),
@@ -120,22 +115,8 @@ impl Books {
         book
     }
 
-    /// The slot of a device's legacy stream.
-    #[inline]
+    /// The slot of a device's legacy stream, which it keeps.
     pub(crate) fn legacy(&self, device: i32, reach: Reach) -> Result<&Slot, TooManyStreams> {
-        let known = usize::try_from(device).ok().and_then(|device| self.legacies.get(device));
-        if let Some(slot) = known.and_then(OnceLock::get).and_then(|id| self.slot(*id)) {
-            return Ok(slot);
-        }
-        let slot = self.enrol_legacy(device, reach)?;
-        if let Some(known) = known {
-            known.get_or_init(|| slot.id);
-        }
-        Ok(slot)
-    }
-
-    #[cold]
-    fn enrol_legacy(&self, device: i32, reach: Reach) -> Result<&Slot, TooManyStreams> {
         let book = Self::page(&mut self.register.lock(), device);
         if let Some(id) = book.legacy() {
             return self.slot(id).ok_or(TooManyStreams);
