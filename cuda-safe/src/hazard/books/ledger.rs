@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
 use super::access::{Access, Manner, Mode, Want};
-use super::clock::Stamp;
+use super::clock::{Clock, Stamp};
 use super::enter::First;
 use super::knowledge::Known;
 use super::list::{Conflict, List, View};
