@@ -199,18 +199,12 @@ impl Ledger {
         self.word.compare_exchange(bits, next, SeqCst, Acquire).is_ok()
     }
 
-    /// Enters one access in the long form where all that it meets is of the same bytes and ordered before it: by the stream itself, or by
-    /// what its `clock` covers. Waits for nobody. Says no, and does nothing, where anything else is the case.
+    /// Enters one access in the long form where all that it conflicts with is ordered before it: by the stream itself, or by what its `clock`
+    /// covers. Waits for nobody. Says no, and does nothing, where anything else is the case, and where [`List::stamp_behind`] does.
     ///
     /// Of what may be read during the call the stream's own order is enough only where the stream is `solid`, as above.
     #[inline(never)]
-    pub(super) fn stamp_part(
-        &self,
-        access: &Access<'_>,
-        me: Stamp,
-        clock: &Clock,
-        solid: bool,
-    ) -> bool {
+    pub(super) fn stamp_part(&self, access: &Access<'_>, me: Stamp, clock: &Clock, solid: bool) -> bool {
         if access.at_call && !solid {
             return false;
         }
