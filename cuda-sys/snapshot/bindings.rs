@@ -706,14 +706,14 @@ impl Default for cudaChannelFormatDesc {
     }
 }
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
+#[derive(Debug)]
 pub struct cudaArray {
     _unused: [u8; 0],
 }
 pub type cudaArray_t = *mut cudaArray;
 pub type cudaArray_const_t = *const cudaArray;
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
+#[derive(Debug)]
 pub struct cudaMipmappedArray {
     _unused: [u8; 0],
 }
@@ -982,7 +982,7 @@ pub const cudaGraphUserObjectMove: cudaUserObjectRetainFlags = cudaUserObjectRet
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct cudaUserObjectRetainFlags(pub ::core::ffi::c_uint);
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
+#[derive(Debug)]
 pub struct cudaGraphicsResource {
     _unused: [u8; 0],
 }
@@ -2322,57 +2322,57 @@ impl ::core::fmt::Debug for cudaExternalSemaphoreWaitParams {
 }
 pub use self::cudaError as cudaError_t;
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
+#[derive(Debug)]
 pub struct CUstream_st {
     _unused: [u8; 0],
 }
 pub type cudaStream_t = *mut CUstream_st;
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
+#[derive(Debug)]
 pub struct CUevent_st {
     _unused: [u8; 0],
 }
 pub type cudaEvent_t = *mut CUevent_st;
 pub type cudaGraphicsResource_t = *mut cudaGraphicsResource;
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
+#[derive(Debug)]
 pub struct CUexternalMemory_st {
     _unused: [u8; 0],
 }
 pub type cudaExternalMemory_t = *mut CUexternalMemory_st;
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
+#[derive(Debug)]
 pub struct CUexternalSemaphore_st {
     _unused: [u8; 0],
 }
 pub type cudaExternalSemaphore_t = *mut CUexternalSemaphore_st;
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
+#[derive(Debug)]
 pub struct CUgraph_st {
     _unused: [u8; 0],
 }
 pub type cudaGraph_t = *mut CUgraph_st;
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
+#[derive(Debug)]
 pub struct CUgraphNode_st {
     _unused: [u8; 0],
 }
 pub type cudaGraphNode_t = *mut CUgraphNode_st;
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
+#[derive(Debug)]
 pub struct CUuserObject_st {
     _unused: [u8; 0],
 }
 pub type cudaUserObject_t = *mut CUuserObject_st;
 pub type cudaGraphConditionalHandle = ::core::ffi::c_ulonglong;
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
+#[derive(Debug)]
 pub struct CUfunc_st {
     _unused: [u8; 0],
 }
 pub type cudaFunction_t = *mut CUfunc_st;
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
+#[derive(Debug)]
 pub struct CUkern_st {
     _unused: [u8; 0],
 }
@@ -2431,13 +2431,13 @@ pub const cudaPreferBinary: cudaJit_Fallback = cudaJit_Fallback(1);
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct cudaJit_Fallback(pub ::core::ffi::c_uint);
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
+#[derive(Debug)]
 pub struct CUlib_st {
     _unused: [u8; 0],
 }
 pub type cudaLibrary_t = *mut CUlib_st;
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
+#[derive(Debug)]
 pub struct CUmemPoolHandle_st {
     _unused: [u8; 0],
 }
@@ -2717,7 +2717,7 @@ pub struct cudaGraphEdgeData_st {
 }
 pub type cudaGraphEdgeData = cudaGraphEdgeData_st;
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
+#[derive(Debug)]
 pub struct CUgraphExec_st {
     _unused: [u8; 0],
 }
@@ -2783,7 +2783,7 @@ impl Default for cudaGraphExecUpdateResultInfo_st {
 }
 pub type cudaGraphExecUpdateResultInfo = cudaGraphExecUpdateResultInfo_st;
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
+#[derive(Debug)]
 pub struct CUgraphDeviceUpdatableNode_st {
     _unused: [u8; 0],
 }
@@ -3068,7 +3068,7 @@ pub const cudaDeviceNumaConfigNumaNode: cudaDeviceNumaConfig = cudaDeviceNumaCon
 #[derive(Debug, Copy, Clone, Hash, PartialEq, Eq)]
 pub struct cudaDeviceNumaConfig(pub ::core::ffi::c_uint);
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
+#[derive(Debug)]
 pub struct cudaAsyncCallbackEntry {
     _unused: [u8; 0],
 }
@@ -3138,7 +3138,7 @@ pub const cudaLogLevelWarning: CUDAlogLevel_enum = CUDAlogLevel_enum(1);
 pub struct CUDAlogLevel_enum(pub ::core::ffi::c_uint);
 pub use self::CUDAlogLevel_enum as cudaLogLevel;
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
+#[derive(Debug)]
 pub struct CUlogsCallbackEntry_st {
     _unused: [u8; 0],
 }

@@ -5,7 +5,10 @@
 //! function is none.
 
 use quote::ToTokens;
-use syn::{Attribute, Expr, FnArg, ForeignItem, ForeignItemFn, ItemForeignMod, Lit, Meta, ReturnType, Type};
+use syn::{
+    Attribute, Expr, FnArg, ForeignItem, ForeignItemFn, ItemForeignMod, Lit, Meta, PointerMutability,
+    ReturnType, Type,
+};
 
 use crate::Error;
 
@@ -65,7 +68,10 @@ fn prototype(function: &ForeignItemFn) -> Result<Prototype, Error> {
 pub(crate) fn spell(ty: &Type) -> String {
     match ty {
         Type::Ptr(pointer) => {
-            let kind = if pointer.mutability.is_some() { "*mut" } else { "*const" };
+            let kind = match pointer.mutability {
+                PointerMutability::Mut(_) => "*mut",
+                PointerMutability::Const(_) => "*const",
+            };
             format!("{kind} {}", spell(&pointer.elem))
         }
         Type::Path(path) => {
