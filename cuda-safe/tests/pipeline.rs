@@ -8,7 +8,7 @@ mod schedules;
 mod streamed;
 
 use std::sync::mpsc::channel;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::alone;
 use cuda_safe::copy::Pipeline;
@@ -248,6 +248,48 @@ fn pageable_arrays_are_staged() {
         .unwrap();
     assert_eq!(statistics().copies - before, 20);
     assert_eq!(output, numbers(10_000));
+}
+
+#[test]
+fn pageable_chunks_go_up_while_the_work_of_one_is_enqueued() {
+    let _alone = alone();
+    configure(Settings { threshold: Some(1), chunk: Some(4096), ..Settings::default() });
+    let before = statistics().copies;
+    let source = numbers(3000);
+    let mut output = vec![0; 3000];
+    let mut pipeline = Pipeline::<u32, u32>::new(1000).unwrap();
+    pipeline
+        .run(&mut output, &source, |stream, input, mut output, range| {
+            // There is room for all, so nothing that comes up waits for this one.
+            let until = Instant::now() + Duration::from_secs(60);
+            while range.start == 0 && statistics().copies - before < 3 {
+                assert!(Instant::now() < until, "the other chunks wait for the work of the first one");
+                std::thread::yield_now();
+            }
+            memcpy_async(&mut output, &input, &stream)
+        })
+        .unwrap();
+    assert_eq!(output, source);
+}
+
+#[test]
+fn a_run_in_a_host_function_is_refused_and_begins_nothing() {
+    let _alone = alone();
+    configure(Settings { threshold: Some(1), chunk: Some(4096), ..Settings::default() });
+    let mut pipeline = Pipeline::<u32, u32>::new(10).unwrap();
+    let (tell, told) = channel();
+    let stream = Stream::new().unwrap();
+    let before = statistics().copies;
+    stream
+        .launch_host_fn(move || {
+            let mut output = vec![0; 100];
+            let refused = pipeline.run(&mut output, &vec![1; 100], |_, _, _, _| Ok(()));
+            tell.send((refused.unwrap_err().detail(), output)).unwrap();
+        })
+        .unwrap();
+    stream.synchronize().unwrap();
+    assert_eq!(told.recv().unwrap(), (Detail::InCallback, vec![0; 100]));
+    assert_eq!(statistics().copies, before);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! output; rooms are taken in turn, so that one chunk is on its way up while another is computed and a third on its way down.
 //!
 //! [`Pipeline::run`] blocks until all is done. Pinned and registered memory is copied asynchronously. Pageable memory is staged
-//! ([`staged`](super::staged)): up by the calling thread and its helpers, down by one thread more.
+//! ([`staged`](super::staged)), which waits: for each way there is a thread more then, and the calling one enqueues the work meanwhile.
 //!
 //! | module | what it owns |
 //! |---|---|
@@ -13,12 +13,13 @@
 //! | `builder` | what the program chooses |
 //! | `cut` | how large chunks are where it does not |
 //! | `room` | the streams of the stages, the rooms, and one chunk's way through them |
+//! | `stage` | a stage that a thread of its own does |
 //!
 //! # Why it is sound
 //! Events order the stages of a chunk, and the chunks that have a room one after the other. Should they not be enough, whatever streams
 //! the closure uses: every copy and whatever the closure enqueues is on the tracker's books, so no chunk is written while it is still read.
 //! Pinned memory cannot be reached or freed while a copy is pending, by the same books. Pageable memory is only touched by blocking
-//! copies on the calling thread and on a scoped one, both of which are over before `run` returns or unwinds. After an
+//! copies on the calling thread and on scoped ones, all of which are over before `run` returns or unwinds. After an
 //! error or a panic nothing new is begun, and `run` waits for all that the stages were given.
 //!
 //! C functions: `cudaMemcpyAsync`, `cudaEventRecord`, `cudaStreamWaitEvent`, `cudaStreamSynchronize`.
@@ -27,25 +28,27 @@ mod array;
 mod builder;
 mod cut;
 mod room;
+mod stage;
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
-use std::panic::resume_unwind;
-use std::sync::mpsc::{SendError, channel};
-use std::thread::{self, ScopedJoinHandle};
+use std::panic::Location;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use bytemuck::{AnyBitPattern, NoUninit};
 
 pub use self::array::{PipelineInput, PipelineOutput};
 pub use self::builder::PipelineBuilder;
 use self::room::{Room, Stages};
+use self::stage::Stage;
 #[cfg(doc)]
 use crate::DeviceBuffer;
 use crate::device::Device;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::{DeviceSlice, DeviceSliceMut, size};
-use crate::stream::{Stream, StreamRef};
+use crate::stream::{Stream, StreamRef, ensure_idle};
 
 /// Streams host arrays through a device in chunks: up, the program's work, and down, overlapped.
 ///
@@ -82,7 +85,7 @@ pub struct Pipeline<I, O> {
 
 impl<I, O> Pipeline<I, O>
 where
-    I: AnyBitPattern + NoUninit + Send,
+    I: AnyBitPattern + NoUninit + Send + Sync,
     O: AnyBitPattern + Send,
 {
     /// Makes a pipeline with chunks of so many elements on the current device, and room for four of them.
@@ -151,59 +154,51 @@ where
     {
         let (output, input) = (output.into(), input.into());
         size::same_length("Pipeline::run", output.len(), input.len())?;
-        let pageable = output.is_pageable() || input.is_pageable();
-        self.stream(output, pageable, |stages, stream, room, range, _| {
-            room.up(stages, input.part(range.clone())?)?;
-            room.work(stream, range, &mut work)
-        })
+        let ways = Ways { up: input.is_pageable(), down: output.is_pageable() };
+        let up = |stages: &Stages, room: &mut Room<I, O>, range: Range<usize>, _: &PipelineOutput<'_, O>| {
+            room.up(stages, input.part(range)?)
+        };
+        self.stream(output, ways, &up, |stream, room, range| room.work(stream, range, &mut work))
     }
 
-    /// Begins chunk after chunk with `begin`, which has the chunk brought up and its work enqueued, and brings them down.
+    /// Brings chunk after chunk up by `up`, which is given the part of the output too, has its work enqueued by `work`, and brings it down.
     #[track_caller]
     fn stream(
         &mut self,
         output: PipelineOutput<'_, O>,
-        pageable: bool,
-        mut begin: impl FnMut(&Stages, &Stream, &mut Room<I, O>, Range<usize>, PipelineInput<'_, O>) -> Result<()>,
+        pageable: Ways,
+        up: &Up<'_, I, O>,
+        mut work: impl FnMut(&Stream, &mut Room<I, O>, Range<usize>) -> Result<()>,
     ) -> Result<()> {
+        // Other threads would not know.
+        ensure_idle("Pipeline::run")?;
         let len = output.len();
         let larger = size_of::<I>().max(size_of::<O>());
-        let chunk = self.chunk.unwrap_or_else(|| cut::chunk(len, larger, pageable));
+        let chunk = self.chunk.unwrap_or_else(|| cut::chunk(len, larger, pageable.up || pageable.down));
         if len > 0 {
             self.provide(chunk)?;
         }
         let ranges = (0..len).step_by(chunk).map(|start| start..len.min(start.saturating_add(chunk)));
+        let chunks = ranges.zip(output.parts(chunk)?);
         let Self { stages, rooms, .. } = self;
         let stages = &*stages;
         let mut streams = stages.work.iter().cycle();
-        let mut begin = |room: &mut Room<I, O>, range: Range<usize>, part: PipelineInput<'_, O>| {
-            let Some(stream) = streams.next() else { return Ok(()) };
-            begin(stages, stream, room, range, part)
+        let mut work = |room: &mut Room<I, O>, range: Range<usize>| match streams.next() {
+            Some(stream) => work(stream, room, range),
+            None => Ok(()),
         };
-        // Rooms that are with the other thread are dropped where this unwinds, which waits for all that they are used by.
+        // Rooms that are with other threads are dropped where this unwinds, which waits for all that they are used by.
         let all = Drained(Some(stages));
-        let worked = match output {
-            PipelineOutput::Pinned(slice) => {
-                let parts = slice.chunks_mut(chunk)?;
-                ranges.zip(parts).try_for_each(|(range, part)| {
-                    rooms.rotate_left(1.min(rooms.len()));
-                    let Some(room) = rooms.front_mut() else { return Ok(()) };
-                    begin(room, range, PipelineInput::Pinned(part.as_slice()))?;
-                    room.down(stages, PipelineOutput::Pinned(part))
-                })
-            }
-            PipelineOutput::Pageable(slice) => {
-                let parts = slice.chunks_mut(chunk);
-                with_a_thread_downwards(stages, rooms, ranges.zip(parts), begin)
-            }
-        };
+        // Of a single chunk there is nothing to overlap.
+        let waits = if len > chunk { pageable } else { Ways { up: false, down: false } };
+        let worked = pass(stages, rooms, chunks, waits, up, &mut work);
         worked.and(all.over())
     }
 }
 
 impl<T> Pipeline<T, T>
 where
-    T: AnyBitPattern + NoUninit + Send,
+    T: AnyBitPattern + NoUninit + Send + Sync,
 {
     /// Streams an array through the device and back to where it was; blocks until all is done.
     ///
@@ -238,11 +233,11 @@ where
         T: 'a,
     {
         let array = array.into();
-        let pageable = array.is_pageable();
-        self.stream(array, pageable, |stages, stream, room, range, part| {
-            room.up_in_place(stages, part)?;
-            room.work_in_place(stream, range, &mut work)
-        })
+        let ways = Ways { up: array.is_pageable(), down: array.is_pageable() };
+        let up = |stages: &Stages, room: &mut Room<T, T>, _: Range<usize>, part: &PipelineOutput<'_, T>| {
+            room.up_in_place(stages, part.as_input())
+        };
+        self.stream(array, ways, &up, |stream, room, range| room.work_in_place(stream, range, &mut work))
     }
 }
 
@@ -265,83 +260,142 @@ impl Drop for Drained<'_> {
     }
 }
 
-/// Begins chunk after chunk, while another thread brings down those that were begun before. Without that thread this one does.
-fn with_a_thread_downwards<'a, I, O>(
+/// Something that is so of the way up, or of that down.
+#[derive(Clone, Copy, Debug)]
+struct Ways {
+    up: bool,
+    down: bool,
+}
+
+/// A chunk with the room that it has on the device.
+struct Chunk<'a, I, O> {
+    room: Room<I, O>,
+    range: Range<usize>,
+    output: PipelineOutput<'a, O>,
+}
+
+/// How a chunk is brought up, given the part of the output too.
+type Up<'f, I, O> =
+    dyn Fn(&Stages, &mut Room<I, O>, Range<usize>, &PipelineOutput<'_, O>) -> Result<()> + Sync + 'f;
+
+/// Whether more is begun; no more is once this is gone.
+struct Open<'a>(&'a AtomicBool);
+
+impl Open<'_> {
+    fn is_open(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
+
+/// The failure of the earliest chunk.
+#[derive(Default)]
+struct Failure(Option<(usize, Error)>);
+
+impl Failure {
+    /// Notes what became of the chunk that begins there. Whether it is well; if not, no more is begun.
+    fn note(&mut self, start: usize, result: Result<()>, open: &Open<'_>) -> bool {
+        let Err(error) = result else { return true };
+        if self.0.is_none_or(|(first, _)| start < first) {
+            self.0 = Some((start, error));
+        }
+        open.0.store(false, Ordering::Relaxed);
+        false
+    }
+}
+
+/// Has chunk after chunk pass through the stages. Where a way `waits`, a thread of its own does it.
+///
+/// The rooms are there again when this returns; where it unwinds, some are gone.
+#[track_caller]
+fn pass<'a, I, O>(
     stages: &Stages,
     idle: &mut VecDeque<Room<I, O>>,
-    chunks: impl Iterator<Item = (Range<usize>, &'a mut [O])>,
-    mut begin: impl FnMut(&mut Room<I, O>, Range<usize>, PipelineInput<'_, O>) -> Result<()>,
+    chunks: impl Iterator<Item = (Range<usize>, PipelineOutput<'a, O>)>,
+    waits: Ways,
+    up: &Up<'_, I, O>,
+    work: &mut dyn FnMut(&mut Room<I, O>, Range<usize>) -> Result<()>,
 ) -> Result<()>
 where
-    I: AnyBitPattern + NoUninit + Send,
+    I: AnyBitPattern + NoUninit + Send + Sync,
     O: AnyBitPattern + Send,
 {
+    let place = Location::caller();
+    // Whether chunks are still brought up and worked on, and whether they are brought down.
+    let (open, coming) = (AtomicBool::new(true), AtomicBool::new(true));
+    let brought = |still: &AtomicBool, bring: &mut dyn FnMut() -> Result<()>| {
+        if !still.load(Ordering::Relaxed) {
+            return None;
+        }
+        let brought = bring().map_err(|error| error.at(place));
+        still.fetch_and(brought.is_ok(), Ordering::Relaxed);
+        Some(brought)
+    };
+    let bring_up = |mut chunk: Chunk<'a, I, O>| {
+        let Chunk { room, range, output } = &mut chunk;
+        let brought = brought(&open, &mut || up(stages, room, range.clone(), output));
+        (chunk, brought)
+    };
+    let bring_down = |chunk: Chunk<'a, I, O>| {
+        let Chunk { mut room, range, output } = chunk;
+        let mut output = Some(output);
+        let mut down = || output.take().map_or(Ok(()), |output| room.down(stages, output));
+        let brought = brought(&coming, &mut down).unwrap_or(Ok(()));
+        (room, range.start, brought)
+    };
     thread::scope(|threads| {
-        // Before what it waits for, which is dropped first.
-        let mut thread = Joined(None);
-        let (begun, to_come) = channel::<(Room<I, O>, &mut [O])>();
-        let (done, back) = channel();
-        let down = move || {
-            let mut brought = Ok(());
-            for (mut room, part) in to_come {
-                if brought.is_ok() {
-                    brought = room.down(stages, PipelineOutput::Pageable(part));
-                }
-                // Nobody takes it where the calling thread unwinds; the rest is brought down all the same.
-                let _ = done.send((room, brought.is_ok()));
-            }
-            brought
-        };
-        thread.0 = thread::Builder::new().name("cuda-safe down".to_owned()).spawn_scoped(threads, down).ok();
-        let mut worked = Ok(());
-        for (range, part) in chunks {
-            let mut room = match idle.pop_front() {
-                Some(room) => room,
-                None => match back.recv() {
-                    Ok((room, true)) => room,
-                    Ok((room, false)) => {
-                        idle.push_back(room);
-                        break;
+        let mut ups = Stage::new(threads, waits.up.then_some("cuda-safe up"), &bring_up);
+        let mut downs = Stage::new(threads, waits.down.then_some("cuda-safe down"), &bring_down);
+        // Gone before the stages, which wait for their threads.
+        let open = Open(&open);
+        let (mut chunks, mut failure) = (chunks.fuse(), Failure::default());
+        loop {
+            let mut upped = ups.look();
+            let mut downed = downs.look();
+            if upped.is_none() && downed.is_none() {
+                if open.is_open()
+                    && let Some(room) = idle.pop_front()
+                {
+                    if let Some((range, output)) = chunks.next() {
+                        ups.give(Chunk { room, range, output });
+                        continue;
                     }
-                    // The other thread has panicked.
-                    Err(_) => break,
-                },
-            };
-            worked = begin(&mut room, range, PipelineInput::Pageable(part));
-            if worked.is_err() {
-                idle.push_back(room);
-                break;
-            }
-            if let Err(SendError((mut room, part))) = begun.send((room, part)) {
-                worked = room.down(stages, PipelineOutput::Pageable(part));
-                idle.push_back(room);
-                if worked.is_err() {
+                    idle.push_front(room);
+                }
+                upped = ups.take();
+                if upped.is_none() {
+                    downed = downs.take();
+                }
+                if upped.is_none() && downed.is_none() {
                     break;
                 }
             }
+            if let Some((room, start, brought)) = downed {
+                idle.push_back(room);
+                failure.note(start, brought, &open);
+            }
+            let Some((mut chunk, brought)) = upped else { continue };
+            let (start, is_up) = (chunk.range.start, matches!(brought, Some(Ok(()))));
+            failure.note(start, brought.unwrap_or(Ok(())), &open);
+            if is_up && open.is_open() {
+                let worked = work(&mut chunk.room, chunk.range.clone());
+                if failure.note(start, worked, &open) {
+                    downs.give(chunk);
+                    continue;
+                }
+            }
+            idle.push_back(chunk.room);
         }
-        // The other thread ends once it has brought down what there is.
-        drop(begun);
-        idle.extend(back.into_iter().map(|(room, _)| room));
-        match thread.0.take().map(ScopedJoinHandle::join) {
-            // What it brought was begun before.
-            Some(Ok(brought)) => brought.and(worked),
-            Some(Err(panic)) => resume_unwind(panic),
-            None => worked,
-        }
+        drop(open);
+        ups.end();
+        downs.end();
+        failure.0.map_or(Ok(()), |(_, error)| Err(error))
     })
-}
-
-/// A thread that is gone, and not only done, whichever way a run ends.
-struct Joined<'a>(Option<ScopedJoinHandle<'a, Result<()>>>);
-
-impl Drop for Joined<'_> {
-    fn drop(&mut self) {
-        if let Some(thread) = self.0.take() {
-            // The calling thread unwinds already: this panic is of no interest beside its own.
-            let _ = thread.join();
-        }
-    }
 }
 
 impl<I, O> fmt::Debug for Pipeline<I, O> {

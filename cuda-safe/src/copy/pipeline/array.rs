@@ -79,7 +79,25 @@ impl<T: AnyBitPattern> PipelineInput<'_, T> {
     }
 }
 
-impl<T: AnyBitPattern> PipelineOutput<'_, T> {
+impl<'a, T: AnyBitPattern> PipelineOutput<'a, T> {
+    /// Parts of so many elements, which is not 0; the last one may have fewer.
+    pub(super) fn parts(self, len: usize) -> Result<impl Iterator<Item = Self>> {
+        let (pageable, pinned) = match self {
+            Self::Pageable(slice) => (Some(slice.chunks_mut(len)), None),
+            Self::Pinned(slice) => (None, Some(slice.chunks_mut(len)?)),
+        };
+        let pageable = pageable.into_iter().flatten().map(Self::Pageable);
+        Ok(pageable.chain(pinned.into_iter().flatten().map(Self::Pinned)))
+    }
+
+    /// The same, to be read.
+    pub(super) fn as_input(&self) -> PipelineInput<'_, T> {
+        match self {
+            Self::Pageable(slice) => PipelineInput::Pageable(slice),
+            Self::Pinned(slice) => PipelineInput::Pinned(slice.as_slice()),
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Pageable(slice) => slice.len(),

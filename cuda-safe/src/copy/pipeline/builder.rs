@@ -26,7 +26,7 @@ const WORK_STREAMS: usize = 1;
 
 impl<I, O> PipelineBuilder<I, O>
 where
-    I: AnyBitPattern + NoUninit + Send,
+    I: AnyBitPattern + NoUninit + Send + Sync,
     O: AnyBitPattern + Send,
 {
     pub(super) fn new() -> Self {
