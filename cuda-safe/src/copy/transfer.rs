@@ -275,11 +275,13 @@ fn staged(
         Way::Up => (source.pointer(), destination.pointer()),
         Way::Down => (destination.pointer(), source.pointer()),
     };
+    // A pipeline's stages wait for each other as a rule, and its copies want the processors.
+    let hurry = stream.is_legacy();
     let call = |raw| {
         let _current = stream.device().switch()?;
         // SAFETY: both operands are borrowed memory of at least as many bytes as the transfer was prepared with, the accesses of
         // the device's side are entered, and the stream was given the waits that they need; its device is current.
-        unsafe { transfer.run(raw, host, remote) }.map_err(|error| error.at(place))
+        unsafe { transfer.run(raw, hurry, host, remote) }.map_err(|error| error.at(place))
     };
     // SAFETY: the accesses are all that the copy touches of tracked memory; it begins with an event on the stream, waits for
     // it, and is complete when it returns.

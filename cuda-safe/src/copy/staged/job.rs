@@ -227,12 +227,38 @@ impl Driver for Job {
 
     fn is_done(&self, block: usize) -> Result<bool> {
         // SAFETY: the event is the job's alone.
-        let code = unsafe { sys::cudaEventQuery(self.slots.event(block)) };
-        if code == sys::cudaErrorNotReady {
-            return Ok(false);
-        }
-        Error::check("cudaEventQuery", code).map(|()| true)
+        unsafe { is_over(self.slots.event(block)) }
     }
+}
+
+/// Whether all is done that comes before an event.
+///
+/// # Safety
+/// The event is live.
+unsafe fn is_over(event: sys::cudaEvent_t) -> Result<bool> {
+    // SAFETY: as the caller says.
+    match unsafe { sys::cudaEventQuery(event) } {
+        sys::cudaErrorNotReady => Ok(false),
+        code => Error::check("cudaEventQuery", code).map(|()| true),
+    }
+}
+
+/// Blocks until all is done that comes before an event, and leaves the processor to others meanwhile: the runtime would keep it busy.
+///
+/// # Safety
+/// The event is live.
+pub(super) unsafe fn sleep_until(event: sys::cudaEvent_t) -> Result<()> {
+    let mut turns = 0;
+    // SAFETY: as the caller says.
+    while !unsafe { is_over(event) }? {
+        if turns < AWAKE {
+            turns += 1;
+            std::hint::spin_loop();
+        } else {
+            std::thread::sleep(NAP);
+        }
+    }
+    Ok(())
 }
 
 /// How a thread waits for the device: awake for as long as a block usually takes, then giving way, and then asleep in between, as the

@@ -187,7 +187,7 @@ impl Staged {
         self.way
     }
 
-    /// Waits for a stream, the legacy one as a rule, and makes the copy.
+    /// Waits for a stream, the legacy one as a rule, and makes the copy. Without `hurry` the wait leaves the processor to others.
     ///
     /// # Errors
     /// The first failure of any thread, or of work that was given to the device before.
@@ -200,12 +200,13 @@ impl Staged {
     pub(crate) unsafe fn run(
         mut self,
         stream: sys::cudaStream_t,
+        hurry: bool,
         host: *mut u8,
         remote: *mut u8,
     ) -> Result<()> {
         let Some(ring) = self.ring.take() else { return Ok(()) };
         let slots = ring.slots(self.plan.sizes.most);
-        if let Err(error) = wait_for(stream, slots.event(0)) {
+        if let Err(error) = wait_for(stream, slots.event(0), hurry) {
             // Nothing was given to its stream.
             ring.give_back();
             return Err(error);
@@ -234,11 +235,16 @@ impl Drop for Staged {
 ///
 /// By an event: recording one is an operation, which on the legacy stream waits for the blocking ones; whether a synchronisation is one is
 /// not said.
-fn wait_for(stream: sys::cudaStream_t, event: sys::cudaEvent_t) -> Result<()> {
+fn wait_for(stream: sys::cudaStream_t, event: sys::cudaEvent_t, hurry: bool) -> Result<()> {
     // SAFETY: the event is one of a ring that nobody else has, of the device that is current, and the stream one of that device's.
     unsafe { check!(cudaEventRecord(event, stream)) }?;
-    // SAFETY: as above.
-    unsafe { check!(cudaEventSynchronize(event)) }
+    if hurry {
+        // SAFETY: as above.
+        unsafe { check!(cudaEventSynchronize(event)) }
+    } else {
+        // SAFETY: as above.
+        unsafe { job::sleep_until(event) }
+    }
 }
 
 /// How much pinned memory the traffic so far is worth, this transfer included.
