@@ -78,8 +78,9 @@ pub struct Pipeline<I, O> {
     chunk: Option<usize>,
     /// Elements that each room is for.
     room: usize,
-    count: usize,
-    /// Fewer than `count` before the first run, and after a panic or where there was no memory.
+    /// How many rooms the program wants.
+    count: Option<usize>,
+    /// Those that were needed so far; fewer after a panic, or where there was no memory.
     rooms: VecDeque<Room<I, O>>,
 }
 
@@ -88,9 +89,9 @@ where
     I: AnyBitPattern + NoUninit + Send + Sync,
     O: AnyBitPattern + Send,
 {
-    /// Makes a pipeline with chunks of so many elements on the current device, and room for four of them.
+    /// Makes a pipeline with chunks of so many elements on the current device, and room for four of them; for six where an array is pageable.
     ///
-    /// [`builder`](Self::builder) makes one that chooses for each array; it takes chunks of 16 MiB, and of 32 MiB of pageable memory, as a rule.
+    /// [`builder`](Self::builder) makes one that chooses for each array; it takes chunks of 16 MiB as a rule.
     ///
     /// # Errors
     /// Those of [`DeviceBuffer::alloc`]; a refusal where `chunk` is 0.
@@ -105,23 +106,23 @@ where
     }
 
     #[track_caller]
-    fn made(device: Device, chunk: Option<usize>, count: usize, work_streams: usize) -> Result<Self> {
+    fn made(device: Device, chunk: Option<usize>, count: Option<usize>, work_streams: usize) -> Result<Self> {
         let stages = Stages::new(device, work_streams)?;
         let mut pipeline = Self { device, stages, chunk, room: 0, count, rooms: VecDeque::new() };
         if let Some(chunk) = chunk {
-            pipeline.provide(chunk)?;
+            pipeline.provide(chunk, count.unwrap_or_else(|| cut::rooms(false)))?;
         }
         Ok(pipeline)
     }
 
-    /// Sees to it that there are all rooms, and that chunks of so many elements fit them.
+    /// Sees to it that there are so many rooms, and that chunks of so many elements fit them.
     #[track_caller]
-    fn provide(&mut self, chunk: usize) -> Result<()> {
+    fn provide(&mut self, chunk: usize, rooms: usize) -> Result<()> {
         if self.room < chunk {
             self.rooms.clear();
             self.room = chunk;
         }
-        while self.rooms.len() < self.count {
+        while self.rooms.len() < rooms {
             self.rooms.push_back(Room::new(self.device, self.room)?);
         }
         Ok(())
@@ -174,12 +175,19 @@ where
         ensure_idle("Pipeline::run")?;
         let len = output.len();
         let larger = size_of::<I>().max(size_of::<O>());
-        let chunk = self.chunk.unwrap_or_else(|| cut::chunk(len, larger, pageable.up || pageable.down));
-        if len > 0 {
-            self.provide(chunk)?;
-        }
-        let ranges = (0..len).step_by(chunk).map(|start| start..len.min(start.saturating_add(chunk)));
-        let chunks = ranges.zip(output.parts(chunk)?);
+        let slow = pageable.up || pageable.down;
+        let chunk = self.chunk.unwrap_or_else(|| cut::chunk(len, larger, slow));
+        let rooms = self.count.unwrap_or_else(|| cut::rooms(slow));
+        // No more than there are chunks.
+        self.provide(chunk, rooms.min(len.div_ceil(chunk)))?;
+        let (mut ranges, mut rest) = (cut::ranges(len, chunk, self.chunk.is_some()), Some(output));
+        let chunks = std::iter::from_fn(|| {
+            let (range, output) = (ranges.next()?, rest.take()?);
+            Some(output.split(range.len()).map(|(part, behind)| {
+                rest = Some(behind);
+                (range, part)
+            }))
+        });
         let Self { stages, rooms, .. } = self;
         let stages = &*stages;
         let mut streams = stages.work.iter().cycle();
@@ -316,7 +324,7 @@ impl Failure {
 fn pass<'a, I, O>(
     stages: &Stages,
     idle: &mut VecDeque<Room<I, O>>,
-    chunks: impl Iterator<Item = (Range<usize>, PipelineOutput<'a, O>)>,
+    chunks: impl Iterator<Item = Result<(Range<usize>, PipelineOutput<'a, O>)>>,
     waits: Ways,
     up: &Up<'_, I, O>,
     work: &mut dyn FnMut(&mut Room<I, O>, Range<usize>) -> Result<()>,
@@ -361,9 +369,13 @@ where
                 if open.is_open()
                     && let Some(room) = idle.pop_front()
                 {
-                    if let Some((range, output)) = chunks.next() {
-                        ups.give(Chunk { room, range, output });
-                        continue;
+                    match chunks.next() {
+                        Some(Ok((range, output))) => {
+                            ups.give(Chunk { room, range, output });
+                            continue;
+                        }
+                        Some(Err(error)) => _ = failure.note(usize::MAX, Err(error), &open),
+                        None => {}
                     }
                     idle.push_front(room);
                 }

@@ -47,7 +47,7 @@ struct Options {
     pipeline_threads: Vec<Option<usize>>,
     /// Bytes of its chunks; none for what it chooses.
     chunks: Vec<Option<usize>>,
-    rooms: Vec<usize>,
+    rooms: Vec<Option<usize>>,
     work_streams: Vec<usize>,
 }
 
@@ -69,7 +69,7 @@ impl Options {
             pipeline: false,
             pipeline_threads: vec![None],
             chunks: vec![None, Some(8 * MIB), Some(32 * MIB)],
-            rooms: vec![4],
+            rooms: vec![None],
             work_streams: vec![1],
         };
         let mut arguments = std::env::args().skip(1);
@@ -93,7 +93,7 @@ impl Options {
                     options.pipeline_threads = options.threads.iter().copied().map(Some).collect();
                 }
                 "--chunks" => options.chunks = list(&value)?.into_iter().map(|mib| Some(mib * MIB)).collect(),
-                "--rooms" => options.rooms = list(&value)?,
+                "--rooms" => options.rooms = list(&value)?.into_iter().map(Some).collect(),
                 "--work-streams" => options.work_streams = list(&value)?,
                 _ => bail!("unknown argument {argument}"),
             }

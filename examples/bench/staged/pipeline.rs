@@ -43,7 +43,8 @@ pub(crate) struct Choice {
     pub(crate) turns: usize,
     /// Elements of a chunk; none is what the pipeline chooses.
     pub(crate) chunks: Vec<Option<usize>>,
-    pub(crate) rooms: Vec<usize>,
+    /// Rooms; none are as many as the pipeline chooses.
+    pub(crate) rooms: Vec<Option<usize>>,
     pub(crate) work_streams: Vec<usize>,
     pub(crate) emulator: bool,
 }
@@ -150,20 +151,24 @@ pub(crate) fn run(choice: &Choice) -> Result<()> {
                     choice.work_streams.iter().map(move |streams| (chunk, rooms, streams))
                 })
             }) {
-                let builder = Pipeline::builder().rooms(rooms).work_streams(streams);
-                let mut pipeline = match chunk {
-                    Some(chunk) => builder.chunk(chunk).build()?,
-                    None => builder.build()?,
-                };
+                let mut builder = Pipeline::builder().work_streams(streams);
+                if let Some(chunk) = chunk {
+                    builder = builder.chunk(chunk);
+                }
+                if let Some(rooms) = rooms {
+                    builder = builder.rooms(rooms);
+                }
+                let mut pipeline = builder.build()?;
                 let all = time(turns, || arrays.through(&mut pipeline, pageable, times))?;
                 println!(
-                    "| {}, {times} sums | {:.2} | {:.2} | {:.2} | {:.2} | {}, {rooms}, {streams} | {:.2} | {:.1} % | {:.1} % |",
+                    "| {}, {times} sums | {:.2} | {:.2} | {:.2} | {:.2} | {}, {}, {streams} | {:.2} | {:.1} % | {:.1} % |",
                     if pageable { "pageable" } else { "pinned" },
                     rate(bytes, up),
                     rate(bytes, down),
                     rate(bytes, both),
                     rate(bytes, alone),
                     chunk.map_or("chosen".to_owned(), |chunk| crate::shown(chunk * size_of::<f32>())),
+                    rooms.map_or("chosen".to_owned(), |rooms| rooms.to_string()),
                     rate(bytes, all),
                     100.0 * up.max(down).max(alone) / all,
                     100.0 * both.max(alone) / all

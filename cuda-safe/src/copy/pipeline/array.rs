@@ -80,14 +80,19 @@ impl<T: AnyBitPattern> PipelineInput<'_, T> {
 }
 
 impl<'a, T: AnyBitPattern> PipelineOutput<'a, T> {
-    /// Parts of so many elements, which is not 0; the last one may have fewer.
-    pub(super) fn parts(self, len: usize) -> Result<impl Iterator<Item = Self>> {
-        let (pageable, pinned) = match self {
-            Self::Pageable(slice) => (Some(slice.chunks_mut(len)), None),
-            Self::Pinned(slice) => (None, Some(slice.chunks_mut(len)?)),
-        };
-        let pageable = pageable.into_iter().flatten().map(Self::Pageable);
-        Ok(pageable.chain(pinned.into_iter().flatten().map(Self::Pinned)))
+    /// The first elements, as far as there are any, and the others.
+    pub(super) fn split(self, len: usize) -> Result<(Self, Self)> {
+        Ok(match self {
+            Self::Pageable(slice) => {
+                let (first, rest) = slice.split_at_mut(len.min(slice.len()));
+                (Self::Pageable(first), Self::Pageable(rest))
+            }
+            Self::Pinned(slice) => {
+                let len = len.min(slice.len());
+                let (first, rest) = slice.split_at_mut(len)?;
+                (Self::Pinned(first), Self::Pinned(rest))
+            }
+        })
     }
 
     /// The same, to be read.

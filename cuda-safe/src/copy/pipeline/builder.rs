@@ -13,13 +13,10 @@ use crate::error::{Detail, Error, Result};
 #[must_use = "nothing is made before `build`"]
 pub struct PipelineBuilder<I, O> {
     chunk: Option<usize>,
-    rooms: usize,
+    rooms: Option<usize>,
     work_streams: usize,
     elements: PhantomData<fn(I) -> O>,
 }
-
-/// One chunk on its way up, one computed, one on its way down, and one to spare.
-const ROOMS: usize = 4;
 
 /// Chunks that are computed one after the other are done one after the other, which keeps the way down busy.
 const WORK_STREAMS: usize = 1;
@@ -30,21 +27,22 @@ where
     O: AnyBitPattern + Send,
 {
     pub(super) fn new() -> Self {
-        Self { chunk: None, rooms: ROOMS, work_streams: WORK_STREAMS, elements: PhantomData }
+        Self { chunk: None, rooms: None, work_streams: WORK_STREAMS, elements: PhantomData }
     }
 
     /// How many elements a chunk has; the last one of an array may have fewer.
     ///
-    /// Without this the pipeline chooses for each array, as it chooses the memory of its rooms: some 16 MiB, 32 MiB where an array
-    /// is pageable, and less for small arrays.
+    /// Without this the pipeline chooses for each array, as it chooses the memory of its rooms: some 16 MiB, less for small arrays, and
+    /// less for the first and the last ones, whose ways up and down nothing overlaps with.
     pub fn chunk(mut self, elements: usize) -> Self {
         self.chunk = Some(elements);
         self
     }
 
-    /// For how many chunks there is room on the device. Without this, for four; three are the fewest that overlap everything, and one overlaps nothing.
+    /// For how many chunks there is room on the device. Without this, for four, and for six where an array is pageable; three are the fewest
+    /// that overlap everything, and one overlaps nothing.
     pub fn rooms(mut self, rooms: usize) -> Self {
-        self.rooms = rooms;
+        self.rooms = Some(rooms);
         self
     }
 
@@ -83,7 +81,7 @@ where
     pub fn build(self) -> Result<Pipeline<I, O>> {
         for (what, number) in [
             ("the chunk size", self.chunk.unwrap_or(1)),
-            ("the number of rooms", self.rooms),
+            ("the number of rooms", self.rooms.unwrap_or(1)),
             ("the number of work streams", self.work_streams),
         ] {
             if number == 0 {
