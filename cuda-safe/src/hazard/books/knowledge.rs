@@ -221,22 +221,22 @@ impl Books {
     /// The stream waits for all of another one up to this operation, and for what that one knew.
     #[inline]
     pub(super) fn learn_brief(&self, slot: &Slot, lane: &mut Lane, stamp: Stamp, known: Brief) {
-        let more = match known {
-            Brief::Nothing => None,
-            Brief::One(known) => Some(known).filter(|known| known.slot != slot.id),
-            // What that is, nobody says.
-            Brief::Many => None,
-        };
-        if more.is_some() || !Self::learn_more(slot, slot.kind, lane, stamp) {
-            self.learn_two(slot, lane, stamp, more);
+        let more = matches!(known, Brief::One(known) if known.slot != slot.id);
+        if more || !Self::learn_more(slot, slot.kind, lane, stamp) {
+            let nothing = Stamp { tick: 0, ..stamp };
+            let known = match known {
+                Brief::One(known) if more => known,
+                // What more than one number tells is not told here.
+                _ => nothing,
+            };
+            self.learn_two(slot, lane, stamp, known);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn learn_two(&self, slot: &Slot, lane: &mut Lane, stamp: Stamp, more: Option<Stamp>) {
-        let news = lane.clock.add(stamp) | more.is_some_and(|more| lane.clock.add(more));
-        if news {
+    fn learn_two(&self, slot: &Slot, lane: &mut Lane, stamp: Stamp, known: Stamp) {
+        if lane.clock.add(stamp) | lane.clock.add(known) {
             self.tidy(slot, lane);
         }
     }

@@ -147,7 +147,7 @@ impl Books {
     /// Notes a wait.
     #[inline]
     fn note(&self, slot: &Slot, other: &Slot, conflict: Conflict, route: Route, at: Place) {
-        self.waits.note(AddedWait {
+        self.waits.note(|| AddedWait {
             at,
             after: conflict.place,
             device: slot.device.ordinal,

@@ -75,9 +75,9 @@ impl Waits {
         }
     }
 
-    /// Notes one more.
+    /// Notes one more, which is made where it is kept.
     #[inline]
-    pub(super) fn note(&self, wait: AddedWait) {
+    pub(super) fn note(&self, wait: impl Fn() -> AddedWait) {
         let mut last = self.last.lock();
         // Only changed under the lock, so it need not be exchanged.
         let count = self.count.load(Relaxed);
@@ -110,10 +110,10 @@ impl Ring {
 
     /// Notes the wait before which there were `count`.
     #[inline]
-    fn note(&mut self, count: u64, wait: AddedWait) {
+    fn note(&mut self, count: u64, wait: impl Fn() -> AddedWait) {
         match self.0.get_mut(Self::place(count)) {
-            Some(place) => place.0 = wait,
-            None => self.grow(wait),
+            Some(place) => place.0 = wait(),
+            None => self.grow(wait()),
         }
     }
 
@@ -161,7 +161,7 @@ mod tests {
                 other_operation: number,
                 by_host: false,
             };
-            ring.note(number - 1, wait);
+            ring.note(number - 1, || wait);
             let told: Vec<u64> = ring.oldest_first(number).iter().map(|wait| wait.other_operation).collect();
             let first = number.saturating_sub(256) + 1;
             assert_eq!(told, (first..=number).collect::<Vec<_>>());
