@@ -30,6 +30,9 @@ use super::table::Books;
 use super::waits::Place;
 use super::word::Word;
 
+/// So many accesses that are not all whole go the usual way, where the parts of an allocation are entered together.
+const FEW: usize = 4;
+
 /// An operation that is in the ledgers by the short way and not yet CUDA's. Its tick is published when this is dropped, whatever happens,
 /// or others would wait for it for ever.
 #[derive(Debug)]
@@ -121,6 +124,9 @@ impl Slot {
         otherwise: impl Fn(&mut Lane, &Ledger, Manner) -> bool,
     ) -> Option<(LockGuard<'_, Lane>, Tick)> {
         let Some((_, others)) = accesses.split_first() else { return Some(self.lock_bare()) };
+        if others.len() >= FEW && !accesses.iter().all(Access::is_whole) {
+            return None;
+        }
         let mut lane = self.lane.lock();
         if !self.orders.load(Relaxed) || !self.is_caught_up(kind, &lane) {
             return None;
