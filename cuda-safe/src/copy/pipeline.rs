@@ -90,7 +90,7 @@ where
 {
     /// Makes a pipeline with chunks of so many elements on the current device, and room for four of them; for six where an array is pageable.
     ///
-    /// [`builder`](Self::builder) makes one that chooses for each array; it takes chunks of 16 MiB as a rule.
+    /// [`builder`](Self::builder) makes one that chooses for each array; it takes chunks of 16 MiB, and of 12 MiB of pageable memory, as a rule.
     ///
     /// # Errors
     /// Those of [`DeviceBuffer::alloc`]; a refusal where `chunk` is 0.
@@ -179,7 +179,8 @@ where
         let rooms = self.count.unwrap_or_else(|| cut::rooms(slow));
         // No more than there are chunks.
         self.provide(chunk, rooms.min(len.div_ceil(chunk)))?;
-        let (mut ranges, mut rest) = (cut::ranges(len, chunk, self.chunk.is_some()), Some(output));
+        let mut ranges = (0..len).step_by(chunk).map(|start| start..len.min(start.saturating_add(chunk)));
+        let mut rest = Some(output);
         let chunks = std::iter::from_fn(|| {
             let (range, output) = (ranges.next()?, rest.take()?);
             Some(output.split(range.len()).map(|(part, behind)| {
