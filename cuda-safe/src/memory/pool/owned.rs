@@ -65,6 +65,15 @@ fn owned() -> MutexGuard<'static, Vec<(usize, Weak<Handle>)>> {
     OWNED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Why a pool has no device.
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn of_no_device() -> Error {
+    let detail = Detail::Unsupported { what: "a pool of other memory than a device's" };
+    Error::refused("MemoryPool::device", detail)
+}
+
 impl MemoryPool {
     /// The owner of a pool that was just made.
     pub(super) fn own(raw: sys::cudaMemPool_t, device: Device) -> Self {
@@ -143,14 +152,12 @@ impl MemoryPool {
     ///
     /// # Errors
     /// A refusal where it is of the host's memory, or of managed memory.
+    #[inline]
     #[track_caller]
     pub fn device(&self) -> Result<Device> {
         match (self.handle.location, self.handle.kind) {
             (MemoryLocation::Device(device), PoolKind::Pinned) => Ok(device),
-            _ => Err(Error::refused(
-                "MemoryPool::device",
-                Detail::Unsupported { what: "a pool of other memory than a device's" },
-            )),
+            _ => Err(of_no_device()),
         }
     }
 
