@@ -90,7 +90,7 @@ where
 {
     /// Makes a pipeline with chunks of so many elements on the current device, and room for four of them; for six where an array is pageable.
     ///
-    /// [`builder`](Self::builder) makes one that chooses for each array; it takes chunks of 16 MiB, and of 12 MiB of pageable memory, as a rule.
+    /// [`builder`](Self::builder) makes one that chooses for each array; it takes chunks of 16 MiB, and of 14 MiB of pageable memory, as a rule.
     ///
     /// # Errors
     /// Those of [`DeviceBuffer::alloc`]; a refusal where `chunk` is 0.

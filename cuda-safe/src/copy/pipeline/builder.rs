@@ -32,7 +32,7 @@ where
 
     /// How many elements a chunk has; the last one of an array may have fewer.
     ///
-    /// Without this the pipeline chooses for each array, as it chooses the memory of its rooms: some 16 MiB, 12 MiB where an array is
+    /// Without this the pipeline chooses for each array, as it chooses the memory of its rooms: some 16 MiB, 14 MiB where an array is
     /// pageable, and less for small arrays.
     pub fn chunk(mut self, elements: usize) -> Self {
         self.chunk = Some(elements);
