@@ -491,7 +491,7 @@ fn outside(entry: &Entry, want: Want) -> impl Iterator<Item = Entry> + use<> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::access::{Access, Mode};
     use super::super::clock::{SlotId, Stamp};
     use super::super::ledger::Ledger;
@@ -499,7 +499,7 @@ mod tests {
     use super::{Entry, List, View};
 
     /// A stream that knows nothing of others.
-    struct Alone(Stamp);
+    pub(in super::super) struct Alone(pub(in super::super) Stamp);
 
     impl View for Alone {
         fn me(&self) -> Stamp {

@@ -106,26 +106,9 @@ impl Slot {
 mod tests {
     use super::super::clock::{SlotId, Stamp};
     use super::super::ledger::Ledger;
-    use super::super::list::View;
+    use super::super::list::tests::Alone;
     use super::super::sync::in_a_test;
     use super::super::{Access, Mode};
-
-    /// A stream that knows nothing of others.
-    struct Alone(Stamp);
-
-    impl View for Alone {
-        fn me(&self) -> Stamp {
-            self.0
-        }
-
-        fn completed(&self, _: Stamp) -> bool {
-            false
-        }
-
-        fn knows(&self, stamp: Stamp) -> bool {
-            stamp.slot == self.0.slot
-        }
-    }
 
     #[test]
     fn who_looks_at_an_entry_of_a_run_finds_the_last_tick_and_the_run_begins_anew() {
