@@ -66,8 +66,8 @@
 //! - An allocation that the same stream used the last time: its entry is made from the one before, in one step. All that came before is
 //!   in the stream's own order already, so there is nothing to find and nothing to wait for. Of what is read during the call that is so
 //!   as long as CUDA has refused none of the stream's operations since the last one that it did.
-//! - A part of an allocation: where the entries that it meets conflict with it and are of the same stream, or of another one as of which the
-//!   clock tells enough, its own is put among them in one step, under the list's lock, and nothing is to be waited for.
+//! - A part of an allocation: where every entry that conflicts with it is of the same stream, or of another one as of which the clock tells
+//!   enough, its own is put among them in one step, under the list's lock, and nothing is to be waited for.
 //! - Many parts that a stream uses again just as it did last, as those of a batch are: as long as nobody else has entered anything for
 //!   the allocation, nor looked at it, one tick stands for all of their entries.
 //! - What a stream is ordered after, for others to read: as long as that is one operation of one other stream, a single number tells it,

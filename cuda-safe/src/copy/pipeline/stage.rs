@@ -105,3 +105,71 @@ impl<Task, Done> Drop for Stage<'_, Task, Done> {
         let _ = self.join();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::thread;
+
+    use super::Stage;
+
+    /// Doubles numbers, but for a 0.
+    fn double(number: u32) -> u32 {
+        if number == 0 {
+            resume_unwind(Box::new("a zero"));
+        }
+        2 * number
+    }
+
+    #[test]
+    fn chunks_come_back_in_order_whoever_does_them() {
+        for name in [None, Some("a stage")] {
+            let here = thread::current().id();
+            let elsewhere = move |number| (double(number), thread::current().id() != here);
+            thread::scope(|threads| {
+                let mut stage = Stage::new(threads, name, &elsewhere);
+                assert!(stage.look().is_none() && stage.take().is_none());
+                (1..4).for_each(|number| stage.give(number));
+                let all: Vec<_> = std::iter::from_fn(|| stage.take()).collect();
+                assert_eq!(all, [2, 4, 6].map(|number| (number, name.is_some())));
+                stage.give(4);
+                let looked = loop {
+                    if let Some(done) = stage.look() {
+                        break done.0;
+                    }
+                    thread::yield_now();
+                };
+                assert_eq!((looked, stage.take()), (8, None));
+                stage.end();
+            });
+        }
+    }
+
+    #[test]
+    fn a_panic_comes_out_where_its_chunk_is_taken_and_those_before_it_are_there() {
+        let mut taken = None;
+        let unwound = catch_unwind(AssertUnwindSafe(|| {
+            thread::scope(|threads| {
+                let mut stage = Stage::new(threads, Some("a stage"), &double);
+                [1, 0].into_iter().for_each(|number| stage.give(number));
+                taken = stage.take();
+                stage.take()
+            })
+        }));
+        assert_eq!(taken, Some(2));
+        assert_eq!(unwound.unwrap_err().downcast_ref::<&str>(), Some(&"a zero"));
+    }
+
+    #[test]
+    fn what_it_was_given_is_done_when_it_is_gone() {
+        let done = AtomicU32::new(0);
+        let count = |number| done.fetch_add(number, Ordering::Relaxed);
+        thread::scope(|threads| {
+            let mut stage = Stage::new(threads, Some("a stage"), &count);
+            (1..=10).for_each(|number| stage.give(number));
+            drop(stage);
+            assert_eq!(done.load(Ordering::Relaxed), 55);
+        });
+    }
+}

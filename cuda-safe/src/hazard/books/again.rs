@@ -1,5 +1,5 @@
 //! The short way of an operation that does again what its stream did last to the same memory: to the whole of a few allocations, each used
-//! by that stream in that way the last time, or to parts of them, where those that overlap are the same, or of that stream alone.
+//! by that stream in that way the last time, or to parts of them, where the list of such puts nothing else in the way.
 //!
 //! There is nothing then to order it after, as the stream's own order does that, and nothing to wait for. Nor is there where another stream
 //! was the last one and this one waits for that already, as programs have it that order their streams themselves. What is left are an entry for
