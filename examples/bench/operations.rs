@@ -66,15 +66,13 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<String> {
         .overhead
         .as_ref()
         .context("--overhead names the library and the program of the operations")?;
-    let turns = options.batches.unwrap_or(if options.emulator { 6 } else { 480 });
-    let starts = options.starts.unwrap_or(if options.emulator { 1 } else { 3 });
+    let turns = options.batches.unwrap_or(if options.emulator { 6 } else { 160 });
+    let starts = options.starts.unwrap_or(if options.emulator { 1 } else { 9 });
     let library = library.to_string_lossy();
     let mut times: Vec<Starts> = OPERATIONS.iter().map(|_| Vec::new()).collect();
     let mut machine = String::new();
     for start in 1..=starts {
-        // In turns, too: another side is the first each time.
-        let first = (start % 3).to_string();
-        let mut arguments = vec![&*library, first.as_str()];
+        let mut arguments = vec![&*library];
         if options.unpinned {
             arguments.push("--unpinned");
         }
@@ -112,7 +110,7 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<String> {
     writeln!(
         report,
         "\nNanoseconds that a call takes on the host: medians of {turns} turns in each of {starts} starts of a process that holds \
-         all three sides. In a turn each of them runs one batch of calls, in changing order. The thread {pinned}.\n\
+         all three sides, on the same streams and memory. In a turn each of them runs one batch of calls, in changing order. The thread {pinned}.\n\
          The differences are medians of the differences within a turn, with the interval that holds the true median in 95 % of \
          all cases, and the lowest and the highest median of a start. A goal inside of the interval is open.\n"
     )?;

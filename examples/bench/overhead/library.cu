@@ -1,19 +1,26 @@
 // What each operation costs the host: the C++ side of `ci/bench`, a library that the Rust program beside it loads, so that both
 // make their calls in one process, through one libcudart, on one context.
 //
-// twin_new makes what the operations work on, twin_measure runs a batch of calls of one of them, twin_end frees all of it.
+// twin_new is told what the operations work on, twin_measure runs a batch of calls of one of them, twin_end ends it.
 #include "../../check.cuh"
 #include "vector.cuh"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
+
+// What the operations work on, as the Rust program has made it and declares it.
+struct Things {
+    cudaStream_t stream, second;
+    cudaEvent_t event, other;
+    cudaMemPool_t pool;
+    cudaGraphExec_t exec;
+    int* numbers;
+    float *a, *b, *c, *pinned, *pageable;
+};
 
 namespace {
 
@@ -27,11 +34,6 @@ const size_t copies = 64, small = 32, apart = 64;
 
 // Volumes of a batch, what one begins after another, their rows, and what one of these begins after another.
 const size_t solids = 16, solid = 256, solid_row = 32, solid_pitch = 64, solid_rows = 2, solid_layers = 2;
-
-// Pageable memory that begins where pages do, on every side.
-struct alignas(4096) Pageable {
-    float values[bytes / sizeof(float)] = {};
-};
 
 // Nanoseconds that one of many calls takes. The device has nothing to do before, and is waited for after them; some calls
 // ahead bring the code back into the caches that the other sides have used meanwhile.
@@ -138,64 +140,14 @@ private:
 
 void CUDART_CB count_up(void* counter) { static_cast<std::atomic<unsigned>*>(counter)->fetch_add(1); }
 
-// What the operations work on, and the operations.
-struct Twin {
-    cudaStream_t stream, second;
-    cudaEvent_t event, other;
-    int* numbers;
-    float *a, *b, *c, *pinned;
-    std::unique_ptr<Pageable> pageable = std::make_unique<Pageable>();
+// The operations.
+struct Twin : Things {
     std::atomic<unsigned> counter{0};
-    cudaMemPool_t pool;
-    cudaMemcpy3DParms parameters;
-    std::unique_ptr<Batch> batch;
-    std::unique_ptr<Batch3d> batch_3d;
-    cudaGraphExec_t exec;
+    cudaMemcpy3DParms parameters = volume(b, a, pitch, row, layer_rows, layers, cudaMemcpyDeviceToDevice);
+    Batch batch{b, pinned, cudaMemcpyHostToDevice};
+    Batch3d batch_3d{b, pinned};
 
-    Twin() {
-        CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-        CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-        CHECK(cudaEventRecord(event, stream));
-        CHECK(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
-        CHECK(cudaEventCreateWithFlags(&other, cudaEventDisableTiming));
-        CHECK(cudaMalloc(&numbers, bytes));
-        CHECK(cudaMalloc(&a, bytes));
-        CHECK(cudaMalloc(&b, bytes));
-        CHECK(cudaMalloc(&c, bytes));
-        CHECK(cudaMallocHost(&pinned, bytes));
-        CHECK(cudaMemset(a, 0, bytes));
-        std::fill_n(pinned, bytes / sizeof(float), 0.0f);
-        // Pools keep what is freed, so that no call asks the driver for memory.
-        uint64_t keep = UINT64_MAX;
-        CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
-        CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
-        cudaMemPoolProps wanted = {};
-        wanted.allocType = cudaMemAllocationTypePinned;
-        wanted.location.type = cudaMemLocationTypeDevice;
-        CHECK(cudaMemPoolCreate(&pool, &wanted));
-        CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
-        parameters = volume(b, a, pitch, row, layer_rows, layers, cudaMemcpyDeviceToDevice);
-        batch = std::make_unique<Batch>(b, pinned, cudaMemcpyHostToDevice);
-        batch_3d = std::make_unique<Batch3d>(b, pinned);
-        cudaGraph_t graph;
-        CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-        CHECK(cudaMemcpyAsync(a, pinned, bytes, cudaMemcpyHostToDevice, stream));
-        add_one<<<1, 32, 0, stream>>>(numbers, 0);
-        CHECK(cudaMemcpyAsync(pinned, a, bytes, cudaMemcpyDeviceToHost, stream));
-        CHECK(cudaStreamEndCapture(stream, &graph));
-        CHECK(cudaGraphInstantiate(&exec, graph, 0));
-        CHECK(cudaGraphDestroy(graph));
-    }
-
-    ~Twin() {
-        CHECK(cudaGraphExecDestroy(exec));
-        CHECK(cudaMemPoolDestroy(pool));
-        CHECK(cudaFreeHost(pinned));
-        for (float* buffer : {a, b, c}) CHECK(cudaFree(buffer));
-        CHECK(cudaFree(numbers));
-        for (cudaEvent_t each : {event, other}) CHECK(cudaEventDestroy(each));
-        for (cudaStream_t each : {stream, second}) CHECK(cudaStreamDestroy(each));
-    }
+    explicit Twin(const Things& things) : Things(things) {}
 
     void in_turn() {
         CHECK(cudaMemsetAsync(a, 0, bytes, stream));
@@ -258,14 +210,14 @@ struct Twin {
          }},
         {"h2d_scope", [this](unsigned calls) {
              return time(calls, [this] {
-                 CHECK(cudaMemcpyAsync(a, pageable->values, bytes, cudaMemcpyHostToDevice, stream));
+                 CHECK(cudaMemcpyAsync(a, pageable, bytes, cudaMemcpyHostToDevice, stream));
              });
          }},
         {"h2d_pageable", [this](unsigned calls) {
-             return time(calls, [this] { CHECK(cudaMemcpy(a, pageable->values, bytes, cudaMemcpyHostToDevice)); });
+             return time(calls, [this] { CHECK(cudaMemcpy(a, pageable, bytes, cudaMemcpyHostToDevice)); });
          }},
         {"d2h_pageable", [this](unsigned calls) {
-             return time(calls, [this] { CHECK(cudaMemcpy(pageable->values, a, bytes, cudaMemcpyDeviceToHost)); });
+             return time(calls, [this] { CHECK(cudaMemcpy(pageable, a, bytes, cudaMemcpyDeviceToHost)); });
          }},
         {"d2d", [this](unsigned calls) {
              return time(calls, [this] { CHECK(cudaMemcpyAsync(b, a, bytes, cudaMemcpyDeviceToDevice, stream)); });
@@ -281,8 +233,8 @@ struct Twin {
              });
          }},
         {"volume", [this](unsigned calls) { return time(calls, [this] { CHECK(cudaMemcpy3DAsync(&parameters, stream)); }); }},
-        {"batch", [this](unsigned calls) { return time(calls, [this] { batch->enqueue(stream); }); }},
-        {"batch_3d", [this](unsigned calls) { return time(calls, [this] { batch_3d->enqueue(stream); }); }},
+        {"batch", [this](unsigned calls) { return time(calls, [this] { batch.enqueue(stream); }); }},
+        {"batch_3d", [this](unsigned calls) { return time(calls, [this] { batch_3d.enqueue(stream); }); }},
         {"memset", [this](unsigned calls) { return time(calls, [this] { CHECK(cudaMemsetAsync(a, 0, bytes, stream)); }); }},
         {"graph", [this](unsigned calls) { return time(calls, [this] { CHECK(cudaGraphLaunch(exec, stream)); }); }},
         {"switch", [this](unsigned calls) { return time(calls, [this] { in_turn(); }); }},
@@ -299,7 +251,7 @@ struct Twin {
 
 }  // namespace
 
-extern "C" void* twin_new() { return new Twin; }
+extern "C" void* twin_new(const Things* things) { return new Twin(*things); }
 
 // Nanoseconds that a call takes in a batch of so many; less than none where there is no such operation.
 extern "C" double twin_measure(void* twin, const char* operation, unsigned calls) {

@@ -1,10 +1,9 @@
 //! What each operation costs the host: the three sides of `ci/bench` in one process, on one context.
 //!
-//!     overhead LIBRARY FIRST [--unpinned]
+//!     overhead LIBRARY [--unpinned]
 //!
 //! LIBRARY is the C++ side, made from `library.cu` beside this; the others are Rust, through `check!` around the C functions
-//! (`raw.rs`) and through `cuda-safe` (`safe.rs`). Each has streams, events and memory of its own, of the same kinds; FIRST, from 0 to
-//! 2, says whose are made first.
+//! (`raw.rs`) and through `cuda-safe` (`safe.rs`). All work on the same streams, events and memory (`things.rs`).
 //!
 //! Says what it runs on, then answers every line `OPERATION CALLS TURNS` of standard input with a line of nanoseconds, three
 //! for each turn: what a call took in the batch of the C++, of the raw and of the safe side.
@@ -12,6 +11,7 @@
 mod affinity;
 mod raw;
 mod safe;
+mod things;
 mod turns;
 mod twin;
 
@@ -20,11 +20,11 @@ use std::path::Path;
 use std::sync::atomic::AtomicU32;
 
 use anyhow::{Context as _, bail, ensure};
+use cuda_safe::Device;
 use cuda_safe::device::{driver_version, runtime_version};
-use cuda_safe::memory::MemoryPool;
-use cuda_safe::{Device, DeviceBuffer, Event, PinnedBuffer, Result, Stream};
 
 use crate::affinity::Pinned;
+use crate::things::{Handles, Things};
 use crate::turns::{Batch, Plan, Times, Turns};
 use crate::twin::Twin;
 
@@ -56,78 +56,27 @@ const SOLID_LAYERS: usize = 2;
 /// What host functions count up.
 static COUNTER: AtomicU32 = AtomicU32::new(0);
 
-/// Pageable memory that begins where pages do, on every side.
-#[repr(align(4096))]
-struct Pageable([f32; FLOATS]);
-
-/// What the operations work on.
-struct Things {
-    stream: Stream,
-    second: Stream,
-    event: Event,
-    pool: MemoryPool,
-    numbers: DeviceBuffer<i32>,
-    a: DeviceBuffer<f32>,
-    b: DeviceBuffer<f32>,
-    c: DeviceBuffer<f32>,
-    pinned: PinnedBuffer<f32>,
-    pageable: Box<Pageable>,
-}
-
-impl Things {
-    fn new(device: Device) -> Result<Self> {
-        let stream = Stream::non_blocking()?;
-        let mut event = Event::without_timing()?;
-        event.record(&stream)?;
-        let pool = MemoryPool::new()?;
-        // Pools keep what is freed, so that no call asks the driver for memory.
-        for pool in [&pool, &device.default_memory_pool()?] {
-            pool.set_release_threshold(u64::MAX)?;
-        }
-        Ok(Self {
-            stream,
-            second: Stream::non_blocking()?,
-            event,
-            pool,
-            numbers: DeviceBuffer::alloc(FLOATS)?,
-            a: DeviceBuffer::alloc_zeroed(FLOATS)?,
-            b: DeviceBuffer::alloc(FLOATS)?,
-            c: DeviceBuffer::alloc(FLOATS)?,
-            pinned: PinnedBuffer::from_slice(&[0.0; FLOATS])?,
-            pageable: Box::new(Pageable([0.0; FLOATS])),
-        })
-    }
-}
-
-/// The three sides.
+/// The three sides, all of which work on `things`.
 struct Sides {
     device: Device,
     twin: Twin,
-    raw: Things,
-    safe: Things,
+    handles: Handles,
+    // The last to be dropped: the C++ side works on it.
+    things: Things,
 }
 
 impl Sides {
-    /// Makes what the sides work on, that of side `first` first. What the driver does for a buffer or a stream depends on which
-    /// came before it, so nobody should be first every time.
-    fn new(device: Device, library: &Path, first: usize) -> anyhow::Result<Self> {
-        let (mut twin, mut raw, mut safe) = (None, None, None);
-        for side in 0..3 {
-            match (first + side) % 3 {
-                0 => raw = Some(Things::new(device)?),
-                1 => safe = Some(Things::new(device)?),
-                _ => twin = Some(Twin::load(library)?),
-            }
-        }
-        let all = twin.zip(raw).zip(safe).context("a side is missing")?;
-        let ((twin, raw), safe) = all;
-        Ok(Self { device, twin, raw, safe })
+    fn new(device: Device, library: &Path) -> anyhow::Result<Self> {
+        let mut things = Things::new(device)?;
+        let handles = things.handles();
+        let twin = Twin::load(library, &handles)?;
+        Ok(Self { device, twin, handles, things })
     }
 
     /// Lets the sides take turns at an operation. None of them runs it before all are ready, and what they need for it stays
     /// until the last turn.
     fn take_turns(&mut self, operation: &str, turns: &Turns) -> anyhow::Result<Vec<Times>> {
-        let Self { device, twin, raw, safe } = self;
+        let Self { device, twin, handles, things } = self;
         ensure!(twin.measure(operation, 1).is_some(), "the C++ side has no operation {operation}");
         let mut cpp = |calls| Ok(twin.measure(operation, calls).unwrap_or(f64::NAN));
         let mut times = None;
@@ -136,22 +85,22 @@ impl Sides {
                 times = Some(turns.take([&mut cpp, &mut *raw, safe])?);
                 Ok(())
             };
-            safe::measure(operation, Plan::new(*device, &mut with_both), safe)
+            safe::measure(operation, Plan::new(*device, &mut with_both), things)
         };
-        raw::measure(operation, Plan::new(*device, &mut with_raw), raw)?;
+        raw::measure(operation, Plan::new(*device, &mut with_raw), *handles)?;
         times.with_context(|| format!("a Rust side has no operation {operation}"))
     }
 }
 
 fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let (library, first, pinned) = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [library, first] => (library, first.parse()?, true),
-        [library, first, "--unpinned"] => (library, first.parse()?, false),
-        _ => bail!("overhead LIBRARY FIRST [--unpinned], and not {}", arguments.join(" ")),
+    let (library, pinned) = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [library] => (library, true),
+        [library, "--unpinned"] => (library, false),
+        _ => bail!("overhead LIBRARY [--unpinned], and not {}", arguments.join(" ")),
     };
     let device = Device::current()?;
-    let mut sides = Sides::new(device, Path::new(library), first)?;
+    let mut sides = Sides::new(device, Path::new(library))?;
     // Nobody asks an event that is still to come whether it is done.
     device.synchronize()?;
     let (runtime, driver) = (runtime_version()?, driver_version()?);

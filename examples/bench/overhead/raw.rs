@@ -6,13 +6,13 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use cuda_kernels::kernels;
-use cuda_safe::graph::GraphExec;
-use cuda_safe::{Event, Result, check, launch, memcpy_async, sys};
+use cuda_safe::{Result, check, sys};
 
+use crate::things::Handles;
 use crate::turns::Plan;
 use crate::{
     APART, BYTES, COPIES, COUNTER, LAYER_ROWS, LAYERS, MEBIBYTE, PITCH, ROW, ROWS, SMALL, SOLID,
-    SOLID_LAYERS, SOLID_PITCH, SOLID_ROW, SOLID_ROWS, SOLIDS, Things,
+    SOLID_LAYERS, SOLID_PITCH, SOLID_ROW, SOLID_ROWS, SOLIDS,
 };
 
 const ROW_BYTES: usize = ROW * size_of::<f32>();
@@ -177,32 +177,27 @@ fn operand(pointer: *mut f32) -> sys::cudaMemcpy3DOperand {
     operand
 }
 
-/// A graph of a copy, a kernel and a copy.
-fn graph(things: &mut Things) -> Result<GraphExec> {
-    let Things { stream, numbers, a, pinned, .. } = things;
-    let graph = stream.capture(|s| {
-        memcpy_async(a, pinned, s)?;
-        // SAFETY: with a count of zero the kernel touches nothing.
-        unsafe { launch!(kernels::add_one<<<1, 32, 0, s>>>(&mut *numbers, 0)) }?;
-        memcpy_async(pinned, a, s)
-    })?;
-    graph.instantiate()
-}
-
 /// Follows the plan with an operation; does nothing where there is none of that name.
-pub(crate) fn measure(operation: &str, plan: Plan<'_>, things: &mut Things) -> Result<()> {
-    let exec = graph(things)?;
-    let other = Event::without_timing()?;
-    let Things { stream, second, event, pool, numbers, a, b, c, pinned, pageable } = things;
-    let (stream, event, pool) = (stream.as_raw(), event.as_raw(), pool.as_raw());
-    let (second, other, exec) = (second.as_raw(), other.as_raw(), exec.as_raw());
-    let (mut numbers, mut count) = (numbers.as_mut_ptr(), 0_u32);
-    let (mut a, mut b, mut c) = (a.as_mut_ptr(), b.as_mut_ptr(), c.as_mut_ptr());
-    let (pinned, pageable) = (pinned.as_mut_ptr(), pageable.0.as_mut_ptr());
+pub(crate) fn measure(operation: &str, plan: Plan<'_>, handles: Handles) -> Result<()> {
+    let Handles {
+        stream,
+        second,
+        event,
+        other,
+        pool,
+        exec,
+        mut numbers,
+        mut a,
+        mut b,
+        mut c,
+        pinned,
+        pageable,
+    } = handles;
+    let mut count = 0_u32;
     let (one, warp) = (sys::dim3 { x: 1, y: 1, z: 1 }, sys::dim3 { x: 32, y: 1, z: 1 });
     let (add_one, vector_add) = (kernels::add_one.as_raw(), kernels::vector_add.as_raw());
     // In all of them: the handles are live and of one device, each memory holds the bytes named, and what is enqueued has
-    // ended before anything is dropped, because every batch ends with a synchronisation.
+    // ended before another side uses the memory or anything is dropped, because every batch ends with a synchronisation.
     match operation {
         "launch_two" => plan.time(|| {
             let mut values: [*mut c_void; 2] = [(&raw mut numbers).cast(), (&raw mut count).cast()];
@@ -301,7 +296,7 @@ pub(crate) fn measure(operation: &str, plan: Plan<'_>, things: &mut Things) -> R
         }
         // SAFETY: see above.
         "memset" => plan.time(|| unsafe { check!(cudaMemsetAsync(a.cast(), 0, BYTES, stream)) }),
-        // SAFETY: see above; the graph's memory is `things`'.
+        // SAFETY: see above; the graph has its memory.
         "graph" => plan.time(|| unsafe { check!(cudaGraphLaunch(exec, stream)) }),
         "switch" | "switch_by_hand" => plan.time(|| {
             for (here, there, event) in [(stream, second, event), (second, stream, other)] {

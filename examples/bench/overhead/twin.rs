@@ -8,10 +8,13 @@ use std::ptr::NonNull;
 use anyhow::Context as _;
 use libloading::Library;
 
+use crate::things::Handles;
+
+type New = unsafe extern "C" fn(*const Handles) -> *mut c_void;
 type Measure = unsafe extern "C" fn(*mut c_void, *const c_char, c_uint) -> c_double;
 type End = unsafe extern "C" fn(*mut c_void);
 
-/// What the C++ side works on, and the functions that it is asked by.
+/// The C++ side, and the functions that it is asked by.
 pub(crate) struct Twin {
     raw: NonNull<c_void>,
     measure: Measure,
@@ -19,20 +22,20 @@ pub(crate) struct Twin {
 }
 
 impl Twin {
-    /// Loads the library, which stays: the runtime knows its kernels until the process ends.
-    pub(crate) fn load(path: &Path) -> anyhow::Result<Self> {
+    /// Loads the library, which stays: the runtime knows its kernels until the process ends. What it is to work on outlives this.
+    pub(crate) fn load(path: &Path, handles: &Handles) -> anyhow::Result<Self> {
         let path = path.canonicalize().with_context(|| format!("no library {}", path.display()))?;
         // SAFETY: the library is made from `library.cu`, which at its start only tells the runtime its kernels.
         let library = unsafe { Library::new(&path) }.with_context(|| format!("{}", path.display()))?;
         let library: &'static Library = Box::leak(Box::new(library));
         // SAFETY: `library.cu` defines it so.
-        let new = unsafe { library.get::<unsafe extern "C" fn() -> *mut c_void>(b"twin_new\0") }?;
+        let new = unsafe { library.get::<New>(b"twin_new\0") }?;
         // SAFETY: as above.
         let measure = *unsafe { library.get::<Measure>(b"twin_measure\0") }?;
         // SAFETY: as above.
         let end = *unsafe { library.get::<End>(b"twin_end\0") }?;
-        // SAFETY: it asks for nothing.
-        let raw = NonNull::new(unsafe { new() }).context("twin_new made nothing")?;
+        // SAFETY: it copies the handles, which are declared there as here.
+        let raw = NonNull::new(unsafe { new(handles) }).context("twin_new made nothing")?;
         Ok(Self { raw, measure, end })
     }
 

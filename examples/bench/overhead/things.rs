@@ -1,0 +1,108 @@
+//! What the operations work on. It is the same for all sides: what the driver does for a stream or for memory depends on where that is and
+//! what came before it, and a side that has its own is some ten nanoseconds faster or slower for that alone.
+#![expect(unsafe_code, reason = "captures a kernel")]
+
+use cuda_kernels::kernels;
+use cuda_safe::graph::GraphExec;
+use cuda_safe::memory::MemoryPool;
+use cuda_safe::{Device, DeviceBuffer, Event, PinnedBuffer, Result, Stream, launch, memcpy_async, sys};
+
+use crate::FLOATS;
+
+/// Pageable memory that begins where pages do.
+#[repr(align(4096))]
+pub(crate) struct Pageable(pub(crate) [f32; FLOATS]);
+
+/// What the safe side works on.
+pub(crate) struct Things {
+    pub(crate) stream: Stream,
+    pub(crate) second: Stream,
+    pub(crate) event: Event,
+    pub(crate) other: Event,
+    pub(crate) pool: MemoryPool,
+    pub(crate) exec: GraphExec,
+    pub(crate) numbers: DeviceBuffer<i32>,
+    pub(crate) a: DeviceBuffer<f32>,
+    pub(crate) b: DeviceBuffer<f32>,
+    pub(crate) c: DeviceBuffer<f32>,
+    pub(crate) pinned: PinnedBuffer<f32>,
+    pub(crate) pageable: Box<Pageable>,
+}
+
+impl Things {
+    pub(crate) fn new(device: Device) -> Result<Self> {
+        let mut stream = Stream::non_blocking()?;
+        let mut event = Event::without_timing()?;
+        event.record(&stream)?;
+        let pool = MemoryPool::new()?;
+        // Pools keep what is freed, so that no call asks the driver for memory.
+        for pool in [&pool, &device.default_memory_pool()?] {
+            pool.set_release_threshold(u64::MAX)?;
+        }
+        Ok(Self {
+            second: Stream::non_blocking()?,
+            event,
+            other: Event::without_timing()?,
+            pool,
+            exec: graph(&mut stream)?,
+            numbers: DeviceBuffer::alloc(FLOATS)?,
+            a: DeviceBuffer::alloc_zeroed(FLOATS)?,
+            b: DeviceBuffer::alloc(FLOATS)?,
+            c: DeviceBuffer::alloc(FLOATS)?,
+            pinned: PinnedBuffer::from_slice(&[0.0; FLOATS])?,
+            pageable: Box::new(Pageable([0.0; FLOATS])),
+            stream,
+        })
+    }
+
+    /// The same for the sides that know nothing of Rust's borrows. Their pageable memory is another
+    /// one, which stays: this one the safe side has borrowed.
+    pub(crate) fn handles(&mut self) -> Handles {
+        let pageable = Box::leak(Box::new(Pageable([0.0; FLOATS])));
+        Handles {
+            stream: self.stream.as_raw(),
+            second: self.second.as_raw(),
+            event: self.event.as_raw(),
+            other: self.other.as_raw(),
+            pool: self.pool.as_raw(),
+            exec: self.exec.as_raw(),
+            numbers: self.numbers.as_mut_ptr(),
+            a: self.a.as_mut_ptr(),
+            b: self.b.as_mut_ptr(),
+            c: self.c.as_mut_ptr(),
+            pinned: self.pinned.as_mut_ptr(),
+            pageable: pageable.0.as_mut_ptr(),
+        }
+    }
+}
+
+/// A graph of a copy, a kernel and a copy. Its memory is its own: what a graph may use at any time is entered by an atomic step more.
+fn graph(stream: &mut Stream) -> Result<GraphExec> {
+    let (mut numbers, mut a) = (DeviceBuffer::<i32>::alloc(FLOATS)?, DeviceBuffer::alloc(FLOATS)?);
+    let mut pinned = PinnedBuffer::from_slice(&[0.0_f32; FLOATS])?;
+    let graph = stream.capture(|s| {
+        memcpy_async(&mut a, &pinned, s)?;
+        // SAFETY: with a count of zero the kernel touches nothing.
+        unsafe { launch!(kernels::add_one<<<1, 32, 0, s>>>(&mut numbers, 0)) }?;
+        memcpy_async(&mut pinned, &a, s)
+    })?;
+    graph.instantiate()
+}
+
+/// What the C++ and the raw side work on, in the order in which `library.cu` declares it. None of it outlives the [`Things`] that it is of.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Handles {
+    pub(crate) stream: sys::cudaStream_t,
+    pub(crate) second: sys::cudaStream_t,
+    pub(crate) event: sys::cudaEvent_t,
+    pub(crate) other: sys::cudaEvent_t,
+    pub(crate) pool: sys::cudaMemPool_t,
+    pub(crate) exec: sys::cudaGraphExec_t,
+    pub(crate) numbers: *mut i32,
+    pub(crate) a: *mut f32,
+    pub(crate) b: *mut f32,
+    pub(crate) c: *mut f32,
+    pub(crate) pinned: *mut f32,
+    pub(crate) pageable: *mut f32,
+}
