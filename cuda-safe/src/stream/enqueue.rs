@@ -1,46 +1,30 @@
-//! The one way onto a stream, and the port through which the books add their waits.
+//! The one way onto a stream.
 //!
 //! # Why safe code has no data race on the device
 //! Every operation of this crate comes through [`StreamRef::enqueue`], which enters each allocation's bytes
 //! in its ledger before the runtime sees the operation, and orders it after every conflicting entry: by what
 //! the stream is already known to be ordered after, or by an event recorded on the other stream and a wait on
-//! this one. What "known" may mean is in [`hazard`](crate::hazard). What is left to show here is that the
-//! port keeps its word:
-//!
-//! - The event is recorded on the handle that the slot stands for. A slot keeps its handle for as long as
-//!   both exist: dropped streams go to a pool and are not destroyed, and a stream that leaves the crate
-//!   (`into_raw`) leaves an event behind. The slot's reach is locked over the call, so it cannot change
-//!   meanwhile.
-//! - The handles of the legacy and the per-thread streams mean another stream on another device, so the
-//!   device is made current for them. The per-thread handle means another stream on another thread; from
-//!   elsewhere the event is recorded on the legacy stream of that device, which waits for all per-thread
-//!   streams; a thread that ends leaves an event behind. So does whatever stream somebody else may destroy, and the legacy
-//!   stream is made to wait for these events.
-//! - A stream's event for such waits, or one from the pool, may be recorded again at once: the wait took what the event stood for
-//!   when it was made.
+//! this one. What "known" may mean is in [`hazard`](crate::hazard); that the event and the wait order what
+//! they are to order, in `port`.
 //!
 //! # Why nobody waits for ever
 //! The order of steps is in `hazard::books`. A closure that started another operation, or waited on the host
 //! for memory of its own operation, would wait for itself: a flag of the thread refuses both. A host function
 //! may not call CUDA: the same flag.
-#![expect(
-    unsafe_code,
-    reason = "records events and waits for them on raw streams; declares the unsafe way in"
-)]
+#![expect(unsafe_code, reason = "declares the unsafe way in")]
 
 use std::panic::Location;
-use std::sync::Arc;
 
+use super::port::Runtime;
 use super::view::StreamRef;
-use super::{busy, host, per_thread, policy, pool};
+use super::{busy, policy};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::Access;
 use crate::hazard::books::{
-    Again, Books, First, Kind, Lane, Ledger, LockGuard, Manner, Port, Reach, Refusal, Route, Slot, Sorted,
-    Stamp, Tick,
+    Again, Books, First, Kind, Lane, Ledger, LockGuard, Manner, Refusal, Slot, Sorted, Stamp, Tick,
 };
-use crate::{check, sys};
+use crate::sys;
 
 /// The books of this process.
 pub(crate) static BOOKS: Books = Books::new(policy::initial);
@@ -415,7 +399,7 @@ impl StreamRef<'_> {
         }
         let _current = self.switch().map_err(|error| error.at(place))?;
         let raw = self.as_raw();
-        let (slot, port) = (self.slot(), Runtime { raw });
+        let (slot, port) = (self.slot(), Runtime::new(raw));
         let entered = match asked {
             // Only of these two kinds has the short way been tried.
             Asked::New(accesses) if matches!(slot.kind, Kind::Blocking | Kind::NonBlocking) => {
@@ -462,7 +446,7 @@ fn enter_behind(
     raw: sys::cudaStream_t,
     place: &'static Location<'static>,
 ) -> bool {
-    BOOKS.enter_behind(slot, lane, ledger, manner, &Runtime { raw }, place)
+    BOOKS.enter_behind(slot, lane, ledger, manner, &Runtime::new(raw), place)
 }
 
 /// An operation that went the short way in, until it is over.
@@ -575,115 +559,4 @@ fn refused(refusal: Refusal<Error>, place: &'static Location<'static>) -> Error 
             Error::refused("enqueue", detail).at(place)
         }
     }
-}
-
-/// Adds the waits that the books ask for, on behalf of the stream `raw`.
-struct Runtime {
-    raw: sys::cudaStream_t,
-}
-
-impl Port for Runtime {
-    type Error = Error;
-
-    #[inline]
-    fn order_plainly(&self, waiter: &Slot, other: &Slot, kept: &mut usize) -> bool {
-        let plain = matches!(other.kind, Kind::Blocking | Kind::NonBlocking)
-            && other.id != waiter.id
-            && *kept != 0
-            && Arc::ptr_eq(&other.device, &waiter.device);
-        if !plain {
-            return false;
-        }
-        let reach = other.reach();
-        let Reach::Stream(number) = *reach else { return false };
-        let event = pool::raw_event(*kept);
-        // SAFETY: the slot's lock is held, so the handle that it names is live, and means the same stream everywhere; nobody else has
-        // the event.
-        let recorded = unsafe { sys::cudaEventRecord(event, pool::raw_stream(number)) };
-        // SAFETY: the waiting stream lives, as the caller borrows it; the event is as above.
-        recorded == sys::cudaSuccess
-            && unsafe { sys::cudaStreamWaitEvent(self.raw, event, 0) } == sys::cudaSuccess
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn order(&self, waiter: &Slot, other: &Slot, kept: &mut usize) -> Result<Route> {
-        let device = Device::from_ordinal(other.device.ordinal);
-        let reach = other.reach();
-        match *reach {
-            Reach::Event(number) => {
-                // SAFETY: the waiting stream lives, as the caller borrows it; the event belongs to the other
-                // slot, whose lock is held, and is not destroyed.
-                unsafe { check!(cudaStreamWaitEvent(self.raw, pool::raw_event(number), 0)) }?;
-                Ok(Route::Event)
-            }
-            Reach::Device => {
-                drop(reach);
-                host::wait_device(device)?;
-                Ok(Route::Host)
-            }
-            Reach::Stream(number) => {
-                let foreign = other.kind == Kind::PerThread && !per_thread::is_mine(other);
-                // Of a stream's own event the stream would be told nothing, unless it is the legacy stream, which does something then.
-                let itself = other.id == waiter.id && other.kind != Kind::Legacy;
-                let (raw, route) = if foreign || itself {
-                    (super::legacy::HANDLE, Route::Legacy)
-                } else {
-                    (pool::raw_stream(number), Route::Stream)
-                };
-                let order = |event: sys::cudaEvent_t| {
-                    // SAFETY: the slot's lock is held, so the handle that it names is live.
-                    unsafe { record(device, raw, other.kind, event) }?;
-                    // SAFETY: the waiting stream lives, as the caller borrows it; the event is ours.
-                    unsafe { check!(cudaStreamWaitEvent(self.raw, event, 0)) }
-                };
-                if other.device.ordinal == waiter.device.ordinal {
-                    // The waiting stream has an event of its own for this, which nobody else needs a lock to stay away from.
-                    if *kept == 0 {
-                        *kept = pool::event(device, sys::cudaEventDisableTiming)?.0.expose_provenance();
-                    }
-                    order(pool::raw_event(*kept))?;
-                } else {
-                    let event = pool::event(device, sys::cudaEventDisableTiming)?;
-                    let ordered = order(event.0);
-                    pool::keep_event(device, sys::cudaEventDisableTiming, event);
-                    ordered?;
-                }
-                Ok(route)
-            }
-        }
-    }
-}
-
-/// Records an event on a stream of a device.
-///
-/// # Safety
-/// Both handles are live, and `raw` is a stream of `device` of this kind.
-#[inline]
-#[track_caller]
-pub(super) unsafe fn record(
-    device: Device,
-    raw: sys::cudaStream_t,
-    kind: Kind,
-    event: sys::cudaEvent_t,
-) -> Result<()> {
-    if matches!(kind, Kind::Legacy | Kind::PerThread) {
-        // SAFETY: the caller vouches for both handles.
-        return unsafe { record_there(device, raw, event) };
-    }
-    // SAFETY: the caller vouches for both handles.
-    unsafe { check!(cudaEventRecord(event, raw)) }
-}
-
-/// [`record`] where the handle means another stream on another device.
-///
-/// # Safety
-/// As for `record`.
-#[cold]
-#[inline(never)]
-#[track_caller]
-unsafe fn record_there(device: Device, raw: sys::cudaStream_t, event: sys::cudaEvent_t) -> Result<()> {
-    let _current = device.switch()?;
-    // SAFETY: the caller vouches for both handles.
-    unsafe { check!(cudaEventRecord(event, raw)) }
 }

@@ -3,10 +3,10 @@
 
 use bitflags::bitflags;
 
-use super::enqueue::{self, BOOKS};
+use super::enqueue::BOOKS;
 use super::pool::{self, RawEvent};
 use super::view::{AsStream, StreamRef};
-use super::{busy, deferred};
+use super::{busy, deferred, port};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::books::Snapshot;
@@ -180,7 +180,7 @@ impl Event {
         let (raw, slot) = (self.as_raw(), stream.slot());
         // SAFETY: event and stream live while the borrows do, and the stream is of the device that its slot
         // says.
-        let record = || unsafe { enqueue::record(self.device, stream.as_raw(), slot.kind, raw) };
+        let record = || unsafe { port::record(self.device, stream.as_raw(), slot.kind, raw) };
         // If the call fails, there is no telling what the event stands for.
         self.mark = Mark::Unknown;
         BOOKS.record_into(slot, slot.kind, &mut self.snapshot, record)?;

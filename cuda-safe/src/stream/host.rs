@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use super::enqueue::{self, BOOKS};
-use super::{busy, deferred, host_function, per_thread, pool};
+use super::enqueue::BOOKS;
+use super::{busy, deferred, host_function, per_thread, pool, port};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::books::{Kind, Reach, Slot};
@@ -80,7 +80,7 @@ fn wait_slot(slot: &Slot) -> Result<()> {
     };
     let event = pool::event(device, sys::cudaEventDisableTiming)?;
     // SAFETY: the slot's lock is held, so the handle that it names is live; the event is ours.
-    let recorded = unsafe { enqueue::record(device, pool::raw_stream(number), slot.kind, event.0) };
+    let recorded = unsafe { port::record(device, pool::raw_stream(number), slot.kind, event.0) };
     drop(reach);
     let waited = recorded.and_then(|()| {
         // SAFETY: the event is ours.

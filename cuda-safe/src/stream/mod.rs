@@ -29,6 +29,7 @@ mod parcel;
 mod per_thread;
 mod policy;
 mod pool;
+mod port;
 mod recorder;
 mod scope;
 mod view;

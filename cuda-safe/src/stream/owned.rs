@@ -6,7 +6,7 @@ use super::legacy::{self, LegacyStream};
 use super::methods::stream_methods;
 use super::per_thread::PerThreadStream;
 use super::view::{AsStream, StreamRef, sealed};
-use super::{busy, enqueue, pool};
+use super::{busy, enqueue, pool, port};
 use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::books::{Kind, Reach, Slot};
@@ -184,7 +184,7 @@ pub(super) fn last_event(device: Device, raw: sys::cudaStream_t, slot: &Slot) ->
     let farewell = || {
         let event = pool::event(device, sys::cudaEventDisableTiming)?;
         // SAFETY: the stream lives until the end of the caller, and the event is ours.
-        let record = || unsafe { enqueue::record(device, raw, slot.kind, event.0) };
+        let record = || unsafe { port::record(device, raw, slot.kind, event.0) };
         let recorded = enqueue::BOOKS.record_last(slot, record).and_then(|()| {
             if !slot.kind.blocking() {
                 return Ok(());

@@ -1,0 +1,146 @@
+//! The port through which the books add their waits: an event recorded on one stream, and a wait for it on another.
+//!
+//! Where the host can only wait itself, it blocks; all else is put on streams. What is left to show of why safe code has no data
+//! race ([`enqueue`](super::enqueue)) is that the port keeps its word:
+//!
+//! - The event is recorded on the handle that the slot stands for. A slot keeps its handle for as long as
+//!   both exist: dropped streams go to a pool and are not destroyed, and a stream that leaves the crate
+//!   (`into_raw`) leaves an event behind. The slot's reach is locked over the call, so it cannot change
+//!   meanwhile.
+//! - The handles of the legacy and the per-thread streams mean another stream on another device, so the
+//!   device is made current for them. The per-thread handle means another stream on another thread; from
+//!   elsewhere the event is recorded on the legacy stream of that device, which waits for all per-thread
+//!   streams; a thread that ends leaves an event behind. So does whatever stream somebody else may destroy, and the legacy
+//!   stream is made to wait for these events.
+//! - A stream's event for such waits, or one from the pool, may be recorded again at once: the wait took what the event stood for
+//!   when it was made.
+//!
+//! C functions: `cudaEventRecord`, `cudaStreamWaitEvent`.
+#![expect(unsafe_code, reason = "records events and waits for them on raw streams")]
+
+use std::sync::Arc;
+
+use super::{host, legacy, per_thread, pool};
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::hazard::books::{Kind, Port, Reach, Route, Slot};
+use crate::{check, sys};
+
+/// Adds the waits that the books ask for, on behalf of the stream `raw`.
+pub(super) struct Runtime {
+    raw: sys::cudaStream_t,
+}
+
+impl Runtime {
+    /// The stream must live as long as the port is used.
+    #[inline]
+    pub(super) fn new(raw: sys::cudaStream_t) -> Self {
+        Self { raw }
+    }
+}
+
+impl Port for Runtime {
+    type Error = Error;
+
+    #[inline]
+    fn order_plainly(&self, waiter: &Slot, other: &Slot, kept: &mut usize) -> bool {
+        let plain = matches!(other.kind, Kind::Blocking | Kind::NonBlocking)
+            && other.id != waiter.id
+            && *kept != 0
+            && Arc::ptr_eq(&other.device, &waiter.device);
+        if !plain {
+            return false;
+        }
+        let reach = other.reach();
+        let Reach::Stream(number) = *reach else { return false };
+        let event = pool::raw_event(*kept);
+        // SAFETY: the slot's lock is held, so the handle that it names is live, and means the same stream everywhere; nobody else has
+        // the event.
+        let recorded = unsafe { sys::cudaEventRecord(event, pool::raw_stream(number)) };
+        // SAFETY: the waiting stream lives, as the caller borrows it; the event is as above.
+        recorded == sys::cudaSuccess
+            && unsafe { sys::cudaStreamWaitEvent(self.raw, event, 0) } == sys::cudaSuccess
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn order(&self, waiter: &Slot, other: &Slot, kept: &mut usize) -> Result<Route> {
+        let device = Device::from_ordinal(other.device.ordinal);
+        let reach = other.reach();
+        match *reach {
+            Reach::Event(number) => {
+                // SAFETY: the waiting stream lives, as the caller borrows it; the event belongs to the other
+                // slot, whose lock is held, and is not destroyed.
+                unsafe { check!(cudaStreamWaitEvent(self.raw, pool::raw_event(number), 0)) }?;
+                Ok(Route::Event)
+            }
+            Reach::Device => {
+                drop(reach);
+                host::wait_device(device)?;
+                Ok(Route::Host)
+            }
+            Reach::Stream(number) => {
+                let foreign = other.kind == Kind::PerThread && !per_thread::is_mine(other);
+                // Of a stream's own event the stream would be told nothing, unless it is the legacy stream, which does something then.
+                let itself = other.id == waiter.id && other.kind != Kind::Legacy;
+                let (raw, route) = if foreign || itself {
+                    (legacy::HANDLE, Route::Legacy)
+                } else {
+                    (pool::raw_stream(number), Route::Stream)
+                };
+                let order = |event: sys::cudaEvent_t| {
+                    // SAFETY: the slot's lock is held, so the handle that it names is live.
+                    unsafe { record(device, raw, other.kind, event) }?;
+                    // SAFETY: the waiting stream lives, as the caller borrows it; the event is ours.
+                    unsafe { check!(cudaStreamWaitEvent(self.raw, event, 0)) }
+                };
+                if other.device.ordinal == waiter.device.ordinal {
+                    // The waiting stream has an event of its own for this, which nobody else needs a lock to stay away from.
+                    if *kept == 0 {
+                        *kept = pool::event(device, sys::cudaEventDisableTiming)?.0.expose_provenance();
+                    }
+                    order(pool::raw_event(*kept))?;
+                } else {
+                    let event = pool::event(device, sys::cudaEventDisableTiming)?;
+                    let ordered = order(event.0);
+                    pool::keep_event(device, sys::cudaEventDisableTiming, event);
+                    ordered?;
+                }
+                Ok(route)
+            }
+        }
+    }
+}
+
+/// Records an event on a stream of a device.
+///
+/// # Safety
+/// Both handles are live, and `raw` is a stream of `device` of this kind.
+#[inline]
+#[track_caller]
+pub(super) unsafe fn record(
+    device: Device,
+    raw: sys::cudaStream_t,
+    kind: Kind,
+    event: sys::cudaEvent_t,
+) -> Result<()> {
+    if matches!(kind, Kind::Legacy | Kind::PerThread) {
+        // SAFETY: the caller vouches for both handles.
+        return unsafe { record_there(device, raw, event) };
+    }
+    // SAFETY: the caller vouches for both handles.
+    unsafe { check!(cudaEventRecord(event, raw)) }
+}
+
+/// [`record`] where the handle means another stream on another device.
+///
+/// # Safety
+/// As for `record`.
+#[cold]
+#[inline(never)]
+#[track_caller]
+unsafe fn record_there(device: Device, raw: sys::cudaStream_t, event: sys::cudaEvent_t) -> Result<()> {
+    let _current = device.switch()?;
+    // SAFETY: the caller vouches for both handles.
+    unsafe { check!(cudaEventRecord(event, raw)) }
+}
