@@ -81,6 +81,13 @@ impl Block {
         Ok(block)
     }
 
+    /// The first `len` bytes of a block that begin at a multiple of `len`, of a block that has them.
+    pub(crate) fn aligned(self, len: usize) -> Self {
+        let skipped = self.start.addr().wrapping_neg() % len;
+        assert!(skipped + len <= self.len, "fewer bytes than that takes");
+        Self { start: self.start.wrapping_add(skipped), len, ..self }
+    }
+
     /// The address of a byte; may be past the end.
     pub(crate) fn at(self, offset: usize) -> *mut c_void {
         self.start.wrapping_add(offset).cast()

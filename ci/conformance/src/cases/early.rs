@@ -7,8 +7,9 @@
 
 use std::ptr;
 
-use cuda_sys::{cudaMemcpyDefault, cudaStream_t};
+use cuda_sys::{cudaGraphExec_t, cudaMemcpyDefault, cudaMemsetParams, cudaStream_t};
 
+use super::graph::{graph, ready};
 use super::kernel::fill;
 use crate::case::{Case, Cases, Safe};
 use crate::gate::Gate;
@@ -31,17 +32,26 @@ struct Things {
     /// Of a stream that has nothing to do.
     over: cuda_sys::cudaEvent_t,
     mark: cuda_sys::cudaEvent_t,
+    /// A graph of the copy, and one of a small fill of the source before it.
+    copies: cudaGraphExec_t,
+    fills: cudaGraphExec_t,
 }
+
+/// What the source is filled with.
+const NEW: u8 = 107;
 
 impl Things {
     fn new(log: &mut Log, kind: Kind, bytes: usize) -> Result<Self, Setup> {
+        let (from, to) = (Block::with(log, kind, &pattern(bytes, 1))?, Block::new(log, Kind::Device, bytes)?);
         let things = Self {
-            from: Block::with(log, kind, &pattern(bytes, 1))?,
-            to: Block::new(log, Kind::Device, bytes)?,
+            from,
+            to,
             newer: Block::with(log, Kind::Device, &pattern(bytes, 2))?,
             aside: Block::new(log, Kind::Device, bytes)?,
             over: event(log)?,
             mark: event(log)?,
+            copies: copies(log, from, to, false)?,
+            fills: copies(log, from, to, true)?,
         };
         let idle = stream(log)?;
         need!(log, cudaEventRecord(things.over, idle));
@@ -70,11 +80,39 @@ impl Things {
     }
 }
 
+/// A graph of a copy, behind a fill of its source if there is to be one.
+fn copies(log: &mut Log, from: Block, to: Block, filled: bool) -> Result<cudaGraphExec_t, Setup> {
+    let (graph, mut fill, mut copy) = (graph(log)?, ptr::null_mut(), ptr::null_mut());
+    if filled {
+        let row = cudaMemsetParams {
+            dst: from.ptr(),
+            pitch: 0,
+            value: NEW.into(),
+            elementSize: 1,
+            width: from.len,
+            height: 1,
+        };
+        need!(log, cudaGraphAddMemsetNode(&raw mut fill, graph, ptr::null(), 0, &raw const row));
+    }
+    let (before, count) = (&raw const fill, usize::from(filled));
+    let (to, from, bytes) = (to.ptr(), from.ptr(), from.len);
+    need!(
+        log,
+        cudaGraphAddMemcpyNode1D(&raw mut copy, graph, before, count, to, from, bytes, cudaMemcpyDefault)
+    );
+    ready(log, graph)
+}
+
 /// What is put on a stream.
 type Put = fn(&mut Log, &Things, cudaStream_t) -> Outcome;
 
 fn linear(log: &mut Log, t: &Things, on: cudaStream_t) -> Outcome {
     ask!(log, cudaMemcpyAsync(t.to.ptr(), t.from.ptr(), t.from.len, cudaMemcpyDefault, on));
+    Ok(())
+}
+
+fn launched(log: &mut Log, t: &Things, on: cudaStream_t) -> Outcome {
+    ask!(log, cudaGraphLaunch(t.copies, on));
     Ok(())
 }
 
@@ -203,6 +241,9 @@ fn forms(cases: &mut Cases) {
         ("a copy of a row", true, (Kind::Pinned, N), row),
         ("a copy of six rows", false, (Kind::Pinned, N), rows),
         ("a copy of a volume of one row", true, (Kind::Pinned, N), volume),
+        ("a copy from managed memory", false, (Kind::Managed, N), linear),
+        ("a graph of a copy", false, (Kind::Pinned, N), launched),
+        ("a graph of a copy of registered memory", false, (Kind::Registered, N), launched),
         #[cfg(cudart_13_0)]
         ("a batch", true, (Kind::Pinned, N), batch_of::<2>),
         #[cfg(cudart_13_0)]
@@ -287,10 +328,10 @@ fn behind_memsets(cases: &mut Cases) {
         ("2,048 bytes, a batch", false, 2048, nothing, batch_of::<1>),
         ("96 bytes, a batch after a kernel", false, N, kernel, batch_of::<1>),
         ("96 bytes, a copy", false, N, nothing, linear),
+        ("96 bytes, a graph of a copy", false, N, nothing, launched),
     ] {
         cases
             .add(format!("cudaMemsetAsync/pinned memory, then {what}"), class(early), move |log| {
-                const NEW: u8 = 107;
                 let things = Things::new(log, Kind::Pinned, bytes)?;
                 let on = stream(log)?;
                 let gate = Gate::hold(log, on)?;
@@ -308,8 +349,26 @@ fn behind_memsets(cases: &mut Cases) {
     }
 }
 
+/// A graph that fills its source and copies it, behind the held stream that is to write older bytes there.
+fn within_a_graph(cases: &mut Cases) {
+    cases
+        .add("cudaGraphLaunch/a small fill of pinned memory, then a copy from it", Safe::Works, |log| {
+            let things = Things::new(log, Kind::Pinned, N)?;
+            let on = stream(log)?;
+            let gate = Gate::hold(log, on)?;
+            ask!(log, cudaGraphLaunch(things.fills, on));
+            gate.open();
+            ask!(log, cudaDeviceSynchronize());
+            let got = things.to.load(log)?;
+            log.fact("destination holds", if got == vec![NEW; N] { "what was set" } else { "older bytes" });
+            Ok(())
+        })
+        .alone();
+}
+
 pub(super) fn add(cases: &mut Cases) {
     forms(cases);
+    within_a_graph(cases);
     streams(cases);
     others(cases);
     #[cfg(cudart_13_0)]

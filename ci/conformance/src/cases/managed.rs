@@ -14,7 +14,7 @@ const N: usize = 1 << 16;
 
 /// A device, as the functions of this toolkit want to be told.
 #[cfg(cudart_13_0)]
-fn place(device: c_int) -> cuda_sys::cudaMemLocation {
+pub(super) fn place(device: c_int) -> cuda_sys::cudaMemLocation {
     let mut place = cuda_sys::cudaMemLocation::default();
     place.type_ = if device == cuda_sys::cudaCpuDeviceId {
         cuda_sys::cudaMemLocationTypeHost
@@ -29,7 +29,7 @@ fn place(device: c_int) -> cuda_sys::cudaMemLocation {
 }
 
 #[cfg(not(cudart_13_0))]
-fn place(device: c_int) -> c_int {
+pub(super) fn place(device: c_int) -> c_int {
     device
 }
 

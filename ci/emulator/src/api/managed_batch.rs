@@ -9,7 +9,7 @@ use super::{Call, api};
 use crate::error::Answer;
 use crate::machine::Guard;
 use crate::memory::Location;
-use crate::stream::{Fill, Key, Volume, Work, submit};
+use crate::stream::{Fill, Key, Volume, Work, submit, submit_aside};
 use crate::sys::{cudaErrorInvalidValue, cudaMemLocation, cudaStream_t};
 
 /// What discarded memory holds.
@@ -67,7 +67,8 @@ fn discard(machine: &mut Guard, key: Key, call: &Call, ranges: &Ranges) -> Answe
     for (address, size) in ranges {
         let volume = Volume::row(*size);
         let fill = Fill { address: *address, pitch: 0, slice: 0, volume, value: [DISCARDED; 4], element: 1 };
-        submit(machine, key, call.name, Work::Fill(Box::new(fill)), &[])?;
+        // Unlike a prefetch, this does not put a blocking stream behind the legacy one.
+        submit_aside(machine, key, call.name, Work::Fill(Box::new(fill)))?;
     }
     Ok(())
 }
@@ -76,7 +77,8 @@ fn prefetch(machine: &mut Guard, key: Key, call: &Call, ranges: &Ranges, places:
     for ((start, size), place) in ranges.iter().zip(places) {
         machine.book.advices.change(*start, *size, |advice| advice.prefetched = *place);
     }
-    submit(machine, key, call.name, Work::Nothing, &[]).map(drop)
+    // As the prefetch of one range.
+    submit(machine, key, call.name, Work::Copies(Vec::new()), &[]).map(drop)
 }
 
 api! {

@@ -32,6 +32,6 @@ pub(crate) use host::{Caller, HostCall};
 pub(crate) use queue::{Queue, Tick};
 #[allow(unused_imports, reason = "launches are what it is for")]
 pub(crate) use submit::submit_task;
-pub(crate) use submit::{Part, submit, submit_after, submit_all, submit_everywhere};
+pub(crate) use submit::{Part, submit, submit_after, submit_all, submit_aside, submit_everywhere};
 pub(crate) use table::{Key, Streams};
 pub(crate) use work::Work;

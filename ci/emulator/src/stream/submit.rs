@@ -22,6 +22,25 @@ pub(crate) fn submit(
     work: Work,
     and: &[Tick],
 ) -> Answer<Tick> {
+    let mark = matches!(work, Work::Record(_) | Work::Nothing);
+    put(machine, stream, call, work, and, mark)
+}
+
+/// Puts work on a stream that counts as none of the stream's own: hardware does not wait for it with the stream where only the legacy
+/// stream's order holds it back.
+pub(crate) fn submit_aside(machine: &mut Guard, stream: Key, call: &'static str, work: Work) -> Answer<Tick> {
+    put(machine, stream, call, work, &[], true)
+}
+
+/// Puts an operation on a stream: a `mark`, or something to do.
+fn put(
+    machine: &mut Guard,
+    stream: Key,
+    call: &'static str,
+    work: Work,
+    and: &[Tick],
+    mark: bool,
+) -> Answer<Tick> {
     let device = machine.streams.get(stream)?.device;
     let m = &mut **machine;
     let work = match m.take_captured(stream, call, work)? {
@@ -31,7 +50,6 @@ pub(crate) fn submit(
     let mut before = m.streams.before(stream, &m.queue);
     before.extend_from_slice(and);
     let record = if let Work::Record(record) = &work { Some(record.event) } else { None };
-    let mark = matches!(work, Work::Record(_) | Work::Nothing);
     let tick = m.queue.push(device, call, work, &before);
     if mark {
         m.streams.took_mark(stream, tick, record.is_some(), and, &m.queue);
@@ -103,8 +121,11 @@ pub(crate) fn submit_all(
     if real {
         let leaf = leaf.and_then(|at| ticks.get(at).copied());
         m.streams.took(stream, leaf.unwrap_or(end));
+        m.streams.append(stream, end, &m.queue);
+    } else {
+        // Empty nodes are nothing to do.
+        m.streams.append_mark(stream, end, and, &m.queue);
     }
-    m.streams.append(stream, end, &m.queue);
     queued(machine);
     Ok(end)
 }
