@@ -9,6 +9,9 @@ mod common;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use common::Gate;
+#[cfg(cudart_13_0)]
+use cuda_safe::ManagedBuffer;
+use cuda_safe::copy::CopyBatch;
 use cuda_safe::error::Detail;
 use cuda_safe::hazard::{self, Policy};
 use cuda_safe::{DeviceBuffer, Event, PinnedBuffer, Stream, check, memcpy, memcpy_async, memset_async};
@@ -82,6 +85,52 @@ fn the_end_of_a_blocking_stream_proves_nothing_of_the_legacy_stream_because_of_a
         let buffer = DeviceBuffer::<u8>::alloc_async(64, blocking).unwrap();
         // Freeing it would be something to do.
         std::mem::forget(buffer);
+    });
+}
+
+/// The legacy stream is held, and has memory to fill. A blocking stream is given what counts as a use of that memory but is nothing for
+/// the device to do, so that the legacy stream's order is not enough: the stream would be found at its end, and what the legacy stream
+/// has to do be taken for over.
+fn what_is_nothing_to_do_waits_by_an_event<T>(
+    memory: &mut T,
+    fill: impl FnOnce(&mut T),
+    put: impl FnOnce(&mut T, &Stream),
+) {
+    let _turn = turn();
+    let (legacy, blocking) = (Stream::legacy().unwrap(), Stream::new().unwrap());
+    let gate = Gate::on(&legacy);
+    fill(memory);
+    assert_eq!(added(|| put(memory, &blocking)), 1);
+    assert!(!blocking.is_done().unwrap(), "it waits for the legacy stream");
+    gate.open();
+    blocking.synchronize().unwrap();
+}
+
+#[test]
+fn a_graph_of_which_only_a_refused_copy_is_left_proves_nothing_of_the_legacy_stream() {
+    let mut buffer = DeviceBuffer::<u8>::alloc(64).unwrap();
+    let mut graph = {
+        let captured = Stream::non_blocking().unwrap().capture(|captured| {
+            let batch = CopyBatch::new().copy_during_call(&mut buffer, &[1; 64]);
+            assert_eq!(batch.enqueue(captured).unwrap_err().detail(), Detail::Capturing);
+            Ok(())
+        });
+        captured.unwrap().instantiate().unwrap()
+    };
+    let fill = |buffer: &mut DeviceBuffer<u8>| memset_async(buffer, 2, &Stream::legacy().unwrap()).unwrap();
+    what_is_nothing_to_do_waits_by_an_event(&mut buffer, fill, |_, stream| graph.launch(stream).unwrap());
+    assert_eq!(buffer.to_vec().unwrap(), [2; 64]);
+}
+
+#[cfg(cudart_13_0)]
+#[test]
+fn a_discard_proves_nothing_of_the_legacy_stream() {
+    use cuda_safe::memory::managed::PrefetchBatch;
+    // Some whole blocks are in it wherever it begins.
+    let mut buffer = ManagedBuffer::<u8>::alloc(4 << 20).unwrap();
+    let fill = |buffer: &mut ManagedBuffer<u8>| memset_async(buffer, 2, &Stream::legacy().unwrap()).unwrap();
+    what_is_nothing_to_do_waits_by_an_event(&mut buffer, fill, |buffer, stream| {
+        PrefetchBatch::new().discard(&mut buffer.as_slice_mut()).enqueue(stream).unwrap();
     });
 }
 

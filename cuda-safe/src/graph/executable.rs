@@ -8,7 +8,7 @@ use super::handle::{Handle, Raw};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::Listed;
-use crate::stream::{AsStream, Call};
+use crate::stream::{AsStream, Call, StreamRef};
 use crate::{check, stream, sys};
 
 /// A graph that can be launched, any number of times. It holds the memory that its nodes use.
@@ -21,6 +21,8 @@ pub struct GraphExec {
     _owner: Handle,
     raw: sys::cudaGraphExec_t,
     device: Device,
+    /// Whether a launch is sure to give the device something to do.
+    acts: bool,
     uses: Listed,
 }
 
@@ -31,7 +33,7 @@ impl GraphExec {
     /// The owner of what was just instantiated from a graph.
     pub(super) fn of(raw: sys::cudaGraphExec_t, graph: &Graph) -> Self {
         let (device, uses) = (graph.device(), Listed::of(graph.uses.clone()));
-        Self { _owner: Handle::new(Raw::Exec(raw)), raw, device, uses }
+        Self { _owner: Handle::new(Raw::Exec(raw)), raw, device, acts: graph.acts, uses }
     }
 
     /// The device that the graph is for.
@@ -59,6 +61,9 @@ impl GraphExec {
         let stream = stream.as_stream();
         stream.ensure_not_captured("GraphExec::launch")?;
         self.ensure_device("GraphExec::launch", stream.device())?;
+        if !self.acts {
+            return self.launch_nothing(stream, place);
+        }
         let (raw, filling) = (self.raw, self.uses.fills().then(|| stream.copied()));
         let asked = Call { api: "cudaGraphLaunch", place, bytes: || 0 };
         let call = move |handle| {
@@ -71,6 +76,19 @@ impl GraphExec {
         // SAFETY: the accesses are all that the nodes touch of tracked memory, which the graph keeps until the books say that the
         // launch is over; what else they touch is the duty of who made the nodes with unsafe code.
         unsafe { stream.enqueue_call_with(self.uses.accesses(), asked, call) }
+    }
+
+    /// [`launch`](Self::launch) of a graph whose nodes are nothing for the device to do, though it may have been told of memory: by a copy
+    /// that was refused while it was captured, for one.
+    #[cold]
+    #[inline(never)]
+    fn launch_nothing(&self, stream: StreamRef<'_>, place: &'static Location<'static>) -> Result<()> {
+        let call = |handle| {
+            // SAFETY: graph and stream are live while they are borrowed, and nobody launches the graph meanwhile.
+            unsafe { check!(cudaGraphLaunch(self.raw, handle)) }.map_err(|error| error.at(place))
+        };
+        // SAFETY: the accesses are more than the nodes touch.
+        unsafe { stream.enqueue_mark(self.uses.accesses(), place, call) }
     }
 
     /// Prepares the next launch, so that it costs less. Only a hint: nothing runs.
@@ -116,10 +134,11 @@ impl GraphExec {
         let mut both = self.uses.uses().clone();
         both.add_all(&graph.uses);
         self.uses = Listed::of(both);
+        self.acts &= graph.acts;
         let mut result = std::mem::MaybeUninit::<sys::cudaGraphExecUpdateResultInfo>::zeroed();
         // SAFETY: both graphs are live, nobody launches this one meanwhile, and the pointer is to room for the answer.
         unsafe { check!(cudaGraphExecUpdate(self.raw, graph.as_raw(), result.as_mut_ptr())) }?;
-        self.uses = Listed::of(graph.uses.clone());
+        (self.uses, self.acts) = (Listed::of(graph.uses.clone()), graph.acts);
         Ok(())
     }
 

@@ -49,6 +49,9 @@ pub struct Graph {
     pub(super) steps: Vec<Step>,
     pub(super) uses: Uses,
     pub(super) host_functions: usize,
+    /// Whether a launch is sure to give the device something to do. One of empty nodes is none of the stream's operations: an H200 does
+    /// not put a blocking stream behind the legacy one for it.
+    pub(super) acts: bool,
 }
 
 // SAFETY: the handles in it are names that the runtime takes from any thread, one at a time: a graph is not `Sync`.
@@ -83,6 +86,7 @@ impl Graph {
             steps: Vec::new(),
             uses: Uses::default(),
             host_functions: 0,
+            acts: false,
         }
     }
 
@@ -101,6 +105,9 @@ impl Graph {
             graph.host_functions += 1;
         }
         let raws = graph.raw_nodes()?;
+        for raw in &raws {
+            graph.acts = graph.acts || acts(*raw)?;
+        }
         if !raws.is_empty() {
             graph.steps.push(Step::captured(raws, graph.uses.clone()));
         }
@@ -155,7 +162,7 @@ impl Graph {
         // SAFETY: the graph is live, and the pointer is to a live variable, which the call fills.
         unsafe { check!(cudaGraphClone(&raw mut raw, self.raw)) }?;
         let mut graph = Self::captured(raw, self.device, self.uses.clone(), Vec::new())?;
-        graph.host_functions = self.host_functions;
+        (graph.host_functions, graph.acts) = (self.host_functions, self.acts);
         Ok(graph)
     }
 
@@ -204,4 +211,19 @@ impl Graph {
     pub fn as_raw(&self) -> sys::cudaGraph_t {
         self.raw
     }
+}
+
+/// Whether a node is something for the device to do. Of other kinds it is not asked.
+#[track_caller]
+fn acts(node: sys::cudaGraphNode_t) -> Result<bool> {
+    let mut kind = sys::cudaGraphNodeTypeEmpty;
+    // SAFETY: the node is one of a live graph, and the pointer is to a live variable, which the call fills.
+    unsafe { check!(cudaGraphNodeGetType(node, &raw mut kind)) }?;
+    Ok(matches!(
+        kind,
+        sys::cudaGraphNodeTypeKernel
+            | sys::cudaGraphNodeTypeMemcpy
+            | sys::cudaGraphNodeTypeMemset
+            | sys::cudaGraphNodeTypeHost
+    ))
 }

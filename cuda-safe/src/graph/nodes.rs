@@ -43,13 +43,15 @@ struct Place {
 }
 
 impl Graph {
-    /// Adds a node that comes after others, and after all earlier ones that it conflicts with.
+    /// Adds a node that comes after others, and after all earlier ones that it conflicts with. `acts` says whether it gives the device
+    /// something to do.
     #[track_caller]
     fn add(
         &mut self,
         api: &'static str,
         after: &[Node],
         uses: Uses,
+        acts: bool,
         make: impl FnOnce(*mut sys::cudaGraphNode_t, Place) -> Result<()>,
     ) -> Result<Node> {
         stream::ensure_idle(api)?;
@@ -75,6 +77,7 @@ impl Graph {
         // Kept before there is a node, and whatever comes of that.
         self.uses.add_all(&uses);
         make(&raw mut raw, Place { graph: self.as_raw(), before: raws.as_ptr(), count: raws.len() })?;
+        self.acts |= acts;
         self.steps.push(Step { raws: vec![raw], uses, before });
         Ok(Node { graph: self.number, at: self.steps.len() - 1 })
     }
@@ -101,7 +104,7 @@ impl Graph {
     #[doc(alias = "cudaGraphAddEmptyNode")]
     #[track_caller]
     pub fn add_empty(&mut self, after: &[Node]) -> Result<Node> {
-        self.add("Graph::add_empty", after, Uses::default(), |node, place| {
+        self.add("Graph::add_empty", after, Uses::default(), false, |node, place| {
             // SAFETY: graph and nodes are live, there are as many as is said, and the pointer is to a live variable.
             unsafe { check!(cudaGraphAddEmptyNode(node, place.graph, place.before, place.count)) }
         })
@@ -126,7 +129,7 @@ impl Graph {
         let api = "Graph::add_memcpy";
         let Some(copy) = LinearNode::new(api, destination, source)? else { return self.add_empty(after) };
         let uses = kept(api, &copy.accesses)?;
-        self.add(api, after, uses, |node, place| {
+        self.add(api, after, uses, true, |node, place| {
             // SAFETY: graph and nodes are live, there are as many as is said, and the pointer is to a live variable. Both sides
             // are memory of so many bytes, which the graph keeps.
             unsafe {
@@ -168,7 +171,7 @@ impl Graph {
             width: fill.bytes,
             height: 1,
         };
-        self.add(api, after, uses, |node, place| {
+        self.add(api, after, uses, true, |node, place| {
             // SAFETY: graph and nodes are live, there are as many as is said, and the pointers are to live variables. The
             // destination is memory of so many bytes, which the graph keeps.
             unsafe {
@@ -200,7 +203,7 @@ impl Graph {
         function.give_to(self.as_raw())?;
         self.host_functions += 1;
         let parameters = sys::cudaHostNodeParams { fn_, userData: data };
-        self.add("Graph::add_host_fn", after, Uses::default(), |node, place| {
+        self.add("Graph::add_host_fn", after, Uses::default(), true, |node, place| {
             // SAFETY: graph and nodes are live, there are as many as is said, and the pointers are to live variables. The graph
             // owns the function.
             unsafe {
@@ -249,7 +252,7 @@ impl Graph {
                 extra: std::ptr::null_mut(),
             };
             let uses = kernel.reaching(self.device(), accesses, |accesses| kept(api, accesses))?;
-            self.add(api, after, uses, |node, place| {
+            self.add(api, after, uses, true, |node, place| {
                 // SAFETY: graph and nodes are live, there are as many as is said, and the pointers are to live variables. There is
                 // a live value of the right type for each parameter (`Arguments`), copied by the call, and the graph keeps the
                 // memory among them; what the kernel does is the caller's duty.
@@ -281,7 +284,7 @@ impl Graph {
         if found != needed {
             return Err(Error::refused(api, Detail::DeviceMismatch { what: "the graph", found, needed }));
         }
-        let node = self.add(api, after, graph.uses.clone(), |node, place| {
+        let node = self.add(api, after, graph.uses.clone(), graph.acts, |node, place| {
             // SAFETY: both graphs and the nodes are live, there are as many as is said, and the pointer is to a live variable.
             unsafe {
                 check!(cudaGraphAddChildGraphNode(

@@ -145,12 +145,13 @@ impl<'a> PrefetchBatch<'a> {
         let (stream, place) = (stream.as_stream(), Location::caller());
         // SAFETY of the three calls: lists of as many elements as the call is told, of managed memory whose owners wait for this
         // before they free; the places and their numbers are as many; the flags must be 0; the stream is live.
-        put(stream, self.discards, place, |ranges, raw| {
+        // To discard is nothing for the device to do: an H200 does not put a blocking stream behind the legacy one for it.
+        put(stream, self.discards, false, place, |ranges, raw| {
             let (pointers, sizes) = (ranges.pointers.as_mut_ptr(), ranges.sizes.as_mut_ptr());
             // SAFETY: as above.
             unsafe { check!(cudaMemDiscardBatchAsync(pointers, sizes, ranges.sizes.len(), 0, raw)) }
         })?;
-        put(stream, self.both, place, |ranges, raw| {
+        put(stream, self.both, true, place, |ranges, raw| {
             let (mut places, mut numbers) = ranges.raw_places();
             let (pointers, sizes) = (ranges.pointers.as_mut_ptr(), ranges.sizes.as_mut_ptr());
             let (count, to, which) = (ranges.sizes.len(), places.as_mut_ptr(), numbers.as_mut_ptr());
@@ -159,7 +160,7 @@ impl<'a> PrefetchBatch<'a> {
                 check!(cudaMemDiscardAndPrefetchBatchAsync(pointers, sizes, count, to, which, count, 0, raw))
             }
         })?;
-        put(stream, self.prefetches, place, |ranges, raw| {
+        put(stream, self.prefetches, true, place, |ranges, raw| {
             let (mut places, mut numbers) = ranges.raw_places();
             let (pointers, sizes) = (ranges.pointers.as_mut_ptr(), ranges.sizes.as_mut_ptr());
             let (count, to, which) = (ranges.sizes.len(), places.as_mut_ptr(), numbers.as_mut_ptr());
@@ -169,10 +170,11 @@ impl<'a> PrefetchBatch<'a> {
     }
 }
 
-/// Enters the ranges in the books and makes the call.
+/// Enters the ranges in the books and makes the call. `acts` says whether that gives the device something to do.
 fn put(
     stream: StreamRef<'_>,
     mut ranges: Ranges<'_>,
+    acts: bool,
     place: &'static Location<'static>,
     call: impl FnOnce(&mut Ranges<'_>, sys::cudaStream_t) -> Result<()>,
 ) -> Result<()> {
@@ -181,7 +183,11 @@ fn put(
     }
     let accesses = std::mem::take(&mut ranges.accesses);
     let call = |raw| call(&mut ranges, raw).map_err(|error| error.at(place));
-    // SAFETY: the operation touches these ranges and nothing else, and is put on this stream.
+    if !acts {
+        // SAFETY: the operation touches these ranges and nothing else, and is put on this stream.
+        return unsafe { stream.enqueue_mark(&accesses, place, call) };
+    }
+    // SAFETY: as above.
     unsafe { stream.enqueue_at(&accesses, place, call) }
 }
 
