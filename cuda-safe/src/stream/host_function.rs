@@ -146,14 +146,15 @@ fn not_launched(going: Going<'_>, number: u64, code: sys::cudaError_t, place: Pl
     Error::from_code("cudaLaunchHostFunc", code).at(place)
 }
 
-/// Takes a function back that the runtime refused.
+/// Takes a function back that the runtime refused. None where somebody else who found the context lost was faster: that one may still
+/// be moving it out of its spot, which therefore stays taken.
 #[cold]
 fn take_back(number: u64) -> Option<Waiting> {
-    let back = take(number);
+    let back = take(number)?;
     if number & REGISTERED == 0 {
         Ticket::of_number(number).free();
     }
-    back
+    Some(back)
 }
 
 /// Marks the numbers of functions that wait in the register.
@@ -267,4 +268,33 @@ pub(super) fn abandon(device: i32) {
     }
     // Outside the lock: what they own may do anything when it is dropped.
     drop((dropped, parcels));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::Location;
+
+    use super::{parcel, take_back};
+    use crate::hazard::Policy;
+    use crate::hazard::books::{Books, Kind, Reach};
+
+    #[test]
+    fn a_spot_serves_again_after_a_refusal_but_not_where_somebody_else_has_its_function() {
+        // A device and a slot that no other test has.
+        const DEVICE: i32 = 7777;
+        let books: &'static Books = Box::leak(Box::new(Books::new(Policy::default)));
+        let slot = (0..4000).map(|_| books.enrol(DEVICE, Kind::NonBlocking, Reach::Device).unwrap()).last();
+        // SAFETY: nobody else has the slot, and so its lane.
+        let put = || unsafe { parcel::put(slot.unwrap(), || (), Location::caller()) };
+        let times = |count: usize| (0..count).filter(|_| put().is_ok()).count();
+        for _ in 0..300 {
+            let number = put().map_err(drop).expect("the spots serve again").number();
+            assert!(take_back(number).is_some() && take_back(number).is_none());
+        }
+        let number = put().map_err(drop).unwrap().number();
+        // Another thread finds that the context is lost while the launch fails for that reason.
+        assert_eq!(parcel::abandon(DEVICE).len(), 1);
+        assert!(take_back(number).is_none());
+        assert_eq!(times(256), 255, "the other thread may still be reading what is in the spot");
+    }
 }
