@@ -150,3 +150,86 @@ fn memory_whose_making_failed_is_nobodys_and_its_operation_is_over() {
     books.completed_all(&books.coverage_of(maker));
     assert!(maker.is_drained());
 }
+
+/// Two streams: one has written memory, and the other one was made to wait for that and given nothing.
+fn one_that_only_waits(
+    books: &books::Books,
+    kind: books::Kind,
+    ledger: &books::Ledger,
+) -> (books::SlotId, books::SlotId) {
+    use books::{Access, Kind, Reach};
+    let stream = |kind| books.enrol(0, kind, Reach::Stream(0)).unwrap();
+    let (writes, waits) = (stream(Kind::NonBlocking), stream(kind));
+    let write = [Access::write(ledger, 0..64)];
+    let here = std::panic::Location::caller();
+    books.enqueue(writes, &write, true, &Orders::default(), here, || Ok(())).unwrap();
+    let event = books.record(writes, || Ok::<(), ()>(())).unwrap();
+    books.wait(waits, kind, &event, || Ok::<(), ()>(())).unwrap();
+    (writes.id, waits.id)
+}
+
+#[test]
+fn a_stream_that_was_only_made_to_wait_is_not_over_before_what_it_waits_for() {
+    use books::{Books, Kind, Ledger, Policy, Reach};
+    let (books, ledger) = (Books::new(Policy::default), Ledger::new(64));
+    let (writes, waits) = one_that_only_waits(&books, Kind::Blocking, &ledger);
+    let slot = books.slot(waits).unwrap();
+    assert!(slot.is_drained() && !books.is_over(slot));
+    books.dismiss(slot, Reach::Device);
+    let next = || books.enrol(0, Kind::Blocking, Reach::Stream(0)).unwrap().id;
+    assert_ne!(next(), waits);
+    books.completed_all(&books.coverage_of(books.slot(writes).unwrap()));
+    assert!(books.is_over(slot));
+    assert_eq!(next(), waits);
+}
+
+/// While a stream is being made to wait for another one, that one's work turns out to be over, it goes, and a new stream comes, which gets
+/// its slot if there is nothing against that.
+struct Meanwhile<'a> {
+    books: &'a books::Books,
+    orders: Orders,
+}
+
+impl Meanwhile<'_> {
+    /// Whether it is the new stream whose event is recorded.
+    fn comes(&self, other: &books::Slot) -> bool {
+        self.orders.0.set(self.orders.0.get() + 1);
+        other.complete(other.submitted());
+        self.books.dismiss(other, books::Reach::Device);
+        self.books.enrol(0, other.kind, books::Reach::Stream(0)).unwrap().id == other.id
+    }
+}
+
+impl books::Port for Meanwhile<'_> {
+    type Error = ();
+
+    fn order(&self, _: &books::Slot, other: &books::Slot, _: &mut usize) -> Result<books::Route, ()> {
+        // Else the whole device is waited for, of which nothing is noted here.
+        Ok(if self.comes(other) { books::Route::Stream } else { books::Route::Host })
+    }
+
+    fn order_plainly(&self, _: &books::Slot, other: &books::Slot, _: &mut usize) -> bool {
+        *other.reach() != books::Reach::Device && self.comes(other)
+    }
+}
+
+#[test]
+fn who_waits_for_a_stream_whose_slot_another_one_gets_meanwhile_learns_nothing_that_the_other_one_does_not_know()
+ {
+    use books::{Access, Books, Kind, Ledger, Policy, Reach};
+    let (books, far, near) = (Books::new(Policy::default), Ledger::new(64), Ledger::new(64));
+    let (_, waits) = one_that_only_waits(&books, Kind::NonBlocking, &far);
+    let port = Meanwhile { books: &books, orders: Orders::default() };
+    let here = std::panic::Location::caller();
+    let write = |slot, ledger| {
+        books.enqueue(slot, &[Access::write(ledger, 0..64)], true, &port, here, || Ok(())).unwrap();
+    };
+    // Given before it was made to wait, as far as anybody knows.
+    write(books.slot(waits).unwrap(), &near);
+    let third = books.enrol(0, Kind::NonBlocking, Reach::Stream(0)).unwrap();
+    write(third, &near);
+    let before = port.orders.0.get();
+    assert!(before > 0);
+    write(third, &far);
+    assert!(port.orders.0.get() > before, "the first stream's write was never waited for");
+}

@@ -14,7 +14,8 @@
 //! # The model
 //! - A *slot* is a stream's identity; it outlives the handle. Operations of a slot are numbered by *ticks*,
 //!   which never start again: `submitted` is the last one that CUDA has, `completed` the last one known to be
-//!   over. A slot serves another stream only when all it submitted has completed.
+//!   over. A slot serves another stream only when all it submitted has completed, and
+//!   all that it was made to wait for.
 //! - A *stamp* is a slot and a tick. A *clock* is, for each slot, the last tick that something is ordered
 //!   after.
 //! - An allocation's *ledger* keeps the stamps of the accesses that still matter, with their bytes.
@@ -40,7 +41,8 @@
 //! 4. **The legacy rule.** An operation of the legacy stream comes after all that the device's blocking
 //!    streams were given before, and theirs come after its. The legacy stream reads their ticks and clocks
 //!    before its own call; they take over what it knew at its last action. An action is an operation with
-//!    accesses or an event record: of others it is not certain that the runtime does anything. For the same
+//!    accesses or an event record: of others it is not certain that the runtime does anything. (Of two with accesses it is certain that an
+//!    H200 does nothing: a graph of empty nodes, and a discard of managed memory. They count as none.) For the same
 //!    reason a stream keeps what it took over only once its own operation has succeeded, and if that
 //!    fails, its tick counts as complete only by a later operation, an event or the whole device. Nothing says that
 //!    the legacy stream waits for one that has been destroyed, or whose thread has ended: so before that can happen, it

@@ -152,7 +152,7 @@ impl Drop for ForeignStream {
         if !process::is(self.process) {
             return;
         }
-        if self.keeper.is_some() && !self.slot.is_drained() && busy::ensure_idle("ForeignStream").is_err() {
+        if self.keeper.is_some() && !BOOKS.is_over(self.slot) && busy::ensure_idle("ForeignStream").is_err() {
             // Without an event nobody could say when the stream may go.
             let (raw, id, slot, process) = (self.raw, self.id, self.slot, self.process);
             let later = Self { raw, id, slot, process, keeper: self.keeper.take() };

@@ -177,8 +177,9 @@ impl AsStream for Stream {
 /// The legacy stream waits for the event: whether it waits for streams that are destroyed, or whose thread has ended, is not said, and the
 /// books go on to rely on it. Where there can be no event, the work is waited for.
 pub(super) fn last_event(device: Device, raw: sys::cudaStream_t, slot: &Slot) -> Reach {
-    // In the middle of an operation, the stream's lane may be locked, by this thread for one.
-    if slot.is_drained() || busy::ensure_idle("Stream").is_err() {
+    // In the middle of an operation, the stream's lane may be locked, by this thread for one. A stream that was only made to wait is not over:
+    // the legacy stream would be taken to wait for what it waits for.
+    if enqueue::BOOKS.is_over(slot) || busy::ensure_idle("Stream").is_err() {
         return Reach::Device;
     }
     let farewell = || {

@@ -405,7 +405,7 @@ impl<'a> Bench<'a> {
     }
 
     fn dismiss(&mut self, (track, slot): (usize, &'a Slot), event: bool) {
-        let reach = if event && !slot.is_drained() {
+        let reach = if event && !self.books.is_over(slot) {
             let mut set = Set::default();
             let record = || {
                 set = self.port.machine.borrow_mut().record(track);
@@ -420,10 +420,11 @@ impl<'a> Bench<'a> {
         };
         self.books.dismiss(slot, reach);
         let mut machine = self.port.machine.borrow_mut();
-        // Who cannot leave an event lets nobody destroy the stream. With one, the legacy stream waits for it.
+        // Who cannot leave an event lets nobody destroy the stream.
+        machine.tracks[track].gone = event;
+        // With one, the legacy stream waits for it.
         if let Reach::Event(number) = reach {
             let device = machine.tracks[track].device;
-            machine.tracks[track].gone = true;
             if slot.kind.blocking() && self.port.sabotage != Sabotage::NoFarewell {
                 // Not told to the books, which go by the rule: so it is no action of the legacy stream's to others.
                 machine.tracks[self.port.legacy_of(device)]

@@ -36,6 +36,14 @@ impl Books {
         slot.pending_known_into(clock, |stamp| self.completed(stamp));
     }
 
+    /// Whether all is known to be over that a stream was given, and all that it waits for: it may have been given nothing but a wait, and who
+    /// comes after the stream then comes after that.
+    pub(crate) fn is_over(&self, slot: &Slot) -> bool {
+        let mut known = Clock::new();
+        self.pending_known(slot, &mut known);
+        slot.is_drained() && known.len() == 0
+    }
+
     /// Works out what the legacy rule gives the stream's next operation, which is held back until the operation is really issued: says
     /// whether there is any.
     #[inline]

@@ -60,12 +60,15 @@ impl Books {
         self.blocks.get(block)?.get()?.get(at)?.get().map(Box::as_ref)
     }
 
-    /// A slot for a stream of this kind: a free one that is drained, or a new one.
+    /// A slot for a stream of this kind: a free one of which nothing is left, or a new one.
+    ///
+    /// Whoever is about to wait for the former stream of a slot, on another thread, has read what that is worth. Then it may be the new
+    /// one that he waits for; so by then all of that is over: what the stream was given, and what it was ordered after.
     pub(crate) fn enrol(&self, device: i32, kind: Kind, reach: Reach) -> Result<&Slot, TooManyStreams> {
         let mut register = self.register.lock();
         let fits = |id: &SlotId| {
             self.slot(*id)
-                .is_some_and(|slot| slot.kind == kind && slot.device.ordinal == device && slot.is_drained())
+                .is_some_and(|slot| slot.kind == kind && slot.device.ordinal == device && self.is_over(slot))
         };
         if let Some(at) = register.free.iter().position(fits) {
             let id = register.free.swap_remove(at);
@@ -94,7 +97,7 @@ impl Books {
         Ok(slot)
     }
 
-    /// Gives a slot back whose stream is gone. It is used again once it is drained.
+    /// Gives a slot back whose stream is gone. It is used again once all is over that the stream was given and waited for.
     pub(crate) fn dismiss(&self, slot: &Slot, reach: Reach) {
         *slot.reach() = reach;
         self.register.lock().free.push(slot.id);
