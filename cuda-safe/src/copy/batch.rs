@@ -21,7 +21,7 @@
 
 mod alias;
 pub(super) mod attributes;
-pub(super) mod call;
+mod call;
 #[cfg(cudart_13_2)]
 mod single;
 
@@ -33,6 +33,7 @@ pub use attributes::{CopyAttributes, Overlap};
 #[cfg(cudart_13_2)]
 pub use single::memcpy_with_attributes_async;
 
+use super::copies::Copies;
 use super::operand::{AsyncDestination, AsyncSource, Operand};
 #[cfg(cudart_12_8)]
 use super::scratch::Scratch;
@@ -215,7 +216,7 @@ impl<'a> CopyBatch<'a> {
         let (stream, place) = (stream.as_stream(), Location::caller());
         let call = |raw| self.call(stream, raw);
         // SAFETY: the copies are those that were counted in, and slices are read before the call returns.
-        unsafe { self.whole.enqueue("CopyBatch::enqueue", stream, place, || self.clash(), call) }
+        unsafe { self.whole.enqueue(Self::API, stream, place, || self.clash(), call) }
     }
 
     /// Adds a copy whose lengths agree and that has elements; keeps the first error.

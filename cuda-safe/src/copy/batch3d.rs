@@ -33,6 +33,7 @@ pub use single::{memcpy_2d_with_attributes_async, memcpy_3d_with_attributes_asyn
 
 use super::batch::CopyAttributes;
 use super::batch::attributes::{Attributes, Order};
+use super::copies::Copies;
 use super::operand::{AsyncDestination, AsyncSource, Dimensions, Operand, Planar, Volumetric};
 #[cfg(cudart_12_8)]
 use super::scratch::Scratch;
@@ -271,7 +272,7 @@ impl<'a> CopyBatch3d<'a> {
         let (stream, place) = (stream.as_stream(), Location::caller());
         let (clash, call) = (|| alias::find(&self.entries), |raw| self.call(stream, raw));
         // SAFETY: the copies are those that were counted in, and slices are read before the call returns.
-        unsafe { self.whole.enqueue(API, stream, place, clash, call) }
+        unsafe { self.whole.enqueue(Self::API, stream, place, clash, call) }
     }
 
     /// Adds a copy whose extents agree and that has elements; keeps the first error.
@@ -308,9 +309,6 @@ impl<'a> CopyBatch3d<'a> {
         Ok(())
     }
 }
-
-/// What a batch is refused by.
-const API: &str = "CopyBatch3d::enqueue";
 
 #[cfg(test)]
 mod tests {

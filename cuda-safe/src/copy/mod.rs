@@ -34,6 +34,7 @@ mod array;
 mod batch;
 mod batch3d;
 mod call;
+mod copies;
 mod fill;
 mod linear;
 mod node;

@@ -5,7 +5,7 @@ use std::panic::Location;
 
 use super::CopyAttributes;
 use super::attributes::Order;
-use super::call::{behind_fills, is_capturing};
+use crate::copy::copies::{behind_fills, is_capturing};
 use crate::copy::operand::{AsyncDestination, AsyncSource};
 use crate::copy::peer;
 use crate::copy::shape::Shape;

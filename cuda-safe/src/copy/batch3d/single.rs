@@ -5,7 +5,7 @@ use std::panic::Location;
 
 use super::super::batch::CopyAttributes;
 use super::super::batch::attributes::Order;
-use super::super::batch::call::{behind_fills, is_capturing};
+use super::super::copies::{behind_fills, is_capturing};
 use super::super::operand::{AsyncDestination, AsyncSource, Operand, Planar, Volumetric};
 use super::super::peer;
 use super::super::shape::Shape;
