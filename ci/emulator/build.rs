@@ -66,10 +66,12 @@ fn errors(bindings: &str) -> Result<String> {
     let mut table = String::from("&[\n");
     let mut count = 0;
     for item in bindings.split("pub const ").skip(1) {
+        // Where there is no rustfmt, the bindings have blanks in other places.
+        let item: String = item.chars().take_while(|c| *c != ';').filter(|c| !c.is_whitespace()).collect();
         let Some((name, rest)) = item.split_once(':') else { continue };
-        let Some(number) = rest.trim().strip_prefix("cudaError = cudaError(") else { continue };
+        let Some(number) = rest.strip_prefix("cudaError=cudaError(") else { continue };
         let Some((number, _)) = number.split_once(')') else { continue };
-        writeln!(table, "    ({}, c\"{}\"),", number.trim(), name.trim())?;
+        writeln!(table, "    ({number}, c\"{name}\"),")?;
         count += 1;
     }
     if count < 100 {

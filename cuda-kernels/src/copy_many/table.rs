@@ -11,6 +11,7 @@ use cuda_safe::hazard::Access;
 use cuda_safe::launch::{ByValue, Kernel, LaunchConfig};
 use cuda_safe::stream::StreamRef;
 
+use super::{LARGE, SMALL};
 use crate::kernels::{self, CopyManyLarge, CopyManyRange, CopyManySmall};
 
 /// Blocks beyond which the kernel's loop does the rest: enough to keep any device busy.
@@ -118,14 +119,11 @@ impl Rows<'_> {
     }
 }
 
-type Small = Table<{ kernels::COPY_MANY_SMALL as usize }>;
-type Large = Table<{ kernels::COPY_MANY_LARGE as usize }>;
-
 // Both parts of the tables are where the kernels have them.
-const _: () = assert!(offset_of!(Small, ranges) == offset_of!(CopyManySmall, ranges));
-const _: () = assert!(offset_of!(Small, ends) == offset_of!(CopyManySmall, ends));
-const _: () = assert!(offset_of!(Large, ranges) == offset_of!(CopyManyLarge, ranges));
-const _: () = assert!(offset_of!(Large, ends) == offset_of!(CopyManyLarge, ends));
+const _: () = assert!(offset_of!(Table<SMALL>, ranges) == offset_of!(CopyManySmall, ranges));
+const _: () = assert!(offset_of!(Table<SMALL>, ends) == offset_of!(CopyManySmall, ends));
+const _: () = assert!(offset_of!(Table<LARGE>, ranges) == offset_of!(CopyManyLarge, ranges));
+const _: () = assert!(offset_of!(Table<LARGE>, ends) == offset_of!(CopyManyLarge, ends));
 
 #[cfg(test)]
 mod tests {

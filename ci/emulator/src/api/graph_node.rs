@@ -94,17 +94,19 @@ pub(super) fn general(
     // SAFETY: the program passes such a structure, or null.
     let given = unsafe { given.as_ref() }.ok_or(cudaErrorInvalidValue)?;
     let of = &given.__bindgen_anon_1;
+    // All members of a union begin where it does.
+    let member = &raw const *of;
     match given.type_ {
         it if it == cudaGraphNodeTypeEmpty => Ok(Act::Nothing),
         // The structures of the general form are laid out like those of the others.
-        it if it == cudaGraphNodeTypeKernel => params::kernel(machine, device, (&raw const of.kernel).cast()),
+        it if it == cudaGraphNodeTypeKernel => params::kernel(machine, device, member.cast()),
         it if it == cudaGraphNodeTypeMemcpy => {
             // SAFETY: the type says which member of the union the program has set.
             let copy = unsafe { &raw const of.memcpy.copyParams };
             params::shaped(call, machine, copy)
         }
-        it if it == cudaGraphNodeTypeMemset => params::fill(call, machine, (&raw const of.memset).cast()),
-        it if it == cudaGraphNodeTypeHost => params::host((&raw const of.host).cast()),
+        it if it == cudaGraphNodeTypeMemset => params::fill(call, machine, member.cast()),
+        it if it == cudaGraphNodeTypeHost => params::host(member.cast()),
         // SAFETY: as above.
         it if it == cudaGraphNodeTypeGraph => child(machine, unsafe { of.graph.graph }),
         it if it == cudaGraphNodeTypeWaitEvent => {
