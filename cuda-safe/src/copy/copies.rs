@@ -7,7 +7,7 @@ use crate::error::{Detail, Error, Result};
 use crate::stream::StreamRef;
 use crate::{check, sys};
 
-/// Copies that are to be handed to the runtime together.
+/// Copies that are to be handed to the runtime together; or one, by a call that is refused where batches are.
 pub(super) trait Copies {
     /// What the program called.
     const API: &'static str;
@@ -24,7 +24,9 @@ pub(super) trait Copies {
     fn one_by_one(&self, raw: sys::cudaStream_t, legacy: bool) -> Result<()>;
 
     /// Whether a source is to be read during the call.
-    fn any_during_call(&self) -> bool;
+    fn any_during_call(&self) -> bool {
+        false
+    }
 
     /// Hands all copies to the runtime: in one call where it takes that, in a loop where it does not.
     ///
@@ -70,7 +72,7 @@ pub(super) trait Copies {
     }
 
     /// What becomes of copies that the runtime has refused: a capture of which this crate does not know, because raw calls have begun it, it
-    /// refuses so, and lets it go on.
+    /// refuses so, and lets it go on. To ask before the call would cost every call.
     #[cfg(cudart_12_8)]
     #[cold]
     #[inline(never)]

@@ -5,7 +5,7 @@ use std::panic::Location;
 
 use super::super::batch::CopyAttributes;
 use super::super::batch::attributes::Order;
-use super::super::copies::{behind_fills, is_capturing};
+use super::super::copies::Copies;
 use super::super::operand::{AsyncDestination, AsyncSource, Operand, Planar, Volumetric};
 use super::super::peer;
 use super::super::shape::Shape;
@@ -13,7 +13,7 @@ use super::{Entry, op};
 use crate::error::{Detail, Result};
 use crate::hazard::{Access, Mode};
 use crate::stream::{AsStream, StreamRef};
-use crate::{check, sys};
+use crate::sys;
 
 /// [`memcpy_2d_async`](crate::memcpy_2d_async) with wishes about how the copy is done.
 ///
@@ -103,21 +103,30 @@ fn copy(
         destination.access(Mode::Write).into_iter().chain(source.source()).collect();
     let attributes = attributes.of_copy(bytes, Order::Stream);
     let entry = Entry { destination, source, shape, attributes };
-    let call = |raw: sys::cudaStream_t| {
-        if stream.is_legacy() || is_capturing(raw)? {
-            return entry.copy(Some(raw));
-        }
-        let beyond = entry.has_array_beyond(stream.device());
-        let Some(mut op) = op::whole(&entry).filter(|_| !beyond) else {
-            return entry.copy(Some(raw));
-        };
-        let _current = stream.device().switch()?;
-        behind_fills(stream, raw)?;
-        // SAFETY: the operation is a live variable that says places and layouts of memory of the operands, which outlives the
-        // copy; the stream is live.
-        unsafe { check!(cudaMemcpy3DWithAttributesAsync(&raw mut op, 0, raw)) }
-    };
+    let call = |raw| entry.hand_over(stream, raw);
     // SAFETY: the accesses are all that the copy touches of tracked memory, whose owners wait for it before they free.
     unsafe { stream.enqueue_at(&accesses, place, call) }
         .map_err(|error| error.at(place).with_detail(Detail::Transfer { bytes }))
+}
+
+/// A copy with attributes, where they are heard; as [`memcpy_with_attributes_async`](crate::copy::memcpy_with_attributes_async).
+impl Copies for Entry<'_> {
+    const API: &'static str = "memcpy_3d_with_attributes_async";
+    const FUNCTION: &'static str = "cudaMemcpy3DWithAttributesAsync";
+
+    fn together(&self, stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
+        let beyond = self.has_array_beyond(stream.device());
+        let Some(mut op) = op::whole(self).filter(|_| !beyond) else {
+            return self.copy(Some(raw));
+        };
+        self.at_once(stream, raw, |raw| {
+            // SAFETY: the operation is a live variable that says places and layouts of memory of the operands, which outlives the
+            // copy; the stream is live.
+            unsafe { sys::cudaMemcpy3DWithAttributesAsync(&raw mut op, 0, raw) }
+        })
+    }
+
+    fn one_by_one(&self, raw: sys::cudaStream_t, _: bool) -> Result<()> {
+        self.copy(Some(raw))
+    }
 }
