@@ -516,6 +516,30 @@ fn who_asks_what_a_stream_knows_while_it_learns_is_told_no_more_than_its_event_w
     });
 }
 
+#[test]
+fn two_streams_that_write_in_turn_are_ordered_whoever_comes_first() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE, FREE, FREE]);
+        // From the second time on each of the two is put behind the other one by the shortest way.
+        for id in [0, 1, 0, 1] {
+            world.operate(ids[id], &[(0, Mode::Write)], false).unwrap();
+        }
+        assert_eq!(world.books.added_waits(), 3);
+        let other = {
+            let (world, ids) = (Arc::clone(&world), ids.clone());
+            loom::thread::spawn(move || {
+                world.operate(ids[2], &[(1, Mode::Write)], false).unwrap();
+                let mark = world.mark(ids[2]);
+                world.wait(ids[1], &mark);
+                world.operate(ids[1], &[(0, Mode::Write)], false).unwrap();
+            })
+        };
+        world.operate(ids[0], &[(0, Mode::Write)], false).unwrap();
+        world.operate(ids[0], &[(1, Mode::Write)], false).unwrap();
+        other.join().unwrap();
+    });
+}
+
 /// Somebody finds that all is over that a stream knows, while it learns more: of one other stream, or of two.
 fn what_is_over_is_taken_away_while_more_comes(streams: &'static [usize]) {
     every_order(move || {

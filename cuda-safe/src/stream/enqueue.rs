@@ -238,9 +238,12 @@ impl StreamRef<'_> {
     ) -> Option<(LockGuard<'static, Lane>, Tick)> {
         let (slot, raw) = (self.slot(), self.as_raw());
         let entered = busy::try_enter()?;
-        let again = slot.lock_again(kind, accesses, |lane, ledger, manner| {
-            enter_otherwise(slot, lane, ledger, manner, raw, place)
-        })?;
+        let again = slot.lock_again(
+            kind,
+            accesses,
+            |lane, ledger, manner| take_turn(slot, lane, ledger, manner, raw, place),
+            |lane, ledger, manner| enter_otherwise(slot, lane, ledger, manner, raw, place),
+        )?;
         entered.goes_on();
         Some(again)
     }
@@ -419,6 +422,20 @@ impl StreamRef<'_> {
             Err(refusal) => Err(refused(refusal, place)),
         }
     }
+}
+
+/// [`Books::take_turn`] for an operation on the stream `raw` of this slot.
+#[cold]
+#[inline(never)]
+fn take_turn(
+    slot: &Slot,
+    lane: &mut Lane,
+    ledger: &Ledger,
+    manner: Manner,
+    raw: sys::cudaStream_t,
+    place: &'static Location<'static>,
+) -> bool {
+    BOOKS.take_turn(slot, lane, ledger, manner, &Runtime::new(raw), place)
 }
 
 /// [`Slot::enter_otherwise`] for an operation on the stream `raw` of this slot.

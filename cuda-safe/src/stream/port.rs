@@ -18,8 +18,6 @@
 //! C functions: `cudaEventRecord`, `cudaStreamWaitEvent`.
 #![expect(unsafe_code, reason = "records events and waits for them on raw streams")]
 
-use std::sync::Arc;
-
 use super::{host, legacy, per_thread, pool};
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -42,13 +40,10 @@ impl Runtime {
 impl Port for Runtime {
     type Error = Error;
 
-    #[inline]
-    fn order_plainly(&self, waiter: &Slot, other: &Slot, kept: &mut usize) -> bool {
-        let plain = matches!(other.kind, Kind::Blocking | Kind::NonBlocking)
-            && other.id != waiter.id
-            && *kept != 0
-            && Arc::ptr_eq(&other.device, &waiter.device);
-        if !plain {
+    #[expect(clippy::inline_always, reason = "measured: of two streams in turn each operation comes here")]
+    #[inline(always)]
+    fn order_plainly(&self, _: &Slot, other: &Slot, kept: &mut usize) -> bool {
+        if *kept == 0 {
             return false;
         }
         let reach = other.reach();

@@ -54,10 +54,12 @@ impl Books {
         port: &P,
         at: Place,
     ) -> Option<Again<'a>> {
+        let take_turn =
+            |lane: &mut Lane, ledger: &Ledger, manner| self.take_turn(slot, lane, ledger, manner, port, at);
         let otherwise = |lane: &mut Lane, ledger: &Ledger, manner| {
             self.enter_otherwise(slot, lane, ledger, manner, port, at)
         };
-        let (lane, tick) = slot.lock_again(slot.kind, accesses, otherwise)?;
+        let (lane, tick) = slot.lock_again(slot.kind, accesses, take_turn, otherwise)?;
         Some(Again::new(slot, lane, tick, !accesses.is_empty()))
     }
 
@@ -113,7 +115,7 @@ impl Slot {
         (self.lane.lock(), self.next_by_owner().tick)
     }
 
-    /// [`Books::again`] in pieces that need not be in memory, for [`Again::new`]. `otherwise` is
+    /// [`Books::again`] in pieces that need not be in memory, for [`Again::new`]. `take_turn` is [`Books::take_turn`], and `otherwise`
     /// [`enter_otherwise`](Self::enter_otherwise).
     #[expect(clippy::inline_always, reason = "measured: a call more is a tenth more")]
     #[inline(always)]
@@ -121,6 +123,7 @@ impl Slot {
         &self,
         kind: Kind,
         accesses: &[Access<'_>],
+        take_turn: impl Fn(&mut Lane, &Ledger, Manner) -> bool,
         otherwise: impl Fn(&mut Lane, &Ledger, Manner) -> bool,
     ) -> Option<(LockGuard<'_, Lane>, Tick)> {
         let Some((_, others)) = accesses.split_first() else { return Some(self.lock_bare()) };
@@ -134,9 +137,12 @@ impl Slot {
         let me = self.next_by_owner();
         for (at, access) in accesses.iter().enumerate() {
             let (ledger, manner) = (access.ledger, access.manner(others.is_empty()));
+            let turn = manner.alone && manner.mode == Mode::Write;
             let entered = !is_lent(access)
                 && if access.is_whole() {
-                    ledger.stamp_alike(manner, me) || otherwise(&mut lane, ledger, manner)
+                    ledger.stamp_plainly(manner, me, lane.clock.first())
+                        || turn && take_turn(&mut lane, ledger, manner)
+                        || otherwise(&mut lane, ledger, manner)
                 } else {
                     self.enter_part(&lane, access.copied())
                 };
@@ -152,9 +158,9 @@ impl Slot {
         Some((lane, me.tick))
     }
 
-    /// Enters an access to a whole allocation on the short way where that is not the plainest of steps, but still a plain one: where the
-    /// last access was of the stream itself, or of another one as of which the clock tells enough. What more there is, `behind` does,
-    /// which is [`Books::enter_behind`]. Says no, with nothing entered, where it does.
+    /// Enters an access to a whole allocation on the short way where that is not the plainest of steps: where the last access was of the
+    /// stream itself. Where it was of another one, `behind` does, which is [`Books::enter_behind`]. Says no, with nothing entered, where
+    /// it does.
     #[inline]
     pub(crate) fn enter_otherwise(
         &self,
@@ -164,17 +170,12 @@ impl Slot {
         behind: impl FnOnce(&mut Lane) -> bool,
     ) -> bool {
         let (me, bits) = (self.next_by_owner(), ledger.bits());
-        let next = if !Word::is_of(bits, me.slot) {
-            match Word::last_in_the_way(bits, manner.mode) {
-                Some(last) if lane.clock.covers_plainly(last) => Word::only(manner.mode, me),
-                _ => return behind(lane),
-            }
-        } else if manner.at_call && !self.is_solid() {
-            // What may be read during the call is not behind all that the stream has.
-            None
-        } else {
-            Word::again(bits, manner.mode, me)
-        };
+        if !Word::is_of(bits, me.slot) {
+            return behind(lane);
+        }
+        // What may be read during the call is not behind all that the stream has, unless it is solid.
+        let here = !manner.at_call || self.is_solid();
+        let next = if here { Word::again(bits, manner.mode, me) } else { None };
         next.is_some_and(|next| ledger.replace(bits, next, manner.exclusive))
     }
 

@@ -78,6 +78,13 @@ impl Brief {
         }
     }
 
+    /// Whether the bits tell of nothing, or of this very stream.
+    #[inline]
+    pub(super) fn is_no_news_to(bits: u64, slot: SlotId) -> bool {
+        // More than bits can say is no stream's number.
+        bits == 0 || slot.0 < 0xffff && bits >> Self::TICK_BITS == u64::from(slot.0)
+    }
+
     /// The bits.
     #[inline]
     pub(super) fn pack(self) -> u64 {
@@ -137,6 +144,12 @@ impl Clock {
         } else {
             Brief::One(self.few[0])
         }
+    }
+
+    /// One of the operations that the clock tells of, or none: tick 0 of no stream.
+    #[inline]
+    pub(super) fn first(&self) -> Stamp {
+        self.few[0]
     }
 
     /// The entries.
@@ -222,13 +235,26 @@ impl Clock {
         }
     }
 
+    /// Adds an operation of the stream that [`first`](Self::first) tells of, which is a later one.
+    #[inline]
+    pub(super) fn go_on(&mut self, tick: Tick) {
+        self.few[0].tick = tick;
+    }
+
+    /// Whether the clock knows of this stream and no other one.
+    #[inline]
+    pub(super) fn is_only_of(&self, slot: SlotId) -> bool {
+        let [only, next, _] = &self.few;
+        only.slot == slot && next.tick == 0
+    }
+
     /// [`add`](Self::add) to a clock that knows of this very stream and no other one. None, with nothing added, for others.
     #[inline]
     pub(super) fn add_to_only(&mut self, stamp: Stamp) -> Option<bool> {
-        let [only, next, _] = &mut self.few;
-        if only.slot != stamp.slot || next.tick != 0 {
+        if !self.is_only_of(stamp.slot) {
             return None;
         }
+        let only = &mut self.few[0];
         let news = only.tick < stamp.tick;
         if news {
             only.tick = stamp.tick;

@@ -157,11 +157,14 @@ impl Ledger {
     }
 
     /// Enters an access to the whole allocation where the last one was of the same stream and alike, so that all that came before is
-    /// ordered. Says no, and does nothing, where anything else is the case.
+    /// ordered, or of the stream of `known`, and not after that, behind which this one is. Says no, and does nothing, where anything else
+    /// is the case.
     #[inline]
-    pub(super) fn stamp_alike(&self, manner: Manner, me: Stamp) -> bool {
+    pub(super) fn stamp_plainly(&self, manner: Manner, me: Stamp, known: Stamp) -> bool {
         let bits = self.bits();
-        Word::alike(bits, manner.mode, me).is_some_and(|next| self.replace(bits, next, manner.exclusive))
+        let alike = Word::alike(bits, manner.mode, me);
+        let next = alike.or_else(|| Word::taken_over(bits, manner.mode, me, known));
+        next.is_some_and(|next| self.replace(bits, next, manner.exclusive))
     }
 
     /// What the last accesses were, in bits of a [`Word`].

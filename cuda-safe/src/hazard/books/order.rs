@@ -1,12 +1,15 @@
 //! Ordering streams: what is done where nothing orders an operation after one that it conflicts with.
 
+use super::access::{Manner, Mode};
 use super::clock::{Brief, Clock, Stamp};
 use super::knowledge::Known;
+use super::ledger::Ledger;
 use super::list::{Conflict, View};
 use super::slot::{Kind, Lane, Reach, Slot};
 use super::sync::Arc;
-use super::table::Books;
-use super::waits::{AddedWait, Place};
+use super::table::{Books, Partner};
+use super::waits::{Place, Wait};
+use super::word::Word;
 
 /// The way to the streams, for the waits that the books add.
 pub(crate) trait Port {
@@ -21,15 +24,12 @@ pub(crate) trait Port {
     /// Called with `waiter`'s lane locked and no other lock of the books held.
     fn order(&self, waiter: &Slot, other: &Slot, kept: &mut usize) -> Result<Route, Self::Error>;
 
-    /// [`order`](Self::order) where both are plain streams of one device, by an event recorded on the other stream just now: what most
-    /// waits are. Says no where it is not so, or a call fails: `order` then does it, or tells why not.
+    /// [`order`](Self::order) after another stream of the same device, which is neither the legacy one nor a thread's own, by an event
+    /// recorded on it just now: what most waits are. Says no where it cannot be reached so, or a call fails: `order` then does it, or tells
+    /// why not.
     fn order_plainly(&self, waiter: &Slot, other: &Slot, kept: &mut usize) -> bool {
         let reach = *other.reach();
-        let plain = matches!(other.kind, Kind::Blocking | Kind::NonBlocking) && other.id != waiter.id;
-        plain
-            && matches!(reach, Reach::Stream(_))
-            && Arc::ptr_eq(&other.device, &waiter.device)
-            && self.order(waiter, other, kept).is_ok()
+        matches!(reach, Reach::Stream(_)) && self.order(waiter, other, kept).is_ok()
     }
 }
 
@@ -47,6 +47,41 @@ pub(crate) enum Route {
 }
 
 impl Books {
+    /// [`enter_behind`](Self::enter_behind) for a write, the operation's only access, where the stream in its way is the only one that
+    /// this one is ordered after, and was in the way before: what programs find that use two streams in turn. Says no, with nothing
+    /// entered, where anything else is the case.
+    #[inline]
+    pub(crate) fn take_turn<P: Port>(
+        &self,
+        slot: &Slot,
+        lane: &mut Lane,
+        ledger: &Ledger,
+        manner: Manner,
+        port: &P,
+        at: Place,
+    ) -> bool {
+        let bits = ledger.bits();
+        let (Some(partner), Some(stamp)) = (lane.partner, Word::last_in_the_way(bits, Mode::Write)) else {
+            return false;
+        };
+        let (other, next) = (partner.slot(self), Word::only(Mode::Write, slot.next_by_owner()));
+        let known = lane.clock.first().tick.max(other.completed());
+        if stamp.slot != other.id || !lane.clock.is_only_of(other.id) || known >= stamp.tick {
+            return false;
+        }
+        // As below: what the wait is worth is read before the call.
+        let (no_news, tick) = (other.has_no_news_for(slot.id), other.submitted());
+        let rule = other.kind == Kind::NonBlocking || gives_no_more(slot, lane, other);
+        let plain = rule && no_news && tick >= stamp.tick && next.is_some();
+        if !plain || !port.order_plainly(slot, other, &mut lane.kept) {
+            return false;
+        }
+        lane.clock.go_on(tick);
+        slot.share_brief(slot.kind, lane, Brief::One(Stamp { slot: stamp.slot, tick }));
+        slot.waits().note(&self.waits, &Wait { at, after: None, stamp, by_host: false });
+        next.is_some_and(|next| ledger.replace(bits, next, manner.exclusive))
+    }
+
     /// Orders the stream after one operation of another stream that stands against its next one, of which nothing is entered yet: says
     /// whether it is so now. It is not where the other operation is not CUDA's yet, or where ordering it is more than the usual wait.
     #[inline]
@@ -64,12 +99,17 @@ impl Books {
         }
         // As below: what the wait is worth is read before the call.
         let (known, tick) = (other.brief(), other.submitted());
-        let plain = tick >= stamp.tick && known != Brief::Many && gives_no_more(slot, lane, other);
+        // Of the legacy stream and of a thread's own one there is more.
+        let plain = tick >= stamp.tick
+            && known != Brief::Many
+            && Arc::ptr_eq(&slot.device, &other.device)
+            && gives_no_more(slot, lane, other);
         if !plain || !port.order_plainly(slot, other, &mut lane.kept) {
             return false;
         }
+        lane.partner = Some(Partner::new(other));
         self.learn_brief(slot, lane, Stamp { slot: stamp.slot, tick }, known);
-        self.note(slot, other, Conflict { stamp, place: None }, Route::Stream, at);
+        self.note(slot, Conflict { stamp, place: None }, Route::Stream, at);
         true
     }
 
@@ -140,23 +180,15 @@ impl Books {
             }
             route
         };
-        self.note(slot, other, conflict, route, at);
+        self.note(slot, conflict, route, at);
         Ok(())
     }
 
     /// Notes a wait.
     #[inline]
-    fn note(&self, slot: &Slot, other: &Slot, conflict: Conflict, route: Route, at: Place) {
-        self.waits.note(|| AddedWait {
-            at,
-            after: conflict.place,
-            device: slot.device.ordinal,
-            other_device: other.device.ordinal,
-            stream: slot.id.0,
-            other_stream: other.id.0,
-            other_operation: conflict.stamp.tick,
-            by_host: route == Route::Host,
-        });
+    fn note(&self, slot: &Slot, conflict: Conflict, route: Route, at: Place) {
+        let Conflict { stamp, place: after } = conflict;
+        slot.waits().note(&self.waits, &Wait { at, after, stamp, by_host: route == Route::Host });
     }
 
     /// Has the port order the stream after another one of any kind, which may know of anything.
@@ -211,7 +243,6 @@ impl Books {
 }
 
 /// Whether the legacy rule gives nothing to `slot`'s stream by its waiting for `other`'s, but what it has already, nor to the legacy stream.
-#[inline]
 fn gives_no_more(slot: &Slot, lane: &Lane, other: &Slot) -> bool {
     match other.kind {
         Kind::NonBlocking => true,

@@ -87,7 +87,8 @@ impl Slot {
             let entered = match group {
                 [access] if access.is_whole() => {
                     let (ledger, manner) = (access.ledger, access.manner(start == 0 && behind.is_empty()));
-                    ledger.stamp_alike(manner, me) || otherwise(&mut lane, ledger, manner)
+                    ledger.stamp_plainly(manner, me, lane.clock.first())
+                        || otherwise(&mut lane, ledger, manner)
                 }
                 [first, ..] => first.ledger.stamp_run(accesses.number(), group, me),
                 [] => false,

@@ -7,6 +7,8 @@ use super::clock::{Brief, Clock, SlotId, Stamp, Tick};
 use super::device::DeviceBook;
 use super::policy::Policy;
 use super::sync::{Arc, AtomicBool, AtomicU64, Lock, Mutex};
+use super::table::Partner;
+use super::waits::Waits;
 
 /// How a stream relates to the legacy stream of its device, and how others can reach it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,6 +53,8 @@ pub(crate) struct Lane {
     pub(super) clock: Clock,
     /// What the port keeps with the stream; see [`Port::order`](super::enter::Port::order).
     pub(super) kept: usize,
+    /// The stream that this one was last put behind on the short way.
+    pub(super) partner: Option<Partner>,
     /// What the next operation will be ordered after by the legacy rule, once it is really issued.
     pub(super) pending: Clock,
     /// The epoch that `pending` is about; of blocking streams only.
@@ -94,6 +98,8 @@ struct Outside {
     reach: Lock<Reach>,
     /// Whether the stream was given a fill of pinned memory since somebody asked.
     filled: AtomicBool,
+    /// The waits that were added to it.
+    waits: Waits,
     /// `Lane::clock` where `brief` says that there is more. A leaf lock: nothing is called while it is held.
     known: Mutex<Clock>,
 }
@@ -104,6 +110,7 @@ impl Slot {
         let lane = Lane {
             clock: Clock::new(),
             kept: 0,
+            partner: None,
             legacy_epoch: 0,
             pending: Clock::new(),
             pending_epoch: 0,
@@ -122,6 +129,7 @@ impl Slot {
                 brief: AtomicU64::new(Brief::Nothing.pack()),
                 reach: Lock::new(reach),
                 filled: AtomicBool::new(false),
+                waits: Waits::new(),
                 known: Mutex::new(Clock::new()),
             },
         }
@@ -278,7 +286,8 @@ impl Slot {
     }
 
     /// [`share`](Self::share) by who knows what the clock is in short.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "measured: else what is told goes through memory")]
+    #[inline(always)]
     pub(super) fn share_brief(&self, kind: Kind, lane: &mut Lane, brief: Brief) {
         if kind == Kind::Legacy {
             lane.untold = true;
@@ -302,6 +311,18 @@ impl Slot {
         let brief = clock.brief();
         *known = if brief == Brief::Many { clock.clone() } else { Clock::new() };
         self.outside.brief.store(brief.pack(), Release);
+    }
+
+    /// Whether all that the stream is ordered after, as far as others are told, is `other`'s own or nothing.
+    #[inline]
+    pub(super) fn has_no_news_for(&self, other: SlotId) -> bool {
+        Brief::is_no_news_to(self.outside.brief.load(Acquire), other)
+    }
+
+    /// The waits that were added to the stream.
+    #[inline]
+    pub(super) fn waits(&self) -> &Waits {
+        &self.outside.waits
     }
 
     /// Notes that the stream is given a fill of pinned memory. To be called, as the next one, by who has the lane locked.

@@ -1,5 +1,7 @@
 //! The books as a whole: every slot, every device's page, the policy, the waits.
+#![expect(unsafe_code, reason = "slots keep each other's addresses")]
 
+use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use super::clock::{Clock, SlotId, Stamp};
@@ -7,7 +9,7 @@ use super::device::DeviceBook;
 use super::policy::Policy;
 use super::slot::{Kind, Reach, Slot};
 use super::sync::{Arc, AtomicU32, Mutex, OnceLock, constructor};
-use super::waits::{AddedWait, Waits};
+use super::waits::{self, AddedWait, Order};
 
 /// Slots in the first block; each further block is as large as all before it together.
 const FIRST_BLOCK: u32 = 64;
@@ -29,7 +31,30 @@ pub(crate) struct Books {
     register: Mutex<Register>,
     initial: fn() -> Policy,
     policy: AtomicU32,
-    pub(super) waits: Waits,
+    /// In which order waits were added.
+    pub(super) waits: Order,
+}
+
+/// A slot of the same books, found before.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Partner(NonNull<Slot>);
+
+// SAFETY: it stands for a borrow of a slot, which threads may share.
+unsafe impl Send for Partner where for<'a> &'a Slot: Send {}
+
+impl Partner {
+    /// To be kept by slots of the same books only.
+    #[inline]
+    pub(super) fn new(slot: &Slot) -> Self {
+        Self(NonNull::from(slot))
+    }
+
+    /// The slot; `books` are those of whoever has kept this.
+    #[inline]
+    pub(super) fn slot(self, _books: &Books) -> &Slot {
+        // SAFETY: the books, which are borrowed, drop no slot and move none before they are dropped themselves.
+        unsafe { self.0.as_ref() }
+    }
 }
 
 /// What changes only when streams come and go.
@@ -48,7 +73,7 @@ impl Books {
                 blocks: [const { OnceLock::new() }; BLOCKS],
                 register: Mutex::new(Register { slots: 0, free: Vec::new(), devices: Vec::new() }),
                 policy: AtomicU32::new(UNSET),
-                waits: Waits::new(),
+                waits: Order::new(),
             }
         }
     }
@@ -184,12 +209,31 @@ impl Books {
 
     /// How many waits were added.
     pub(crate) fn added_waits(&self) -> u64 {
-        self.waits.count()
+        self.slots_of(None).map(|slot| slot.waits().count()).sum()
     }
 
     /// The last waits added, oldest first.
     pub(crate) fn recent_waits(&self) -> Vec<AddedWait> {
-        self.waits.last()
+        let of_slot = |slot| self.waits_of(slot);
+        waits::last(self.slots_of(None).flat_map(of_slot).collect()).collect()
+    }
+
+    /// Those of a stream that are remembered, with their numbers.
+    fn waits_of<'a>(&'a self, slot: &'a Slot) -> impl Iterator<Item = (u64, AddedWait)> {
+        slot.waits().remembered().filter_map(|(number, wait)| {
+            let other = self.slot(wait.stamp.slot)?;
+            let added = AddedWait {
+                at: wait.at,
+                after: wait.after,
+                device: slot.device.ordinal,
+                other_device: other.device.ordinal,
+                stream: slot.id.0,
+                other_stream: other.id.0,
+                other_operation: wait.stamp.tick,
+                by_host: wait.by_host,
+            };
+            Some((number, added))
+        })
     }
 }
 

@@ -1,16 +1,21 @@
 //! The waits that the tracker added: how many, and the last ones with their reasons.
+#![expect(unsafe_code, reason = "keeps places of the source in atomics")]
 
 use std::fmt;
 use std::panic::Location;
-use std::sync::atomic::Ordering::Relaxed;
+use std::ptr::null_mut;
+// Nothing waits for what these say, so a test that runs every interleaving need not look at them.
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicPtr, AtomicU64, fence};
 
-use super::sync::{AtomicU64, Lock};
+use super::clock::{SlotId, Stamp};
 
 /// A place in the source of the program.
 pub(crate) type Place = &'static Location<'static>;
 
-/// How many waits are remembered with their reasons.
-const REMEMBERED: u64 = 256;
+/// How many waits are remembered with their reasons, of each stream and of all.
+const REMEMBERED: usize = 256;
 
 /// A wait that the tracker added because the program had not ordered two conflicting operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,36 +58,77 @@ impl fmt::Display for AddedWait {
     }
 }
 
-/// One that is remembered, in a line of the cache.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-struct Note(AddedWait);
+/// Why a stream had to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Wait {
+    /// The operation that had to.
+    pub(super) at: Place,
+    /// Where the earlier one was given, if that was kept.
+    pub(super) after: Option<Place>,
+    /// The earlier one.
+    pub(super) stamp: Stamp,
+    /// Whether the host had to wait.
+    pub(super) by_host: bool,
+}
 
-/// The count, and the last few.
+/// Numbers for waits in the order in which they were added, whatever stream they were added to. Of those that threads add at the same
+/// time any may come first, and two may have the same.
 #[derive(Debug)]
-#[repr(align(64))]
+pub(super) struct Order(AtomicU64);
+
+impl Order {
+    /// No wait yet.
+    pub(super) const fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// The number of the next wait, for one whose last one was `last`.
+    #[inline]
+    fn next(&self, last: u64) -> u64 {
+        // An exchange would cost as much as all the rest. Where one thread's number is overwritten by another's who has looked
+        // before, that one comes back by its `last`.
+        let next = self.0.load(Relaxed).max(last) + 1;
+        self.0.store(next, Relaxed);
+        next
+    }
+}
+
+/// The waits of one stream. Who has its lane locked adds to them, and anybody may look.
+#[derive(Debug)]
 pub(super) struct Waits {
     count: AtomicU64,
-    /// As a rule one thread adds all of them, so the lock is one that belongs to a thread.
-    last: Lock<Ring>,
+    last: AtomicU64,
+    /// The last waits, each in the place that its count gives it.
+    notes: OnceLock<Box<[Note]>>,
 }
 
 impl Waits {
-    super::sync::constructor! {
-        /// No waits.
-        pub(super) fn new() -> Self {
-            Self { count: AtomicU64::new(0), last: Lock::new(Ring(Vec::new())) }
+    /// No waits.
+    pub(super) const fn new() -> Self {
+        Self { count: AtomicU64::new(0), last: AtomicU64::new(0), notes: OnceLock::new() }
+    }
+
+    /// Notes one more. To be called by who has the lane locked.
+    #[expect(clippy::inline_always, reason = "measured: else what is noted goes through memory")]
+    #[inline(always)]
+    pub(super) fn note(&self, order: &Order, wait: &Wait) {
+        let (count, number) = (self.count.load(Relaxed), order.next(self.last.load(Relaxed)));
+        self.last.store(number, Relaxed);
+        self.count.store(count + 1, Relaxed);
+        let notes = match self.notes.get() {
+            Some(notes) => notes,
+            None => self.begin(),
+        };
+        let place = usize::try_from(count % REMEMBERED as u64).unwrap_or(0);
+        if let Some(note) = notes.get(place) {
+            note.write(number, wait);
         }
     }
 
-    /// Notes one more, which is made where it is kept.
-    #[inline]
-    pub(super) fn note(&self, wait: impl Fn() -> AddedWait) {
-        let mut last = self.last.lock();
-        // Only changed under the lock, so it need not be exchanged.
-        let count = self.count.load(Relaxed);
-        self.count.store(count + 1, Relaxed);
-        last.note(count, wait);
+    #[cold]
+    #[inline(never)]
+    fn begin(&self) -> &[Note] {
+        self.notes.get_or_init(|| (0..REMEMBERED).map(|_| Note::new()).collect())
     }
 
     /// How many there were.
@@ -90,44 +136,70 @@ impl Waits {
         self.count.load(Relaxed)
     }
 
-    /// The last ones, oldest first.
-    pub(super) fn last(&self) -> Vec<AddedWait> {
-        let last = self.last.lock();
-        last.oldest_first(self.count.load(Relaxed))
+    /// Those that are remembered, with their numbers, in any order. One that is being written may be missing.
+    pub(super) fn remembered(&self) -> impl Iterator<Item = (u64, Wait)> {
+        self.notes.get().into_iter().flatten().filter_map(Note::read)
     }
 }
 
-/// The last waits, each in the place that its number gives it.
+/// The last of numbered things, in the order of their numbers.
+pub(super) fn last<T>(mut all: Vec<(u64, T)>) -> impl Iterator<Item = T> {
+    all.sort_by_key(|(number, _)| *number);
+    let forgotten = all.len().saturating_sub(REMEMBERED);
+    all.into_iter().skip(forgotten).map(|(_, it)| it)
+}
+
+/// A wait that is remembered, in a line of the cache. It has no number while it is being written.
 #[derive(Debug)]
-struct Ring(Vec<Note>);
+#[repr(align(64))]
+struct Note {
+    number: AtomicU64,
+    at: AtomicPtr<Location<'static>>,
+    after: AtomicPtr<Location<'static>>,
+    tick: AtomicU64,
+    /// The other stream's number, doubled, and one more where the host had to wait.
+    other: AtomicU64,
+}
 
-impl Ring {
-    /// Where the wait is before which there were `count`.
-    #[inline]
-    fn place(count: u64) -> usize {
-        usize::try_from(count % REMEMBERED).unwrap_or(0)
-    }
-
-    /// Notes the wait before which there were `count`.
-    #[inline]
-    fn note(&mut self, count: u64, wait: impl Fn() -> AddedWait) {
-        match self.0.get_mut(Self::place(count)) {
-            Some(place) => place.0 = wait(),
-            None => self.grow(wait()),
+impl Note {
+    fn new() -> Self {
+        Self {
+            number: AtomicU64::new(0),
+            at: AtomicPtr::new(null_mut()),
+            after: AtomicPtr::new(null_mut()),
+            tick: AtomicU64::new(0),
+            other: AtomicU64::new(0),
         }
     }
 
-    #[cold]
-    #[inline(never)]
-    fn grow(&mut self, wait: AddedWait) {
-        self.0.push(Note(wait));
+    /// Writes a wait. One thread at a time does.
+    #[inline]
+    fn write(&self, number: u64, wait: &Wait) {
+        let Wait { at, after, stamp, by_host } = *wait;
+        let pointer = |place: Place| std::ptr::from_ref(place).cast_mut();
+        self.number.store(0, Relaxed);
+        // Who reads any of what follows finds no number afterwards, or another one.
+        fence(Release);
+        self.at.store(pointer(at), Relaxed);
+        self.after.store(after.map_or(null_mut(), pointer), Relaxed);
+        self.tick.store(stamp.tick, Relaxed);
+        self.other.store((u64::from(stamp.slot.0) << 1) | u64::from(by_host), Relaxed);
+        self.number.store(number, Release);
     }
 
-    /// The last ones of `count`, oldest first.
-    fn oldest_first(&self, count: u64) -> Vec<AddedWait> {
-        // Where no place was used twice yet, the first one is the oldest.
-        let (newer, older) = self.0.split_at(Self::place(count).min(self.0.len()));
-        older.iter().chain(newer).map(|note| note.0).collect()
+    /// The wait with its number, if there is one and nobody is writing another one.
+    fn read(&self) -> Option<(u64, Wait)> {
+        let number = self.number.load(Acquire);
+        let [at, after] = [&self.at, &self.after].map(|place| place.load(Relaxed));
+        let (tick, other) = (self.tick.load(Relaxed), self.other.load(Relaxed));
+        fence(Acquire);
+        if number == 0 || self.number.load(Relaxed) != number {
+            return None;
+        }
+        // SAFETY: only places of the source, which live for ever, are stored there.
+        let [at, after]: [Option<Place>; 2] = [at, after].map(|place| unsafe { place.cast_const().as_ref() });
+        let slot = SlotId(u32::try_from(other >> 1).ok()?);
+        Some((number, Wait { at: at?, after, stamp: Stamp { slot, tick }, by_host: other & 1 == 1 }))
     }
 }
 
@@ -143,28 +215,47 @@ pub(crate) struct Hazard {
 #[cfg(test)]
 mod tests {
     use std::panic::Location;
+    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::Ordering::Relaxed;
 
-    use super::{AddedWait, Ring};
+    use super::{Order, Place, REMEMBERED, SlotId, Stamp, Wait, Waits, last};
+
+    fn wait(tick: u64) -> Wait {
+        let (at, slot): (Place, _) = (Location::caller(), SlotId(3));
+        let (after, by_host) = (tick.is_multiple_of(2).then_some(at), tick.is_multiple_of(3));
+        Wait { at, after, stamp: Stamp { slot, tick }, by_host }
+    }
 
     #[test]
-    fn the_last_ones_are_remembered_oldest_first_on() {
-        let mut ring = Ring(Vec::new());
-        assert_eq!(ring.oldest_first(0), []);
-        for number in 1..=700 {
-            let wait = AddedWait {
-                at: Location::caller(),
-                after: None,
-                device: 0,
-                other_device: 0,
-                stream: 0,
-                other_stream: 1,
-                other_operation: number,
-                by_host: false,
-            };
-            ring.note(number - 1, || wait);
-            let told: Vec<u64> = ring.oldest_first(number).iter().map(|wait| wait.other_operation).collect();
-            let first = number.saturating_sub(256) + 1;
-            assert_eq!(told, (first..=number).collect::<Vec<_>>());
+    fn the_last_ones_of_all_streams_are_remembered_oldest_first() {
+        let (order, streams) = (Order::new(), [Waits::new(), Waits::new()]);
+        let mut added = Vec::new();
+        for tick in 1..=700 {
+            // The first one waits rarely at first, and then alone.
+            let stream = usize::from(tick < 400 && tick % 7 != 0);
+            added.push(wait(tick));
+            streams[stream].note(&order, &wait(tick));
+            let told: Vec<Wait> = last(streams.iter().flat_map(Waits::remembered).collect()).collect();
+            assert_eq!(told, added[added.len().saturating_sub(REMEMBERED)..]);
         }
+        assert_eq!(streams.map(|waits| waits.count()), [358, 342]);
+    }
+
+    #[test]
+    fn what_is_read_while_another_is_written_is_one_of_them() {
+        let (order, waits, over) = (Order::new(), Waits::new(), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                (1..=if cfg!(miri) { 2000 } else { 200_000 })
+                    .for_each(|tick| waits.note(&order, &wait(tick)));
+                over.store(true, Relaxed);
+            });
+            while !over.load(Relaxed) {
+                for (number, read) in waits.remembered() {
+                    assert_eq!(read, wait(number));
+                }
+            }
+        });
+        assert_eq!(waits.remembered().count(), REMEMBERED);
     }
 }

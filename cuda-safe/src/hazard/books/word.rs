@@ -94,6 +94,14 @@ impl Word {
         alike.then_some(Self::told(mode, me))
     }
 
+    /// The bits after one more whole access where they tell of one of another stream that the accessing one is ordered after: it is so after
+    /// operation `known` of one stream and all before that. None where it is not so, or where that takes more than one look.
+    #[inline]
+    pub(super) fn taken_over(bits: u64, mode: Mode, me: Stamp, known: Stamp) -> Option<u64> {
+        let last = Self::last_in_the_way(bits, mode)?;
+        if last.slot == known.slot && last.tick <= known.tick { Self::only(mode, me) } else { None }
+    }
+
     /// The mode that bits tell of, if the slot is the same; else what is no mode. None where the slot or the tick does not fit into bits.
     #[inline]
     fn before(bits: u64, me: Stamp) -> Option<u64> {
