@@ -135,7 +135,7 @@ impl Job {
 
     /// Waits until something is the case, and does what the device needs meanwhile. Whether it is: not if the job has failed.
     fn wait(&self, leave: &impl Fn() -> bool, there: impl Fn() -> bool) -> Result<bool> {
-        let mut patience = Patience::default();
+        let mut patience = Patience::LONG;
         loop {
             if there() {
                 return Ok(true);
@@ -248,47 +248,63 @@ unsafe fn is_over(event: sys::cudaEvent_t) -> Result<bool> {
 /// # Safety
 /// The event is live.
 pub(super) unsafe fn sleep_until(event: sys::cudaEvent_t) -> Result<()> {
-    let mut turns = 0;
+    let mut patience = Patience::SHORT;
     // SAFETY: as the caller says.
     while !unsafe { is_over(event) }? {
-        if turns < AWAKE {
-            turns += 1;
-            std::hint::spin_loop();
-        } else {
-            std::thread::sleep(NAP);
-        }
+        patience.pause();
     }
     Ok(())
 }
 
-/// How a thread waits for the device: awake for as long as a block usually takes, then giving way, and then asleep in between, as the
-/// device may be busy with something else.
-#[derive(Default)]
+/// How a thread waits for the device: awake for some looks, then giving way, and then asleep in between, as the device may be busy with
+/// something else.
 struct Patience {
-    turns: u32,
+    /// So many looks it is still awake.
+    awake: u32,
+    /// For so long it gives way before it sleeps.
+    gives_way: Duration,
     since: Option<Instant>,
 }
 
-/// Looks of a thread that is awake.
-const AWAKE: u32 = 64;
-
-/// For so long a thread that waits gives way before it sleeps.
-const GIVES_WAY: Duration = Duration::from_millis(2);
-
-/// For so long it sleeps between two looks.
+/// For so long a thread sleeps between two looks.
 const NAP: Duration = Duration::from_micros(50);
 
 impl Patience {
+    /// Of a thread that has work to do as soon as a block has come: awake for as long as that usually takes.
+    const LONG: Self = Self { awake: 64, gives_way: Duration::from_millis(2), since: None };
+
+    /// Of one that waits for what may take any time.
+    const SHORT: Self = Self { awake: 8, gives_way: Duration::ZERO, since: None };
+
     fn pause(&mut self) {
-        if self.turns < AWAKE {
-            self.turns += 1;
+        if let Some(left) = self.awake.checked_sub(1) {
+            self.awake = left;
             for _ in 0..8 {
                 std::hint::spin_loop();
             }
-        } else if self.since.get_or_insert_with(Instant::now).elapsed() < GIVES_WAY {
+        } else if self.since.get_or_insert_with(Instant::now).elapsed() < self.gives_way {
             std::thread::yield_now();
         } else {
             std::thread::sleep(NAP);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_is_awake_gives_way_and_sleeps_in_this_order() {
+        let mut patience = Patience { awake: 3, gives_way: Duration::from_secs(3600), since: None };
+        let begin = Instant::now();
+        (0..3).for_each(|_| patience.pause());
+        assert!(patience.awake == 0 && patience.since.is_none());
+        patience.pause();
+        assert!(patience.since.is_some_and(|since| since >= begin));
+        patience.gives_way = Duration::ZERO;
+        let begin = Instant::now();
+        (0..3).for_each(|_| patience.pause());
+        assert!(begin.elapsed() >= 3 * NAP);
     }
 }
