@@ -15,6 +15,7 @@
 mod attributes;
 mod builder;
 mod busy;
+mod call;
 mod deferred;
 mod enqueue;
 mod event;
@@ -46,8 +47,8 @@ pub use scope::Scope;
 pub use view::{AsStream, StreamRef};
 
 pub(crate) use busy::{ensure_idle, in_callback};
+pub(crate) use call::Call;
 pub(crate) use deferred::defer;
-pub(crate) use enqueue::Call;
 pub(crate) use host::{is_quiet, synchronize_device, wait_host};
 pub(crate) use host_function::guarded;
 pub(crate) use policy::{added_waits, policy, recent_waits, set_policy, set_policy_off};

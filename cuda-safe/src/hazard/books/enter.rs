@@ -4,13 +4,14 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use super::access::Access;
 use super::again::Again;
-use super::clock::{Stamp, Tick};
+use super::clock::Stamp;
+use super::entered::Entered;
 use super::knowledge::Known;
 use super::ledger::{Before, Next};
 use super::list::{Conflict, View};
 use super::order::Port;
 use super::policy::Policy;
-use super::slot::{Kind, Lane, Slot};
+use super::slot::{Lane, Slot};
 use super::sorted::{Kinds, Sorted, by_allocation, in_order, sorted};
 use super::sync::{fence, pause};
 use super::table::Books;
@@ -350,67 +351,6 @@ struct Whole<'b, 'a> {
     /// Whether the legacy rule has anything for it.
     pending: bool,
     me: Stamp,
-}
-
-/// An operation that is in the ledgers and not yet CUDA's. Its tick is published when this is dropped, whatever happens, or
-/// others would wait for it for ever.
-struct Entered<'a> {
-    slot: &'a Slot,
-    tick: Tick,
-    /// What to say where CUDA refuses it; see [`Slot::publish`].
-    proven: bool,
-    /// Whether it counts as one of the stream's, being sure to put something on it.
-    real: bool,
-    /// Whether it brings the stream what the legacy rule holds back for it.
-    pending: bool,
-}
-
-impl<'a> Entered<'a> {
-    /// The next operation of the stream, for whoever has its lane locked.
-    #[inline]
-    fn new(slot: &'a Slot, real: bool, pending: bool) -> Self {
-        let tick = slot.next_by_owner().tick;
-        let solid = slot.provable() + 1 == tick;
-        Self { slot, tick, proven: solid && !pending, real, pending }
-    }
-
-    #[inline]
-    fn me(&self) -> Stamp {
-        Stamp { slot: self.slot.id, tick: self.tick }
-    }
-
-    /// Has `call` hand it to CUDA. Inlined, so that what is known about it need not go through memory.
-    #[expect(clippy::inline_always, reason = "measured: a fifth less for the smallest operation")]
-    #[inline(always)]
-    fn hand_over<R, E>(
-        mut self,
-        lane: &mut Lane,
-        call: impl FnOnce() -> Result<R, E>,
-    ) -> Result<(R, Stamp), Refusal<E>> {
-        let me = self.me();
-        let answer = call().map_err(Refusal::Call)?;
-        let (slot, real) = (self.slot, self.real);
-        if real {
-            self.proven = true;
-            if self.pending {
-                Books::commit(slot, lane);
-            }
-        }
-        drop(self);
-        if real && slot.kind == Kind::Legacy {
-            slot.device.acted(me.tick, lane.untold.then_some(&lane.clock));
-            lane.untold = false;
-        }
-        Ok((answer, me))
-    }
-}
-
-impl Drop for Entered<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        self.slot.publish(self.tick, self.proven);
-        self.slot.device.note_news(self.slot.kind);
-    }
 }
 
 /// Enters accesses from the first on as long as each is alone in a whole allocation of which the short form tells that all is ordered

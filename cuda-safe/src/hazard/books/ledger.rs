@@ -6,18 +6,12 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use super::access::{Access, Manner, Mode, Want};
 use super::clock::{Clock, Stamp};
 use super::enter::First;
+use super::hosts::Hosts;
 use super::knowledge::Known;
 use super::list::{Conflict, List, View};
-use super::sync::{AtomicBool, AtomicU64, Mutex, constructor, fence};
+use super::sync::{AtomicBool, AtomicU64, Mutex, constructor};
 use super::waits::Place;
 use super::word::{LISTED, Word};
-
-/// Added to the count of host guards by one that writes; readers add one.
-const HOST_WRITER: u64 = 1 << 32;
-
-/// Guards of one kind beyond which no more are given out, so that forgotten ones can never make the count
-/// wrap.
-const HOST_LIMIT: u64 = 1 << 31;
 
 /// The accesses of one allocation. Every owner of memory that a stream can reach has one.
 ///
@@ -36,7 +30,7 @@ pub struct Ledger {
     /// How it can do that, where the allocation's owners are counted.
     keep: Option<Keep>,
     /// Host guards alive.
-    hosts: AtomicU64,
+    hosts: Hosts,
     /// The long form, used while the word says so. Most allocations never need one, and owners that are moved
     /// about should be small.
     list: Mutex<Option<Box<List>>>,
@@ -80,7 +74,7 @@ impl Ledger {
         /// Where the length is not known, `usize::MAX` serves.
         #[must_use]
         pub fn new(bytes: usize) -> Self {
-            let (word, hosts) = (AtomicU64::new(0), AtomicU64::new(0));
+            let (word, hosts) = (AtomicU64::new(0), Hosts::new());
             Self { word, hosts, bytes, list: Mutex::new(None), keep: None, kept: AtomicBool::new(false) }
         }
     }
@@ -92,7 +86,7 @@ impl Ledger {
             Some(bits) if first.place.is_none() => (bits, None),
             _ => (LISTED, Some(Box::new(List::written(bytes, first)))),
         };
-        let (word, hosts) = (AtomicU64::new(word), AtomicU64::new(0));
+        let (word, hosts) = (AtomicU64::new(word), Hosts::new());
         Self { word, hosts, bytes, list: Mutex::new(list), keep: None, kept: AtomicBool::new(false) }
     }
 
@@ -378,42 +372,27 @@ impl Ledger {
         Some(list)
     }
 
-    /// Counts a host guard in. To be called before looking for conflicts, so that either side sees the other.
-    /// Says no when there are so many that some must have been forgotten.
+    /// Counts a host guard in; see [`Hosts::enter`].
     #[must_use]
     pub(crate) fn host_enters(&self, mode: Mode) -> bool {
-        let before = self.hosts.fetch_add(weight(mode), SeqCst);
-        // With the fence of whoever enters an access: either the host then finds the stamp, or the stamper finds the
-        // guard.
-        fence(SeqCst);
-        let fits = before % HOST_WRITER < HOST_LIMIT && before / HOST_WRITER < HOST_LIMIT;
-        if !fits {
-            self.host_leaves(mode);
-        }
-        fits
+        self.hosts.enter(mode)
     }
 
     /// Counts a host guard out.
     pub(crate) fn host_leaves(&self, mode: Mode) {
-        self.hosts.fetch_sub(weight(mode), SeqCst);
+        self.hosts.leave(mode);
     }
 
-    /// Whether a live host guard stands against an access that no Rust borrow keeps away from it. To be asked behind a fence where the
-    /// access has been entered: either the guard is then found, or whoever takes one finds the access.
+    /// Whether a live host guard stands against an access that no Rust borrow keeps away from it; see [`Hosts::stand_against`].
     #[inline]
     pub(super) fn lent_against(&self, mode: Mode) -> bool {
-        let hosts = self.hosts.load(SeqCst);
-        match mode {
-            Mode::Read => hosts >= HOST_WRITER,
-            Mode::Write => hosts != 0,
-        }
+        self.hosts.stand_against(mode)
     }
 
     /// Host guards alive, for tests and messages.
     #[must_use]
     pub fn host_guards(&self) -> u64 {
-        let hosts = self.hosts.load(Relaxed);
-        hosts / HOST_WRITER + hosts % HOST_WRITER
+        self.hosts.count()
     }
 }
 
@@ -446,14 +425,6 @@ impl View for Short<'_> {
     #[inline]
     fn knows(&self, stamp: Stamp) -> bool {
         stamp.slot == self.me.slot || self.clock.covers(stamp)
-    }
-}
-
-/// What a host guard adds to the count.
-fn weight(mode: Mode) -> u64 {
-    match mode {
-        Mode::Read => 1,
-        Mode::Write => HOST_WRITER,
     }
 }
 

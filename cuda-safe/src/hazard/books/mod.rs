@@ -8,6 +8,8 @@ mod again;
 mod clock;
 mod device;
 mod enter;
+mod entered;
+mod hosts;
 mod knowledge;
 mod ledger;
 mod list;
