@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Call, Out, api, put};
-use crate::error::Answer;
+use crate::device::attribute;
+use crate::error::{Answer, Code};
 use crate::exec::{Kernel, Launch, Program};
 use crate::graph::{Act, KernelNode};
 use crate::machine::Guard;
@@ -16,8 +17,9 @@ use crate::module::registry::{Registry, registry};
 use crate::stream::{Key, submit_task};
 use crate::sys::{
     cudaError_t, cudaErrorCooperativeLaunchTooLarge, cudaErrorInvalidDeviceFunction,
-    cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaErrorMissingConfiguration, cudaKernel_t,
-    cudaLaunchAttributeCooperative, cudaLaunchConfig_t, cudaLimitStackSize, cudaStream_t, cudaSuccess, dim3,
+    cudaDevAttrMultiProcessorCount, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaErrorMissingConfiguration,
+    cudaErrorNotSupported, cudaKernel_t, cudaLaunchAttributeClusterDimension, cudaLaunchAttributeCooperative,
+    cudaLaunchConfig_t, cudaLimitStackSize, cudaStream_t, cudaSuccess, dim3,
 };
 
 /// Shared memory that a block has unless the program asks for more, and the most that it may ask for.
@@ -47,6 +49,13 @@ pub(super) fn program(
     let entry = registry.kernel(function.addr())?.clone();
     load(machine, registry, entry.module, device)?;
     registry.program(entry.module, device, &entry.name)
+}
+
+/// Tells that a kernel cannot run here as it is to: each block would take itself for a whole cluster, and go on with wrong
+/// numbers.
+fn no_clusters(what: &str) -> Code {
+    eprintln!("CUDA emulator: {what}: clusters of several blocks are not supported");
+    cudaErrorNotSupported
 }
 
 /// Checks a launch's shape. An H200 under CUDA 13.0 answers every one that cannot run with `cudaErrorInvalidValue`.
@@ -121,12 +130,17 @@ pub(super) fn prepare(
     let Shape { grid, block, shared, cooperative } = shape;
     let mut registry = registry();
     let program = program(machine, &mut registry, device, function)?;
+    if program.clusters {
+        return Err(no_clusters(&program.name));
+    }
     let entry = registry.kernel(function.addr())?;
     let limit = entry.dynamic.unwrap_or(SHARED.saturating_sub(program.static_shared));
     let dim = |d: dim3| [d.x, d.y, d.z];
     let mut launch = Launch::new(Arc::clone(&program), dim(grid), dim(block), Vec::new());
     launch.dynamic_shared = u32::try_from(shared).map_err(|_| cudaErrorInvalidValue)?;
     launch.cooperative = cooperative;
+    let processors = attribute(cudaDevAttrMultiProcessorCount, device).and_then(|n| u32::try_from(n).ok());
+    launch.multiprocessors = processors.unwrap_or(launch.multiprocessors);
     launch.number = NUMBER.fetch_add(1, Ordering::Relaxed);
     check(&launch, cooperative, limit)?;
     launch.params = arguments(&program, args)?;
@@ -187,7 +201,7 @@ api! {
         launch(call, function, Configuration { grid, block, shared, stream }, args, true)
     }
 
-    /// Launches a kernel with attributes, of which the one for cooperative launches has an effect here.
+    /// Launches a kernel with attributes, of which the one for cooperative launches has an effect here; clusters are refused.
     fn cudaLaunchKernelExC | cudaLaunchKernelExC_ptsz(
         call, config: *const cudaLaunchConfig_t, function: *const c_void, args: *mut *mut c_void,
     ) {
@@ -203,6 +217,12 @@ api! {
                 if attribute.id == cudaLaunchAttributeCooperative {
                     // SAFETY: the identifier says which member is in use.
                     cooperative = unsafe { attribute.val.cooperative } != 0;
+                } else if attribute.id == cudaLaunchAttributeClusterDimension {
+                    // SAFETY: as above.
+                    let blocks = unsafe { attribute.val.clusterDim };
+                    if [blocks.x, blocks.y, blocks.z] != [1; 3] {
+                        return Err(no_clusters(call.name));
+                    }
                 }
             }
         }

@@ -33,6 +33,8 @@ pub struct Kernel {
     resident: Vec<Block>,
     spare: Vec<Block>,
     turn: usize,
+    /// Instructions of the block whose turn it is, since its turn began: a turn may take several steps.
+    spent: u64,
     caches: Vec<Cached>,
     clock: u64,
     workspace: u64,
@@ -53,6 +55,7 @@ impl Kernel {
             resident: Vec::new(),
             spare: Vec::new(),
             turn: 0,
+            spent: 0,
             caches,
             clock: 0,
             workspace: 0,
@@ -120,23 +123,24 @@ impl Kernel {
                 self.admit();
             }
             self.turn %= self.resident.len();
-            let mut fuel = left.min(BLOCK_TURN);
+            let mut fuel = left.min(BLOCK_TURN.saturating_sub(self.spent).max(1));
             let given = fuel;
             let over = self.run_block(env, &mut fuel)?;
             // A turn costs something even when it runs nothing.
             left = left.saturating_sub((given - fuel).max(1));
+            self.spent += given - fuel;
             if over {
                 let block = self.resident.swap_remove(self.turn);
                 self.spare.push(block);
-            } else if fuel == 0 && given == BLOCK_TURN {
+                self.spent = 0;
+            } else if self.spent >= BLOCK_TURN {
+                self.spent = 0;
                 let room = self.launch.resident();
                 if self.next < self.launch.blocks() && (self.resident.len() as u64) < room {
                     self.admit();
                 } else {
                     self.turn += 1;
                 }
-            } else if fuel == 0 {
-                self.turn += 1;
             }
         }
         Ok(self.resident.is_empty() && self.next >= self.launch.blocks())

@@ -48,6 +48,8 @@ pub struct Program {
     pub max_threads: Option<u32>,
     /// The only block shape that the kernel allows.
     pub required_threads: Option<[u32; 3]>,
+    /// Whether its blocks come in clusters of several.
+    pub clusters: bool,
     /// Bytes of constant memory that the module declares.
     pub constant_bytes: u64,
 }

@@ -296,6 +296,8 @@ pub struct Function {
     pub max_threads: Option<[u32; 3]>,
     /// `.reqntid`: the only block shape, when declared.
     pub required_threads: Option<[u32; 3]>,
+    /// `.reqnctapercluster`: the shape of its clusters, when declared.
+    pub cluster: Option<[u32; 3]>,
     /// Its statements; none for a declaration.
     pub body: Option<Vec<Statement>>,
     /// Line of its declaration.

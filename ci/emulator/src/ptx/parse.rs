@@ -176,6 +176,7 @@ impl<'a> Parser<'a> {
             prototype: Prototype { returns, params },
             max_threads: None,
             required_threads: None,
+            cluster: None,
             body: None,
             line,
         };
@@ -191,6 +192,7 @@ impl<'a> Parser<'a> {
                 }
                 Token::Dot("maxntid") => function.max_threads = Some(self.triple()?),
                 Token::Dot("reqntid") => function.required_threads = Some(self.triple()?),
+                Token::Dot("reqnctapercluster") => function.cluster = Some(self.triple()?),
                 // Performance directives: they bind the hardware's compiler only.
                 Token::Dot(_) => {
                     self.tokens.take();

@@ -185,6 +185,7 @@ impl<'m> Lower<'m> {
             accesses: 0,
             max_threads: kernel.max_threads.map(|t| t.iter().fold(1u32, |n, &m| n.saturating_mul(m))),
             required_threads: kernel.required_threads,
+            clusters: kernel.cluster.is_some_and(|blocks| blocks != [1; 3]),
             constant_bytes: module
                 .variables
                 .iter()

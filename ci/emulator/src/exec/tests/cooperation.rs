@@ -162,6 +162,38 @@ fn grid_wide_barriers_of_cooperative_groups() {
 }
 
 #[test]
+fn blocks_that_wait_for_each_other_end_however_short_the_steps_are() {
+    let mut m = cuda(
+        "__global__ void meet(int* count) {
+             if (threadIdx.x == 0) {
+                 atomicAdd(count, 1);
+                 while (atomicAdd(count, 0) < gridDim.x) { }
+             }
+         }",
+    );
+    for budget in [1000, 1 << 12, 1 << 15, (1 << 16) + 1] {
+        let count = m.machine.alloc(4);
+        let mut kernel = Kernel::new(m.launch("meet", [3, 1, 1], [64, 1, 1], &[arg(count)]));
+        let over = (0..1_000_000).any(|_| matches!(kernel.step(&mut m.machine, budget), Step::Done));
+        assert!(over, "with {budget} instructions a step");
+        assert_eq!(m.machine.download::<i32>(count), [3]);
+    }
+}
+
+#[test]
+fn kernels_whose_blocks_come_in_clusters_are_known() {
+    let m = load(
+        ".version 9.0 .target sm_90 .address_size 64
+        .visible .entry one() .explicitcluster .reqnctapercluster 1, 1, 1 { ret; }
+        .visible .entry pairs() .explicitcluster .reqnctapercluster 2, 1, 1 { ret; }
+        .visible .entry none() { ret; }",
+    );
+    let clusters =
+        ["one", "pairs", "none"].map(|name| m.launch(name, [2, 1, 1], [1; 3], &[]).program.clusters);
+    assert_eq!(clusters, [false, true, false]);
+}
+
+#[test]
 fn threads_that_wait_for_ever_are_reported() {
     let mut m = load(
         ".version 9.0 .target sm_90 .address_size 64
