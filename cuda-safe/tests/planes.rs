@@ -227,6 +227,26 @@ fn columns_that_lie_in_each_other_are_copied_and_those_that_share_bytes_refused(
 }
 
 #[test]
+fn views_made_in_the_line_of_a_scopes_copy_are_passed_as_they_are() {
+    let _alone = alone();
+    let stream = Stream::non_blocking().unwrap();
+    let host = numbers(24);
+    let (mut rows, mut layers) = ([0_u32; 6], vec![0_u32; 24]);
+    let mut device = PitchedBuffer::<u32>::alloc(3, 2).unwrap();
+    let mut solid = PitchedVolume::<u32>::alloc(4, 3, 2).unwrap();
+    stream
+        .scope(|scope| -> cuda_safe::Result<()> {
+            scope.memcpy_2d_async(&mut device, Plane::of_slice(&host[..6], 3, 2)?)?;
+            scope.memcpy_2d_async(PlaneMut::of_slice(&mut rows, 3, 2)?, &device)?;
+            scope.memcpy_3d_async(&mut solid, Volume::of_slice(&host, 4, 3, 2)?)?;
+            scope.memcpy_3d_async(VolumeMut::of_slice(&mut layers, 4, 3, 2)?, &solid)
+        })
+        .unwrap()
+        .unwrap();
+    assert_eq!((&rows[..], &layers), (&host[..6], &host));
+}
+
+#[test]
 fn planes_are_borrowed_for_a_scope() {
     let _alone = alone();
     let stream = Stream::non_blocking().unwrap();

@@ -18,7 +18,7 @@ use crate::sys;
 /// vectors borrowed for the whole scope.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the source of a copy in this scope",
-    note = "pass a reference: to device or pinned memory, or, borrowed from outside the scope, to a slice, array or vector"
+    note = "pass a reference: to device or pinned memory, or, borrowed from outside the scope, to a slice, array or vector; planes and volumes of these may be passed as they are"
 )]
 pub trait ScopedSource<'scope, Shape = Linear>: private::Source<Shape> {
     /// What is copied.
@@ -29,7 +29,7 @@ pub trait ScopedSource<'scope, Shape = Linear>: private::Source<Shape> {
 /// vectors borrowed for the whole scope.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the destination of a copy in this scope",
-    note = "pass a mutable reference: to device or pinned memory, or, borrowed from outside the scope, to a slice, array or vector"
+    note = "pass a mutable reference: to device or pinned memory, or, borrowed from outside the scope, to a slice, array or vector; planes and volumes of these are passed as they are"
 )]
 pub trait ScopedDestination<'scope, Shape = Linear>: private::Destination<Shape> {
     /// What is copied.
@@ -73,6 +73,45 @@ impl<D: Destination<Shape> + ?Sized, Shape> private::Destination<Shape> for &mut
     fn plain_mut(&mut self) -> Option<Plain<'_>> {
         sealed::Destination::<Shape>::plain_mut(*self)
     }
+}
+
+/// A view that is passed as it is, and not by a reference to it: made in the line of the copy, it would not live as long as the
+/// scope, which its elements do.
+macro_rules! views {
+    ($($shape:ty: $read:ident, $written:ident;)*) => {$(
+        impl<'a, T: NoUninit + AnyBitPattern> private::Source<$shape> for $read<'a, T, Pageable> {
+            fn operand(&self) -> Result<Operand<'_>> {
+                sealed::Source::<$shape>::operand(self)
+            }
+
+            fn plain(&self) -> Option<Plain<'_>> {
+                sealed::Source::<$shape>::plain(self)
+            }
+        }
+
+        impl<'a, T: AnyBitPattern> private::Destination<$shape> for $written<'a, T, Pageable> {
+            fn operand_mut(&mut self) -> Result<Operand<'_>> {
+                sealed::Destination::<$shape>::operand_mut(self)
+            }
+
+            fn plain_mut(&mut self) -> Option<Plain<'_>> {
+                sealed::Destination::<$shape>::plain_mut(self)
+            }
+        }
+
+        impl<'scope, T: NoUninit + AnyBitPattern> ScopedSource<'scope, $shape> for $read<'scope, T, Pageable> {
+            type Element = T;
+        }
+
+        impl<'scope, T: AnyBitPattern> ScopedDestination<'scope, $shape> for $written<'scope, T, Pageable> {
+            type Element = T;
+        }
+    )*};
+}
+
+views! {
+    Planar: Plane, PlaneMut;
+    Volumetric: Volume, VolumeMut;
 }
 
 // Tracked memory waits for the copy by itself, so a borrow for the call is enough; pageable memory must be borrowed for the
@@ -201,6 +240,24 @@ impl<'scope> Scope<'scope, '_> {
     ///
     /// # Errors
     /// As [`memcpy_2d_async`](crate::memcpy_2d_async).
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::memory::{PitchedBuffer, Plane, PlaneMut};
+    /// use cuda_safe::stream::Stream;
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let stream = Stream::new()?;
+    /// let mut device = PitchedBuffer::<u32>::alloc(3, 2)?;
+    /// let (source, mut back) = ([1, 2, 3, 4, 5, 6], vec![0; 6]);
+    /// stream.scope(|scope| {
+    ///     scope.memcpy_2d_async(&mut device, Plane::of_slice(&source, 3, 2)?)?;
+    ///     scope.memcpy_2d_async(PlaneMut::of_slice(&mut back, 3, 2)?, &device)
+    /// })??;
+    /// assert_eq!(back, source);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[doc(alias = "cudaMemcpy2DAsync")]
     #[track_caller]
     pub fn memcpy_2d_async<D, S>(&'scope self, mut destination: D, source: S) -> Result<()>
