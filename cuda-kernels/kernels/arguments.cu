@@ -1,5 +1,7 @@
 #include "arguments.cuh"
 
+#include <cooperative_groups.h>
+
 namespace arguments {
 
 __global__ void scalars(double* out, bool a, char b, signed char c, unsigned char d, short e, unsigned short f, int g,
@@ -49,5 +51,12 @@ __global__ void overloaded(float* data, float value) { *data += value; }
 __global__ void overloaded(int* data, int value) { *data += value; }
 
 __global__ void __launch_bounds__(64) bounded(unsigned* out) { out[threadIdx.x] = threadIdx.x; }
+
+__global__ void meet(unsigned* arrived, unsigned* seen) {
+    auto grid = cooperative_groups::this_grid();
+    if (threadIdx.x == 0) atomicAdd(arrived, 1u);
+    grid.sync();
+    if (threadIdx.x == 0) seen[blockIdx.x] = *arrived;
+}
 
 }  // namespace arguments

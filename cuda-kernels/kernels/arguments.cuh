@@ -62,4 +62,7 @@ __global__ void overloaded(int* data, int value);
 /// A kernel that runs in blocks of up to 64 threads only.
 __global__ void __launch_bounds__(64) bounded(unsigned* out);
 
+/// Meets all blocks of the grid at a barrier between two steps: each counts itself, then writes how many it sees.
+__global__ void meet(unsigned* arrived, unsigned* seen);
+
 }  // namespace arguments

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 #![allow(unsafe_code, reason = "launches kernels that have no safe function")]
 
-use cuda_kernels::kernels::{self, add_one, arguments_bounded, arguments_shape, vector_add};
+use cuda_kernels::kernels::{self, add_one, arguments_bounded, arguments_meet, arguments_shape, vector_add};
 use cuda_safe::error::Detail;
 use cuda_safe::launch::{Dim3, LaunchConfig};
 use cuda_safe::{AsStream, Device, DeviceBuffer, Result, Stream, launch, memcpy};
@@ -127,10 +127,13 @@ fn shared_memory_beyond_the_default_is_refused_with_the_limit_and_can_be_raised(
     let stream = Stream::new()?;
     let words = 15_000;
     let error = shape((1, 32), words, &stream).unwrap_err();
-    assert!(
-        matches!(error.detail(), Detail::Limit { what: "dynamic shared memory in bytes", asked: 60_000, limit } if limit <= 49_152),
-        "{error}"
-    );
+    let Detail::DynamicShared { asked: 60_000, limit, most } = error.detail() else { panic!("{error}") };
+    assert!(limit <= 49_152 && most >= 60_000, "{error}");
+    assert!(error.to_string().contains("set_max_dynamic_shared_bytes"), "{error}");
+    let beyond = usize::try_from(most).unwrap() + 1;
+    let refused = arguments_shape.set_max_dynamic_shared_bytes(beyond).unwrap_err();
+    let what = "dynamic shared memory in bytes";
+    assert_eq!(refused.detail(), Detail::Limit { what, asked: most + 1, limit: most }, "{refused}");
     arguments_shape.set_max_dynamic_shared_bytes(60_000)?;
     assert_eq!(arguments_shape.attributes()?.max_dynamic_shared_bytes(), 60_000);
     assert_eq!(shape((1, 32), words, &stream)?, (32, words));
@@ -170,5 +173,55 @@ fn occupancy_falls_when_blocks_need_more() -> Result<()> {
     let small = add_one.blocks_per_multiprocessor(128, 0)?;
     let large = add_one.blocks_per_multiprocessor(1024, 0)?;
     assert!(small > large && large >= 1, "{small} blocks of 128 threads, {large} of 1024");
+    Ok(())
+}
+
+#[test]
+fn the_block_size_that_keeps_the_most_threads_busy_is_found_within_limits() -> Result<()> {
+    let processors = Device::current()?.properties()?.multiprocessor_count();
+    let (grid, block) = arguments_bounded.max_potential_block_size(|_| 0, 0)?;
+    assert_eq!((block, grid % processors), (64, 0), "the kernel takes blocks of up to 64 threads");
+    assert_eq!(arguments_bounded.max_potential_block_size(|_| 0, 48)?.1 % 16, 0);
+    // Where each thread takes shared memory, blocks of the largest size are not those of which the most threads run.
+    let (grid, block) =
+        add_one.max_potential_block_size(|threads| if threads > 96 { 48_000 } else { 0 }, 256)?;
+    assert_eq!((block, grid), (96, processors * add_one.blocks_per_multiprocessor(96, 0)?));
+    Ok(())
+}
+
+#[test]
+fn shared_memory_that_is_available_is_what_so_many_blocks_can_have() -> Result<()> {
+    let one = arguments_shape.available_dynamic_shared_bytes(1, 256)?;
+    let four = arguments_shape.available_dynamic_shared_bytes(4, 256)?;
+    assert!(one > four && four > 0, "{one} and {four} bytes");
+    let too_many = arguments_shape.available_dynamic_shared_bytes(u32::MAX, 256).unwrap_err();
+    assert!(too_many.is_refused(), "{too_many}");
+    arguments_shape.set_shared_carveout(Some(100))?;
+    arguments_shape.set_shared_carveout(None)?;
+    let wrong = arguments_shape.set_shared_carveout(Some(101)).unwrap_err();
+    assert_eq!(wrong.name(), "cudaErrorInvalidValue");
+    Ok(())
+}
+
+#[test]
+fn blocks_of_a_cooperative_launch_wait_for_each_other_and_too_many_are_refused() -> Result<()> {
+    let stream = Stream::non_blocking()?;
+    let mut arrived = DeviceBuffer::from_slice(&[0_u32])?;
+    let mut seen = DeviceBuffer::from_slice(&[0_u32; 6])?;
+    // SAFETY: there is an element for each block.
+    unsafe { arguments_meet.launch_cooperative((6, 64), &stream, (&mut arrived, &mut seen)) }?;
+    assert_eq!(seen.to_vec()?, [6; 6]);
+
+    let each = arguments_meet.blocks_per_multiprocessor(64, 0)?;
+    let limit = u64::from(each * Device::current()?.properties()?.multiprocessor_count());
+    let blocks = u32::try_from(limit).unwrap() + 1;
+    let mut seen = DeviceBuffer::<u32>::alloc(blocks as usize)?;
+    // SAFETY: as above.
+    let refused =
+        unsafe { arguments_meet.launch_cooperative((blocks, 64), &stream, (&mut arrived, &mut seen)) };
+    let error = refused.unwrap_err();
+    let what = "the number of blocks that wait for each other";
+    assert_eq!(error.detail(), Detail::Limit { what, asked: limit + 1, limit }, "{error}");
+    assert_eq!((error.api(), error.place().file()), ("cudaLaunchCooperativeKernel", file!()));
     Ok(())
 }

@@ -106,6 +106,15 @@ pub enum Detail {
         /// The largest that works.
         limit: u64,
     },
+    /// A block would have more dynamic shared memory than the kernel may have as things are set.
+    DynamicShared {
+        /// Bytes asked for.
+        asked: u64,
+        /// Bytes that the kernel may have now.
+        limit: u64,
+        /// Bytes that it can be allowed at most, by `Kernel::set_max_dynamic_shared_bytes`.
+        most: u64,
+    },
     /// A limit of a device was set to this value.
     LimitAsked {
         /// Which limit.
@@ -278,6 +287,13 @@ impl fmt::Display for Detail {
             }
             Self::Zero { what } => write!(f, "{what} is zero, at least 1 is needed"),
             Self::Limit { what, asked, limit } => write!(f, "{what} is {asked}, at most {limit} is possible"),
+            Self::DynamicShared { asked, limit, most } => {
+                write!(
+                    f,
+                    "a block's dynamic shared memory is {asked} bytes, this kernel may have {limit}; \
+                     Kernel::set_max_dynamic_shared_bytes allows it up to {most} on this device"
+                )
+            }
             Self::LimitAsked { limit, value } => write!(f, "asked to set {limit:?} to {value}"),
             Self::InvalidDevice { ordinal, count: 0 } => {
                 write!(f, "there is no device {ordinal}: this machine has none")

@@ -3,11 +3,12 @@
 
 use std::ffi::{c_int, c_void};
 
+use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::{check, sys};
 
+use super::Kernel;
 use super::dimensions::wide;
-use super::{Dim3, Kernel};
 
 /// Facts about one kernel on the current device.
 #[doc(alias = "cudaFuncAttributes")]
@@ -68,6 +69,22 @@ impl KernelAttributes {
     pub fn as_raw(&self) -> &sys::cudaFuncAttributes {
         &self.0
     }
+
+    /// Bytes of dynamic shared memory that the kernel can be allowed on the current device; what it has now where the device does
+    /// not say.
+    fn most_dynamic_shared(&self) -> u64 {
+        let most =
+            Device::current().and_then(|it| it.attribute(sys::cudaDevAttrMaxSharedMemoryPerBlockOptin));
+        let most = most.ok().and_then(|bytes| usize::try_from(bytes).ok());
+        let most = most.map_or(0, |bytes| bytes.saturating_sub(self.static_shared_bytes()));
+        wide(most.max(self.max_dynamic_shared_bytes()))
+    }
+
+    /// Why a block cannot have so much dynamic shared memory.
+    pub(super) fn dynamic_shared(&self, asked: usize) -> Detail {
+        let limit = wide(self.max_dynamic_shared_bytes());
+        Detail::DynamicShared { asked: wide(asked), limit, most: self.most_dynamic_shared() }
+    }
 }
 
 /// What the runtime says about a kernel.
@@ -126,29 +143,30 @@ impl<P> Kernel<P> {
         })?;
         let attribute = sys::cudaFuncAttributeMaxDynamicSharedMemorySize;
         // SAFETY: the kernel is one of this program's; the call changes a limit and takes no memory.
-        unsafe { check!(cudaFuncSetAttribute(self.as_raw(), attribute, size)) }
+        let set = unsafe { check!(cudaFuncSetAttribute(self.as_raw(), attribute, size)) };
+        set.map_err(|error| match of(self.as_raw()) {
+            Ok(attributes) if !error.is_sticky() => {
+                let (asked, limit) = (wide(bytes), attributes.most_dynamic_shared());
+                if asked > limit { error.with_detail(Detail::Limit { what, asked, limit }) } else { error }
+            }
+            _ => error,
+        })
     }
 
-    /// How many blocks of this size one multiprocessor of the current device runs at once. Stands for
-    /// [`cudaOccupancyMaxActiveBlocksPerMultiprocessor`](sys::cudaOccupancyMaxActiveBlocksPerMultiprocessor).
+    /// Says how much of the fast memory of a multiprocessor is to be shared memory while this kernel runs, in percent of the most
+    /// that there can be; `None` leaves it to the driver. A wish: the device may take the next size that it has.
+    /// Stands for [`cudaFuncSetAttribute`](sys::cudaFuncSetAttribute).
     ///
     /// # Errors
-    /// There is no code for the current device, or no device.
-    #[doc(alias = "cudaOccupancyMaxActiveBlocksPerMultiprocessor")]
+    /// `cudaErrorInvalidValue` for a number that is no percentage.
+    #[doc(alias = "cudaFuncSetAttribute")]
+    #[doc(alias = "cudaFuncAttributePreferredSharedMemoryCarveout")]
+    #[doc(alias = "cudaSharedmemCarveoutMaxShared")]
     #[track_caller]
-    pub fn blocks_per_multiprocessor(&self, block: impl Into<Dim3>, shared_bytes: usize) -> Result<u32> {
-        let threads = block.into().count();
-        let size = c_int::try_from(threads).map_err(|_| {
-            let (asked, limit) = (u64::try_from(threads).unwrap_or(u64::MAX), 1024);
-            let detail = Detail::Limit { what: "the number of threads of a block", asked, limit };
-            Error::refused("Kernel::blocks_per_multiprocessor", detail)
-        })?;
-        let mut blocks = 0;
-        let out = &raw mut blocks;
-        // SAFETY: the pointer is to a live integer, and the kernel is one of this program's.
-        unsafe {
-            check!(cudaOccupancyMaxActiveBlocksPerMultiprocessor(out, self.as_raw(), size, shared_bytes))
-        }?;
-        Ok(u32::try_from(blocks).unwrap_or(0))
+    pub fn set_shared_carveout(&self, percent: Option<u32>) -> Result<()> {
+        let percent = percent.map_or(-1, |percent| c_int::try_from(percent).unwrap_or(c_int::MAX));
+        let attribute = sys::cudaFuncAttributePreferredSharedMemoryCarveout;
+        // SAFETY: the kernel is one of this program's; the call notes a wish.
+        unsafe { check!(cudaFuncSetAttribute(self.as_raw(), attribute, percent)) }
     }
 }

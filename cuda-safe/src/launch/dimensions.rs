@@ -81,6 +81,7 @@ impl fmt::Display for Dim3 {
 /// Made from a pair or a triple: `(blocks, threads)` or `(blocks, threads, shared_bytes)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use]
+#[doc(alias = "cudaLaunchConfig_t")]
 pub struct LaunchConfig {
     /// Blocks of the grid.
     pub grid: Dim3,

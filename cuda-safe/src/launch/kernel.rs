@@ -12,13 +12,13 @@ use crate::hazard::Access;
 use crate::stream::{AsStream, StreamRef};
 use crate::sys;
 
-use super::dimensions::wide;
 use super::{Arguments, LaunchConfig, Uses, attributes};
 
 /// A kernel of this program, with its parameter list `P` as a tuple of the types in its C prototype.
 ///
 /// `__global__ void saxpy(float a, const float* x, float* y, unsigned n)` is a
 /// `Kernel<(f32, *const f32, *mut f32, u32)>`.
+#[doc(alias = "__global__")]
 pub struct Kernel<P> {
     name: &'static str,
     stub: unsafe extern "C" fn(),
@@ -107,7 +107,7 @@ impl<P> Kernel<P> {
         arguments.with(|accesses, values| {
             // SAFETY: the accesses are those of all the memory that the kernel is given by its owners, and there is a live
             // value of the right type for each parameter (`Arguments`); the rest is the duty of `launch`'s caller.
-            unsafe { self.put(&config, stream, accesses, values, place) }
+            unsafe { self.put::<false>(&config, stream, accesses, values, place) }
         })
     }
 
@@ -140,15 +140,15 @@ impl<P> Kernel<P> {
         let config = config.into();
         config.check(self.name)?;
         // SAFETY: the caller's duties are just these.
-        unsafe { self.put(&config, stream.as_stream(), accesses, values, Location::caller()) }
+        unsafe { self.put::<false>(&config, stream.as_stream(), accesses, values, Location::caller()) }
     }
 
-    /// Enters a launch in the books and makes it.
+    /// Enters a launch in the books and makes it, one of blocks that all run at once where `TOGETHER` says so.
     ///
     /// # Safety
     /// The duties of [`launch_with`](Self::launch_with).
     #[inline]
-    unsafe fn put(
+    unsafe fn put<const TOGETHER: bool>(
         &self,
         config: &LaunchConfig,
         stream: StreamRef<'_>,
@@ -159,17 +159,19 @@ impl<P> Kernel<P> {
         let call = |raw: sys::cudaStream_t| {
             let LaunchConfig { grid, block, shared_bytes } = *config;
             let (kernel, values) = (self.as_raw(), values.as_mut_ptr());
+            let put = if TOGETHER { sys::cudaLaunchCooperativeKernel } else { sys::cudaLaunchKernel };
+            let api = if TOGETHER { "cudaLaunchCooperativeKernel" } else { "cudaLaunchKernel" };
             let launch = || {
                 // SAFETY: the stub is a kernel's (`from_stub`), and the caller says that `values` has a pointer for each
                 // parameter; the stream is live; what the kernel does is the caller's duty.
-                unsafe { sys::cudaLaunchKernel(kernel, grid.into(), block.into(), values, shared_bytes, raw) }
+                unsafe { put(kernel, grid.into(), block.into(), values, shared_bytes, raw) }
             };
             match launch() {
                 sys::cudaSuccess => Ok(()),
                 sys::cudaErrorInvalidResourceHandle => {
-                    self.launched(on_device(stream.device(), launch), config, place)
+                    self.launched(api, on_device(stream.device(), launch), config, place)
                 }
-                code => self.launched(code, config, place),
+                code => self.launched(api, code, config, place),
             }
         };
         // SAFETY: the caller says that the accesses are those of all the memory that the kernel reaches, to which those of the
@@ -193,10 +195,63 @@ impl<P> Kernel<P> {
         }
     }
 
+    /// [`launch`](Self::launch) for a kernel whose blocks wait for each other, by a grid-wide barrier of cooperative groups for one:
+    /// all of them run at the same time, or the launch is refused. In CUDA C++ these are `cudaLaunchCooperativeKernel`, and
+    /// `cudaLaunchKernelEx` with `cudaLaunchAttributeCooperative`.
+    ///
+    /// How many blocks run at the same time say [`blocks_per_multiprocessor`](Self::blocks_per_multiprocessor) and the device's
+    /// [`multiprocessor_count`](crate::device::DeviceProperties::multiprocessor_count).
+    ///
+    /// Stands for [`cudaLaunchCooperativeKernel`](sys::cudaLaunchCooperativeKernel).
+    ///
+    /// # Ordering
+    /// As `launch`.
+    ///
+    /// # Errors
+    /// As `launch`; `cudaErrorCooperativeLaunchTooLarge` for more blocks than the device runs at once, with both numbers.
+    ///
+    /// # Safety
+    /// The duties of `launch`.
+    #[doc(alias = "cudaLaunchCooperativeKernel")]
+    #[doc(alias = "cudaLaunchAttributeCooperative")]
+    #[track_caller]
+    pub unsafe fn launch_cooperative<A: Arguments<P>>(
+        &self,
+        config: impl Into<LaunchConfig>,
+        stream: &impl AsStream,
+        arguments: A,
+    ) -> Result<()> {
+        let config = config.into();
+        config.check(self.name)?;
+        let place = Location::caller();
+        let stream = stream.as_stream();
+        arguments.with(|accesses, values| {
+            // SAFETY: as in `launch`.
+            unsafe { self.put::<true>(&config, stream, accesses, values, place) }
+        })
+    }
+
+    /// The error of a launch whose blocks do not all fit on the device, with how many do.
+    fn too_many_at_once(&self, error: Error, config: &LaunchConfig) -> Error {
+        let fitting = || -> Result<u64> {
+            let each = self.blocks_per_multiprocessor(config.block, config.shared_bytes)?;
+            let all = Device::current()?.attribute(sys::cudaDevAttrMultiProcessorCount)?;
+            Ok(u64::from(each) * u64::try_from(all).unwrap_or(0))
+        };
+        let Ok(limit) = fitting() else { return error };
+        let asked = u64::try_from(config.grid.count()).unwrap_or(u64::MAX);
+        error.with_detail(Detail::Limit {
+            what: "the number of blocks that wait for each other",
+            asked,
+            limit,
+        })
+    }
+
     /// The outcome of a launch; where the runtime refused, with the number that is too large for this kernel if it is that.
     #[cold]
     fn launched(
         &self,
+        api: &'static str,
         code: sys::cudaError_t,
         config: &LaunchConfig,
         place: &'static Location<'static>,
@@ -204,17 +259,18 @@ impl<P> Kernel<P> {
         if code == sys::cudaSuccess {
             return Ok(());
         }
-        Err(self.failed(code, config, place))
+        Err(self.failed(api, code, config, place))
     }
 
     /// The error of a launch that the runtime refused.
     fn failed(
         &self,
+        api: &'static str,
         code: sys::cudaError_t,
         config: &LaunchConfig,
         place: &'static Location<'static>,
     ) -> Error {
-        let error = Error::from_code("cudaLaunchKernel", code).at(place);
+        let error = Error::from_code(api, code).at(place);
         if error.is_sticky() {
             return error;
         }
@@ -232,8 +288,10 @@ impl<P> Kernel<P> {
         }
         let limit = attributes.max_dynamic_shared_bytes();
         if config.shared_bytes > limit {
-            let (asked, limit) = (wide(config.shared_bytes), wide(limit));
-            return error.with_detail(Detail::Limit { what: "dynamic shared memory in bytes", asked, limit });
+            return error.with_detail(attributes.dynamic_shared(config.shared_bytes));
+        }
+        if error.code() == sys::cudaErrorCooperativeLaunchTooLarge {
+            return self.too_many_at_once(error, config);
         }
         error
     }

@@ -10,8 +10,8 @@
 //! order between streams is kept like that of copies; so is that of the `__device__`, `__constant__` and `__managed__`
 //! variables that a kernel uses, as its handle says (see [`Module`]). Handles may be used from any thread.
 //!
-//! C functions: `cudaLaunchKernel`, `cudaFuncGetAttributes`, `cudaFuncSetAttribute`,
-//! `cudaOccupancyMaxActiveBlocksPerMultiprocessor`.
+//! C functions: `cudaLaunchKernel`, `cudaLaunchCooperativeKernel`, `cudaFuncGetAttributes`, `cudaFuncSetAttribute`,
+//! `cudaOccupancyMaxActiveBlocksPerMultiprocessor`, `cudaOccupancyAvailableDynamicSMemPerBlock`.
 
 mod argument;
 mod arguments;
@@ -21,6 +21,7 @@ mod kernel;
 mod macros;
 mod memory;
 mod module;
+mod occupancy;
 mod value;
 
 pub use argument::KernelArg;

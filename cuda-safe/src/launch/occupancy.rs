@@ -1,0 +1,114 @@
+//! How many blocks of a kernel run at once, and which size of block keeps a device busy.
+#![expect(unsafe_code, reason = "asks the runtime about kernels")]
+
+use std::ffi::c_int;
+
+use crate::device::Device;
+use crate::error::{Detail, Error, Result};
+use crate::{check, sys};
+
+use super::{Dim3, Kernel};
+
+impl<P> Kernel<P> {
+    /// How many blocks of this size one multiprocessor of the current device runs at once. Stands for
+    /// [`cudaOccupancyMaxActiveBlocksPerMultiprocessor`](sys::cudaOccupancyMaxActiveBlocksPerMultiprocessor).
+    ///
+    /// # Errors
+    /// There is no code for the current device, or no device.
+    #[doc(alias = "cudaOccupancyMaxActiveBlocksPerMultiprocessor")]
+    #[track_caller]
+    pub fn blocks_per_multiprocessor(&self, block: impl Into<Dim3>, shared_bytes: usize) -> Result<u32> {
+        let size = threads("Kernel::blocks_per_multiprocessor", block.into())?;
+        let mut blocks = 0;
+        let out = &raw mut blocks;
+        // SAFETY: the pointer is to a live integer, and the kernel is one of this program's.
+        unsafe {
+            check!(cudaOccupancyMaxActiveBlocksPerMultiprocessor(out, self.as_raw(), size, shared_bytes))
+        }?;
+        Ok(u32::try_from(blocks).unwrap_or(0))
+    }
+
+    /// How many bytes of dynamic shared memory each block may have if so many blocks of this size are to run at once on one
+    /// multiprocessor of the current device. Stands for
+    /// [`cudaOccupancyAvailableDynamicSMemPerBlock`](sys::cudaOccupancyAvailableDynamicSMemPerBlock).
+    ///
+    /// # Errors
+    /// `cudaErrorInvalidValue` where so many blocks do not run at once however little they have; there is no code for the current
+    /// device, or no device.
+    #[doc(alias = "cudaOccupancyAvailableDynamicSMemPerBlock")]
+    #[track_caller]
+    pub fn available_dynamic_shared_bytes(&self, blocks: u32, block: impl Into<Dim3>) -> Result<usize> {
+        const API: &str = "Kernel::available_dynamic_shared_bytes";
+        let size = threads(API, block.into())?;
+        let blocks = c_int::try_from(blocks).map_err(|_| {
+            let limit = u64::from(c_int::MAX.unsigned_abs());
+            Error::refused(API, Detail::Limit { what: "the number of blocks", asked: blocks.into(), limit })
+        })?;
+        let mut bytes = 0;
+        let out = &raw mut bytes;
+        // SAFETY: the pointer is to a live integer, and the kernel is one of this program's.
+        unsafe { check!(cudaOccupancyAvailableDynamicSMemPerBlock(out, self.as_raw(), blocks, size)) }?;
+        Ok(bytes)
+    }
+
+    /// The fewest blocks that fill the current device, and the threads of each, for which the most threads run at once: C++'s
+    /// `cudaOccupancyMaxPotentialBlockSize`, and with `shared_bytes` as a function of the block's size its variant.
+    ///
+    /// `limit` is the most threads that a block may have; 0 means as many as the kernel can have. Both numbers are 0 where not even
+    /// the smallest block fits.
+    ///
+    /// # Errors
+    /// There is no code for the current device, or no device; a size of shared memory that the runtime refuses.
+    ///
+    /// # Examples
+    /// ```
+    /// # use cuda_safe::launch::Kernel;
+    /// # fn with(kernel: &Kernel<(*mut f32, u32)>, count: u32) -> cuda_safe::Result<()> {
+    /// let (_, block) = kernel.max_potential_block_size(|_| 0, 0)?;
+    /// let grid = count.div_ceil(block.max(1));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaOccupancyMaxPotentialBlockSize")]
+    #[doc(alias = "cudaOccupancyMaxPotentialBlockSizeVariableSMem")]
+    #[track_caller]
+    pub fn max_potential_block_size(
+        &self,
+        mut shared_bytes: impl FnMut(u32) -> usize,
+        limit: u32,
+    ) -> Result<(u32, u32)> {
+        let device = Device::current()?;
+        let number = |attribute| device.attribute(attribute).map(|it| u32::try_from(it).unwrap_or(0));
+        let resident = number(sys::cudaDevAttrMaxThreadsPerMultiProcessor)?;
+        let (warp, processors) =
+            (number(sys::cudaDevAttrWarpSize)?.max(1), number(sys::cudaDevAttrMultiProcessorCount)?);
+        let most = self.attributes()?.max_threads_per_block();
+        let most = if limit == 0 { most } else { most.min(limit) };
+        let (mut threads, mut best) = (0, (0, 0));
+        // Large blocks first, so that of two that keep as many threads busy the larger one wins.
+        let whole = most / warp * warp;
+        let part = (whole < most).then_some(most);
+        let sizes = (1..=whole / warp).rev().map(|warps| warps * warp);
+        for block in part.into_iter().chain(sizes) {
+            let blocks = self.blocks_per_multiprocessor(block, shared_bytes(block))?;
+            if blocks.saturating_mul(block) > threads {
+                threads = blocks.saturating_mul(block);
+                best = (blocks.saturating_mul(processors), block);
+            }
+            if threads >= resident {
+                break;
+            }
+        }
+        Ok(best)
+    }
+}
+
+/// How many threads a block has, as the runtime counts them.
+#[track_caller]
+fn threads(api: &'static str, block: Dim3) -> Result<c_int> {
+    let threads = block.count();
+    c_int::try_from(threads).map_err(|_| {
+        let (asked, limit) = (u64::try_from(threads).unwrap_or(u64::MAX), 1024);
+        Error::refused(api, Detail::Limit { what: "the number of threads of a block", asked, limit })
+    })
+}
