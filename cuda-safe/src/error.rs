@@ -43,6 +43,7 @@ pub type Result<T> = core::result::Result<T, Error>;
 /// Made by the runtime's answer or, before any call, by a check of this crate; [`detail`](Self::detail) then says
 /// what was refused, and the code is the one that CUDA would have used for it.
 #[derive(Clone, Copy)]
+#[doc(alias = "cudaError_t")]
 pub struct Error {
     api: &'static str,
     place: &'static Location<'static>,

@@ -42,6 +42,11 @@ use crate::sys;
 #[doc(alias = "cudaMemcpy")]
 #[doc(alias = "cudaMemcpyPeer")]
 #[track_caller]
+#[doc(alias = "cudaMemcpyKind")]
+#[doc(alias = "cudaMemcpyHostToDevice")]
+#[doc(alias = "cudaMemcpyDeviceToHost")]
+#[doc(alias = "cudaMemcpyDeviceToDevice")]
+#[doc(alias = "cudaMemcpyDefault")]
 pub fn memcpy<D, S>(destination: &mut D, source: &S) -> Result<()>
 where
     D: Destination + ?Sized,

@@ -46,6 +46,7 @@ use crate::sys;
 #[doc(alias = "cudaMemcpy3D")]
 #[doc(alias = "cudaMemcpy3DPeer")]
 #[track_caller]
+#[doc(alias = "cudaMemcpy3DParms")]
 pub fn memcpy_3d<D, S>(destination: &mut D, source: &S) -> Result<()>
 where
     D: Destination<Volumetric> + ?Sized,

@@ -12,16 +12,22 @@ bitflags! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub struct DeviceFlags: u32 {
         /// The host spins while it waits: soonest back, one core busy.
+        #[doc(alias = "cudaDeviceScheduleSpin")]
         const SCHEDULE_SPIN = sys::cudaDeviceScheduleSpin;
         /// The host gives its core away between looks.
+        #[doc(alias = "cudaDeviceScheduleYield")]
         const SCHEDULE_YIELD = sys::cudaDeviceScheduleYield;
         /// The host sleeps until the device wakes it: no core busy, latest back.
+        #[doc(alias = "cudaDeviceScheduleBlockingSync")]
         const SCHEDULE_BLOCKING_SYNC = sys::cudaDeviceScheduleBlockingSync;
         /// Pinned memory can be mapped. Always so where addresses are unified.
+        #[doc(alias = "cudaDeviceMapHost")]
         const MAP_HOST = sys::cudaDeviceMapHost;
         /// Local memory keeps the size that the largest kernel needed.
+        #[doc(alias = "cudaDeviceLmemResizeToMax")]
         const LMEM_RESIZE_TO_MAX = sys::cudaDeviceLmemResizeToMax;
         /// Synchronous memory operations always wait, those from device to device too.
+        #[doc(alias = "cudaDeviceSyncMemops")]
         const SYNC_MEMOPS = sys::cudaDeviceSyncMemops;
     }
 }

@@ -10,16 +10,22 @@ use crate::{check, sys};
 #[non_exhaustive]
 pub enum Limit {
     /// Bytes of stack for each thread of a kernel.
+    #[doc(alias = "cudaLimitStackSize")]
     StackSize,
     /// Bytes of the buffer that `printf` in kernels writes to.
+    #[doc(alias = "cudaLimitPrintfFifoSize")]
     PrintfFifoSize,
     /// Bytes of the heap that `malloc` in kernels takes from. Fixed once a kernel that uses it was launched.
+    #[doc(alias = "cudaLimitMallocHeapSize")]
     MallocHeapSize,
     /// Launches from kernels that may be waiting at a time, a count.
+    #[doc(alias = "cudaLimitDevRuntimePendingLaunchCount")]
     PendingLaunchCount,
     /// Bytes that the L2 cache fetches at a time: a hint, 0 to 128.
+    #[doc(alias = "cudaLimitMaxL2FetchGranularity")]
     MaxL2FetchGranularity,
     /// Bytes of L2 cache set aside for data that persists.
+    #[doc(alias = "cudaLimitPersistingL2CacheSize")]
     PersistingL2CacheSize,
 }
 

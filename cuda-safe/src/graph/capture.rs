@@ -161,6 +161,9 @@ impl Stream {
     #[doc(alias = "cudaStreamEndCapture")]
     #[doc(alias = "cudaThreadExchangeStreamCaptureMode")]
     #[track_caller]
+    #[doc(alias = "cudaStreamCaptureModeGlobal")]
+    #[doc(alias = "cudaStreamCaptureModeThreadLocal")]
+    #[doc(alias = "cudaStreamCaptureModeRelaxed")]
     pub fn capture(&mut self, f: impl FnOnce(&Capture<'_>) -> Result<()>) -> Result<Graph> {
         stream::ensure_idle("Stream::capture")?;
         relax()?;

@@ -16,6 +16,7 @@ use crate::{check, stream, sys};
 /// Dropping it stops no launch: the runtime keeps what launches under way still need, and memory is freed only after them.
 #[derive(Debug)]
 #[doc(alias = "cudaGraphExecDestroy")]
+#[doc(alias = "cudaGraphExec_t")]
 pub struct GraphExec {
     /// Destroyed before the memory is let go.
     _owner: Handle,

@@ -39,6 +39,7 @@ use crate::{check, stream, sys};
 /// ```
 #[derive(Debug)]
 #[doc(alias = "cudaGraphDestroy")]
+#[doc(alias = "cudaGraph_t")]
 pub struct Graph {
     /// Destroyed before the memory is let go.
     _owner: Handle,

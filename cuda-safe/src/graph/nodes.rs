@@ -14,6 +14,7 @@ use crate::{check, stream, sys};
 
 /// A node of a graph, to name as what another one comes after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[doc(alias = "cudaGraphNode_t")]
 pub struct Node {
     graph: u64,
     at: usize,

@@ -6,6 +6,8 @@ use crate::sys;
 /// A place that memory can be in, or be near to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
+#[doc(alias = "cudaMemLocation")]
+#[doc(alias = "cudaCpuDeviceId")]
 pub enum MemoryLocation {
     /// A device.
     Device(Device),

@@ -20,8 +20,10 @@ bitflags! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub struct PinnedFlags: u32 {
         /// Counts as pinned for every device, not only for the one that was current.
+        #[doc(alias = "cudaHostAllocPortable")]
         const PORTABLE = sys::cudaHostAllocPortable;
         /// Kernels can use it.
+        #[doc(alias = "cudaHostAllocMapped")]
         const MAPPED = sys::cudaHostAllocMapped;
     }
 }

@@ -71,6 +71,8 @@ pub struct PitchedBuffer<T> {
 /// # }
 /// ```
 #[doc(alias = "cudaMalloc3D")]
+#[doc(alias = "cudaPitchedPtr")]
+#[doc(alias = "cudaExtent")]
 pub struct PitchedVolume<T> {
     rows: Rows,
     elements: PhantomData<T>,

@@ -25,10 +25,13 @@ bitflags! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub struct RegisterFlags: u32 {
         /// Counts as pinned for every device, not only for the one that was current.
+        #[doc(alias = "cudaHostRegisterPortable")]
         const PORTABLE = sys::cudaHostRegisterPortable;
         /// Kernels can use it.
+        #[doc(alias = "cudaHostRegisterMapped")]
         const MAPPED = sys::cudaHostRegisterMapped;
         /// Devices only read it: work that writes it fails. Not every device knows this.
+        #[doc(alias = "cudaHostRegisterReadOnly")]
         const READ_ONLY = sys::cudaHostRegisterReadOnly;
     }
 }

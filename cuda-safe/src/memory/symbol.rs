@@ -60,6 +60,9 @@ use crate::sys;
 /// # Ok(())
 /// # }
 /// ```
+#[doc(alias = "__constant__")]
+#[doc(alias = "__device__")]
+#[doc(alias = "__managed__")]
 pub struct Symbol<T: 'static> {
     variable: Variable,
     len: usize,

@@ -33,6 +33,8 @@ use crate::error::Result;
 /// # Ok(())
 /// # }
 /// ```
+#[doc(alias = "make_cudaExtent")]
+#[doc(alias = "make_cudaPitchedPtr")]
 pub struct Volume<'a, T, M> {
     grid: Grid<'a, T>,
     elements: PhantomData<(&'a [T], M)>,

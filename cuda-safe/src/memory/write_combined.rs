@@ -46,6 +46,7 @@ use crate::sys;
 /// # }
 /// ```
 #[doc(alias = "cudaHostAlloc")]
+#[doc(alias = "cudaHostAllocWriteCombined")]
 pub type WriteCombinedBuffer<T> = Buffer<T, WriteCombined>;
 
 /// A part of a [`WriteCombinedBuffer`] that may be read by devices and copies.

@@ -44,12 +44,16 @@ pub struct SyncPolicy(sys::cudaSynchronizationPolicy);
 
 impl SyncPolicy {
     /// As the runtime likes.
+    #[doc(alias = "cudaSyncPolicyAuto")]
     pub const AUTO: Self = Self(sys::cudaSyncPolicyAuto);
     /// It spins.
+    #[doc(alias = "cudaSyncPolicySpin")]
     pub const SPIN: Self = Self(sys::cudaSyncPolicySpin);
     /// It gives its core away between looks.
+    #[doc(alias = "cudaSyncPolicyYield")]
     pub const YIELD: Self = Self(sys::cudaSyncPolicyYield);
     /// It sleeps until the device wakes it.
+    #[doc(alias = "cudaSyncPolicyBlockingSync")]
     pub const BLOCKING_SYNC: Self = Self(sys::cudaSyncPolicyBlockingSync);
 
     /// The number as C has it.
@@ -118,8 +122,10 @@ pub struct MemSyncDomain(sys::cudaLaunchMemSyncDomain);
 
 impl MemSyncDomain {
     /// Where kernels are.
+    #[doc(alias = "cudaLaunchMemSyncDomainDefault")]
     pub const DEFAULT: Self = Self(sys::cudaLaunchMemSyncDomainDefault);
     /// Where kernels go that write to other devices, so that their slow writes do not hold others up.
+    #[doc(alias = "cudaLaunchMemSyncDomainRemote")]
     pub const REMOTE: Self = Self(sys::cudaLaunchMemSyncDomainRemote);
 }
 

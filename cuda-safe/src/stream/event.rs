@@ -17,11 +17,13 @@ bitflags! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub struct EventFlags: u32 {
         /// A thread that waits for the event sleeps instead of spinning.
+        #[doc(alias = "cudaEventBlockingSync")]
         const BLOCKING_SYNC = sys::cudaEventBlockingSync;
         /// The event takes no time, which makes recording and waiting much cheaper.
         const DISABLE_TIMING = sys::cudaEventDisableTiming;
         /// Other processes may be given the event, which then takes no time either: see
         /// [`Event::ipc_handle`](super::Event::ipc_handle).
+        #[doc(alias = "cudaEventInterprocess")]
         const INTERPROCESS = sys::cudaEventInterprocess;
     }
 }
@@ -32,6 +34,7 @@ bitflags! {
     #[doc(alias = "cudaEventRecordDefault")]
     pub struct RecordFlags: u32 {
         /// In a capture: the event is recorded whenever the graph runs, for whoever is outside of it.
+        #[doc(alias = "cudaEventRecordExternal")]
         const EXTERNAL = sys::cudaEventRecordExternal;
     }
 }
@@ -42,6 +45,7 @@ bitflags! {
 /// event goes to a pool, as creating one is dear.
 #[derive(Debug)]
 #[doc(alias = "cudaEventDestroy")]
+#[doc(alias = "cudaEvent_t")]
 pub struct Event {
     raw: RawEvent,
     device: Device,

@@ -35,6 +35,7 @@ use crate::{check, process, sys};
 /// ```
 #[derive(Debug)]
 #[doc(alias = "cudaStreamDestroy")]
+#[doc(alias = "cudaStream_t")]
 pub struct Stream {
     raw: sys::cudaStream_t,
     slot: &'static Slot,

@@ -16,10 +16,10 @@ use crate::module::load::load;
 use crate::module::registry::{Registry, registry};
 use crate::stream::{Key, submit_task};
 use crate::sys::{
-    cudaError_t, cudaErrorCooperativeLaunchTooLarge, cudaErrorInvalidDeviceFunction,
-    cudaDevAttrMultiProcessorCount, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaErrorMissingConfiguration,
-    cudaErrorNotSupported, cudaKernel_t, cudaLaunchAttributeClusterDimension, cudaLaunchAttributeCooperative,
-    cudaLaunchConfig_t, cudaLimitStackSize, cudaStream_t, cudaSuccess, dim3,
+    cudaDevAttrMultiProcessorCount, cudaError_t, cudaErrorCooperativeLaunchTooLarge,
+    cudaErrorInvalidDeviceFunction, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue,
+    cudaErrorMissingConfiguration, cudaErrorNotSupported, cudaKernel_t, cudaLaunchAttributeClusterDimension,
+    cudaLaunchAttributeCooperative, cudaLaunchConfig_t, cudaLimitStackSize, cudaStream_t, cudaSuccess, dim3,
 };
 
 /// Shared memory that a block has unless the program asks for more, and the most that it may ask for.

@@ -12,6 +12,7 @@ const SMALL: usize = 128 << 10;
 /// Stands for `cudaMemcpyAttributes`, without the order of the source, which is not a matter of taste: that is which method
 /// of [`CopyBatch`](super::CopyBatch) or [`CopyBatch3d`](crate::copy::CopyBatch3d) adds the copy. Before CUDA 12.8 nobody hears them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[doc(alias = "cudaMemcpyAttributes")]
 pub struct CopyAttributes {
     overlap: Overlap,
     source_hint: Option<MemoryLocation>,

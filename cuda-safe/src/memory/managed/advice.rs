@@ -16,16 +16,22 @@ use crate::sys;
 #[non_exhaustive]
 pub enum Advice {
     /// Mostly read: each device that reads a page gets a copy of its own, and a write does away with the copies.
+    #[doc(alias = "cudaMemAdviseSetReadMostly")]
     SetReadMostly,
     /// No longer mostly read.
+    #[doc(alias = "cudaMemAdviseUnsetReadMostly")]
     UnsetReadMostly,
     /// Best kept here: pages stay, as long as they can be reached from where they are used.
+    #[doc(alias = "cudaMemAdviseSetPreferredLocation")]
     SetPreferredLocation(MemoryLocation),
     /// Best kept wherever they are used.
+    #[doc(alias = "cudaMemAdviseUnsetPreferredLocation")]
     UnsetPreferredLocation,
     /// Used from here: pages are mapped there, so that using them from there never faults.
+    #[doc(alias = "cudaMemAdviseSetAccessedBy")]
     SetAccessedBy(MemoryLocation),
     /// No longer used from here.
+    #[doc(alias = "cudaMemAdviseUnsetAccessedBy")]
     UnsetAccessedBy(MemoryLocation),
 }
 

@@ -19,10 +19,13 @@ use crate::sys;
 #[non_exhaustive]
 pub enum Attachment {
     /// To all streams of all devices.
+    #[doc(alias = "cudaMemAttachGlobal")]
     Global,
     /// To none: the host uses it.
+    #[doc(alias = "cudaMemAttachHost")]
     Host,
     /// To one stream.
+    #[doc(alias = "cudaMemAttachSingle")]
     Single,
 }
 

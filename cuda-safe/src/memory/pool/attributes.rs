@@ -32,6 +32,8 @@ const RULES: [(PoolReuse, sys::cudaMemPoolAttr); 3] = [
 
 /// How much a pool has, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[doc(alias = "cudaMemPoolAttrUsedMemCurrent")]
+#[doc(alias = "cudaMemPoolAttrReservedMemCurrent")]
 pub struct PoolStatistics {
     /// Held for the pool now.
     pub reserved: u64,

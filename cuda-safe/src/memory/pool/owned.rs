@@ -37,6 +37,7 @@ use crate::{check, process, stream, sys};
 /// ```
 #[derive(Debug)]
 #[doc(alias = "cudaMemPoolDestroy")]
+#[doc(alias = "cudaMemPool_t")]
 pub struct MemoryPool {
     handle: Arc<Handle>,
 }
