@@ -182,10 +182,13 @@ fn the_block_size_that_keeps_the_most_threads_busy_is_found_within_limits() -> R
     let (grid, block) = arguments_bounded.max_potential_block_size(|_| 0, 0)?;
     assert_eq!((block, grid % processors), (64, 0), "the kernel takes blocks of up to 64 threads");
     assert_eq!(arguments_bounded.max_potential_block_size(|_| 0, 48)?.1 % 16, 0);
-    // Where each thread takes shared memory, blocks of the largest size are not those of which the most threads run.
+    // Where blocks of more than 96 threads take much shared memory, more threads run in small ones.
     let (grid, block) =
         add_one.max_potential_block_size(|threads| if threads > 96 { 48_000 } else { 0 }, 256)?;
-    assert_eq!((block, grid), (96, processors * add_one.blocks_per_multiprocessor(96, 0)?));
+    let (each, of_96) =
+        (add_one.blocks_per_multiprocessor(block, 0)?, add_one.blocks_per_multiprocessor(96, 0)?);
+    assert_eq!(grid, processors * each);
+    assert!(block <= 96 && block * each >= 96 * of_96, "{each} blocks of {block} threads, {of_96} of 96");
     Ok(())
 }
 
