@@ -440,6 +440,38 @@ fn a_host_guard_and_an_access_without_a_borrow_see_each_other() {
     });
 }
 
+/// An operation that reaches memory without a borrow, as its stream did before, and so by the short way: all of the memory, or a part.
+fn a_host_guard_and_the_short_way(part: bool) {
+    every_order(move || {
+        let (world, ids) = World::new(&[FREE]);
+        let range = if part { 0..8 } else { 0..BYTES };
+        let touch = Touch { buffer: 0, start: 0, end: range.end, mode: Mode::Write, at_call: false };
+        let write = move |world: &World, id: SlotId| {
+            let access = Access::write(&world.ledgers[0], range.clone()).unborrowed();
+            world.operate_on(world.books.slot(id).unwrap(), &[access], &[touch], false)
+        };
+        write(&world, ids[0]).unwrap();
+        let other = {
+            let (world, id, write) = (Arc::clone(&world), ids[0], write.clone());
+            loom::thread::spawn(move || write(&world, id).is_ok())
+        };
+        assert!(world.ledgers[0].host_enters(Mode::Read));
+        let seen = world.books.host_conflicts(Access::read(&world.ledgers[0], 0..BYTES));
+        let seen = seen.iter().any(|conflict| conflict.stamp.tick > 1);
+        let done = other.join().unwrap();
+        assert!(seen || !done, "the host reads what a stream writes");
+        // Whatever was refused is given up and not waited for.
+        world.ledgers[0].host_leaves(Mode::Read);
+        write(&world, ids[0]).unwrap();
+    });
+}
+
+#[test]
+fn so_they_do_where_the_access_is_entered_the_short_way() {
+    a_host_guard_and_the_short_way(false);
+    a_host_guard_and_the_short_way(true);
+}
+
 #[test]
 fn a_policy_is_in_force_everywhere_when_setting_it_returns() {
     every_order(|| {

@@ -60,13 +60,17 @@ impl Run {
 #[derive(Clone)]
 pub(crate) struct Program {
     policy: Policy,
+    /// Whether the policy becomes the other one every few operations.
+    changes: bool,
     failures: bool,
     steps: Vec<u64>,
 }
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "policy {:?}, calls {} fail", self.policy, if self.failures { "may" } else { "never" })?;
+        let changes = if self.changes { " and the other one in turn" } else { "" };
+        let fail = if self.failures { "may" } else { "never" };
+        writeln!(f, "policy {:?}{changes}, calls {fail} fail", self.policy)?;
         for step in &self.steps {
             writeln!(f, "  {:?}", Step::of(*step))?;
         }
@@ -79,8 +83,8 @@ impl Program {
         let mut dice = Dice(seed.wrapping_mul(0x2545_f491_4f6c_dd1d));
         let length = 8 + dice.roll() % 40;
         let policy = if dice.roll().is_multiple_of(4) { Policy::Error } else { Policy::Order };
-        let failures = dice.roll().is_multiple_of(4);
-        Self { policy, failures, steps: (0..length).map(|_| dice.roll()).collect() }
+        let [failures, changes] = [(); 2].map(|()| dice.roll().is_multiple_of(4));
+        Self { policy, changes, failures, steps: (0..length).map(|_| dice.roll()).collect() }
     }
 
     /// Runs the program with the tracker and in the model.
@@ -221,6 +225,7 @@ struct Bench<'a> {
     pool: Vec<(usize, &'a Slot)>,
     events: Vec<Option<(Snapshot, Set, crate::books::SlotId)>>,
     policy: Policy,
+    changes: bool,
     failures: bool,
     /// Accesses that were put in order for an operation, the number of its stream, and what they touch.
     kept: Option<Kept<'a>>,
@@ -250,6 +255,7 @@ impl<'a> Bench<'a> {
             pool: Vec::new(),
             events: vec![None; EVENTS],
             policy: program.policy,
+            changes: program.changes,
             failures: program.failures,
             kept: None,
             run: Run::default(),
@@ -435,6 +441,10 @@ impl<'a> Bench<'a> {
     }
 
     fn operate(&mut self, stream: usize, touches: Vec<Touch>, fails: bool) -> Result<(), String> {
+        if self.changes && self.run.operations % 5 == 4 {
+            self.policy = if self.policy == Policy::Order { Policy::Error } else { Policy::Order };
+            self.books.set_policy(self.policy);
+        }
         // Two of eight do again what one before them did on its stream, as a batch does, and one on whatever stream.
         let turn = self.run.operations % 8;
         let (again, stream, touches) = match self.kept.clone() {
@@ -517,7 +527,8 @@ impl<'a> Bench<'a> {
                 if at_most == 0 && !self.port.is_imprecise(&self.port.machine.borrow()) {
                     return Err("refused although everything was ordered".into());
                 }
-                if hazard.first.is_none() {
+                // Before the policy was this one nobody kept that.
+                if hazard.first.is_none() && !self.changes {
                     return Err("the refusal does not say where the earlier operation was".into());
                 }
             }

@@ -125,7 +125,8 @@ impl Books {
     /// Puts an operation on a stream that makes memory which nobody else has yet: there is nothing to order it
     /// after, and it need not be found in a ledger before the memory is there. Gives what its ledger begins
     /// with. The device does nothing for it, so that it puts neither a blocking stream behind the legacy one nor
-    /// the other way round.
+    /// the other way round. (Where it is given memory that the legacy stream, or another one before it, has yet to come to the end of, as a pool
+    /// does on the legacy stream's account, an H200 does put the stream behind that: the stream's end then proves that the memory is there.)
     #[inline]
     pub(crate) fn enqueue_first<E>(
         &self,
