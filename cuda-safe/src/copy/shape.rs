@@ -53,9 +53,7 @@ impl Shape {
         if let (Some(to), Some(from)) = (destination.array(), source.array())
             && to.overlaps(from, destination.extent())
         {
-            let (destination, source) = (destination.offset(), source.offset());
-            let bytes = shape.bytes();
-            return Err(Error::refused(api, Detail::Overlapping { destination, source, bytes }));
+            return Err(overlapping(api, destination, source, shape));
         }
         if destination.array().is_some() || source.array().is_some() {
             return Ok(shape);
@@ -63,9 +61,7 @@ impl Shape {
         // Addresses of host and devices are of one space, so this also finds what two owners of one memory share.
         let (to, from) = (destination.address(), source.address());
         if Layout::overlap((to, destination.layout()), (from, source.layout())) {
-            let (destination, source) = (destination.offset(), source.offset());
-            let bytes = shape.bytes();
-            return Err(Error::refused(api, Detail::Overlapping { destination, source, bytes }));
+            return Err(overlapping(api, destination, source, shape));
         }
         Ok(shape)
     }
@@ -107,6 +103,20 @@ impl Shape {
     }
 }
 
+/// The refusal of a copy of memory onto itself.
+#[cold]
+#[track_caller]
+fn overlapping(api: &'static str, destination: &Operand<'_>, source: &Operand<'_>, shape: Shape) -> Error {
+    // Of two owners of the same memory, and of slices, only addresses tell where they are.
+    let (destination, source) = match (destination.books(), source.books()) {
+        (Some((to, destination)), Some((from, source))) if std::ptr::eq(to, from) => {
+            (destination.start, source.start)
+        }
+        _ => (destination.address(), source.address()),
+    };
+    Error::refused(api, Detail::Overlapping { destination, source, bytes: shape.bytes() })
+}
+
 #[cfg(test)]
 mod tests {
     use super::Shape;
@@ -135,7 +145,8 @@ mod tests {
         let a = [0_u8; 8];
         let error =
             Shape::of("memcpy", &Operand::of_slice(&a[2..6]), &Operand::of_slice(&a[4..8])).unwrap_err();
-        assert!(matches!(error.detail(), Detail::Overlapping { bytes: 4, .. }));
+        let (destination, source) = (a[2..].as_ptr().addr(), a[4..].as_ptr().addr());
+        assert_eq!(error.detail(), Detail::Overlapping { destination, source, bytes: 4 });
         assert!(Shape::of("memcpy", &Operand::of_slice(&a[0..4]), &Operand::of_slice(&a[4..8])).is_ok());
     }
 

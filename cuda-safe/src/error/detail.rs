@@ -55,13 +55,13 @@ pub enum Detail {
         /// The second operand.
         right: usize,
     },
-    /// Source and destination are parts of one allocation and share bytes.
+    /// Source and destination share bytes; or in a batch, the destination of one copy and a side of another one.
     Overlapping {
-        /// First byte of the destination in the allocation.
+        /// First byte of the destination in the allocation, where both sides are of one. Else its address.
         destination: usize,
-        /// First byte of the source in the allocation.
+        /// The same of the source, or of the other side.
         source: usize,
-        /// Bytes of either.
+        /// Bytes of either; in a batch, as many at most are shared.
         bytes: usize,
     },
     /// A range reaches past the end, or ends before it starts.
@@ -255,11 +255,17 @@ impl fmt::Display for Detail {
         match *self {
             Self::None => f.write_str("no further details"),
             Self::LengthMismatch { destination, source } => {
-                write!(f, "lengths differ: the destination has {destination} elements, the source {source}")
+                let least = destination.min(source);
+                write!(
+                    f,
+                    "lengths differ: the destination has {destination} elements, the source {source}; copy a part of {least} of the \
+                     longer one"
+                )
             }
             Self::ExtentMismatch { destination, source } => write!(
                 f,
-                "extents differ: the destination has width, height and depth {destination:?}, the source {source:?}"
+                "extents differ: the destination has width, height and depth {destination:?}, the source {source:?}; copy parts that have \
+                 the same"
             ),
             Self::Pitch { pitch, row, align } => write!(
                 f,
@@ -273,7 +279,8 @@ impl fmt::Display for Detail {
             }
             Self::Overlapping { destination, source, bytes } => write!(
                 f,
-                "source and destination overlap: {bytes} bytes from byte {source} to byte {destination} of one allocation"
+                "source and destination overlap: {bytes} bytes from byte {source} to byte {destination} of the same memory; copy them to \
+                 other memory first"
             ),
             Self::OutOfRange { start, end, len } => {
                 write!(f, "range {start}..{end} does not fit in {len} elements")
@@ -315,16 +322,28 @@ impl fmt::Display for Detail {
             Self::InCallback => {
                 f.write_str("a host function that a stream runs may not call CUDA or wait for it")
             }
-            Self::HostBorrowed => f.write_str("the memory is lent to the host by a guard that still lives"),
+            Self::HostBorrowed => {
+                f.write_str("the memory is lent to the host by a guard that still lives: drop that first")
+            }
             Self::Hazard { first: Some(first), second } => {
-                write!(f, "nothing orders the operation at {second} after the conflicting one at {first}")
+                write!(
+                    f,
+                    "nothing orders the operation at {second} after the conflicting one at {first}: have its stream wait for an event \
+                     that is recorded behind that"
+                )
             }
             Self::Hazard { first: None, second } => {
-                write!(f, "nothing orders the operation at {second} after an earlier conflicting one")
+                write!(
+                    f,
+                    "nothing orders the operation at {second} after an earlier conflicting one: have its stream wait for an event \
+                     that is recorded behind that"
+                )
             }
             Self::Nested => f.write_str("an operation was started inside the closure of another one"),
             Self::Capturing => f.write_str("not possible while a stream is being captured"),
-            Self::InGraph => f.write_str("a graph still holds the memory"),
+            Self::InGraph => {
+                f.write_str("a graph still holds the memory: drop that and its executable forms first")
+            }
             Self::NotKept => f.write_str("a graph cannot keep this memory for as long as it lives"),
             Self::CallbackPanicked { launched } => {
                 write!(f, "the host function launched at {launched} panicked")
