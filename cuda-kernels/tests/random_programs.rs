@@ -1,11 +1,13 @@
-//! Random programs: copies, sets, kernels, host functions, host accesses, allocations, drops, events, waits and synchronisations over
-//! several streams and devices must give what they give one after the other, whatever order the streams run in.
+//! Random programs: copies, batches of them, sets, kernels, host functions, host accesses, allocations, drops, events, waits and
+//! synchronisations over several streams and devices must give what they give one after the other, whatever order the streams run in.
 //!
 //! `CUDA_RANDOM_PROGRAMS` says how many programs each of the two tests runs in each schedule of the emulator, `CUDA_RANDOM_SEED` with
 //! which number to begin. A program that fails is made as small as possible and printed with its seed.
 #![expect(unsafe_code, reason = "switches the tracker off, to see that the test notices")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+#[path = "random_programs/batch.rs"]
+mod batch;
 #[path = "random_programs/bench.rs"]
 mod bench;
 #[path = "random_programs/draw.rs"]

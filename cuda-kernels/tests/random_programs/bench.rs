@@ -10,6 +10,7 @@ use cuda_safe::{
     Device, DeviceBuffer, Event, PinnedBuffer, Registered, Result, Stream, memcpy, memset_async,
 };
 
+use super::batch::{self, Cut};
 use super::program::{
     BUFFERS, EVENTS, How, LEN, NON_BLOCKING, Notes, Op, Part, Place, STREAMS, Sequential, World, pattern,
 };
@@ -254,6 +255,7 @@ impl Bench {
                 fill(memory.slice_mut(to.along(0))?, *value, &bench.lines[*stream].stream())
             })?,
             Op::Move { pairs, stream } => self.launch_move(pairs, *stream)?,
+            Op::Batch { pairs, streams } => self.batch(pairs, streams)?,
             Op::Chunks { buffer, size, value, streams } => self.with(*buffer, |bench, memory| {
                 view!(mut memory, slice => {
                     for (number, mut chunk) in slice.chunks_mut(*size)?.enumerate() {
@@ -342,6 +344,20 @@ impl Bench {
             parts.push((target.slice_mut(to.along(0))?, source.slice(from.along(0))?));
         }
         copy_many(parts, &self.lines[stream].stream())
+    }
+
+    fn batch(&mut self, pairs: &[(Part, Part)], streams: &[usize]) -> Result<()> {
+        let mut cuts = Vec::new();
+        for (number, memory) in self.buffers.iter_mut().enumerate() {
+            let copies = pairs.iter().enumerate().filter(|(_, (to, _))| to.buffer == number);
+            let written = copies.map(|(copy, (to, _))| (copy, to.along(0))).collect();
+            cuts.push(match memory {
+                Some(memory) => view!(mut memory, slice => Cut::new(slice, written))?,
+                None => Cut::default(),
+            });
+        }
+        let streams: Vec<StreamRef<'_>> = streams.iter().map(|stream| self.lines[*stream].stream()).collect();
+        batch::enqueue(cuts, pairs, &streams)
     }
 
     /// Waits for everything and compares what is left.

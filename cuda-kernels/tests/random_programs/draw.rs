@@ -1,6 +1,6 @@
 //! Programs drawn from a seed.
 
-use super::program::{BUFFERS, EVENTS, How, LEN, Op, Part, Place, STREAMS, Sequential, World};
+use super::program::{BUFFERS, EVENTS, How, LEN, Op, Part, Place, STREAMS, Sequential, World, apart};
 
 /// A generator of numbers, so that a seed means the same program for ever.
 pub(crate) struct Dice(pub(crate) u64);
@@ -138,6 +138,31 @@ impl Draw {
         if self.dice.below(2) == 0 { (low, high) } else { (high, low) }
     }
 
+    /// Two quarters of buffers, or less of them.
+    fn quarters(&mut self) -> (Part, Part) {
+        let len = [LEN / 4, 1 + self.dice.below(LEN / 4)][self.dice.below(2)];
+        let mut quarter = || Part::row(self.dice.below(BUFFERS), self.dice.below(4) * LEN / 4, len);
+        (quarter(), quarter())
+    }
+
+    /// Copies that are apart, as a batch for a stream, or for several.
+    fn batch(&mut self) -> Op {
+        let mut pairs = Vec::new();
+        for _ in 0..=self.dice.below(5) {
+            let pair = if self.dice.below(2) == 0 { self.pair(1) } else { self.quarters() };
+            pairs.push(pair);
+            if !apart(&pairs) {
+                pairs.pop();
+            }
+        }
+        let mut streams = vec![self.stream()];
+        for _ in 0..self.dice.below(3) {
+            let same = self.flavour == Flavour::Ordered || self.dice.below(2) == 0;
+            streams.push(if same { streams[0] } else { self.stream() });
+        }
+        Op::Batch { pairs, streams }
+    }
+
     fn step(&mut self, number: u32) -> Op {
         let value = self.dice.byte();
         if self.flavour == Flavour::Tame {
@@ -179,7 +204,7 @@ impl Draw {
 
     /// Work for the device.
     fn work(&mut self, value: u8) -> Op {
-        match self.dice.below(20) {
+        match self.dice.below(22) {
             0..6 => Op::Set { to: self.part(), value, how: self.how() },
             6..15 => {
                 let dimensions = [1, 1, 2, 3][self.dice.below(4)];
@@ -195,6 +220,7 @@ impl Draw {
                 let pairs = (0..=self.dice.below(2)).map(|_| self.pair(1)).collect();
                 Op::Move { pairs, stream: self.stream() }
             }
+            19 | 20 => self.batch(),
             _ => {
                 let (first, second) = (self.stream(), self.stream());
                 let size = [7, 16, LEN / 2][self.dice.below(3)];

@@ -240,6 +240,13 @@ impl Order {
                 let touches = pairs.iter().flat_map(|(to, from)| [touch(to, true), touch(from, false)]);
                 vec![(*stream, touches.collect())]
             }
+            // A program that orders its work gives one stream all of a batch: nothing comes in between.
+            Op::Batch { pairs, streams } => {
+                let at_call = |buffer| pairs.iter().any(|(_, from)| from.buffer == buffer && pinned(from));
+                let touches = pairs.iter().flat_map(|(to, from)| [touch(to, true), touch(from, false)]);
+                let touches = touches.map(|touch| Touch { at_call: at_call(touch.buffer), ..touch });
+                vec![(streams[0], touches.collect())]
+            }
             Op::Chunks { buffer, size, streams, .. } => {
                 let mut work = streams.map(|stream| (stream, Vec::new()));
                 for (number, start) in (0..LEN).step_by(*size).enumerate() {

@@ -145,6 +145,11 @@ pub(crate) enum Op {
         pairs: Vec<(Part, Part)>,
         stream: usize,
     },
+    /// A batch of copies, put on each of the streams.
+    Batch {
+        pairs: Vec<(Part, Part)>,
+        streams: Vec<usize>,
+    },
     /// Sets each chunk of a buffer on the next stream.
     Chunks {
         buffer: usize,
@@ -202,7 +207,7 @@ pub(crate) enum Op {
 
 impl Op {
     /// How many kinds there are.
-    pub(crate) const KINDS: usize = 23;
+    pub(crate) const KINDS: usize = 24;
 
     /// Whether it is there for the order only.
     pub(crate) fn orders(&self) -> bool {
@@ -214,6 +219,18 @@ impl Op {
                 | Self::SynchronizeDevice(_)
         )
     }
+}
+
+/// Whether none of these copies of rows writes what another one reads or writes.
+pub(crate) fn apart(pairs: &[(Part, Part)]) -> bool {
+    let clash = |to: &Part, other: &Part| {
+        let (to_bytes, bytes) = (to.along(0), other.along(0));
+        to.buffer == other.buffer && to_bytes.start < bytes.end && bytes.start < to_bytes.end
+    };
+    pairs.iter().enumerate().all(|(at, (to, _))| {
+        pairs.iter().all(|(_, from)| !clash(to, from))
+            && pairs[..at].iter().all(|(other, _)| !clash(to, other))
+    })
 }
 
 /// What upload and host write put into a byte.
@@ -261,6 +278,19 @@ impl Sequential {
             place(part).is_some_and(|place| place.device().is_none_or(|device| device == stream / STREAMS))
         };
         let on = |part: &Part, stream: usize| near(part, stream) && !host(part);
+        // Memory of a pool is not there for other devices.
+        let home = |to: &Part, from: &Part, how: How| {
+            let (Some(target), Some(source)) = (place(to), place(from)) else { return false };
+            let pool = [target, source].into_iter().find(|place| place.is_pool());
+            pool.is_none_or(|pool| {
+                let device = pool.device();
+                [target, source].iter().all(|place| place.device().is_none() || place.device() == device)
+                    && match how {
+                        How::Blocking => true,
+                        How::On(stream) => device == Some(stream / STREAMS),
+                    }
+            })
+        };
         match op {
             Op::Alloc { place, stream, .. } => place.device().is_none_or(|device| device == stream / STREAMS),
             Op::Free { buffer, .. } => self.places[*buffer].is_some(),
@@ -268,19 +298,15 @@ impl Sequential {
                 How::Blocking => place(to).is_some(),
                 How::On(stream) => near(to, *stream),
             },
-            Op::Copy { to, from, how } => {
-                let (Some(target), Some(source)) = (place(to), place(from)) else { return false };
-                // Memory of a pool is not there for other devices.
-                let pool = [(to, target), (from, source)].into_iter().find(|(_, place)| place.is_pool());
-                let home = pool.is_none_or(|(_, pool)| {
-                    let device = pool.device();
-                    [target, source].iter().all(|place| place.device().is_none() || place.device() == device)
-                        && match how {
-                            How::Blocking => true,
-                            How::On(stream) => device == Some(stream / STREAMS),
-                        }
-                });
-                to.buffer != from.buffer && home
+            Op::Copy { to, from, how } => to.buffer != from.buffer && home(to, from, *how),
+            Op::Batch { pairs, streams } => {
+                let within = |to: &Part, from: &Part, stream| to.buffer != from.buffer || near(to, stream);
+                let fits = |to: &Part, from: &Part, stream| {
+                    home(to, from, How::On(stream)) && within(to, from, stream)
+                };
+                let anywhere =
+                    |(to, from): &(Part, Part)| streams.iter().all(|stream| fits(to, from, *stream));
+                !pairs.is_empty() && apart(pairs) && pairs.iter().all(anywhere)
             }
             Op::Within { to, from, how } => {
                 to.buffer == from.buffer
@@ -334,7 +360,9 @@ impl Sequential {
             | Op::Within { to, from, .. }
             | Op::Give { to, from }
             | Op::Take { to, from } => self.copy(*to, *from),
-            Op::Move { pairs, .. } => pairs.iter().for_each(|(to, from)| self.copy(*to, *from)),
+            Op::Move { pairs, .. } | Op::Batch { pairs, .. } => {
+                pairs.iter().for_each(|(to, from)| self.copy(*to, *from))
+            }
             Op::Chunks { buffer, size, value, .. } => {
                 for (number, chunk) in self.bytes[*buffer].chunks_mut(*size).enumerate() {
                     chunk.fill(pattern(*value, number));
