@@ -67,6 +67,7 @@ mod sync {
 use std::sync::Arc;
 
 use books::{Access, Kind, Mode, Policy, Reach, SlotId};
+use machine::Touch;
 use world::{BYTES, World};
 
 /// Runs every interleaving with up to two switches of thread where nobody asked for one.

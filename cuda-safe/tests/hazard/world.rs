@@ -108,7 +108,7 @@ impl World {
         self.operate_on(slot, accesses, &touches, fails)
     }
 
-    fn operate_on(
+    pub(super) fn operate_on(
         &self,
         slot: &Slot,
         accesses: &[Access<'_>],
