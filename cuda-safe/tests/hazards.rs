@@ -14,7 +14,10 @@ use cuda_safe::ManagedBuffer;
 use cuda_safe::copy::CopyBatch;
 use cuda_safe::error::Detail;
 use cuda_safe::hazard::{self, Policy};
-use cuda_safe::{DeviceBuffer, Event, PinnedBuffer, Stream, check, memcpy, memcpy_async, memset_async};
+use cuda_safe::{
+    DeviceBuffer, Event, PinnedBuffer, PitchedBuffer, PitchedVolume, Stream, check, memcpy, memcpy_async,
+    memset_2d_async, memset_3d_async, memset_async,
+};
 
 static TURN: Mutex<()> = Mutex::new(());
 
@@ -287,6 +290,32 @@ fn a_blocking_copy_sees_what_was_put_raw_on_a_blocking_stream() {
     let opener = std::thread::spawn(move || gate.open());
     assert!(buffer.to_vec().unwrap().iter().all(|byte| *byte == 2));
     opener.join().unwrap();
+}
+
+#[test]
+fn raw_work_on_rows_and_layers_is_ordered_by_the_accesses_of_their_owners() {
+    let _turn = turn();
+    let (first, second) = (Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap());
+    let mut rows = PitchedBuffer::<u8>::alloc(8, 3).unwrap();
+    let mut layers = PitchedVolume::<u8>::alloc(8, 3, 2).unwrap();
+    let put = |stream: &Stream, accesses: &[hazard::Access<'_>]| {
+        let waits = hazard::added_waits();
+        // SAFETY: a host function that touches nothing is put on the stream.
+        unsafe { stream.enqueue(accesses, common::put_nothing) }.unwrap();
+        hazard::added_waits() - waits
+    };
+    let gate = Gate::on(&first);
+    // The last row and the last layer: the owners' accesses are of all the memory.
+    memset_2d_async(&mut rows.plane_mut().rows_mut(2..).unwrap(), 1, &first).unwrap();
+    memset_3d_async(&mut layers.volume_mut().layers_mut(1..).unwrap(), 2, &first).unwrap();
+    assert_eq!(put(&second, &[rows.access()]), 1, "a read comes after the fill");
+    assert_eq!(put(&second, &[layers.access_mut()]), 0, "and so does what comes after that");
+    let third = Stream::non_blocking().unwrap();
+    assert_eq!(put(&third, &[layers.access()]), 1, "a read comes after the write");
+    assert_eq!(put(&first, &[rows.access_mut()]), 1, "a write comes after the read");
+    gate.open();
+    assert_eq!(rows.to_vec().unwrap()[16..], [1; 8]);
+    assert_eq!(layers.to_vec().unwrap()[24..], [2; 24]);
 }
 
 #[test]

@@ -41,9 +41,12 @@ pub(crate) fn bind(headers: &[PathBuf], arguments: &[String]) -> Result<Bindings
         builder = builder.allowlist_file(escape(&header.to_string_lossy()));
     }
     let bindings = builder.generate().map_err(|error| {
+        let headers = headers.iter().map(|header| header.display().to_string()).collect::<Vec<_>>().join(", ");
+        let said = error.to_string();
         Error::Header(format!(
-            "the kernel headers could not be read as plain C++ ({}): {error}",
-            headers.iter().map(|header| header.display().to_string()).collect::<Vec<_>>().join(", ")
+            "the kernel headers could not be read as plain C++ ({headers}): {}; what only the device compiler takes belongs \
+             into the .cu file, or between #ifdef __CUDACC__ and #endif",
+            said.trim_end()
         ))
     })?;
     let text = bindings.to_string();
@@ -143,6 +146,19 @@ mod tests {
     }
 
     /// What a crate would include for it.
+    #[test]
+    fn code_for_the_device_compiler_is_refused_with_what_to_do_and_passed_over_where_plain_cpp_does_not_see_it()
+     {
+        let body = "__device__ inline int sum(int v) { return __shfl_down_sync(0xffffffffu, v, 16); }";
+        let Err(Error::Header(said)) = read(body) else { panic!("it was read") };
+        assert!(
+            said.contains("__shfl_down_sync") && said.contains("__CUDACC__") && !said.contains('\n'),
+            "{said}"
+        );
+        let hidden = format!("#ifdef __CUDACC__\n{body}\n#endif\n__global__ void move(int* data);");
+        assert!(generated(&hidden).contains("move_"));
+    }
+
     fn generated(header: &str) -> String {
         text_of(&read(header).unwrap())
     }

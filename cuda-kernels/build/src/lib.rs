@@ -39,8 +39,11 @@
 //!
 //! Kernels may be `extern "C"` or not. A kernel in a namespace gets the namespace in front (`fault::store` is
 //! `fault_store`), and overloads are numbered in the order of declaration (`fill`, `fill1`). Templates have no
-//! handle: declare one wrapper for each instance that Rust needs. Headers are read as plain C++, outside of any
-//! device code, so that bodies that need the device compiler belong into the `.cu` file.
+//! handle: declare one wrapper for each instance that Rust needs. A name that is a word of Rust's gets a `_` behind it (`move` is
+//! `move_`). CUDA's own types among the parameters and fields (`float4`, `__half`, `cudaPitchedPtr`) are generated too.
+//!
+//! Headers are read as plain C++, outside of any device code, so that bodies that need the device compiler belong into the `.cu`
+//! file, or between `#ifdef __CUDACC__` and `#endif`.
 //!
 //! # Variables
 //! `__device__`, `__constant__` and `__managed__` variables that a header declares get handles too: a `static` of the same

@@ -17,9 +17,11 @@ use super::place::OnDevice;
 use super::plane::{Plane, PlaneMut};
 use super::shared::Shared;
 use super::size;
+use super::span::Span;
 use super::volume::{Volume, VolumeMut};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
+use crate::hazard::{Access, Mode};
 #[cfg(doc)]
 use crate::sys;
 
@@ -118,6 +120,10 @@ impl Rows {
         let layout = size::Layout { row, rows: height, layers: depth, pitch, layer_rows: height };
         layout.check(api, align_of::<T>())?;
         Ok(Self { allocation: Shared::kept(allocation), extent, pitch })
+    }
+
+    fn bytes(&self) -> Span<'_, u8> {
+        Span::part_of(&self.allocation, 0, self.allocation.bytes())
     }
 
     fn grid<T>(&self) -> Grid<'_, T> {
@@ -223,6 +229,20 @@ macro_rules! pitched {
             #[must_use]
             pub fn as_mut_ptr(&mut self) -> *mut T {
                 self.rows.allocation.pointer().cast()
+            }
+
+            /// A read of all the memory, for [`enqueue`](crate::stream::StreamRef::enqueue) and
+            /// [`launch_with`](crate::launch::Kernel::launch_with).
+            #[must_use]
+            pub fn access(&self) -> Access<'_> {
+                self.rows.bytes().access(Mode::Read)
+            }
+
+            /// A write of all the memory, for [`enqueue`](crate::stream::StreamRef::enqueue) and
+            /// [`launch_with`](crate::launch::Kernel::launch_with).
+            #[must_use]
+            pub fn access_mut(&mut self) -> Access<'_> {
+                self.rows.bytes().access(Mode::Write)
             }
 
             /// Waits for the work that still uses the memory and frees it: what a drop does, with the error.
