@@ -84,8 +84,12 @@ impl Open {
     #[track_caller]
     fn begin(stream: Stream) -> Result<Self> {
         let mode = sys::cudaStreamCaptureModeThreadLocal;
+        stream.set_apart(true);
         // SAFETY: the stream is live, and nobody else puts anything on it.
-        unsafe { check!(cudaStreamBeginCapture(stream.as_raw(), mode)) }?;
+        if let Err(error) = unsafe { check!(cudaStreamBeginCapture(stream.as_raw(), mode)) } {
+            stream.set_apart(false);
+            return Err(error);
+        }
         Ok(Self { stream: ManuallyDrop::new(stream), ended: false })
     }
 
@@ -117,6 +121,7 @@ impl Drop for Open {
             let _ = unsafe { sys::cudaGraphDestroy(graph) };
         }
         if self.is_over() {
+            self.stream.set_apart(false);
             // SAFETY: the stream is not used any more, and dropped only here.
             unsafe { ManuallyDrop::drop(&mut self.stream) };
         }

@@ -74,6 +74,9 @@ fn wait_slot(slot: &Slot) -> Result<()> {
     // The handle is only held for the record: the wait may be long, and others may want to wait for the
     // stream meanwhile.
     let reach = slot.reach();
+    if *reach == Reach::Over {
+        return Ok(());
+    }
     let Reach::Stream(number) = *reach else {
         drop(reach);
         return wait_device(device);

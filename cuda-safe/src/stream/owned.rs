@@ -107,6 +107,15 @@ impl Stream {
         Self { raw, slot, priority, process: process::number() }
     }
 
+    /// Keeps other threads away from the handle, or lets them come to it again. They know it by what a stream that had it before was given:
+    /// who has found that something of this was in his way just before it turned out to be over, would make his stream wait for this one. Where
+    /// this one is captured, his would become part of the capture, and what he gives it part of the graph.
+    ///
+    /// To be done only while the stream has been given nothing that is not over.
+    pub(crate) fn set_apart(&self, apart: bool) {
+        *self.slot.reach() = if apart { Reach::Over } else { Reach::Stream(self.raw.expose_provenance()) };
+    }
+
     /// Takes over a stream that was made elsewhere.
     ///
     /// The runtime is asked what kind of stream it is. Work that it was given before is the caller's affair.

@@ -69,6 +69,8 @@ impl Port for Runtime {
                 unsafe { check!(cudaStreamWaitEvent(self.raw, pool::raw_event(number), 0)) }?;
                 Ok(Route::Event)
             }
+            // It was not when the caller looked.
+            Reach::Over => Ok(Route::Host),
             Reach::Device => {
                 drop(reach);
                 host::wait_device(device)?;
@@ -138,4 +140,35 @@ unsafe fn record_there(device: Device, raw: sys::cudaStream_t, event: sys::cudaE
     let _current = device.switch()?;
     // SAFETY: the caller vouches for both handles.
     unsafe { check!(cudaEventRecord(event, raw)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Port as _, Route, Runtime, pool};
+    use crate::stream::{AsStream as _, Stream};
+    use crate::{DeviceBuffer, memset_async, sys};
+
+    #[test]
+    fn who_waits_for_what_a_stream_was_given_before_it_is_captured_becomes_no_part_of_the_capture() {
+        let (waiter, mut stream) = (Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap());
+        let mut buffer = DeviceBuffer::<u8>::alloc(64).unwrap();
+        let event = pool::event(waiter.device(), sys::cudaEventDisableTiming).unwrap();
+        let mut kept = event.0.expose_provenance();
+        let mut apart = None;
+        let graph = stream.capture(|captured| {
+            let (waiter, captured) = (waiter.as_stream(), captured.as_stream());
+            let (port, other) = (Runtime::new(waiter.as_raw()), captured.slot());
+            // As a thread does that has just found that the slot had something to do.
+            assert!(!port.order_plainly(waiter.slot(), other, &mut kept));
+            assert_eq!(port.order(waiter.slot(), other, &mut kept)?, Route::Host);
+            apart = Some(other);
+            memset_async(&mut buffer, 7, &waiter)
+        });
+        assert_eq!(graph.unwrap().node_count().unwrap(), 0);
+        assert_eq!(buffer.to_vec().unwrap(), [7; 64]);
+        let answer =
+            Runtime::new(waiter.as_raw()).order(waiter.as_stream().slot(), apart.unwrap(), &mut kept);
+        assert_eq!(answer.unwrap(), Route::Stream, "afterwards it can be waited for as before");
+        pool::keep_event(waiter.device(), sys::cudaEventDisableTiming, event);
+    }
 }

@@ -186,6 +186,8 @@ impl Port for Model<'_> {
         let reach = *other.reach();
         let device = self.machine.borrow().tracks[them].device;
         let (event, route) = match reach {
+            // Of no stream here is a graph being made.
+            Reach::Over => return Ok(Route::Host),
             Reach::Device => {
                 self.device_synchronize(device);
                 return Ok(Route::Host);

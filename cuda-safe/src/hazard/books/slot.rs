@@ -40,6 +40,9 @@ pub(crate) enum Reach {
     Event(usize),
     /// Only by waiting for the whole device.
     Device,
+    /// Not at all, and it need not be: all that the slot stands for is over, and the stream, of which a graph is being made, is not to be
+    /// touched.
+    Over,
 }
 
 /// What one operation at a time changes: the stream's own end of its queue. In the order that [`Slot`] counts on.
