@@ -54,6 +54,7 @@ pub mod element;
 pub mod error;
 pub mod graph;
 pub mod hazard;
+mod hint;
 pub mod launch;
 pub mod memory;
 mod process;

@@ -11,6 +11,8 @@
 
 #[path = "../src/hazard/books/mod.rs"]
 mod books;
+#[path = "../src/hint.rs"]
+mod hint;
 #[path = "../src/hazard/sync.rs"]
 mod sync;
 #[path = "../src/thread.rs"]

@@ -12,6 +12,8 @@
 
 #[path = "../src/hazard/books/mod.rs"]
 mod books;
+#[path = "../src/hint.rs"]
+mod hint;
 #[path = "hazard/machine.rs"]
 mod machine;
 #[path = "hazard/world.rs"]
@@ -19,6 +21,7 @@ mod world;
 
 /// Loom's primitives in the place of those of the standard library.
 mod sync {
+    pub(crate) use crate::hint::rare;
     pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
     pub(crate) use loom::sync::{Arc, MutexGuard};
     // Slots are made while one thread runs, or under a lock.

@@ -15,6 +15,8 @@
 
 #[path = "../src/hazard/books/mod.rs"]
 mod books;
+#[path = "../src/hint.rs"]
+mod hint;
 #[path = "hazard/machine.rs"]
 mod machine;
 #[path = "hazard/program.rs"]

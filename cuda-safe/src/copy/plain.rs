@@ -17,6 +17,7 @@ use super::transfer::{Direction, waits};
 use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::{Access, Ledger, Mode};
+use crate::hint::rare;
 use crate::memory::allocation::Allocation;
 use crate::memory::grid::Grid;
 use crate::memory::managed::extent;
@@ -97,8 +98,11 @@ impl<'a> Plain<'a> {
         Range { start, end }: Range<usize>,
         alone: bool,
     ) -> Option<Self> {
-        if allocation.pool_device().is_some() && !Device::is_only_one() {
-            return None;
+        if allocation.pool_device().is_some() {
+            rare();
+            if !Device::is_only_one() {
+                return None;
+            }
         }
         let side = Side::of(residence, allocation.on());
         let ledger = Some(allocation.ledger());

@@ -45,6 +45,7 @@ impl<T> Mutex<T> {
     }
 }
 
+pub(crate) use crate::hint::rare;
 pub(crate) use crate::thread::{number as me, number_of_its_own as number};
 
 /// A barrier that one thread has all threads of the process pass.

@@ -10,6 +10,7 @@ use super::{busy, deferred, port};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::books::Snapshot;
+use crate::hint::rare;
 use crate::{check, process, sys};
 
 bitflags! {
@@ -153,7 +154,10 @@ impl Event {
             // SAFETY: event and stream live while the borrows do, and are of one device.
             let record = || match unsafe { sys::cudaEventRecord(raw, on) } {
                 sys::cudaSuccess => Ok(()),
-                code => Err(code),
+                code => {
+                    rare();
+                    Err(code)
+                }
             };
             if let Err(code) = BOOKS.record_into(stream.slot(), kind, &mut self.snapshot, record) {
                 // There is no telling what the event stands for.

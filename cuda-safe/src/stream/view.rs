@@ -10,6 +10,7 @@ use super::{busy, deferred, host_function, per_thread};
 use crate::device::{Device, Switched};
 use crate::error::{Detail, Error, Result};
 use crate::hazard::books::{Kind, Slot};
+use crate::hint::rare;
 use crate::{check, sys};
 
 /// What an operation can be put on: a [`Stream`](super::Stream), the [`LegacyStream`](super::LegacyStream) of
@@ -291,7 +292,10 @@ impl<'a> StreamRef<'a> {
                 // SAFETY: stream and event live while the view and the borrow do.
                 match unsafe { sys::cudaStreamWaitEvent(self.raw, event.as_raw(), 0) } {
                     sys::cudaSuccess => Ok(()),
-                    code => Err(code),
+                    code => {
+                        rare();
+                        Err(code)
+                    }
                 }
             };
             return match BOOKS.wait(self.slot, kind, event.snapshot(), wait) {

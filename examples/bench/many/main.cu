@@ -120,7 +120,7 @@ int main() {
             } else if (way == "batch") {
                 batch(to, from, bytes, stream);
             } else {
-                EXPECT(way == "kernel" && direction == "d2d");
+                EXPECT(way == "kernel");
                 kernel(to, from, bytes, stream);
             }
             CHECK(cudaStreamSynchronize(stream));

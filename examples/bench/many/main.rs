@@ -11,6 +11,7 @@ use anyhow::{Context as _, bail, ensure};
 use cuda_kernels::copy_many;
 use cuda_safe::copy::{AsyncDestination, AsyncSource};
 use cuda_safe::device::{driver_version, runtime_version};
+use cuda_safe::launch::{KernelInput, KernelOutput};
 use cuda_safe::memory::{Place, Slice, SliceMut};
 use cuda_safe::{CopyBatch, Device, DeviceBuffer, PinnedBuffer, Result, Stream, memcpy_async};
 
@@ -56,11 +57,13 @@ fn places_mut<'a, M: Place>(memory: SliceMut<'a, u8, M>, bytes: usize) -> Result
     chunks.map(|chunk| Ok(chunk.split_at_mut(bytes)?.0)).collect()
 }
 
-/// Measures a loop or a batch of asynchronous copies; nothing where the way is another one.
+/// Measures a loop of asynchronous copies, a batch, or one kernel; nothing where the way is another one.
 fn copies<D, S>(way: &str, plan: &Plan, to: &mut [D], from: &[S], stream: &Stream) -> Result<Option<f64>>
 where
     D: AsyncDestination<Element = u8>,
     S: AsyncSource<Element = u8>,
+    for<'a> &'a mut D: KernelOutput<u8>,
+    for<'a> &'a S: KernelInput<u8>,
 {
     match way {
         "loop" => plan.time(|| {
@@ -71,6 +74,10 @@ where
         }),
         "batch" => plan.time(|| {
             to.iter_mut().zip(from).collect::<CopyBatch<'_>>().enqueue(stream)?;
+            stream.synchronize()
+        }),
+        "kernel" => plan.time(|| {
+            copy_many(to.iter_mut().zip(from), stream)?;
             stream.synchronize()
         }),
         _ => return Ok(None),
@@ -97,23 +104,16 @@ fn main() -> anyhow::Result<()> {
         let [direction, way, bytes] = parts[..] else { bail!("not DIRECTION_WAY_BYTES: {operation}") };
         let bytes: usize = bytes.parse()?;
         ensure!(bytes > 0 && bytes <= LARGEST && bytes.is_multiple_of(16), "{bytes} bytes");
-        let time = match (direction, way) {
-            ("h2d", _) => {
+        let time = match direction {
+            "h2d" => {
                 let (mut to, from) = (places_mut(b.slice_mut(..)?, bytes)?, places(host.slice(..)?, bytes)?);
                 copies(way, &plan, &mut to, &from, &stream)?
             }
-            ("d2h", _) => {
+            "d2h" => {
                 let (mut to, from) = (places_mut(host.slice_mut(..)?, bytes)?, places(a.slice(..)?, bytes)?);
                 copies(way, &plan, &mut to, &from, &stream)?
             }
-            ("d2d", "kernel") => {
-                let (mut to, from) = (places_mut(b.slice_mut(..)?, bytes)?, places(a.slice(..)?, bytes)?);
-                Some(plan.time(|| {
-                    copy_many(to.iter_mut().zip(&from), &stream)?;
-                    stream.synchronize()
-                })?)
-            }
-            ("d2d", _) => {
+            "d2d" => {
                 let (mut to, from) = (places_mut(b.slice_mut(..)?, bytes)?, places(a.slice(..)?, bytes)?);
                 copies(way, &plan, &mut to, &from, &stream)?
             }

@@ -25,7 +25,7 @@ use super::enter::Refusal;
 use super::ledger::Ledger;
 use super::order::Port;
 use super::slot::{Kind, Lane, Slot};
-use super::sync::{LockGuard, fence};
+use super::sync::{LockGuard, fence, rare};
 use super::table::Books;
 use super::waits::Place;
 use super::word::Word;
@@ -268,7 +268,11 @@ impl Drop for Again<'_> {
     fn drop(&mut self) {
         let (slot, tick, done) = (self.slot, self.tick, self.done && self.real);
         // As the legacy rule has nothing for it, the stream's end proves it as far as it proves those before.
-        slot.publish(tick, done || slot.provable() + 1 == tick);
+        let proven = done || {
+            rare();
+            slot.provable() + 1 == tick
+        };
+        slot.publish(tick, proven);
         if slot.kind != Kind::NonBlocking {
             slot.tell(&mut self.lane, tick, done);
         }
