@@ -194,9 +194,12 @@ fn the_block_size_that_keeps_the_most_threads_busy_is_found_within_limits() -> R
 
 #[test]
 fn shared_memory_that_is_available_is_what_so_many_blocks_can_have() -> Result<()> {
+    // Few blocks have no more than a kernel may have that has not been allowed more.
     let one = arguments_shape.available_dynamic_shared_bytes(1, 256)?;
-    let four = arguments_shape.available_dynamic_shared_bytes(4, 256)?;
-    assert!(one > four && four > 0, "{one} and {four} bytes");
+    let most = arguments_shape.blocks_per_multiprocessor(256, 0)?;
+    let of_most = arguments_shape.available_dynamic_shared_bytes(most, 256)?;
+    assert!(one > of_most && of_most > 0, "{one} bytes, and {of_most} for each of {most} blocks");
+    assert_eq!(arguments_shape.blocks_per_multiprocessor(256, of_most)?, most);
     let too_many = arguments_shape.available_dynamic_shared_bytes(u32::MAX, 256).unwrap_err();
     assert!(too_many.is_refused(), "{too_many}");
     arguments_shape.set_shared_carveout(Some(100))?;
