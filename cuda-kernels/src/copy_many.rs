@@ -1,8 +1,9 @@
-//! Many copies within a device by one kernel.
+//! Many copies by one kernel, within a device or between it and pinned memory.
 //!
 //! The runtime takes some 4 µs to submit each copy between two places of a device, one by one or in a batch. A kernel that
-//! moves all of them costs one launch. For copies from and to the host, see `CopyBatch` of `cuda-safe`: there the copy
-//! engines do the work.
+//! moves all of them costs one launch. Small copies from and to pinned memory are faster by a kernel, too: on an H200 64 copies of
+//! 4 KiB take 15 µs, and 30 to 90 by one call of the runtime (`CopyBatch` of `cuda-safe`). From some 64 KiB each on there is no
+//! difference, but that those of a batch are done by the copy engines, and leave the multiprocessors to other work.
 //!
 //! What to copy goes to the kernel by value, as its parameter: nothing is allocated on the device, nothing is copied
 //! there first, and nothing has to live until the kernel has run. A launch takes up to 128 ranges, or 1024 where the

@@ -159,7 +159,8 @@ pub fn added_waits() -> u64 {
     stream::added_waits()
 }
 
-/// "Why did you wait here?": the last waits that the tracker added, oldest first.
+/// "Why did you wait here?": the last 256 waits that the tracker added, oldest first. Those that several threads added at the same time
+/// may be in any order.
 #[must_use]
 pub fn recent_waits() -> Vec<AddedWait> {
     stream::recent_waits()
