@@ -92,8 +92,9 @@
 //! another's closure, nor in a host function.
 //!
 //! # How it is tested
-//! The tracker proper is in a module without FFI and, but for the lock it takes from its neighbour, without unsafe
-//! code, so it runs by itself:
+//! The tracker proper is in a module without FFI, and with unsafe code in two places only, besides the lock that it takes from its
+//! neighbour: a stream keeps the address of the slot that it last waited for, and the places that notes of waits name are kept in
+//! atomics. So it runs by itself:
 //! `tests/hazard_model.rs` runs 100,000 random programs against a model that knows nothing but sets of
 //! operations, for too few waits and for too many; `tests/hazard_loom.rs` every interleaving of two threads, and
 //! `tests/lock_loom.rs` those of two and three that want one lock;
