@@ -1,4 +1,4 @@
-//! The books: the tracker proper, without FFI and without unsafe code.
+//! The books: the tracker proper, without FFI, and without unsafe code but for addresses that atomics and lanes keep (`waits`, `table`).
 //!
 //! [`Books::enqueue`] enters an operation, [`Books::record`] and [`Books::wait`] carry knowledge from stream
 //! to stream, [`Coverage`] turns synchronisations into watermarks. `hazard` has the model and why it holds.
