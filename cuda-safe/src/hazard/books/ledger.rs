@@ -190,9 +190,10 @@ impl Ledger {
         true
     }
 
+    /// [`replace`](Self::replace) of a ledger that others may look at.
     #[cold]
     #[inline(never)]
-    fn exchange(&self, bits: u64, next: u64) -> bool {
+    pub(super) fn exchange(&self, bits: u64, next: u64) -> bool {
         self.word.compare_exchange(bits, next, SeqCst, Acquire).is_ok()
     }
 

@@ -292,15 +292,22 @@ impl Slot {
     #[expect(clippy::inline_always, reason = "measured: else what is told goes through memory")]
     #[inline(always)]
     pub(super) fn share_brief(&self, kind: Kind, lane: &mut Lane, brief: Brief) {
-        if kind == Kind::Legacy {
-            lane.untold = true;
-        }
         let (bits, many) = (brief.pack(), Brief::Many.pack());
         if bits == many || self.outside.brief.load(Relaxed) == many {
             self.share_many(&lane.clock);
         } else {
             self.outside.brief.store(bits, Release);
         }
+        if kind != Kind::NonBlocking {
+            self.share_with_device(kind, lane);
+        }
+    }
+
+    /// Tells the device's page that there is something to tell the legacy stream, or that this one has it.
+    #[cold]
+    #[inline(never)]
+    fn share_with_device(&self, kind: Kind, lane: &mut Lane) {
+        lane.untold |= kind == Kind::Legacy;
         self.device.note_news(kind);
     }
 

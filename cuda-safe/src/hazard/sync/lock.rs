@@ -7,7 +7,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 // A test puts loom's in the place of these.
-use super::{AtomicBool, AtomicU64, barrier, constructor, me, number, pause};
+use super::{AtomicBool, AtomicU64, barrier, constructor, me, number, pause, rare};
 
 /// A mutex for what is as a rule only one thread's affair: a stream's lane.
 ///
@@ -84,6 +84,7 @@ impl<T> Lock<T> {
         if self.favourite.load(Relaxed) == me {
             return true;
         }
+        rare();
         self.inside.store(false, Release);
         false
     }
