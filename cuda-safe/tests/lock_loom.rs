@@ -9,6 +9,8 @@
     reason = "the lock is compiled by itself, without the crate"
 )]
 
+#[path = "../src/hint.rs"]
+mod hint;
 #[path = "../src/hazard/sync/lock.rs"]
 mod lock;
 
@@ -16,6 +18,7 @@ use loom::cell::Cell;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicU64};
 
+use hint::rare;
 use lock::Lock;
 
 macro_rules! constructor {

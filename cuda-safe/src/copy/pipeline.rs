@@ -188,7 +188,10 @@ where
                 (range, part)
             }))
         });
+        // Of a single chunk there is nothing to overlap.
+        let waits = if len > chunk { pageable } else { Ways { up: false, down: false } };
         let Self { stages, rooms, .. } = self;
+        stages.company = waits.company();
         let stages = &*stages;
         let mut streams = stages.work.iter().cycle();
         let work = |room: &mut Room<I, O>, range: Range<usize>| match streams.next() {
@@ -197,8 +200,6 @@ where
         };
         // Rooms that are with other threads are dropped where this unwinds, which waits for all that they are used by.
         let all = Drained(Some(stages));
-        // Of a single chunk there is nothing to overlap.
-        let waits = if len > chunk { pageable } else { Ways { up: false, down: false } };
         let worked = pass(stages, rooms, chunks, waits, up, work);
         worked.and(all.over())
     }

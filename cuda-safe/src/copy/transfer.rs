@@ -8,7 +8,7 @@ use super::call;
 use super::operand::{Operand, Side, sealed};
 use super::peer;
 use super::shape::Shape;
-use super::staged::{self, Layout, Staged, Way};
+use super::staged::{self, Company, Layout, Staged, Way};
 use crate::device::Device;
 use crate::error::{Detail, Result};
 use crate::hazard::{Access, Ledger, Mode};
@@ -113,7 +113,7 @@ pub(super) fn transfer(
             | Direction::DeviceToDevice(device)
             | Direction::Managed(device)
             | Direction::Peer { destination: device, .. },
-        ) => match stage(how, direction, destination, source, shape) {
+        ) => match stage(how, direction, destination, source, shape, Company::Alone) {
             // No closure: it would hide the caller's place.
             Some(transfer) => match LegacyStream::of(device) {
                 Ok(legacy) => staged(legacy.as_stream(), transfer, destination, source),
@@ -214,6 +214,7 @@ fn stage(
     destination: &Operand<'_>,
     source: &Operand<'_>,
     shape: Shape,
+    company: Company,
 ) -> Option<Staged> {
     if staged::never(shape.bytes()) || destination.array().is_some() || source.array().is_some() {
         return None;
@@ -241,7 +242,7 @@ fn stage(
         Shape::Volume { .. } => return None,
     };
     let fresh = matches!(how, How::BlockingFresh).then(|| destination.pointer());
-    Staged::prepare(device, way, layout, fresh)
+    Staged::prepare(device, way, layout, fresh, company)
 }
 
 /// Copies between pageable memory and a device by the engine, in the order of any stream of that device; none where the engine is not to
@@ -251,13 +252,14 @@ pub(super) fn staged_on(
     stream: StreamRef<'_>,
     destination: &Operand<'_>,
     source: &Operand<'_>,
+    company: Company,
 ) -> Option<Result<()>> {
     let shape = match Shape::of("staged copy", destination, source) {
         Ok(shape) => shape,
         Err(error) => return Some(Err(error)),
     };
     let direction = Direction::of(destination.side(), source.side());
-    let transfer = stage(How::Blocking, direction, destination, source, shape)?;
+    let transfer = stage(How::Blocking, direction, destination, source, shape, company)?;
     Some(staged(stream, transfer, destination, source))
 }
 

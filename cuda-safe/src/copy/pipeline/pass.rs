@@ -14,6 +14,7 @@ use bytemuck::{AnyBitPattern, NoUninit};
 use super::array::PipelineOutput;
 use super::room::{Room, Stages};
 use super::stage::Stage;
+use crate::copy::staged::Company;
 use crate::error::{Error, Result};
 
 /// Something that is so of the way up, or of that down.
@@ -21,6 +22,13 @@ use crate::error::{Error, Result};
 pub(super) struct Ways {
     pub(super) up: bool,
     pub(super) down: bool,
+}
+
+impl Ways {
+    /// Whether copies of the staged engine go both ways at once, where this is what has threads of its own.
+    pub(super) fn company(self) -> Company {
+        if self.up && self.down { Company::Paired } else { Company::Alone }
+    }
 }
 
 /// A chunk with the room that it has on the device.

@@ -7,6 +7,7 @@ use bytemuck::{AnyBitPattern, NoUninit};
 use super::array::{PipelineInput, PipelineOutput};
 use crate::copy::linear::memcpy_async;
 use crate::copy::operand::Operand;
+use crate::copy::staged::Company;
 use crate::copy::transfer::staged_on;
 use crate::device::Device;
 use crate::error::Result;
@@ -19,6 +20,8 @@ pub(super) struct Stages {
     up: Stream,
     pub(super) work: Vec<Stream>,
     down: Stream,
+    /// Whether chunks of pageable memory are copied both ways at once.
+    pub(super) company: Company,
 }
 
 impl Stages {
@@ -31,7 +34,7 @@ impl Stages {
         for _ in 0..work {
             streams.push(stream()?);
         }
-        Ok(Self { up, work: streams, down })
+        Ok(Self { up, work: streams, down, company: Company::Alone })
     }
 
     /// Waits for all that the stages were given, whatever fails.
@@ -51,16 +54,16 @@ impl Stages {
 
 /// Copies to the first elements of a buffer. Pageable memory is done with on return.
 #[track_caller]
-fn copy_up<T>(stream: &Stream, buffer: &mut DeviceBuffer<T>, part: PipelineInput<'_, T>) -> Result<()>
+fn copy_up<T>(stages: &Stages, buffer: &mut DeviceBuffer<T>, part: PipelineInput<'_, T>) -> Result<()>
 where
     T: AnyBitPattern + NoUninit,
 {
-    let mut buffer = buffer.slice_mut(..part.len())?;
+    let (stream, mut buffer) = (&stages.up, buffer.slice_mut(..part.len())?);
     match part {
         PipelineInput::Pinned(part) => memcpy_async(&mut buffer, &part, stream),
         PipelineInput::Pageable(part) => {
             let (to, from) = (Operand::of_span::<T, OnDevice>(buffer.span()), Operand::of_slice(part));
-            match staged_on(stream.as_stream(), &to, &from) {
+            match staged_on(stream.as_stream(), &to, &from, stages.company) {
                 Some(staged) => staged,
                 None => stream.scope(|scope| scope.memcpy_async(&mut buffer, part))?,
             }
@@ -97,7 +100,7 @@ impl<I: AnyBitPattern + NoUninit, O: AnyBitPattern> Room<I, O> {
     #[track_caller]
     pub(super) fn up(&mut self, stages: &Stages, part: PipelineInput<'_, I>) -> Result<()> {
         stages.up.wait(&self.worked)?;
-        copy_up(&stages.up, &mut self.input, part)?;
+        copy_up(stages, &mut self.input, part)?;
         self.up.record(&stages.up)
     }
 
@@ -126,7 +129,7 @@ impl<I: AnyBitPattern + NoUninit, O: AnyBitPattern> Room<I, O> {
             PipelineOutput::Pinned(mut part) => memcpy_async(&mut part, &output, stream)?,
             PipelineOutput::Pageable(part) => {
                 let from = Operand::of_span::<O, OnDevice>(output.span());
-                match staged_on(stream.as_stream(), &Operand::of_slice_mut(part), &from) {
+                match staged_on(stream.as_stream(), &Operand::of_slice_mut(part), &from, stages.company) {
                     Some(staged) => staged?,
                     None => stream.scope(|scope| scope.memcpy_async(part, &output))??,
                 }
@@ -141,7 +144,7 @@ impl<T: AnyBitPattern + NoUninit> Room<T, T> {
     #[track_caller]
     pub(super) fn up_in_place(&mut self, stages: &Stages, part: PipelineInput<'_, T>) -> Result<()> {
         stages.up.wait(&self.down)?;
-        copy_up(&stages.up, &mut self.output, part)?;
+        copy_up(stages, &mut self.output, part)?;
         self.up.record(&stages.up)
     }
 

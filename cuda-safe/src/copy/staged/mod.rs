@@ -71,6 +71,7 @@ use crate::{check, memory, stream, sys};
 
 pub(crate) use self::cut::Layout;
 pub(crate) use self::flow::Way;
+pub(crate) use self::plan::Company;
 pub(crate) use self::ring::abandon;
 pub use self::ring::release;
 pub(crate) use self::settings::never;
@@ -150,14 +151,21 @@ pub(crate) struct Staged {
 impl Staged {
     /// Prepares a transfer between pageable memory and a device; none where it is not to be staged. `fresh` is the host's memory
     /// where that has not been touched yet.
-    pub(crate) fn prepare(device: Device, way: Way, layout: Layout, fresh: Option<*mut u8>) -> Option<Self> {
+    pub(crate) fn prepare(
+        device: Device,
+        way: Way,
+        layout: Layout,
+        fresh: Option<*mut u8>,
+        company: Company,
+    ) -> Option<Self> {
         let bytes = layout.bytes();
         let settings = settings();
         if bytes == 0 || never(bytes) || stream::in_callback() || !crew::in_own_process() {
             return None;
         }
         let fresh = fresh.filter(|_| bytes >= FRESH);
-        let need = Need { way, bytes, fresh: fresh.is_some(), processors: crew::processors() };
+        let processors = company.share(crew::processors());
+        let need = Need { way, bytes, fresh: fresh.is_some(), processors };
         let staged = Self::with_ring(device, layout, &need, &settings);
         if staged.is_none()
             && settings.enabled

@@ -14,8 +14,27 @@ pub(super) struct Need {
     pub(super) bytes: usize,
     /// Whether the host's memory was allocated just now and has not been touched.
     pub(super) fresh: bool,
-    /// Processors that the process may use.
+    /// Processors that it may use.
     pub(super) processors: usize,
+}
+
+/// Whether a transfer has the processors for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Company {
+    /// As far as is known.
+    Alone,
+    /// Another one goes the other way meanwhile, as in a pipeline: more threads than processors are in each other's way.
+    Paired,
+}
+
+impl Company {
+    /// How many of the processors a transfer uses. Never one, if there are two: with one it would not be staged.
+    pub(super) fn share(self, processors: usize) -> usize {
+        match self {
+            Self::Alone => processors,
+            Self::Paired => (processors / 2).max(2).min(processors),
+        }
+    }
 }
 
 /// How a transfer is staged.
@@ -100,7 +119,7 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
-    use super::{MIB, Need, Plan, Settings, Way};
+    use super::{Company, MIB, Need, Plan, Settings, Way};
 
     fn need(way: Way, bytes: usize) -> Need {
         Need { way, bytes, fresh: false, processors: 16 }
@@ -156,6 +175,13 @@ mod tests {
         assert_eq!(threads(&need(Way::Down, 1 << 30), &many), 20);
         let none = Settings { threads: Some(0), threshold: Some(1), ..settings };
         assert_eq!(threads(&need(Way::Down, 1 << 30), &none), 1);
+    }
+
+    #[test]
+    fn of_two_transfers_at_once_each_uses_half_of_the_processors() {
+        let shares = |company: Company| [1, 2, 3, 4, 16, 17].map(|processors| company.share(processors));
+        assert_eq!(shares(Company::Alone), [1, 2, 3, 4, 16, 17]);
+        assert_eq!(shares(Company::Paired), [1, 2, 2, 2, 8, 8]);
     }
 
     #[test]
