@@ -20,4 +20,11 @@ fn main() {
         .headers(names.map(|name| format!("kernels/{name}.cuh")))
         .include("kernels")
         .compile("cuda_kernels");
+    // Clusters are newer than the oldest devices that the others are for.
+    cuda_kernels_build::Build::new()
+        .file("kernels/cluster.cu")
+        .header("kernels/cluster.cuh")
+        .include("kernels")
+        .archs(["sm_90", "compute_90"])
+        .compile("cuda_clusters");
 }

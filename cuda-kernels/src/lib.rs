@@ -16,11 +16,13 @@
 //! | [`points`] | an array of structs |
 //! | [`copy_many`](mod@copy_many) | many copies by one launch |
 //! | [`heap`] | memory from the device heap |
+//! | [`cluster`] | clusters of blocks, for devices of compute capability 9.0 and newer |
 //! | [`gate`](mod@gate) | holding a stream until the host says so |
 //!
 //! A crate with kernels of its own does as this one: see `cuda-kernels-build`.
 
 mod check;
+pub mod cluster;
 pub mod copy_many;
 pub mod fill;
 pub mod gate;
@@ -34,8 +36,14 @@ pub mod vector;
 /// Named as in C++; a namespace comes in front (`fault::trap` is [`fault_trap`](kernels::fault_trap)).
 pub mod kernels {
     cuda_safe::include_kernels!("cuda_kernels");
+
+    /// Those for devices with clusters of blocks: compute capability 9.0 and newer.
+    pub mod clusters {
+        cuda_safe::include_kernels!("cuda_clusters");
+    }
 }
 
+pub use cluster::cluster_histogram;
 pub use copy_many::copy_many;
 pub use fill::{Fill, fill};
 pub use gate::{gate, gate_announced, gate_then_write, raise_flag};

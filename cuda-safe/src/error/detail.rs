@@ -115,6 +115,31 @@ pub enum Detail {
         /// Bytes that it can be allowed at most, by `Kernel::set_max_dynamic_shared_bytes`.
         most: u64,
     },
+    /// A grid that does not divide into clusters of blocks.
+    Clusters {
+        /// Along which axis: "the grid's x".
+        what: &'static str,
+        /// Blocks of the grid along it.
+        grid: u32,
+        /// Blocks of a cluster along it.
+        cluster: u32,
+    },
+    /// A cluster of more blocks than the kernel may have as things are set, or than the device has room for.
+    ClusterSize {
+        /// Blocks asked for.
+        asked: u64,
+        /// Blocks that a cluster may have.
+        limit: u64,
+        /// Whether `Kernel::set_non_portable_clusters` has not allowed more than 8.
+        portable: bool,
+    },
+    /// A kernel whose source says which clusters it has was to have others.
+    OtherClusters {
+        /// The cluster asked for.
+        asked: [u32; 3],
+        /// The one that the source says.
+        declared: [u32; 3],
+    },
     /// A limit of a device was set to this value.
     LimitAsked {
         /// Which limit.
@@ -207,6 +232,7 @@ impl Detail {
             | Self::InGraph => sys::cudaErrorNotPermitted,
             Self::Capturing => sys::cudaErrorStreamCaptureUnsupported,
             Self::CallbackPanicked { .. } => sys::cudaErrorUnknown,
+            Self::ClusterSize { .. } => sys::cudaErrorInvalidClusterSize,
             Self::Allocation { .. } => sys::cudaErrorMemoryAllocation,
             Self::Versions { .. } => sys::cudaErrorSystemDriverMismatch,
             _ => sys::cudaErrorInvalidValue,
@@ -300,6 +326,23 @@ impl fmt::Display for Detail {
                     "a block's dynamic shared memory is {asked} bytes, this kernel may have {limit}; \
                      Kernel::set_max_dynamic_shared_bytes allows it up to {most} on this device"
                 )
+            }
+            Self::Clusters { what, grid, cluster } => {
+                let fitting = u64::from(grid).next_multiple_of(u64::from(cluster.max(1)));
+                write!(
+                    f,
+                    "{what} is {grid} blocks, which clusters of {cluster} along it do not divide: launch {fitting}, or smaller clusters"
+                )
+            }
+            Self::ClusterSize { asked, limit, portable } => {
+                write!(f, "a cluster has {asked} blocks, at most {limit} are possible for this launch")?;
+                if portable {
+                    f.write_str("; Kernel::set_non_portable_clusters allows more than 8 where the device can")?;
+                }
+                f.write_str(if limit < 8 { "; blocks with less shared memory or fewer threads leave room for more" } else { "" })
+            }
+            Self::OtherClusters { asked, declared } => {
+                write!(f, "clusters of {asked:?} blocks were asked for, but the kernel's source says {declared:?}: ask for none")
             }
             Self::LimitAsked { limit, value } => write!(f, "asked to set {limit:?} to {value}"),
             Self::InvalidDevice { ordinal, count: 0 } => {

@@ -7,8 +7,8 @@ use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::{check, sys};
 
-use super::Kernel;
 use super::dimensions::wide;
+use super::{Dim3, Kernel};
 
 /// Facts about one kernel on the current device.
 #[doc(alias = "cudaFuncAttributes")]
@@ -62,6 +62,25 @@ impl KernelAttributes {
     #[must_use]
     pub fn ptx_version(&self) -> i32 {
         self.0.ptxVersion
+    }
+
+    /// The clusters that the kernel's source says it has, by `__cluster_dims__`: blocks along each axis.
+    #[must_use]
+    pub fn required_cluster(&self) -> Option<Dim3> {
+        let size = |number| u32::try_from(number).ok().filter(|size| *size > 0);
+        let sizes = &self.0;
+        Some(Dim3 {
+            x: size(sizes.requiredClusterWidth)?,
+            y: size(sizes.requiredClusterHeight)?,
+            z: size(sizes.requiredClusterDepth)?,
+        })
+    }
+
+    /// Whether the kernel may have clusters of more than 8 blocks, which not all devices can: see
+    /// [`Kernel::set_non_portable_clusters`].
+    #[must_use]
+    pub fn non_portable_clusters(&self) -> bool {
+        self.0.nonPortableClusterSizeAllowed != 0
     }
 
     /// The runtime's structure.

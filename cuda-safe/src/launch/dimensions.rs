@@ -64,6 +64,12 @@ impl From<sys::dim3> for Dim3 {
     }
 }
 
+impl From<Dim3> for [u32; 3] {
+    fn from(Dim3 { x, y, z }: Dim3) -> Self {
+        [x, y, z]
+    }
+}
+
 impl From<Dim3> for sys::dim3 {
     fn from(Dim3 { x, y, z }: Dim3) -> Self {
         Self { x, y, z }

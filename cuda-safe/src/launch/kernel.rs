@@ -12,7 +12,12 @@ use crate::hazard::Access;
 use crate::stream::{AsStream, StreamRef};
 use crate::sys;
 
-use super::{Arguments, LaunchConfig, Uses, attributes};
+use super::extended::undivided;
+use super::way::{Plain, Together, Way};
+use super::{Arguments, Dim3, KernelAttributes, LaunchAttributes, LaunchConfig, Uses, attributes};
+
+/// Blocks of a cluster that every device with clusters can have.
+const PORTABLE: u64 = 8;
 
 /// A kernel of this program, with its parameter list `P` as a tuple of the types in its C prototype.
 ///
@@ -107,7 +112,7 @@ impl<P> Kernel<P> {
         arguments.with(|accesses, values| {
             // SAFETY: the accesses are those of all the memory that the kernel is given by its owners, and there is a live
             // value of the right type for each parameter (`Arguments`); the rest is the duty of `launch`'s caller.
-            unsafe { self.put::<false>(&config, stream, accesses, values, place) }
+            unsafe { self.put(Plain, &config, stream, accesses, values, place) }
         })
     }
 
@@ -140,16 +145,112 @@ impl<P> Kernel<P> {
         let config = config.into();
         config.check(self.name)?;
         // SAFETY: the caller's duties are just these.
-        unsafe { self.put::<false>(&config, stream.as_stream(), accesses, values, Location::caller()) }
+        unsafe { self.put(Plain, &config, stream.as_stream(), accesses, values, Location::caller()) }
     }
 
-    /// Enters a launch in the books and makes it, one of blocks that all run at once where `TOGETHER` says so.
+    /// [`launch`](Self::launch) with attributes, clusters of blocks among them: what `cudaLaunchKernelEx` does in CUDA C++.
+    ///
+    /// Stands for [`cudaLaunchKernelExC`](sys::cudaLaunchKernelExC).
+    ///
+    /// # Ordering
+    /// As `launch`, whatever the attributes, but for
+    /// [`programmatic_stream_serialization`](LaunchAttributes::programmatic_stream_serialization).
+    ///
+    /// # Errors
+    /// As `launch`. Clusters that do not divide the grid are refused before the call, with both numbers; larger ones than the kernel may
+    /// have, the runtime refuses, and the error has the most.
+    ///
+    /// # Safety
+    /// The duties of `launch`. A kernel that reaches the shared memory of other blocks of its cluster sees to it that those have begun
+    /// and have not ended.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// use cuda_safe::launch::{Kernel, LaunchAttributes};
+    /// use cuda_safe::{DeviceBuffer, Stream};
+    ///
+    /// # fn run(histogram: Kernel<(*const u32, u32, *mut u32)>) -> cuda_safe::Result<()> {
+    /// let stream = Stream::new()?;
+    /// let values = DeviceBuffer::from_slice(&[1_u32; 4096])?;
+    /// let mut bins = DeviceBuffer::from_slice(&[0_u32; 1024])?;
+    /// let pairs = LaunchAttributes::new().cluster(2);
+    /// // SAFETY: the kernel counts as many values as it is told, in as many bins as there are.
+    /// unsafe { histogram.launch_ex((8, 256, 2048), &pairs, &stream, (&values, 4096, &mut bins)) }?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaLaunchKernelExC")]
+    #[doc(alias = "cudaLaunchKernelEx")]
+    #[track_caller]
+    pub unsafe fn launch_ex<A: Arguments<P>>(
+        &self,
+        config: impl Into<LaunchConfig>,
+        attributes: &LaunchAttributes<'_>,
+        stream: &impl AsStream,
+        arguments: A,
+    ) -> Result<()> {
+        let (config, stream, place) = (config.into(), stream.as_stream(), Location::caller());
+        self.check_ex(&config, attributes, stream)?;
+        arguments.with(|accesses, values| {
+            // SAFETY: as in `launch`.
+            unsafe { self.put(attributes, &config, stream, accesses, values, place) }
+        })
+    }
+
+    /// [`launch_ex`](Self::launch_ex) for a kernel that reaches memory which its arguments only contain the addresses of, as
+    /// [`launch_with`](Self::launch_with) is.
+    ///
+    /// Stands for [`cudaLaunchKernelExC`](sys::cudaLaunchKernelExC).
+    ///
+    /// # Ordering
+    /// As `launch_ex`, with the memory that `accesses` name.
+    ///
+    /// # Errors
+    /// As `launch_ex`.
+    ///
+    /// # Safety
+    /// The duties of `launch_with` and of `launch_ex`.
+    #[doc(alias = "cudaLaunchKernelExC")]
+    #[track_caller]
+    pub unsafe fn launch_ex_with(
+        &self,
+        config: impl Into<LaunchConfig>,
+        attributes: &LaunchAttributes<'_>,
+        stream: &impl AsStream,
+        accesses: &[Access<'_>],
+        values: &mut [*mut c_void],
+    ) -> Result<()> {
+        let (config, stream) = (config.into(), stream.as_stream());
+        self.check_ex(&config, attributes, stream)?;
+        // SAFETY: the caller's duties are just these.
+        unsafe { self.put(attributes, &config, stream, accesses, values, Location::caller()) }
+    }
+
+    /// Refuses what no device can launch with these attributes.
+    #[track_caller]
+    fn check_ex(
+        &self,
+        config: &LaunchConfig,
+        attributes: &LaunchAttributes<'_>,
+        stream: StreamRef<'_>,
+    ) -> Result<()> {
+        config.check(self.name)?;
+        attributes.check(self.name, config.grid)?;
+        if attributes.is_programmatic() {
+            // A graph orders its nodes by its edges, and each launch of it as one operation.
+            stream.ensure_not_captured(self.name)?;
+        }
+        Ok(())
+    }
+
+    /// Enters a launch in the books and makes it.
     ///
     /// # Safety
     /// The duties of [`launch_with`](Self::launch_with).
     #[inline]
-    unsafe fn put<const TOGETHER: bool>(
+    unsafe fn put<W: Way>(
         &self,
+        way: W,
         config: &LaunchConfig,
         stream: StreamRef<'_>,
         accesses: &[Access<'_>],
@@ -157,21 +258,18 @@ impl<P> Kernel<P> {
         place: &'static Location<'static>,
     ) -> Result<()> {
         let call = |raw: sys::cudaStream_t| {
-            let LaunchConfig { grid, block, shared_bytes } = *config;
             let (kernel, values) = (self.as_raw(), values.as_mut_ptr());
-            let put = if TOGETHER { sys::cudaLaunchCooperativeKernel } else { sys::cudaLaunchKernel };
-            let api = if TOGETHER { "cudaLaunchCooperativeKernel" } else { "cudaLaunchKernel" };
             let launch = || {
                 // SAFETY: the stub is a kernel's (`from_stub`), and the caller says that `values` has a pointer for each
                 // parameter; the stream is live; what the kernel does is the caller's duty.
-                unsafe { put(kernel, grid.into(), block.into(), values, shared_bytes, raw) }
+                unsafe { way.put(kernel, config, values, raw) }
             };
             match launch() {
                 sys::cudaSuccess => Ok(()),
                 sys::cudaErrorInvalidResourceHandle => {
-                    self.launched(api, on_device(stream.device(), launch), config, place)
+                    self.launched(way, on_device(stream.device(), launch), config, place)
                 }
-                code => self.launched(api, code, config, place),
+                code => self.launched(way, code, config, place),
             }
         };
         // SAFETY: the caller says that the accesses are those of all the memory that the kernel reaches, to which those of the
@@ -227,7 +325,7 @@ impl<P> Kernel<P> {
         let stream = stream.as_stream();
         arguments.with(|accesses, values| {
             // SAFETY: as in `launch`.
-            unsafe { self.put::<true>(&config, stream, accesses, values, place) }
+            unsafe { self.put(Together, &config, stream, accesses, values, place) }
         })
     }
 
@@ -249,9 +347,9 @@ impl<P> Kernel<P> {
 
     /// The outcome of a launch; where the runtime refused, with the number that is too large for this kernel if it is that.
     #[cold]
-    fn launched(
+    fn launched<W: Way>(
         &self,
-        api: &'static str,
+        way: W,
         code: sys::cudaError_t,
         config: &LaunchConfig,
         place: &'static Location<'static>,
@@ -259,7 +357,7 @@ impl<P> Kernel<P> {
         if code == sys::cudaSuccess {
             return Ok(());
         }
-        Err(self.failed(api, code, config, place))
+        Err(self.failed(W::API, code, config, way.attributes(), place))
     }
 
     /// The error of a launch that the runtime refused.
@@ -268,6 +366,7 @@ impl<P> Kernel<P> {
         api: &'static str,
         code: sys::cudaError_t,
         config: &LaunchConfig,
+        extended: Option<&LaunchAttributes<'_>>,
         place: &'static Location<'static>,
     ) -> Error {
         let error = Error::from_code(api, code).at(place);
@@ -293,7 +392,40 @@ impl<P> Kernel<P> {
         if error.code() == sys::cudaErrorCooperativeLaunchTooLarge {
             return self.too_many_at_once(error, config);
         }
-        error
+        match self.clusters_refused(config, extended, &attributes) {
+            Some(detail) => error.with_detail(detail),
+            None => error,
+        }
+    }
+
+    /// What is wrong with the clusters of a launch that was refused, if it is that.
+    fn clusters_refused(
+        &self,
+        config: &LaunchConfig,
+        extended: Option<&LaunchAttributes<'_>>,
+        attributes: &KernelAttributes,
+    ) -> Option<Detail> {
+        let declared = attributes.required_cluster();
+        let cluster: Dim3 = extended.and_then(LaunchAttributes::clusters).or(declared)?;
+        if let Some(declared) = declared
+            && declared != cluster
+        {
+            return Some(Detail::OtherClusters { asked: cluster.into(), declared: declared.into() });
+        }
+        if let Some(detail) = undivided(config.grid, cluster) {
+            return Some(detail);
+        }
+        let asked = u64::try_from(cluster.count()).unwrap_or(u64::MAX);
+        let none = LaunchAttributes::new();
+        let most = self.max_potential_cluster_size(*config, extended.unwrap_or(&none)).map(u64::from);
+        let portable = !attributes.non_portable_clusters();
+        let allowed = if portable { PORTABLE } else { u64::MAX };
+        let limit = most.unwrap_or(u64::MAX).min(allowed);
+        (asked > limit).then_some(Detail::ClusterSize {
+            asked,
+            limit,
+            portable,
+        })
     }
 }
 

@@ -10,24 +10,29 @@
 //! order between streams is kept like that of copies; so is that of the `__device__`, `__constant__` and `__managed__`
 //! variables that a kernel uses, as its handle says (see [`Module`]). Handles may be used from any thread.
 //!
-//! C functions: `cudaLaunchKernel`, `cudaLaunchCooperativeKernel`, `cudaFuncGetAttributes`, `cudaFuncSetAttribute`,
-//! `cudaOccupancyMaxActiveBlocksPerMultiprocessor`, `cudaOccupancyAvailableDynamicSMemPerBlock`.
+//! C functions: `cudaLaunchKernel`, `cudaLaunchCooperativeKernel`, `cudaLaunchKernelExC`, `cudaFuncGetAttributes`, `cudaFuncSetAttribute`,
+//! `cudaOccupancyMaxActiveBlocksPerMultiprocessor`, `cudaOccupancyAvailableDynamicSMemPerBlock`, `cudaOccupancyMaxActiveClusters`,
+//! `cudaOccupancyMaxPotentialClusterSize`.
 
 mod argument;
 mod arguments;
 mod attributes;
+mod clusters;
 mod dimensions;
+mod extended;
 mod kernel;
 mod macros;
 mod memory;
 mod module;
 mod occupancy;
 mod value;
+mod way;
 
 pub use argument::KernelArg;
 pub use arguments::Arguments;
 pub use attributes::KernelAttributes;
 pub use dimensions::{Dim3, LaunchConfig};
+pub use extended::{ClusterScheduling, LaunchAttributes};
 pub use kernel::Kernel;
 pub use memory::{KernelInput, KernelOutput};
 pub use module::{Module, Space, Use, Uses};

@@ -113,6 +113,11 @@ impl<'a> AccessPolicy<'a> {
         };
         Self { raw, memory: PhantomData }
     }
+
+    /// The window as C has it.
+    pub(crate) fn as_raw(&self) -> sys::cudaAccessPolicyWindow {
+        self.raw
+    }
 }
 
 /// Which domain of memory synchronisation kernels are in: one of the constants, or something newer.
@@ -127,6 +132,11 @@ impl MemSyncDomain {
     /// Where kernels go that write to other devices, so that their slow writes do not hold others up.
     #[doc(alias = "cudaLaunchMemSyncDomainRemote")]
     pub const REMOTE: Self = Self(sys::cudaLaunchMemSyncDomainRemote);
+
+    /// The number as C has it.
+    pub(crate) fn as_raw(self) -> sys::cudaLaunchMemSyncDomain {
+        self.0
+    }
 }
 
 /// Which of the device's own domains the two of [`MemSyncDomain`] are. The device has as many as
@@ -138,6 +148,13 @@ pub struct MemSyncDomainMap {
     pub default: u8,
     /// The number of [`MemSyncDomain::REMOTE`].
     pub remote: u8,
+}
+
+impl MemSyncDomainMap {
+    /// The numbers as C has them.
+    pub(crate) fn as_raw(self) -> sys::cudaLaunchMemSyncDomainMap {
+        sys::cudaLaunchMemSyncDomainMap { default_: self.default, remote: self.remote }
+    }
 }
 
 impl StreamRef<'_> {
@@ -271,8 +288,7 @@ impl StreamRef<'_> {
     #[track_caller]
     pub fn set_mem_sync_domain_map(&self, map: MemSyncDomainMap) -> Result<()> {
         let id = sys::cudaLaunchAttributeMemSyncDomainMap;
-        let raw = sys::cudaLaunchMemSyncDomainMap { default_: map.default, remote: map.remote };
-        let value = sys::cudaLaunchAttributeValue { memSyncDomainMap: raw };
+        let value = sys::cudaLaunchAttributeValue { memSyncDomainMap: map.as_raw() };
         self.set_attribute("StreamRef::set_mem_sync_domain_map", id, &value)
     }
 

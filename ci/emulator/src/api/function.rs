@@ -4,15 +4,16 @@
 use core::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::Arc;
 
-use super::kernel::{MOST_SHARED, SHARED, program};
+use super::kernel::{MOST_BLOCKS, MOST_SHARED, PORTABLE, SHARED, attributes, program};
 use super::{Call, Out, api, put};
 use crate::error::Answer;
 use crate::exec::{Launch, Program};
 use crate::module::registry::registry;
 use crate::sys::{
-    cudaErrorInvalidDeviceFunction, cudaErrorInvalidValue, cudaFuncAttribute,
+    cudaErrorInvalidClusterSize, cudaErrorInvalidDeviceFunction, cudaErrorInvalidValue, cudaFuncAttribute,
+    cudaFuncAttributeClusterSchedulingPolicyPreference, cudaFuncAttributeNonPortableClusterSizeAllowed,
     cudaFuncAttributeMaxDynamicSharedMemorySize, cudaFuncAttributePreferredSharedMemoryCarveout,
-    cudaFuncAttributes, cudaFuncCache, cudaFunction_t,
+    cudaFuncAttributes, cudaFuncCache, cudaFunction_t, cudaLaunchConfig_t,
 };
 
 fn find(call: &Call, function: *const c_void) -> Answer<Arc<Program>> {
@@ -39,6 +40,21 @@ fn occupancy(program: Arc<Program>, block: c_int, shared: usize) -> Answer<c_int
     Ok(small(u64::from(launch.blocks_per_multiprocessor())))
 }
 
+/// A launch as it is asked about, the blocks that a multiprocessor holds of it, and whether its clusters may have more blocks than any
+/// device can have.
+fn asked(call: &Call, function: *const c_void, config: *const cudaLaunchConfig_t) -> Answer<(Launch, u32, bool)> {
+    let program = find(call, function)?;
+    // SAFETY: the program passes a configuration, or null.
+    let config = unsafe { config.as_ref() }.ok_or(cudaErrorInvalidValue)?;
+    let dim = |d: crate::sys::dim3| [d.x, d.y, d.z];
+    let mut launch = Launch::new(program, dim(config.gridDim), dim(config.blockDim), Vec::new());
+    let threads = c_int::try_from(launch.threads()).map_err(|_| cudaErrorInvalidValue)?;
+    let each = occupancy(Arc::clone(&launch.program), threads, config.dynamicSmemBytes)?;
+    launch.cluster = attributes(config).cluster.or(launch.program.cluster);
+    let non_portable = registry().kernel(function.addr())?.non_portable;
+    Ok((launch, u32::try_from(each).unwrap_or(0), non_portable))
+}
+
 api! {
     /// What a kernel needs, and what it may ask for.
     fn cudaFuncGetAttributes(call, out: Out<'_, cudaFuncAttributes>, function: *const c_void) {
@@ -47,6 +63,7 @@ api! {
         let registry = registry();
         let entry = registry.kernel(function.addr())?;
         let usual = SHARED.saturating_sub(program.static_shared);
+        let declared = |axis: usize| program.cluster.map_or(0, |blocks| small(u64::from(blocks[axis])));
         let local = program.functions.last().map_or(0, |f| f.frame);
         out.write(cudaFuncAttributes {
             sharedSizeBytes: usize::try_from(program.static_shared).unwrap_or(0),
@@ -59,12 +76,12 @@ api! {
             cacheModeCA: 0,
             maxDynamicSharedSizeBytes: small(u64::from(entry.dynamic.unwrap_or(usual))),
             preferredShmemCarveout: entry.carveout,
-            clusterDimMustBeSet: 0,
-            requiredClusterWidth: 0,
-            requiredClusterHeight: 0,
-            requiredClusterDepth: 0,
-            clusterSchedulingPolicyPreference: 0,
-            nonPortableClusterSizeAllowed: 0,
+            clusterDimMustBeSet: c_int::from(program.cluster.is_some()),
+            requiredClusterWidth: declared(0),
+            requiredClusterHeight: declared(1),
+            requiredClusterDepth: declared(2),
+            clusterSchedulingPolicyPreference: entry.scheduling,
+            nonPortableClusterSizeAllowed: c_int::from(entry.non_portable),
             reserved: [0; 16],
         });
         Ok(())
@@ -88,6 +105,18 @@ api! {
                     return Err(cudaErrorInvalidValue);
                 }
                 entry.carveout = value;
+            }
+            it if it == cudaFuncAttributeNonPortableClusterSizeAllowed => {
+                if !(0..=1).contains(&value) {
+                    return Err(cudaErrorInvalidValue);
+                }
+                entry.non_portable = value != 0;
+            }
+            it if it == cudaFuncAttributeClusterSchedulingPolicyPreference => {
+                if !(0..=2).contains(&value) {
+                    return Err(cudaErrorInvalidValue);
+                }
+                entry.scheduling = value;
             }
             _ => return Err(cudaErrorInvalidValue),
         }
@@ -146,6 +175,30 @@ api! {
             return Err(cudaErrorInvalidValue);
         }
         put(out, occupancy(find(call, function)?, block, shared)?)
+    }
+
+    /// How many clusters of a launch run at once. Hardware has groups of multiprocessors that no cluster reaches beyond, so that fewer fit.
+    fn cudaOccupancyMaxActiveClusters(
+        call, out: Out<'_, c_int>, function: *const c_void, config: *const cudaLaunchConfig_t,
+    ) {
+        let (launch, each, non_portable) = asked(call, function, config)?;
+        let blocks = launch.cluster_blocks();
+        if blocks == 0 || launch.grid.iter().zip(launch.cluster_shape()).any(|(grid, blocks)| grid % blocks != 0) {
+            return Err(cudaErrorInvalidValue);
+        }
+        if blocks > if non_portable { MOST_BLOCKS } else { PORTABLE } {
+            return Err(cudaErrorInvalidClusterSize);
+        }
+        put(out, small(u64::from(each) * u64::from(launch.multiprocessors) / u64::from(blocks)))
+    }
+
+    /// The most blocks that a cluster can have.
+    fn cudaOccupancyMaxPotentialClusterSize(
+        call, out: Out<'_, c_int>, function: *const c_void, config: *const cudaLaunchConfig_t,
+    ) {
+        let (_, each, non_portable) = asked(call, function, config)?;
+        let most = if non_portable { MOST_BLOCKS } else { PORTABLE };
+        put(out, if each == 0 { 0 } else { small(u64::from(most)) })
     }
 
     /// How much dynamic shared memory each of some blocks on a multiprocessor may have.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Call, Out, api, put};
 use crate::device::attribute;
-use crate::error::{Answer, Code};
+use crate::error::Answer;
 use crate::exec::{Kernel, Launch, Program};
 use crate::graph::{Act, KernelNode};
 use crate::machine::Guard;
@@ -17,8 +17,8 @@ use crate::module::registry::{Registry, registry};
 use crate::stream::{Key, submit_task};
 use crate::sys::{
     cudaDevAttrMultiProcessorCount, cudaError_t, cudaErrorCooperativeLaunchTooLarge,
-    cudaErrorInvalidDeviceFunction, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue,
-    cudaErrorMissingConfiguration, cudaErrorNotSupported, cudaKernel_t, cudaLaunchAttributeClusterDimension,
+    cudaErrorInvalidClusterSize, cudaErrorInvalidDeviceFunction, cudaErrorInvalidResourceHandle,
+    cudaErrorInvalidValue, cudaErrorMissingConfiguration, cudaKernel_t, cudaLaunchAttributeClusterDimension,
     cudaLaunchAttributeCooperative, cudaLaunchConfig_t, cudaLimitStackSize, cudaStream_t, cudaSuccess, dim3,
 };
 
@@ -51,11 +51,29 @@ pub(super) fn program(
     registry.program(entry.module, device, &entry.name)
 }
 
-/// Tells that a kernel cannot run here as it is to: each block would take itself for a whole cluster, and go on with wrong
-/// numbers.
-fn no_clusters(what: &str) -> Code {
-    eprintln!("CUDA emulator: {what}: clusters of several blocks are not supported");
-    cudaErrorNotSupported
+/// Blocks of a cluster that every device with clusters can have, and those that these devices can.
+pub(super) const PORTABLE: u32 = 8;
+pub(super) const MOST_BLOCKS: u32 = 16;
+
+/// The clusters of a launch: those that the program asks for, or those that the kernel declares; both only if they are the same.
+fn clusters(asked: Option<[u32; 3]>, declared: Option<[u32; 3]>) -> Answer<Option<[u32; 3]>> {
+    match (asked, declared) {
+        (Some(asked), Some(declared)) if asked != declared => Err(cudaErrorInvalidValue),
+        (asked, declared) => Ok(asked.or(declared)),
+    }
+}
+
+/// Checks the clusters of a launch.
+fn check_clusters(launch: &Launch, non_portable: bool) -> Answer {
+    let Some(cluster) = launch.cluster else { return Ok(()) };
+    let divides = |(grid, blocks): (u32, u32)| grid.checked_rem(blocks) == Some(0);
+    if !launch.grid.into_iter().zip(cluster).all(divides) {
+        return Err(cudaErrorInvalidValue);
+    }
+    if launch.cluster_blocks() > if non_portable { MOST_BLOCKS } else { PORTABLE } {
+        return Err(cudaErrorInvalidClusterSize);
+    }
+    Ok(())
 }
 
 /// Checks a launch's shape. An H200 under CUDA 13.0 answers every one that cannot run with `cudaErrorInvalidValue`.
@@ -113,6 +131,7 @@ pub(super) struct Shape {
     pub(super) block: dim3,
     pub(super) shared: usize,
     pub(super) cooperative: bool,
+    pub(super) cluster: Option<[u32; 3]>,
 }
 
 /// Checks a launch on a device and copies its arguments.
@@ -127,22 +146,22 @@ pub(super) fn prepare(
     if function.is_null() {
         return Err(cudaErrorInvalidDeviceFunction);
     }
-    let Shape { grid, block, shared, cooperative } = shape;
+    let Shape { grid, block, shared, cooperative, cluster } = shape;
     let mut registry = registry();
     let program = program(machine, &mut registry, device, function)?;
-    if program.clusters {
-        return Err(no_clusters(&program.name));
-    }
     let entry = registry.kernel(function.addr())?;
+    let non_portable = entry.non_portable;
     let limit = entry.dynamic.unwrap_or(SHARED.saturating_sub(program.static_shared));
     let dim = |d: dim3| [d.x, d.y, d.z];
     let mut launch = Launch::new(Arc::clone(&program), dim(grid), dim(block), Vec::new());
     launch.dynamic_shared = u32::try_from(shared).map_err(|_| cudaErrorInvalidValue)?;
     launch.cooperative = cooperative;
+    launch.cluster = clusters(cluster, program.cluster)?;
     let processors = attribute(cudaDevAttrMultiProcessorCount, device).and_then(|n| u32::try_from(n).ok());
     launch.multiprocessors = processors.unwrap_or(launch.multiprocessors);
     launch.number = NUMBER.fetch_add(1, Ordering::Relaxed);
     check(&launch, cooperative, limit)?;
+    check_clusters(&launch, non_portable)?;
     launch.params = arguments(&program, args)?;
     // Hardware keeps far less on the stack than PTX says; the limit counts what a compiler would leave.
     let stack = machine.devices.get(device).and_then(|d| d.limits.get(cudaLimitStackSize)).unwrap_or(1024);
@@ -151,19 +170,50 @@ pub(super) fn prepare(
     Ok(launch)
 }
 
+/// What the attributes of a launch ask for.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Attributes {
+    pub(super) cooperative: bool,
+    pub(super) cluster: Option<[u32; 3]>,
+}
+
+/// Reads the attributes of a launch.
+pub(super) fn attributes(config: &cudaLaunchConfig_t) -> Attributes {
+    let mut found = Attributes::default();
+    if config.attrs.is_null() {
+        return found;
+    }
+    for n in 0..usize::try_from(config.numAttrs).unwrap_or(0) {
+        // SAFETY: `attrs` has `numAttrs` elements.
+        let place = unsafe { config.attrs.add(n) };
+        // SAFETY: as above.
+        let attribute = unsafe { place.read() };
+        if attribute.id == cudaLaunchAttributeCooperative {
+            // SAFETY: the identifier says which member is in use.
+            found.cooperative = unsafe { attribute.val.cooperative } != 0;
+        } else if attribute.id == cudaLaunchAttributeClusterDimension {
+            // SAFETY: as above.
+            let blocks = unsafe { attribute.val.clusterDim };
+            found.cluster = Some([blocks.x, blocks.y, blocks.z]);
+        }
+    }
+    found
+}
+
 fn launch(
     call: &Call,
     function: *const c_void,
     configuration: Configuration,
     args: *mut *mut c_void,
-    cooperative: bool,
+    attributes: Attributes,
 ) -> Answer {
     if function.is_null() {
         return Err(cudaErrorInvalidDeviceFunction);
     }
     let (mut machine, device, stream): (Guard, usize, Key) = call.stream(configuration.stream)?;
     let Configuration { grid, block, shared, .. } = configuration;
-    let shape = Shape { grid, block, shared, cooperative };
+    let Attributes { cooperative, cluster } = attributes;
+    let shape = Shape { grid, block, shared, cooperative, cluster };
     let launch = prepare(&mut machine, device, function, shape, args)?;
     if machine.is_captured(stream) {
         if machine.streams.get(stream)?.device != device {
@@ -182,7 +232,7 @@ api! {
         call, function: *const c_void, grid: dim3, block: dim3, args: *mut *mut c_void, shared: usize,
         stream: cudaStream_t,
     ) {
-        launch(call, function, Configuration { grid, block, shared, stream }, args, false)
+        launch(call, function, Configuration { grid, block, shared, stream }, args, Attributes::default())
     }
 
     /// What the code that nvcc generates for a launch calls, with what `__cudaGetKernel` gave.
@@ -190,7 +240,7 @@ api! {
         call, kernel: cudaKernel_t, grid: dim3, block: dim3, args: *mut *mut c_void, shared: usize,
         stream: cudaStream_t,
     ) {
-        launch(call, kernel.cast(), Configuration { grid, block, shared, stream }, args, false)
+        launch(call, kernel.cast(), Configuration { grid, block, shared, stream }, args, Attributes::default())
     }
 
     /// Launches a kernel whose blocks wait for each other: all must be resident at once.
@@ -198,37 +248,20 @@ api! {
         call, function: *const c_void, grid: dim3, block: dim3, args: *mut *mut c_void, shared: usize,
         stream: cudaStream_t,
     ) {
-        launch(call, function, Configuration { grid, block, shared, stream }, args, true)
+        let together = Attributes { cooperative: true, cluster: None };
+        launch(call, function, Configuration { grid, block, shared, stream }, args, together)
     }
 
-    /// Launches a kernel with attributes, of which the one for cooperative launches has an effect here; clusters are refused.
+    /// Launches a kernel with attributes, of which those for cooperative launches and clusters have an effect here.
     fn cudaLaunchKernelExC | cudaLaunchKernelExC_ptsz(
         call, config: *const cudaLaunchConfig_t, function: *const c_void, args: *mut *mut c_void,
     ) {
         // SAFETY: the program passes a configuration, or null.
         let config = unsafe { config.as_ref() }.ok_or(cudaErrorInvalidValue)?;
-        let mut cooperative = false;
-        if !config.attrs.is_null() {
-            for n in 0..usize::try_from(config.numAttrs).unwrap_or(0) {
-                // SAFETY: `attrs` has `numAttrs` elements.
-                let place = unsafe { config.attrs.add(n) };
-                // SAFETY: as above.
-                let attribute = unsafe { place.read() };
-                if attribute.id == cudaLaunchAttributeCooperative {
-                    // SAFETY: the identifier says which member is in use.
-                    cooperative = unsafe { attribute.val.cooperative } != 0;
-                } else if attribute.id == cudaLaunchAttributeClusterDimension {
-                    // SAFETY: as above.
-                    let blocks = unsafe { attribute.val.clusterDim };
-                    if [blocks.x, blocks.y, blocks.z] != [1; 3] {
-                        return Err(no_clusters(call.name));
-                    }
-                }
-            }
-        }
         let (grid, block) = (config.gridDim, config.blockDim);
         let shared = config.dynamicSmemBytes;
-        launch(call, function, Configuration { grid, block, shared, stream: config.stream }, args, cooperative)
+        let configuration = Configuration { grid, block, shared, stream: config.stream };
+        launch(call, function, configuration, args, attributes(config))
     }
 
     /// The handle of a kernel: here, its host function again.

@@ -2,6 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::cluster::parts;
 use super::file::{LANES, Slot, Word};
 use super::launch::Context;
 use super::lower::{LOCAL, PARAM, SHARED, low};
@@ -25,10 +26,11 @@ impl Warp {
                 group.pc += 1;
                 return Flow::Next;
             }
-            Op::IsSpace(space) => {
+            Op::IsSpace(space, cluster) => {
                 let row = u64::row(&self.file, ins.s[1]);
+                let own = |a: u64| parts(a & ((1 << 56) - 1)).1.is_none_or(|rank| rank == u64::from(self.rank));
                 let inside = |a: u64| match space {
-                    Space::Shared => a >> 56 == SHARED >> 56,
+                    Space::Shared => a >> 56 == SHARED >> 56 && (cluster || own(a)),
                     Space::Local => a >> 56 == LOCAL >> 56,
                     Space::Param => a >> 56 == PARAM >> 56,
                     Space::Const => false,
@@ -222,7 +224,16 @@ impl Warp {
             Special::DynamicShared => Some(u64::from(launch.dynamic_shared)),
             Special::TotalShared => Some(u64::from(launch.shared())),
             Special::Zero => Some(0),
-            Special::One => Some(1),
+            Special::ClusterId(n) => {
+                let n = usize::from(n);
+                Some(u64::from(cx.block[n] / launch.cluster_shape()[n].max(1)))
+            }
+            Special::NClusterId(n) => Some(u64::from(launch.clusters()[usize::from(n)])),
+            Special::ClusterCtaid(n) => Some(u64::from(cx.within[usize::from(n)])),
+            Special::ClusterNctaid(n) => Some(u64::from(launch.cluster_shape()[usize::from(n)])),
+            Special::ClusterCtaRank => Some(u64::from(cx.rank)),
+            Special::ClusterNctaRank => Some(u64::from(launch.cluster_blocks())),
+            Special::IsExplicitCluster => Some(u64::from(launch.cluster.is_some())),
             // The address of the memory that grid-wide barriers use.
             Special::EnvReg(1) => Some(cx.workspace >> 32),
             Special::EnvReg(2) => Some(cx.workspace & 0xFFFF_FFFF),

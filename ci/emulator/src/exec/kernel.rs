@@ -1,6 +1,7 @@
 //! A launched kernel as work on a stream: its blocks, in bounded steps.
 
 use super::barrier::Barriers;
+use super::cluster::Cluster;
 use super::env::{Env, Fault, Step, Task};
 use super::launch::{Cached, Context, Launch};
 use super::warp::{Turn, Warp};
@@ -17,19 +18,35 @@ const WORKSPACE: u64 = 64;
 struct Block {
     number: u64,
     place: [u32; 3],
+    /// The number of its cluster, and where it is in that.
+    cluster: u64,
+    rank: u32,
+    within: [u32; 3],
     warps: Vec<Warp>,
     shared: Vec<u128>,
     barriers: Barriers,
 }
 
+/// Where a turn left a block.
+enum Left {
+    /// It can go on.
+    Ready,
+    /// It can go on once another block of its cluster has.
+    Waiting,
+    /// Its threads have ended.
+    Over,
+}
+
 /// A kernel that was launched.
 ///
-/// Blocks start in order. One block runs at a time while blocks end by themselves; a block that takes long makes room
+/// Blocks start in order, all of a cluster at once. One block runs at a time while blocks end by themselves; a block that takes long makes room
 /// for others beside it, up to as many as the device would hold, so that blocks may wait for each other.
 #[derive(Debug)]
 pub struct Kernel {
     launch: Launch,
+    /// The cluster that starts next.
     next: u64,
+    clusters: Vec<Cluster>,
     resident: Vec<Block>,
     spare: Vec<Block>,
     turn: usize,
@@ -40,8 +57,8 @@ pub struct Kernel {
     workspace: u64,
 }
 
-// SAFETY: the pointers in it are those of regions and are forgotten before a step returns.
-#[expect(unsafe_code, reason = "the pointers in the cache do not leave a step")]
+// SAFETY: the pointers in it are those of regions, which are forgotten before a step returns, and those of its blocks' own memory.
+#[expect(unsafe_code, reason = "the pointers in it are to its own, or do not leave a step")]
 unsafe impl Send for Kernel {}
 
 impl Kernel {
@@ -52,6 +69,7 @@ impl Kernel {
         Self {
             launch,
             next: 0,
+            clusters: Vec::new(),
             resident: Vec::new(),
             spare: Vec::new(),
             turn: 0,
@@ -74,26 +92,58 @@ impl Kernel {
         &self.launch
     }
 
+    /// How many clusters there are.
+    fn count(&self) -> u64 {
+        self.launch.clusters().iter().fold(1, |n, &d| n.saturating_mul(u64::from(d)))
+    }
+
     fn admit(&mut self) {
+        let blocks = self.launch.cluster_blocks();
+        let threads = self.launch.threads();
+        let mut cluster = Cluster::new(self.next, threads.saturating_mul(blocks));
+        self.turn = self.resident.len();
+        for rank in 0..blocks {
+            self.admit_block(&mut cluster, rank, threads);
+        }
+        self.clusters.push(cluster);
+        self.next += 1;
+    }
+
+    fn admit_block(&mut self, cluster: &mut Cluster, rank: u32, threads: u32) {
         let launch = &self.launch;
-        let threads = launch.threads();
         let mut block = self.spare.pop().unwrap_or_else(|| Block {
             number: 0,
             place: [0; 3],
+            cluster: 0,
+            rank: 0,
+            within: [0; 3],
             warps: (0..threads.div_ceil(32)).map(|_| Warp::new(&launch.program)).collect(),
-            shared: vec![0; (launch.shared() as usize).div_ceil(16)],
+            // Never empty: a block whose memory is nowhere is one that has ended.
+            shared: vec![0; (launch.shared() as usize).div_ceil(16).max(1)],
             barriers: Barriers::default(),
         });
-        block.number = self.next;
-        block.place = launch.place(self.next);
+        (block.place, block.within) = launch.member(self.next, rank);
+        block.number = launch.block_number(block.place);
+        (block.cluster, block.rank) = (self.next, rank);
         block.barriers = Barriers::new(threads);
         block.shared.fill(0);
+        cluster.members.push(block.shared.as_mut_ptr().cast());
         for (first, warp) in (0..).step_by(32).zip(&mut block.warps) {
-            warp.reset(launch, first);
+            warp.reset(launch, first, rank);
         }
-        self.next += 1;
         self.resident.push(block);
-        self.turn = self.resident.len() - 1;
+    }
+
+    /// Takes out a block that has ended, and its cluster with its last block.
+    fn end(&mut self) {
+        let block = self.resident.swap_remove(self.turn);
+        if let Some(at) = self.clusters.iter().position(|it| it.number == block.cluster)
+            && self.clusters[at].ended(block.rank as usize)
+        {
+            self.clusters.swap_remove(at);
+        }
+        self.spare.push(block);
+        self.spent = 0;
     }
 
     /// Grid-wide barriers count in memory of the device.
@@ -117,7 +167,7 @@ impl Kernel {
         let mut left = budget.max(1);
         while left > 0 {
             if self.resident.is_empty() {
-                if self.next >= self.launch.blocks() {
+                if self.next >= self.count() {
                     return Ok(true);
                 }
                 self.admit();
@@ -125,30 +175,40 @@ impl Kernel {
             self.turn %= self.resident.len();
             let mut fuel = left.min(BLOCK_TURN.saturating_sub(self.spent).max(1));
             let given = fuel;
-            let over = self.run_block(env, &mut fuel)?;
+            let state = self.run_block(env, &mut fuel)?;
             // A turn costs something even when it runs nothing.
             left = left.saturating_sub((given - fuel).max(1));
             self.spent += given - fuel;
-            if over {
-                let block = self.resident.swap_remove(self.turn);
-                self.spare.push(block);
-                self.spent = 0;
-            } else if self.spent >= BLOCK_TURN {
-                self.spent = 0;
-                let room = self.launch.resident();
-                if self.next < self.launch.blocks() && (self.resident.len() as u64) < room {
-                    self.admit();
-                } else {
+            match state {
+                Left::Over => self.end(),
+                Left::Waiting => {
+                    self.spent = 0;
                     self.turn += 1;
                 }
+                Left::Ready if self.spent >= BLOCK_TURN => {
+                    self.spent = 0;
+                    let room = self.launch.resident();
+                    let more = self.resident.len() as u64 + u64::from(self.launch.cluster_blocks());
+                    if self.next < self.count() && more <= room {
+                        self.admit();
+                    } else {
+                        self.turn += 1;
+                    }
+                }
+                Left::Ready => {}
             }
         }
-        Ok(self.resident.is_empty() && self.next >= self.launch.blocks())
+        Ok(self.resident.is_empty() && self.next >= self.count())
     }
 
-    /// Runs one block; answers whether it is over.
-    fn run_block(&mut self, env: &mut dyn Env, fuel: &mut u64) -> Result<bool, Fault> {
+    /// Runs one block.
+    fn run_block(&mut self, env: &mut dyn Env, fuel: &mut u64) -> Result<Left, Fault> {
         let block = &mut self.resident[self.turn];
+        let cluster = self.clusters.iter_mut().find(|it| it.number == block.cluster);
+        let Some(cluster) = cluster else {
+            let message = format!("kernel {}: a block without a cluster", self.launch.program.name);
+            return Err(Fault { code: Fault::LAUNCH_FAILURE, message });
+        };
         let shared: &mut [u8] = bytemuck::cast_slice_mut(&mut block.shared);
         let mut cx = Context {
             watched: env.watches(),
@@ -157,6 +217,9 @@ impl Kernel {
             program: &self.launch.program,
             block: block.place,
             number: block.number,
+            cluster,
+            rank: block.rank,
+            within: block.within,
             shared: shared.as_mut_ptr(),
             shared_len: u64::from(self.launch.shared()),
             caches: &mut self.caches,
@@ -174,21 +237,32 @@ impl Kernel {
                 moved |= given != turn;
                 over &= state == Turn::Over;
             }
+            if moved {
+                cx.cluster.moved();
+            }
             if over {
-                return Ok(true);
+                return Ok(Left::Over);
             }
             if *fuel == 0 {
-                return Ok(false);
+                return Ok(Left::Ready);
             }
             if !moved {
+                if block.warps.iter().any(Warp::waits_for_cluster) && !cx.cluster.stuck() {
+                    return Ok(Left::Waiting);
+                }
                 let mut waits = Vec::new();
                 block.warps.iter().for_each(|w| w.describe(&cx, &mut waits));
                 waits.truncate(4);
                 let [x, y, z] = cx.block;
+                let mut at = vec![cx.barriers.describe()];
+                if block.warps.iter().any(Warp::waits_for_cluster) {
+                    at.push(cx.cluster.describe());
+                }
+                at.retain(|text| !text.is_empty());
                 let message = format!(
                     "kernel {}: the threads of block ({x},{y},{z}) wait for each other for ever ({}): {}",
                     cx.program.name,
-                    cx.barriers.describe(),
+                    at.join(", "),
                     waits.join("; ")
                 );
                 return Err(Fault { code: Fault::LAUNCH_FAILURE, message });

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::cluster::Cluster;
 use super::env::{Env, Fault};
 use super::program::Program;
 
@@ -20,6 +21,8 @@ pub struct Launch {
     pub params: Vec<u8>,
     /// Whether all blocks must be able to wait for each other.
     pub cooperative: bool,
+    /// Blocks of a cluster, in three dimensions, where the program asked for clusters.
+    pub cluster: Option<[u32; 3]>,
     /// How many bytes of stack a thread may use.
     pub stack: u32,
     /// Multiprocessors of the device.
@@ -39,6 +42,7 @@ impl Launch {
             dynamic_shared: 0,
             params,
             cooperative: false,
+            cluster: None,
             stack: 1 << 16,
             multiprocessors: 132,
             number: 0,
@@ -77,12 +81,41 @@ impl Launch {
         u64::from(self.blocks_per_multiprocessor().max(1)) * u64::from(self.multiprocessors.max(1))
     }
 
-    /// Where a block is in the grid.
+    /// Blocks of a cluster along each axis. Without clusters each block is one.
     #[must_use]
-    pub fn place(&self, block: u64) -> [u32; 3] {
-        let [x, y, _] = self.grid.map(u64::from);
+    pub fn cluster_shape(&self) -> [u32; 3] {
+        self.cluster.unwrap_or([1; 3])
+    }
+
+    /// Blocks of a cluster.
+    #[must_use]
+    pub fn cluster_blocks(&self) -> u32 {
+        self.cluster_shape().iter().fold(1, |n, &d| n.saturating_mul(d))
+    }
+
+    /// Clusters of the grid along each axis.
+    #[must_use]
+    pub fn clusters(&self) -> [u32; 3] {
+        let shape = self.cluster_shape();
+        [0, 1, 2].map(|axis| self.grid[axis] / shape[axis].max(1))
+    }
+
+    /// Where the block with this rank in a cluster is in the grid, and where in its cluster.
+    #[must_use]
+    pub fn member(&self, cluster: u64, rank: u32) -> ([u32; 3], [u32; 3]) {
+        let ([x, y, _], shape) = (self.clusters().map(u64::from), self.cluster_shape());
         let small = |v: u64| u32::try_from(v).unwrap_or(u32::MAX);
-        [small(block % x.max(1)), small(block / x.max(1) % y.max(1)), small(block / (x * y).max(1))]
+        let at = [cluster % x.max(1), cluster / x.max(1) % y.max(1), cluster / (x * y).max(1)].map(small);
+        let [w, h, _] = shape;
+        let within = [rank % w.max(1), rank / w.max(1) % h.max(1), rank / (w * h).max(1)];
+        ([0, 1, 2].map(|axis| at[axis] * shape[axis] + within[axis]), within)
+    }
+
+    /// The number of a block in the grid.
+    #[must_use]
+    pub fn block_number(&self, [x, y, z]: [u32; 3]) -> u64 {
+        let [w, h, _] = self.grid.map(u64::from);
+        u64::from(x) + w * (u64::from(y) + h * u64::from(z))
     }
 
     /// Where a thread is in its block.
@@ -102,6 +135,10 @@ pub(super) struct Context<'a> {
     pub(super) block: [u32; 3],
     /// Its number in the grid.
     pub(super) number: u64,
+    /// The cluster that it is in, and where.
+    pub(super) cluster: &'a mut Cluster,
+    pub(super) rank: u32,
+    pub(super) within: [u32; 3],
     /// Whether what is written and read is watched.
     pub(super) watched: bool,
     pub(super) shared: *mut u8,

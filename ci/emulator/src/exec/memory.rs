@@ -297,7 +297,10 @@ impl Warp {
                 Ok(cx.shared.wrapping_add(usize::try_from(inside).unwrap_or(0)))
             }
             Space::Shared => {
-                let why = format!("the block has {} bytes", cx.shared_len);
+                let why = match cx.cluster.find(inside, bytes, cx.shared_len) {
+                    Ok(at) => return Ok(at),
+                    Err(why) => why,
+                };
                 Err(wrong(cx, Fault::ILLEGAL_ADDRESS, &why, thread))
             }
             Space::Local => {

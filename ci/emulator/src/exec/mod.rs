@@ -6,6 +6,7 @@
 mod barrier;
 mod builtin;
 mod bytes;
+mod cluster;
 mod collective;
 pub mod env;
 pub mod file;

@@ -48,8 +48,8 @@ pub struct Program {
     pub max_threads: Option<u32>,
     /// The only block shape that the kernel allows.
     pub required_threads: Option<[u32; 3]>,
-    /// Whether its blocks come in clusters of several.
-    pub clusters: bool,
+    /// The shape of the clusters that its blocks come in, when declared.
+    pub cluster: Option<[u32; 3]>,
     /// Bytes of constant memory that the module declares.
     pub constant_bytes: u64,
 }
@@ -218,7 +218,13 @@ pub enum Special {
     DynamicShared,
     TotalShared,
     Zero,
-    One,
+    ClusterId(u8),
+    NClusterId(u8),
+    ClusterCtaid(u8),
+    ClusterNctaid(u8),
+    ClusterCtaRank,
+    ClusterNctaRank,
+    IsExplicitCluster,
     EnvReg(u8),
 }
 
@@ -312,8 +318,16 @@ pub enum Op {
     Elect,
     /// `nanosleep`: gives other warps a chance.
     Sleep,
-    /// `isspacep`: predicate in slot 0, address in slot 1.
-    IsSpace(Space),
+    /// `isspacep`: predicate in slot 0, address in slot 1. The flag says that the shared memory of the whole cluster is meant.
+    IsSpace(Space, bool),
+    /// `barrier.cluster.arrive`.
+    ClusterArrive,
+    /// `barrier.cluster.wait`.
+    ClusterWait,
+    /// `mapa`: destination, address and rank in slots 0 to 2; the flag says that the address has 64 bits.
+    MapAddress(bool),
+    /// `getctarank`: destination and address; the flag as above.
+    RankOf(bool),
     /// Has no effect here: fences, prefetches.
     Nothing,
     /// Cannot be run; the number is its place in a list of explanations.

@@ -34,6 +34,8 @@ pub(super) enum Wait {
     Nothing,
     /// A barrier of the block, from the generation it arrived in.
     Barrier(u32, u64),
+    /// The barrier of the cluster, from the generation it arrived in.
+    Cluster(u64),
     /// The other lanes of a mask, at the same instruction.
     Lanes(u32),
     /// The other lanes of a mask, at any barrier of the warp.
@@ -96,6 +98,10 @@ pub(super) struct Warp {
     pub(super) tid: [[u32; LANES]; 3],
     /// The generation of the barrier whose reduction a lane will fetch.
     pub(super) reducing: [Option<u64>; LANES],
+    /// The generation of the cluster's barrier that a lane has arrived in, and not yet waited for.
+    pub(super) arrived: [Option<u64>; LANES],
+    /// The rank of its block in the cluster.
+    pub(super) rank: u32,
     unfair: u32,
     stamp: u64,
 }
@@ -113,13 +119,15 @@ impl Warp {
             side: 0,
             tid: [[0; LANES]; 3],
             reducing: [None; LANES],
+            arrived: [None; LANES],
+            rank: 0,
             unfair: 0,
             stamp: 0,
         }
     }
 
     /// Starts over, as a warp of another block.
-    pub(super) fn reset(&mut self, launch: &Launch, first: u32) {
+    pub(super) fn reset(&mut self, launch: &Launch, first: u32, rank: u32) {
         let program = &launch.program;
         let count = launch.threads().saturating_sub(first).min(32);
         self.file.clear();
@@ -139,7 +147,7 @@ impl Warp {
             self.grow(lane, frame);
         }
         self.groups.clear();
-        self.reducing = [None; LANES];
+        (self.reducing, self.arrived, self.rank) = ([None; LANES], [None; LANES], rank);
         (self.side, self.unfair, self.stamp) = (0, 0, 0);
         self.groups.push(Group { mask: self.live, pc: start, depth: 0, wait: Wait::Nothing, stamp: 0 });
     }
@@ -295,6 +303,7 @@ impl Warp {
             let over = match g.wait {
                 Wait::Nothing => false,
                 Wait::Barrier(id, generation) => cx.barriers.generation(id) != generation,
+                Wait::Cluster(generation) => cx.cluster.generation != generation,
                 Wait::Lanes(mask) => mask & live & !g.mask == 0,
                 Wait::Warp(mask) => {
                     let arrived = self.groups.iter().filter(|o| o.wait == g.wait).fold(0, |m, o| m | o.mask);
@@ -325,6 +334,9 @@ impl Warp {
     pub(super) fn exit(&mut self, cx: &mut Context<'_>, mask: u32) {
         self.live &= !mask;
         cx.barriers.exit(mask.count_ones());
+        let now = Some(cx.cluster.generation);
+        let arrived = lanes(mask).filter(|&lane| self.arrived[lane].take() == now).count();
+        cx.cluster.exit(mask.count_ones(), u32::try_from(arrived).unwrap_or(0));
     }
 
     /// Says where the threads of this warp wait.
@@ -334,6 +346,7 @@ impl Warp {
             let to = cx.launch.thread(self.thread(31 - g.mask.leading_zeros()));
             let what = match g.wait {
                 Wait::Barrier(id, _) => format!("at barrier {id}"),
+                Wait::Cluster(_) => "at the barrier of their cluster".into(),
                 Wait::Lanes(mask) | Wait::Warp(mask) => {
                     format!("for lanes {:#x} of the warp", mask & !g.mask & self.live)
                 }
@@ -397,6 +410,10 @@ impl Warp {
             Op::Barrier(_) | Op::Arrive | Op::BarrierReduce(..) => {
                 return self.barrier(cx, ins, group, mask);
             }
+            Op::ClusterArrive => return self.cluster_arrive(cx, group, mask),
+            Op::ClusterWait => return self.cluster_wait(cx, group, mask),
+            Op::MapAddress(wide) => self.map_address(cx, ins, wide, mask, group.pc)?,
+            Op::RankOf(wide) => self.rank_of(cx, ins, wide, mask),
             Op::WarpBarrier
             | Op::Shuffle(..)
             | Op::Predicate
@@ -405,7 +422,7 @@ impl Warp {
             | Op::Redux(_)
             | Op::ActiveMask
             | Op::Elect
-            | Op::IsSpace(_) => return Ok(self.together(ins, group, mask)),
+            | Op::IsSpace(..) => return Ok(self.together(ins, group, mask)),
         }
         group.pc += 1;
         Ok(Flow::Next)

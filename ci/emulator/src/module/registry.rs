@@ -50,6 +50,9 @@ pub(crate) struct Entry {
     /// The most dynamic shared memory that the program asked for; the usual limit when it has not.
     pub(crate) dynamic: Option<u32>,
     pub(crate) carveout: i32,
+    /// Whether clusters of more blocks than any device can have are allowed, and where blocks of clusters are to be put.
+    pub(crate) non_portable: bool,
+    pub(crate) scheduling: i32,
 }
 
 /// A registered variable.

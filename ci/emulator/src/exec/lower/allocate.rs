@@ -85,7 +85,9 @@ fn defined(ins: &Ins) -> usize {
         | Op::Redux(_)
         | Op::ActiveMask
         | Op::Elect
-        | Op::IsSpace(_) => 1,
+        | Op::MapAddress(_)
+        | Op::RankOf(_)
+        | Op::IsSpace(..) => 1,
         Op::Load(access) | Op::Param(access) => usize::from(access.count),
         _ => 0,
     }

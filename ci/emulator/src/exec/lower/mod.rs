@@ -185,7 +185,7 @@ impl<'m> Lower<'m> {
             accesses: 0,
             max_threads: kernel.max_threads.map(|t| t.iter().fold(1u32, |n, &m| n.saturating_mul(m))),
             required_threads: kernel.required_threads,
-            clusters: kernel.cluster.is_some_and(|blocks| blocks != [1; 3]),
+            cluster: kernel.cluster,
             constant_bytes: module
                 .variables
                 .iter()
@@ -369,7 +369,8 @@ impl<'m> Lower<'m> {
             "add" | "sub" | "mul" | "mad" | "div" | "rem" | "min" | "max" | "abs" | "neg" | "sad"
             | "mul24" | "mad24" | "dp4a" | "dp2a" | "addc" | "subc" | "madc" => self.integer(i),
             "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" => self.control(f, i),
-            "bar" | "barrier" | "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" | "isspacep" => {
+            "bar" | "barrier" | "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" | "isspacep"
+            | "mapa" | "getctarank" => {
                 self.warp(i)
             }
             "membar" | "fence" | "prefetch" | "prefetchu" | "discard" | "applypriority"

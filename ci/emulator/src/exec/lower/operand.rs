@@ -213,11 +213,10 @@ fn special(name: &str) -> Option<Special> {
             "ntid" => Special::Ntid(part),
             "ctaid" => Special::Ctaid(part),
             "nctaid" => Special::Nctaid(part),
-            // Without clusters every block is a cluster of its own.
-            "clusterid" => Special::Ctaid(part),
-            "nclusterid" => Special::Nctaid(part),
-            "cluster_ctaid" => Special::Zero,
-            "cluster_nctaid" => Special::One,
+            "clusterid" => Special::ClusterId(part),
+            "nclusterid" => Special::NClusterId(part),
+            "cluster_ctaid" => Special::ClusterCtaid(part),
+            "cluster_nctaid" => Special::ClusterNctaid(part),
             _ => return None,
         });
     }
@@ -242,8 +241,9 @@ fn special(name: &str) -> Option<Special> {
         "reserved_smem_offset_begin" | "reserved_smem_offset_end" | "reserved_smem_offset_cap" => {
             Special::Zero
         }
-        "cluster_ctarank" | "is_explicit_cluster" => Special::Zero,
-        "cluster_nctarank" => Special::One,
+        "cluster_ctarank" => Special::ClusterCtaRank,
+        "cluster_nctarank" => Special::ClusterNctaRank,
+        "is_explicit_cluster" => Special::IsExplicitCluster,
         _ => Special::EnvReg(name.strip_prefix("envreg")?.parse().ok().filter(|n| *n < 32)?),
     })
 }

@@ -5,9 +5,6 @@ use super::{Failure, Lower};
 use crate::exec::program::{NONE, Op, Reduce, Shuffle, Vote};
 use crate::ptx::{Instruction, Operand, Type};
 
-/// The barrier that stands for the one of a cluster.
-const CLUSTER: u32 = 16;
-
 impl Lower<'_> {
     pub(super) fn warp(&mut self, i: &Instruction) -> Result<(), Failure> {
         match &*i.opcode {
@@ -50,7 +47,22 @@ impl Lower<'_> {
             "isspacep" => {
                 let p = self.dst(operand(i, 0)?, Type::Pred)?;
                 let a = self.src(operand(i, 1)?, Type::B64)?;
-                self.emit(Op::IsSpace(super::memory::space(i)), &[p, a]);
+                self.emit(Op::IsSpace(super::memory::space(i), i.has("shared::cluster")), &[p, a]);
+                Ok(())
+            }
+            "mapa" => {
+                let ty = i.types().last().ok_or("no type")?;
+                let d = self.dst(operand(i, 0)?, ty)?;
+                let a = self.src(operand(i, 1)?, ty)?;
+                let rank = self.src(operand(i, 2)?, Type::U32)?;
+                self.emit(Op::MapAddress(ty.size() == 8), &[d, a, rank]);
+                Ok(())
+            }
+            "getctarank" => {
+                let ty = i.types().last().ok_or("no type")?;
+                let d = self.dst(operand(i, 0)?, Type::U32)?;
+                let a = self.src(operand(i, 1)?, ty)?;
+                self.emit(Op::RankOf(ty.size() == 8), &[d, a]);
                 Ok(())
             }
             _ => Err("this instruction is not known to the emulator".into()),
@@ -64,13 +76,7 @@ impl Lower<'_> {
             return Ok(());
         }
         if i.has("cluster") {
-            // A block is a cluster of its own: arriving never has to wait, waiting is for the block.
-            if i.has("wait") {
-                let id = self.word(CLUSTER);
-                self.emit(Op::Barrier(false), &[id, NONE]);
-            } else {
-                self.emit(Op::Nothing, &[]);
-            }
+            self.emit(if i.has("wait") { Op::ClusterWait } else { Op::ClusterArrive }, &[]);
             return Ok(());
         }
         let aligned = &*i.opcode == "bar" || i.has("aligned");

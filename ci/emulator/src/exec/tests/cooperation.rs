@@ -189,8 +189,8 @@ fn kernels_whose_blocks_come_in_clusters_are_known() {
         .visible .entry none() { ret; }",
     );
     let clusters =
-        ["one", "pairs", "none"].map(|name| m.launch(name, [2, 1, 1], [1; 3], &[]).program.clusters);
-    assert_eq!(clusters, [false, true, false]);
+        ["one", "pairs", "none"].map(|name| m.launch(name, [2, 1, 1], [1; 3], &[]).program.cluster);
+    assert_eq!(clusters, [Some([1; 3]), Some([2, 1, 1]), None]);
 }
 
 #[test]

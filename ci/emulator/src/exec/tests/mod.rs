@@ -2,6 +2,7 @@
 
 mod arithmetic;
 mod bench;
+mod clusters;
 mod cooperation;
 mod faults;
 mod programs;

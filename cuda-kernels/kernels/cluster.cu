@@ -1,0 +1,80 @@
+#include "cluster.cuh"
+
+#include <cooperative_groups.h>
+
+namespace cg = cooperative_groups;
+
+// Older devices have no clusters: whoever asks for other code than this gets kernels that end with an error.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+#define HAS_CLUSTERS 1
+#endif
+
+namespace {
+
+__device__ void write_places(unsigned* numbers) {
+#ifdef HAS_CLUSTERS
+    __shared__ unsigned sum;
+    cg::cluster_group cluster = cg::this_cluster();
+    unsigned rank = cluster.block_rank();
+    unsigned blocks = cluster.num_blocks();
+    if (threadIdx.x == 0) sum = 0;
+    cluster.sync();
+    // Everybody tells all others its rank.
+    for (unsigned other = threadIdx.x; other < blocks; other += blockDim.x) {
+        atomicAdd(cluster.map_shared_rank(&sum, other), rank);
+    }
+    // Nobody ends before the others have written.
+    cluster.sync();
+    if (threadIdx.x == 0) {
+        unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+        unsigned* out = numbers + block * CLUSTER_NUMBERS;
+        dim3 at = cluster.block_index();
+        out[0] = rank;
+        out[1] = blocks;
+        out[2] = at.x;
+        out[3] = at.y;
+        out[4] = at.z;
+        asm("mov.u32 %0, %%clusterid.x;" : "=r"(out[5]));
+        asm("mov.u32 %0, %%nclusterid.x;" : "=r"(out[6]));
+        out[7] = sum;
+    }
+#else
+    __trap();
+#endif
+}
+
+}  // namespace
+
+extern "C" __global__ void cluster_histogram(const unsigned* values, unsigned count, unsigned* bins, unsigned bin_count) {
+#ifdef HAS_CLUSTERS
+    extern __shared__ unsigned mine[];
+    cg::cluster_group cluster = cg::this_cluster();
+    unsigned blocks = cluster.num_blocks();
+    unsigned each = bin_count / blocks + (bin_count % blocks != 0);
+    for (unsigned bin = threadIdx.x; bin < each; bin += blockDim.x) mine[bin] = 0;
+    cluster.sync();
+
+    size_t stride = static_cast<size_t>(gridDim.x) * blockDim.x;
+    for (size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) {
+        unsigned value = values[i];
+        if (value < bin_count) atomicAdd(cluster.map_shared_rank(mine, value / each) + value % each, 1u);
+    }
+    // Behind this, nobody writes into this block's memory any more, and it may end.
+    cluster.sync();
+
+    unsigned first = cluster.block_rank() * each;
+    for (unsigned bin = threadIdx.x; bin < each; bin += blockDim.x) {
+        if (mine[bin] != 0) atomicAdd(bins + first + bin, mine[bin]);
+    }
+#else
+    __trap();
+#endif
+}
+
+extern "C" __global__ void cluster_places(unsigned* numbers) { write_places(numbers); }
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+extern "C" __global__ void __cluster_dims__(2, 1, 1) cluster_pairs(unsigned* numbers) { write_places(numbers); }
+#else
+extern "C" __global__ void cluster_pairs(unsigned* numbers) { write_places(numbers); }
+#endif

@@ -1,0 +1,107 @@
+//! Clusters of blocks: what a kernel is allowed, and how many there is room for.
+#![expect(unsafe_code, reason = "asks the runtime about kernels")]
+
+use std::ffi::c_int;
+use std::ptr;
+
+use crate::error::Result;
+use crate::{check, sys};
+
+use super::{ClusterScheduling, Kernel, LaunchAttributes, LaunchConfig};
+
+impl<P> Kernel<P> {
+    /// Says whether the kernel may have clusters of more than 8 blocks: programs that do run only on some devices.
+    /// Stands for [`cudaFuncSetAttribute`](sys::cudaFuncSetAttribute).
+    ///
+    /// # Errors
+    /// There is no code for the current device, or no device.
+    #[doc(alias = "cudaFuncSetAttribute")]
+    #[doc(alias = "cudaFuncAttributeNonPortableClusterSizeAllowed")]
+    #[track_caller]
+    pub fn set_non_portable_clusters(&self, allowed: bool) -> Result<()> {
+        let attribute = sys::cudaFuncAttributeNonPortableClusterSizeAllowed;
+        // SAFETY: the kernel is one of this program's; the call notes what its launches may ask for.
+        unsafe { check!(cudaFuncSetAttribute(self.as_raw(), attribute, c_int::from(allowed))) }
+    }
+
+    /// Says where the blocks of the kernel's clusters are to be put. A wish, for launches that have none of
+    /// [their own](LaunchAttributes::cluster_scheduling). Stands for [`cudaFuncSetAttribute`](sys::cudaFuncSetAttribute).
+    ///
+    /// # Errors
+    /// There is no code for the current device, or no device.
+    #[doc(alias = "cudaFuncSetAttribute")]
+    #[doc(alias = "cudaFuncAttributeClusterSchedulingPolicyPreference")]
+    #[track_caller]
+    pub fn set_cluster_scheduling(&self, policy: ClusterScheduling) -> Result<()> {
+        let attribute = sys::cudaFuncAttributeClusterSchedulingPolicyPreference;
+        let policy = c_int::try_from(policy.as_raw().0).unwrap_or(c_int::MAX);
+        // SAFETY: the kernel is one of this program's; the call notes a wish.
+        unsafe { check!(cudaFuncSetAttribute(self.as_raw(), attribute, policy)) }
+    }
+
+    /// How many clusters of a launch like this run at once on the current device, which has to be one with clusters. Stands for
+    /// [`cudaOccupancyMaxActiveClusters`](sys::cudaOccupancyMaxActiveClusters).
+    ///
+    /// # Errors
+    /// A shape or clusters that no device has, before the call; what the runtime says of clusters that are too large, or of a device
+    /// without.
+    ///
+    /// # Examples
+    /// ```
+    /// # use cuda_safe::launch::{Kernel, LaunchAttributes};
+    /// # fn with(kernel: &Kernel<(*const u32, u32, *mut u32)>) -> cuda_safe::Result<()> {
+    /// let most = kernel.max_potential_cluster_size((64, 256), &LaunchAttributes::new())?;
+    /// let clusters = LaunchAttributes::new().cluster(most.min(4));
+    /// let at_once = kernel.max_active_clusters((64, 256), &clusters)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaOccupancyMaxActiveClusters")]
+    #[track_caller]
+    pub fn max_active_clusters(
+        &self,
+        config: impl Into<LaunchConfig>,
+        attributes: &LaunchAttributes<'_>,
+    ) -> Result<u32> {
+        let config = self.checked(config.into(), attributes)?;
+        let mut clusters = 0;
+        let out = &raw mut clusters;
+        // SAFETY: the pointers are to a live integer and a live structure, whose attributes are borrowed; the kernel is one of this
+        // program's, and the stream is that of the current device.
+        unsafe { check!(cudaOccupancyMaxActiveClusters(out, self.as_raw(), &raw const config)) }?;
+        Ok(u32::try_from(clusters).unwrap_or(0))
+    }
+
+    /// The most blocks that a cluster of a launch like this can have on the current device; more than 8 only where
+    /// [that is allowed](Self::set_non_portable_clusters). Stands for
+    /// [`cudaOccupancyMaxPotentialClusterSize`](sys::cudaOccupancyMaxPotentialClusterSize).
+    ///
+    /// # Errors
+    /// As [`max_active_clusters`](Self::max_active_clusters).
+    #[doc(alias = "cudaOccupancyMaxPotentialClusterSize")]
+    #[track_caller]
+    pub fn max_potential_cluster_size(
+        &self,
+        config: impl Into<LaunchConfig>,
+        attributes: &LaunchAttributes<'_>,
+    ) -> Result<u32> {
+        let config = self.checked(config.into(), attributes)?;
+        let mut blocks = 0;
+        let out = &raw mut blocks;
+        // SAFETY: as above.
+        unsafe { check!(cudaOccupancyMaxPotentialClusterSize(out, self.as_raw(), &raw const config)) }?;
+        Ok(u32::try_from(blocks).unwrap_or(0))
+    }
+
+    /// A launch as the runtime is asked about it. It holds the address of the attributes.
+    #[track_caller]
+    fn checked(
+        &self,
+        config: LaunchConfig,
+        attributes: &LaunchAttributes<'_>,
+    ) -> Result<sys::cudaLaunchConfig_t> {
+        config.check(self.name())?;
+        attributes.check(self.name(), config.grid)?;
+        Ok(attributes.config(&config, ptr::null_mut()))
+    }
+}
