@@ -33,12 +33,19 @@ pub fn cluster_histogram(
     let Some((bin_count, _)) = check::grid(API, bins.elements())? else { return Ok(()) };
     let Some((count, config)) = check::grid(API, values.elements())? else { return Ok(()) };
     let clusters = config.grid.x.min(BLOCKS).div_ceil(cluster);
-    let shared = usize::try_from(bin_count.div_ceil(cluster)).unwrap_or(usize::MAX).saturating_mul(size_of::<u32>());
-    let config = LaunchConfig::new(clusters.saturating_mul(cluster), check::THREADS).with_shared_bytes(shared);
+    let shared =
+        usize::try_from(bin_count.div_ceil(cluster)).unwrap_or(usize::MAX).saturating_mul(size_of::<u32>());
+    let config =
+        LaunchConfig::new(clusters.saturating_mul(cluster), check::THREADS).with_shared_bytes(shared);
     let attributes = LaunchAttributes::new().cluster(cluster);
     // SAFETY: the kernel reads the first `count` values and adds to the first `bin_count` bins, and there are as many, on the stream's
     // device; each block has room for its part of the bins.
     unsafe {
-        kernels::clusters::cluster_histogram.launch_ex(config, &attributes, stream, (values, count, bins, bin_count))
+        kernels::clusters::cluster_histogram.launch_ex(
+            config,
+            &attributes,
+            stream,
+            (values, count, bins, bin_count),
+        )
     }
 }

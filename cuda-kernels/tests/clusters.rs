@@ -25,15 +25,18 @@ fn has_clusters() -> Result<bool> {
 }
 
 /// What each block of a grid says of its place.
-fn places(kernel: &Places, grid: Dim3, attributes: Option<&LaunchAttributes<'_>>) -> Result<Vec<[u32; NUMBERS]>> {
+fn places(
+    kernel: &Places,
+    grid: Dim3,
+    attributes: Option<&LaunchAttributes<'_>>,
+) -> Result<Vec<[u32; NUMBERS]>> {
     let stream = Stream::new()?;
     let blocks = usize::try_from(grid.count()).unwrap();
     let mut numbers = DeviceBuffer::from_slice(&vec![u32::MAX; blocks * NUMBERS])?;
     let config = LaunchConfig::new(grid, 64);
     // SAFETY: there is room for the numbers of each block.
-    let attributes = attributes.map(|attributes| unsafe {
-        kernel.launch_ex(config, attributes, &stream, (&mut numbers,))
-    });
+    let attributes = attributes
+        .map(|attributes| unsafe { kernel.launch_ex(config, attributes, &stream, (&mut numbers,)) });
     // SAFETY: as above.
     attributes.unwrap_or_else(|| unsafe { kernel.launch(config, &stream, (&mut numbers,)) })?;
     Ok(numbers.to_vec()?.chunks_exact(NUMBERS).map(|of| of.try_into().unwrap()).collect())
@@ -131,10 +134,13 @@ fn fewer_clusters_run_at_once_the_larger_they_are() -> Result<()> {
     if !has_clusters()? {
         return Ok(());
     }
-    let at_once = |blocks: u32| cluster_places.max_active_clusters((16, 1024), &LaunchAttributes::new().cluster(blocks));
+    let at_once = |blocks: u32| {
+        cluster_places.max_active_clusters((16, 1024), &LaunchAttributes::new().cluster(blocks))
+    };
     let (ones, twos, eights) = (at_once(1)?, at_once(2)?, at_once(8)?);
     assert!(ones >= 2 * twos && twos >= 4 * eights && eights >= 1, "{ones} {twos} {eights}");
-    let error = cluster_places.max_active_clusters((15, 64), &LaunchAttributes::new().cluster(2)).unwrap_err();
+    let error =
+        cluster_places.max_active_clusters((15, 64), &LaunchAttributes::new().cluster(2)).unwrap_err();
     assert_eq!(error.detail(), Detail::Clusters { what: "the grid's x", grid: 15, cluster: 2 }, "{error}");
     Ok(())
 }
@@ -172,7 +178,8 @@ fn attributes_change_how_a_kernel_runs_and_not_what_it_does_nor_its_order() -> R
     let streams = [Stream::non_blocking()?, Stream::non_blocking()?];
     let mut data = DeviceBuffer::from_slice(&[0_i32; 256])?;
     let table = DeviceBuffer::<f32>::alloc(256)?;
-    let window = AccessPolicy::new(&table.slice(..)?, 0.5, AccessProperty::Persisting, AccessProperty::Normal);
+    let window =
+        AccessPolicy::new(&table.slice(..)?, 0.5, AccessProperty::Persisting, AccessProperty::Normal);
     let attributes = LaunchAttributes::new()
         .priority(-1)
         .mem_sync_domain(MemSyncDomain::REMOTE)
@@ -189,9 +196,7 @@ fn attributes_change_how_a_kernel_runs_and_not_what_it_does_nor_its_order() -> R
     let (mut at, mut count) = (data.as_mut_ptr(), 256_u32);
     let mut values = [(&raw mut at).cast(), (&raw mut count).cast()];
     // SAFETY: a live value for each parameter, and the memory is named.
-    unsafe {
-        add_one.launch_ex_with((1, 256), &attributes, &streams[0], &[data.access_mut()], &mut values)
-    }?;
+    unsafe { add_one.launch_ex_with((1, 256), &attributes, &streams[0], &[data.access_mut()], &mut values) }?;
     assert_eq!(data.to_vec()?, [(1 << 11) - 1; 256]);
     Ok(())
 }
@@ -205,7 +210,10 @@ fn more_blocks_than_fit_at_once_are_refused_however_that_is_asked_for() -> Resul
     let refused = unsafe { add_one.launch_ex((1 << 20, 1024), &together, &stream, (&mut data, 4)) };
     let error = refused.unwrap_err();
     let what = "the number of blocks that wait for each other";
-    assert!(matches!(error.detail(), Detail::Limit { what: it, asked: 1_048_576, .. } if it == what), "{error}");
+    assert!(
+        matches!(error.detail(), Detail::Limit { what: it, asked: 1_048_576, .. } if it == what),
+        "{error}"
+    );
     Ok(())
 }
 
@@ -221,7 +229,9 @@ fn a_launch_that_orders_itself_is_refused_in_a_capture_and_clusters_are_captured
         let error = refused.unwrap_err();
         assert_eq!(error.detail(), Detail::Capturing, "{error}");
         // SAFETY: as above.
-        unsafe { add_one.launch_ex((1, 256), &LaunchAttributes::new().priority(0), captured, (&mut data, 256)) }
+        unsafe {
+            add_one.launch_ex((1, 256), &LaunchAttributes::new().priority(0), captured, (&mut data, 256))
+        }
     });
     let mut exec = captured?.instantiate()?;
     exec.launch(&stream)?;
@@ -233,7 +243,9 @@ fn a_launch_that_orders_itself_is_refused_in_a_capture_and_clusters_are_captured
     let mut numbers = DeviceBuffer::from_slice(&[0_u32; 4 * NUMBERS])?;
     let graph = stream.capture(|captured| {
         // SAFETY: there is room for the numbers of each block.
-        unsafe { cluster_places.launch_ex((4, 64), &LaunchAttributes::new().cluster(4), captured, (&mut numbers,)) }
+        unsafe {
+            cluster_places.launch_ex((4, 64), &LaunchAttributes::new().cluster(4), captured, (&mut numbers,))
+        }
     })?;
     graph.instantiate()?.launch(&stream)?;
     assert_eq!(numbers.to_vec()?[3 * NUMBERS..3 * NUMBERS + 2], [3, 4]);

@@ -3,9 +3,10 @@
 #![allow(unsafe_code, reason = "launches kernels that have no safe function")]
 
 use cuda_kernels::kernels::{self, add_one, arguments_bounded, arguments_meet, arguments_shape, vector_add};
+use cuda_safe::device::CacheConfig;
 use cuda_safe::error::Detail;
-use cuda_safe::launch::{Dim3, LaunchConfig};
-use cuda_safe::{AsStream, Device, DeviceBuffer, Result, Stream, launch, memcpy};
+use cuda_safe::launch::{Dim3, Kernel, LaunchConfig, OccupancyFlags, Parameter};
+use cuda_safe::{AsStream, Device, DeviceBuffer, Result, Stream, launch, memcpy, sys};
 
 /// Threads that ran, and words of dynamic shared memory that all blocks could use.
 fn shape(config: impl Into<LaunchConfig>, words: u32, stream: &impl AsStream) -> Result<(u32, u32)> {
@@ -230,4 +231,33 @@ fn blocks_of_a_cooperative_launch_wait_for_each_other_and_too_many_are_refused()
     assert_eq!(error.detail(), Detail::Limit { what, asked: limit + 1, limit }, "{error}");
     assert_eq!((error.api(), error.place().file()), ("cudaLaunchCooperativeKernel", file!()));
     Ok(())
+}
+
+#[test]
+fn a_kernel_says_its_name_and_where_its_parameters_are() -> Result<()> {
+    assert_eq!(add_one.mangled_name()?, "add_one");
+    let trap = kernels::fault_trap.mangled_name()?;
+    assert!(trap.starts_with("_Z") && trap.contains("trap"), "{trap}");
+    let places = [vector_add.parameter(0)?, vector_add.parameter(3)?];
+    assert_eq!(places, [Parameter { offset: 0, size: 8 }, Parameter { offset: 24, size: 4 }]);
+    let error = vector_add.parameter(4).unwrap_err();
+    assert_eq!(error.code(), sys::cudaErrorInvalidValue, "{error}");
+    Ok(())
+}
+
+#[test]
+fn wishes_about_caches_are_taken_and_change_no_result() -> Result<()> {
+    let kernel: Kernel<_> = add_one;
+    kernel.set_cache_config(CacheConfig::PREFER_SHARED)?;
+    let flags = [OccupancyFlags::DEFAULT, OccupancyFlags::DISABLE_CACHING_OVERRIDE];
+    let plain = add_one.blocks_per_multiprocessor(256, 0)?;
+    for flags in flags {
+        assert_eq!(add_one.blocks_per_multiprocessor_with_flags(256, 0, flags)?, plain);
+    }
+    let stream = Stream::new()?;
+    let mut data = DeviceBuffer::from_slice(&[0_i32; 64])?;
+    // SAFETY: the count is the buffer's.
+    unsafe { launch!(add_one<<<2, 32, 0, &stream>>>(&mut data, 64)) }?;
+    assert_eq!(data.to_vec()?, [1; 64]);
+    kernel.set_cache_config(CacheConfig::PREFER_NONE)
 }

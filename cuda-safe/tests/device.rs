@@ -253,3 +253,11 @@ fn a_link_says_which_atomic_operations_it_has() {
         assert_eq!(device.peer_atomic_capabilities(&second, &asked).unwrap().len(), asked.len());
     }
 }
+
+#[test]
+fn a_profiler_is_told_where_to_look_whether_there_is_one_or_not() -> cuda_safe::Result<()> {
+    use cuda_safe::device::{profiler_start, profiler_stop};
+    profiler_start()?;
+    profiler_stop()?;
+    profiler_stop()
+}

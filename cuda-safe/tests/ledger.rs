@@ -316,7 +316,11 @@ fn no_reason_is_out_of_date() {
 fn every_alias_is_a_name_of_the_runtime() {
     let bindings = read("../cuda-sys/snapshot/bindings.rs") + &read("../cuda-sys/src/constants.rs");
     // Templates of the C++ header.
-    let templates = ["cudaOccupancyMaxPotentialBlockSize", "cudaOccupancyMaxPotentialBlockSizeVariableSMem"];
+    let templates = [
+        "cudaLaunchKernelEx",
+        "cudaOccupancyMaxPotentialBlockSize",
+        "cudaOccupancyMaxPotentialBlockSizeVariableSMem",
+    ];
     let names: BTreeSet<String> = functions().into_iter().map(|function| function.name).collect();
     let known =
         |alias: &str| names.contains(alias) || has_name(&bindings, alias) || templates.contains(&alias);

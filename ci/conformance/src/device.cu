@@ -12,6 +12,13 @@ __global__ void case_add(int* to, int amount) { atomicAdd(to, amount); }
 
 __global__ void case_empty() {}
 
+// Older devices have no clusters, and take the kernel as one without.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+__global__ void __cluster_dims__(2, 1, 1) case_pairs() {}
+#else
+__global__ void case_pairs() {}
+#endif
+
 __global__ void case_trap() { __trap(); }
 
 __global__ void case_shared(int* to) {

@@ -19,6 +19,11 @@ impl CacheConfig {
     pub const PREFER_L1: Self = Self(sys::cudaFuncCachePreferL1);
     /// Both the same.
     pub const PREFER_EQUAL: Self = Self(sys::cudaFuncCachePreferEqual);
+
+    /// The number as C has it.
+    pub(crate) fn as_raw(self) -> sys::cudaFuncCache {
+        self.0
+    }
 }
 
 /// Who is to see what other devices on the bus have written.

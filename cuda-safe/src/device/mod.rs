@@ -36,7 +36,7 @@
 //! `cudaDeviceSetCacheConfig`, `cudaCtxResetPersistingL2Cache`, `cudaDeviceFlushGPUDirectRDMAWrites`,
 //! `cudaDeviceGetTexture1DLinearMaxWidth`, `cudaDeviceGetHostAtomicCapabilities`,
 //! `cudaDeviceGetP2PAtomicCapabilities`, `cudaDeviceRegisterAsyncNotification`,
-//! `cudaDeviceUnregisterAsyncNotification`.
+//! `cudaDeviceUnregisterAsyncNotification`, `cudaProfilerStart`, `cudaProfilerStop`.
 
 #[cfg(cudart_13_0)]
 mod atomic;
@@ -48,6 +48,7 @@ mod limit;
 mod notification;
 mod ordinal;
 mod peer;
+mod profiler;
 mod properties;
 mod version;
 
@@ -60,5 +61,6 @@ pub use notification::{Notice, Notification};
 pub(crate) use ordinal::Switched;
 pub use ordinal::{Device, MemoryInfo, PriorityRange};
 pub use peer::PeerAttribute;
+pub use profiler::{profiler_start, profiler_stop};
 pub use properties::DeviceProperties;
 pub use version::{Version, driver_version, runtime_version};

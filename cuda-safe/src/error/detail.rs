@@ -337,12 +337,21 @@ impl fmt::Display for Detail {
             Self::ClusterSize { asked, limit, portable } => {
                 write!(f, "a cluster has {asked} blocks, at most {limit} are possible for this launch")?;
                 if portable {
-                    f.write_str("; Kernel::set_non_portable_clusters allows more than 8 where the device can")?;
+                    f.write_str(
+                        "; Kernel::set_non_portable_clusters allows more than 8 where the device can",
+                    )?;
                 }
-                f.write_str(if limit < 8 { "; blocks with less shared memory or fewer threads leave room for more" } else { "" })
+                f.write_str(if limit < 8 {
+                    "; blocks with less shared memory or fewer threads leave room for more"
+                } else {
+                    ""
+                })
             }
             Self::OtherClusters { asked, declared } => {
-                write!(f, "clusters of {asked:?} blocks were asked for, but the kernel's source says {declared:?}: ask for none")
+                write!(
+                    f,
+                    "clusters of {asked:?} blocks were asked for, but the kernel's source says {declared:?}: ask for none"
+                )
             }
             Self::LimitAsked { limit, value } => write!(f, "asked to set {limit:?} to {value}"),
             Self::InvalidDevice { ordinal, count: 0 } => {

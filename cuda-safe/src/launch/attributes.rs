@@ -1,9 +1,10 @@
 //! What the compiler made of a kernel: registers, shared memory, and how large its blocks may be.
 #![expect(unsafe_code, reason = "asks the runtime about kernels")]
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
+use std::ptr;
 
-use crate::device::Device;
+use crate::device::{CacheConfig, Device};
 use crate::error::{Detail, Error, Result};
 use crate::{check, sys};
 
@@ -106,6 +107,15 @@ impl KernelAttributes {
     }
 }
 
+/// Where one parameter of a kernel lies, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Parameter {
+    /// From the first parameter's first byte.
+    pub offset: usize,
+    /// Bytes that it has.
+    pub size: usize,
+}
+
 /// What the runtime says about a kernel.
 #[track_caller]
 pub(super) fn of(kernel: *const c_void) -> Result<KernelAttributes> {
@@ -170,6 +180,62 @@ impl<P> Kernel<P> {
             }
             _ => error,
         })
+    }
+
+    /// Says how a multiprocessor's fast memory is to be divided while this kernel runs. A wish, and one for devices whose division
+    /// goes by halves: [`set_shared_carveout`](Self::set_shared_carveout) is finer.
+    /// Stands for [`cudaFuncSetCacheConfig`](sys::cudaFuncSetCacheConfig).
+    ///
+    /// # Errors
+    /// There is no code for the current device, or no device.
+    #[doc(alias = "cudaFuncSetCacheConfig")]
+    #[track_caller]
+    pub fn set_cache_config(&self, config: CacheConfig) -> Result<()> {
+        // SAFETY: the kernel is one of this program's; the call notes a wish.
+        unsafe { check!(cudaFuncSetCacheConfig(self.as_raw(), config.as_raw())) }
+    }
+
+    /// The kernel's name in the machine code: that of the source for an `extern "C"` one, mangled for others.
+    /// Stands for [`cudaFuncGetName`](sys::cudaFuncGetName).
+    ///
+    /// # Errors
+    /// There is no code for the current device, or no device.
+    ///
+    /// # Examples
+    /// ```
+    /// # use cuda_safe::launch::Kernel;
+    /// # fn with(kernel: &Kernel<(*mut f32, u32)>) -> cuda_safe::Result<()> {
+    /// println!("{} takes its second parameter at {:?}", kernel.mangled_name()?, kernel.parameter(1)?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaFuncGetName")]
+    #[track_caller]
+    pub fn mangled_name(&self) -> Result<String> {
+        let mut name = ptr::null();
+        // SAFETY: the pointer is to a live variable, which the call fills; the kernel is one of this program's.
+        unsafe { check!(cudaFuncGetName(&raw mut name, self.as_raw())) }?;
+        if name.is_null() {
+            return Ok(String::new());
+        }
+        // SAFETY: the runtime has given the address of a name that ends in a zero byte and stays for as long as the kernel.
+        let name = unsafe { CStr::from_ptr(name) };
+        Ok(name.to_string_lossy().into_owned())
+    }
+
+    /// Where a parameter of the kernel lies among all of them: in bytes from the first one, and how many it has.
+    /// Stands for [`cudaFuncGetParamInfo`](sys::cudaFuncGetParamInfo).
+    ///
+    /// # Errors
+    /// `cudaErrorInvalidValue` where the kernel has no such parameter; there is no code for the current device, or no device.
+    #[doc(alias = "cudaFuncGetParamInfo")]
+    #[track_caller]
+    pub fn parameter(&self, index: usize) -> Result<Parameter> {
+        let (mut offset, mut size) = (0, 0);
+        let (at, bytes) = (&raw mut offset, &raw mut size);
+        // SAFETY: the pointers are to live variables, which the call fills; the kernel is one of this program's.
+        unsafe { check!(cudaFuncGetParamInfo(self.as_raw(), index, at, bytes)) }?;
+        Ok(Parameter { offset, size })
     }
 
     /// Says how much of the fast memory of a multiprocessor is to be shared memory while this kernel runs, in percent of the most

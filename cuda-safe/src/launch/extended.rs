@@ -92,7 +92,7 @@ impl<'a> LaunchAttributes<'a> {
         let blocks = blocks.into();
         self.cluster = Some(blocks);
         let mut value = sys::cudaLaunchAttributeValue { pad: [0; 64] };
-        value.clusterDim = sys::cudaLaunchAttributeValue__bindgen_ty_1 { x: blocks.x, y: blocks.y, z: blocks.z };
+        (value.clusterDim.x, value.clusterDim.y, value.clusterDim.z) = (blocks.x, blocks.y, blocks.z);
         self.with(sys::cudaLaunchAttributeClusterDimension, value)
     }
 

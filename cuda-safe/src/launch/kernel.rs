@@ -421,11 +421,7 @@ impl<P> Kernel<P> {
         let portable = !attributes.non_portable_clusters();
         let allowed = if portable { PORTABLE } else { u64::MAX };
         let limit = most.unwrap_or(u64::MAX).min(allowed);
-        (asked > limit).then_some(Detail::ClusterSize {
-            asked,
-            limit,
-            portable,
-        })
+        (asked > limit).then_some(Detail::ClusterSize { asked, limit, portable })
     }
 }
 

@@ -11,6 +11,7 @@
 //! variables that a kernel uses, as its handle says (see [`Module`]). Handles may be used from any thread.
 //!
 //! C functions: `cudaLaunchKernel`, `cudaLaunchCooperativeKernel`, `cudaLaunchKernelExC`, `cudaFuncGetAttributes`, `cudaFuncSetAttribute`,
+//! `cudaFuncSetCacheConfig`, `cudaFuncGetName`, `cudaFuncGetParamInfo`, `cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags`,
 //! `cudaOccupancyMaxActiveBlocksPerMultiprocessor`, `cudaOccupancyAvailableDynamicSMemPerBlock`, `cudaOccupancyMaxActiveClusters`,
 //! `cudaOccupancyMaxPotentialClusterSize`.
 
@@ -30,10 +31,11 @@ mod way;
 
 pub use argument::KernelArg;
 pub use arguments::Arguments;
-pub use attributes::KernelAttributes;
+pub use attributes::{KernelAttributes, Parameter};
 pub use dimensions::{Dim3, LaunchConfig};
 pub use extended::{ClusterScheduling, LaunchAttributes};
 pub use kernel::Kernel;
 pub use memory::{KernelInput, KernelOutput};
 pub use module::{Module, Space, Use, Uses};
+pub use occupancy::OccupancyFlags;
 pub use value::ByValue;

@@ -9,6 +9,19 @@ use crate::{check, sys};
 
 use super::{Dim3, Kernel};
 
+/// How blocks are counted on devices whose cache of global memory takes room from them: one of the constants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct OccupancyFlags(u32);
+
+impl OccupancyFlags {
+    /// Where no block would fit beside the cache, as without it.
+    #[doc(alias = "cudaOccupancyDefault")]
+    pub const DEFAULT: Self = Self(sys::cudaOccupancyDefault);
+    /// With the cache in any case: there are none then.
+    #[doc(alias = "cudaOccupancyDisableCachingOverride")]
+    pub const DISABLE_CACHING_OVERRIDE: Self = Self(sys::cudaOccupancyDisableCachingOverride);
+}
+
 impl<P> Kernel<P> {
     /// How many blocks of this size one multiprocessor of the current device runs at once. Stands for
     /// [`cudaOccupancyMaxActiveBlocksPerMultiprocessor`](sys::cudaOccupancyMaxActiveBlocksPerMultiprocessor).
@@ -24,6 +37,45 @@ impl<P> Kernel<P> {
         // SAFETY: the pointer is to a live integer, and the kernel is one of this program's.
         unsafe {
             check!(cudaOccupancyMaxActiveBlocksPerMultiprocessor(out, self.as_raw(), size, shared_bytes))
+        }?;
+        Ok(u32::try_from(blocks).unwrap_or(0))
+    }
+
+    /// [`blocks_per_multiprocessor`](Self::blocks_per_multiprocessor), counted as the flags say. Stands for
+    /// [`cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags`](sys::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags).
+    ///
+    /// # Errors
+    /// There is no code for the current device, or no device.
+    ///
+    /// # Examples
+    /// ```
+    /// # use cuda_safe::launch::{Kernel, OccupancyFlags};
+    /// # fn with(kernel: &Kernel<(*mut f32, u32)>) -> cuda_safe::Result<()> {
+    /// let flags = OccupancyFlags::DISABLE_CACHING_OVERRIDE;
+    /// let cached = kernel.blocks_per_multiprocessor_with_flags(256, 0, flags)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags")]
+    #[track_caller]
+    pub fn blocks_per_multiprocessor_with_flags(
+        &self,
+        block: impl Into<Dim3>,
+        shared_bytes: usize,
+        flags: OccupancyFlags,
+    ) -> Result<u32> {
+        let size = threads("Kernel::blocks_per_multiprocessor_with_flags", block.into())?;
+        let mut blocks = 0;
+        let out = &raw mut blocks;
+        // SAFETY: the pointer is to a live integer, and the kernel is one of this program's.
+        unsafe {
+            check!(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+                out,
+                self.as_raw(),
+                size,
+                shared_bytes,
+                flags.0
+            ))
         }?;
         Ok(u32::try_from(blocks).unwrap_or(0))
     }

@@ -19,6 +19,7 @@ mod graph;
 mod graph_change;
 mod host_memory;
 mod kernel;
+mod launch;
 mod legacy;
 mod linear;
 mod malloc;
@@ -40,7 +41,7 @@ mod wait;
 /// All cases, in the order of the table.
 pub(crate) fn all() -> Cases {
     let mut cases = Cases::default();
-    let areas: [fn(&mut Cases); 24] = [
+    let areas: [fn(&mut Cases); 25] = [
         linear::add,
         plane::add,
         volume::add,
@@ -65,6 +66,7 @@ pub(crate) fn all() -> Cases {
         pitch::add,
         edge::add,
         raw::add,
+        launch::add,
     ];
     for area in areas {
         area(&mut cases);

@@ -11,8 +11,8 @@ use crate::exec::{Launch, Program};
 use crate::module::registry::registry;
 use crate::sys::{
     cudaErrorInvalidClusterSize, cudaErrorInvalidDeviceFunction, cudaErrorInvalidValue, cudaFuncAttribute,
-    cudaFuncAttributeClusterSchedulingPolicyPreference, cudaFuncAttributeNonPortableClusterSizeAllowed,
-    cudaFuncAttributeMaxDynamicSharedMemorySize, cudaFuncAttributePreferredSharedMemoryCarveout,
+    cudaFuncAttributeClusterSchedulingPolicyPreference, cudaFuncAttributeMaxDynamicSharedMemorySize,
+    cudaFuncAttributeNonPortableClusterSizeAllowed, cudaFuncAttributePreferredSharedMemoryCarveout,
     cudaFuncAttributes, cudaFuncCache, cudaFunction_t, cudaLaunchConfig_t,
 };
 
@@ -42,7 +42,11 @@ fn occupancy(program: Arc<Program>, block: c_int, shared: usize) -> Answer<c_int
 
 /// A launch as it is asked about, the blocks that a multiprocessor holds of it, and whether its clusters may have more blocks than any
 /// device can have.
-fn asked(call: &Call, function: *const c_void, config: *const cudaLaunchConfig_t) -> Answer<(Launch, u32, bool)> {
+fn asked(
+    call: &Call,
+    function: *const c_void,
+    config: *const cudaLaunchConfig_t,
+) -> Answer<(Launch, u32, bool)> {
     let program = find(call, function)?;
     // SAFETY: the program passes a configuration, or null.
     let config = unsafe { config.as_ref() }.ok_or(cudaErrorInvalidValue)?;

@@ -25,7 +25,8 @@ pub(super) fn kernel(machine: &mut Guard, device: usize, given: *const cudaKerne
         return Err(cudaErrorNotSupported);
     }
     let shared = usize::try_from(given.sharedMemBytes).map_err(|_| cudaErrorInvalidValue)?;
-    let shape = Shape { grid: given.gridDim, block: given.blockDim, shared, cooperative: false, cluster: None };
+    let shape =
+        Shape { grid: given.gridDim, block: given.blockDim, shared, cooperative: false, cluster: None };
     let function = given.func;
     let launch = prepare(machine, device, function, shape, given.kernelParams)?;
     Ok(Act::Kernel(Box::new(KernelNode::new(function.addr(), launch))))

@@ -28,7 +28,8 @@ impl Warp {
             }
             Op::IsSpace(space, cluster) => {
                 let row = u64::row(&self.file, ins.s[1]);
-                let own = |a: u64| parts(a & ((1 << 56) - 1)).1.is_none_or(|rank| rank == u64::from(self.rank));
+                let own =
+                    |a: u64| parts(a & ((1 << 56) - 1)).1.is_none_or(|rank| rank == u64::from(self.rank));
                 let inside = |a: u64| match space {
                     Space::Shared => a >> 56 == SHARED >> 56 && (cluster || own(a)),
                     Space::Local => a >> 56 == LOCAL >> 56,

@@ -370,9 +370,7 @@ impl<'m> Lower<'m> {
             | "mul24" | "mad24" | "dp4a" | "dp2a" | "addc" | "subc" | "madc" => self.integer(i),
             "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" => self.control(f, i),
             "bar" | "barrier" | "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" | "isspacep"
-            | "mapa" | "getctarank" => {
-                self.warp(i)
-            }
+            | "mapa" | "getctarank" => self.warp(i),
             "membar" | "fence" | "prefetch" | "prefetchu" | "discard" | "applypriority"
             | "griddepcontrol" | "setmaxnreg" | "pmevent" => {
                 self.emit(Op::Nothing, &[]);
