@@ -13,12 +13,20 @@
     reason = "the tracker is compiled by itself, without the rest of the crate that uses all of it"
 )]
 
+#[path = "hazard/bench.rs"]
+mod bench;
 #[path = "../src/hazard/books/mod.rs"]
 mod books;
 #[path = "../src/hint.rs"]
 mod hint;
+#[path = "hazard/host.rs"]
+mod host;
 #[path = "hazard/machine.rs"]
 mod machine;
+#[path = "hazard/model.rs"]
+mod model;
+#[path = "hazard/operate.rs"]
+mod operate;
 #[path = "hazard/program.rs"]
 mod program;
 #[path = "hazard/step.rs"]
@@ -60,6 +68,7 @@ fn every_conflicting_pair_is_ordered_and_no_wait_is_added_for_nothing() {
     assert!(seen.refusals > programs / 10, "{seen:?}");
     assert!(seen.host_waits > programs / 10, "{seen:?}");
     assert!(seen.by_legacy_rule > programs / 10, "{seen:?}");
+    assert!(seen.repeated > programs / 100, "{seen:?}");
     assert!(seen.reused_slots > programs / 100, "{seen:?}");
 }
 

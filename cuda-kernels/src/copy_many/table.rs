@@ -6,10 +6,10 @@ use std::iter::Zip;
 use std::mem::{MaybeUninit, offset_of};
 use std::slice;
 
-use cuda_safe::Result;
-use cuda_safe::hazard::Access;
+use cuda_safe::hazard::{Access, Repeat};
 use cuda_safe::launch::{ByValue, Kernel, LaunchConfig};
 use cuda_safe::stream::StreamRef;
+use cuda_safe::{Result, check};
 
 use super::{LARGE, SMALL};
 use crate::kernels::{self, CopyManyLarge, CopyManyRange, CopyManySmall};
@@ -61,6 +61,71 @@ impl<const N: usize> Table<N> {
         Rows { places, count: 0, chunks: 0, told: (&mut self.count, &mut self.chunks) }
     }
 
+    /// The rows that it has.
+    #[inline]
+    pub(super) fn filled(&self) -> &[CopyManyRange] {
+        let count = usize::try_from(self.count).unwrap_or(0);
+        // SAFETY: so many rows were written, one place after the other.
+        unsafe { slice::from_raw_parts(self.ranges.as_ptr().cast(), count) }
+    }
+
+    /// Becomes the same as another one.
+    pub(super) fn copy(&mut self, other: &Self) {
+        let count = usize::try_from(other.count).unwrap_or(0);
+        for (to, from) in self.ranges.iter_mut().zip(&other.ranges).take(count) {
+            *to = *from;
+        }
+        for (to, from) in self.ends.iter_mut().zip(&other.ends).take(count) {
+            *to = *from;
+        }
+        (self.count, self.chunks) = (other.count, other.chunks);
+    }
+
+    /// [`launch`](Self::launch) where the tracker knows the accesses by their series. None, with nothing done, where it does not.
+    ///
+    /// # Safety
+    /// As `launch`, and as [`StreamRef::enqueue_repeated`]: the accesses are those of the series.
+    #[inline]
+    #[track_caller]
+    pub(super) unsafe fn launch_repeated<P: ByValue>(
+        &mut self,
+        kernel: &Kernel<(P, u32)>,
+        repeats: &[Repeat<'_, '_>],
+        stream: StreamRef<'_>,
+    ) -> Option<Result<()>> {
+        const { Self::is_what_it_takes::<P>() };
+        let LaunchConfig { grid, block, shared_bytes } = self.shape();
+        let mut count = self.count;
+        let mut values: [*mut c_void; 2] = [(&raw mut *self).cast(), (&raw mut count).cast()];
+        let values = values.as_mut_ptr();
+        let call = |raw| {
+            // SAFETY: as in `launch`; the stub is a kernel's, and the stream is live.
+            unsafe {
+                check!(cudaLaunchKernel(
+                    kernel.as_raw(),
+                    grid.into(),
+                    block.into(),
+                    values,
+                    shared_bytes,
+                    raw
+                ))
+            }
+        };
+        // SAFETY: the caller's duties are those of the call, which puts one launch on the stream.
+        unsafe { stream.enqueue_repeated(repeats, call) }
+    }
+
+    /// What the kernel takes is what this begins with.
+    const fn is_what_it_takes<P>() {
+        assert!(size_of::<P>() == offset_of!(Self, count) && align_of::<P>() <= align_of::<Self>());
+    }
+
+    /// A block for each chunk, up to as many as keep a device busy.
+    #[inline]
+    fn shape(&self) -> LaunchConfig {
+        LaunchConfig::new(self.chunks.min(BLOCKS), kernels::COPY_MANY_THREADS)
+    }
+
     /// Launches a kernel with the table, by a grid with a block for each chunk, up to as many as keep a device busy.
     ///
     /// # Safety
@@ -74,17 +139,13 @@ impl<const N: usize> Table<N> {
         accesses: &[Access<'_>],
         stream: StreamRef<'_>,
     ) -> Result<()> {
-        const {
-            // What the kernel takes is what this begins with.
-            assert!(size_of::<P>() == offset_of!(Self, count) && align_of::<P>() <= align_of::<Self>());
-        }
-        let config = LaunchConfig::new(self.chunks.min(BLOCKS), kernels::COPY_MANY_THREADS);
+        const { Self::is_what_it_takes::<P>() };
         let mut count = self.count;
         let mut values: [*mut c_void; 2] = [(&raw mut *self).cast(), (&raw mut count).cast()];
         // SAFETY: a value for each of the kernel's two parameters. The table is laid out as the kernel's, of which only the first
         // `count` places are looked at, and these were written; the chunks are counted as the kernel does. The rest is the caller's
         // duty.
-        unsafe { kernel.launch_with(config, &stream, accesses, &mut values) }
+        unsafe { kernel.launch_with(self.shape(), &stream, accesses, &mut values) }
     }
 }
 

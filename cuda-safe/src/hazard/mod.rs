@@ -118,7 +118,7 @@ use crate::error::{Detail, Error, Result};
 use crate::stream;
 
 pub(crate) use books::Sorted;
-pub use books::{Access, AddedWait, Ledger, Mode, Policy};
+pub use books::{Access, AddedWait, Ledger, Mode, Policy, Repeat, Series};
 pub(crate) use uses::{Listed, Uses};
 
 /// The policy of the process.

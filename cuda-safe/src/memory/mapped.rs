@@ -4,6 +4,7 @@
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use super::allocation::Allocation;
 use super::place::Place;
 use super::place::sealed::Residence;
 use super::span::Span;
@@ -16,6 +17,7 @@ use crate::error::Result;
 pub(super) struct Mapped(AtomicPtr<u8>);
 
 /// The address at which kernels reach memory of the host.
+#[inline]
 #[track_caller]
 pub(super) fn mapped_pointer<T>(span: Span<'_, T>) -> Result<*mut T> {
     if span.bytes() == 0 {
@@ -25,15 +27,24 @@ pub(super) fn mapped_pointer<T>(span: Span<'_, T>) -> Result<*mut T> {
     // The address is all there is to hand over, and whoever asks twice is told the same twice.
     let mut first = allocation.mapped().0.load(Ordering::Relaxed);
     if first.is_null() {
-        let mut pointer = ptr::null_mut();
-        let _current = span.device().switch()?;
-        // SAFETY: the first pointer is to a live variable, which the call fills, the second to host memory that the span
-        // borrows; the flags must be 0.
-        unsafe { check!(cudaHostGetDevicePointer(&raw mut pointer, allocation.pointer().cast(), 0)) }?;
-        first = pointer.cast();
-        allocation.mapped().0.store(first, Ordering::Relaxed);
+        first = map(allocation)?;
     }
     Ok(first.wrapping_add(span.range().start).cast())
+}
+
+/// Asks for the address of the first byte.
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn map(allocation: &Allocation) -> Result<*mut u8> {
+    let mut pointer = ptr::null_mut();
+    let _current = allocation.on().switch()?;
+    // SAFETY: the first pointer is to a live variable, which the call fills, the second to host memory that is borrowed; the flags must
+    // be 0.
+    unsafe { check!(cudaHostGetDevicePointer(&raw mut pointer, allocation.pointer().cast(), 0)) }?;
+    let first = pointer.cast();
+    allocation.mapped().0.store(first, Ordering::Relaxed);
+    Ok(first)
 }
 
 /// The address at which kernels reach memory, wherever it is.

@@ -13,6 +13,8 @@
 //! may not call CUDA: the same flag.
 #![expect(unsafe_code, reason = "declares the unsafe way in")]
 
+mod repeated;
+
 use std::panic::Location;
 
 use super::call::{Call, about, copied};

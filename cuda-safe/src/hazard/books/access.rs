@@ -127,13 +127,20 @@ impl<'a> Access<'a> {
     #[must_use]
     #[inline]
     pub fn take_in(&mut self, next: &Self) -> bool {
-        let kind = |of: &Self| (of.mode, of.unborrowed, of.exclusive, of.at_call, of.fill);
         let touches = self.start <= next.start && next.start <= self.end;
-        let joins = touches && std::ptr::eq(self.ledger, next.ledger) && kind(self) == kind(next);
+        let joins = touches && self.is_like(next);
         if joins {
             self.end = self.end.max(next.end);
         }
         joins
+    }
+
+    /// Whether it is of the same allocation as the other and of the same kind: but for their bytes, they are one.
+    #[must_use]
+    #[inline]
+    pub fn is_like(&self, other: &Self) -> bool {
+        let kind = |of: &Self| (of.mode, of.unborrowed, of.exclusive, of.at_call, of.fill);
+        std::ptr::eq(self.ledger, other.ledger) && kind(self) == kind(other)
     }
 
     /// Whether the tracker takes this one before the other: accesses that are listed in that order need not be sorted.

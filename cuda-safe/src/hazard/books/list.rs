@@ -211,7 +211,7 @@ impl List {
     }
 
     /// Enters accesses as a run, where all of them do again what their stream did last to the same bytes. Says no, and does nothing, where
-    /// anything else is the case. `of` is the number of their [`Sorted`](super::Sorted).
+    /// anything else is the case. `of` is the number of their [`Sorted`](super::Sorted), or of their [`Series`](super::Series): that goes on without them.
     #[inline]
     pub(super) fn stamp_run(&mut self, of: u64, accesses: &[Access<'_>], me: Stamp) -> bool {
         let goes_on = self.run.as_mut().is_some_and(|run| run.goes_on(of, me));
@@ -222,7 +222,8 @@ impl List {
     #[inline(never)]
     fn begin_run(&mut self, of: u64, accesses: &[Access<'_>], me: Stamp) -> bool {
         let (low, done) = self.alike(accesses, me.slot);
-        let whole = done == accesses.len();
+        // Of a series none may have been told.
+        let whole = done == accesses.len() && done > 0;
         if whole {
             let run = Run { of, low, len: done, stamp: me };
             // Of one that is of the same entries, the ticks count no more.

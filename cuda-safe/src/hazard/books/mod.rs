@@ -16,6 +16,7 @@ mod list;
 mod order;
 mod policy;
 mod run;
+mod series;
 mod slot;
 mod snapshot;
 mod sorted;
@@ -29,6 +30,7 @@ pub(crate) use access::Manner;
 pub use access::{Access, Mode};
 pub use ledger::Ledger;
 pub use policy::Policy;
+pub use series::{Repeat, Series};
 pub use waits::AddedWait;
 
 pub(crate) use again::Again;

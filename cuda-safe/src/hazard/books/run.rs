@@ -24,7 +24,7 @@ use super::waits::Place;
 /// Entries of a list that have one tick, which is told them later.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
-    /// Whose accesses they are, by the number of a [`Sorted`]: it has no others in the list.
+    /// Whose accesses they are, by the number of a [`Sorted`] or a [`Series`](super::Series): it has no others in the list.
     pub(super) of: u64,
     /// The first of them.
     pub(super) low: usize,

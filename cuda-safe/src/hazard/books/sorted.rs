@@ -19,6 +19,11 @@ pub(crate) struct Sorted<'a> {
 /// What the numbers of lists begin after. No primitive of the books': nothing is ordered by it.
 static LAST: AtomicU64 = AtomicU64::new(0);
 
+/// What no list of accesses has for its number or will have, but the one that it is for.
+pub(super) fn new_number() -> u64 {
+    LAST.fetch_add(1, Relaxed) + 1
+}
+
 /// What is to be known of the accesses of an operation together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Kinds {
@@ -47,7 +52,7 @@ impl<'a> Sorted<'a> {
             ends.push(ends.last().unwrap_or(&0) + group.len());
         }
         let kinds = Kinds::of(&list);
-        Self { list, ends, kinds, number: LAST.fetch_add(1, Relaxed) + 1 }
+        Self { list, ends, kinds, number: new_number() }
     }
 
     /// The accesses.

@@ -1,0 +1,293 @@
+//! Many copies by one kernel between the same places again and again, of which the tracker is not told each time.
+#![expect(unsafe_code, reason = "a kind of memory of its own, whose books the test keeps")]
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use cuda_kernels::{copy_many, gate_then_write, kernels};
+use cuda_safe::error::Detail;
+use cuda_safe::hazard::{self, Access, Ledger};
+use cuda_safe::launch::{KernelArg, KernelInput, KernelOutput};
+use cuda_safe::{Device, DeviceBuffer, MappedFlag, Result, Stream, memcpy, memcpy_async, memset_async};
+
+/// One test at a time: freeing may wait for the whole device, and so for the gate of another test; and the waits are counted.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Every second chunk of eight elements of one buffer to the same places of another one.
+fn copy(to: &mut DeviceBuffer<u32>, from: &DeviceBuffer<u32>, stream: &Stream) -> Result<()> {
+    let pairs = to.slice_mut(..)?.chunks_mut(8)?.zip(from.slice(..)?.chunks(8)?);
+    copy_many(pairs.step_by(2), stream)
+}
+
+/// Often enough for the tracker to know it.
+fn copy_often(to: &mut DeviceBuffer<u32>, from: &DeviceBuffer<u32>, stream: &Stream) -> Result<()> {
+    (0..4).try_for_each(|_| copy(to, from, stream))
+}
+
+/// What that makes of a buffer of zeros.
+fn copied(from: &[u32]) -> Vec<u32> {
+    (0..).zip(from).map(|(i, value)| if i / 8 % 2 == 0 { *value } else { 0 }).collect()
+}
+
+#[test]
+fn what_is_there_by_then_is_copied_each_time() -> Result<()> {
+    let _alone = alone();
+    let stream = Stream::non_blocking()?;
+    let mut source = DeviceBuffer::from_slice(&[0_u32; 160])?;
+    let mut target = DeviceBuffer::from_slice(&[0_u32; 160])?;
+    Device::current()?.synchronize()?;
+    for round in 0..6 {
+        let values: Vec<u32> = (0..160).map(|i| 1000 * round + i).collect();
+        // On another stream, on this one, and not at all.
+        match round % 3 {
+            0 => memcpy(&mut source, &values)?,
+            1 => memset_async(&mut source, 7, &stream)?,
+            _ => {}
+        }
+        copy_often(&mut target, &source, &stream)?;
+        assert_eq!(target.to_vec()?, copied(&source.to_vec()?), "round {round}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_part_that_another_stream_has_written_since_is_waited_for() -> Result<()> {
+    let _alone = alone();
+    kernels::copy_many_small.load()?;
+    kernels::gate_then_write.load()?;
+    let (writer, copier) = (Stream::non_blocking()?, Stream::non_blocking()?);
+    let mut source = DeviceBuffer::from_slice(&[0_u32; 160])?;
+    let mut target = DeviceBuffer::from_slice(&[0_u32; 160])?;
+    Device::current()?.synchronize()?;
+    for part in [0, 64, 144] {
+        let flag = MappedFlag::new()?;
+        copy_often(&mut target, &source, &copier)?;
+        copier.synchronize()?;
+        let before = hazard::added_waits();
+        gate_then_write(&flag, source.slice_mut(part..part + 8)?, 7, &writer)?;
+        let again = copy(&mut target, &source, &copier);
+        let (waits, done) = (hazard::added_waits() - before, copier.is_done());
+        // Before anything can fail: whoever drops the buffers waits for the gate.
+        flag.set(1);
+        again?;
+        assert_eq!((waits, done?), (1, false), "the copy waits for what is written from {part} on");
+        assert_eq!(target.to_vec()?[part..part + 8], [7; 8]);
+    }
+    Ok(())
+}
+
+#[test]
+fn who_uses_a_part_afterwards_waits_for_the_last_copy() -> Result<()> {
+    let _alone = alone();
+    kernels::copy_many_small.load()?;
+    kernels::gate_then_write.load()?;
+    let (reader, copier) = (Stream::non_blocking()?, Stream::non_blocking()?);
+    let (flag, mut other) = (MappedFlag::new()?, DeviceBuffer::from_slice(&[0_u32; 8])?);
+    let source = DeviceBuffer::from_slice(&[5_u32; 160])?;
+    let mut target = DeviceBuffer::from_slice(&[0_u32; 160])?;
+    let mut read = DeviceBuffer::from_slice(&[0_u32; 8])?;
+    Device::current()?.synchronize()?;
+    copy_often(&mut target, &source, &copier)?;
+    copier.synchronize()?;
+    memcpy(&mut target, &[0; 160])?;
+    copy(&mut target, &source, &copier)?;
+    copy(&mut target, &source, &copier)?;
+    copier.synchronize()?;
+    // All that went before is over, so that only the copy behind the gate is left to be waited for.
+    gate_then_write(&flag, &mut other, 1, &copier)?;
+    let before = hazard::added_waits();
+    let used = copy(&mut target, &source, &copier)
+        .and_then(|()| memcpy_async(&mut read, &target.slice(16..24)?, &reader));
+    let (waits, done) = (hazard::added_waits() - before, reader.is_done());
+    flag.set(1);
+    used?;
+    assert_eq!((waits, done?), (1, false), "what is copied is waited for");
+    assert_eq!(read.to_vec()?, [5; 8]);
+    Ok(())
+}
+
+#[test]
+fn buffers_that_come_to_lie_where_others_were_are_others() -> Result<()> {
+    let _alone = alone();
+    let (stream, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
+    for round in 1..8 {
+        let values: Vec<u32> = (0..160).map(|i| 1000 * round + i).collect();
+        let source = DeviceBuffer::from_slice(&values)?;
+        let mut target = DeviceBuffer::from_slice(&[0_u32; 160])?;
+        // Not known to be over, and on another stream: it is to be waited for.
+        memset_async(&mut target, 0, &other)?;
+        copy_often(&mut target, &source, &stream)?;
+        assert_eq!(target.to_vec()?, copied(&values), "round {round}");
+    }
+    Ok(())
+}
+
+#[test]
+fn several_calls_in_turn_are_told_apart() -> Result<()> {
+    let _alone = alone();
+    let stream = Stream::non_blocking()?;
+    // More than are kept, of as many pairs each.
+    let mut buffers = (0..7_u32)
+        .map(|i| Ok((DeviceBuffer::from_slice(&[0_u32; 160])?, DeviceBuffer::from_slice(&[i + 1; 160])?)))
+        .collect::<Result<Vec<_>>>()?;
+    Device::current()?.synchronize()?;
+    for count in [2, 4, 7, 3] {
+        for _ in 0..4 {
+            for (to, from) in buffers.iter_mut().take(count) {
+                copy(to, from, &stream)?;
+            }
+        }
+        for (i, (to, from)) in buffers.iter_mut().enumerate().take(count) {
+            assert_eq!(to.to_vec()?, copied(&from.to_vec()?), "of {count}, number {i}");
+            *to = DeviceBuffer::from_slice(&[0_u32; 160])?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn sources_in_any_order_and_the_same_one_for_several_are_known_too() -> Result<()> {
+    let _alone = alone();
+    let (stream, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
+    let mut source = DeviceBuffer::from_slice(&[0_u32; 40])?;
+    let mut target = DeviceBuffer::from_slice(&[0_u32; 40])?;
+    Device::current()?.synchronize()?;
+    let order = [4, 2, 0, 2, 3, 3, 1, 0, 4, 4];
+    for round in 0..4_u32 {
+        let values: Vec<u32> = (0..40).map(|i| 100 * round + i).collect();
+        let staged = DeviceBuffer::from_slice(&values)?;
+        memcpy_async(&mut source, &staged, &other)?;
+        for _ in 0..4 {
+            let places = target.slice_mut(..)?.chunks_mut(4)?.zip(order);
+            let pairs = places.map(|(to, i)| Ok((to.split_at_mut(3)?.0, source.slice(8 * i..8 * i + 3)?)));
+            copy_many(pairs.collect::<Result<Vec<_>>>()?, &stream)?;
+        }
+        let expected: Vec<u32> =
+            order.iter().flat_map(|i| [values[8 * i], values[8 * i + 1], values[8 * i + 2], 0]).collect();
+        assert_eq!(target.to_vec()?, expected, "round {round}");
+    }
+    Ok(())
+}
+
+#[test]
+fn another_thread_and_a_captured_stream_know_nothing_of_it() -> Result<()> {
+    let _alone = alone();
+    let mut stream = Stream::non_blocking()?;
+    let source = DeviceBuffer::from_slice(&[3_u32; 160])?;
+    let mut target = DeviceBuffer::from_slice(&[0_u32; 160])?;
+    Device::current()?.synchronize()?;
+    copy_often(&mut target, &source, &stream)?;
+    std::thread::scope(|scope| {
+        let copying = scope.spawn(|| copy_often(&mut target, &source, &stream));
+        copying.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })?;
+    let graph = stream.capture(|captured| {
+        let pairs = target.slice_mut(..)?.chunks_mut(8)?.zip(source.slice(..)?.chunks(8)?);
+        copy_many(pairs.step_by(2), captured)
+    })?;
+    memcpy(&mut target, &[0; 160])?;
+    let mut run = graph.instantiate()?;
+    run.launch(&stream)?;
+    assert_eq!(target.to_vec()?, copied(&[3; 160]));
+    Ok(())
+}
+
+#[test]
+fn a_stream_of_another_device_is_refused_as_ever() -> Result<()> {
+    let _alone = alone();
+    if Device::count()? < 2 {
+        println!("one device only: no stream of another one");
+        return Ok(());
+    }
+    let stream = Stream::new()?;
+    let source = DeviceBuffer::from_slice(&[1_u32; 160])?;
+    let mut target = DeviceBuffer::from_slice(&[0_u32; 160])?;
+    copy_often(&mut target, &source, &stream)?;
+    let there = Device::new(1)?.with_current(Stream::new)?;
+    let error = copy(&mut target, &source, &there).unwrap_err();
+    assert!(matches!(error.detail(), Detail::DeviceMismatch { found: 0, needed: 1, .. }), "{error}");
+    copy(&mut target, &source, &stream)?;
+    assert_eq!(target.to_vec()?, copied(&[1; 160]));
+    Ok(())
+}
+
+/// Bytes of a buffer that has books of its own, in which they are others.
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    pointer: *mut u8,
+    ledger: &'a Ledger,
+    start: usize,
+}
+
+impl Part<'_> {
+    const BYTES: usize = 8;
+}
+
+// SAFETY: used only where the buffer outlives the launch.
+unsafe impl KernelArg<*const u8> for Part<'_> {
+    fn value(&self) -> Result<*const u8> {
+        Ok(self.pointer)
+    }
+    fn access(&self) -> Option<Access<'_>> {
+        Some(Access::read(self.ledger, self.start..self.start + Self::BYTES))
+    }
+}
+
+// SAFETY: as above.
+unsafe impl KernelArg<*mut u8> for Part<'_> {
+    fn value(&self) -> Result<*mut u8> {
+        Ok(self.pointer)
+    }
+    fn access(&self) -> Option<Access<'_>> {
+        Some(Access::write(self.ledger, self.start..self.start + Self::BYTES))
+    }
+}
+
+// SAFETY: the buffer has as many bytes from there on.
+unsafe impl KernelInput<u8> for Part<'_> {
+    fn elements(&self) -> usize {
+        Self::BYTES
+    }
+    fn device(&self) -> Option<Device> {
+        None
+    }
+}
+
+// SAFETY: as above.
+unsafe impl KernelOutput<u8> for Part<'_> {
+    fn elements(&self) -> usize {
+        Self::BYTES
+    }
+    fn device(&self) -> Option<Device> {
+        None
+    }
+}
+
+#[test]
+fn the_same_addresses_are_told_anew_where_the_books_have_them_elsewhere() -> Result<()> {
+    let _alone = alone();
+    let (copier, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
+    let mut buffer = DeviceBuffer::from_slice(&[0_u8; 512])?;
+    let (written, read) = (Ledger::new(1024), Ledger::new(1024));
+    Device::current()?.synchronize()?;
+    let start = buffer.as_mut_ptr();
+    let pair = |from: usize, i: usize| {
+        let part =
+            |ledger, at: usize| Part { pointer: start.wrapping_add(at), ledger, start: from + at % 256 };
+        (part(&written, 16 * i), part(&read, 256 + 16 * i))
+    };
+    let copy = |from: usize| copy_many::<u8, _, _>((0..8).map(|i| pair(from, i)), &copier);
+    for from in [0, 512, 0, 300] {
+        (0..4).try_for_each(|_| copy(from))?;
+        let before = hazard::added_waits();
+        for i in [0, 7] {
+            copy_many::<u8, _, _>([pair(from, i)], &other)?;
+        }
+        assert_eq!(hazard::added_waits() - before, 1, "the copies from {from} on are waited for, once");
+        copy(from)?;
+        assert_eq!(hazard::added_waits() - before, 2, "and the copies wait for the other stream");
+    }
+    copier.synchronize()
+}
