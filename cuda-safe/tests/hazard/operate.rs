@@ -123,8 +123,7 @@ impl<'a> Bench<'a> {
         } else {
             let kept = again.unwrap_or_else(|| Rc::new(Kept::new(accesses, self.ledgers, stream, rolled)));
             self.kept = Some(Rc::new(Kept { stream, ..Kept::clone(&kept) }));
-            let again =
-                if kept.stream.is_multiple_of(2) { Self::repeat(slot, &kept) } else { None };
+            let again = if kept.stream.is_multiple_of(2) { Self::repeat(slot, &kept) } else { None };
             match again {
                 Some((again, told)) => {
                     repeated = u64::from(!told);
