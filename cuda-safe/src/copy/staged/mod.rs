@@ -164,8 +164,7 @@ impl Staged {
             return None;
         }
         let fresh = fresh.filter(|_| bytes >= FRESH);
-        let processors = company.share(crew::processors());
-        let need = Need { way, bytes, fresh: fresh.is_some(), processors };
+        let need = Need { way, bytes, fresh: fresh.is_some(), processors: crew::processors(), company };
         let staged = Self::with_ring(device, layout, &need, &settings);
         if staged.is_none()
             && settings.enabled
