@@ -108,8 +108,11 @@ impl<'a> CopyBatch3d<'a> {
             entries: Vec::with_capacity(copies),
             #[cfg(cudart_12_8)]
             ops: Vec::with_capacity(copies),
+            #[cfg(cudart_12_8)]
+            arrays: false,
+            #[cfg(cudart_12_8)]
+            scratch: Scratch::default(),
             whole: Whole::with_capacity(copies),
-            ..Self::default()
         }
     }
 

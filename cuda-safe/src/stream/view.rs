@@ -139,6 +139,7 @@ impl<'a> StreamRef<'a> {
     }
 
     /// Whether one was noted; asking takes the note. As above.
+    #[cfg(cudart_12_8)]
     #[inline]
     pub(crate) fn take_fill(&self) -> bool {
         self.slot.take_fill()

@@ -21,6 +21,7 @@ mod host_memory;
 mod kernel;
 mod launch;
 mod legacy;
+mod legacy_peer;
 mod linear;
 mod malloc;
 mod managed;
@@ -41,7 +42,7 @@ mod wait;
 /// All cases, in the order of the table.
 pub(crate) fn all() -> Cases {
     let mut cases = Cases::default();
-    let areas: [fn(&mut Cases); 25] = [
+    let areas: [fn(&mut Cases); 26] = [
         linear::add,
         plane::add,
         volume::add,
@@ -67,6 +68,7 @@ pub(crate) fn all() -> Cases {
         edge::add,
         raw::add,
         launch::add,
+        legacy_peer::add,
     ];
     for area in areas {
         area(&mut cases);

@@ -343,6 +343,7 @@ impl Slot {
 
     /// Whether one was noted; asking takes the note.
     #[inline]
+    #[cfg(cudart_12_8)]
     pub(crate) fn take_fill(&self) -> bool {
         let noted = self.outside.filled.load(Relaxed);
         if noted {
