@@ -4,6 +4,8 @@
 use cuda_kernels::kernels::{self, variables_matrix as matrix};
 use cuda_kernels::vector_add;
 use cuda_safe::copy::memcpy_from_symbol;
+use cuda_safe::error::Detail;
+use cuda_safe::graph::NodeKind;
 use cuda_safe::{DeviceBuffer, Graph, PinnedBuffer, Result, Stream, launch, memcpy, memcpy_async};
 
 #[test]
@@ -58,5 +60,31 @@ fn variables_of_a_source_file_are_ordered_with_the_graphs_whose_kernels_use_them
     let mut back = [0; 64];
     memcpy_from_symbol(&mut back, &matrix)?;
     assert_eq!(back.to_vec(), (2000..2064).collect::<Vec<_>>());
+    Ok(())
+}
+
+#[test]
+fn a_kernel_of_an_executable_graph_is_another_one_with_other_arguments_from_the_next_launch_on() -> Result<()>
+{
+    let stream = Stream::non_blocking()?;
+    let (mut a, mut b) = (DeviceBuffer::from_slice(&[1_i32; 64])?, DeviceBuffer::from_slice(&[10_i32; 64])?);
+    let mut graph = Graph::new()?;
+    // SAFETY: the count is the buffer's, here and below.
+    let node = unsafe { graph.add_kernel(&[], &kernels::add_one, (1, 64), (&mut a, 64)) }?;
+    assert_eq!(graph.node_kind(node)?, NodeKind::KERNEL);
+    let mut exec = graph.instantiate()?;
+    exec.launch(&stream)?;
+    // SAFETY: as above.
+    unsafe { exec.set_kernel(&graph, node, &kernels::double_values, (2, 32), (&mut b, 64)) }?;
+    exec.launch(&stream)?;
+    exec.launch(&stream)?;
+    assert_eq!((a.to_vec()?, b.to_vec()?), (vec![2; 64], vec![40; 64]));
+    // SAFETY: refused.
+    let refused = unsafe { exec.set_kernel(&graph, node, &kernels::add_one, (0, 64), (&mut a, 64)) };
+    let error = refused.unwrap_err();
+    assert_eq!(error.detail(), Detail::Zero { what: "the grid's x" }, "{error}");
+    exec.set_enabled(&graph, node, false)?;
+    exec.launch(&stream)?;
+    assert_eq!(b.to_vec()?, [40; 64]);
     Ok(())
 }

@@ -261,3 +261,15 @@ fn a_profiler_is_told_where_to_look_whether_there_is_one_or_not() -> cuda_safe::
     profiler_stop()?;
     profiler_stop()
 }
+
+#[test]
+fn memory_of_graphs_is_counted_given_back_and_counted_anew() -> cuda_safe::Result<()> {
+    let device = Device::current()?;
+    device.trim_graph_memory()?;
+    device.reset_graph_memory_peaks()?;
+    let memory = device.graph_memory()?;
+    // No graph of this program allocates.
+    assert_eq!((memory.used, memory.used_high), (0, 0));
+    assert!(memory.reserved <= memory.reserved_high);
+    Ok(())
+}

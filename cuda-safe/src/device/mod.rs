@@ -36,13 +36,15 @@
 //! `cudaDeviceSetCacheConfig`, `cudaCtxResetPersistingL2Cache`, `cudaDeviceFlushGPUDirectRDMAWrites`,
 //! `cudaDeviceGetTexture1DLinearMaxWidth`, `cudaDeviceGetHostAtomicCapabilities`,
 //! `cudaDeviceGetP2PAtomicCapabilities`, `cudaDeviceRegisterAsyncNotification`,
-//! `cudaDeviceUnregisterAsyncNotification`, `cudaProfilerStart`, `cudaProfilerStop`.
+//! `cudaDeviceUnregisterAsyncNotification`, `cudaProfilerStart`, `cudaProfilerStop`,
+//! `cudaDeviceGetGraphMemAttribute`, `cudaDeviceSetGraphMemAttribute`, `cudaDeviceGraphMemTrim`.
 
 #[cfg(cudart_13_0)]
 mod atomic;
 mod cache;
 mod choose;
 mod flags;
+mod graph_memory;
 mod identity;
 mod limit;
 mod notification;
@@ -56,6 +58,7 @@ mod version;
 pub use atomic::{AtomicCapabilities, AtomicOperation};
 pub use cache::{CacheConfig, RemoteWritesScope};
 pub use flags::DeviceFlags;
+pub use graph_memory::GraphMemory;
 pub use limit::Limit;
 pub use notification::{Notice, Notification};
 pub(crate) use ordinal::Switched;

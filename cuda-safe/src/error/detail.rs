@@ -201,6 +201,11 @@ pub enum Detail {
     InGraph,
     /// Memory that nothing would keep for as long as a graph that uses it.
     NotKept,
+    /// A node of a graph that would conflict with another one which nothing orders it with.
+    NodesUnordered {
+        /// The other node, by when it was added: 0 is the first.
+        other: usize,
+    },
     /// A host function that a stream ran has panicked.
     CallbackPanicked {
         /// Where it was put on the stream.
@@ -229,6 +234,7 @@ impl Detail {
             | Self::Hazard { .. }
             | Self::Nested
             | Self::NotKept
+            | Self::NodesUnordered { .. }
             | Self::InGraph => sys::cudaErrorNotPermitted,
             Self::Capturing => sys::cudaErrorStreamCaptureUnsupported,
             Self::CallbackPanicked { .. } => sys::cudaErrorUnknown,
@@ -397,6 +403,11 @@ impl fmt::Display for Detail {
                 f.write_str("a graph still holds the memory: drop that and its executable forms first")
             }
             Self::NotKept => f.write_str("a graph cannot keep this memory for as long as it lives"),
+            Self::NodesUnordered { other } => write!(
+                f,
+                "the node would use memory that node {other} of the graph (0 is the first) uses, one of them writes it, and nothing orders \
+                 the two: name one as what the other comes after when it is added"
+            ),
             Self::CallbackPanicked { launched } => {
                 write!(f, "the host function launched at {launched} panicked")
             }

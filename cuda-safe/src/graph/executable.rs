@@ -1,13 +1,15 @@
 //! [`GraphExec`]: a graph that can be launched.
 #![expect(unsafe_code, reason = "launches graphs on raw streams")]
 
+use std::collections::BTreeSet;
 use std::panic::Location;
 
 use super::graph::Graph;
 use super::handle::{Handle, Raw};
+use super::nodes::Step;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::Listed;
+use crate::hazard::{Listed, Uses};
 use crate::stream::{AsStream, Call, StreamRef};
 use crate::{check, stream, sys};
 
@@ -25,16 +27,47 @@ pub struct GraphExec {
     /// Whether a launch is sure to give the device something to do.
     acts: bool,
     uses: Listed,
+    /// Whether launches may skip nodes of which nothing is known any more.
+    skips: bool,
+    /// The graph that it was made of, and what has become of its nodes; none where those of another graph were taken over.
+    pub(super) origin: Option<Origin>,
 }
 
-// SAFETY: the handle is a name that the runtime takes from any thread, one at a time: an executable graph is not `Sync`.
+/// The graph that an executable one was made of.
+#[derive(Debug)]
+pub(super) struct Origin {
+    /// Which one.
+    pub(super) graph: u64,
+    /// Its nodes, as they are here.
+    pub(super) steps: Vec<Step>,
+    /// Those that launches skip.
+    pub(super) disabled: BTreeSet<usize>,
+}
+
+impl Origin {
+    fn of(graph: &Graph) -> Self {
+        Self { graph: graph.number, steps: graph.steps.clone(), disabled: BTreeSet::new() }
+    }
+}
+
+// SAFETY: the handles in it are names that the runtime takes from any thread, one at a time: an executable graph is not `Sync`. Lists that it
+// has in common with its graph are not changed.
 unsafe impl Send for GraphExec {}
 
 impl GraphExec {
     /// The owner of what was just instantiated from a graph.
     pub(super) fn of(raw: sys::cudaGraphExec_t, graph: &Graph) -> Self {
         let (device, uses) = (graph.device(), Listed::of(graph.uses.clone()));
-        Self { _owner: Handle::new(Raw::Exec(raw)), raw, device, acts: graph.acts, uses }
+        let origin = Some(Origin::of(graph));
+        Self {
+            _owner: Handle::new(Raw::Exec(raw)),
+            raw,
+            device,
+            acts: graph.acts,
+            uses,
+            skips: false,
+            origin,
+        }
     }
 
     /// The device that the graph is for.
@@ -136,11 +169,29 @@ impl GraphExec {
         both.add_all(&graph.uses);
         self.uses = Listed::of(both);
         self.acts &= graph.acts;
+        let before = self.origin.take();
+        let disabled = before.as_ref().map(|origin| origin.disabled.clone()).unwrap_or_default();
+        self.skips |= !disabled.is_empty();
         let mut result = std::mem::MaybeUninit::<sys::cudaGraphExecUpdateResultInfo>::zeroed();
         // SAFETY: both graphs are live, nobody launches this one meanwhile, and the pointer is to room for the answer.
         unsafe { check!(cudaGraphExecUpdate(self.raw, graph.as_raw(), result.as_mut_ptr())) }?;
-        (self.uses, self.acts) = (Listed::of(graph.uses.clone()), graph.acts);
+        // A node that launches skip may be all that the graph has to do.
+        (self.uses, self.acts) = (Listed::of(graph.uses.clone()), graph.acts && !self.skips);
+        let same = before.filter(|origin| origin.graph == graph.number);
+        self.origin = same.map(|_| Origin { disabled, ..Origin::of(graph) });
         Ok(())
+    }
+
+    /// Has launches use what its nodes use now, and these bytes besides.
+    pub(super) fn list(&mut self, besides: Option<&Uses>) {
+        let Some(origin) = &self.origin else { return };
+        let mut all = besides.cloned().unwrap_or_default();
+        for step in &origin.steps {
+            all.add_all(&step.uses);
+        }
+        let mut enabled = origin.steps.iter().enumerate().filter(|(at, _)| !origin.disabled.contains(at));
+        self.acts = !self.skips && enabled.any(|(_, step)| step.acts);
+        self.uses = Listed::of(all);
     }
 
     #[track_caller]

@@ -110,7 +110,7 @@ impl Graph {
             graph.acts = graph.acts || acts(*raw)?;
         }
         if !raws.is_empty() {
-            graph.steps.push(Step::captured(raws, graph.uses.clone()));
+            graph.steps.push(Step::captured(raws, graph.uses.clone(), graph.acts));
         }
         Ok(graph)
     }

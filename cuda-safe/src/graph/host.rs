@@ -3,14 +3,20 @@
 //! A function waits in a box that a user object of the runtime's stands for. The graph is given the object's one reference;
 //! clones, executable forms and launches under way hold references of their own, all counted by the runtime, which drops the box
 //! with the last of them. After a lost context that may never be: then the box is leaked.
+//!
+//! A function that an executable graph is given later, the runtime counts no references to. It is kept like memory: launches enter an
+//! access of it in the books, and it is dropped when they are known to be over.
 #![expect(unsafe_code, reason = "gives the runtime functions to call, and takes the box back from it")]
 
 use std::ffi::c_void;
 use std::panic::Location;
+use std::sync::{Mutex, PoisonError};
 
 use super::handle::{Handle, Raw};
 use crate::device::Device;
-use crate::error::Result;
+use crate::error::{Detail, Error, Result};
+use crate::hazard::{Access, Ledger, Mode, Uses};
+use crate::memory::{Kept, Shared, keeper};
 use crate::{check, stream, sys};
 
 /// What the runtime is given the address of.
@@ -78,4 +84,87 @@ unsafe extern "C" fn end(data: *mut c_void) {
     let boxed = unsafe { Box::from_raw(data.cast::<Boxed>()) };
     let (device, place) = (boxed.device, boxed.place);
     stream::guarded(|| drop(boxed), None, device, place);
+}
+
+/// A function that an executable graph has been given for one of its nodes.
+struct Given {
+    ledger: Ledger,
+    boxed: *const Boxed,
+}
+
+// SAFETY: the box is only read while anybody may call what is in it, which may be called from any thread, and dropped by one.
+unsafe impl Send for Given {}
+// SAFETY: as above.
+unsafe impl Sync for Given {}
+
+impl Kept for Given {
+    fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    fn ledger_mut(&mut self) -> &mut Ledger {
+        &mut self.ledger
+    }
+}
+
+impl Drop for Given {
+    /// The function goes with the last launch that may call it, or with a later function: nobody waits for a launch here.
+    fn drop(&mut self) {
+        let mut ledger = std::mem::replace(&mut self.ledger, Ledger::new(0));
+        // There is no owner any more that another one could be made of.
+        ledger.kept_by(None);
+        drop_functions(Some(Going { ledger, boxed: self.boxed }));
+    }
+}
+
+/// A function that no executable graph has any more, which launches under way may still call.
+struct Going {
+    ledger: Ledger,
+    boxed: *const Boxed,
+}
+
+// SAFETY: as for `Given`.
+unsafe impl Send for Going {}
+
+impl Going {
+    /// Whether all launches that call the function are known to be over.
+    fn is_done(&self) -> bool {
+        stream::is_quiet(&self.ledger, 0..1, Mode::Write)
+    }
+}
+
+/// Functions whose last launch was not known to be over when they went.
+static GOING: Mutex<Vec<Going>> = Mutex::new(Vec::new());
+
+/// Drops the functions that nobody calls any more, this one among them if that is so.
+fn drop_functions(one: Option<Going>) {
+    let over: Vec<Going> = {
+        let mut going = GOING.lock().unwrap_or_else(PoisonError::into_inner);
+        going.extend(one);
+        going.extract_if(.., |it| it.is_done()).collect()
+    };
+    // Not under the lock: what a function owns may be such a graph.
+    for Going { boxed, .. } in over {
+        // SAFETY: the address is that of a box that nobody reads any more, and each function is taken out of the list once.
+        unsafe { end(boxed.cast_mut().cast()) };
+    }
+}
+
+/// A function for a node of an executable graph: what the node has to call and with what, and what a launch uses then.
+#[track_caller]
+pub(super) fn given(
+    api: &'static str,
+    device: Device,
+    f: impl Fn() + Send + Sync + 'static,
+) -> Result<(sys::cudaHostNodeParams, Uses)> {
+    drop_functions(None);
+    let boxed = Boxed { f: Box::new(f), device: device.ordinal(), place: Location::caller() };
+    let owner = Shared::kept(Given { ledger: Ledger::new(1), boxed: Box::into_raw(Box::new(boxed)) });
+    let parameters = sys::cudaHostNodeParams { fn_: Some(call), userData: owner.boxed.cast_mut().cast() };
+    let (mut uses, access) = (Uses::default(), Access::read(owner.ledger(), 0..1));
+    if uses.add(&access, || keeper(&access)) {
+        Ok((parameters, uses))
+    } else {
+        Err(Error::refused(api, Detail::NotKept))
+    }
 }

@@ -18,6 +18,9 @@
 //!   conflicts with to the host, and a guard that is asked for later waits for the launch.
 //! - Arguments of kernels are copied when the node is made. Host functions are `Fn + Send + Sync + 'static` and belong to the
 //!   graph; the runtime drops them when the last launch of the last executable form is over.
+//! - A node of an executable graph can be given other work (`GraphExec::set_kernel` and its like), for later launches: what these use
+//!   is listed anew. Work that conflicts with a node which nothing orders it with is refused. What launches under way use
+//!   is in the books, and is freed only after them.
 //!
 //! # What is captured
 //! A stream is never captured itself: the closure is given another one, of the same device and priority, that no one else has,
@@ -31,7 +34,8 @@
 //!
 //! C functions: `cudaStreamBeginCapture`, `cudaStreamEndCapture`, `cudaGraphCreate`, `cudaGraphDestroy`, `cudaGraphClone`,
 //! `cudaGraphAdd*Node`, `cudaGraphGetNodes`, `cudaGraphInstantiate`, `cudaGraphLaunch`, `cudaGraphUpload`, `cudaGraphExecUpdate`,
-//! `cudaGraphExecDestroy`, `cudaGraphDebugDotPrint`, `cudaUserObjectCreate`.
+//! `cudaGraphExecDestroy`, `cudaGraphExec*NodeSetParams`, `cudaGraphNodeSetEnabled`, `cudaGraphNodeGetEnabled`, `cudaGraphGetEdges`,
+//! `cudaGraphGetRootNodes`, `cudaGraphNodeGetType`, `cudaGraphDebugDotPrint`, `cudaUserObjectCreate`.
 
 mod capture;
 mod executable;
@@ -40,8 +44,11 @@ mod graph;
 mod handle;
 mod host;
 mod nodes;
+mod set;
+mod topology;
 
 pub use capture::Capture;
 pub use executable::GraphExec;
 pub use graph::Graph;
 pub use nodes::Node;
+pub use topology::NodeKind;

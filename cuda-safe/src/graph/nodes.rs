@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "adds nodes to raw graphs")]
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::graph::Graph;
 use super::host::HostFunction;
@@ -20,19 +21,35 @@ pub struct Node {
     at: usize,
 }
 
+impl Node {
+    /// The node with this number of the graph with that one.
+    pub(super) fn new(graph: u64, at: usize) -> Self {
+        Self { graph, at }
+    }
+
+    /// Its number, if it is one of this graph.
+    pub(super) fn of(self, graph: u64) -> Option<usize> {
+        (self.graph == graph).then_some(self.at)
+    }
+}
+
 /// One node, or all that were captured.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Step {
-    raws: Vec<sys::cudaGraphNode_t>,
-    uses: Uses,
+    pub(super) raws: Arc<[sys::cudaGraphNode_t]>,
+    pub(super) uses: Arc<Uses>,
     /// All that comes before it.
-    before: BTreeSet<usize>,
+    pub(super) before: Arc<BTreeSet<usize>>,
+    /// Whether it gives the device something to do.
+    pub(super) acts: bool,
+    /// Whether it was captured, with all that it uses named at once.
+    pub(super) captured: bool,
 }
 
 impl Step {
     /// All nodes of a capture.
-    pub(super) fn captured(raws: Vec<sys::cudaGraphNode_t>, uses: Uses) -> Self {
-        Self { raws, uses, before: BTreeSet::new() }
+    pub(super) fn captured(raws: Vec<sys::cudaGraphNode_t>, uses: Uses, acts: bool) -> Self {
+        Self { raws: raws.into(), uses: Arc::new(uses), before: Arc::default(), acts, captured: true }
     }
 }
 
@@ -79,7 +96,8 @@ impl Graph {
         self.uses.add_all(&uses);
         make(&raw mut raw, Place { graph: self.as_raw(), before: raws.as_ptr(), count: raws.len() })?;
         self.acts |= acts;
-        self.steps.push(Step { raws: vec![raw], uses, before });
+        let (raws, uses, before) = ([raw].into(), Arc::new(uses), Arc::new(before));
+        self.steps.push(Step { raws, uses, before, acts, captured: false });
         Ok(Node { graph: self.number, at: self.steps.len() - 1 })
     }
 
@@ -304,7 +322,7 @@ impl Graph {
 
 /// What a node uses.
 #[track_caller]
-fn kept(api: &'static str, accesses: &[Access<'_>]) -> Result<Uses> {
+pub(super) fn kept(api: &'static str, accesses: &[Access<'_>]) -> Result<Uses> {
     let mut uses = Uses::default();
     if accesses.iter().all(|access| uses.add(access, || keeper(access))) {
         Ok(uses)

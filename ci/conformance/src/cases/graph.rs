@@ -219,7 +219,7 @@ fn life(cases: &mut Cases) {
         }
         Ok(())
     });
-    cases.add("cudaDeviceGetGraphMemAttribute/devices and attributes", Safe::Raw, |log| {
+    cases.add("cudaDeviceGetGraphMemAttribute/devices and attributes", Safe::Works, |log| {
         let mut value = 0_u64;
         let used = cuda_sys::cudaGraphMemAttrUsedMemCurrent;
         let high = cuda_sys::cudaGraphMemAttrUsedMemHigh;

@@ -43,21 +43,21 @@ pub(super) fn add(cases: &mut Cases) {
     let api = "cudaGraphExecMemcpyNodeSetParams1D";
     type Change = fn(&mut Log, &Copying);
     let list: [(&str, Safe, Change); 8] = [
-        ("from another place", Safe::Raw, |log, it| {
+        ("from another place", Safe::Works, |log, it| {
             let (to, from) = (it.to.at(16), it.from.ptr());
             ask!(
                 log,
                 cudaGraphExecMemcpyNodeSetParams1D(it.run, it.node, to, from, 16, cudaMemcpyDeviceToDevice)
             );
         }),
-        ("nothing", Safe::Raw, |log, it| {
+        ("nothing", Safe::Refused, |log, it| {
             let (to, from) = (it.to.ptr(), it.from.ptr());
             ask!(
                 log,
                 cudaGraphExecMemcpyNodeSetParams1D(it.run, it.node, to, from, 0, cudaMemcpyDeviceToDevice)
             );
         }),
-        ("too much", Safe::Raw, |log, it| {
+        ("too much", Safe::Unwritable, |log, it| {
             let (to, from) = (it.to.ptr(), it.from.ptr());
             ask!(
                 log,
@@ -71,14 +71,14 @@ pub(super) fn add(cases: &mut Cases) {
                 )
             );
         }),
-        ("from the host", Safe::Raw, |log, it| {
+        ("from the host", Safe::Unwritable, |log, it| {
             let (to, from) = (it.to.ptr(), it.host.ptr());
             ask!(
                 log,
                 cudaGraphExecMemcpyNodeSetParams1D(it.run, it.node, to, from, N, cudaMemcpyHostToDevice)
             );
         }),
-        ("from the host, by default", Safe::Raw, |log, it| {
+        ("from the host, by default", Safe::Unwritable, |log, it| {
             let (to, from) = (it.to.ptr(), it.host.ptr());
             ask!(log, cudaGraphExecMemcpyNodeSetParams1D(it.run, it.node, to, from, N, cudaMemcpyDefault));
         }),
@@ -96,7 +96,7 @@ pub(super) fn add(cases: &mut Cases) {
                 cudaGraphExecMemcpyNodeSetParams1D(it.run, none, to, from, N, cudaMemcpyDeviceToDevice)
             );
         }),
-        ("a memset", Safe::Raw, |log, it| {
+        ("a memset", Safe::Passed, |log, it| {
             let fill = row(it.to, 9);
             ask!(log, cudaGraphExecMemsetNodeSetParams(it.run, it.node, &raw const fill));
         }),
@@ -118,7 +118,7 @@ pub(super) fn add(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases.add("cudaGraphExecMemsetNodeSetParams/another value, two rows, and nulls", Safe::Raw, |log| {
+    cases.add("cudaGraphExecMemsetNodeSetParams/another value, two rows, and nulls", Safe::Works, |log| {
         let graph = graph(log)?;
         let to = Block::new(log, Kind::Device, N)?;
         let mut node = ptr::null_mut();

@@ -32,7 +32,7 @@ fn configurations(cases: &mut Cases) {
         })
         .alone();
     cases
-        .add("cudaFuncSetCacheConfig/one, none such, no kernel", Safe::Raw, |log| {
+        .add("cudaFuncSetCacheConfig/one, none such, no kernel", Safe::Works, |log| {
             let kernel = case_empty as *const c_void;
             ask!(log, cudaFuncSetCacheConfig(kernel, cuda_sys::cudaFuncCachePreferShared));
             ask!(log, "none such", cudaFuncSetCacheConfig(kernel, cuda_sys::cudaFuncCache(u32::MAX)));

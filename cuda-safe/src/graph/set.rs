@@ -1,0 +1,403 @@
+//! What nodes of an executable graph do from now on: other kernels, copies, fills and functions, or nothing.
+//!
+//! Launches that are under way do what they did. The graph that the executable one was made of names the nodes and has to live; it is not
+//! changed.
+#![expect(unsafe_code, reason = "changes nodes of raw executable graphs")]
+
+use std::sync::Arc;
+
+use super::executable::{GraphExec, Origin};
+use super::graph::Graph;
+use super::host;
+use super::nodes::{Node, Step, kept};
+use crate::copy::{AsyncDestination, AsyncSource, FillNode, LinearNode};
+use crate::error::{Detail, Error, Result};
+use crate::hazard::Uses;
+use crate::launch::{Arguments, Kernel, LaunchConfig};
+use crate::{check, stream, sys};
+
+impl GraphExec {
+    /// Has a node run a kernel like this from the next launch on. The values of the arguments are copied now.
+    ///
+    /// Stands for [`cudaGraphExecKernelNodeSetParams`](sys::cudaGraphExecKernelNodeSetParams).
+    ///
+    /// # Errors
+    /// `Unsupported` for a node that was captured, was added after the executable graph was made, or is of another graph;
+    /// `NodesUnordered` for memory that conflicts with a node which nothing orders this one with; those of [`Graph::add_kernel`]. The
+    /// runtime refuses nodes of another kind. What was executable before, still is.
+    ///
+    /// # Safety
+    /// The duties of [`Graph::add_kernel`].
+    ///
+    /// # Examples
+    /// ```no_run
+    /// use cuda_safe::launch::Kernel;
+    /// use cuda_safe::{DeviceBuffer, Graph, Stream};
+    ///
+    /// # fn run(scale: Kernel<(*mut f32, f32, u32)>) -> cuda_safe::Result<()> {
+    /// let stream = Stream::new()?;
+    /// let mut data = DeviceBuffer::from_slice(&[1.0_f32; 256])?;
+    /// let mut graph = Graph::new()?;
+    /// // SAFETY: the count is the buffer's, here and below.
+    /// let node = unsafe { graph.add_kernel(&[], &scale, (1, 256), (&mut data, 2.0, 256)) }?;
+    /// let mut exec = graph.instantiate()?;
+    /// exec.launch(&stream)?;
+    /// unsafe { exec.set_kernel(&graph, node, &scale, (1, 256), (&mut data, 3.0, 256)) }?;
+    /// exec.launch(&stream)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaGraphExecKernelNodeSetParams")]
+    #[track_caller]
+    pub unsafe fn set_kernel<P, A: Arguments<P>>(
+        &mut self,
+        graph: &Graph,
+        node: Node,
+        kernel: &Kernel<P>,
+        config: impl Into<LaunchConfig>,
+        arguments: A,
+    ) -> Result<()> {
+        let api = "GraphExec::set_kernel";
+        let config = config.into();
+        config.check(kernel.name())?;
+        let shared = u32::try_from(config.shared_bytes).unwrap_or(u32::MAX);
+        arguments.with(|accesses, values| {
+            let parameters = sys::cudaKernelNodeParams {
+                func: kernel.as_raw().cast_mut(),
+                gridDim: config.grid.into(),
+                blockDim: config.block.into(),
+                sharedMemBytes: shared,
+                kernelParams: values.as_mut_ptr(),
+                extra: std::ptr::null_mut(),
+            };
+            let uses = kernel.reaching(self.device(), accesses, |accesses| kept(api, accesses))?;
+            self.set(api, graph, node, uses, |exec, node| {
+                // SAFETY: the executable graph and the node, of the graph that it was made of, are live, and nobody launches it
+                // meanwhile. There is a live value of the right type for each parameter (`Arguments`), copied by the call, and the
+                // memory among them is kept; what the kernel does is the caller's duty.
+                unsafe { check!(cudaGraphExecKernelNodeSetParams(exec, node, &raw const parameters)) }
+            })
+        })
+    }
+
+    /// Has a node copy all elements of `source` to `destination` from the next launch on: memory of the same kinds and devices as it
+    /// was.
+    ///
+    /// Stands for [`cudaGraphExecMemcpyNodeSetParams1D`](sys::cudaGraphExecMemcpyNodeSetParams1D).
+    ///
+    /// # Errors
+    /// `Zero` for no elements; those of [`Graph::add_memcpy`] and of [`set_kernel`](Self::set_kernel).
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::{DeviceBuffer, Graph, Stream};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let stream = Stream::new()?;
+    /// let (first, second) = (DeviceBuffer::from_slice(&[1, 2])?, DeviceBuffer::from_slice(&[3, 4])?);
+    /// let mut to = DeviceBuffer::from_slice(&[0, 0])?;
+    /// let mut graph = Graph::new()?;
+    /// let node = graph.add_memcpy(&[], &mut to, &first)?;
+    /// let mut exec = graph.instantiate()?;
+    /// exec.set_memcpy(&graph, node, &mut to, &second)?;
+    /// exec.launch(&stream)?;
+    /// assert_eq!(to.to_vec()?, [3, 4]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaGraphExecMemcpyNodeSetParams1D")]
+    #[doc(alias = "cudaGraphExecMemcpyNodeSetParams")]
+    #[track_caller]
+    pub fn set_memcpy<D, S>(
+        &mut self,
+        graph: &Graph,
+        node: Node,
+        destination: &mut D,
+        source: &S,
+    ) -> Result<()>
+    where
+        D: AsyncDestination + ?Sized,
+        S: AsyncSource<Element = D::Element> + ?Sized,
+    {
+        let api = "GraphExec::set_memcpy";
+        let Some(copy) = LinearNode::new(api, destination, source)? else { return Err(nothing(api)) };
+        let uses = kept(api, &copy.accesses)?;
+        let (to, from, bytes, kind) = (copy.to.cast(), copy.from.cast(), copy.bytes, copy.kind);
+        self.set(api, graph, node, uses, |exec, node| {
+            // SAFETY: the executable graph and the node are live, as in `set_kernel`. Both sides are memory of so many bytes, which
+            // is kept.
+            unsafe { check!(cudaGraphExecMemcpyNodeSetParams1D(exec, node, to, from, bytes, kind)) }
+        })
+    }
+
+    /// Has a node fill every *byte* of the destination with `value` from the next launch on: memory of the same device as it was.
+    ///
+    /// Stands for [`cudaGraphExecMemsetNodeSetParams`](sys::cudaGraphExecMemsetNodeSetParams).
+    ///
+    /// # Errors
+    /// `Zero` for no elements; those of [`Graph::add_memset`] and of [`set_kernel`](Self::set_kernel).
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::{DeviceBuffer, Graph, Stream};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let stream = Stream::new()?;
+    /// let mut bytes = DeviceBuffer::from_slice(&[0_u8; 4])?;
+    /// let mut graph = Graph::new()?;
+    /// let node = graph.add_memset(&[], &mut bytes, 1)?;
+    /// let mut exec = graph.instantiate()?;
+    /// exec.set_memset(&graph, node, &mut bytes.slice_mut(..2)?, 5)?;
+    /// exec.launch(&stream)?;
+    /// assert_eq!(bytes.to_vec()?, [5, 5, 0, 0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaGraphExecMemsetNodeSetParams")]
+    #[track_caller]
+    pub fn set_memset<D>(&mut self, graph: &Graph, node: Node, destination: &mut D, value: u8) -> Result<()>
+    where
+        D: AsyncDestination + ?Sized,
+    {
+        let api = "GraphExec::set_memset";
+        let Some(fill) = FillNode::new(destination)? else { return Err(nothing(api)) };
+        let uses = kept(api, &[fill.access])?;
+        let parameters = sys::cudaMemsetParams {
+            dst: fill.to.cast(),
+            pitch: 0,
+            value: value.into(),
+            elementSize: 1,
+            width: fill.bytes,
+            height: 1,
+        };
+        self.set(api, graph, node, uses, |exec, node| {
+            // SAFETY: the executable graph and the node are live, as in `set_kernel`. The destination is memory of so many bytes, which
+            // is kept.
+            unsafe { check!(cudaGraphExecMemsetNodeSetParams(exec, node, &raw const parameters)) }
+        })
+    }
+
+    /// Has a node call another function on the host from the next launch on.
+    ///
+    /// The function belongs to the executable graph. It is dropped some time after the last launch that calls it: when that is known
+    /// to be over, and a function is set or dropped. Stands for
+    /// [`cudaGraphExecHostNodeSetParams`](sys::cudaGraphExecHostNodeSetParams).
+    ///
+    /// # Errors
+    /// Those of [`set_kernel`](Self::set_kernel).
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::{Graph, Stream};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let stream = Stream::new()?;
+    /// let mut graph = Graph::new()?;
+    /// let node = graph.add_host_fn(&[], || println!("first"))?;
+    /// let mut exec = graph.instantiate()?;
+    /// exec.launch(&stream)?;
+    /// exec.set_host_fn(&graph, node, || println!("second"))?;
+    /// exec.launch(&stream)?;
+    /// stream.synchronize()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaGraphExecHostNodeSetParams")]
+    #[track_caller]
+    pub fn set_host_fn(
+        &mut self,
+        graph: &Graph,
+        node: Node,
+        f: impl Fn() + Send + Sync + 'static,
+    ) -> Result<()> {
+        let api = "GraphExec::set_host_fn";
+        stream::ensure_idle(api)?;
+        let (parameters, uses) = host::given(api, self.device(), f)?;
+        self.set(api, graph, node, uses, |exec, node| {
+            // SAFETY: the executable graph and the node are live, as in `set_kernel`. The function is kept until no launch calls it.
+            unsafe { check!(cudaGraphExecHostNodeSetParams(exec, node, &raw const parameters)) }
+        })
+    }
+
+    /// Has the node of a graph within the graph do what the nodes of another graph of its shape do, from the next launch on.
+    ///
+    /// Stands for [`cudaGraphExecChildGraphNodeSetParams`](sys::cudaGraphExecChildGraphNodeSetParams). As for
+    /// [`update`](Self::update), host functions cannot be taken over.
+    ///
+    /// # Errors
+    /// `Unsupported` for a graph with host functions; `DeviceMismatch`; those of [`set_kernel`](Self::set_kernel). The runtime refuses
+    /// another shape.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::{DeviceBuffer, Graph, Stream};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let stream = Stream::new()?;
+    /// let mut bytes = DeviceBuffer::from_slice(&[0_u8; 4])?;
+    /// let (mut ones, mut twos, mut graph) = (Graph::new()?, Graph::new()?, Graph::new()?);
+    /// ones.add_memset(&[], &mut bytes, 1)?;
+    /// twos.add_memset(&[], &mut bytes, 2)?;
+    /// let node = graph.add_graph(&[], &ones)?;
+    /// let mut exec = graph.instantiate()?;
+    /// exec.set_graph(&graph, node, &twos)?;
+    /// exec.launch(&stream)?;
+    /// assert_eq!(bytes.to_vec()?, [2; 4]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaGraphExecChildGraphNodeSetParams")]
+    #[track_caller]
+    pub fn set_graph(&mut self, graph: &Graph, node: Node, within: &Graph) -> Result<()> {
+        let api = "GraphExec::set_graph";
+        let (found, needed) = (within.device().ordinal(), self.device().ordinal());
+        if found != needed {
+            return Err(Error::refused(api, Detail::DeviceMismatch { what: "the graph", found, needed }));
+        }
+        if within.host_functions > 0 {
+            let what = "taking over the host functions of another graph";
+            return Err(Error::refused(api, Detail::Unsupported { what }));
+        }
+        self.set(api, graph, node, within.uses.clone(), |exec, node| {
+            // SAFETY: the executable graph, both graphs and the node are live, as in `set_kernel`; what the other graph uses is kept.
+            unsafe { check!(cudaGraphExecChildGraphNodeSetParams(exec, node, within.as_raw())) }
+        })
+    }
+
+    /// Has launches skip a kernel, a copy or a fill, or no longer. What it uses, launches are still ordered by.
+    ///
+    /// Stands for [`cudaGraphNodeSetEnabled`](sys::cudaGraphNodeSetEnabled).
+    ///
+    /// # Errors
+    /// Those of [`set_kernel`](Self::set_kernel); the runtime refuses nodes of other kinds.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::{DeviceBuffer, Graph, Stream};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let stream = Stream::new()?;
+    /// let mut bytes = DeviceBuffer::from_slice(&[0_u8; 4])?;
+    /// let mut graph = Graph::new()?;
+    /// let node = graph.add_memset(&[], &mut bytes, 1)?;
+    /// let mut exec = graph.instantiate()?;
+    /// exec.set_enabled(&graph, node, false)?;
+    /// assert!(!exec.is_enabled(&graph, node)?);
+    /// exec.launch(&stream)?;
+    /// assert_eq!(bytes.to_vec()?, [0; 4]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaGraphNodeSetEnabled")]
+    #[track_caller]
+    pub fn set_enabled(&mut self, graph: &Graph, node: Node, enabled: bool) -> Result<()> {
+        let api = "GraphExec::set_enabled";
+        stream::ensure_idle(api)?;
+        let (at, raw) = self.find(api, graph, node)?;
+        let exec = self.as_raw();
+        // SAFETY: the executable graph and the node are live, as in `set_kernel`.
+        unsafe { check!(cudaGraphNodeSetEnabled(exec, raw, u32::from(enabled))) }?;
+        if let Some(origin) = &mut self.origin {
+            if enabled {
+                origin.disabled.remove(&at);
+            } else {
+                origin.disabled.insert(at);
+            }
+        }
+        self.list(None);
+        Ok(())
+    }
+
+    /// Whether launches do not skip a kernel, a copy or a fill.
+    ///
+    /// Stands for [`cudaGraphNodeGetEnabled`](sys::cudaGraphNodeGetEnabled).
+    ///
+    /// # Errors
+    /// Those of [`set_enabled`](Self::set_enabled).
+    #[doc(alias = "cudaGraphNodeGetEnabled")]
+    #[track_caller]
+    pub fn is_enabled(&self, graph: &Graph, node: Node) -> Result<bool> {
+        let api = "GraphExec::is_enabled";
+        stream::ensure_idle(api)?;
+        let (_, raw) = self.find(api, graph, node)?;
+        let mut enabled = 0;
+        // SAFETY: the executable graph and the node are live, as in `set_kernel`; the pointer is to a live variable, which the call fills.
+        unsafe { check!(cudaGraphNodeGetEnabled(self.as_raw(), raw, &raw mut enabled)) }?;
+        Ok(enabled != 0)
+    }
+
+    /// Has a node do something else, which uses this.
+    #[track_caller]
+    fn set(
+        &mut self,
+        api: &'static str,
+        graph: &Graph,
+        node: Node,
+        uses: Uses,
+        call: impl FnOnce(sys::cudaGraphExec_t, sys::cudaGraphNode_t) -> Result<()>,
+    ) -> Result<()> {
+        stream::ensure_idle(api)?;
+        let (at, raw) = self.find(api, graph, node)?;
+        let _current = self.device().switch()?;
+        if let Some(other) = self.origin.as_ref().and_then(|origin| unordered(origin, at, &uses)) {
+            return Err(Error::refused(api, Detail::NodesUnordered { other }));
+        }
+        // If the call fails half-way, what the node used and what it was to use may both be used.
+        self.list(Some(&uses));
+        let set = call(self.as_raw(), raw);
+        if let Some(step) = self.origin.as_mut().and_then(|origin| origin.steps.get_mut(at)) {
+            step.uses = Arc::new(match &set {
+                Ok(()) => uses,
+                Err(_) => both(&step.uses, &uses),
+            });
+        }
+        self.list(None);
+        set
+    }
+
+    /// A node that was added by hand to the graph that this one was made of, before it was: its number and its handle.
+    #[track_caller]
+    fn find(&self, api: &'static str, graph: &Graph, node: Node) -> Result<(usize, sys::cudaGraphNode_t)> {
+        let refused = |what| Error::refused(api, Detail::Unsupported { what });
+        let Some(origin) = &self.origin else {
+            return Err(refused(
+                "changing a node after another graph was taken over: change that, and take it over again",
+            ));
+        };
+        if origin.graph != graph.number {
+            return Err(refused("a graph that the executable one was not made of"));
+        }
+        let Some(at) = node.of(graph.number) else { return Err(refused("a node of another graph")) };
+        let Some(step) = origin.steps.get(at) else {
+            return Err(refused("a node that was added after the graph was made executable"));
+        };
+        match (step.captured, step.raws.first()) {
+            (false, Some(raw)) => Ok((at, *raw)),
+            _ => Err(refused(
+                "a node that was captured: capture anew, and take that over with GraphExec::update",
+            )),
+        }
+    }
+}
+
+/// A node that conflicts with one which uses this, and that nothing orders it with.
+fn unordered(origin: &Origin, at: usize, uses: &Uses) -> Option<usize> {
+    let before = &origin.steps.get(at)?.before;
+    let mut others = origin.steps.iter().enumerate();
+    let stands = |(other, step): &(usize, &Step)| {
+        *other != at && !before.contains(other) && !step.before.contains(&at) && step.uses.conflicts(uses)
+    };
+    others.find(stands).map(|(other, _)| other)
+}
+
+fn both(first: &Uses, second: &Uses) -> Uses {
+    let mut both = first.clone();
+    both.add_all(second);
+    both
+}
+
+/// The refusal of what an executable graph cannot have in the place of something.
+#[track_caller]
+fn nothing(api: &'static str) -> Error {
+    Error::refused(api, Detail::Zero { what: "the number of elements" })
+}
