@@ -39,6 +39,7 @@
 //! | [`hazard`] | what orders conflicting work where the program did not |
 //! | [`graph`] | graphs: captured or built, launched again and again |
 //! | [`launch`](mod@launch) | kernels: typed handles, launch dimensions |
+//! | [`texture`] | textures and surfaces: images that kernels read and write by coordinates |
 //! | [`soundness`] | what safe code may try, what becomes of it, and the tests that show it |
 //! | [`sys`] | the raw bindings, re-exported |
 //!
@@ -60,6 +61,7 @@ pub mod memory;
 mod process;
 pub mod soundness;
 pub mod stream;
+pub mod texture;
 mod thread;
 
 #[doc(hidden)]

@@ -168,6 +168,13 @@ pub enum Detail {
         /// What it cannot do.
         what: &'static str,
     },
+    /// A texture or surface that there cannot be.
+    Texture {
+        /// What it was to do, or to be of.
+        asked: &'static str,
+        /// What to do instead.
+        instead: &'static str,
+    },
     /// An allocation of this many bytes.
     Allocation {
         /// Bytes asked for.
@@ -370,6 +377,7 @@ impl fmt::Display for Detail {
                 write!(f, "{what} belongs to device {found}, device {needed} is needed")
             }
             Self::Unsupported { what } => write!(f, "{what} is not supported"),
+            Self::Texture { asked, instead } => write!(f, "there is no {asked}; {instead}"),
             Self::Allocation { bytes, memory, free: None } => {
                 write!(f, "asked for {bytes} bytes of {memory} memory")
             }

@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::hazard::Access;
 
 use super::ByValue;
+use super::object::Named;
 
 /// A value that may be passed for a parameter of type `P`, as the kernel's prototype declares it.
 ///
@@ -15,6 +16,8 @@ use super::ByValue;
 /// | `const T*`, `T*` and the pitch as a number | `&PitchedBuffer<T>`, `Plane<T>`, `&mut PitchedVolume<T>`, `VolumeMut<T>` and so on | a read or a write from the first byte to the last |
 /// | `unsigned*`, `const unsigned*` | `&MappedFlag` | only that the flag must not be freed yet |
 /// | `T*`, `const T*` | a raw pointer of that very type | nothing |
+/// | `cudaTextureObject_t` | `&Texture<T>` | a read of what the texture is of |
+/// | `cudaSurfaceObject_t` | `&mut Surface<T>`; `surface.read_only()` where the kernel writes nothing | a write of its array; a read |
 /// | a number or a struct | the same type | nothing |
 ///
 /// Views may be borrowed as well. For `void*`, pass a raw pointer and order the work yourself.
@@ -30,6 +33,10 @@ use super::ByValue;
     note = "numbers and structs are passed by value and must be of the very type that the header declares"
 )]
 pub unsafe trait KernelArg<P: ByValue> {
+    /// Whether it stands for an object, a texture or a surface: then there is an [`object`](Self::object).
+    #[doc(hidden)]
+    const BY_OBJECT: bool = false;
+
     /// What the kernel gets.
     ///
     /// # Errors
@@ -40,6 +47,13 @@ pub unsafe trait KernelArg<P: ByValue> {
     /// Which bytes it reads or writes through it, if it is memory that the tracker keeps books about.
     #[inline]
     fn access(&self) -> Option<Access<'_>> {
+        None
+    }
+
+    /// The use of the object that it stands for, and the device that has to run the kernel.
+    #[doc(hidden)]
+    #[inline]
+    fn object(&self) -> Option<Named<'_>> {
         None
     }
 }

@@ -3,10 +3,15 @@
 
 use std::ffi::c_void;
 
-use crate::error::Result;
+use crate::device::Device;
+use crate::error::{Detail, Error, Result};
 use crate::hazard::Access;
 
+use super::object::Named;
 use super::{ByValue, KernelArg};
+
+/// Arguments of a kernel, at most.
+const MOST: usize = 16;
 
 /// A tuple of arguments that fits the parameter list `P`, a tuple of up to sixteen types.
 ///
@@ -19,11 +24,12 @@ use super::{ByValue, KernelArg};
     label = "wrong number of arguments: the kernel's parameters are `{P}`"
 )]
 pub unsafe trait Arguments<P>: sealed::Sealed {
-    /// Calls `enqueue` with the accesses of all arguments and the pointers to their values. Allocates nothing.
+    /// Calls `enqueue` with the accesses of all arguments and the pointers to their values, for a kernel that `device` runs.
+    /// Allocates nothing.
     #[doc(hidden)]
     #[track_caller]
     #[allow(clippy::missing_errors_doc, reason = "hidden")]
-    fn with<R>(&self, enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>) -> Result<R>;
+    fn with<R>(&self, device: Device, enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>) -> Result<R>;
 }
 
 mod sealed {
@@ -42,7 +48,7 @@ macro_rules! tuple {
         {
             #[inline]
             #[track_caller]
-            fn with<R>(&self, enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>) -> Result<R> {
+            fn with<R>(&self, device: Device, enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>) -> Result<R> {
                 const COUNT: usize = [$($index),*].len();
                 let found: [Option<Access<'_>>; COUNT] = [$(self.$index.access()),*];
                 // The array starts out full of the first access, because there is no such thing as none.
@@ -62,10 +68,41 @@ macro_rules! tuple {
                 };
                 $(let mut $value = self.$index.value()?;)*
                 let mut pointers: [*mut c_void; COUNT] = [$((&raw mut $value).cast()),*];
+                // Known when it is compiled: launches without textures and surfaces pay nothing for this.
+                if const { false $(|| <$argument as KernelArg<$parameter>>::BY_OBJECT)* } {
+                    let objects = [$(self.$index.object()),*];
+                    return with_objects(device, accesses, &objects, |accesses| enqueue(accesses, &mut pointers));
+                }
                 enqueue(accesses, &mut pointers)
             }
         }
     };
+}
+
+/// Calls `enqueue` with the accesses of memory and those of the objects that it is reached by, which must be of the device.
+#[track_caller]
+fn with_objects<R>(
+    device: Device,
+    memory: &[Access<'_>],
+    objects: &[Option<Named<'_>>],
+    enqueue: impl FnOnce(&[Access<'_>]) -> Result<R>,
+) -> Result<R> {
+    for (_, found) in objects.iter().flatten() {
+        if *found != device {
+            let (what, found, needed) = ("a texture or surface", found.ordinal(), device.ordinal());
+            return Err(Error::refused("launch", Detail::DeviceMismatch { what, found, needed }));
+        }
+    }
+    let mut all = memory.iter().chain(objects.iter().flatten().map(|(access, _)| access));
+    let Some(first) = all.next() else { return enqueue(&[]) };
+    // As many at most as there are of either.
+    let mut array = [*first; 2 * MOST];
+    let mut used = 1;
+    for (place, access) in array.iter_mut().skip(1).zip(all) {
+        *place = *access;
+        used += 1;
+    }
+    enqueue(array.get(..used).unwrap_or_default())
 }
 
 /// One implementation for each length.
@@ -82,7 +119,7 @@ impl sealed::Sealed for () {}
 // SAFETY: no parameters, no pointers.
 unsafe impl Arguments<()> for () {
     #[inline]
-    fn with<R>(&self, enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>) -> Result<R> {
+    fn with<R>(&self, _: Device, enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>) -> Result<R> {
         enqueue(&[], &mut [])
     }
 }
@@ -114,7 +151,7 @@ mod tests {
     /// What the second parameter of the kernel would be.
     fn second<P, A: Arguments<P>>(arguments: &A) -> (usize, Vec<std::ops::Range<usize>>, u32) {
         arguments
-            .with(|accesses, pointers| {
+            .with(Device::from_ordinal(0), |accesses, pointers| {
                 // SAFETY: the tests below pass a u32 as their second argument.
                 let value = unsafe { *pointers[1].cast::<u32>() };
                 Ok((pointers.len(), accesses.iter().map(Access::range).collect(), value))

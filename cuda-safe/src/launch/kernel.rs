@@ -109,7 +109,7 @@ impl<P> Kernel<P> {
         config.check(self.name)?;
         let place = Location::caller();
         let stream = stream.as_stream();
-        arguments.with(|accesses, values| {
+        arguments.with(stream.device(), |accesses, values| {
             // SAFETY: the accesses are those of all the memory that the kernel is given by its owners, and there is a live
             // value of the right type for each parameter (`Arguments`); the rest is the duty of `launch`'s caller.
             unsafe { self.put(Plain, &config, stream, accesses, values, place) }
@@ -323,7 +323,7 @@ impl<P> Kernel<P> {
         config.check(self.name)?;
         let place = Location::caller();
         let stream = stream.as_stream();
-        arguments.with(|accesses, values| {
+        arguments.with(stream.device(), |accesses, values| {
             // SAFETY: as in `launch`.
             unsafe { self.put(Together, &config, stream, accesses, values, place) }
         })

@@ -143,6 +143,12 @@ impl<'a> Access<'a> {
         std::ptr::eq(self.ledger, other.ledger) && kind(self) == kind(other)
     }
 
+    /// Whether the two have a byte in common, whatever they do with it.
+    #[must_use]
+    pub fn overlaps(&self, other: &Self) -> bool {
+        std::ptr::eq(self.ledger, other.ledger) && self.start.max(other.start) < self.end.min(other.end)
+    }
+
     /// Whether the tracker takes this one before the other: accesses that are listed in that order need not be sorted.
     #[must_use]
     #[inline]

@@ -103,7 +103,7 @@ impl ArrayInfo {
     /// # Safety
     /// The array is live and of the device.
     #[track_caller]
-    pub(super) unsafe fn of(device: Device, raw: sys::cudaArray_t) -> Result<Self> {
+    pub(crate) unsafe fn of(device: Device, raw: sys::cudaArray_t) -> Result<Self> {
         let _current = device.switch()?;
         let (mut descriptor, mut extent, mut flags) =
             (sys::cudaChannelFormatDesc::default(), sys::cudaExtent::default(), 0);

@@ -10,6 +10,7 @@ use super::region::Region;
 use super::view::{ArrayView, ArrayViewMut};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
+use crate::hazard::Access;
 use crate::memory::allocation::Allocation;
 use crate::memory::shared::Shared;
 use crate::{check, sys};
@@ -204,6 +205,12 @@ impl<T> MipmappedArray<T> {
     #[must_use]
     pub fn device(&self) -> Device {
         self.allocation.on()
+    }
+
+    /// A read of all levels, for [`enqueue`](crate::stream::StreamRef::enqueue).
+    #[must_use]
+    pub fn access(&self) -> Access<'_> {
+        Access::read(self.allocation.ledger(), 0..self.allocation.bytes())
     }
 
     /// The handle. What is done through it is not in the books.

@@ -43,7 +43,7 @@
 
 mod builder;
 mod element;
-mod info;
+pub(crate) mod info;
 mod mipmapped;
 mod nv12;
 mod owned;

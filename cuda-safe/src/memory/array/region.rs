@@ -76,6 +76,11 @@ impl<'a, T> Region<'a, T> {
         self.extent.contains(&0)
     }
 
+    /// Whether it is all of its array, level or plane.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.at == [0; 3] && self.extent == self.whole
+    }
+
     /// Whether the whole array has one layer.
     pub(crate) fn is_flat(&self) -> bool {
         let [.., layers] = self.whole;

@@ -1,0 +1,250 @@
+//! Memory that textures and surfaces are made of.
+#![expect(unsafe_code, reason = "asks the runtime what arrays are like")]
+
+use super::check::Layout;
+use crate::device::Device;
+use crate::error::{Detail, Error, Result};
+use crate::hazard::{Access, Mode};
+use crate::memory::array::info::ArrayInfo;
+use crate::memory::{
+    Array, ArrayElement, ArrayView, DeviceBuffer, DeviceSlice, MipmappedArray, OnDevice, PitchedBuffer, Plane,
+};
+use crate::sys;
+
+/// Memory that a texture can be made of.
+///
+/// | memory | what a kernel reads it with |
+/// |---|---|
+/// | [`Array`] | `tex1D`, `tex2D`, `tex3D`, `tex1DLayered`, `tex2DLayered`, `texCubemap`, as its kind is |
+/// | [`ArrayView`] of a whole level or plane | the same |
+/// | [`MipmappedArray`] | the same with `Lod` or `Grad` |
+/// | [`DeviceBuffer`], [`DeviceSlice`] | `tex1Dfetch` |
+/// | [`PitchedBuffer`], [`Plane`] of device memory | `tex2D` |
+///
+/// Linear memory begins where the device's texture units can: at a multiple of
+/// [`texture_alignment`](crate::device::DeviceProperties) bytes (512 on today's devices), which whole buffers do; rows have a pitch
+/// that is a multiple of 32 bytes, which [`PitchedBuffer`] sees to. Nobody else can implement this.
+pub trait TextureSource: sealed::Source {
+    /// What an element is.
+    type Element: ArrayElement;
+}
+
+pub(super) mod sealed {
+    use super::Resource;
+    use crate::error::Result;
+
+    pub trait Source {
+        #[doc(hidden)]
+        fn resource(&self, api: &'static str) -> Result<Resource<'_>>;
+    }
+}
+
+/// Memory, as the runtime is told of it.
+#[derive(Clone, Copy)]
+pub struct Resource<'a> {
+    pub(super) raw: sys::cudaResourceDesc,
+    pub(super) layout: Layout,
+    pub(super) device: Device,
+    pub(super) memory: Access<'a>,
+    /// The array, or the first level.
+    pub(super) array: sys::cudaArray_t,
+    /// Levels; 1 of what has none.
+    pub(super) levels: usize,
+}
+
+impl std::fmt::Debug for Resource<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Resource").field("layout", &self.layout).field("memory", &self.memory).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Resource<'a> {
+    /// An array, a level or a plane.
+    fn array(array: sys::cudaArray_t, device: Device, memory: Access<'a>) -> Self {
+        let mut raw = sys::cudaResourceDesc { resType: sys::cudaResourceTypeArray, ..Default::default() };
+        raw.res.array = sys::cudaResourceDesc__bindgen_ty_1__bindgen_ty_1 { array };
+        Self { raw, layout: Layout::Array, device, memory, array, levels: 1 }
+    }
+
+    /// What the runtime says about the array; none where there is none.
+    #[track_caller]
+    pub(super) fn info(&self) -> Result<Option<ArrayInfo>> {
+        if self.array.is_null() {
+            return Ok(None);
+        }
+        // SAFETY: the array lives while the memory is borrowed, and is of the device.
+        unsafe { ArrayInfo::of(self.device, self.array) }.map(Some)
+    }
+}
+
+impl<T: ArrayElement> TextureSource for Array<T> {
+    type Element = T;
+}
+
+impl<T: ArrayElement> sealed::Source for Array<T> {
+    fn resource(&self, _api: &'static str) -> Result<Resource<'_>> {
+        Ok(Resource::array(self.as_raw(), self.device(), self.region().access(Mode::Read)))
+    }
+}
+
+impl<T: ArrayElement> TextureSource for ArrayView<'_, T> {
+    type Element = T;
+}
+
+impl<T: ArrayElement> sealed::Source for ArrayView<'_, T> {
+    #[track_caller]
+    fn resource(&self, api: &'static str) -> Result<Resource<'_>> {
+        let region = self.region();
+        if !region.is_whole() {
+            let asked = "a texture or surface of a part of an array";
+            let instead = "make it of the whole array or level, and read or write the part by its coordinates";
+            return Err(Error::refused(api, Detail::Texture { asked, instead }));
+        }
+        Ok(Resource::array(region.raw(), region.device(), region.access(Mode::Read)))
+    }
+}
+
+impl<T: ArrayElement> TextureSource for MipmappedArray<T> {
+    type Element = T;
+}
+
+impl<T: ArrayElement> sealed::Source for MipmappedArray<T> {
+    #[track_caller]
+    fn resource(&self, _api: &'static str) -> Result<Resource<'_>> {
+        let mut raw =
+            sys::cudaResourceDesc { resType: sys::cudaResourceTypeMipmappedArray, ..Default::default() };
+        raw.res.mipmap = sys::cudaResourceDesc__bindgen_ty_1__bindgen_ty_2 { mipmap: self.as_raw() };
+        let array = self.level(0)?.as_raw();
+        let (layout, levels) = (Layout::Mipmapped, self.levels());
+        Ok(Resource { raw, layout, device: self.device(), memory: self.access(), array, levels })
+    }
+}
+
+impl<T: ArrayElement> TextureSource for DeviceBuffer<T> {
+    type Element = T;
+}
+
+impl<T: ArrayElement> sealed::Source for DeviceBuffer<T> {
+    #[track_caller]
+    fn resource(&self, api: &'static str) -> Result<Resource<'_>> {
+        linear::<T>(api, self.device(), self.as_ptr(), self.len(), self.access())
+    }
+}
+
+impl<T: ArrayElement> TextureSource for DeviceSlice<'_, T> {
+    type Element = T;
+}
+
+impl<T: ArrayElement> sealed::Source for DeviceSlice<'_, T> {
+    #[track_caller]
+    fn resource(&self, api: &'static str) -> Result<Resource<'_>> {
+        linear::<T>(api, self.device(), self.as_ptr(), self.len(), self.access())
+    }
+}
+
+impl<T: ArrayElement> TextureSource for PitchedBuffer<T> {
+    type Element = T;
+}
+
+impl<T: ArrayElement> sealed::Source for PitchedBuffer<T> {
+    #[track_caller]
+    fn resource(&self, api: &'static str) -> Result<Resource<'_>> {
+        rows::<T>(api, self.device(), self.as_ptr(), [self.width(), self.height(), self.pitch()], self.access())
+    }
+}
+
+impl<T: ArrayElement> TextureSource for Plane<'_, T, OnDevice> {
+    type Element = T;
+}
+
+impl<T: ArrayElement> sealed::Source for Plane<'_, T, OnDevice> {
+    #[track_caller]
+    fn resource(&self, api: &'static str) -> Result<Resource<'_>> {
+        let bytes = self.grid().bytes();
+        let (Some(device), Some(bytes)) = (self.device(), bytes) else {
+            return Err(Error::refused(api, Detail::NotKept));
+        };
+        let extent = [self.width(), self.height(), self.pitch()];
+        rows::<T>(api, device, self.as_ptr(), extent, bytes.access(Mode::Read))
+    }
+}
+
+/// A limit of a device; unlimited where it does not say.
+fn limit(device: Device, attribute: sys::cudaDeviceAttr) -> Result<usize> {
+    Ok(usize::try_from(device.attribute(attribute)?).ok().filter(|limit| *limit > 0).unwrap_or(usize::MAX))
+}
+
+/// Refuses more than there can be, and nothing at all.
+#[track_caller]
+fn at_most(api: &'static str, what: &'static str, asked: usize, limit: usize) -> Result<()> {
+    if asked == 0 {
+        return Err(Error::refused(api, Detail::Zero { what }));
+    }
+    if asked <= limit {
+        return Ok(());
+    }
+    let wide = |size: usize| u64::try_from(size).unwrap_or(u64::MAX);
+    Err(Error::refused(api, Detail::Limit { what, asked: wide(asked), limit: wide(limit) }))
+}
+
+#[track_caller]
+fn aligned(api: &'static str, device: Device, address: usize) -> Result<()> {
+    let align = limit(device, sys::cudaDevAttrTextureAlignment)?;
+    if address.is_multiple_of(align) {
+        return Ok(());
+    }
+    Err(Error::refused(api, Detail::Misaligned { address, align }))
+}
+
+/// Elements in a row.
+#[track_caller]
+fn linear<'a, T: ArrayElement>(
+    api: &'static str,
+    device: Device,
+    pointer: *const T,
+    len: usize,
+    memory: Access<'a>,
+) -> Result<Resource<'a>> {
+    let desc = T::descriptor();
+    at_most(api, "the number of elements of the texture", len, device.texture_1d_linear_max_width(&desc)?)?;
+    aligned(api, device, pointer.addr())?;
+    let mut raw = sys::cudaResourceDesc { resType: sys::cudaResourceTypeLinear, ..Default::default() };
+    // The slice holds them, so it does not overflow.
+    let bytes = len * size_of::<T>();
+    raw.res.linear = sys::cudaResourceDesc__bindgen_ty_1__bindgen_ty_3 {
+        devPtr: pointer.cast_mut().cast(),
+        desc,
+        sizeInBytes: bytes,
+    };
+    Ok(Resource { raw, layout: Layout::Linear, device, memory, array: std::ptr::null_mut(), levels: 1 })
+}
+
+/// Rows with a pitch.
+#[track_caller]
+fn rows<'a, T: ArrayElement>(
+    api: &'static str,
+    device: Device,
+    pointer: *const T,
+    [width, height, pitch]: [usize; 3],
+    memory: Access<'a>,
+) -> Result<Resource<'a>> {
+    at_most(api, "the width of the texture", width, limit(device, sys::cudaDevAttrMaxTexture2DLinearWidth)?)?;
+    at_most(api, "the height of the texture", height, limit(device, sys::cudaDevAttrMaxTexture2DLinearHeight)?)?;
+    at_most(api, "the pitch of the texture", pitch, limit(device, sys::cudaDevAttrMaxTexture2DLinearPitch)?)?;
+    aligned(api, device, pointer.addr())?;
+    let align = limit(device, sys::cudaDevAttrTexturePitchAlignment)?;
+    if !pitch.is_multiple_of(align) {
+        // The plane holds them, so it does not overflow.
+        let row = width * size_of::<T>();
+        return Err(Error::refused(api, Detail::Pitch { pitch, row, align }));
+    }
+    let mut raw = sys::cudaResourceDesc { resType: sys::cudaResourceTypePitch2D, ..Default::default() };
+    raw.res.pitch2D = sys::cudaResourceDesc__bindgen_ty_1__bindgen_ty_4 {
+        devPtr: pointer.cast_mut().cast(),
+        desc: T::descriptor(),
+        width,
+        height,
+        pitchInBytes: pitch,
+    };
+    Ok(Resource { raw, layout: Layout::Pitched, device, memory, array: std::ptr::null_mut(), levels: 1 })
+}
