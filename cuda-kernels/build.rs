@@ -14,6 +14,8 @@ fn main() {
         "arguments",
         "convolution",
         "variables",
+        "image",
+        "probe",
     ];
     cuda_kernels_build::Build::new()
         .files(names.map(|name| format!("kernels/{name}.cu")))

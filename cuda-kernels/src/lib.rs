@@ -15,6 +15,7 @@
 //! | [`matrix`] | products of matrices |
 //! | [`points`] | an array of structs |
 //! | [`copy_many`](mod@copy_many) | many copies by one launch |
+//! | [`image`] | images, read by textures and written by surfaces |
 //! | [`heap`] | memory from the device heap |
 //! | [`cluster`] | clusters of blocks, for devices of compute capability 9.0 and newer |
 //! | [`gate`](mod@gate) | holding a stream until the host says so |
@@ -27,6 +28,7 @@ pub mod copy_many;
 pub mod fill;
 pub mod gate;
 pub mod heap;
+pub mod image;
 pub mod matrix;
 pub mod points;
 pub mod vector;
@@ -48,6 +50,7 @@ pub use copy_many::copy_many;
 pub use fill::{Fill, fill};
 pub use gate::{gate, gate_announced, gate_then_write, raise_flag};
 pub use heap::heap_squares;
+pub use image::{paint_gradient, rotate};
 pub use kernels::Point;
 pub use matrix::{MatrixShape, matrix_multiply_naive, matrix_multiply_tiled};
 pub use points::transform_points;

@@ -56,12 +56,25 @@ fn prototype(function: &ForeignItemFn) -> Result<Prototype, Error> {
                 "kernel `{name}` is a member function, which CUDA does not allow"
             )));
         };
-        parameters.push(spell(&input.ty));
+        parameters.push(parameter(&input.ty));
         let given = input.pat.to_token_stream().to_string();
         names.push(if given.starts_with("arg") { format!("#{}", at + 1) } else { given });
     }
     let symbol = link_name(&function.attrs).unwrap_or_else(|| name.clone());
     Ok(Prototype { name, symbol, parameters, names, docs: docs(&function.attrs) })
+}
+
+/// The type of a parameter as text. C has the handles of textures and surfaces as numbers, which Rust tells from others.
+fn parameter(ty: &Type) -> String {
+    let last = match ty {
+        Type::Path(path) => path.path.segments.last().map(|segment| segment.ident.to_string()),
+        _ => None,
+    };
+    match last.as_deref() {
+        Some("cudaTextureObject_t") => "::cuda_safe::launch::TextureObject".to_owned(),
+        Some("cudaSurfaceObject_t") => "::cuda_safe::launch::SurfaceObject".to_owned(),
+        _ => spell(ty),
+    }
 }
 
 /// The type as text, C's names replaced by the Rust types that they are on every platform that CUDA knows.
@@ -132,6 +145,17 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].name.as_str(), found[0].symbol.as_str()), ("kernel", "kernel"));
         assert!(found[0].parameters.is_empty());
+    }
+
+    #[test]
+    fn textures_and_surfaces_are_no_numbers() {
+        let found = of(r#"unsafe extern "C" {
+            pub fn k(image: cudaTextureObject_t, out: cudaSurfaceObject_t, n: ::core::ffi::c_ulonglong) -> !;
+        }"#);
+        let [image, out, number] = found[0].parameters.as_slice() else { panic!("three parameters") };
+        assert_eq!(image, "::cuda_safe::launch::TextureObject");
+        assert_eq!(out, "::cuda_safe::launch::SurfaceObject");
+        assert_eq!(number, "u64");
     }
 
     #[test]

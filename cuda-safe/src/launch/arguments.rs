@@ -29,7 +29,11 @@ pub unsafe trait Arguments<P>: sealed::Sealed {
     #[doc(hidden)]
     #[track_caller]
     #[allow(clippy::missing_errors_doc, reason = "hidden")]
-    fn with<R>(&self, device: Device, enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>) -> Result<R>;
+    fn with<R>(
+        &self,
+        device: Device,
+        enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>,
+    ) -> Result<R>;
 }
 
 mod sealed {
@@ -119,7 +123,11 @@ impl sealed::Sealed for () {}
 // SAFETY: no parameters, no pointers.
 unsafe impl Arguments<()> for () {
     #[inline]
-    fn with<R>(&self, _: Device, enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>) -> Result<R> {
+    fn with<R>(
+        &self,
+        _: Device,
+        enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>,
+    ) -> Result<R> {
         enqueue(&[], &mut [])
     }
 }

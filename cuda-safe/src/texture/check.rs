@@ -105,8 +105,7 @@ fn problem(desc: &TextureDesc, number: Number, layout: Layout) -> Option<(&'stat
 /// Elements in a row are read by number only.
 fn unused_in_a_row(desc: &TextureDesc) -> Option<(&'static str, &'static str)> {
     // All that can be said of them is what an element is read as.
-    let plain =
-        TextureDesc { read_mode: desc.read_mode, srgb: desc.srgb, ..TextureDesc::default() };
+    let plain = TextureDesc { read_mode: desc.read_mode, srgb: desc.srgb, ..TextureDesc::default() };
     (*desc != plain).then_some((
         "filtering, address modes, normalized coordinates or levels of linear memory, which is read by the number of the element",
         "leave all but read_mode and srgb as they are by default, or use an Array or a PitchedBuffer",

@@ -13,7 +13,7 @@ use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::{Access, Mode};
 use crate::launch::TextureObject;
-use crate::memory::{ArrayElement, Shared};
+use crate::memory::{ArrayElement, ArrayKind, Shared};
 use crate::{check, sys};
 
 /// An image of elements `T` that kernels read by coordinates, destroyed when it is dropped.
@@ -41,6 +41,9 @@ use crate::{check, sys};
 #[doc(alias = "cudaTextureObject_t")]
 pub struct Texture<T> {
     object: Shared<Object>,
+    desc: TextureDesc,
+    kind: Option<ArrayKind>,
+    extent: [usize; 3],
     elements: PhantomData<fn() -> T>,
 }
 
@@ -104,9 +107,9 @@ impl<T: ArrayElement> Texture<T> {
             None => None,
         };
         let (device, memory) = (resource.device, &resource.memory);
-        let object =
-            Object::new(Sort::Texture, device, memory, &resource.raw, &desc.raw(), view.as_ref())?;
-        Ok(Self { object: Shared::kept(object), elements: PhantomData })
+        let object = Object::new(Sort::Texture, device, memory, &resource.raw, &desc.raw(), view.as_ref())?;
+        let (kind, extent) = (resource.kind, resource.extent);
+        Ok(Self { object: Shared::kept(object), desc: *desc, kind, extent, elements: PhantomData })
     }
 }
 
@@ -115,6 +118,25 @@ impl<T> Texture<T> {
     #[must_use]
     pub fn device(&self) -> Device {
         self.object.device()
+    }
+
+    /// What the dimensions of the image mean; none of linear memory, which is read by number.
+    #[must_use]
+    pub fn kind(&self) -> Option<ArrayKind> {
+        self.kind
+    }
+
+    /// Elements of a row, rows, and layers; 1 where there is no such dimension. Of the first level, and of all layers, also where the
+    /// texture is of some.
+    #[must_use]
+    pub fn extent(&self) -> [usize; 3] {
+        self.extent
+    }
+
+    /// How the texture is read.
+    #[must_use]
+    pub fn desc(&self) -> &TextureDesc {
+        &self.desc
     }
 
     /// What the texture was made of, as the runtime says it.

@@ -6,8 +6,10 @@ use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Mode};
 use crate::memory::array::info::ArrayInfo;
+use crate::memory::array::region::Region;
 use crate::memory::{
-    Array, ArrayElement, ArrayView, DeviceBuffer, DeviceSlice, MipmappedArray, OnDevice, PitchedBuffer, Plane,
+    Array, ArrayElement, ArrayFlags, ArrayKind, ArrayView, DeviceBuffer, DeviceSlice, MipmappedArray,
+    OnDevice, PitchedBuffer, Plane,
 };
 use crate::sys;
 
@@ -46,34 +48,54 @@ pub struct Resource<'a> {
     pub(super) layout: Layout,
     pub(super) device: Device,
     pub(super) memory: Access<'a>,
-    /// The array, or the first level.
-    pub(super) array: sys::cudaArray_t,
+    /// What the dimensions mean; none of elements in a row, which are read by number.
+    pub(super) kind: Option<ArrayKind>,
+    /// Elements of a row, rows, layers.
+    pub(super) extent: [usize; 3],
+    /// Whether the array was made for surfaces.
+    pub(super) writable: bool,
     /// Levels; 1 of what has none.
     pub(super) levels: usize,
 }
 
 impl std::fmt::Debug for Resource<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Resource").field("layout", &self.layout).field("memory", &self.memory).finish_non_exhaustive()
+        f.debug_struct("Resource")
+            .field("layout", &self.layout)
+            .field("memory", &self.memory)
+            .finish_non_exhaustive()
     }
 }
 
 impl<'a> Resource<'a> {
-    /// An array, a level or a plane.
-    fn array(array: sys::cudaArray_t, device: Device, memory: Access<'a>) -> Self {
-        let mut raw = sys::cudaResourceDesc { resType: sys::cudaResourceTypeArray, ..Default::default() };
-        raw.res.array = sys::cudaResourceDesc__bindgen_ty_1__bindgen_ty_1 { array };
-        Self { raw, layout: Layout::Array, device, memory, array, levels: 1 }
+    /// What the runtime says about an array is what the resource is.
+    ///
+    /// # Safety
+    /// The array is live while the memory is borrowed, and of the device.
+    #[track_caller]
+    unsafe fn array(
+        raw: sys::cudaResourceDesc,
+        layout: Layout,
+        array: sys::cudaArray_t,
+        device: Device,
+        memory: Access<'a>,
+    ) -> Result<Self> {
+        // SAFETY: the caller says so.
+        let info = unsafe { ArrayInfo::of(device, array) }?;
+        let writable = info.flags.contains(ArrayFlags::SURFACE);
+        let (kind, extent) = (Some(info.kind), [info.width, info.height, info.depth]);
+        Ok(Self { raw, layout, device, memory, kind, extent, writable, levels: 1 })
     }
 
-    /// What the runtime says about the array; none where there is none.
+    /// A whole array, level or plane.
     #[track_caller]
-    pub(super) fn info(&self) -> Result<Option<ArrayInfo>> {
-        if self.array.is_null() {
-            return Ok(None);
-        }
-        // SAFETY: the array lives while the memory is borrowed, and is of the device.
-        unsafe { ArrayInfo::of(self.device, self.array) }.map(Some)
+    fn of_region<T>(region: Region<'a, T>) -> Result<Self> {
+        let mut raw = sys::cudaResourceDesc { resType: sys::cudaResourceTypeArray, ..Default::default() };
+        let array = region.raw();
+        raw.res.array = sys::cudaResourceDesc__bindgen_ty_1__bindgen_ty_1 { array };
+        let memory = region.access(Mode::Read);
+        // SAFETY: the region is of a live array, which it borrows for as long, and of its device.
+        unsafe { Self::array(raw, Layout::Array, array, region.device(), memory) }
     }
 }
 
@@ -82,8 +104,9 @@ impl<T: ArrayElement> TextureSource for Array<T> {
 }
 
 impl<T: ArrayElement> sealed::Source for Array<T> {
+    #[track_caller]
     fn resource(&self, _api: &'static str) -> Result<Resource<'_>> {
-        Ok(Resource::array(self.as_raw(), self.device(), self.region().access(Mode::Read)))
+        Resource::of_region(self.region())
     }
 }
 
@@ -96,11 +119,12 @@ impl<T: ArrayElement> sealed::Source for ArrayView<'_, T> {
     fn resource(&self, api: &'static str) -> Result<Resource<'_>> {
         let region = self.region();
         if !region.is_whole() {
-            let asked = "a texture or surface of a part of an array";
-            let instead = "make it of the whole array or level, and read or write the part by its coordinates";
+            let asked = "texture or surface of a part of an array";
+            let instead =
+                "make it of the whole array or level, and read or write the part by its coordinates";
             return Err(Error::refused(api, Detail::Texture { asked, instead }));
         }
-        Ok(Resource::array(region.raw(), region.device(), region.access(Mode::Read)))
+        Resource::of_region(region)
     }
 }
 
@@ -114,9 +138,10 @@ impl<T: ArrayElement> sealed::Source for MipmappedArray<T> {
         let mut raw =
             sys::cudaResourceDesc { resType: sys::cudaResourceTypeMipmappedArray, ..Default::default() };
         raw.res.mipmap = sys::cudaResourceDesc__bindgen_ty_1__bindgen_ty_2 { mipmap: self.as_raw() };
-        let array = self.level(0)?.as_raw();
-        let (layout, levels) = (Layout::Mipmapped, self.levels());
-        Ok(Resource { raw, layout, device: self.device(), memory: self.access(), array, levels })
+        let (array, memory) = (self.level(0)?.as_raw(), self.access());
+        // SAFETY: the level lives as long as the array, which is borrowed, and is of its device.
+        let first = unsafe { Resource::array(raw, Layout::Mipmapped, array, self.device(), memory) }?;
+        Ok(Resource { levels: self.levels(), ..first })
     }
 }
 
@@ -149,7 +174,13 @@ impl<T: ArrayElement> TextureSource for PitchedBuffer<T> {
 impl<T: ArrayElement> sealed::Source for PitchedBuffer<T> {
     #[track_caller]
     fn resource(&self, api: &'static str) -> Result<Resource<'_>> {
-        rows::<T>(api, self.device(), self.as_ptr(), [self.width(), self.height(), self.pitch()], self.access())
+        rows::<T>(
+            api,
+            self.device(),
+            self.as_ptr(),
+            [self.width(), self.height(), self.pitch()],
+            self.access(),
+        )
     }
 }
 
@@ -216,7 +247,8 @@ fn linear<'a, T: ArrayElement>(
         desc,
         sizeInBytes: bytes,
     };
-    Ok(Resource { raw, layout: Layout::Linear, device, memory, array: std::ptr::null_mut(), levels: 1 })
+    let (layout, kind, extent) = (Layout::Linear, None, [len, 1, 1]);
+    Ok(Resource { raw, layout, device, memory, kind, extent, writable: false, levels: 1 })
 }
 
 /// Rows with a pitch.
@@ -229,7 +261,12 @@ fn rows<'a, T: ArrayElement>(
     memory: Access<'a>,
 ) -> Result<Resource<'a>> {
     at_most(api, "the width of the texture", width, limit(device, sys::cudaDevAttrMaxTexture2DLinearWidth)?)?;
-    at_most(api, "the height of the texture", height, limit(device, sys::cudaDevAttrMaxTexture2DLinearHeight)?)?;
+    at_most(
+        api,
+        "the height of the texture",
+        height,
+        limit(device, sys::cudaDevAttrMaxTexture2DLinearHeight)?,
+    )?;
     at_most(api, "the pitch of the texture", pitch, limit(device, sys::cudaDevAttrMaxTexture2DLinearPitch)?)?;
     aligned(api, device, pointer.addr())?;
     let align = limit(device, sys::cudaDevAttrTexturePitchAlignment)?;
@@ -246,5 +283,6 @@ fn rows<'a, T: ArrayElement>(
         height,
         pitchInBytes: pitch,
     };
-    Ok(Resource { raw, layout: Layout::Pitched, device, memory, array: std::ptr::null_mut(), levels: 1 })
+    let (layout, kind, extent) = (Layout::Pitched, Some(ArrayKind::Plane), [width, height, 1]);
+    Ok(Resource { raw, layout, device, memory, kind, extent, writable: false, levels: 1 })
 }

@@ -11,7 +11,7 @@ use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Mode};
 use crate::launch::SurfaceObject;
-use crate::memory::{ArrayElement, ArrayFlags, Shared};
+use crate::memory::{ArrayElement, ArrayKind, Shared};
 use crate::{check, sys};
 
 /// An array of elements `T` that kernels read and write by coordinates, destroyed when it is dropped.
@@ -43,6 +43,8 @@ use crate::{check, sys};
 #[doc(alias = "cudaSurfaceObject_t")]
 pub struct Surface<T> {
     object: Shared<Object>,
+    kind: ArrayKind,
+    extent: [usize; 3],
     elements: PhantomData<fn() -> T>,
 }
 
@@ -68,29 +70,29 @@ impl<T: ArrayElement> Surface<T> {
         let api = "Surface::new";
         let resource = source.resource(api)?;
         let refused = |asked, instead| Err(Error::refused(api, Detail::Texture { asked, instead }));
-        let info = resource.info()?;
-        match (resource.layout, info) {
+        let kind = match (resource.layout, resource.kind) {
             (Layout::Mipmapped, _) => {
-                return refused("a surface of all levels of a mipmapped array", "make one of each level()");
+                return refused("surface of all levels of a mipmapped array", "make one of each level()");
             }
-            (Layout::Array, Some(info)) if info.flags.contains(ArrayFlags::SURFACE) => {}
+            (Layout::Array, Some(kind)) if resource.writable => kind,
             (Layout::Array, _) => {
                 return refused(
-                    "a surface of an array that was not made for surfaces",
+                    "surface of an array that was not made for surfaces",
                     "make the array with ArrayBuilder::surface",
                 );
             }
             _ => {
                 return refused(
-                    "a surface of linear memory",
+                    "surface of linear memory",
                     "kernels write that by its address; a surface is made of an Array",
                 );
             }
-        }
+        };
         let (device, memory) = (resource.device, &resource.memory);
         let plain = sys::cudaTextureDesc::default();
         let object = Object::new(Sort::Surface, device, memory, &resource.raw, &plain, None)?;
-        Ok(Self { object: Shared::kept(object), elements: PhantomData })
+        let extent = resource.extent;
+        Ok(Self { object: Shared::kept(object), kind, extent, elements: PhantomData })
     }
 }
 
@@ -99,6 +101,18 @@ impl<T> Surface<T> {
     #[must_use]
     pub fn device(&self) -> Device {
         self.object.device()
+    }
+
+    /// What the dimensions of the image mean.
+    #[must_use]
+    pub fn kind(&self) -> ArrayKind {
+        self.kind
+    }
+
+    /// Elements of a row, rows, and layers; 1 where there is no such dimension.
+    #[must_use]
+    pub fn extent(&self) -> [usize; 3] {
+        self.extent
     }
 
     /// The surface as an argument for a kernel that only reads it. That it does so is a duty of the launch.

@@ -1,9 +1,9 @@
 //! Which layers and levels of an image a texture is of.
 
+use super::check::Layout;
 use super::source::Resource;
 use crate::error::{Detail, Error, Result};
 use crate::memory::ArrayKind;
-use crate::memory::array::info::ArrayInfo;
 use crate::sys;
 
 /// Some layers and levels of an image: C's `cudaResourceViewDesc` of the element's own format and the image's own extent.
@@ -31,12 +31,14 @@ impl ResourceView {
         resource: &Resource<'_>,
         descriptor: sys::cudaChannelFormatDesc,
     ) -> Result<sys::cudaResourceViewDesc> {
-        let Some(info) = resource.info()? else {
+        let (Some(kind), false) =
+            (resource.kind, matches!(resource.layout, Layout::Linear | Layout::Pitched))
+        else {
             let asked = "a view of layers and levels of linear memory";
             let instead = "make the texture of a slice or of a plane of the rows";
             return Err(Error::refused(api, Detail::Texture { asked, instead }));
         };
-        let ArrayInfo { kind, width, height, depth, .. } = info;
+        let [width, height, depth] = resource.extent;
         let layered = !matches!(kind, ArrayKind::Line | ArrayKind::Plane | ArrayKind::Volume);
         let layers = if layered { depth } else { 1 };
         within(api, [self.first_mipmap_level, self.last_mipmap_level], resource.levels)?;

@@ -43,6 +43,7 @@ mod semaphore;
 mod share;
 mod stream;
 mod stubs;
+mod surface;
 mod symbol;
 mod symbol_beyond;
 mod symbol_copy;

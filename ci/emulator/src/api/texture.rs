@@ -1,63 +1,168 @@
-//! Texture objects: they say what they were made from, and no kernel can read one.
+//! Texture objects.
 #![expect(unsafe_code, reason = "exports C functions, and reads the structures that they are given")]
 
-use std::collections::BTreeMap;
-use std::sync::Once;
+use super::array::handle;
+use super::{Out, address, api, put, wide};
+use crate::device::attribute;
+use crate::error::Answer;
+use crate::machine::Guard;
+use crate::memory::{Found, Kind, Object, Source, Told, is_plain};
+use crate::sys::{self, *};
 
-use parking_lot::Mutex;
+/// Whether the resource's pointer may be that of a texture: memory that the device has, beginning where textures can.
+fn linear(machine: &Guard, device: usize, start: u64, bytes: u64) -> Answer<u64> {
+    let align = limit(device, cudaDevAttrTextureAlignment);
+    match machine.book.find(start, bytes.max(1)) {
+        Found::Inside(it) if it.kind != Kind::Array && start.is_multiple_of(align) => Ok(it.serial),
+        _ => Err(cudaErrorInvalidValue),
+    }
+}
 
-use super::{Out, address, api, put};
-use crate::sys::{
-    cudaErrorInvalidValue, cudaErrorNotSupported, cudaResourceDesc, cudaResourceTypeArray,
-    cudaResourceViewDesc, cudaTextureDesc, cudaTextureObject_t,
-};
+fn limit(device: usize, which: cudaDeviceAttr) -> u64 {
+    attribute(which, device).and_then(|it| u64::try_from(it).ok()).unwrap_or(u64::MAX)
+}
 
-/// The live ones, by handle, and the last handle.
-static TEXTURES: Mutex<(BTreeMap<cudaTextureObject_t, cudaTextureDesc>, cudaTextureObject_t)> =
-    Mutex::new((BTreeMap::new(), 0));
-static ONCE: Once = Once::new();
+/// What a structure names, and the format of its elements, checked.
+pub(super) fn source(
+    machine: &Guard,
+    device: usize,
+    resource: &cudaResourceDesc,
+) -> Answer<(Source, cudaChannelFormatDesc)> {
+    match resource.resType {
+        sys::cudaResourceTypeArray => {
+            // SAFETY: the type says which member of the union the program has set.
+            let array = handle(unsafe { resource.res.array.array }.cast_const());
+            let found = machine.book.array(array)?;
+            // An array without memory, or of several planes, is none that an object is of.
+            let usable = found.is_backed() && !found.format.is_planar();
+            usable.then_some((Source::Array(array), found.desc)).ok_or(cudaErrorInvalidValue)
+        }
+        sys::cudaResourceTypeMipmappedArray => {
+            // SAFETY: as above.
+            let mipmap = handle(unsafe { resource.res.mipmap.mipmap }.cast_const());
+            let level = machine.book.level(mipmap, 0)?;
+            Ok((Source::Mipmap, machine.book.array(level)?.desc))
+        }
+        sys::cudaResourceTypeLinear => {
+            // SAFETY: as above.
+            let it = unsafe { resource.res.linear };
+            let (start, bytes) = (address(it.devPtr.cast_const()), wide(it.sizeInBytes));
+            let element = element(it.desc)?;
+            let width = bytes / element;
+            if width == 0 || width > limit(device, cudaDevAttrMaxTexture1DLinearWidth) {
+                return Err(cudaErrorInvalidValue);
+            }
+            let serial = linear(machine, device, start, bytes)?;
+            let source = Source::Linear { start, width, height: 0, pitch: bytes, serial, desc: it.desc };
+            Ok((source, it.desc))
+        }
+        sys::cudaResourceTypePitch2D => {
+            // SAFETY: as above.
+            let it = unsafe { resource.res.pitch2D };
+            let start = address(it.devPtr.cast_const());
+            let (width, height, pitch) = (wide(it.width), wide(it.height), wide(it.pitchInBytes));
+            let row = width.checked_mul(element(it.desc)?).ok_or(cudaErrorInvalidValue)?;
+            let fits = (1..=limit(device, cudaDevAttrMaxTexture2DLinearWidth)).contains(&width)
+                && (1..=limit(device, cudaDevAttrMaxTexture2DLinearHeight)).contains(&height)
+                && (row..=limit(device, cudaDevAttrMaxTexture2DLinearPitch)).contains(&pitch)
+                && pitch.is_multiple_of(limit(device, cudaDevAttrTexturePitchAlignment));
+            if !fits {
+                return Err(cudaErrorInvalidValue);
+            }
+            let serial = linear(machine, device, start, pitch * (height - 1) + row)?;
+            Ok((Source::Linear { start, width, height, pitch, serial, desc: it.desc }, it.desc))
+        }
+        _ => Err(cudaErrorInvalidValue),
+    }
+}
+
+/// Bytes of an element.
+fn element(desc: cudaChannelFormatDesc) -> Answer<u64> {
+    if !is_plain(desc) {
+        return Err(cudaErrorInvalidChannelDescriptor);
+    }
+    let bits = [desc.x, desc.y, desc.z, desc.w].iter().sum::<i32>();
+    u64::try_from(bits / 8).map_err(|_| cudaErrorInvalidChannelDescriptor)
+}
+
+/// Refuses a way of reading that elements of this format do not have.
+fn readable(texture: &cudaTextureDesc, desc: cudaChannelFormatDesc) -> Answer {
+    let float = desc.f == cudaChannelFormatKindFloat;
+    let normalized = texture.readMode == cudaReadModeNormalizedFloat;
+    if normalized && !float && desc.x == 32 {
+        return Err(cudaErrorInvalidNormSetting);
+    }
+    if texture.filterMode == cudaFilterModeLinear && !float && !normalized {
+        return Err(cudaErrorInvalidFilterSetting);
+    }
+    Ok(())
+}
 
 api! {
-    /// Makes a texture of an array.
+    /// Makes a texture.
     fn cudaCreateTextureObject(
         call, out: Out<'_, cudaTextureObject_t>, resource: *const cudaResourceDesc,
         texture: *const cudaTextureDesc, view: *const cudaResourceViewDesc,
     ) {
-        let (machine, _) = call.context()?;
+        let (mut machine, device) = call.context()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
         // SAFETY: the program passes such a structure, or null.
-        let resource = unsafe { resource.as_ref() }.ok_or(cudaErrorInvalidValue)?;
+        let resource = *unsafe { resource.as_ref() }.ok_or(cudaErrorInvalidValue)?;
         // SAFETY: as above.
-        let texture = unsafe { texture.as_ref() }.ok_or(cudaErrorInvalidValue)?;
-        if resource.resType != cudaResourceTypeArray || !view.is_null() {
-            eprintln!("CUDA emulator: {}: only textures of all of an array are supported", call.name);
+        let texture = *unsafe { texture.as_ref() }.ok_or(cudaErrorInvalidValue)?;
+        // SAFETY: as above.
+        let view = unsafe { view.as_ref() }.copied();
+        let (source, desc) = source(&machine, device, &resource)?;
+        if !is_plain(desc) {
+            eprintln!("CUDA emulator: {}: textures of this format are not supported", call.name);
             return Err(cudaErrorNotSupported);
         }
-        // SAFETY: the type says which member of the union the program has set.
-        machine.book.array(address(unsafe { resource.res.array.array }.cast()))?;
-        ONCE.call_once(|| eprintln!("CUDA emulator: {}: kernels cannot read textures here", call.name));
-        let mut textures = TEXTURES.lock();
-        textures.1 += 1;
-        let handle = textures.1;
-        textures.0.insert(handle, *texture);
-        out.write(handle);
+        readable(&texture, desc)?;
+        if view.is_some() && matches!(source, Source::Linear { .. }) {
+            return Err(cudaErrorInvalidValue);
+        }
+        if matches!(source, Source::Mipmap) && texture.normalizedCoords == 0 {
+            return Err(cudaErrorInvalidValue);
+        }
+        let object = Object { device, source, resource: Told(resource), texture: Some(texture), view };
+        out.write(machine.book.objects.add(object));
         Ok(())
     }
 
     /// Destroys a texture.
     fn cudaDestroyTextureObject(call, texture: cudaTextureObject_t) {
-        call.check()?;
+        let (mut machine, _) = call.context()?;
         // As with other handles that may be null, nothing is no error.
         if texture == 0 {
             return Ok(());
         }
-        TEXTURES.lock().0.remove(&texture).map(drop).ok_or(cudaErrorInvalidValue)
+        if machine.book.objects.get(texture)?.texture.is_none() {
+            return Err(cudaErrorInvalidValue);
+        }
+        machine.book.objects.remove(texture)
     }
 
-    /// What a texture was made with.
+    /// What a texture was made of.
+    fn cudaGetTextureObjectResourceDesc(call, out: Out<'_, cudaResourceDesc>, texture: cudaTextureObject_t) {
+        let (machine, _) = call.context()?;
+        let found = machine.book.objects.get(texture)?;
+        if found.texture.is_none() {
+            return Err(cudaErrorInvalidValue);
+        }
+        put(out, found.resource.0)
+    }
+
+    /// How a texture is read.
     fn cudaGetTextureObjectTextureDesc(call, out: Out<'_, cudaTextureDesc>, texture: cudaTextureObject_t) {
-        call.check()?;
-        let found = TEXTURES.lock().0.get(&texture).copied();
-        put(out, found.ok_or(cudaErrorInvalidValue)?)
+        let (machine, _) = call.context()?;
+        put(out, machine.book.objects.get(texture)?.texture.ok_or(cudaErrorInvalidValue)?)
+    }
+
+    /// Of which part of its memory a texture is, where it was made of one.
+    fn cudaGetTextureObjectResourceViewDesc(
+        call, out: Out<'_, cudaResourceViewDesc>, texture: cudaTextureObject_t,
+    ) {
+        let (machine, _) = call.context()?;
+        put(out, machine.book.objects.get(texture)?.view.ok_or(cudaErrorInvalidValue)?)
     }
 }

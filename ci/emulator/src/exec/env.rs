@@ -6,6 +6,8 @@
 
 use core::fmt;
 
+use super::image::{Image, Refused, Texture};
+
 /// One live allocation, as a kernel may use it.
 #[derive(Clone, Copy, Debug)]
 pub struct Region {
@@ -29,6 +31,22 @@ pub trait Env {
     fn nearest(&mut self, addr: u64) -> Option<String> {
         let _ = addr;
         None
+    }
+
+    /// Finds the image that a texture's handle names. The answer holds as that of [`Env::region`] does.
+    ///
+    /// # Errors
+    /// A fault, where there is no such texture, or none that can be read here.
+    fn texture(&mut self, handle: u64) -> Result<Texture, Refused> {
+        Err((Fault::ILLEGAL_ADDRESS, format!("{handle:#x} is no texture")))
+    }
+
+    /// The same for a surface.
+    ///
+    /// # Errors
+    /// As [`Env::texture`].
+    fn surface(&mut self, handle: u64) -> Result<Image, Refused> {
+        Err((Fault::ILLEGAL_ADDRESS, format!("{handle:#x} is no surface")))
     }
 
     /// Serves `malloc` in a kernel: zero when the device heap is full. Addresses are aligned to 16 bytes.

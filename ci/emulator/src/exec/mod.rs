@@ -11,6 +11,8 @@ mod collective;
 pub mod env;
 pub mod file;
 mod flow;
+pub mod image;
+mod images;
 pub mod kernel;
 pub mod launch;
 pub mod lower;

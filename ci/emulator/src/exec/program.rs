@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::file::{Alu, Constants, Sizes, Slot, Slots};
+use super::image::Boundary;
 use crate::ptx::Space;
 
 /// A slot that is not used.
@@ -189,6 +190,71 @@ impl Access {
     }
 }
 
+/// The dimensions of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Geometry {
+    /// One row.
+    Line,
+    /// Rows.
+    Plane,
+    /// Layers of rows, with values between them.
+    Solid,
+    /// Rows that stand for themselves.
+    Lines,
+    /// Layers of rows that stand for themselves.
+    Planes,
+}
+
+impl Geometry {
+    /// Whether the first coordinate is the number of a layer.
+    #[must_use]
+    pub fn is_layered(self) -> bool {
+        matches!(self, Self::Lines | Self::Planes)
+    }
+
+    /// How many coordinates there are besides.
+    #[must_use]
+    pub fn dimensions(self) -> usize {
+        match self {
+            Self::Line | Self::Lines => 1,
+            Self::Plane | Self::Planes => 2,
+            Self::Solid => 3,
+        }
+    }
+}
+
+/// A read of a texture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Read {
+    /// The dimensions.
+    pub geometry: Geometry,
+    /// Whether the coordinate is the number of an element.
+    pub by_number: bool,
+    /// Whether the registers are to hold floating-point numbers.
+    pub floats: bool,
+}
+
+/// A read or a write of a surface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Touch {
+    /// The dimensions.
+    pub geometry: Geometry,
+    /// What is moved.
+    pub element: Element,
+    /// How many of them.
+    pub count: u8,
+    /// What is outside.
+    pub boundary: Boundary,
+}
+
+impl Touch {
+    /// How many bytes a thread moves.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.element.size()) * u64::from(self.count)
+    }
+}
+
 /// What an atomic operation makes of the old value and two operands.
 pub type Modify = fn(u64, u64, u64) -> u64;
 
@@ -279,6 +345,14 @@ pub enum Op {
     /// Changes memory: element, operands in slots 1 and 2, address in slot 4; the flag says that the old value is
     /// wanted in slot 0.
     Atomic(Access, Modify, bool),
+    /// Notes the handle of an image, in slot 4, and coordinates in slots 1 to 3, for the operation that follows.
+    Coordinates,
+    /// Reads a texture into slots 0 to 3.
+    Texture(Read),
+    /// Reads a surface.
+    SurfaceLoad(Touch),
+    /// Writes a surface.
+    SurfaceStore(Touch),
     /// Goes elsewhere.
     Branch(u32),
     /// Goes to an entry of a table, by the index in slot 0.

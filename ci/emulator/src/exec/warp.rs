@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::env::Fault;
 use super::file::{File, LANES, Word};
+use super::images::Given;
 use super::launch::{Context, Launch};
 use super::memory::lanes;
 use super::program::{Ins, NONE, Op, Program};
@@ -95,6 +96,8 @@ pub(super) struct Warp {
     stacks: Vec<Vec<u128>>,
     /// The second result of the last shuffle, match or election.
     pub(super) side: u32,
+    /// What the next access of each lane to an image is of.
+    pub(super) given: Given,
     pub(super) tid: [[u32; LANES]; 3],
     /// The generation of the barrier whose reduction a lane will fetch.
     pub(super) reducing: [Option<u64>; LANES],
@@ -117,6 +120,7 @@ impl Warp {
             active: vec![0; program.functions.len()],
             stacks: (0..LANES).map(|_| Vec::new()).collect(),
             side: 0,
+            given: Given::NOTHING,
             tid: [[0; LANES]; 3],
             reducing: [None; LANES],
             arrived: [None; LANES],
@@ -386,6 +390,10 @@ impl Warp {
             Op::Special(which, wide) => self.read_special(cx, which, wide, ins.s[0], mask),
             Op::Param(a) => self.argument(cx, a, &ins.s, mask, group.pc)?,
             Op::Atomic(a, modify, wants) => self.atomic(cx, a, modify, wants, &ins.s, mask, group.pc)?,
+            Op::Coordinates => self.coordinates(&ins.s, mask),
+            Op::Texture(read) => self.texture(cx, read, &ins.s, mask, group.pc)?,
+            Op::SurfaceLoad(touch) => self.surface_load(cx, touch, &ins.s, mask, group.pc)?,
+            Op::SurfaceStore(touch) => self.surface_store(cx, touch, &ins.s, mask, group.pc)?,
             Op::Nothing => {}
             Op::Sleep => {
                 group.pc += 1;

@@ -133,6 +133,16 @@ fn backed(flags: u32) -> bool {
     flags & (cudaArraySparse | cudaArrayDeferredMapping) == 0
 }
 
+/// Whether the layers are the faces of cubes.
+pub(super) fn is_cube(flags: u32) -> bool {
+    flags & cudaArrayCubemap != 0
+}
+
+/// Whether it was made of layers.
+pub(super) fn is_layered(flags: u32) -> bool {
+    flags & cudaArrayLayered != 0
+}
+
 /// Whether depth counts layers.
 fn layered(flags: u32) -> bool {
     flags & (cudaArrayLayered | cudaArrayCubemap) != 0

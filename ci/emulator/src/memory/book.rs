@@ -9,6 +9,7 @@ use super::advice::Advices;
 use super::allocation::{Allocation, Kind};
 use super::array::Arrays;
 use super::heap::Heap;
+use super::object::Objects;
 use super::pool::Pools;
 use super::shared::{self, Backing, Ticket};
 use super::space::{ALIGNMENT, GAP, Space, map, unmap};
@@ -54,6 +55,8 @@ pub(crate) struct Book {
     pub(crate) advices: Advices,
     /// What is known of arrays.
     pub(super) arrays: Arrays,
+    /// Textures and surfaces.
+    pub(crate) objects: Objects,
     pub(crate) pools: Pools,
     /// What is behind memory that other processes may open, or that is another process's.
     backings: HashMap<u64, Backing>,
@@ -80,6 +83,7 @@ impl Book {
             serial: 0,
             advices: Advices::default(),
             arrays: Arrays::default(),
+            objects: Objects::default(),
             pools: Pools::default(),
             backings: HashMap::new(),
             opened: Vec::new(),

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "writes to the C standard output")]
 
 use crate::exec::env::{Env, Region};
+use crate::exec::image::{Image, Refused, Texture};
 use crate::memory::{Allocation, Book, Kind};
 use crate::sys::{cudaMemAccessFlagsProtNone, cudaMemAccessFlagsProtReadWrite};
 
@@ -48,6 +49,15 @@ impl Env for Around<'_> {
             Some(it) => Some(format!("inside {it}, to which device {} has no peer access", self.device)),
             None => self.book.nearest(addr),
         }
+    }
+
+    fn texture(&mut self, handle: u64) -> Result<Texture, Refused> {
+        let reached = |it: &Allocation| access(self.book, it, self.device, self.peers).0;
+        self.book.texture(handle, self.device, reached)
+    }
+
+    fn surface(&mut self, handle: u64) -> Result<Image, Refused> {
+        self.book.surface(handle, self.device)
     }
 
     fn heap_malloc(&mut self, bytes: u64) -> u64 {

@@ -89,6 +89,8 @@ fn defined(ins: &Ins) -> usize {
         | Op::RankOf(_)
         | Op::IsSpace(..) => 1,
         Op::Load(access) | Op::Param(access) => usize::from(access.count),
+        Op::Texture(_) => 4,
+        Op::SurfaceLoad(touch) => usize::from(touch.count),
         _ => 0,
     }
 }

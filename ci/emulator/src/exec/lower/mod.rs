@@ -13,6 +13,7 @@ mod control;
 mod convert;
 mod float;
 mod half;
+mod image;
 mod integer;
 mod logic;
 mod memory;
@@ -376,6 +377,8 @@ impl<'m> Lower<'m> {
                 self.emit(Op::Nothing, &[]);
                 Ok(())
             }
+            "tex" | "tld4" | "txq" => self.texture(i),
+            "suld" | "sust" => self.surface(i),
             "nanosleep" => {
                 self.emit(Op::Sleep, &[]);
                 Ok(())

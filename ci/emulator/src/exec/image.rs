@@ -1,0 +1,417 @@
+//! Images as kernels read and write them: textures by coordinates, with filter and bounds, and surfaces by bytes.
+//!
+//! What the CUDA programming guide says of texture fetches is computed as it stands there: weights have 8 bits of fraction, and the
+//! element at coordinate 0.5 is the first. What is not known here ends the kernel with words, never with a wrong number.
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "coordinates are rounded to elements, which is what they are for"
+)]
+
+use half::f16;
+
+use super::bytes::{read8, read16, read32};
+use super::env::Fault;
+use super::program::Geometry;
+
+/// Why an image cannot be used: the code of the fault, and words.
+pub type Refused = (u32, String);
+
+/// What the numbers of an element are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Floating-point numbers.
+    Float,
+    /// Integers with a sign.
+    Signed,
+    /// Integers without.
+    Unsigned,
+}
+
+/// What an element is: so many numbers of so many bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Channels {
+    /// What the numbers are.
+    pub kind: Kind,
+    /// Bytes of each.
+    pub bytes: u64,
+    /// How many: 1, 2 or 4.
+    pub count: u64,
+}
+
+/// An image in memory of this process.
+#[derive(Clone, Copy, Debug)]
+pub struct Image {
+    /// Its first byte.
+    pub host: *mut u8,
+    /// What its dimensions are; none for elements in a row, which are read by number.
+    pub geometry: Option<Geometry>,
+    /// Elements of a row, rows, and layers of either kind; at least 1 each.
+    pub size: [u64; 3],
+    /// Bytes from row to row.
+    pub pitch: u64,
+    /// Bytes from layer to layer.
+    pub slice: u64,
+    /// What an element is.
+    pub channels: Channels,
+}
+
+/// What there is outside of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// The image again.
+    Wrap,
+    /// The element at the edge.
+    Clamp,
+    /// The image again, every second time mirrored.
+    Mirror,
+    /// The border's colour.
+    Border,
+}
+
+/// An image and how it is read.
+#[derive(Clone, Copy, Debug)]
+pub struct Texture {
+    /// The image.
+    pub image: Image,
+    /// What is outside, in each dimension.
+    pub address: [Address; 3],
+    /// Whether neighbours are mixed.
+    pub linear: bool,
+    /// Whether integers are read as fractions of the largest one.
+    pub normalized_read: bool,
+    /// Whether coordinates are fractions of the size.
+    pub normalized_coords: bool,
+    /// The border's colour.
+    pub border: [f32; 4],
+}
+
+impl Image {
+    /// Bytes of an element.
+    #[must_use]
+    pub fn element(&self) -> u64 {
+        self.channels.bytes * self.channels.count
+    }
+
+    /// Where an element is that is within the image.
+    fn at(&self, [x, y, z]: [u64; 3]) -> *mut u8 {
+        let offset = z * self.slice + y * self.pitch + x * self.element();
+        self.host.wrapping_add(usize::try_from(offset).unwrap_or(0))
+    }
+
+    /// Refuses an instruction for images of other dimensions.
+    fn expect(&self, geometry: Geometry) -> Result<(), Refused> {
+        match self.geometry {
+            Some(found) if found == geometry => Ok(()),
+            Some(found) => {
+                Err((Fault::NOT_SUPPORTED, format!("an access of {geometry:?} to an image of {found:?}")))
+            }
+            None => Err((Fault::NOT_SUPPORTED, "linear memory is only read by tex1Dfetch".to_owned())),
+        }
+    }
+}
+
+/// Which element an index means in a dimension of so many; none outside of the border.
+fn index(address: Address, at: i64, size: u64) -> Option<u64> {
+    let size = i64::try_from(size).unwrap_or(i64::MAX).max(1);
+    let inside = match address {
+        Address::Clamp => at.clamp(0, size - 1),
+        Address::Border if (0..size).contains(&at) => at,
+        Address::Border => return None,
+        Address::Wrap => at.rem_euclid(size),
+        Address::Mirror => {
+            let there = at.rem_euclid(2 * size);
+            if there < size { there } else { 2 * size - 1 - there }
+        }
+    };
+    u64::try_from(inside).ok()
+}
+
+/// What is read: four numbers, as bits of floats or of integers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Texel {
+    Floats([f32; 4]),
+    Integers([u32; 4]),
+}
+
+impl Texture {
+    /// Whether what is read are numbers with a fraction.
+    fn floats(&self) -> bool {
+        self.normalized_read || self.image.channels.kind == Kind::Float
+    }
+
+    /// Reads one element; a number that it has not is 0, and the fourth is 1.
+    fn texel(&self, at: *mut u8) -> Texel {
+        let Channels { kind, bytes, count } = self.image.channels;
+        let channel = |n: u64| at.wrapping_add(usize::try_from(n * bytes).unwrap_or(0));
+        let bits = |n: u64| match bytes {
+            1 => u32::from(read8(channel(n))),
+            2 => u32::from(read16(channel(n))),
+            _ => read32(channel(n)),
+        };
+        let integer = |n: u64| match (kind, bytes) {
+            (Kind::Signed, 1) => i32::from(read8(channel(n)).cast_signed()).cast_unsigned(),
+            (Kind::Signed, 2) => i32::from(read16(channel(n)).cast_signed()).cast_unsigned(),
+            _ => bits(n),
+        };
+        let float = |n: u64| match (kind, bytes) {
+            (Kind::Float, 2) => f16::from_bits(read16(channel(n))).to_f32(),
+            (Kind::Float, _) => f32::from_bits(bits(n)),
+            (Kind::Unsigned, 1) => bits(n) as f32 / 255.0,
+            (Kind::Unsigned, _) => bits(n) as f32 / 65_535.0,
+            (Kind::Signed, 1) => (integer(n).cast_signed() as f32 / 127.0).max(-1.0),
+            (Kind::Signed, _) => (integer(n).cast_signed() as f32 / 32_767.0).max(-1.0),
+        };
+        if self.floats() {
+            Texel::Floats(
+                [0, 1, 2, 3].map(|n| if n < count { float(n) } else { f32::from(u8::from(n == 3)) }),
+            )
+        } else {
+            Texel::Integers([0, 1, 2, 3].map(|n| if n < count { integer(n) } else { u32::from(n == 3) }))
+        }
+    }
+
+    fn outside(&self) -> Result<Texel, Refused> {
+        if self.floats() {
+            return Ok(Texel::Floats(self.border));
+        }
+        if self.border == [0.0; 4] {
+            return Ok(Texel::Integers([0; 4]));
+        }
+        Err((Fault::NOT_SUPPORTED, "a border colour of integers is not known to the emulator".to_owned()))
+    }
+
+    /// Reads the element of a number, as `tex1Dfetch` does: zeros outside.
+    fn fetch(&self, at: i64, note: &mut dyn FnMut(*mut u8)) -> Result<Texel, Refused> {
+        if self.image.geometry.is_some() {
+            let why = "an access by an integer to an image that is no linear memory";
+            return Err((Fault::NOT_SUPPORTED, why.to_owned()));
+        }
+        let [width, ..] = self.image.size;
+        match u64::try_from(at).ok().filter(|at| *at < width) {
+            Some(at) => {
+                let at = self.image.at([at, 0, 0]);
+                note(at);
+                Ok(self.texel(at))
+            }
+            None if self.floats() => Ok(Texel::Floats([0.0; 4])),
+            None => Ok(Texel::Integers([0; 4])),
+        }
+    }
+
+    /// Reads by coordinates; the layer, where there are some, comes by itself.
+    fn sample(
+        &self,
+        geometry: Geometry,
+        coordinates: [f32; 3],
+        layer: u32,
+        note: &mut dyn FnMut(*mut u8),
+    ) -> Result<Texel, Refused> {
+        self.image.expect(geometry)?;
+        let dimensions = geometry.dimensions();
+        let mut low = [0_i64; 3];
+        let mut weight = [0.0_f64; 3];
+        for (d, coordinate) in coordinates.into_iter().enumerate().take(dimensions) {
+            let size = self.image.size[d];
+            let at = if self.normalized_coords { coordinate * size as f32 } else { coordinate };
+            let at = if self.linear { at - 0.5 } else { at };
+            low[d] = at.floor() as i64;
+            let between = f64::from(at - at.floor());
+            // 8 bits of fraction, so that 1 is a weight as well.
+            weight[d] =
+                if self.linear && between.is_finite() { (between * 256.0).round() / 256.0 } else { 0.0 };
+        }
+        let [_, _, layers] = self.image.size;
+        let layer = u64::from(layer).min(layers.saturating_sub(1));
+        let mut sum = [0.0_f64; 4];
+        for corner in 0..1_usize << dimensions {
+            let (mut share, mut at) = (1.0, [Some(0), Some(0), Some(layer)]);
+            for d in 0..dimensions {
+                let far = corner >> d & 1;
+                share *= if far == 1 { weight[d] } else { 1.0 - weight[d] };
+                let there = low[d].saturating_add(i64::from(far == 1));
+                at[d] = index(self.address[d], there, self.image.size[d]);
+            }
+            if share == 0.0 {
+                continue;
+            }
+            let texel = match at {
+                [Some(x), Some(y), Some(z)] => {
+                    let at = self.image.at([x, y, z]);
+                    note(at);
+                    self.texel(at)
+                }
+                _ => self.outside()?,
+            };
+            match texel {
+                Texel::Floats(values) if self.linear => {
+                    sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += share * f64::from(value));
+                }
+                // The nearest has all of the weight.
+                texel => return Ok(texel),
+            }
+        }
+        Ok(Texel::Floats(sum.map(|value| value as f32)))
+    }
+
+    /// Reads what an instruction asks for, as the bits of four registers. `note` is told of every element that is read.
+    pub(super) fn read(
+        &self,
+        read: super::program::Read,
+        given: [u32; 3],
+        note: &mut dyn FnMut(*mut u8),
+    ) -> Result<[u32; 4], Refused> {
+        let texel = if read.by_number {
+            self.fetch(i64::from(given[0].cast_signed()), note)?
+        } else {
+            let (layer, first) = if read.geometry.is_layered() { (given[0], 1) } else { (0, 0) };
+            let mut coordinates = [0.0; 3];
+            for (to, from) in coordinates.iter_mut().zip(given.iter().skip(first)) {
+                *to = f32::from_bits(*from);
+            }
+            self.sample(read.geometry, coordinates, layer, note)?
+        };
+        match texel {
+            Texel::Floats(values) if read.floats => Ok(values.map(f32::to_bits)),
+            Texel::Integers(values) if !read.floats => Ok(values),
+            Texel::Floats(_) => {
+                let why = "a read of integers from a texture that gives floating-point numbers";
+                Err((Fault::NOT_SUPPORTED, why.to_owned()))
+            }
+            Texel::Integers(_) => {
+                let why = "a read of floating-point numbers from a texture that gives integers";
+                Err((Fault::NOT_SUPPORTED, why.to_owned()))
+            }
+        }
+    }
+}
+
+/// What a surface does outside of its image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Boundary {
+    /// Ends the kernel.
+    Trap,
+    /// Takes the nearest element.
+    Clamp,
+    /// Reads zeros and writes nothing.
+    Zero,
+}
+
+impl Image {
+    /// Where a surface's access is: so many bytes from byte `x` of a row on. None where nothing is read or written.
+    pub(super) fn place(
+        &self,
+        touch: super::program::Touch,
+        given: [u32; 3],
+    ) -> Result<Option<*mut u8>, Refused> {
+        self.expect(touch.geometry)?;
+        let (bytes, element) = (touch.bytes(), self.element());
+        if bytes != element {
+            let why = format!("a surface access of {bytes} bytes to elements of {element}");
+            return Err((Fault::NOT_SUPPORTED, why));
+        }
+        let [a, b, c] = given.map(|it| i64::from(it.cast_signed()));
+        let [x, y, z] = match touch.geometry {
+            Geometry::Line => [a, 0, 0],
+            Geometry::Plane => [a, b, 0],
+            Geometry::Solid => [a, b, c],
+            // The layer comes first.
+            Geometry::Lines => [b, 0, a],
+            Geometry::Planes => [b, c, a],
+        };
+        let wide = |size: u64| i64::try_from(size).unwrap_or(i64::MAX);
+        if x.rem_euclid(wide(element)) != 0 {
+            let why = format!("a surface access at byte {x} of a row of elements of {element} bytes");
+            return Err((Fault::MISALIGNED_ADDRESS, why));
+        }
+        let [width, height, depth] = self.size;
+        let asked = [x.div_euclid(wide(element)), y, z];
+        let mut at = [0; 3];
+        for ((to, from), size) in at.iter_mut().zip(asked).zip([width, height, depth]) {
+            let inside = (0..wide(size)).contains(&from);
+            *to = match touch.boundary {
+                _ if inside => u64::try_from(from).unwrap_or(0),
+                Boundary::Clamp => index(Address::Clamp, from, size).unwrap_or(0),
+                Boundary::Zero => return Ok(None),
+                Boundary::Trap => {
+                    let why = format!(
+                        "a surface access to element {asked:?} of an image of {width} x {height} x {depth}"
+                    );
+                    return Err((Fault::LAUNCH_FAILURE, why));
+                }
+            };
+        }
+        Ok(Some(self.at(at)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exec::program::Read;
+
+    /// A texture of 4 numbers, 0, 10, 20 and 30.
+    fn line(numbers: &mut [f32; 4], address: Address, linear: bool, normalized: bool) -> Texture {
+        *numbers = [0.0, 10.0, 20.0, 30.0];
+        Texture {
+            image: Image {
+                host: numbers.as_mut_ptr().cast(),
+                geometry: Some(Geometry::Line),
+                size: [4, 1, 1],
+                pitch: 16,
+                slice: 16,
+                channels: Channels { kind: Kind::Float, bytes: 4, count: 1 },
+            },
+            address: [address; 3],
+            linear,
+            normalized_read: false,
+            normalized_coords: normalized,
+            border: [-1.0, 0.0, 0.0, 0.0],
+        }
+    }
+
+    fn at(texture: &Texture, x: f32) -> f32 {
+        let read = Read { geometry: Geometry::Line, by_number: false, floats: true };
+        f32::from_bits(texture.read(read, [x.to_bits(), 0, 0], &mut |_| ()).unwrap()[0])
+    }
+
+    #[test]
+    fn the_nearest_element_is_that_of_the_whole_number_below() {
+        let mut numbers = [0.0; 4];
+        let texture = line(&mut numbers, Address::Clamp, false, false);
+        assert_eq!(
+            [-5.0, 0.0, 0.99, 1.0, 3.5, 4.0, f32::NAN].map(|x| at(&texture, x)),
+            [0.0, 0.0, 0.0, 10.0, 30.0, 30.0, 0.0]
+        );
+    }
+
+    #[test]
+    fn weights_have_eight_bits_of_fraction() {
+        let mut numbers = [0.0; 4];
+        let texture = line(&mut numbers, Address::Clamp, true, false);
+        assert_eq!([0.5, 1.0, 1.5, 0.0, 9.0].map(|x| at(&texture, x)), [0.0, 5.0, 10.0, 0.0, 30.0]);
+        // A third is 85 of 256.
+        assert_eq!(at(&texture, 0.5 + 1.0 / 3.0), 10.0 * 85.0 / 256.0);
+    }
+
+    #[test]
+    fn outside_is_what_the_mode_says() {
+        let mut numbers = [0.0; 4];
+        let wrap = line(&mut numbers, Address::Wrap, false, true);
+        assert_eq!([-0.25, 1.0, 1.25, 2.75].map(|x| at(&wrap, x)), [30.0, 0.0, 10.0, 30.0]);
+        let mirror = line(&mut numbers, Address::Mirror, false, true);
+        assert_eq!([-0.1, 1.0, 1.3, 2.0].map(|x| at(&mirror, x)), [0.0, 30.0, 20.0, 0.0]);
+        let border = line(&mut numbers, Address::Border, true, false);
+        assert_eq!([-1.0, 0.0, 4.0].map(|x| at(&border, x)), [-1.0, -0.5, 14.5]);
+    }
+
+    #[test]
+    fn a_read_of_another_kind_of_number_is_refused() {
+        let mut numbers = [0.0; 4];
+        let texture = line(&mut numbers, Address::Clamp, false, false);
+        let read = Read { geometry: Geometry::Line, by_number: false, floats: false };
+        assert!(texture.read(read, [0; 3], &mut |_| ()).is_err());
+        let plane = Read { geometry: Geometry::Plane, by_number: false, floats: true };
+        assert!(texture.read(plane, [0; 3], &mut |_| ()).is_err());
+    }
+}

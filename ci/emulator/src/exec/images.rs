@@ -1,0 +1,158 @@
+//! How a warp reads textures, and reads and writes surfaces.
+
+use super::bytes::{read8, read16, read32, read64, write};
+use super::env::Fault;
+use super::file::{LANES, Slots, Word};
+use super::image::Refused;
+use super::launch::Context;
+use super::lower::low;
+use super::memory::lanes;
+use super::program::{Element, NONE, Read, Touch};
+use super::warp::Warp;
+
+/// The handle and the coordinates that each lane's next access to an image has.
+#[derive(Clone, Debug)]
+pub(super) struct Given {
+    handles: [u64; LANES],
+    at: [[u32; 3]; LANES],
+}
+
+impl Given {
+    pub(super) const NOTHING: Self = Self { handles: [0; LANES], at: [[0; 3]; LANES] };
+}
+
+impl Warp {
+    /// Notes what the access that follows is of.
+    pub(super) fn coordinates(&mut self, s: &Slots, mask: u32) {
+        let handles = u64::row(&self.file, s[4]);
+        for lane in lanes(mask) {
+            self.given.handles[lane] = handles[lane];
+        }
+        for (n, &slot) in s[1..4].iter().enumerate().filter(|(_, slot)| **slot != NONE) {
+            let row = u32::row(&self.file, slot);
+            for lane in lanes(mask) {
+                self.given.at[lane][n] = row[lane];
+            }
+        }
+    }
+
+    /// The fault of a lane whose access is refused.
+    fn refused(&self, cx: &Context<'_>, (code, why): Refused, lane: usize, pc: u32) -> Fault {
+        cx.fault(code, &why, self.thread(u32::try_from(lane).unwrap_or(0)), pc)
+    }
+
+    /// Tells of bytes of an image that are read and that nobody has written.
+    fn tell_unwritten_of_image(&self, cx: &mut Context<'_>, at: *mut u8, bytes: u64, lane: usize, pc: u32) {
+        if let Some(told) = cx.env.unwritten(at, bytes, &cx.program.name) {
+            let what = format!("read of {bytes} bytes of an image: {told}");
+            let line = cx.fault(0, &what, self.thread(u32::try_from(lane).unwrap_or(0)), pc).message;
+            cx.env.complain(&format!("CUDA emulator: initcheck: {line}"));
+        }
+    }
+
+    /// `tex`.
+    pub(super) fn texture(
+        &mut self,
+        cx: &mut Context<'_>,
+        read: Read,
+        s: &Slots,
+        mask: u32,
+        pc: u32,
+    ) -> Result<(), Fault> {
+        let mut last = None;
+        for lane in lanes(mask) {
+            let (handle, at) = (self.given.handles[lane], self.given.at[lane]);
+            let texture = match last {
+                Some((known, texture)) if known == handle => texture,
+                _ => cx.env.texture(handle).map_err(|why| self.refused(cx, why, lane, pc))?,
+            };
+            last = Some((handle, texture));
+            let mut seen = Vec::new();
+            let watched = cx.watched;
+            let mut note = |at| {
+                if watched {
+                    seen.push(at);
+                }
+            };
+            let values = texture.read(read, at, &mut note).map_err(|why| self.refused(cx, why, lane, pc))?;
+            for at in seen {
+                self.tell_unwritten_of_image(cx, at, texture.image.element(), lane, pc);
+            }
+            for (slot, value) in s.iter().zip(values) {
+                u32::row_mut(&mut self.file, *slot)[lane] = value;
+            }
+        }
+        Ok(())
+    }
+
+    /// `suld.b`.
+    pub(super) fn surface_load(
+        &mut self,
+        cx: &mut Context<'_>,
+        touch: Touch,
+        s: &Slots,
+        mask: u32,
+        pc: u32,
+    ) -> Result<(), Fault> {
+        for lane in lanes(mask) {
+            let place = self.surface_place(cx, touch, lane, pc)?;
+            if let Some(at) = place.filter(|_| cx.watched) {
+                self.tell_unwritten_of_image(cx, at, touch.bytes(), lane, pc);
+            }
+            for (part, &slot) in s[..usize::from(touch.count)].iter().enumerate() {
+                let at = place.map(|at| at.wrapping_add(part * touch.element.size() as usize));
+                let value = at.map_or(0, |at| match touch.element {
+                    Element::U8 | Element::S8 => u64::from(read8(at)),
+                    Element::U16 | Element::S16 => u64::from(read16(at)),
+                    Element::U32 | Element::S32 => u64::from(read32(at)),
+                    Element::U64 => read64(at),
+                });
+                if touch.element == Element::U64 {
+                    u64::row_mut(&mut self.file, slot)[lane] = value;
+                } else {
+                    u32::row_mut(&mut self.file, slot)[lane] = low(value);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `sust.b`.
+    pub(super) fn surface_store(
+        &mut self,
+        cx: &mut Context<'_>,
+        touch: Touch,
+        s: &Slots,
+        mask: u32,
+        pc: u32,
+    ) -> Result<(), Fault> {
+        for lane in lanes(mask) {
+            let Some(at) = self.surface_place(cx, touch, lane, pc)? else { continue };
+            if cx.watched {
+                cx.env.wrote(at, touch.bytes());
+            }
+            for (part, &slot) in s[..usize::from(touch.count)].iter().enumerate() {
+                let value = if touch.element == Element::U64 {
+                    u64::row(&self.file, slot)[lane]
+                } else {
+                    u64::from(u32::row(&self.file, slot)[lane])
+                };
+                write(at.wrapping_add(part * touch.element.size() as usize), touch.element, value);
+            }
+        }
+        Ok(())
+    }
+
+    /// The bytes of an access; none where nothing is read or written.
+    fn surface_place(
+        &self,
+        cx: &mut Context<'_>,
+        touch: Touch,
+        lane: usize,
+        pc: u32,
+    ) -> Result<Option<*mut u8>, Fault> {
+        let image = cx.env.surface(self.given.handles[lane]);
+        let place = image.and_then(|image| image.place(touch, self.given.at[lane]));
+        place.map_err(|why| self.refused(cx, why, lane, pc))
+    }
+}

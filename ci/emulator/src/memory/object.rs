@@ -1,0 +1,218 @@
+//! Texture and surface objects: what each was made of, and as what a kernel finds it.
+#![expect(unsafe_code, reason = "keeps what a program passed, pointers and all")]
+
+use std::collections::BTreeMap;
+
+use super::allocation::Kind as Memory;
+use super::array::{Array, is_cube, is_layered};
+use super::book::Book;
+use super::format::Format;
+use crate::error::Answer;
+use crate::exec::env::Fault;
+use crate::exec::image::{Address, Channels, Image, Kind, Refused, Texture};
+use crate::exec::program::Geometry;
+use crate::sys::{
+    self, cudaChannelFormatDesc, cudaChannelFormatKindFloat, cudaErrorInvalidValue, cudaFilterModeLinear,
+    cudaReadModeNormalizedFloat, cudaResourceDesc, cudaResourceViewDesc, cudaTextureAddressMode,
+    cudaTextureDesc,
+};
+
+/// What an object is of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Source {
+    /// An array, by its handle.
+    Array(u64),
+    /// A mipmapped array, which is not read here.
+    Mipmap,
+    /// Rows of linear memory: where, width in elements, height, bytes from row to row, which allocation. No height for elements that
+    /// are read by number.
+    Linear { start: u64, width: u64, height: u64, pitch: u64, serial: u64, desc: cudaChannelFormatDesc },
+}
+
+/// What the program said that an object is of, to be told again.
+#[derive(Clone, Copy)]
+pub(crate) struct Told(pub(crate) cudaResourceDesc);
+
+// SAFETY: nobody follows the pointers in it.
+unsafe impl Send for Told {}
+
+/// A live object.
+#[derive(Clone, Copy)]
+pub(crate) struct Object {
+    pub(crate) device: usize,
+    pub(crate) source: Source,
+    pub(crate) resource: Told,
+    /// None for surfaces.
+    pub(crate) texture: Option<cudaTextureDesc>,
+    pub(crate) view: Option<cudaResourceViewDesc>,
+}
+
+impl std::fmt::Debug for Object {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "an object of {:?} on device {}", self.source, self.device)
+    }
+}
+
+/// All objects, by handle.
+#[derive(Debug, Default)]
+pub(crate) struct Objects {
+    live: BTreeMap<u64, Object>,
+    last: u64,
+}
+
+impl Objects {
+    /// Takes an object in and gives its handle.
+    pub(crate) fn add(&mut self, object: Object) -> u64 {
+        self.last += 1;
+        self.live.insert(self.last, object);
+        self.last
+    }
+
+    /// A live object.
+    pub(crate) fn get(&self, handle: u64) -> Answer<&Object> {
+        self.live.get(&handle).ok_or(cudaErrorInvalidValue)
+    }
+
+    /// Ends an object's life.
+    pub(crate) fn remove(&mut self, handle: u64) -> Answer {
+        self.live.remove(&handle).map(drop).ok_or(cudaErrorInvalidValue)
+    }
+}
+
+fn channels(desc: cudaChannelFormatDesc) -> Channels {
+    let kind = match desc.f {
+        sys::cudaChannelFormatKindFloat => Kind::Float,
+        sys::cudaChannelFormatKindSigned => Kind::Signed,
+        _ => Kind::Unsigned,
+    };
+    let count = match (desc.y, desc.w) {
+        (0, _) => 1,
+        (_, 0) => 2,
+        _ => 4,
+    };
+    Channels { kind, bytes: u64::try_from(desc.x / 8).unwrap_or(0), count }
+}
+
+/// Whether elements are of one of the kinds whose numbers are known here.
+pub(crate) fn is_plain(desc: cudaChannelFormatDesc) -> bool {
+    let known = desc.f.0 <= cudaChannelFormatKindFloat.0;
+    known && matches!(Format::of(desc), Ok(Format::Elements(_)))
+}
+
+impl Book {
+    /// The image that an object is of, for work of a device. `reached` says whether that reaches an allocation.
+    fn image(
+        &self,
+        handle: u64,
+        object: &Object,
+        device: usize,
+        reached: impl Fn(&super::Allocation) -> bool,
+    ) -> Result<Image, Refused> {
+        if object.device != device {
+            let why =
+                format!("{handle:#x} is an object of device {}, used on device {device}", object.device);
+            return Err((Fault::ILLEGAL_ADDRESS, why));
+        }
+        let gone = |what: &str| (Fault::ILLEGAL_ADDRESS, format!("{what} of {handle:#x} was freed before"));
+        let unknown = |why: &str| (Fault::NOT_SUPPORTED, format!("{why} are not known to the emulator"));
+        match object.source {
+            Source::Array(array) => {
+                let array = self.array(array).map_err(|_| gone("the array"))?;
+                let host = self.at(array.start).ok_or_else(|| gone("the array"))?;
+                let at = usize::try_from(array.start - host.start).unwrap_or(0);
+                let geometry = geometry(array).ok_or_else(|| unknown("cubemaps"))?;
+                Ok(Image {
+                    host: host.host.wrapping_add(at),
+                    geometry: Some(geometry),
+                    size: [array.extent.width, array.rows(), array.layers()],
+                    pitch: array.pitch(),
+                    slice: array.slice(),
+                    channels: channels(array.desc),
+                })
+            }
+            Source::Mipmap => Err(unknown("reads of mipmapped arrays")),
+            Source::Linear { start, width, height, pitch, serial, desc } => {
+                let found = self.at(start).filter(|it| it.serial == serial && it.kind != Memory::Array);
+                let found = found.ok_or_else(|| gone("the memory"))?;
+                if !reached(found) {
+                    return Err((Fault::ILLEGAL_ADDRESS, format!("device {device} does not reach {found}")));
+                }
+                let at = usize::try_from(start - found.start).unwrap_or(0);
+                Ok(Image {
+                    host: found.host.wrapping_add(at),
+                    geometry: (height > 0).then_some(Geometry::Plane),
+                    size: [width, height.max(1), 1],
+                    pitch,
+                    slice: pitch.saturating_mul(height.max(1)),
+                    channels: channels(desc),
+                })
+            }
+        }
+    }
+
+    /// The texture that a handle names, for work of a device.
+    pub(crate) fn texture(
+        &self,
+        handle: u64,
+        device: usize,
+        reached: impl Fn(&super::Allocation) -> bool,
+    ) -> Result<Texture, Refused> {
+        let none = || (Fault::ILLEGAL_ADDRESS, format!("{handle:#x} is no texture, or was destroyed before"));
+        let object = self.objects.get(handle).map_err(|_| none())?;
+        let desc = object.texture.ok_or_else(none)?;
+        let unknown = |why: &str| Err((Fault::NOT_SUPPORTED, format!("{why} are not known to the emulator")));
+        if desc.sRGB != 0 {
+            return unknown("reads of sRGB");
+        }
+        if object.view.is_some() {
+            return unknown("reads by a resource view");
+        }
+        let image = self.image(handle, object, device, reached)?;
+        let normalized_coords = desc.normalizedCoords != 0;
+        // Without normalized coordinates the image is not repeated, whatever the mode.
+        let address = |mode: cudaTextureAddressMode| match mode {
+            sys::cudaAddressModeBorder => Address::Border,
+            sys::cudaAddressModeWrap if normalized_coords => Address::Wrap,
+            sys::cudaAddressModeMirror if normalized_coords => Address::Mirror,
+            _ => Address::Clamp,
+        };
+        let normalized_read = desc.readMode == cudaReadModeNormalizedFloat
+            && image.channels.bytes < 4
+            && image.channels.kind != Kind::Float;
+        let texture = Texture {
+            image,
+            address: desc.addressMode.map(address),
+            linear: desc.filterMode == cudaFilterModeLinear && image.geometry.is_some(),
+            normalized_read,
+            normalized_coords,
+            border: desc.borderColor,
+        };
+        if texture.linear && !normalized_read && image.channels.kind != Kind::Float {
+            return unknown("linearly filtered integers");
+        }
+        Ok(texture)
+    }
+
+    /// The surface that a handle names, for work of a device.
+    pub(crate) fn surface(&self, handle: u64, device: usize) -> Result<Image, Refused> {
+        let found = self.objects.get(handle).ok().filter(|object| object.texture.is_none());
+        let object = found.ok_or_else(|| {
+            (Fault::ILLEGAL_ADDRESS, format!("{handle:#x} is no surface, or was destroyed before"))
+        })?;
+        self.image(handle, object, device, |_| true)
+    }
+}
+
+/// The dimensions of an array; none of a cubemap.
+fn geometry(array: &Array) -> Option<Geometry> {
+    if is_cube(array.flags) {
+        return None;
+    }
+    Some(match (is_layered(array.flags), array.extent.height, array.extent.depth) {
+        (true, 0, _) => Geometry::Lines,
+        (true, ..) => Geometry::Planes,
+        (false, 0, 0) => Geometry::Line,
+        (false, _, 0) => Geometry::Plane,
+        (false, ..) => Geometry::Solid,
+    })
+}

@@ -1,0 +1,90 @@
+//! Images of `f32`, read by textures and written by surfaces.
+#![expect(unsafe_code, reason = "launches kernels after checking what they rely on")]
+
+use cuda_safe::error::Detail;
+use cuda_safe::launch::{KernelOutput, LaunchConfig};
+use cuda_safe::memory::ArrayKind;
+use cuda_safe::stream::AsStream;
+use cuda_safe::texture::{Surface, Texture};
+use cuda_safe::{Error, Result};
+
+use crate::{check, kernels};
+
+/// The edge of the blocks.
+const EDGE: u32 = 16;
+
+/// Turns an image by an angle around its middle: `out`, `width` x `height` elements row by row, gets what the texture has at the place
+/// that comes to lie there. The angle is in radians; outside of the image is what the texture's address mode says.
+///
+/// # Errors
+/// `out` of another length, or that has memory in common with the texture; texture or memory of another device than the stream's; a
+/// texture of another kind than planes by coordinates that count elements; what the launch reports.
+#[track_caller]
+pub fn rotate(
+    image: &Texture<f32>,
+    out: impl KernelOutput<f32>,
+    [width, height]: [u32; 2],
+    angle: f32,
+    stream: &impl AsStream,
+) -> Result<()> {
+    const API: &str = "rotate";
+    let wide = |size: u32| usize::try_from(size).unwrap_or(usize::MAX);
+    let (left, right) = (wide(width), wide(height));
+    let overflow = Detail::Overflow { what: "the size of the image", left, right };
+    let elements = left.checked_mul(right).ok_or_else(|| Error::refused(API, overflow))?;
+    check::output(API, "out", &out, elements, stream)?;
+    if image.kind() != Some(ArrayKind::Plane) {
+        let asked = "turning by a texture that is of no plane";
+        let instead = "make the texture of an array of rows or of a PitchedBuffer";
+        return Err(Error::refused(API, Detail::Texture { asked, instead }));
+    }
+    if image.desc().normalized_coords {
+        let asked = "turning by a texture with normalized coordinates";
+        let instead = "make the texture without normalized_coords";
+        return Err(Error::refused(API, Detail::Texture { asked, instead }));
+    }
+    if out.access().is_some_and(|out| image.shares(&out)) {
+        let asked = "turning of an image onto itself";
+        return Err(Error::refused(API, Detail::Texture { asked, instead: "write to other memory" }));
+    }
+    if elements == 0 {
+        return Ok(());
+    }
+    let config = LaunchConfig::new((width.div_ceil(EDGE), height.div_ceil(EDGE)), (EDGE, EDGE));
+    // SAFETY: the kernel writes as many elements as there are, on the stream's device, and reads the texture, which is of `float` and of
+    // other memory; what is outside of that is the texture's to say.
+    unsafe { kernels::rotate_image.launch(config, stream, (image, out, width, height, angle)) }
+}
+
+/// Paints an image of `width` x `height` elements: each is `step_x` times its column plus `step_y` times its row.
+///
+/// # Errors
+/// A surface of a smaller image, or of one that is no plane; one of another device than the stream's; what the launch reports.
+#[track_caller]
+pub fn paint_gradient(
+    image: &mut Surface<f32>,
+    [width, height]: [u32; 2],
+    [step_x, step_y]: [f32; 2],
+    stream: &impl AsStream,
+) -> Result<()> {
+    const API: &str = "paint_gradient";
+    if image.kind() != ArrayKind::Plane {
+        let asked = "painting of an array that is no plane";
+        let instead = "make the surface of one of ArrayBuilder::plane";
+        return Err(Error::refused(API, Detail::Texture { asked, instead }));
+    }
+    let wide = |size: usize| u64::try_from(size).unwrap_or(u64::MAX);
+    let [columns, rows, _] = image.extent();
+    let sizes = [("the width", width, wide(columns)), ("the height", height, wide(rows))];
+    for (what, asked, limit) in sizes.map(|(what, asked, limit)| (what, u64::from(asked), limit)) {
+        if asked > limit {
+            return Err(Error::refused(API, Detail::Limit { what, asked, limit }));
+        }
+    }
+    if width == 0 || height == 0 {
+        return Ok(());
+    }
+    let config = LaunchConfig::new((width.div_ceil(EDGE), height.div_ceil(EDGE)), (EDGE, EDGE));
+    // SAFETY: the kernel writes elements of `float` within an image that has as many rows and columns.
+    unsafe { kernels::paint_gradient.launch(config, stream, (image, width, height, step_x, step_y)) }
+}
