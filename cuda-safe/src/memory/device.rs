@@ -215,6 +215,7 @@ impl<T> DeviceBuffer<T> {
     /// Gives the memory up without freeing it, and without waiting for the work that still uses it.
     ///
     /// [`from_raw`](Self::from_raw) or `cudaFree` frees it, also where it came from [`alloc_async`](Self::alloc_async).
+    /// Null where a graph or a texture has a share, which then frees it.
     #[must_use = "the memory is leaked otherwise"]
     pub fn into_raw(mut self) -> *mut T {
         self.only_allocation().map_or(std::ptr::null_mut(), Allocation::give_up).cast()

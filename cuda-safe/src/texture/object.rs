@@ -52,7 +52,7 @@ impl Object {
         stream::ensure_idle(api)?;
         let range = memory.range();
         // Held before there is an object.
-        let memory = keeper(memory).ok_or_else(|| Error::refused(api, Detail::NotKept))?;
+        let Some(memory) = keeper(memory) else { return Err(Error::refused(api, Detail::NotKept)) };
         let _current = device.switch()?;
         relax()?;
         let mut raw = 0;

@@ -33,6 +33,7 @@ use crate::{check, sys};
 /// # fn main() -> cuda_safe::Result<()> {
 /// let table = DeviceBuffer::from_slice(&[1.0_f32, 4.0, 9.0])?;
 /// let texture = Texture::new(&table, &TextureDesc::default())?; // for tex1Dfetch<float>
+/// assert_eq!(texture.resource_desc()?.resType, cuda_safe::sys::cudaResourceTypeLinear);
 /// assert!(texture.shares(&table.access()));
 /// texture.destroy()?;
 /// # Ok(())

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use super::check::Layout;
 use super::object::{Object, Sort};
-use super::source::TextureSource;
+use super::source::{Resource, TextureSource};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Mode};
@@ -69,25 +69,26 @@ impl<T: ArrayElement> Surface<T> {
     pub fn new(source: &impl TextureSource<Element = T>) -> Result<Self> {
         let api = "Surface::new";
         let resource = source.resource(api)?;
-        let refused = |asked, instead| Err(Error::refused(api, Detail::Texture { asked, instead }));
-        let kind = match (resource.layout, resource.kind) {
+        let (asked, instead) = match (resource.layout, resource.kind) {
+            (Layout::Array, Some(kind)) if resource.writable => return Self::of(&resource, kind),
+            (Layout::Array, _) => (
+                "surface of an array that was not made for surfaces",
+                "make the array with ArrayBuilder::surface",
+            ),
             (Layout::Mipmapped, _) => {
-                return refused("surface of all levels of a mipmapped array", "make one of each level()");
+                ("surface of all levels of a mipmapped array", "make one of each level()")
             }
-            (Layout::Array, Some(kind)) if resource.writable => kind,
-            (Layout::Array, _) => {
-                return refused(
-                    "surface of an array that was not made for surfaces",
-                    "make the array with ArrayBuilder::surface",
-                );
-            }
-            _ => {
-                return refused(
-                    "surface of linear memory",
-                    "kernels write that by its address; a surface is made of an Array",
-                );
-            }
+            (Layout::Linear | Layout::Pitched, _) => (
+                "surface of linear memory",
+                "kernels write that by its address; a surface is made of an Array",
+            ),
         };
+        Err(Error::refused(api, Detail::Texture { asked, instead }))
+    }
+
+    /// A surface of what can be one.
+    #[track_caller]
+    fn of(resource: &Resource<'_>, kind: ArrayKind) -> Result<Self> {
         let (device, memory) = (resource.device, &resource.memory);
         let plain = sys::cudaTextureDesc::default();
         let object = Object::new(Sort::Surface, device, memory, &resource.raw, &plain, None)?;

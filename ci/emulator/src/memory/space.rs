@@ -9,8 +9,8 @@
 use core::ptr;
 use std::collections::BTreeMap;
 
-/// What every allocation's address is a multiple of.
-pub(crate) const ALIGNMENT: u64 = 256;
+/// What every allocation's address is a multiple of: textures can be made of memory that begins at such an address.
+pub(crate) const ALIGNMENT: u64 = 512;
 /// The unaddressable bytes after an allocation of the host's making, at the least.
 pub(crate) const GAP: u64 = 4096;
 /// How many times more address space than memory a device has.
@@ -161,7 +161,7 @@ mod tests {
         let mut space = Space::reserve(1 << 20).unwrap();
         let (a, _) = space.take(1, ALIGNMENT, GAP).unwrap();
         let (b, _) = space.take(300, ALIGNMENT, GAP).unwrap();
-        assert_eq!((a % 256, b % 256), (0, 0));
+        assert_eq!((a % ALIGNMENT, b % ALIGNMENT), (0, 0));
         assert!(b - a >= 256 + GAP);
         space.give_back(b);
         let (c, _) = space.take(300, ALIGNMENT, GAP).unwrap();

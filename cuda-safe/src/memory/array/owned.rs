@@ -209,6 +209,17 @@ impl<T> Array<T> {
     ///
     /// # Errors
     /// What the runtime fails with.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::memory::{Array, ArrayElement};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let image = Array::<[u8; 4]>::alloc_2d(64, 48)?;
+    /// assert_eq!(image.descriptor()?, <[u8; 4]>::descriptor());
+    /// # Ok(())
+    /// # }
+    /// ```
     #[doc(alias = "cudaGetChannelDesc")]
     #[track_caller]
     pub fn descriptor(&self) -> Result<sys::cudaChannelFormatDesc> {
@@ -239,7 +250,8 @@ impl<T> Array<T> {
 
     /// Gives the array up without freeing it, and without waiting for the work that still uses it.
     ///
-    /// [`from_raw`](Self::from_raw) or `cudaFreeArray` frees it.
+    /// [`from_raw`](Self::from_raw) or `cudaFreeArray` frees it. Null where a graph, a texture or a surface has a share, which then
+    /// frees it.
     #[must_use = "the array is leaked otherwise"]
     pub fn into_raw(mut self) -> sys::cudaArray_t {
         self.allocation.only().map_or(std::ptr::null_mut(), Allocation::give_up).cast()

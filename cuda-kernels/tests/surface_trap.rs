@@ -1,0 +1,21 @@
+//! A surface access outside of the image, which ends the context: in a process of its own.
+#![expect(unsafe_code, reason = "launches a kernel that is to fail")]
+
+use cuda_kernels::kernels;
+use cuda_safe::memory::ArrayBuilder;
+use cuda_safe::texture::Surface;
+use cuda_safe::{DeviceBuffer, Result, Stream, launch};
+
+#[test]
+fn a_kernel_that_traps_outside_of_a_surface_ends_with_an_error() -> Result<()> {
+    let stream = Stream::new()?;
+    let image = ArrayBuilder::plane(4, 4).surface().alloc::<f32>()?;
+    let mut surface = Surface::new(&image)?;
+    let mut out = DeviceBuffer::<f32>::alloc(1)?;
+    let kernel = &kernels::probe_surface_trap;
+    // SAFETY: the kernel reads one element, and ends where there is none.
+    unsafe { launch!(kernel<<<1, 1, 0, &stream>>>(&mut surface, 4, 0, &mut out)) }?;
+    let error = stream.synchronize().err();
+    assert!(error.is_some_and(|error| error.is_sticky()), "{error:?}");
+    Ok(())
+}
