@@ -40,6 +40,20 @@ __global__ void case_read_symbols(int* to) {
     to[3] = case_managed;
 }
 
+__global__ void case_texture(cudaTextureObject_t image, const float* x, float* out, unsigned count) {
+    unsigned i = threadIdx.x;
+    if (i < count) out[i] = tex1D<float>(image, x[i]);
+}
+
+__global__ void case_fetch(cudaTextureObject_t image, const int* at, float* out, unsigned count) {
+    unsigned i = threadIdx.x;
+    if (i < count) out[i] = tex1Dfetch<float>(image, at[i]);
+}
+
+__global__ void case_surface(cudaSurfaceObject_t image, int x, float* out) {
+    *out = surf1Dread<float>(image, x, cudaBoundaryModeTrap);
+}
+
 const void* case_number_symbol() { return &case_number; }
 const void* case_list_symbol() { return &case_list; }
 const void* case_constant_symbol() { return &case_constant; }

@@ -45,6 +45,17 @@ fn linear(cases: &mut Cases) {
         log.fact("aligned", format_args!("{aligned} of 6"));
         Ok(())
     });
+    cases.add("cudaMalloc/is aligned as textures need it, and rows with a pitch", Safe::Works, |log| {
+        let mut aligned = 0;
+        for bytes in [1, 3, 100, 255, 257, 513, 5000] {
+            let (mut start, mut rows, mut pitch) = (ptr::null_mut(), ptr::null_mut(), 0);
+            need!(log, cudaMalloc(&raw mut start, bytes));
+            need!(log, cudaMallocPitch(&raw mut rows, &raw mut pitch, bytes, 3));
+            aligned += usize::from(start.addr() % 512 == 0 && rows.addr() % 512 == 0 && pitch % 32 == 0);
+        }
+        log.fact("aligned", format_args!("{aligned} of 7"));
+        Ok(())
+    });
     cases.add("cudaFree/null", Safe::Works, |log| {
         ask!(log, cudaFree(ptr::null_mut()));
         Ok(())

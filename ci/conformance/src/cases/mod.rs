@@ -36,13 +36,15 @@ mod pool;
 mod raw;
 mod stream;
 mod symbol;
+mod texture;
+mod texture_read;
 mod volume;
 mod wait;
 
 /// All cases, in the order of the table.
 pub(crate) fn all() -> Cases {
     let mut cases = Cases::default();
-    let areas: [fn(&mut Cases); 26] = [
+    let areas: [fn(&mut Cases); 28] = [
         linear::add,
         plane::add,
         volume::add,
@@ -69,6 +71,8 @@ pub(crate) fn all() -> Cases {
         raw::add,
         launch::add,
         legacy_peer::add,
+        texture::add,
+        texture_read::add,
     ];
     for area in areas {
         area(&mut cases);

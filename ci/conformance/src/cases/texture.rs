@@ -1,0 +1,316 @@
+//! What textures and surfaces can be made of, how they may be read, and the handles that are none.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use cuda_sys::{
+    cudaArray_t, cudaChannelFormatDesc, cudaChannelFormatKind, cudaChannelFormatKindFloat,
+    cudaChannelFormatKindSigned, cudaChannelFormatKindUnsigned, cudaResourceDesc, cudaTextureDesc,
+};
+
+use crate::case::{Cases, Safe};
+use crate::log::{Log, Setup, ask, need};
+use crate::memory::{Block, Kind, stream};
+
+/// One number of so many bits.
+pub(super) fn format(bits: i32, kind: cudaChannelFormatKind) -> cudaChannelFormatDesc {
+    cudaChannelFormatDesc { x: bits, y: 0, z: 0, w: 0, f: kind }
+}
+
+pub(super) const FLOAT: (i32, cudaChannelFormatKind) = (32, cudaChannelFormatKindFloat);
+
+/// An array, made with these flags.
+pub(super) fn array(
+    log: &mut Log,
+    (bits, kind): (i32, cudaChannelFormatKind),
+    [width, height]: [usize; 2],
+    flags: u32,
+) -> Result<cudaArray_t, Setup> {
+    let (mut array, format) = (ptr::null_mut(), format(bits, kind));
+    need!(log, cudaMallocArray(&raw mut array, &raw const format, width, height, flags));
+    Ok(array)
+}
+
+pub(super) fn of_array(array: cudaArray_t) -> cudaResourceDesc {
+    let mut resource = cudaResourceDesc { resType: cuda_sys::cudaResourceTypeArray, ..Default::default() };
+    resource.res.array.array = array;
+    resource
+}
+
+pub(super) fn of_row(start: *mut c_void, bytes: usize) -> cudaResourceDesc {
+    let mut resource = cudaResourceDesc { resType: cuda_sys::cudaResourceTypeLinear, ..Default::default() };
+    resource.res.linear = cuda_sys::cudaResourceDesc__bindgen_ty_1__bindgen_ty_3 {
+        devPtr: start,
+        desc: format(32, cudaChannelFormatKindFloat),
+        sizeInBytes: bytes,
+    };
+    resource
+}
+
+fn of_rows(start: *mut c_void, width: usize, height: usize, pitch: usize) -> cudaResourceDesc {
+    let mut resource = cudaResourceDesc { resType: cuda_sys::cudaResourceTypePitch2D, ..Default::default() };
+    resource.res.pitch2D = cuda_sys::cudaResourceDesc__bindgen_ty_1__bindgen_ty_4 {
+        devPtr: start,
+        desc: format(32, cudaChannelFormatKindFloat),
+        width,
+        height,
+        pitchInBytes: pitch,
+    };
+    resource
+}
+
+/// Asks for a texture, and what it is said to be read like where there is one.
+fn make(log: &mut Log, name: &str, resource: cudaResourceDesc, texture: cudaTextureDesc) {
+    let mut made = 0;
+    let (from, like) = (&raw const resource, &raw const texture);
+    ask!(log, name, cudaCreateTextureObject(&raw mut made, from, like, ptr::null()));
+    if made != 0 {
+        ask!(log, format!("{name}, its end").as_str(), cudaDestroyTextureObject(made));
+    }
+}
+
+/// The nearest element as it is, and the one at the edge beyond it.
+pub(super) fn plain() -> cudaTextureDesc {
+    cudaTextureDesc { addressMode: [cuda_sys::cudaAddressModeClamp; 3], ..Default::default() }
+}
+
+fn arrays(cases: &mut Cases) {
+    cases.add("cudaCreateTextureObject/of arrays of every kind of number, filtered", Safe::Refused, |log| {
+        let linear = cudaTextureDesc { filterMode: cuda_sys::cudaFilterModeLinear, ..plain() };
+        let fractions = cudaTextureDesc { readMode: cuda_sys::cudaReadModeNormalizedFloat, ..plain() };
+        let both = cudaTextureDesc { filterMode: cuda_sys::cudaFilterModeLinear, ..fractions };
+        for (name, bits, kind) in [
+            ("u8", 8, cudaChannelFormatKindUnsigned),
+            ("s16", 16, cudaChannelFormatKindSigned),
+            ("u32", 32, cudaChannelFormatKindUnsigned),
+            ("f16", 16, cudaChannelFormatKindFloat),
+            ("f32", 32, cudaChannelFormatKindFloat),
+        ] {
+            let image = of_array(array(log, (bits, kind), [64, 16], 0)?);
+            make(log, name, image, plain());
+            make(log, &format!("{name} linear"), image, linear);
+            make(log, &format!("{name} normalized"), image, fractions);
+            make(log, &format!("{name} both"), image, both);
+        }
+        Ok(())
+    });
+    cases.add("cudaCreateTextureObject/modes that count on normalized coordinates", Safe::Refused, |log| {
+        let image = of_array(array(log, FLOAT, [64, 16], 0)?);
+        for (name, mode) in [
+            ("wrap", cuda_sys::cudaAddressModeWrap),
+            ("mirror", cuda_sys::cudaAddressModeMirror),
+            ("border", cuda_sys::cudaAddressModeBorder),
+            ("none such", cuda_sys::cudaTextureAddressMode(9)),
+        ] {
+            let texture = cudaTextureDesc { addressMode: [mode; 3], ..plain() };
+            make(log, name, image, texture);
+            make(
+                log,
+                &format!("{name}, normalized"),
+                image,
+                cudaTextureDesc { normalizedCoords: 1, ..texture },
+            );
+        }
+        Ok(())
+    });
+    cases.add("cudaCreateTextureObject/sRGB, anisotropy, levels of what has none", Safe::Refused, |log| {
+        let image = of_array(array(log, FLOAT, [64, 16], 0)?);
+        make(log, "sRGB of floats", image, cudaTextureDesc { sRGB: 1, ..plain() });
+        let bytes = of_array(array(log, (8, cudaChannelFormatKindUnsigned), [64, 16], 0)?);
+        make(log, "sRGB of bytes", bytes, cudaTextureDesc { sRGB: 1, ..plain() });
+        make(log, "anisotropy 16", image, cudaTextureDesc { maxAnisotropy: 16, ..plain() });
+        make(log, "anisotropy 17", image, cudaTextureDesc { maxAnisotropy: 17, ..plain() });
+        make(log, "levels", image, cudaTextureDesc { maxMipmapLevelClamp: 3.0, ..plain() });
+        make(
+            log,
+            "filter none such",
+            image,
+            cudaTextureDesc { filterMode: cuda_sys::cudaTextureFilterMode(7), ..plain() },
+        );
+        Ok(())
+    });
+    cases.add("cudaCreateTextureObject/of a mipmapped array", Safe::Refused, |log| {
+        let (mut levels, format) = (ptr::null_mut(), format(32, cudaChannelFormatKindFloat));
+        let extent = cuda_sys::make_cudaExtent(64, 16, 0);
+        need!(log, cudaMallocMipmappedArray(&raw mut levels, &raw const format, extent, 3, 0));
+        let mut image =
+            cudaResourceDesc { resType: cuda_sys::cudaResourceTypeMipmappedArray, ..Default::default() };
+        image.res.mipmap.mipmap = levels;
+        make(log, "by elements", image, plain());
+        let normalized = cudaTextureDesc { normalizedCoords: 1, ..plain() };
+        make(log, "normalized", image, normalized);
+        make(
+            log,
+            "levels 2 to 1",
+            image,
+            cudaTextureDesc { minMipmapLevelClamp: 2.0, maxMipmapLevelClamp: 1.0, ..normalized },
+        );
+        Ok(())
+    });
+    cases.add("cudaCreateTextureObject/nulls and resources that are none", Safe::Unwritable, |log| {
+        let (image, texture) = (of_array(array(log, FLOAT, [64, 16], 0)?), plain());
+        let (none, mut made) = (ptr::null(), 0);
+        ask!(
+            log,
+            "out",
+            cudaCreateTextureObject(ptr::null_mut(), &raw const image, &raw const texture, none)
+        );
+        ask!(log, "texture", cudaCreateTextureObject(&raw mut made, &raw const image, ptr::null(), none));
+        make(log, "no array", of_array(ptr::null_mut()), texture);
+        let unknown = cudaResourceDesc { resType: cuda_sys::cudaResourceType(9), ..image };
+        make(log, "no such type", unknown, texture);
+        Ok(())
+    });
+    cases.add("cudaCreateTextureObject/while a stream captures", Safe::Works, |log| {
+        let image = of_array(array(log, FLOAT, [64, 16], 0)?);
+        let on = stream(log)?;
+        need!(log, cudaStreamBeginCapture(on, cuda_sys::cudaStreamCaptureModeGlobal));
+        make(log, "texture", image, plain());
+        let mut graph = ptr::null_mut();
+        ask!(log, cudaStreamEndCapture(on, &raw mut graph));
+        Ok(())
+    });
+}
+
+fn linear(cases: &mut Cases) {
+    cases.add("cudaCreateTextureObject/of linear memory, offsets and sizes", Safe::Refused, |log| {
+        let block = Block::new(log, Kind::Device, 1 << 16)?;
+        let at = |offset: usize| block.ptr().cast::<u8>().wrapping_add(offset).cast();
+        for offset in [0, 4, 32, 128, 256, 512] {
+            make(log, &format!("from byte {offset}"), of_row(at(offset), 1024), plain());
+        }
+        make(log, "no bytes", of_row(at(0), 0), plain());
+        make(log, "3 bytes", of_row(at(0), 3), plain());
+        make(log, "1023 bytes", of_row(at(0), 1023), plain());
+        make(log, "behind the end", of_row(at(1 << 15), 1 << 16), plain());
+        make(log, "null", of_row(ptr::null_mut(), 1024), plain());
+        Ok(())
+    });
+    cases.add("cudaCreateTextureObject/of linear memory, read as images are", Safe::Refused, |log| {
+        let image = of_row(Block::new(log, Kind::Device, 4096)?.ptr(), 4096);
+        make(log, "linear", image, cudaTextureDesc { filterMode: cuda_sys::cudaFilterModeLinear, ..plain() });
+        make(log, "normalized", image, cudaTextureDesc { normalizedCoords: 1, ..plain() });
+        let border = cudaTextureDesc { addressMode: [cuda_sys::cudaAddressModeBorder; 3], ..plain() };
+        make(log, "border", image, border);
+        Ok(())
+    });
+    cases.add("cudaCreateTextureObject/of every kind of memory", Safe::Unwritable, |log| {
+        for kind in Kind::ALL {
+            // A multiple of what textures need lies within.
+            let start = Block::new(log, kind, 8192)?.ptr().cast::<u8>();
+            let start = start.wrapping_add(start.align_offset(512));
+            make(log, kind.name(), of_row(start.cast(), 4096), plain());
+        }
+        Ok(())
+    });
+    cases.add("cudaCreateTextureObject/of rows with a pitch", Safe::Refused, |log| {
+        let block = Block::new(log, Kind::Device, 1 << 16)?;
+        let at = |offset: usize| block.ptr().cast::<u8>().wrapping_add(offset).cast();
+        for pitch in [512, 256, 128, 96, 100, 64, 32] {
+            make(log, &format!("pitch {pitch}"), of_rows(at(0), 16, 16, pitch), plain());
+        }
+        for offset in [32, 256, 512] {
+            make(log, &format!("from byte {offset}"), of_rows(at(offset), 16, 16, 512), plain());
+        }
+        make(log, "no width", of_rows(at(0), 0, 16, 512), plain());
+        make(log, "no height", of_rows(at(0), 16, 0, 512), plain());
+        make(log, "65001 rows", of_rows(at(0), 8, 65_001, 32), plain());
+        let linear = cudaTextureDesc { filterMode: cuda_sys::cudaFilterModeLinear, ..plain() };
+        make(log, "linear", of_rows(at(0), 16, 16, 512), linear);
+        let wrap = cudaTextureDesc { addressMode: [cuda_sys::cudaAddressModeWrap; 3], ..plain() };
+        make(
+            log,
+            "wrap, normalized",
+            of_rows(at(0), 16, 16, 512),
+            cudaTextureDesc { normalizedCoords: 1, ..wrap },
+        );
+        Ok(())
+    });
+}
+
+fn handles(cases: &mut Cases) {
+    cases.add("cudaDestroyTextureObject/of nothing", Safe::Unwritable, |log| {
+        ask!(log, "0", cudaDestroyTextureObject(0));
+        ask!(log, "surface 0", cudaDestroySurfaceObject(0));
+        Ok(())
+    });
+    cases.add("cudaGetTextureObjectResourceViewDesc/of layers, and without a view", Safe::Works, |log| {
+        let (mut layers, format) = (ptr::null_mut(), format(32, cudaChannelFormatKindFloat));
+        let extent = cuda_sys::make_cudaExtent(64, 16, 5);
+        let flags = cuda_sys::cudaArrayLayered;
+        need!(log, cudaMalloc3DArray(&raw mut layers, &raw const format, extent, flags));
+        let (image, texture, mut made) = (of_array(layers), plain(), 0);
+        let mut view = cuda_sys::cudaResourceViewDesc {
+            format: cuda_sys::cudaResViewFormatFloat1,
+            width: 64,
+            height: 16,
+            firstLayer: 1,
+            lastLayer: 3,
+            ..Default::default()
+        };
+        for (name, last, depth) in [("3", 3, 0), ("5", 5, 0), ("3, depth 5", 3, 5), ("3, depth 3", 3, 3)] {
+            (view.lastLayer, view.depth, made) = (last, depth, 0);
+            let (from, like) = (&raw const image, &raw const texture);
+            ask!(log, name, cudaCreateTextureObject(&raw mut made, from, like, &raw const view));
+            let mut found = cuda_sys::cudaResourceViewDesc::default();
+            if made != 0 {
+                ask!(log, cudaGetTextureObjectResourceViewDesc(&raw mut found, made));
+                log.fact("layers", format_args!("{} to {}", found.firstLayer, found.lastLayer));
+                log.fact("extent", format_args!("{} {} {}", found.width, found.height, found.depth));
+            }
+        }
+        let (from, like, none) = (&raw const image, &raw const texture, ptr::null());
+        need!(log, cudaCreateTextureObject(&raw mut made, from, like, none));
+        let mut found = cuda_sys::cudaResourceViewDesc::default();
+        ask!(log, "without", cudaGetTextureObjectResourceViewDesc(&raw mut found, made));
+        ask!(log, "null", cudaGetTextureObjectResourceViewDesc(ptr::null_mut(), made));
+        ask!(log, "no texture", cudaGetTextureObjectResourceViewDesc(&raw mut found, 0));
+        Ok(())
+    });
+    cases.add("cudaGetTextureObjectResourceDesc/of linear memory, and nulls", Safe::Works, |log| {
+        let (image, texture) = (of_row(Block::new(log, Kind::Device, 4096)?.ptr(), 4096), plain());
+        let (from, like, mut made) = (&raw const image, &raw const texture, 0);
+        need!(log, cudaCreateTextureObject(&raw mut made, from, like, ptr::null()));
+        let mut found = cudaResourceDesc::default();
+        ask!(log, cudaGetTextureObjectResourceDesc(&raw mut found, made));
+        // SAFETY: the member that the texture was made with.
+        log.fact("bytes", unsafe { found.res.linear.sizeInBytes });
+        log.fact("type", found.resType.0);
+        ask!(log, "null", cudaGetTextureObjectResourceDesc(ptr::null_mut(), made));
+        ask!(log, "no texture", cudaGetTextureObjectResourceDesc(&raw mut found, 0));
+        Ok(())
+    });
+}
+
+fn surfaces(cases: &mut Cases) {
+    cases.add("cudaCreateSurfaceObject/of what is for surfaces, and what is not", Safe::Refused, |log| {
+        let flag = cuda_sys::cudaArraySurfaceLoadStore;
+        let (with, without) = (array(log, FLOAT, [64, 16], flag)?, array(log, FLOAT, [64, 16], 0)?);
+        let row = of_row(Block::new(log, Kind::Device, 4096)?.ptr(), 4096);
+        let mut surfaces = [0; 3];
+        for ((name, resource), made) in
+            [("with", of_array(with)), ("without", of_array(without)), ("linear", row)]
+                .iter()
+                .zip(&mut surfaces)
+        {
+            ask!(log, *name, cudaCreateSurfaceObject(made, resource));
+        }
+        let [with, ..] = surfaces;
+        let mut found = cudaResourceDesc::default();
+        ask!(log, cudaGetSurfaceObjectResourceDesc(&raw mut found, with));
+        log.fact("type", found.resType.0);
+        ask!(log, "no surface", cudaGetSurfaceObjectResourceDesc(&raw mut found, 0));
+        ask!(log, "null", cudaGetSurfaceObjectResourceDesc(ptr::null_mut(), with));
+        ask!(log, cudaDestroySurfaceObject(with));
+        ask!(log, "no resource", cudaCreateSurfaceObject(&raw mut surfaces[0], ptr::null()));
+        ask!(log, "no array", cudaCreateSurfaceObject(&raw mut surfaces[0], &of_array(ptr::null_mut())));
+        Ok(())
+    });
+}
+
+pub(super) fn add(cases: &mut Cases) {
+    arrays(cases);
+    linear(cases);
+    handles(cases);
+    surfaces(cases);
+}
