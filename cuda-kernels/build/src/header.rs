@@ -192,7 +192,7 @@ mod tests {
             "static bounded: ::cuda_safe::launch::Kernel<(float3, u8, i64, bool, usize, Way)>",
             "static outer_inner_deep: ::cuda_safe::launch::Kernel<(*const real,)>",
             "#[link_name = \"_ZN5outer5inner4deepEPKf\"]",
-            "Kernel<(*mut *mut f32, *const *const i32, *mut :: core :: ffi :: c_void, *mut i32, cudaTextureObject_t)>",
+            "Kernel<(*mut *mut f32, *const *const i32, *mut :: core :: ffi :: c_void, *mut i32, ::cuda_safe::launch::TextureObject)>",
             "static same: ::cuda_safe::launch::Kernel<(*mut f32,)>",
             "static same1: ::cuda_safe::launch::Kernel<(*mut f64,)>",
             "static flag: ::cuda_safe::launch::Kernel<(*const u32,)>",
