@@ -191,7 +191,7 @@ impl<P> Kernel<P> {
     ) -> Result<()> {
         let (config, stream, place) = (config.into(), stream.as_stream(), Location::caller());
         self.check_ex(&config, attributes, stream)?;
-        arguments.with(|accesses, values| {
+        arguments.with(stream.device(), |accesses, values| {
             // SAFETY: as in `launch`.
             unsafe { self.put(attributes, &config, stream, accesses, values, place) }
         })

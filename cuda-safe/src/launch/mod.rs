@@ -38,6 +38,6 @@ pub use extended::{ClusterScheduling, LaunchAttributes};
 pub use kernel::Kernel;
 pub use memory::{KernelInput, KernelOutput};
 pub use module::{Module, Space, Use, Uses};
-pub use occupancy::OccupancyFlags;
 pub use object::{SurfaceObject, TextureObject};
+pub use occupancy::OccupancyFlags;
 pub use value::ByValue;
