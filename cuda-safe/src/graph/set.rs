@@ -61,7 +61,7 @@ impl GraphExec {
         let config = config.into();
         config.check(kernel.name())?;
         let shared = u32::try_from(config.shared_bytes).unwrap_or(u32::MAX);
-        arguments.with(|accesses, values| {
+        arguments.with(self.device(), |accesses, values| {
             let parameters = sys::cudaKernelNodeParams {
                 func: kernel.as_raw().cast_mut(),
                 gridDim: config.grid.into(),
