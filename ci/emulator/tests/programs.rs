@@ -17,14 +17,19 @@ const SCHEDULES: [&str; 5] = ["late", "eager", "random:1", "random:2", "random:3
 const EARLY: [&str; 6] =
     ["early_forms", "early_after", "early_streams", "late_source", "early_batch", "ordered_batch"];
 
-/// Compiles a program, once: `graph.cpp` and `early.cpp` have the cases that are named after them, `host.cpp` all others.
+/// The cases of `pool.cpp`.
+const POOL: [&str; 4] = ["pool_stream", "pool_events", "pool_legacy", "pool_waits"];
+
+/// Compiles a program, once: `graph.cpp`, `early.cpp` and `pool.cpp` have the cases of the lists above, `host.cpp` all others.
 fn program(case: &str) -> &'static PathBuf {
     static HOST: OnceLock<PathBuf> = OnceLock::new();
     static GRAPH: OnceLock<PathBuf> = OnceLock::new();
     static AHEAD: OnceLock<PathBuf> = OnceLock::new();
+    static REUSE: OnceLock<PathBuf> = OnceLock::new();
     let (name, program) = match case {
         _ if GRAPHS.contains(&case) => ("graph", &GRAPH),
         _ if EARLY.contains(&case) => ("early", &AHEAD),
+        _ if POOL.contains(&case) => ("pool", &REUSE),
         _ => ("host", &HOST),
     };
     program.get_or_init(|| {
@@ -81,7 +86,7 @@ everywhere! {
     event_order event_snapshot staged_source pinned_source legacy_order per_thread done_by_itself polling
     destroyed_stream host_functions two_devices sticky_error fork_child elapsed waiting threads shapes
     capture fork_join rules built launches user_objects early_forms early_after early_streams early_batch
-    ordered_batch
+    ordered_batch pool_stream pool_events pool_legacy pool_waits
 }
 
 #[test]

@@ -33,6 +33,7 @@ mod pitch;
 mod plane;
 mod pointer;
 mod pool;
+mod pool_reuse;
 mod raw;
 mod stream;
 mod symbol;
@@ -44,7 +45,7 @@ mod wait;
 /// All cases, in the order of the table.
 pub(crate) fn all() -> Cases {
     let mut cases = Cases::default();
-    let areas: [fn(&mut Cases); 28] = [
+    let areas: [fn(&mut Cases); 29] = [
         linear::add,
         plane::add,
         volume::add,
@@ -73,6 +74,7 @@ pub(crate) fn all() -> Cases {
         legacy_peer::add,
         texture::add,
         texture_read::add,
+        pool_reuse::add,
     ];
     for area in areas {
         area(&mut cases);

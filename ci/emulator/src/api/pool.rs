@@ -1,6 +1,6 @@
 //! Stream-ordered memory.
 //!
-//! An allocation is made at the call; its end waits its turn on the stream.
+//! An allocation is made at the call; its end waits its turn on the stream, and whoever allocates behind that may have the memory before.
 #![expect(unsafe_code, reason = "exports C functions")]
 
 use core::ffi::c_void;
@@ -11,10 +11,52 @@ use crate::error::Answer;
 use crate::graph::Act;
 use crate::machine::Guard;
 use crate::memory::{Kind, PoolKey};
-use crate::stream::{Key, Work, submit};
+use crate::stream::{Key, Work, submit, submit_aside};
 use crate::sys::{
     cudaErrorInvalidValue, cudaErrorNotSupported, cudaMemLocationTypeDevice, cudaMemPool_t, cudaStream_t,
 };
+
+/// How an allocation comes after the end of another one that is still to be freed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum After {
+    /// By what its stream was given.
+    Stream,
+    /// By the legacy stream's order only.
+    Legacy,
+    /// It does not yet.
+    Wait,
+}
+
+/// Takes memory over that a stream was told to free and has not come to: on the same stream at any time, on another one as the pool's rules
+/// of reuse say. (What a stream has come to is the device's again, and free for all, whatever the rule of chances says.)
+fn reuse(call: &Call, machine: &mut Guard, stream: Key, pool: PoolKey, size: u64) -> Answer<Option<u64>> {
+    if machine.captures.of(stream).is_some() {
+        return Ok(None);
+    }
+    let (follows, waits) = {
+        let of = machine.book.pools.get(pool)?;
+        let short = machine.book.pools.check(pool, size).is_err() || machine.book.room(of.device).0 < size;
+        (of.reuse[0] != 0, of.reuse[2] != 0 && short)
+    };
+    let (queue, streams) = (&machine.queue, &machine.streams);
+    let (owed, before) = (streams.owed(stream, queue), streams.before(stream, queue));
+    let way = |(_, freed_by, free): &(u64, Key, _)| match () {
+        () if *freed_by == stream || follows && queue.is_before(*free, &owed) => Some(After::Stream),
+        () if follows && queue.is_before(*free, &before) => Some(After::Legacy),
+        () => waits.then_some(After::Wait),
+    };
+    let offers = machine.book.to_be_had(pool, size);
+    let found = offers.iter().filter_map(|offer| way(offer).map(|way| (way, offer.2, offer.0))).min();
+    let Some((way, free, start)) = found else { return Ok(None) };
+    machine.book.pass_on(start, call.name);
+    let begin = Work::Reuse(start);
+    match way {
+        After::Stream => submit_aside(machine, stream, call.name, begin)?,
+        // Hardware has the stream wait for the memory, which its end then proves to be there.
+        After::Legacy | After::Wait => submit(machine, stream, call.name, begin, &[free])?,
+    };
+    Ok(Some(start))
+}
 
 /// Allocates from a pool and writes the address; null for no bytes, and null on failure.
 fn allocate(
@@ -30,6 +72,10 @@ fn allocate(
         return Ok(());
     }
     let size = wide(size);
+    if let Some(start) = reuse(call, machine, stream, pool, size)? {
+        *out = pointer(start);
+        return Ok(());
+    }
     machine.book.pools.check(pool, size)?;
     let device = machine.book.pools.get(pool)?.device;
     let start = machine.book.allocate(device, size, Kind::Pool, call.name)?;
@@ -83,6 +129,11 @@ api! {
         if machine.captures.of(key).is_none() && !machine.book.leaves(memory) {
             return Err(cudaErrorInvalidValue);
         }
-        submit(&mut machine, key, call.name, Work::Free(memory), &[]).map(drop)
+        let captured = machine.captures.of(key).is_some();
+        let free = submit(&mut machine, key, call.name, Work::Free(memory), &[])?;
+        if !captured && machine.queue.pending(free) {
+            machine.book.reuse.offer(memory, key, free);
+        }
+        Ok(())
     }
 }

@@ -11,6 +11,7 @@ use super::array::Arrays;
 use super::heap::Heap;
 use super::object::Objects;
 use super::pool::Pools;
+use super::reuse::Reuse;
 use super::shared::{self, Backing, Ticket};
 use super::space::{ALIGNMENT, GAP, Space, map, unmap};
 use super::written::Written;
@@ -49,6 +50,7 @@ pub(crate) struct Book {
     live: BTreeMap<u64, Allocation>,
     /// What a stream has been told to free, and has not freed yet.
     leaving: HashSet<u64>,
+    pub(crate) reuse: Reuse,
     freed: VecDeque<(Allocation, &'static str)>,
     serial: u64,
     /// What is known of managed memory.
@@ -79,6 +81,7 @@ impl Book {
             total,
             live: BTreeMap::new(),
             leaving: HashSet::new(),
+            reuse: Reuse::default(),
             freed: VecDeque::new(),
             serial: 0,
             advices: Advices::default(),
@@ -260,10 +263,34 @@ impl Book {
         self.leaving.insert(start)
     }
 
+    /// Has another allocation begin in the place of one that a stream will free.
+    pub(super) fn begin_anew(&mut self, start: u64, call: &'static str) {
+        self.leaving.remove(&start);
+        if let Some(old) = self.live.remove(&start) {
+            self.enter(Allocation { call, ..old });
+        }
+    }
+
+    /// What is in stream-ordered memory that begins in the place of another: nothing that anybody wrote.
+    pub(crate) fn poison(&mut self, start: u64) {
+        let Some(it) = self.starting_at(start, &[Kind::Pool]) else { return };
+        let (host, size) = (it.host, it.size);
+        let poisoned = usize::try_from(size.min(POISONED)).unwrap_or(0);
+        // SAFETY: the allocation is live and has so many bytes, and whoever holds the book is the only one who reaches device memory.
+        unsafe { host.write_bytes(POISON, poisoned) };
+        self.note(host, size, false);
+    }
+
+    /// Whether other processes may have device memory open, or it is another's.
+    pub(super) fn is_shared(&self, start: u64) -> bool {
+        self.backings.contains_key(&start)
+    }
+
     /// Ends the life of the allocation that starts at `start`, which `call` asked for.
     pub(crate) fn remove(&mut self, start: u64, call: &'static str) -> Option<()> {
         let gone = self.live.remove(&start)?;
         self.leaving.remove(&start);
+        self.reuse.forget(start);
         if gone.kind == Kind::Managed {
             self.advices.forget(gone.start, gone.size);
         }

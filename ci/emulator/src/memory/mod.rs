@@ -9,6 +9,7 @@ mod format;
 mod heap;
 mod object;
 mod pool;
+mod reuse;
 mod shared;
 mod space;
 mod written;

@@ -56,9 +56,8 @@ impl Machine {
                 self.fail(device, crate::sys::cudaErrorOperatingSystem, "no thread for host functions");
             }
             Work::Record(record) => self.events.done(record, tick),
-            Work::Free(address) => {
-                self.book.remove(address, call);
-            }
+            Work::Free(address) => self.book.free(address, call),
+            Work::Reuse(address) => self.book.poison(address),
             Work::Release(users) => {
                 for (user, count) in users {
                     if let Ok(Some(destroy)) = self.users.release(user, count) {

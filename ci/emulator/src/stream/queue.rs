@@ -141,6 +141,20 @@ impl Queue {
         false
     }
 
+    /// Whether an operation that is not done is one of these, or one that they come after.
+    pub(crate) fn is_before(&self, earlier: Tick, these: &[Tick]) -> bool {
+        let (mut open, mut seen) = (these.to_vec(), BTreeSet::new());
+        while let Some(tick) = open.pop() {
+            if tick == earlier {
+                return true;
+            }
+            if let Some(entry) = self.entries.get(&tick).filter(|_| seen.insert(tick)) {
+                open.extend_from_slice(&entry.before);
+            }
+        }
+        false
+    }
+
     /// The memset that an operation is and what it comes after, if it is one that has not run.
     pub(crate) fn fill(&self, tick: Tick) -> Option<(&Fill, &[Tick])> {
         let entry = self.entries.get(&tick)?;

@@ -28,6 +28,8 @@ pub(crate) enum Work {
     Record(Record),
     /// The end of a stream-ordered allocation.
     Free(u64),
+    /// The beginning of one in memory that another one was given back before it in the order.
+    Reuse(u64),
     /// The end of references to user objects.
     Release(Vec<(usize, u32)>),
     /// An error that hardware finds only when it runs the operation.
@@ -56,6 +58,7 @@ impl fmt::Debug for Work {
             Self::Host(_) => "Host",
             Self::Record(_) => "Record",
             Self::Free(_) => "Free",
+            Self::Reuse(_) => "Reuse",
             Self::Release(_) => "Release",
             Self::Fault(..) => "Fault",
         })
