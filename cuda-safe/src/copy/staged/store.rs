@@ -41,6 +41,28 @@ mod x86 {
     /// A line of the caches.
     const LINE: usize = 64;
 
+    /// So many lines are as large as a page.
+    const PAGE: usize = 4096 / LINE;
+
+    /// Goes through lines, four pages at a time, of each a line in turn: memory is then read in four places, ahead of which the processor
+    /// fetches, as it does within pages only. Measured against one place: a tenth more from memory, the same from the caches.
+    macro_rules! by_pages {
+        ($lines:expr, |$at:ident| $move:block) => {
+            let together = 4 * PAGE;
+            let whole = $lines - $lines % together;
+            for group in (0..whole).step_by(together) {
+                for line in group..group + PAGE {
+                    for $at in [line, line + PAGE, line + 2 * PAGE, line + 3 * PAGE] {
+                        $move
+                    }
+                }
+            }
+            for $at in whole..$lines {
+                $move
+            }
+        };
+    }
+
     /// # Safety
     /// Those of [`super::copy`], with at least [`WORTH`] bytes.
     pub(super) unsafe fn copy(to: *mut u8, from: *const u8, len: usize) {
@@ -66,8 +88,9 @@ mod x86 {
     /// So many lines can be read and written, do not overlap, and `to` is aligned to a line.
     #[target_feature(enable = "avx")]
     unsafe fn avx(to: *mut u8, from: *const u8, lines: usize) {
-        let (mut to, mut from) = (to.cast::<__m256i>(), from.cast::<__m256i>());
-        for _ in 0..lines {
+        by_pages!(lines, |line| {
+            let to = to.wrapping_add(line * LINE).cast::<__m256i>();
+            let from = from.wrapping_add(line * LINE).cast::<__m256i>();
             // SAFETY: the first half of a line that the caller vouches for.
             let first = unsafe { _mm256_loadu_si256(from) };
             // SAFETY: its second half.
@@ -76,8 +99,7 @@ mod x86 {
             unsafe { _mm256_stream_si256(to, first) };
             // SAFETY: its second half.
             unsafe { _mm256_stream_si256(to.wrapping_add(1), second) };
-            (to, from) = (to.wrapping_add(2), from.wrapping_add(2));
-        }
+        });
         fence();
     }
 
@@ -85,14 +107,16 @@ mod x86 {
     /// So many lines can be read and written, do not overlap, and `to` is aligned to a line. (The instructions are always there.)
     #[target_feature(enable = "sse2")]
     unsafe fn sse(to: *mut u8, from: *const u8, lines: usize) {
-        let (mut to, mut from) = (to.cast::<__m128i>(), from.cast::<__m128i>());
-        for _ in 0..lines * (LINE / size_of::<__m128i>()) {
-            // SAFETY: a quarter of a line that the caller vouches for.
-            let quarter = unsafe { _mm_loadu_si128(from) };
-            // SAFETY: likewise, and aligned to more than the 16 bytes needed.
-            unsafe { _mm_stream_si128(to, quarter) };
-            (to, from) = (to.wrapping_add(1), from.wrapping_add(1));
-        }
+        by_pages!(lines, |line| {
+            let to = to.wrapping_add(line * LINE).cast::<__m128i>();
+            let from = from.wrapping_add(line * LINE).cast::<__m128i>();
+            for quarter in 0..LINE / size_of::<__m128i>() {
+                // SAFETY: a quarter of a line that the caller vouches for.
+                let bytes = unsafe { _mm_loadu_si128(from.wrapping_add(quarter)) };
+                // SAFETY: likewise, and aligned to more than the 16 bytes needed.
+                unsafe { _mm_stream_si128(to.wrapping_add(quarter), bytes) };
+            }
+        });
         fence();
     }
 
@@ -106,21 +130,24 @@ mod x86 {
 
     #[cfg(test)]
     mod tests {
-        use super::{LINE, avx, sse};
+        use super::{LINE, PAGE, avx, sse};
+
+        /// Pages that are moved together, twice, and some lines.
+        const LINES: usize = 8 * PAGE + 10;
 
         #[test]
         fn both_kinds_of_instructions_move_the_same_bytes() {
             #[repr(align(64))]
-            struct Lines([u8; 10 * LINE]);
-            let from: Vec<u8> = (0..=255).cycle().skip(3).take(10 * LINE + 1).collect();
-            let mut by_sse = Lines([0; 10 * LINE]);
-            // SAFETY: both have ten lines, and the destination is aligned to lines.
-            unsafe { sse(by_sse.0.as_mut_ptr(), from[1..].as_ptr(), 10) };
+            struct Lines([u8; LINES * LINE]);
+            let from: Vec<u8> = (0..=250).cycle().skip(3).take(LINES * LINE + 1).collect();
+            let mut by_sse = Lines([0; LINES * LINE]);
+            // SAFETY: both have so many lines, and the destination is aligned to lines.
+            unsafe { sse(by_sse.0.as_mut_ptr(), from[1..].as_ptr(), LINES) };
             assert_eq!(by_sse.0[..], from[1..]);
             if std::arch::is_x86_feature_detected!("avx") {
-                let mut by_avx = Lines([0; 10 * LINE]);
-                // SAFETY: both have ten lines, the destination is aligned to lines, and the instructions are there.
-                unsafe { avx(by_avx.0.as_mut_ptr(), from[1..].as_ptr(), 10) };
+                let mut by_avx = Lines([0; LINES * LINE]);
+                // SAFETY: both have so many lines, the destination is aligned to lines, and the instructions are there.
+                unsafe { avx(by_avx.0.as_mut_ptr(), from[1..].as_ptr(), LINES) };
                 assert_eq!(by_avx.0[..], from[1..]);
             }
         }
@@ -169,11 +196,11 @@ mod tests {
 
     #[test]
     fn bytes_arrive_whatever_the_ends_are_and_nothing_beside_them_changes() {
-        let from: Vec<u8> = (0..=250).cycle().take(20_000).collect();
+        let from: Vec<u8> = (0..=250).cycle().take(50_000).collect();
         for past_caches in [false, true] {
-            for len in [0, 1, 63, 64, 65, 4095, 4096, 4097, 10_007] {
+            for len in [0, 1, 63, 64, 65, 4095, 4096, 4097, 10_007, 16_384, 40_000] {
                 for (to_at, from_at) in [(0, 0), (1, 0), (0, 1), (63, 17), (64, 3), (100, 64)] {
-                    let mut to = vec![0xee_u8; 20_000];
+                    let mut to = vec![0xee_u8; 50_000];
                     // SAFETY: both have more bytes than are copied, and they are two vectors.
                     unsafe { copy(to[to_at..].as_mut_ptr(), from[from_at..].as_ptr(), len, past_caches) };
                     assert_eq!(to[to_at..to_at + len], from[from_at..from_at + len]);
