@@ -15,7 +15,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, OnceLock, PoisonError};
-use std::time::Duration;
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
 
 use super::job::Job;
 use super::plan::MOST_THREADS;
@@ -52,16 +53,14 @@ impl Ticket {
 struct Crew {
     /// Transfers with so many seats left.
     open: Vec<(Arc<Ticket>, usize)>,
-    /// Helpers that wait.
-    idle: usize,
+    /// Helpers that wait. The last one to come is the first to be woken: its processor is the least asleep, and a copy that follows the one
+    /// before finds the same threads where they were.
+    idle: Vec<Thread>,
     /// Helpers that there are.
     alive: usize,
 }
 
-static CREW: Mutex<Crew> = Mutex::new(Crew { open: Vec::new(), idle: 0, alive: 0 });
-
-/// Rung when there are seats.
-static BELL: Condvar = Condvar::new();
+static CREW: Mutex<Crew> = Mutex::new(Crew { open: Vec::new(), idle: Vec::new(), alive: 0 });
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -170,23 +169,25 @@ fn broken() -> Error {
 
 /// Offers seats, and starts helpers where too few are waiting. Without any the caller works alone.
 fn offer(ticket: &Arc<Ticket>, seats: usize) {
-    let missing = {
+    // Whoever wakes wakes others: the caller has work of its own.
+    let (missing, first) = {
         let mut crew = lock(&CREW);
         crew.open.push((Arc::clone(ticket), seats));
         // No more helpers than processors beside the caller's, or than one transfer was to have.
         let most = processors().saturating_sub(1).max(seats).min(MOST_THREADS);
-        let missing = seats.saturating_sub(crew.idle).min(most.saturating_sub(crew.alive));
+        let missing = seats.saturating_sub(crew.idle.len()).min(most.saturating_sub(crew.alive));
         crew.alive += missing;
-        missing
+        (missing, crew.idle.pop())
     };
+    if let Some(first) = first {
+        first.unpark();
+    }
     for _ in 0..missing {
-        let helper = std::thread::Builder::new().name("cuda-safe copy".to_owned());
+        let helper = thread::Builder::new().name("cuda-safe copy".to_owned());
         if helper.spawn(help).is_err() {
             lock(&CREW).alive -= 1;
         }
     }
-    // Whoever wakes wakes others: the caller has work of its own.
-    BELL.notify_one();
 }
 
 /// What a helper does with its life.
@@ -194,27 +195,46 @@ fn help() {
     let mut crew = lock(&CREW);
     loop {
         if let Some((ticket, more)) = crew.seat() {
+            let next = [more > 0, more > 1].map(|wanted| if wanted { crew.idle.pop() } else { None });
             drop(crew);
-            for _ in 0..more.min(2) {
-                BELL.notify_one();
-            }
+            next.into_iter().flatten().for_each(|next| next.unpark());
             join(&ticket);
             drop(ticket);
             crew = lock(&CREW);
             continue;
         }
-        crew.idle += 1;
-        let (woken, waited) = BELL.wait_timeout(crew, PATIENCE).unwrap_or_else(PoisonError::into_inner);
-        crew = woken;
-        crew.idle -= 1;
-        if waited.timed_out() && crew.open.is_empty() {
+        crew = wait(crew);
+        if crew.dismiss(&thread::current()) && crew.open.is_empty() {
             crew.alive -= 1;
             return;
         }
     }
 }
 
+/// Waits until a helper is woken, or nothing has come for a while.
+fn wait(mut crew: MutexGuard<'static, Crew>) -> MutexGuard<'static, Crew> {
+    let me = thread::current();
+    let until = Instant::now() + PATIENCE;
+    crew.idle.push(me.clone());
+    loop {
+        drop(crew);
+        let left = until.saturating_duration_since(Instant::now());
+        thread::park_timeout(left);
+        crew = lock(&CREW);
+        // A thread may also be woken for no reason.
+        if left.is_zero() || !crew.idle.iter().any(|one| one.id() == me.id()) {
+            return crew;
+        }
+    }
+}
+
 impl Crew {
+    /// Takes a helper off those that wait; whether it was there.
+    fn dismiss(&mut self, helper: &Thread) -> bool {
+        let at = self.idle.iter().position(|one| one.id() == helper.id());
+        at.map(|at| self.idle.remove(at)).is_some()
+    }
+
     /// A seat at the transfer that has the fewest helpers, and how many seats are left at all.
     fn seat(&mut self) -> Option<(Arc<Ticket>, usize)> {
         let at = (0..self.open.len()).min_by_key(|&at| self.open[at].0.helpers.load(Ordering::Relaxed))?;
