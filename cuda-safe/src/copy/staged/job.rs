@@ -243,17 +243,18 @@ unsafe fn is_over(event: sys::cudaEvent_t) -> Result<bool> {
     }
 }
 
-/// Blocks until all is done that comes before an event, and leaves the processor to others meanwhile: the runtime would keep it busy.
+/// Blocks until all is done that comes before an event, and leaves the processor to others meanwhile: the runtime would keep it busy. Whether
+/// it slept.
 ///
 /// # Safety
 /// The event is live.
-pub(super) unsafe fn sleep_until(event: sys::cudaEvent_t) -> Result<()> {
+pub(super) unsafe fn sleep_until(event: sys::cudaEvent_t) -> Result<bool> {
     let mut patience = Patience::SHORT;
     // SAFETY: as the caller says.
     while !unsafe { is_over(event) }? {
         patience.pause();
     }
-    Ok(())
+    Ok(patience.since.is_some())
 }
 
 /// How a thread waits for the device: awake for some looks, then giving way, and then asleep in between, as the device may be busy with

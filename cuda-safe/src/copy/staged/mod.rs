@@ -213,12 +213,15 @@ impl Staged {
     ) -> Result<()> {
         let Some(ring) = self.ring.take() else { return Ok(()) };
         let slots = ring.slots(self.plan.sizes.most);
-        if let Err(error) = wait_for(stream, slots.event(0), hurry) {
-            // Nothing was given to its stream.
-            ring.give_back();
-            return Err(error);
-        }
-        let (layout, plan) = (self.layout, self.plan);
+        let waited = match wait_for(stream, slots.event(0), hurry) {
+            Ok(waited) => waited,
+            Err(error) => {
+                // Nothing was given to its stream.
+                ring.give_back();
+                return Err(error);
+            }
+        };
+        let (layout, plan) = (self.layout, if waited { self.plan.after_a_wait() } else { self.plan });
         // SAFETY: the caller vouches for both sides until `run` is over, which is when the last thread has left; the slots are those of
         // the ring, which is given back, or drained, then.
         let job = unsafe { Job::new(self.device, self.way, (host, remote), layout, plan, slots) };
@@ -238,16 +241,16 @@ impl Drop for Staged {
     }
 }
 
-/// Blocks until everything is done that comes before an operation of a stream.
+/// Blocks until everything is done that comes before an operation of a stream. Whether it slept: without hurry, so that others might go on.
 ///
 /// By an event: recording one is an operation, which on the legacy stream waits for the blocking ones; whether a synchronisation is one is
 /// not said.
-fn wait_for(stream: sys::cudaStream_t, event: sys::cudaEvent_t, hurry: bool) -> Result<()> {
+fn wait_for(stream: sys::cudaStream_t, event: sys::cudaEvent_t, hurry: bool) -> Result<bool> {
     // SAFETY: the event is one of a ring that nobody else has, of the device that is current, and the stream one of that device's.
     unsafe { check!(cudaEventRecord(event, stream)) }?;
     if hurry {
         // SAFETY: as above.
-        unsafe { check!(cudaEventSynchronize(event)) }
+        unsafe { check!(cudaEventSynchronize(event)) }.map(|()| false)
     } else {
         // SAFETY: as above.
         unsafe { job::sleep_until(event) }

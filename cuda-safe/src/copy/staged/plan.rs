@@ -81,16 +81,14 @@ fn threshold(way: Way, threads: usize) -> Option<usize> {
 /// So many threads write down past the caches, and no more: then memory's queues are full.
 const FEW: usize = 6;
 
-/// From so many bytes on these few keep the link as busy as all others would, which have to be woken first.
-const LONG: usize = 64 * MIB;
-
 /// As many threads as there is a use for: beyond these the link is the limit, or the memory.
 fn enough(need: &Need) -> usize {
     match need.way {
         Way::Up => 10,
         // Pages take most of the time.
         Way::Down if need.fresh => 16,
-        Way::Down if need.bytes >= LONG && need.company == Company::Alone => FEW - 1,
+        // Past the caches these keep the link as busy as twelve do otherwise, which have to be woken first.
+        Way::Down if need.company == Company::Alone => FEW - 1,
         Way::Down => 12,
     }
 }
@@ -131,6 +129,12 @@ impl Plan {
         };
         let sizes = Sizes { first: most / 4, last: (most / 8).max(64 * KIB), most, piece: piece.min(most) };
         Some(Self { sizes, threads, past_caches: past_caches(need, threads), provide: need.fresh })
+    }
+
+    /// The same for a copy that had to wait for its turn: what it waited for is slower than it is, and the more threads there are, the more
+    /// they are in the way of the other copies.
+    pub(super) fn after_a_wait(self) -> Self {
+        Self { threads: self.threads.min(FEW - 1), ..self }
     }
 }
 
@@ -203,15 +207,16 @@ mod tests {
 
     #[test]
     fn a_few_threads_write_down_past_the_caches_and_many_do_not() {
-        let plan = |need: Need| Plan::of(&need, &Settings::default()).unwrap();
-        let down = |bytes, processors| plan(Need { processors, ..need(Way::Down, bytes) });
+        let plan =
+            |need: Need, threads| Plan::of(&need, &Settings { threads, ..Settings::default() }).unwrap();
+        let down = need(Way::Down, 64 * MIB);
         for processors in [2, 4, 6, 8, 16] {
-            let (short, long) = (down(32 * MIB, processors), down(64 * MIB, processors));
-            assert_eq!((short.threads, short.past_caches), (processors.min(12), processors <= 6));
-            assert_eq!((long.threads, long.past_caches), (processors.min(5), true));
+            let plan = plan(Need { processors, ..down }, None);
+            assert_eq!((plan.threads, plan.past_caches), (processors.min(5), true));
         }
-        let fresh = plan(Need { fresh: true, processors: 4, ..need(Way::Down, 64 * MIB) });
-        let paired = plan(Need { company: Company::Paired, ..need(Way::Down, 64 * MIB) });
+        assert!(plan(down, Some(6)).past_caches && !plan(down, Some(7)).past_caches);
+        let fresh = plan(Need { fresh: true, processors: 4, ..down }, None);
+        let paired = plan(Need { company: Company::Paired, ..down }, None);
         assert!(!fresh.past_caches && !paired.past_caches && (fresh.threads, paired.threads) == (4, 8));
     }
 
