@@ -88,7 +88,8 @@ impl<P> Kernel<P> {
     /// # Safety
     /// - For every thread of this shape the kernel stays within the memory it is given, and its own: no access past the end of
     ///   an argument's range, none through addresses that it makes up or finds in memory.
-    /// - It writes through no `*const` parameter. Threads do not race with each other in a way that the kernel's author forbids.
+    /// - It writes through no `*const` parameter, through no surface that is passed as `read_only`, and nothing that it reads by a
+    ///   texture in the same launch. Threads do not race with each other in a way that the kernel's author forbids.
     /// - Values that it leaves behind may be anything; addresses that the program later uses as such must be right.
     /// - The memory behind raw pointers among the arguments lives until the kernel has ended, is reachable from the stream's
     ///   device, and is not used by anybody else in a conflicting way until then: nobody keeps books about it.

@@ -8,7 +8,8 @@
 //! rows, or layers of rows, of any memory, slices of the program's own included.
 //!
 //! A CUDA array ([`Array`], [`MipmappedArray`], [`Nv12Array`]) has a layout of the device's own and no address: an
-//! [`ArrayBuilder`] makes it, an [`ArrayView`] is a part of it, and only copies of rows and layers reach it.
+//! [`ArrayBuilder`] makes it, an [`ArrayView`] is a part of it, and only copies of rows and layers reach it, and kernels by
+//! [textures and surfaces](crate::texture).
 //!
 //! Allocating and freeing are not stream-ordered, but for [`DeviceBuffer::alloc_async`] and
 //! [`DeviceBuffer::alloc_from`] ([`MemoryPool`] says what pools are). Freeing waits, on the host, for

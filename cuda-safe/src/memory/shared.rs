@@ -1,6 +1,6 @@
 //! [`Shared`]: a value with a count of its owners, for which being the only one costs nothing.
 //!
-//! Every buffer has its allocation in one, and only graphs ever hold a second. An `Arc` pays for weak references that nobody
+//! Every buffer has its allocation in one, and only graphs, textures and surfaces ever hold a second. An `Arc` pays for weak references that nobody
 //! makes here: four atomic steps in the life of a buffer that is never shared. This pays for none.
 #![expect(unsafe_code, reason = "owns a counted block by a raw pointer")]
 

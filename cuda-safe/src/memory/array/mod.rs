@@ -11,7 +11,8 @@
 //!
 //! # Soundness
 //! An array has no address: nothing reaches its elements but copies of this crate, which check their extents against those
-//! of the view, and whoever asks for the raw handle and is `unsafe` about it. Every array has a ledger; a part is entered
+//! of the view, kernels by [textures and surfaces](crate::texture), which enter the array in the books by themselves, and whoever asks
+//! for the raw handle and is `unsafe` about it. Every array has a ledger; a part is entered
 //! there as the bytes from its first element to its last, as if the elements lay row after row. That is more than the part
 //! where it leaves columns out, so two parts side by side may be ordered for nothing, and never the other way round.
 //! Levels and planes lie behind each other in the ledger of the array that they are of.

@@ -1,0 +1,36 @@
+//! An image that one kernel paints through a surface and another one turns, reading it by a texture.
+#![expect(unsafe_code, reason = "launches kernels")]
+use anyhow::ensure;
+use cuda_kernels::kernels::{paint_gradient, rotate_image};
+use cuda_safe::memory::ArrayBuilder;
+use cuda_safe::texture::{AddressMode, FilterMode, Surface, Texture, TextureDesc};
+use cuda_safe::{DeviceBuffer, Stream, launch, memcpy};
+
+fn main() -> anyhow::Result<()> {
+    const N: u32 = 4;
+    let half_a_turn = std::f32::consts::PI;
+    let mut turned = [0.0_f32; (N * N) as usize];
+
+    let image = ArrayBuilder::plane(N as usize, N as usize).surface().alloc::<f32>()?;
+    let desc = TextureDesc {
+        address_mode: [AddressMode::Border; 3],
+        filter_mode: FilterMode::Linear,
+        ..TextureDesc::default()
+    };
+    let mut surface = Surface::new(&image)?;
+    let texture = Texture::new(&image, &desc)?;
+
+    let mut d_turned = DeviceBuffer::<f32>::alloc(turned.len())?;
+    let (block, stream) = ((16, 16), Stream::legacy()?);
+    // SAFETY: the image has `N` rows and columns.
+    unsafe { launch!(paint_gradient<<<1, block, 0, &stream>>>(&mut surface, N, N, 1.0, 10.0)) }?;
+    // SAFETY: the buffer holds as many elements as the image.
+    unsafe { launch!(rotate_image<<<1, block, 0, &stream>>>(&texture, &mut d_turned, N, N, half_a_turn)) }?;
+    memcpy(&mut turned, &d_turned)?;
+    for row in turned.chunks(N as usize) {
+        let numbers: Vec<String> = row.iter().map(|number| format!("{number:.0}")).collect();
+        println!("{}", numbers.join(" "));
+    }
+    ensure!(turned[0] == 33.0);
+    Ok(())
+}
