@@ -59,4 +59,14 @@ __global__ void meet(unsigned* arrived, unsigned* seen) {
     if (threadIdx.x == 0) seen[blockIdx.x] = *arrived;
 }
 
+__global__ void pitched(cudaPitchedPtr to, unsigned depth, int value) {
+    size_t width = to.xsize / sizeof(int);
+    for (size_t z = 0; z < depth; ++z) {
+        for (size_t y = threadIdx.x; y < to.ysize; y += blockDim.x) {
+            int* row = reinterpret_cast<int*>(static_cast<char*>(to.ptr) + (z * to.ysize + y) * to.pitch);
+            for (size_t x = 0; x < width; ++x) row[x] = value + static_cast<int>((z * to.ysize + y) * width + x);
+        }
+    }
+}
+
 }  // namespace arguments

@@ -65,4 +65,7 @@ __global__ void __launch_bounds__(64) bounded(unsigned* out);
 /// Meets all blocks of the grid at a barrier between two steps: each counts itself, then writes how many it sees.
 __global__ void meet(unsigned* arrived, unsigned* seen);
 
+/// Writes into the elements of `depth` layers of pitched memory, row by row: `value` and the number of the element.
+__global__ void pitched(cudaPitchedPtr to, unsigned depth, int value);
+
 }  // namespace arguments

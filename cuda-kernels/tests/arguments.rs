@@ -4,7 +4,8 @@
 
 use cuda_kernels::kernels::{
     arguments_Aligned, arguments_Direction, arguments_Nested, arguments_Padded, arguments_View,
-    arguments_overloaded, arguments_overloaded1, arguments_scalars, arguments_structs, copy_values,
+    arguments_overloaded, arguments_overloaded1, arguments_pitched, arguments_scalars, arguments_structs,
+    copy_values,
 };
 use cuda_safe::hazard::added_waits;
 use cuda_safe::memory::Plane;
@@ -106,5 +107,24 @@ fn planes_and_volumes_are_passed_as_their_first_element_and_the_tracker_knows_wh
     assert!(added_waits() > before, "the second launch reads what the first one writes");
     assert_eq!(field.to_vec()?, numbers);
     assert_eq!(again.to_vec()?, numbers[12..]);
+    Ok(())
+}
+
+#[test]
+fn pitched_memory_is_an_argument_for_cudas_structure_of_that() -> Result<()> {
+    let streams = [Stream::non_blocking()?, Stream::non_blocking()?];
+    let mut plane = PitchedBuffer::<i32>::alloc(5, 3)?;
+    // SAFETY: the kernel writes the elements that the structure and the depth say, here and below.
+    unsafe { launch!(arguments_pitched<<<1, 32, 0, &streams[0]>>>(&mut plane, 1, 100)) }?;
+    // A part of it, from another stream: ordered after the first.
+    let mut whole = plane.plane_mut();
+    let part = whole.rows_mut(1..3)?;
+    // SAFETY: as above.
+    unsafe { launch!(arguments_pitched<<<1, 32, 0, &streams[1]>>>(part, 1, 0)) }?;
+    assert_eq!(plane.to_vec()?, [100, 101, 102, 103, 104, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    let mut volume = PitchedVolume::<i32>::alloc(3, 2, 4)?;
+    // SAFETY: as above.
+    unsafe { launch!(arguments_pitched<<<1, 32, 0, &streams[0]>>>(&mut volume, 4, 7)) }?;
+    assert_eq!(volume.to_vec()?, (7..31).collect::<Vec<i32>>());
     Ok(())
 }

@@ -224,7 +224,19 @@ fn structure(text: &mut String, item: &ItemStruct, plain: Plain) {
     }
     line(text, item);
     by_value(text, &item.ident.to_string(), item.generics.params.is_empty());
+    if item.ident == "cudaPitchedPtr" {
+        text.push_str(PITCHED);
+    }
 }
+
+/// Lets pitched memory be an argument for CUDA's structure for that.
+const PITCHED: &str = "// SAFETY: as the fields are named.
+unsafe impl ::cuda_safe::launch::PitchedParameter for cudaPitchedPtr {
+    fn new(ptr: *mut ::core::ffi::c_void, pitch: usize, xsize: usize, ysize: usize) -> Self {
+        Self { ptr, pitch, xsize, ysize }
+    }
+}
+";
 
 /// Lets a type of the header be a kernel argument by value.
 fn by_value(text: &mut String, name: &str, concrete: bool) {

@@ -27,6 +27,7 @@ mod memory;
 mod module;
 mod object;
 mod occupancy;
+mod pitched;
 mod value;
 mod way;
 
@@ -40,4 +41,5 @@ pub use memory::{KernelInput, KernelOutput};
 pub use module::{Module, Space, Use, Uses};
 pub use object::{SurfaceObject, TextureObject};
 pub use occupancy::OccupancyFlags;
+pub use pitched::PitchedParameter;
 pub use value::ByValue;

@@ -17,6 +17,8 @@ mod event;
 mod graph;
 #[cfg(cudart_13_0)]
 mod graph_change;
+#[cfg(cudart_13_0)]
+mod graph_set;
 mod host_memory;
 mod kernel;
 mod launch;
@@ -80,7 +82,7 @@ pub(crate) fn all() -> Cases {
         area(&mut cases);
     }
     #[cfg(cudart_13_0)]
-    for area in [batch::add, batch_solid::add, graph::add, graph_change::add, node::add] {
+    for area in [batch::add, batch_solid::add, graph::add, graph_change::add, node::add, graph_set::add] {
         area(&mut cases);
     }
     cases

@@ -1,0 +1,77 @@
+//! Pitched memory for a parameter of type `cudaPitchedPtr`.
+#![expect(
+    unsafe_code,
+    reason = "declares which memory may stand for a parameter that is a structure with an address"
+)]
+
+use std::ffi::c_void;
+use std::ptr;
+
+use crate::error::Result;
+use crate::hazard::{Access, Mode};
+use crate::memory::grid::Grid;
+use crate::memory::mapped::kernel_pointer;
+use crate::memory::{OnDevice, PitchedBuffer, PitchedVolume, Place, PlaneMut, VolumeMut};
+use crate::sys;
+
+use super::{ByValue, KernelArg};
+
+/// C's `cudaPitchedPtr` as a kernel's parameter. What `cuda-kernels-build` generates under that name is one.
+///
+/// `&mut PitchedBuffer`, `PlaneMut`, `&mut PitchedVolume`, `VolumeMut` and `&mut` of these views may be passed for it: the kernel gets
+/// the address of the first row, the pitch, the bytes of a row, and the rows: of a volume those from one layer to the next. The tracker is told of a write from the first
+/// byte to the last, as the structure does not say that a kernel only reads.
+///
+/// # Safety
+/// [`new`](Self::new) makes the structure of just these.
+pub unsafe trait PitchedParameter: ByValue {
+    /// The structure with these fields.
+    fn new(ptr: *mut c_void, pitch: usize, xsize: usize, ysize: usize) -> Self;
+}
+
+// SAFETY: the structure of the runtime's own header.
+unsafe impl ByValue for sys::cudaPitchedPtr {}
+
+// SAFETY: as the fields are named.
+unsafe impl PitchedParameter for sys::cudaPitchedPtr {
+    #[inline]
+    fn new(ptr: *mut c_void, pitch: usize, xsize: usize, ysize: usize) -> Self {
+        Self { ptr, pitch, xsize, ysize }
+    }
+}
+
+macro_rules! pitched {
+    ([$($generics:tt)*] in $place:ty, $memory:ty, $rows:expr) => {
+        // SAFETY: the kernel gets the address of the first element and the books all bytes from there to the last; the borrow
+        // keeps the owner alive during the call, and the owner's drop is ordered after the access.
+        unsafe impl<P: PitchedParameter, $($generics)*> KernelArg<P> for $memory {
+            #[inline]
+            #[track_caller]
+            fn value(&self) -> Result<P> {
+                let grid = self.grid();
+                // All of these have books; without, a kernel could not reach the memory.
+                let address = grid.bytes().map(kernel_pointer::<u8, $place>).transpose()?;
+                let (layout, rows) = (grid.layout(), $rows(&grid));
+                Ok(P::new(address.unwrap_or(ptr::null_mut()).cast(), layout.pitch, layout.row, rows))
+            }
+
+            #[inline]
+            fn access(&self) -> Option<Access<'_>> {
+                self.grid().bytes().map(|bytes| bytes.access(Mode::Write))
+            }
+        }
+    };
+}
+
+// A plane ends with its last row; in a volume the next layer begins behind so many.
+pitched!([T: 'static] in OnDevice, &mut PitchedBuffer<T>, Grid::height);
+pitched!([T: 'static, M: Place] in M, PlaneMut<'_, T, M>, Grid::height);
+pitched!([T: 'static, M: Place] in M, &mut PlaneMut<'_, T, M>, Grid::height);
+pitched!([T: 'static] in OnDevice, &mut PitchedVolume<T>, layer_rows);
+pitched!([T: 'static, M: Place] in M, VolumeMut<'_, T, M>, layer_rows);
+pitched!([T: 'static, M: Place] in M, &mut VolumeMut<'_, T, M>, layer_rows);
+
+/// Rows from the beginning of one layer to that of the next.
+fn layer_rows<T>(grid: &Grid<'_, T>) -> usize {
+    grid.layout().layer_rows
+}
