@@ -4,7 +4,7 @@
 use cuda_kernels::kernels;
 use cuda_safe::memory::ArrayBuilder;
 use cuda_safe::texture::Surface;
-use cuda_safe::{DeviceBuffer, Result, Stream, launch};
+use cuda_safe::{DeviceBuffer, Result, Stream, launch, sys};
 
 #[test]
 fn a_kernel_that_traps_outside_of_a_surface_ends_with_an_error() -> Result<()> {
@@ -15,7 +15,8 @@ fn a_kernel_that_traps_outside_of_a_surface_ends_with_an_error() -> Result<()> {
     let kernel = &kernels::probe_surface_trap;
     // SAFETY: the kernel reads one element, and ends where there is none.
     unsafe { launch!(kernel<<<1, 1, 0, &stream>>>(&mut surface, 4, 0, &mut out)) }?;
-    let error = stream.synchronize().err();
-    assert!(error.is_some_and(|error| error.is_sticky()), "{error:?}");
+    let error = stream.synchronize().unwrap_err();
+    assert!(error.is_sticky(), "{error}");
+    assert_eq!(error.code(), sys::cudaErrorIllegalAddress);
     Ok(())
 }

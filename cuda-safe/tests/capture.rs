@@ -7,6 +7,8 @@ mod common;
 use std::sync::mpsc::channel;
 
 use common::{Gate, alone};
+use cuda_safe::memory::ArrayBuilder;
+use cuda_safe::texture::{Surface, Texture, TextureDesc};
 use cuda_safe::{DeviceBuffer, Event, PinnedBuffer, Stream, check, memset_async, sys};
 
 /// Captures one fill of a buffer while `here` runs on the same thread and `elsewhere` on another.
@@ -93,4 +95,20 @@ fn a_capture_that_forbids_it_to_all_threads_lets_idle_memory_come_and_go() {
             drop(DeviceBuffer::<u8>::alloc(1 << 16).unwrap());
         },
     );
+}
+
+#[test]
+fn textures_and_surfaces_come_and_go_while_a_thread_captures() {
+    let _alone = alone();
+    let image = ArrayBuilder::plane(8, 8).surface().alloc::<f32>().unwrap();
+    let objects = || {
+        let texture = Texture::new(&image, &TextureDesc::default()).unwrap();
+        assert_eq!(texture.texture_desc().unwrap().normalizedCoords, 0);
+        assert_eq!(texture.resource_desc().unwrap().resType, sys::cudaResourceTypeArray);
+        texture.destroy().unwrap();
+        drop(Surface::new(&image).unwrap());
+    };
+    // The other thread is a new one, which has called nothing before that would have relaxed it.
+    capture(sys::cudaStreamCaptureModeGlobal, objects, objects);
+    capture(sys::cudaStreamCaptureModeThreadLocal, objects, objects);
 }

@@ -55,6 +55,7 @@ fn a_texture_says_what_it_was_made_of_and_how_it_is_read() {
     assert_eq!(found.addressMode, modes);
     assert_eq!(found.filterMode, sys::cudaFilterModeLinear);
     assert_eq!(found.readMode, sys::cudaReadModeNormalizedFloat);
+    // The colour is the crate's own: the runtime writes bytes there that mean nothing.
     assert_eq!((found.normalizedCoords, found.borderColor), (1, [0.25, 0.5, 0.75, 1.0]));
     assert!(texture.resource_view_desc().unwrap().is_none());
     texture.destroy().unwrap();
@@ -154,6 +155,12 @@ fn a_view_is_of_layers_and_levels_that_there_are() {
     let found = texture.resource_view_desc().unwrap().unwrap();
     assert_eq!(found.format, sys::cudaResViewFormatUnsignedShort1);
     assert_eq!((found.width, found.height, found.firstLayer, found.lastLayer), (16, 8, 1, 3));
+    // The runtime wants the number of all layers.
+    assert_eq!(found.depth, 5);
+    let lines = ArrayBuilder::line(16).layers(4).alloc::<f32>().unwrap();
+    let texture = Texture::with_view(&lines, &plain(), &view).unwrap();
+    let found = texture.resource_view_desc().unwrap().unwrap();
+    assert_eq!((found.width, found.height, found.depth), (16, 0, 4));
     let beyond = ResourceView { last_layer: 5, ..ResourceView::default() };
     let error = is_refused(Texture::with_view(&layers, &plain(), &beyond));
     assert!(matches!(error.detail(), Detail::OutOfRange { start: 0, end: 6, len: 5 }), "{error}");

@@ -17,6 +17,10 @@ pub enum AddressMode {
     #[doc(alias = "cudaAddressModeMirror")]
     Mirror,
     /// The border colour.
+    ///
+    /// With [`FilterMode::Linear`] and one dimension it is half of everything that is read, within the image too: devices take the line for
+    /// the only row of a plane and read it at its edge (measured on an H200). Make a plane of one row and read it at 0.5 where that is
+    /// not wanted.
     #[doc(alias = "cudaAddressModeBorder")]
     Border,
 }

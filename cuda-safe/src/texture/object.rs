@@ -54,6 +54,7 @@ impl Object {
         // Held before there is an object.
         let Some(memory) = keeper(memory) else { return Err(Error::refused(api, Detail::NotKept)) };
         let _current = device.switch()?;
+        // Otherwise a capture in progress would refuse to have an object made, and be spoiled by the attempt.
         relax()?;
         let mut raw = 0;
         match sort {

@@ -13,7 +13,7 @@ use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::{Access, Mode};
 use crate::launch::TextureObject;
-use crate::memory::{ArrayElement, ArrayKind, Shared};
+use crate::memory::{ArrayElement, ArrayKind, Shared, relax};
 use crate::{check, sys};
 
 /// An image of elements `T` that kernels read by coordinates, destroyed when it is dropped.
@@ -150,13 +150,15 @@ impl<T> Texture<T> {
     #[track_caller]
     pub fn resource_desc(&self) -> Result<sys::cudaResourceDesc> {
         let _current = self.device().switch()?;
+        relax()?;
         let mut found = sys::cudaResourceDesc::default();
         // SAFETY: the texture lives while the borrow does; the pointer is to a live variable, which the call fills.
         unsafe { check!(cudaGetTextureObjectResourceDesc(&raw mut found, self.object.raw())) }?;
         Ok(found)
     }
 
-    /// How the texture is read, as the runtime says it.
+    /// How the texture is read, as the runtime says it; but the border's colour as the texture was made with it, for that the runtime
+    /// does not say.
     ///
     /// Stands for [`cudaGetTextureObjectTextureDesc`](sys::cudaGetTextureObjectTextureDesc).
     ///
@@ -166,9 +168,12 @@ impl<T> Texture<T> {
     #[track_caller]
     pub fn texture_desc(&self) -> Result<sys::cudaTextureDesc> {
         let _current = self.device().switch()?;
+        relax()?;
         let mut found = sys::cudaTextureDesc::default();
         // SAFETY: as above.
         unsafe { check!(cudaGetTextureObjectTextureDesc(&raw mut found, self.object.raw())) }?;
+        // The runtime of CUDA 13.0 copies bytes there that it has not written itself, over those that it is given.
+        found.borderColor = self.desc.border_color;
         Ok(found)
     }
 
@@ -182,10 +187,11 @@ impl<T> Texture<T> {
     #[track_caller]
     pub fn resource_view_desc(&self) -> Result<Option<sys::cudaResourceViewDesc>> {
         if !self.object.has_view() {
-            // The runtime answers with an error.
+            // The runtime answers with no error, and nothing says that it writes anything.
             return Ok(None);
         }
         let _current = self.device().switch()?;
+        relax()?;
         let mut found = sys::cudaResourceViewDesc::default();
         // SAFETY: as above.
         unsafe { check!(cudaGetTextureObjectResourceViewDesc(&raw mut found, self.object.raw())) }?;

@@ -11,7 +11,7 @@ use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Mode};
 use crate::launch::SurfaceObject;
-use crate::memory::{ArrayElement, ArrayKind, Shared};
+use crate::memory::{ArrayElement, ArrayKind, Shared, relax};
 use crate::{check, sys};
 
 /// An array of elements `T` that kernels read and write by coordinates, destroyed when it is dropped.
@@ -63,7 +63,8 @@ impl<T: ArrayElement> Surface<T> {
     /// Stands for [`cudaCreateSurfaceObject`](sys::cudaCreateSurfaceObject).
     ///
     /// # Errors
-    /// A refusal of memory that is no array, and of one that was not made for surfaces. Otherwise what the runtime says.
+    /// A refusal of memory that is no array, and of one that was not made for surfaces, which the runtime would take. Otherwise what the
+    /// runtime says.
     #[doc(alias = "cudaCreateSurfaceObject")]
     #[track_caller]
     pub fn new(source: &impl TextureSource<Element = T>) -> Result<Self> {
@@ -132,6 +133,7 @@ impl<T> Surface<T> {
     #[track_caller]
     pub fn resource_desc(&self) -> Result<sys::cudaResourceDesc> {
         let _current = self.device().switch()?;
+        relax()?;
         let mut found = sys::cudaResourceDesc::default();
         // SAFETY: the surface lives while the borrow does; the pointer is to a live variable, which the call fills.
         unsafe { check!(cudaGetSurfaceObjectResourceDesc(&raw mut found, self.object.raw())) }?;

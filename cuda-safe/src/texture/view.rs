@@ -47,7 +47,8 @@ impl ResourceView {
             format: format(descriptor),
             width,
             height: if matches!(kind, ArrayKind::Line | ArrayKind::LayeredLine) { 0 } else { height },
-            depth: if kind == ArrayKind::Volume { depth } else { 0 },
+            // All layers that the array has, whichever of them the view is of: the runtime takes no other number.
+            depth: if layered || kind == ArrayKind::Volume { depth } else { 0 },
             firstMipmapLevel: self.first_mipmap_level,
             lastMipmapLevel: self.last_mipmap_level,
             firstLayer: self.first_layer,

@@ -4,7 +4,7 @@
 use super::texture::source;
 use super::{Out, api, put};
 use crate::memory::{Object, Source, Told};
-use crate::sys::{cudaArraySurfaceLoadStore, cudaErrorInvalidValue, cudaResourceDesc, cudaSurfaceObject_t};
+use crate::sys::{cudaErrorInvalidDevice, cudaErrorInvalidValue, cudaResourceDesc, cudaSurfaceObject_t};
 
 api! {
     /// Makes a surface of an array.
@@ -14,10 +14,8 @@ api! {
         // SAFETY: the program passes such a structure, or null.
         let resource = *unsafe { resource.as_ref() }.ok_or(cudaErrorInvalidValue)?;
         let (source, _) = source(&machine, device, &resource)?;
-        let Source::Array(array) = source else { return Err(cudaErrorInvalidValue) };
-        if machine.book.array(array)?.flags & cudaArraySurfaceLoadStore == 0 {
-            return Err(cudaErrorInvalidValue);
-        }
+        // An array that was not made for surfaces is taken as well.
+        let Source::Array(_) = source else { return Err(cudaErrorInvalidValue) };
         let object = Object { device, source, resource: Told(resource), texture: None, view: None };
         out.write(machine.book.objects.add(object));
         Ok(())
@@ -43,6 +41,7 @@ api! {
         if found.texture.is_some() {
             return Err(cudaErrorInvalidValue);
         }
-        put(out, found.resource.0)
+        // Nowhere to write is another error than it is for textures.
+        put(Some(out.ok_or(cudaErrorInvalidDevice)?), found.resource.0)
     }
 }

@@ -6,15 +6,18 @@ use super::{Out, address, api, put, wide};
 use crate::device::attribute;
 use crate::error::Answer;
 use crate::machine::Guard;
-use crate::memory::{Found, Kind, Object, Source, Told, is_plain};
+use crate::memory::{Found, Kind, Object, Source, Told, is_layered, is_plain};
 use crate::sys::{self, *};
 
-/// Whether the resource's pointer may be that of a texture: memory that the device has, beginning where textures can.
-fn linear(machine: &Guard, device: usize, start: u64, bytes: u64) -> Answer<u64> {
-    let align = limit(device, cudaDevAttrTextureAlignment);
-    match machine.book.find(start, bytes.max(1)) {
-        Found::Inside(it) if it.kind != Kind::Array && start.is_multiple_of(align) => Ok(it.serial),
-        _ => Err(cudaErrorInvalidValue),
+/// The allocation that a texture's memory begins in, which may be none: all that counts is that it begins where textures can.
+fn linear(machine: &Guard, device: usize, start: u64) -> Answer<Option<u64>> {
+    if start == 0 || !start.is_multiple_of(limit(device, cudaDevAttrTextureAlignment)) {
+        return Err(cudaErrorInvalidValue);
+    }
+    match machine.book.find(start, 1) {
+        Found::Inside(it) if it.kind == Kind::Array => Err(cudaErrorInvalidValue),
+        Found::Inside(it) => Ok(Some(it.serial)),
+        _ => Ok(None),
     }
 }
 
@@ -41,7 +44,7 @@ pub(super) fn source(
             // SAFETY: as above.
             let mipmap = handle(unsafe { resource.res.mipmap.mipmap }.cast_const());
             let level = machine.book.level(mipmap, 0)?;
-            Ok((Source::Mipmap, machine.book.array(level)?.desc))
+            Ok((Source::Mipmap(level), machine.book.array(level)?.desc))
         }
         sys::cudaResourceTypeLinear => {
             // SAFETY: as above.
@@ -49,11 +52,12 @@ pub(super) fn source(
             let (start, bytes) = (address(it.devPtr.cast_const()), wide(it.sizeInBytes));
             let element = element(it.desc)?;
             let width = bytes / element;
-            if width == 0 || width > limit(device, cudaDevAttrMaxTexture1DLinearWidth) {
+            if width > limit(device, cudaDevAttrMaxTexture1DLinearWidth) {
                 return Err(cudaErrorInvalidValue);
             }
-            let serial = linear(machine, device, start, bytes)?;
-            let source = Source::Linear { start, width, height: 0, pitch: bytes, serial, desc: it.desc };
+            let serial = linear(machine, device, start)?;
+            let source =
+                Source::Linear { start, width, height: None, pitch: bytes, bytes, serial, desc: it.desc };
             Ok((source, it.desc))
         }
         sys::cudaResourceTypePitch2D => {
@@ -62,15 +66,18 @@ pub(super) fn source(
             let start = address(it.devPtr.cast_const());
             let (width, height, pitch) = (wide(it.width), wide(it.height), wide(it.pitchInBytes));
             let row = width.checked_mul(element(it.desc)?).ok_or(cudaErrorInvalidValue)?;
-            let fits = (1..=limit(device, cudaDevAttrMaxTexture2DLinearWidth)).contains(&width)
-                && (1..=limit(device, cudaDevAttrMaxTexture2DLinearHeight)).contains(&height)
-                && (row..=limit(device, cudaDevAttrMaxTexture2DLinearPitch)).contains(&pitch)
+            // Rows may be none, be empty, and begin before the one before ends.
+            let fits = width <= limit(device, cudaDevAttrMaxTexture2DLinearWidth)
+                && height <= limit(device, cudaDevAttrMaxTexture2DLinearHeight)
+                && (1..=limit(device, cudaDevAttrMaxTexture2DLinearPitch)).contains(&pitch)
                 && pitch.is_multiple_of(limit(device, cudaDevAttrTexturePitchAlignment));
             if !fits {
                 return Err(cudaErrorInvalidValue);
             }
-            let serial = linear(machine, device, start, pitch * (height - 1) + row)?;
-            Ok((Source::Linear { start, width, height, pitch, serial, desc: it.desc }, it.desc))
+            let serial = linear(machine, device, start)?;
+            let bytes = pitch * height.saturating_sub(1) + row;
+            let height = Some(height);
+            Ok((Source::Linear { start, width, height, pitch, bytes, serial, desc: it.desc }, it.desc))
         }
         _ => Err(cudaErrorInvalidValue),
     }
@@ -85,17 +92,37 @@ fn element(desc: cudaChannelFormatDesc) -> Answer<u64> {
     u64::try_from(bits / 8).map_err(|_| cudaErrorInvalidChannelDescriptor)
 }
 
-/// Refuses a way of reading that elements of this format do not have.
+/// Refuses a way of reading that there is not, or that elements of this format do not have.
 fn readable(texture: &cudaTextureDesc, desc: cudaChannelFormatDesc) -> Answer {
-    let float = desc.f == cudaChannelFormatKindFloat;
-    let normalized = texture.readMode == cudaReadModeNormalizedFloat;
-    if normalized && !float && desc.x == 32 {
-        return Err(cudaErrorInvalidNormSetting);
+    let known = texture.addressMode.iter().all(|mode| mode.0 <= sys::cudaAddressModeBorder.0);
+    if !known || texture.filterMode.0 > cudaFilterModeLinear.0 {
+        return Err(cudaErrorInvalidValue);
     }
-    if texture.filterMode == cudaFilterModeLinear && !float && !normalized {
+    let float = desc.f == cudaChannelFormatKindFloat;
+    let small = !float && desc.x < 32;
+    let normalized = texture.readMode == cudaReadModeNormalizedFloat;
+    if texture.filterMode == cudaFilterModeLinear && !float && !(normalized && small) {
         return Err(cudaErrorInvalidFilterSetting);
     }
+    if normalized && !small {
+        return Err(cudaErrorInvalidNormSetting);
+    }
     Ok(())
+}
+
+/// Refuses a view that is not of as many layers as the array has, whichever of them it names, or that names others.
+fn visible(machine: &Guard, source: Source, view: &cudaResourceViewDesc) -> Answer {
+    let handle = match source {
+        Source::Linear { .. } => return Err(cudaErrorInvalidValue),
+        // Of several levels too the layers are those of each.
+        Source::Mipmap(first) | Source::Array(first) => first,
+    };
+    let array = machine.book.array(handle)?;
+    if !is_layered(array.flags) {
+        return Ok(());
+    }
+    let within = view.firstLayer <= view.lastLayer && u64::from(view.lastLayer) < array.layers();
+    if wide(view.depth) == array.extent.depth && within { Ok(()) } else { Err(cudaErrorInvalidValue) }
 }
 
 api! {
@@ -109,7 +136,7 @@ api! {
         // SAFETY: the program passes such a structure, or null.
         let resource = *unsafe { resource.as_ref() }.ok_or(cudaErrorInvalidValue)?;
         // SAFETY: as above.
-        let texture = *unsafe { texture.as_ref() }.ok_or(cudaErrorInvalidValue)?;
+        let texture = *unsafe { texture.as_ref() }.ok_or(cudaErrorInvalidResourceHandle)?;
         // SAFETY: as above.
         let view = unsafe { view.as_ref() }.copied();
         let (source, desc) = source(&machine, device, &resource)?;
@@ -118,11 +145,8 @@ api! {
             return Err(cudaErrorNotSupported);
         }
         readable(&texture, desc)?;
-        if view.is_some() && matches!(source, Source::Linear { .. }) {
-            return Err(cudaErrorInvalidValue);
-        }
-        if matches!(source, Source::Mipmap) && texture.normalizedCoords == 0 {
-            return Err(cudaErrorInvalidValue);
+        if let Some(view) = &view {
+            visible(&machine, source, view)?;
         }
         let object = Object { device, source, resource: Told(resource), texture: Some(texture), view };
         out.write(machine.book.objects.add(object));
@@ -155,7 +179,9 @@ api! {
     /// How a texture is read.
     fn cudaGetTextureObjectTextureDesc(call, out: Out<'_, cudaTextureDesc>, texture: cudaTextureObject_t) {
         let (machine, _) = call.context()?;
-        put(out, machine.book.objects.get(texture)?.texture.ok_or(cudaErrorInvalidValue)?)
+        let told = machine.book.objects.get(texture)?.texture.ok_or(cudaErrorInvalidValue)?;
+        // Bytes that nobody had written were a border's colour on an H200. No program can count on what it gets there.
+        put(out, cudaTextureDesc { borderColor: [f32::NAN; 4], ..told })
     }
 
     /// Of which part of its memory a texture is, where it was made of one.
@@ -163,6 +189,11 @@ api! {
         call, out: Out<'_, cudaResourceViewDesc>, texture: cudaTextureObject_t,
     ) {
         let (machine, _) = call.context()?;
-        put(out, machine.book.objects.get(texture)?.view.ok_or(cudaErrorInvalidValue)?)
+        let found = machine.book.objects.get(texture)?;
+        if found.texture.is_none() {
+            return Err(cudaErrorInvalidValue);
+        }
+        // Without a view there is nothing to write and no error, wherever it would be written to.
+        found.view.map_or(Ok(()), |view| put(out, view))
     }
 }

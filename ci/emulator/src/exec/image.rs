@@ -251,7 +251,28 @@ impl Texture {
                 texel => return Ok(texel),
             }
         }
+        if self.mixed_with_border(geometry)? {
+            sum.iter_mut().zip(self.border).for_each(|(sum, border)| *sum = (*sum + f64::from(border)) / 2.0);
+        }
         Ok(Texel::Floats(sum.map(|value| value as f32)))
+    }
+
+    /// Whether half of what a linear filter gives is the border's colour, wherever it reads.
+    ///
+    /// An H200 reads a line as the only row of a plane, at coordinate 0 of the second dimension. That is the edge of the row and not its
+    /// middle, so the filter takes half of it, and the other half of the row before, which with such bounds is all border: of numbers 0
+    /// to 30 and a border of -8 it gives -4 for the middle of the first element. With other bounds the row before is the row itself.
+    fn mixed_with_border(&self, geometry: Geometry) -> Result<bool, Refused> {
+        let bordered = self.address[..2].contains(&Address::Border);
+        if !self.linear || geometry.dimensions() > 1 || !bordered {
+            return Ok(false);
+        }
+        if geometry == Geometry::Line && self.address[0] == self.address[1] {
+            return Ok(true);
+        }
+        let why = "a linear filter over the border of layered lines, or of lines with other bounds in the second dimension, is not \
+                   known to the emulator";
+        Err((Fault::NOT_SUPPORTED, why.to_owned()))
     }
 
     /// Reads what an instruction asks for, as the bits of four registers. `note` is told of every element that is read.
@@ -337,7 +358,7 @@ impl Image {
                     let why = format!(
                         "a surface access to element {asked:?} of an image of {width} x {height} x {depth}"
                     );
-                    return Err((Fault::LAUNCH_FAILURE, why));
+                    return Err((Fault::ILLEGAL_ADDRESS, why));
                 }
             };
         }
@@ -402,7 +423,10 @@ mod tests {
         let mirror = line(&mut numbers, Address::Mirror, false, true);
         assert_eq!([-0.1, 1.0, 1.3, 2.0].map(|x| at(&mirror, x)), [0.0, 30.0, 20.0, 0.0]);
         let border = line(&mut numbers, Address::Border, true, false);
-        assert_eq!([-1.0, 0.0, 4.0].map(|x| at(&border, x)), [-1.0, -0.5, 14.5]);
+        // Half of all that a filter gives is border.
+        assert_eq!([-1.0, 0.0, 0.5, 4.0].map(|x| at(&border, x)), [-1.0, -0.75, -0.5, 6.75]);
+        let nearest = line(&mut numbers, Address::Border, false, false);
+        assert_eq!([-0.5, 0.5, 3.5, 4.0].map(|x| at(&nearest, x)), [-1.0, 0.0, 30.0, -1.0]);
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(crate) type Id = u64;
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// What may wait for work, or may have to: not while a capture could be waited for.
-const UNSAFE: [&str; 20] = [
+const UNSAFE: [&str; 22] = [
     "cudaMalloc",
     "cudaMallocPitch",
     "cudaMalloc3D",
@@ -45,6 +45,9 @@ const UNSAFE: [&str; 20] = [
     "cudaMemPoolDestroy",
     "cudaMemPoolTrimTo",
     "cudaDeviceGraphMemTrim",
+    "cudaCreateTextureObject",
+    // Not asked of a GPU: like a texture.
+    "cudaCreateSurfaceObject",
 ];
 /// What concerns every stream of the device: not while any of them is captured.
 const CONFLICTING: [&str; 2] = ["cudaDeviceSynchronize", "cudaDeviceReset"];

@@ -139,7 +139,7 @@ pub(super) fn is_cube(flags: u32) -> bool {
 }
 
 /// Whether it was made of layers.
-pub(super) fn is_layered(flags: u32) -> bool {
+pub(crate) fn is_layered(flags: u32) -> bool {
     flags & cudaArrayLayered != 0
 }
 

@@ -16,7 +16,7 @@ mod written;
 
 pub(crate) use advice::{Advice, HOST, Location, NOWHERE};
 pub(crate) use allocation::{Allocation, Kind};
-pub(crate) use array::{Array, Extent, Wanted, bytes};
+pub(crate) use array::{Array, Extent, Wanted, bytes, is_layered};
 pub(crate) use book::{Book, Found, POISON};
 pub(crate) use format::Format;
 pub(crate) use object::{Object, Source, Told, is_plain};

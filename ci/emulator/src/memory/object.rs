@@ -12,9 +12,9 @@ use crate::exec::env::Fault;
 use crate::exec::image::{Address, Channels, Image, Kind, Refused, Texture};
 use crate::exec::program::Geometry;
 use crate::sys::{
-    self, cudaChannelFormatDesc, cudaChannelFormatKindFloat, cudaErrorInvalidValue, cudaFilterModeLinear,
-    cudaReadModeNormalizedFloat, cudaResourceDesc, cudaResourceViewDesc, cudaTextureAddressMode,
-    cudaTextureDesc,
+    self, cudaArraySurfaceLoadStore, cudaChannelFormatDesc, cudaChannelFormatKindFloat,
+    cudaErrorInvalidValue, cudaFilterModeLinear, cudaReadModeNormalizedFloat, cudaResourceDesc,
+    cudaResourceViewDesc, cudaTextureAddressMode, cudaTextureDesc,
 };
 
 /// What an object is of.
@@ -22,11 +22,19 @@ use crate::sys::{
 pub(crate) enum Source {
     /// An array, by its handle.
     Array(u64),
-    /// A mipmapped array, which is not read here.
-    Mipmap,
-    /// Rows of linear memory: where, width in elements, height, bytes from row to row, which allocation. No height for elements that
-    /// are read by number.
-    Linear { start: u64, width: u64, height: u64, pitch: u64, serial: u64, desc: cudaChannelFormatDesc },
+    /// A mipmapped array, which is not read here, by the handle of its first level.
+    Mipmap(u64),
+    /// Rows of linear memory: where, width in elements, height, bytes from row to row, all bytes, which allocation. No height for
+    /// elements that are read by number; no allocation where there was none.
+    Linear {
+        start: u64,
+        width: u64,
+        height: Option<u64>,
+        pitch: u64,
+        bytes: u64,
+        serial: Option<u64>,
+        desc: cudaChannelFormatDesc,
+    },
 }
 
 /// What the program said that an object is of, to be told again.
@@ -130,20 +138,31 @@ impl Book {
                     channels: channels(array.desc),
                 })
             }
-            Source::Mipmap => Err(unknown("reads of mipmapped arrays")),
-            Source::Linear { start, width, height, pitch, serial, desc } => {
+            Source::Mipmap(_) => Err(unknown("reads of mipmapped arrays")),
+            Source::Linear { start, width, height, pitch, bytes, serial, desc } => {
+                // Such textures can be made; what they give is not known.
+                let Some(serial) = serial else {
+                    return Err(unknown("reads of memory that was no allocation"));
+                };
+                if width == 0 || height == Some(0) {
+                    return Err(unknown("reads of textures of no elements"));
+                }
                 let found = self.at(start).filter(|it| it.serial == serial && it.kind != Memory::Array);
                 let found = found.ok_or_else(|| gone("the memory"))?;
                 if !reached(found) {
                     return Err((Fault::ILLEGAL_ADDRESS, format!("device {device} does not reach {found}")));
                 }
+                if bytes > found.end() - start {
+                    return Err(unknown("reads of textures of more memory than its allocation has"));
+                }
                 let at = usize::try_from(start - found.start).unwrap_or(0);
+                let rows = height.unwrap_or(1);
                 Ok(Image {
                     host: found.host.wrapping_add(at),
-                    geometry: (height > 0).then_some(Geometry::Plane),
-                    size: [width, height.max(1), 1],
+                    geometry: height.map(|_| Geometry::Plane),
+                    size: [width, rows, 1],
                     pitch,
-                    slice: pitch.saturating_mul(height.max(1)),
+                    slice: pitch.saturating_mul(rows),
                     channels: channels(desc),
                 })
             }
@@ -199,6 +218,14 @@ impl Book {
         let object = found.ok_or_else(|| {
             (Fault::ILLEGAL_ADDRESS, format!("{handle:#x} is no surface, or was destroyed before"))
         })?;
+        if let Source::Array(array) = object.source
+            && self.array(array).is_ok_and(|array| array.flags & cudaArraySurfaceLoadStore == 0)
+        {
+            // Such a surface can be made; what it does is not known.
+            let why =
+                "accesses by surfaces to arrays that were not made for them are not known to the emulator";
+            return Err((Fault::NOT_SUPPORTED, why.to_owned()));
+        }
         self.image(handle, object, device, |_| true)
     }
 }
