@@ -115,9 +115,15 @@ fn case(cases: &mut Cases, (api, copy): (&str, Copy), way: Way, held: Party, giv
         need!(log, cudaSetDevice(given.device));
         let (waited, ()) = gate.blocks(|| {
             copy(log, to, from, on);
-            ask!(log, "the stream", cudaStreamQuery(on));
+            // Nothing orders the stream behind one of another device (an H200 was seen to be done with the copy at once, or soon), and when
+            // it is done is not asked.
+            if held.device == given.device {
+                ask!(log, "the stream", cudaStreamQuery(on));
+            }
             ask!(log, cudaEventRecord(after, on));
-            ask!(log, "an event behind it", cudaEventQuery(after));
+            if held.device == given.device {
+                ask!(log, "an event behind it", cudaEventQuery(after));
+            }
         });
         log.fact("waits", waited);
         ask!(log, cudaDeviceSynchronize());

@@ -54,7 +54,7 @@ fn asked(
     let mut launch = Launch::new(program, dim(config.gridDim), dim(config.blockDim), Vec::new());
     let threads = c_int::try_from(launch.threads()).map_err(|_| cudaErrorInvalidValue)?;
     let each = occupancy(Arc::clone(&launch.program), threads, config.dynamicSmemBytes)?;
-    launch.cluster = attributes(config).cluster.or(launch.program.cluster);
+    launch.cluster = attributes(config)?.cluster.or(launch.program.cluster);
     let non_portable = registry().kernel(function.addr())?.non_portable;
     Ok((launch, u32::try_from(each).unwrap_or(0), non_portable))
 }
@@ -111,9 +111,6 @@ api! {
                 entry.carveout = value;
             }
             it if it == cudaFuncAttributeNonPortableClusterSizeAllowed => {
-                if !(0..=1).contains(&value) {
-                    return Err(cudaErrorInvalidValue);
-                }
                 entry.non_portable = value != 0;
             }
             it if it == cudaFuncAttributeClusterSchedulingPolicyPreference => {
@@ -140,6 +137,9 @@ api! {
     fn cudaFuncGetName(call, out: Out<'_, *const c_char>, function: *const c_void) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         call.check()?;
+        if function.is_null() {
+            return Err(cudaErrorInvalidDeviceFunction);
+        }
         out.write(registry().kernel(function.addr())?.c_name.as_ptr());
         Ok(())
     }

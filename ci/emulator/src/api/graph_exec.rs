@@ -225,7 +225,7 @@ api! {
         let mut changed = m.graphs.end(exec.addr())?;
         let done = changed.update_child(&m.graphs, &m.book, node.addr(), inner.addr());
         m.graphs.put_back(exec.addr(), changed);
-        done?.map_err(|_| cudaErrorInvalidValue)
+        done?.map_err(|_| cudaErrorGraphExecUpdateFailure)
     }
 
     /// Has launches skip a kernel, copy or memset, or no longer.

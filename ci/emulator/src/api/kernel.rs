@@ -58,7 +58,7 @@ pub(super) const MOST_BLOCKS: u32 = 16;
 /// The clusters of a launch: those that the program asks for, or those that the kernel declares; both only if they are the same.
 fn clusters(asked: Option<[u32; 3]>, declared: Option<[u32; 3]>) -> Answer<Option<[u32; 3]>> {
     match (asked, declared) {
-        (Some(asked), Some(declared)) if asked != declared => Err(cudaErrorInvalidValue),
+        (Some(asked), Some(declared)) if asked != declared => Err(cudaErrorInvalidClusterSize),
         (asked, declared) => Ok(asked.or(declared)),
     }
 }
@@ -68,7 +68,7 @@ fn check_clusters(launch: &Launch, non_portable: bool) -> Answer {
     let Some(cluster) = launch.cluster else { return Ok(()) };
     let divides = |(grid, blocks): (u32, u32)| grid.checked_rem(blocks) == Some(0);
     if !launch.grid.into_iter().zip(cluster).all(divides) {
-        return Err(cudaErrorInvalidValue);
+        return Err(cudaErrorInvalidClusterSize);
     }
     if launch.cluster_blocks() > if non_portable { MOST_BLOCKS } else { PORTABLE } {
         return Err(cudaErrorInvalidClusterSize);
@@ -177,11 +177,14 @@ pub(super) struct Attributes {
     pub(super) cluster: Option<[u32; 3]>,
 }
 
+/// No header has had an attribute of this number.
+const ATTRIBUTES: u32 = 64;
+
 /// Reads the attributes of a launch.
-pub(super) fn attributes(config: &cudaLaunchConfig_t) -> Attributes {
+pub(super) fn attributes(config: &cudaLaunchConfig_t) -> Answer<Attributes> {
     let mut found = Attributes::default();
     if config.attrs.is_null() {
-        return found;
+        return Ok(found);
     }
     for n in 0..usize::try_from(config.numAttrs).unwrap_or(0) {
         // SAFETY: `attrs` has `numAttrs` elements.
@@ -194,10 +197,14 @@ pub(super) fn attributes(config: &cudaLaunchConfig_t) -> Attributes {
         } else if attribute.id == cudaLaunchAttributeClusterDimension {
             // SAFETY: as above.
             let blocks = unsafe { attribute.val.clusterDim };
-            found.cluster = Some([blocks.x, blocks.y, blocks.z]);
+            let blocks = [blocks.x, blocks.y, blocks.z];
+            // None along any axis is no clusters at all.
+            found.cluster = Some(blocks).filter(|blocks| *blocks != [0; 3]);
+        } else if attribute.id.0 >= ATTRIBUTES {
+            return Err(cudaErrorInvalidValue);
         }
     }
-    found
+    Ok(found)
 }
 
 fn launch(
@@ -261,7 +268,7 @@ api! {
         let (grid, block) = (config.gridDim, config.blockDim);
         let shared = config.dynamicSmemBytes;
         let configuration = Configuration { grid, block, shared, stream: config.stream };
-        launch(call, function, configuration, args, attributes(config))
+        launch(call, function, configuration, args, attributes(config)?)
     }
 
     /// The handle of a kernel: here, its host function again.

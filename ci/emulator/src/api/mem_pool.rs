@@ -9,6 +9,9 @@ use crate::machine::Guard;
 use crate::memory::{Pool, PoolKey, PoolPlace, Pools};
 use crate::sys::*;
 
+/// A pool's largest size is a multiple of this: an H200 gives two allocations of 4 MiB from a pool of at most 4 MiB.
+const GRAIN: u64 = 32 << 20;
+
 /// Where the pinned memory of a device is.
 pub(super) fn device_place(device: usize) -> PoolPlace {
     PoolPlace {
@@ -149,7 +152,7 @@ api! {
         if handles & !known != 0 || (handles != 0 && !shareable) {
             return Err(if handles == cudaMemHandleTypeFabric.0 { cudaErrorNotSupported } else { cudaErrorInvalidValue });
         }
-        let key = machine.book.pools.create(place, device, handles, super::wide(wanted.maxSize));
+        let key = machine.book.pools.create(place, device, handles, super::wide(wanted.maxSize).div_ceil(GRAIN) * GRAIN);
         answer(Some(out), key)
     }
 

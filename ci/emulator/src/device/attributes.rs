@@ -41,7 +41,7 @@ pub(crate) fn attribute(attr: cudaDeviceAttr, device: usize) -> Option<i32> {
         it if it == cudaDevAttrConcurrentManagedAccess => 1,
         it if it == cudaDevAttrComputePreemptionSupported => 1,
         it if it == cudaDevAttrCanUseHostPointerForRegisteredMem => 1,
-        it if it == cudaDevAttrCooperativeLaunch => 1,
+        it if it == cudaDevAttrCooperativeLaunch || it == cudaDevAttrClusterLaunch => 1,
         it if it == cudaDevAttrMaxSharedMemoryPerBlockOptin => 227 << 10,
         it if it == cudaDevAttrHostRegisterSupported => 1,
         it if it == cudaDevAttrMaxBlocksPerMultiprocessor => 32,

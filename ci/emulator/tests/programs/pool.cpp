@@ -100,16 +100,20 @@ void pool_legacy() {
     CODE(cudaSuccess, cudaStreamQuery(blocking));
 }
 
+// The largest size of a pool is a multiple of this.
+constexpr size_t POOL_GRAIN = 32 << 20;
+
 // Where there is no other, a stream is made to wait for it, if the pool's rule is so.
 void pool_waits() {
     cudaMemPoolProps one{};
     one.allocType = cudaMemAllocationTypePinned;
     one.location = {cudaMemLocationTypeDevice, {0}};
-    one.maxSize = 2 * N;
+    one.maxSize = POOL_GRAIN;
     cudaMemPool_t small = nullptr;
     OK(cudaMemPoolCreate(&small, &one));
     Leaving it(cudaStreamNonBlocking, small);
     cudaStream_t other = stream();
+    EXPECT(from(small, POOL_GRAIN - 2 * N, other) != nullptr);
     EXPECT(from(small, N, other) != it.memory);
     rule(small, cudaMemPoolReuseAllowInternalDependencies, 0);
     void *none = nullptr;
