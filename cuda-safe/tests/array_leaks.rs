@@ -1,4 +1,4 @@
-//! CUDA arrays are freed, on their device. A binary of its own: it watches the free memory of the whole device.
+//! CUDA arrays are freed, on their device, and what textures and surfaces have of them. A binary of its own: it watches the free memory of the whole device.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
@@ -7,6 +7,7 @@ use common::alone;
 use cuda_safe::Device;
 use cuda_safe::memory::ArrayBuilder;
 use cuda_safe::stream::Stream;
+use cuda_safe::texture::{Surface, Texture, TextureDesc};
 
 #[test]
 fn an_array_is_freed_on_its_device_whichever_is_current_and_from_any_thread() {
@@ -40,4 +41,23 @@ fn an_array_dropped_in_a_host_function_is_freed_later() {
     stream.launch_host_fn(move || drop(array)).unwrap();
     stream.synchronize().unwrap();
     assert_eq!(Device::current().unwrap().memory_info().unwrap().free, before);
+}
+
+#[test]
+fn textures_and_surfaces_that_come_and_go_leave_no_memory_behind() {
+    let _alone = alone();
+    let device = Device::current().unwrap();
+    let run = || {
+        for _ in 0..4 {
+            let image = ArrayBuilder::plane(2048, 2048).surface().alloc::<[f32; 4]>().unwrap();
+            let texture = Texture::new(&image, &TextureDesc::default()).unwrap();
+            let surface = Surface::new(&image).unwrap();
+            drop(image);
+            drop((texture, surface));
+        }
+        device.synchronize().unwrap();
+        device.memory_info().unwrap().free
+    };
+    let before = run();
+    assert!(run() >= before);
 }

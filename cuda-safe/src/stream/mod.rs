@@ -53,5 +53,7 @@ pub(crate) use host::{is_quiet, synchronize_device, wait_host};
 pub(crate) use host_function::guarded;
 pub(crate) use policy::{added_waits, policy, recent_waits, set_policy, set_policy_off};
 pub(crate) use pool::abandon;
+#[cfg(test)]
+pub(crate) use port::CAPTURE_OR_WAIT;
 pub(crate) use recorder::Recorder;
 pub(crate) use view::sealed;

@@ -142,14 +142,21 @@ unsafe fn record_there(device: Device, raw: sys::cudaStream_t, event: sys::cudaE
     unsafe { check!(cudaEventRecord(event, raw)) }
 }
 
+/// Held by a test that captures a stream, and by one that waits for its device, which CUDA refuses meanwhile and ends the capture for.
+#[cfg(test)]
+pub(crate) static CAPTURE_OR_WAIT: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
 #[cfg(test)]
 mod tests {
+    use std::sync::PoisonError;
+
     use super::{Port as _, Route, Runtime, pool};
     use crate::stream::{AsStream as _, Stream};
     use crate::{DeviceBuffer, PinnedBuffer, memcpy, memset_async, sys};
 
     #[test]
     fn who_waits_for_what_a_stream_was_given_before_it_is_captured_becomes_no_part_of_the_capture() {
+        let _turn = super::CAPTURE_OR_WAIT.lock().unwrap_or_else(PoisonError::into_inner);
         let (waiter, mut stream) = (Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap());
         let mut buffer = DeviceBuffer::<u8>::alloc(64).unwrap();
         let event = pool::event(waiter.device(), sys::cudaEventDisableTiming).unwrap();

@@ -95,13 +95,16 @@ pub(super) fn abandon(device: Device) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::PoisonError;
+
     use super::list;
     use crate::memory::MemoryPool;
-    use crate::stream::Stream;
+    use crate::stream::{CAPTURE_OR_WAIT, Stream};
     use crate::{Device, DeviceBuffer};
 
     #[test]
     fn a_pool_without_owners_goes_when_its_device_has_been_waited_for_and_its_memory_is_gone() {
+        let _turn = CAPTURE_OR_WAIT.lock().unwrap_or_else(PoisonError::into_inner);
         let device = Device::current().unwrap();
         let stream = Stream::non_blocking().unwrap();
         let pool = MemoryPool::new().unwrap();
