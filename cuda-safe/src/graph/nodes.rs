@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::graph::Graph;
 use super::host::HostFunction;
 use crate::copy::{AsyncDestination, AsyncSource, FillNode, LinearNode};
+use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Uses};
 use crate::launch::{Arguments, Kernel, LaunchConfig};
@@ -258,19 +259,7 @@ impl Graph {
         arguments: A,
     ) -> Result<Node> {
         let api = "Graph::add_kernel";
-        let config = config.into();
-        config.check(kernel.name())?;
-        let shared = u32::try_from(config.shared_bytes).unwrap_or(u32::MAX);
-        arguments.with(self.device(), |accesses, values| {
-            let parameters = sys::cudaKernelNodeParams {
-                func: kernel.as_raw().cast_mut(),
-                gridDim: config.grid.into(),
-                blockDim: config.block.into(),
-                sharedMemBytes: shared,
-                kernelParams: values.as_mut_ptr(),
-                extra: std::ptr::null_mut(),
-            };
-            let uses = kernel.reaching(self.device(), accesses, |accesses| kept(api, accesses))?;
+        kernel_node(api, self.device(), kernel, config.into(), arguments, |uses, parameters| {
             self.add(api, after, uses, true, |node, place| {
                 // SAFETY: graph and nodes are live, there are as many as is said, and the pointers are to live variables. There is
                 // a live value of the right type for each parameter (`Arguments`), copied by the call, and the graph keeps the
@@ -281,7 +270,7 @@ impl Graph {
                         place.graph,
                         place.before,
                         place.count,
-                        &raw const parameters
+                        parameters
                     ))
                 }
             })
@@ -329,4 +318,30 @@ pub(super) fn kept(api: &'static str, accesses: &[Access<'_>]) -> Result<Uses> {
     } else {
         Err(Error::refused(api, Detail::NotKept))
     }
+}
+
+/// Has a node be made of what a launch of this kernel uses and of what the runtime wants to know about it, which is there for the call only.
+#[track_caller]
+pub(super) fn kernel_node<P, A: Arguments<P>, R>(
+    api: &'static str,
+    device: Device,
+    kernel: &Kernel<P>,
+    config: LaunchConfig,
+    arguments: A,
+    make: impl FnOnce(Uses, &sys::cudaKernelNodeParams) -> Result<R>,
+) -> Result<R> {
+    config.check(kernel.name())?;
+    let shared = u32::try_from(config.shared_bytes).unwrap_or(u32::MAX);
+    arguments.with(device, |accesses, values| {
+        let parameters = sys::cudaKernelNodeParams {
+            func: kernel.as_raw().cast_mut(),
+            gridDim: config.grid.into(),
+            blockDim: config.block.into(),
+            sharedMemBytes: shared,
+            kernelParams: values.as_mut_ptr(),
+            extra: std::ptr::null_mut(),
+        };
+        let uses = kernel.reaching(device, accesses, |accesses| kept(api, accesses))?;
+        make(uses, &parameters)
+    })
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::executable::{GraphExec, Origin};
 use super::graph::Graph;
 use super::host;
-use super::nodes::{Node, Step, kept};
+use super::nodes::{Node, Step, kept, kernel_node};
 use crate::copy::{AsyncDestination, AsyncSource, FillNode, LinearNode};
 use crate::error::{Detail, Error, Result};
 use crate::hazard::Uses;
@@ -58,24 +58,12 @@ impl GraphExec {
         arguments: A,
     ) -> Result<()> {
         let api = "GraphExec::set_kernel";
-        let config = config.into();
-        config.check(kernel.name())?;
-        let shared = u32::try_from(config.shared_bytes).unwrap_or(u32::MAX);
-        arguments.with(self.device(), |accesses, values| {
-            let parameters = sys::cudaKernelNodeParams {
-                func: kernel.as_raw().cast_mut(),
-                gridDim: config.grid.into(),
-                blockDim: config.block.into(),
-                sharedMemBytes: shared,
-                kernelParams: values.as_mut_ptr(),
-                extra: std::ptr::null_mut(),
-            };
-            let uses = kernel.reaching(self.device(), accesses, |accesses| kept(api, accesses))?;
+        kernel_node(api, self.device(), kernel, config.into(), arguments, |uses, parameters| {
             self.set(api, graph, node, uses, |exec, node| {
                 // SAFETY: the executable graph and the node, of the graph that it was made of, are live, and nobody launches it
                 // meanwhile. There is a live value of the right type for each parameter (`Arguments`), copied by the call, and the
                 // memory among them is kept; what the kernel does is the caller's duty.
-                unsafe { check!(cudaGraphExecKernelNodeSetParams(exec, node, &raw const parameters)) }
+                unsafe { check!(cudaGraphExecKernelNodeSetParams(exec, node, parameters)) }
             })
         })
     }

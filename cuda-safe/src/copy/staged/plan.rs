@@ -44,6 +44,9 @@ pub(super) struct Plan {
     pub(super) sizes: Sizes,
     /// How many work on it at most, the calling thread included.
     pub(super) threads: usize,
+    /// How many where it had to wait for its turn: what it waited for is slower than it is, and the more threads there are, the more they
+    /// are in the way of the other copies.
+    threads_after_a_wait: usize,
     /// Whether the host's stores go past its caches.
     pub(super) past_caches: bool,
     /// Whether pages are provided while the device fills a slot.
@@ -109,9 +112,12 @@ fn past_caches(need: &Need, threads: usize) -> bool {
 impl Plan {
     /// The plan for a transfer; none where it is not to be staged.
     pub(super) fn of(need: &Need, settings: &Settings) -> Option<Self> {
-        let threads = match settings.threads {
-            Some(threads) => threads.clamp(1, MOST_THREADS),
-            None => enough(need).min(need.company.share(need.processors)).max(1),
+        let (threads, threads_after_a_wait) = if let Some(threads) = settings.threads {
+            let threads = threads.clamp(1, MOST_THREADS);
+            (threads, threads)
+        } else {
+            let threads = enough(need).min(need.company.share(need.processors)).max(1);
+            (threads, threads.min(FEW - 1))
         };
         let threshold = settings.threshold.or_else(|| threshold(need.way, threads))?;
         if !settings.enabled || need.bytes < threshold.max(1) {
@@ -128,13 +134,13 @@ impl Plan {
             _ => 128 * KIB,
         };
         let sizes = Sizes { first: most / 4, last: (most / 8).max(64 * KIB), most, piece: piece.min(most) };
-        Some(Self { sizes, threads, past_caches: past_caches(need, threads), provide: need.fresh })
+        let past_caches = past_caches(need, threads);
+        Some(Self { sizes, threads, threads_after_a_wait, past_caches, provide: need.fresh })
     }
 
-    /// The same for a copy that had to wait for its turn: what it waited for is slower than it is, and the more threads there are, the more
-    /// they are in the way of the other copies.
+    /// The same for a copy that had to wait for its turn.
     pub(super) fn after_a_wait(self) -> Self {
-        Self { threads: self.threads.min(FEW - 1), ..self }
+        Self { threads: self.threads_after_a_wait, ..self }
     }
 }
 
@@ -196,6 +202,15 @@ mod tests {
         assert_eq!(threads(&need(Way::Down, 1 << 30), &many), 20);
         let none = Settings { threads: Some(0), threshold: Some(1), ..settings };
         assert_eq!(threads(&need(Way::Down, 1 << 30), &none), 1);
+    }
+
+    #[test]
+    fn after_a_wait_five_threads_unless_the_program_says_how_many() {
+        let after = |threads| {
+            let settings = Settings { threads, ..Settings::default() };
+            Plan::of(&need(Way::Up, 1 << 30), &settings).unwrap().after_a_wait().threads
+        };
+        assert_eq!([None, Some(2), Some(20)].map(after), [5, 2, 20]);
     }
 
     #[test]
