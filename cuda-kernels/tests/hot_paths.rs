@@ -168,6 +168,19 @@ fn operations() -> Result<()> {
     let batch: CopyBatch<'_> = to.iter_mut().zip(&halves).collect();
     let calls = ["cudaGetDevice", "cudaMemcpyBatchAsync"];
     costs("a batch", &calls, 0, || batch.enqueue(&stream));
+    // Up, four go first and no call takes more than 32; what goes down has calls of its own.
+    let (single, mut wide) =
+        (pinned.slice(..)?.chunks(1)?.collect::<Vec<_>>(), DeviceBuffer::<f32>::alloc(64)?);
+    let mut to: Vec<_> = wide.slice_mut(..)?.chunks_mut(1)?.collect();
+    let mut low = PinnedBuffer::<f32>::alloc(64)?;
+    let mut back: Vec<_> = low.slice_mut(..)?.chunks_mut(32)?.collect();
+    let mut batch: CopyBatch<'_> = to.iter_mut().zip(&single).collect();
+    let parts: Vec<_> = b.slice(..)?.chunks(32)?.collect();
+    batch.extend(back.iter_mut().zip(&parts));
+    let calls = [["cudaGetDevice"].as_slice(), &["cudaMemcpyBatchAsync"; 4]].concat();
+    batch.enqueue(&stream)?;
+    costs("a batch of 64 up and 2 down", &calls, 0, || batch.enqueue(&stream));
+    drop(batch);
     let plane = pinned.plane(8, 8)?;
     let (mut one, mut two) = (PitchedBuffer::<f32>::alloc(8, 8)?, PitchedBuffer::<f32>::alloc(8, 8)?);
     let batch = CopyBatch3d::new().copy_2d(&mut one, &plane).copy_2d(&mut two, &plane);

@@ -43,6 +43,46 @@ fn every_direction_arrives_in_one_batch() -> Result<()> {
 }
 
 #[test]
+fn many_copies_up_and_down_and_within_arrive_from_whichever_call_they_are_in() -> Result<()> {
+    const COPIES: usize = 100;
+    let _alone = alone();
+    let host = PinnedBuffer::from_slice(&(0..COPIES).map(|i| i as u32).collect::<Vec<_>>())?;
+    let device = DeviceBuffer::from_slice(&(1000..1000 + COPIES).map(|i| i as u32).collect::<Vec<_>>())?;
+    let slices: Vec<u32> = (2000..2000 + COPIES).map(|i| i as u32).collect();
+    for stream in [Stream::non_blocking()?, Stream::new()?] {
+        let mut up = DeviceBuffer::<u32>::alloc_zeroed(2 * COPIES)?;
+        let mut within = DeviceBuffer::<u32>::alloc_zeroed(COPIES)?;
+        let mut down = PinnedBuffer::<u32>::alloc(COPIES)?;
+        let mut up_to: Vec<_> = up.slice_mut(..)?.chunks_mut(1)?.collect();
+        let mut within_to: Vec<_> = within.slice_mut(..)?.chunks_mut(1)?.collect();
+        let mut down_to: Vec<_> = down.slice_mut(..)?.chunks_mut(1)?.collect();
+        let from_host: Vec<_> = host.slice(..)?.chunks(1)?.collect();
+        let from_device: Vec<_> = device.slice(..)?.chunks(1)?.collect();
+        // Wishes and orders change now and then, and at other copies than calls do.
+        let mut batch = CopyBatch::with_capacity(4 * COPIES);
+        let places = up_to.chunks_mut(2).zip(&mut within_to).zip(&mut down_to);
+        for (i, ((up, within), down)) in places.enumerate() {
+            let [even, odd] = up else { panic!("two places a copy") };
+            let wish = if i % 7 < 3 { Overlap::Never } else { Overlap::Always };
+            let wish = CopyAttributes::new().overlap(wish);
+            batch = batch
+                .copy_with(even, &from_host[i], wish)
+                .copy_with(within, &from_device[i], wish)
+                .copy_during_call(odd, &slices[i..=i])
+                .copy_with(down, &from_device[i], wish);
+        }
+        assert_eq!((batch.len(), batch.size_in_bytes()), (4 * COPIES, 16 * COPIES));
+        batch.enqueue(&stream)?;
+        drop(batch);
+        stream.synchronize()?;
+        let pairs: Vec<u32> = (0..COPIES as u32).flat_map(|i| [i, 2000 + i]).collect();
+        assert_eq!(up.to_vec()?, pairs);
+        assert_eq!((within.to_vec()?, down.host()?.to_vec()), (device.to_vec()?, device.to_vec()?));
+    }
+    Ok(())
+}
+
+#[test]
 fn copies_between_devices_are_part_of_a_batch() -> Result<()> {
     let _alone = alone();
     if Device::count()? < 2 {

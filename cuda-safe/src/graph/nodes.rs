@@ -265,13 +265,7 @@ impl Graph {
                 // a live value of the right type for each parameter (`Arguments`), copied by the call, and the graph keeps the
                 // memory among them; what the kernel does is the caller's duty.
                 unsafe {
-                    check!(cudaGraphAddKernelNode(
-                        node,
-                        place.graph,
-                        place.before,
-                        place.count,
-                        parameters
-                    ))
+                    check!(cudaGraphAddKernelNode(node, place.graph, place.before, place.count, parameters))
                 }
             })
         })
