@@ -187,8 +187,14 @@ api! {
     ) {
         let (launch, each, non_portable) = asked(call, function, config)?;
         let blocks = launch.cluster_blocks();
-        if blocks == 0 || launch.grid.iter().zip(launch.cluster_shape()).any(|(grid, blocks)| grid % blocks != 0) {
+        if launch.cluster.is_none() {
+            return put(out, 0);
+        }
+        if blocks == 0 {
             return Err(cudaErrorInvalidValue);
+        }
+        if launch.grid.iter().zip(launch.cluster_shape()).any(|(grid, blocks)| grid % blocks != 0) {
+            return Err(cudaErrorInvalidClusterSize);
         }
         if blocks > if non_portable { MOST_BLOCKS } else { PORTABLE } {
             return Err(cudaErrorInvalidClusterSize);
