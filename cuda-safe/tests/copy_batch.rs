@@ -46,9 +46,8 @@ fn every_direction_arrives_in_one_batch() -> Result<()> {
 fn many_copies_up_and_down_and_within_arrive_from_whichever_call_they_are_in() -> Result<()> {
     const COPIES: usize = 100;
     let _alone = alone();
-    let host = PinnedBuffer::from_slice(&(0..COPIES).map(|i| i as u32).collect::<Vec<_>>())?;
-    let device = DeviceBuffer::from_slice(&(1000..1000 + COPIES).map(|i| i as u32).collect::<Vec<_>>())?;
-    let slices: Vec<u32> = (2000..2000 + COPIES).map(|i| i as u32).collect();
+    let (host, device) = (PinnedBuffer::from_slice(&numbers(0))?, DeviceBuffer::from_slice(&numbers(1))?);
+    let slices = numbers(2);
     for stream in [Stream::non_blocking()?, Stream::new()?] {
         let mut up = DeviceBuffer::<u32>::alloc_zeroed(2 * COPIES)?;
         let mut within = DeviceBuffer::<u32>::alloc_zeroed(COPIES)?;
@@ -75,7 +74,7 @@ fn many_copies_up_and_down_and_within_arrive_from_whichever_call_they_are_in() -
         batch.enqueue(&stream)?;
         drop(batch);
         stream.synchronize()?;
-        let pairs: Vec<u32> = (0..COPIES as u32).flat_map(|i| [i, 2000 + i]).collect();
+        let pairs: Vec<u32> = numbers(0).into_iter().zip(numbers(2)).flat_map(<[u32; 2]>::from).collect();
         assert_eq!(up.to_vec()?, pairs);
         assert_eq!((within.to_vec()?, down.host()?.to_vec()), (device.to_vec()?, device.to_vec()?));
     }

@@ -14,11 +14,11 @@
 #![expect(unsafe_code, reason = "hands arrays and pointers to the runtime")]
 
 use super::call::pitched;
+use super::direction::Direction;
 use super::operand::{
     AsyncDestination, AsyncSource, Destination, Dimensions, Operand, Planar, Source, Volumetric, sealed,
 };
 use super::shape::Shape;
-use super::transfer::Direction;
 use crate::error::Result;
 use crate::memory::array::region::Region;
 use crate::memory::{Array, ArrayElement, ArrayView, ArrayViewMut};

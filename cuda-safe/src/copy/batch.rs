@@ -36,17 +36,18 @@ pub use attributes::{CopyAttributes, Overlap};
 pub use single::memcpy_with_attributes_async;
 
 use super::copies::Copies;
+use super::direction::{ByHeading, Direction};
 use super::operand::{AsyncDestination, AsyncSource, Operand};
-use super::transfer::{Direction, must_settle};
+use super::transfer::must_settle;
 use super::whole::Whole;
 use crate::error::{Detail, Result};
 use crate::stream::AsStream;
 #[cfg(doc)]
 use crate::sys;
 use attributes::Order;
+use lane::Lane;
 #[cfg(cudart_12_8)]
 use lane::Lists;
-use lane::{Lanes, Way};
 
 /// Copies to be put on a stream at once.
 ///
@@ -88,7 +89,7 @@ use lane::{Lanes, Way};
 #[must_use = "a batch does nothing before `enqueue`"]
 pub struct CopyBatch<'a> {
     /// The copies, by the way that they go.
-    lanes: Lanes,
+    lanes: ByHeading<Lane>,
     /// How many copies the program said that there will be.
     capacity: usize,
     /// Of a slice that is read during the call, the runtime does not promise that a blocking copy has read it on return, or
@@ -244,7 +245,7 @@ impl<'a> CopyBatch<'a> {
         self.settles |= order == Order::DuringCall && (by_the_host || must_settle(destination, source));
         let attributes = attributes.of_copy(shape.bytes(), order);
         let room = if self.is_empty() { self.capacity } else { 0 };
-        self.lanes.of(Way::of(direction)).push(room, destination, source, shape.bytes(), attributes);
+        self.lanes.of(direction.heading()).push(room, destination, source, shape.bytes(), attributes);
         Ok(())
     }
 

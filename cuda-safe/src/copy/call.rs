@@ -4,9 +4,9 @@
 use std::ptr;
 
 use super::array;
+use super::direction::Direction;
 use super::operand::Operand;
 use super::shape::Shape;
-use super::transfer::Direction;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::memory::size::Layout;

@@ -35,6 +35,7 @@ mod batch;
 mod batch3d;
 mod call;
 mod copies;
+mod direction;
 mod fill;
 mod linear;
 mod node;

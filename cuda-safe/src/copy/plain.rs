@@ -10,10 +10,12 @@ use std::panic::Location;
 use bytemuck::{AnyBitPattern, NoUninit};
 
 use super::call;
+use super::direction::Direction;
 use super::operand::{Dimensions, Side};
 use super::shape::Shape;
 use super::staged;
-use super::transfer::{Direction, waits};
+use super::staged::quick::{self, Room};
+use super::transfer::waits;
 use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::{Access, Ledger, Mode};
@@ -186,12 +188,15 @@ pub(super) fn block(destination: Option<Plain<'_>>, source: Option<Plain<'_>>) -
         return Ok(false);
     }
     let (copy, place) = (Copy { direction, shape, to, from }, Location::caller());
-    let (device, access) = match (direction, to.written(), from.access(Mode::Read)) {
-        (Direction::HostToDevice(device), Some(write), None) => (device, write),
-        (Direction::DeviceToHost(device), None, Some(read)) => (device, read),
+    let (device, access, down) = match (direction, to.written(), from.access(Mode::Read)) {
+        (Direction::HostToDevice(device), Some(write), None) => (device, write, false),
+        (Direction::DeviceToHost(device), None, Some(read)) => {
+            quick::note(device, bytes, Room::Had);
+            (device, read, true)
+        }
         _ => return Ok(false),
     };
-    copy.block(device, access, place).map(|()| true)
+    copy.block(device, access, down, place).map(|()| true)
 }
 
 /// A copy between two sides of this shape, which share no byte.
@@ -262,18 +267,32 @@ impl Copy<'_> {
         }
     }
 
-    /// Has the legacy stream of the device make it, and the host wait as far as `cudaMemcpy` does.
+    /// Has the legacy stream of the device make it, and the host wait as far as `cudaMemcpy` does. `down`: to pageable memory.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
     #[track_caller]
-    fn block(self, device: Device, access: Access<'_>, place: &'static Location<'static>) -> Result<()> {
+    fn block(
+        self,
+        device: Device,
+        access: Access<'_>,
+        down: bool,
+        place: &'static Location<'static>,
+    ) -> Result<()> {
         let legacy = LegacyStream::of(device)?;
         let (kind, shape, bytes) = (self.direction.kind(), self.shape, self.shape.bytes());
         let (to, from) = (self.to.pointer, self.from.pointer);
         let asked = Call { api: call::name(shape, false), place, bytes: move || bytes };
-        // SAFETY: both sides are borrowed memory of so many bytes, the host's for as long as it is needed: the call returns once the
+        // SAFETY of both: both sides are borrowed memory of so many bytes, the host's for as long as it is needed: the call returns once the
         // host's side is done. The direction is theirs.
-        let call = move |_| unsafe { call::linear(kind, to, from, bytes, None) };
+        let call = move |_| {
+            if down {
+                // SAFETY: as above.
+                unsafe { quick::down(to, from, bytes, Room::Had) }
+            } else {
+                // SAFETY: as above.
+                unsafe { call::linear(kind, to, from, bytes, None) }
+            }
+        };
         let waits = waits(self.direction, self.from.side);
         // SAFETY: the access is all that the call touches of tracked memory; where it is said to wait, it returns once the copy is done.
         unsafe { legacy.as_stream().enqueue_call_blocking([access], waits, asked, call) }

@@ -5,15 +5,17 @@ use std::ops::Range;
 use std::panic::Location;
 
 use super::call;
+use super::direction::Direction;
 use super::operand::{Operand, Side, sealed};
 use super::peer;
 use super::shape::Shape;
+use super::staged::quick::{self, Room};
 use super::staged::{self, Company, Layout, Staged, Way};
+use crate::check;
 use crate::device::Device;
-use crate::error::{Detail, Result};
+use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Ledger, Mode};
 use crate::stream::{AsStream, LegacyStream, StreamRef, ensure_idle, wait_host};
-use crate::{check, sys};
 
 /// When the call returns.
 #[derive(Clone, Copy, Debug)]
@@ -24,51 +26,6 @@ pub(super) enum How<'s> {
     BlockingFresh,
     /// At once; the copy is done in the order of the stream.
     Enqueued(StreamRef<'s>),
-}
-
-/// From where to where, as the runtime has to be told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Direction {
-    HostToHost,
-    HostToDevice(Device),
-    DeviceToHost(Device),
-    DeviceToDevice(Device),
-    Peer {
-        destination: Device,
-        source: Device,
-    },
-    /// Between managed memory and any other: the runtime looks up where it is. On this device's legacy stream where no stream
-    /// is named.
-    Managed(Device),
-}
-
-impl Direction {
-    #[inline]
-    pub(super) fn of(destination: Side, source: Side) -> Self {
-        match (destination, source) {
-            (Side::Device(to), Side::Device(from)) if to == from => Self::DeviceToDevice(to),
-            (Side::Device(destination), Side::Device(source)) => Self::Peer { destination, source },
-            (Side::Device(device), Side::Managed(_)) | (Side::Managed(_), Side::Device(device)) => {
-                Self::Managed(device)
-            }
-            (Side::Managed(device), _) | (_, Side::Managed(device)) => Self::Managed(device),
-            (Side::Device(to), _) => Self::HostToDevice(to),
-            (_, Side::Device(from)) => Self::DeviceToHost(from),
-            _ => Self::HostToHost,
-        }
-    }
-
-    /// C's constant; none where the call takes devices instead.
-    #[inline]
-    pub(super) fn kind(self) -> sys::cudaMemcpyKind {
-        match self {
-            Self::HostToHost => sys::cudaMemcpyHostToHost,
-            Self::HostToDevice(_) => sys::cudaMemcpyHostToDevice,
-            Self::DeviceToHost(_) => sys::cudaMemcpyDeviceToHost,
-            Self::DeviceToDevice(_) | Self::Peer { .. } => sys::cudaMemcpyDeviceToDevice,
-            Self::Managed(_) => sys::cudaMemcpyDefault,
-        }
-    }
 }
 
 /// Has a stream copy whatever can be copied: for what the short way has nothing.
@@ -119,7 +76,7 @@ pub(super) fn transfer(
                 Ok(legacy) => staged(legacy.as_stream(), transfer, destination, source),
                 Err(error) => Err(error),
             },
-            None => blocking(device, direction, destination, source, shape),
+            None => blocking(how, device, direction, destination, source, shape),
         },
         (How::Enqueued(stream), _) => enqueued(stream, direction, destination, source, shape),
     };
@@ -177,6 +134,7 @@ impl Drop for Lent<'_> {
 /// Copies on the legacy stream of a device, as `cudaMemcpy` does.
 #[track_caller]
 fn blocking(
+    how: How<'_>,
     device: Device,
     direction: Direction,
     destination: &Operand<'_>,
@@ -187,10 +145,25 @@ fn blocking(
     let legacy = LegacyStream::of(device)?;
     let accesses = Accesses::of(destination.access(Mode::Write), source.access(Mode::Read));
     let settles = must_settle(destination, source);
+    // Memory of a pool is copied with its device current, and arrays by calls of their own.
+    let is_quick = matches!(how, How::BlockingFresh)
+        && matches!((direction, shape), (Direction::DeviceToHost(_), Shape::Linear { .. }))
+        && source.pool().is_none()
+        && source.array().is_none();
+    if is_quick {
+        quick::note(device, shape.bytes(), Room::New);
+    }
     let call = |raw| {
-        // SAFETY: both operands are borrowed memory of this shape, the host's for as long as it is needed: for these directions
+        // SAFETY of both: both operands are borrowed memory of this shape, the host's for as long as it is needed: for these directions
         // the call returns once the host's side is done, or it is waited for below. The direction is that of the operands.
-        let copied = unsafe { call::copy(direction, destination, source, shape, None) };
+        let copied = if is_quick {
+            let (to, from) = (destination.pointer(), source.pointer().cast_const());
+            // SAFETY: as above.
+            Error::check("cudaMemcpy", unsafe { quick::down(to, from, shape.bytes(), Room::New) })
+        } else {
+            // SAFETY: as above.
+            unsafe { call::copy(direction, destination, source, shape, None) }
+        };
         let settled = copied.and_then(|()| {
             // SAFETY: the stream is live, and its device current.
             if settles { unsafe { check!(cudaStreamSynchronize(raw)) } } else { Ok(()) }
@@ -373,23 +346,6 @@ static NOTHING: Ledger = Ledger::new(0);
 mod tests {
     use super::{Direction, Side, settles, waits};
     use crate::device::Device;
-
-    #[test]
-    fn the_direction_follows_from_where_the_operands_are() {
-        let (zero, one) = (Device::from_ordinal(0), Device::from_ordinal(1));
-        let of = Direction::of;
-        assert_eq!(of(Side::Device(zero), Side::Pageable), Direction::HostToDevice(zero));
-        assert_eq!(of(Side::Pinned(zero), Side::Device(one)), Direction::DeviceToHost(one));
-        assert_eq!(of(Side::Device(one), Side::Device(one)), Direction::DeviceToDevice(one));
-        assert_eq!(
-            of(Side::Device(one), Side::Device(zero)),
-            Direction::Peer { destination: one, source: zero }
-        );
-        assert_eq!(of(Side::Pinned(zero), Side::Pageable), Direction::HostToHost);
-        assert_eq!(of(Side::Managed(zero), Side::Device(one)), Direction::Managed(one));
-        assert_eq!(of(Side::Device(one), Side::Managed(zero)), Direction::Managed(one));
-        assert_eq!(of(Side::Pageable, Side::Managed(one)), Direction::Managed(one));
-    }
 
     #[test]
     fn only_copies_that_the_header_promises_are_taken_as_complete() {

@@ -13,75 +13,30 @@ use std::ffi::c_void;
 use std::ops::Range;
 
 use super::attributes::{Attributes, Order};
+#[cfg(cudart_12_8)]
+use crate::copy::direction::Heading;
 use crate::copy::operand::Operand;
 #[cfg(cudart_12_8)]
 use crate::copy::scratch::Scratch;
-use crate::copy::transfer::Direction;
 #[cfg(cudart_12_8)]
 use crate::sys;
 
-/// Which way copies go, as far as it matters for how they are cut into calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    /// From the host to a device.
-    Up,
-    /// From a device to the host.
-    Down,
-    /// Within a device, between devices, from or to managed memory, within the host.
-    Other,
-}
-
-impl Way {
-    pub(super) fn of(direction: Direction) -> Self {
-        match direction {
-            Direction::HostToDevice(_) => Self::Up,
-            Direction::DeviceToHost(_) => Self::Down,
-            _ => Self::Other,
-        }
-    }
-
-    /// The calls of so many copies: which of them each takes.
-    #[cfg(cudart_12_8)]
-    #[inline]
-    fn parts(self, count: usize) -> impl Iterator<Item = Range<usize>> {
-        let (first, most) = match self {
-            Self::Up if count > 8 => (4, 32),
-            Self::Up | Self::Down => (32, 32),
-            Self::Other => (usize::MAX, usize::MAX),
-        };
-        let mut start = 0_usize;
-        std::iter::from_fn(move || {
-            let size = if start == 0 { first } else { most };
-            let part = start..count.min(start.saturating_add(size));
-            start = part.end;
-            (!part.is_empty()).then_some(part)
-        })
-    }
-}
-
-/// The copies of a batch, by the way that they go.
-#[derive(Debug, Default)]
-pub(super) struct Lanes {
-    up: Lane,
-    down: Lane,
-    other: Lane,
-}
-
-impl Lanes {
-    /// The copies that go this way.
-    #[inline]
-    pub(super) fn of(&mut self, way: Way) -> &mut Lane {
-        match way {
-            Way::Up => &mut self.up,
-            Way::Down => &mut self.down,
-            Way::Other => &mut self.other,
-        }
-    }
-
-    #[inline]
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Way, &Lane)> + Clone {
-        [(Way::Up, &self.up), (Way::Down, &self.down), (Way::Other, &self.other)].into_iter()
-    }
+/// The calls of so many copies: which of them each takes.
+#[cfg(cudart_12_8)]
+#[inline]
+fn parts(way: Heading, count: usize) -> impl Iterator<Item = Range<usize>> {
+    let (first, most) = match way {
+        Heading::Up if count > 8 => (4, 32),
+        Heading::Up | Heading::Down => (32, 32),
+        Heading::Other => (usize::MAX, usize::MAX),
+    };
+    let mut start = 0_usize;
+    std::iter::from_fn(move || {
+        let size = if start == 0 { first } else { most };
+        let part = start..count.min(start.saturating_add(size));
+        start = part.end;
+        (!part.is_empty()).then_some(part)
+    })
 }
 
 /// Copies of a batch that go one way, as C takes them.
@@ -155,12 +110,12 @@ impl Lane {
     #[inline]
     pub(super) fn hand_over(
         &self,
-        way: Way,
+        way: Heading,
         lists: &Lists,
         raw: sys::cudaStream_t,
         mut taken: impl FnMut(sys::cudaError_t) -> bool,
     ) -> bool {
-        way.parts(self.len()).all(|part| {
+        parts(way, self.len()).all(|part| {
             taken(match self.attributes.as_slice() {
                 // As a rule all copies have the same. C may write its lists, so it gets copies of them.
                 [(_, attributes)] => self.call(part, &mut [0], &mut [attributes.to_raw()], raw),
@@ -246,25 +201,25 @@ pub(super) struct Lists {
 
 #[cfg(all(test, cudart_12_8))]
 mod tests {
-    use super::Way;
+    use super::{Heading, parts};
 
     #[test]
     fn every_copy_is_in_one_part_and_the_parts_are_in_order() {
-        for way in [Way::Up, Way::Down, Way::Other] {
+        for way in [Heading::Up, Heading::Down, Heading::Other] {
             for count in [0, 1, 4, 5, 8, 9, 32, 33, 36, 37, 64, 100, 1000] {
-                let copies: Vec<usize> = way.parts(count).flatten().collect();
+                let copies: Vec<usize> = parts(way, count).flatten().collect();
                 assert_eq!(copies, (0..count).collect::<Vec<_>>(), "{way:?}, {count} copies");
-                assert!(way.parts(count).all(|part| !part.is_empty()));
+                assert!(parts(way, count).all(|part| !part.is_empty()));
             }
         }
     }
 
     #[test]
     fn a_few_copies_up_go_first_where_there_are_many_and_no_call_is_long_but_within_a_device() {
-        let sizes = |way: Way, count| way.parts(count).map(|part| part.len()).collect::<Vec<_>>();
-        assert_eq!([8, 9, 36].map(|count| sizes(Way::Up, count)), [vec![8], vec![4, 5], vec![4, 32]]);
-        assert_eq!(sizes(Way::Up, 64), [4, 32, 28]);
-        assert_eq!([8, 32, 64].map(|count| sizes(Way::Down, count)), [vec![8], vec![32], vec![32, 32]]);
-        assert_eq!(sizes(Way::Other, 1000), [1000]);
+        let sizes = |way: Heading, count| parts(way, count).map(|part| part.len()).collect::<Vec<_>>();
+        assert_eq!([8, 9, 36].map(|count| sizes(Heading::Up, count)), [vec![8], vec![4, 5], vec![4, 32]]);
+        assert_eq!(sizes(Heading::Up, 64), [4, 32, 28]);
+        assert_eq!([8, 32, 64].map(|count| sizes(Heading::Down, count)), [vec![8], vec![32], vec![32, 32]]);
+        assert_eq!(sizes(Heading::Other, 1000), [1000]);
     }
 }

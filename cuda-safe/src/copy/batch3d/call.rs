@@ -6,9 +6,10 @@ use super::super::call;
 use super::super::copies::Copies;
 #[cfg(cudart_12_8)]
 use super::super::copies::is_capturing;
+use super::super::direction::Direction;
 #[cfg(cudart_12_8)]
 use super::super::operand::{Operand, Side};
-use super::super::transfer::{Direction, must_settle};
+use super::super::transfer::must_settle;
 use super::{CopyBatch3d, Entry};
 #[cfg(cudart_12_8)]
 use crate::device::Device;
@@ -32,7 +33,7 @@ impl Copies for CopyBatch3d<'_> {
             return self.together_or_alone(stream, raw);
         }
         self.scratch.with(|ops| {
-            ops.extend_from_slice(&self.ops);
+            self.add_all(ops);
             self.call_with(ops, stream, raw)
         })
     }
@@ -75,10 +76,19 @@ impl CopyBatch3d<'_> {
                     }
                 }
             } else {
-                ops.extend_from_slice(&self.ops);
+                self.add_all(ops);
             }
             if ops.is_empty() { Ok(()) } else { self.call_with(ops, stream, raw) }
         })
+    }
+
+    /// All copies, those that go one way together.
+    #[cfg(cudart_12_8)]
+    #[inline]
+    fn add_all(&self, ops: &mut Vec<sys::cudaMemcpy3DBatchOp>) {
+        for (_, some) in self.ops.iter() {
+            ops.extend_from_slice(some);
+        }
     }
 
     /// The call for these copies.
@@ -108,7 +118,7 @@ impl CopyBatch3d<'_> {
 }
 
 impl Entry<'_> {
-    fn direction(&self) -> Direction {
+    pub(super) fn direction(&self) -> Direction {
         Direction::of(self.destination.side(), self.source.side())
     }
 

@@ -14,6 +14,7 @@
 //! | `job` | one transfer, and each thread's part in it |
 //! | `crew` | the threads, and how they end |
 //! | `ring` | pinned slots, a stream and events, kept for the next transfer, within a bound |
+//! | `quick` | small copies down, by one slot and without threads |
 //! | `store` | how the host's processor moves bytes, and gets fresh pages |
 //!
 //! # Ordering
@@ -46,6 +47,7 @@ mod cut;
 mod flow;
 mod job;
 mod plan;
+pub(super) mod quick;
 mod ring;
 mod settings;
 mod store;

@@ -13,7 +13,7 @@ use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{crew, test};
+use super::{crew, quick, test};
 use crate::device::Device;
 use crate::error::Result;
 use crate::memory::relax;
@@ -35,7 +35,7 @@ pub(super) struct Ring {
 
 /// Pinned memory of so many bytes.
 #[derive(Debug)]
-struct Slab {
+pub(super) struct Slab {
     pointer: *mut u8,
     bytes: usize,
     /// The device that was current when it was allocated: resetting that takes it away.
@@ -95,10 +95,19 @@ struct Store {
     out: usize,
     /// When one was used last.
     used: Option<Instant>,
+    /// When it was last seen that the slot of small copies had been used.
+    quick_used: Option<Instant>,
 }
 
-static STORE: Mutex<Store> =
-    Mutex::new(Store { slabs: Vec::new(), lanes: Vec::new(), held: 0, most: 0, out: 0, used: None });
+static STORE: Mutex<Store> = Mutex::new(Store {
+    slabs: Vec::new(),
+    lanes: Vec::new(),
+    held: 0,
+    most: 0,
+    out: 0,
+    used: None,
+    quick_used: None,
+});
 
 fn store() -> MutexGuard<'static, Store> {
     STORE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -195,18 +204,48 @@ impl Slab {
         if bytes < two || store.held + bytes > earned {
             return Ok(None);
         }
-        // Counted before it is there, so that several threads together stay within the limit.
-        store.held += bytes;
         store.out += 1;
+        let slab = Self::add(store, device, bytes);
+        if slab.is_err() {
+            self::store().out -= 1;
+        }
+        slab.map(Some)
+    }
+
+    /// Memory for the slot of small copies, as long as all slabs together stay within `limit`.
+    ///
+    /// # Errors
+    /// What the runtime fails with.
+    pub(super) fn small(device: Device, bytes: usize, limit: usize) -> Result<Option<Self>> {
+        let mut store = store();
+        if limit.saturating_sub(store.held) < bytes {
+            return Ok(None);
+        }
+        store.quick_used = Some(Instant::now());
+        Self::add(store, device, bytes).map(Some)
+    }
+
+    /// A new one. It is counted before it is there, so that several threads together stay within the limit.
+    fn add(mut store: MutexGuard<'static, Store>, device: Device, bytes: usize) -> Result<Self> {
+        store.held += bytes;
         drop(store);
         let allocated = Self::allocate(device, bytes);
         let mut store = self::store();
         if allocated.is_err() {
             store.held -= bytes;
-            store.out -= 1;
         }
         store.most = store.most.max(store.held);
-        allocated.map(Some)
+        allocated
+    }
+
+    /// The first byte.
+    pub(super) fn pointer(&self) -> *mut u8 {
+        self.pointer
+    }
+
+    /// The device that takes it along when it is reset.
+    pub(super) fn device(&self) -> Device {
+        self.device
     }
 
     fn allocate(device: Device, bytes: usize) -> Result<Self> {
@@ -277,6 +316,12 @@ impl Lane {
 #[doc(alias = "cudaFreeHost")]
 #[track_caller]
 pub fn release() -> Result<()> {
+    let rings = release_rings();
+    rings.and(release_slot())
+}
+
+#[track_caller]
+fn release_rings() -> Result<()> {
     let slabs = {
         let mut store = store();
         store.used = None;
@@ -288,6 +333,11 @@ pub fn release() -> Result<()> {
         freed = freed.and(one);
     }
     freed
+}
+
+#[track_caller]
+fn release_slot() -> Result<()> {
+    quick::withdraw().map_or(Ok(()), Slab::free)
 }
 
 impl Slab {
@@ -318,9 +368,21 @@ pub(super) fn release_idle() {
 /// Gives back what has not been used for so long.
 pub(super) fn release_unused_for(time: Duration) {
     let idle = |used: Option<Instant>| used.is_some_and(|used| used.elapsed() >= time);
-    if STORE.try_lock().is_ok_and(|store| idle(store.used)) {
-        // The error is that of earlier work; who synchronises gets it.
-        let _ = release();
+    let Ok(mut store) = STORE.try_lock() else { return };
+    if quick::was_used() {
+        store.quick_used = Some(Instant::now());
+    }
+    let (rings, slot) = (idle(store.used), idle(store.quick_used));
+    if slot {
+        store.quick_used = None;
+    }
+    drop(store);
+    // The errors are those of earlier work; who synchronises gets them.
+    if rings {
+        let _ = release_rings();
+    }
+    if slot {
+        let _ = release_slot();
     }
 }
 
@@ -330,5 +392,5 @@ pub(crate) fn abandon(device: Device) {
     store.lanes.retain(|lane| lane.device != device);
     let gone: usize = store.slabs.iter().filter(|slab| slab.device == device).map(|slab| slab.bytes).sum();
     store.slabs.retain(|slab| slab.device != device);
-    store.held -= gone;
+    store.held -= gone + quick::abandon(device).map_or(0, |slab| slab.bytes);
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::NEVER;
+use super::{NEVER, quick};
 
 /// How large blocking copies between pageable memory and a device are made.
 ///
@@ -22,10 +22,10 @@ use super::NEVER;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "written with `..Settings::default()`")]
 pub struct Settings {
-    /// Whether the engine is used at all. Without it every copy is one `cudaMemcpy`.
+    /// Whether the engine is used at all. Without it every copy is one `cudaMemcpy`, straight to the program's memory.
     pub enabled: bool,
     /// The number of bytes from which on a copy is staged. `None`: where that is faster, and once a program has copied
-    /// enough to make up for pinning memory.
+    /// enough to make up for pinning memory; small ones down then go by way of one pinned slot of 1 MiB.
     pub threshold: Option<usize>,
     /// How many threads work on a copy, the calling one included. `None`: no more than the process may use processors.
     pub threads: Option<usize>,
@@ -48,6 +48,7 @@ impl Settings {
     fn remember(&self) {
         let lowest = if self.enabled { self.threshold.unwrap_or(NEVER) } else { usize::MAX };
         LOWEST.store(lowest, Ordering::Relaxed);
+        quick::remember(self);
     }
 
     /// What the environment says.
