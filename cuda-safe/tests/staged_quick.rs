@@ -1,7 +1,8 @@
 //! Small copies from a device to pageable memory: when they go by way of a pinned slot, and that nobody can tell.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{scope, sleep};
 use std::time::Duration;
 
@@ -144,5 +145,24 @@ fn without_the_engine_with_a_size_of_ones_own_or_too_little_memory_there_is_no_s
         copies(1000)?;
         assert_eq!(statistics().pinned, 0, "{without:?}");
     }
+    Ok(())
+}
+
+#[test]
+fn in_a_host_function_where_copies_are_refused_nothing_is_pinned_nor_given_up() -> Result<()> {
+    let _alone = alone();
+    let (stream, device) = (Stream::new()?, DeviceBuffer::from_slice(&bytes(4096))?);
+    let refused = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&refused);
+    stream.launch_host_fn(move || {
+        let mut host = vec![0_u8; 4096];
+        for _ in 0..1000 {
+            count.fetch_add(usize::from(memcpy(&mut host, &device).is_err()), Ordering::Relaxed);
+        }
+    })?;
+    stream.synchronize()?;
+    assert_eq!((refused.load(Ordering::Relaxed), statistics().pinned), (1000, 0));
+    copies(1)?;
+    assert_eq!(statistics().pinned, MIB);
     Ok(())
 }

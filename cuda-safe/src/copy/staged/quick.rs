@@ -18,11 +18,10 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use super::ring::{self, Slab};
-use super::{NEVER, Settings, WORTH, settings};
+use super::{NEVER, Settings, WORTH, crew, settings};
 use crate::device::Device;
 use crate::error::Error;
-use crate::memory;
-use crate::sys;
+use crate::{memory, stream, sys};
 
 /// Bytes of the slot.
 const BYTES: usize = NEVER;
@@ -83,7 +82,11 @@ pub(crate) fn note(device: Device, bytes: usize, room: Room) {
 fn make(device: Device, bytes: usize) {
     let one = bytes.saturating_add(EACH);
     let traffic = TRAFFIC.fetch_add(one, Ordering::Relaxed).saturating_add(one) as u64;
-    if traffic / WORTH < BYTES as u64 || !ON.load(Ordering::Relaxed) || MADE.swap(true, Ordering::Relaxed) {
+    if traffic / WORTH < BYTES as u64 || !ON.load(Ordering::Relaxed) {
+        return;
+    }
+    // Where the runtime takes no calls, the copy is going to be refused.
+    if stream::in_callback() || !crew::in_own_process() || MADE.swap(true, Ordering::Relaxed) {
         return;
     }
     let Ok(_current) = device.switch() else { return };
