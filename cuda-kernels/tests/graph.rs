@@ -88,3 +88,43 @@ fn a_kernel_of_an_executable_graph_is_another_one_with_other_arguments_from_the_
     assert_eq!(b.to_vec()?, [40; 64]);
     Ok(())
 }
+
+#[test]
+fn memory_of_a_graph_is_an_argument_of_kernels_of_its_nodes_and_of_no_others() -> Result<()> {
+    let mut stream = Stream::new()?;
+    let (a, b) = (DeviceBuffer::from_slice(&[1.0; 64])?, DeviceBuffer::from_slice(&[2.0; 64])?);
+    let mut twice = PinnedBuffer::<f32>::alloc(64)?;
+    let mut graph = Graph::new()?;
+    let mut sum = graph.add_alloc::<f32>(&[], 64)?;
+    let mut other = graph.add_alloc::<f32>(&[], 64)?;
+    // SAFETY: the kernel touches the first 64 elements of each, and each has as many, on the graph's device.
+    unsafe { graph.add_kernel(&[], &kernels::vector_add, (1, 64), (&a, &b, &mut sum, 64)) }?;
+    // SAFETY: as above.
+    unsafe { graph.add_kernel(&[], &kernels::vector_add, (1, 64), (&sum, &sum, &mut other, 64)) }?;
+    graph.add_memcpy(&[], &mut twice, &other)?;
+    let late = graph.add_free(&[], &mut sum)?;
+    graph.add_free(&[], &mut other)?;
+    let refused = [
+        // SAFETY: as above, but that the memory is freed by then.
+        unsafe { graph.add_kernel(&[late], &kernels::vector_add, (1, 64), (&a, &b, &mut sum, 64)) }.map(drop),
+        // SAFETY: as above, but that there is no memory outside of launches of the graph.
+        unsafe { kernels::vector_add.launch((1, 64), &stream, (&a, &b, &mut sum, 64)) },
+        // SAFETY: as above.
+        unsafe { Graph::new()?.add_kernel(&[], &kernels::vector_add, (1, 64), (&sum, &b, &mut other, 64)) }
+            .map(drop),
+        stream
+            // SAFETY: as above.
+            .capture(|s| unsafe { kernels::vector_add.launch((1, 64), s, (&a, &b, &mut sum, 64)) })
+            .map(drop),
+    ];
+    for answer in refused {
+        assert!(matches!(answer.unwrap_err().detail(), Detail::Unsupported { .. }));
+    }
+    let mut exec = graph.instantiate()?;
+    for _ in 0..3 {
+        twice.host_mut()?.fill(0.0);
+        exec.launch(&stream)?;
+        assert_eq!(*twice.host()?, [6.0; 64]);
+    }
+    Ok(())
+}

@@ -64,10 +64,13 @@ pub use batch3d::CopyBatch3d;
 pub use batch3d::{memcpy_2d_with_attributes_async, memcpy_3d_with_attributes_async};
 pub use fill::{fill, fill_async, memset, memset_async};
 pub use linear::{memcpy, memcpy_async};
+pub(crate) use node::sealed::{Destination as NodeDestination, Source as NodeSource};
 pub(crate) use node::{FillNode, LinearNode};
+pub use node::{GraphDestination, GraphSource};
 pub use operand::{
     AsyncDestination, AsyncSource, Destination, FillDestination, Linear, Planar, Source, Volumetric,
 };
+pub(crate) use operand::{Operand, Side};
 pub use peer::{automatic_peer_access, set_automatic_peer_access};
 pub use pipeline::{Pipeline, PipelineBuilder, PipelineInput, PipelineOutput};
 pub use plane::{memcpy_2d, memcpy_2d_async, memset_2d, memset_2d_async};

@@ -193,8 +193,8 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// A part of a variable of a module, at this address.
-    pub(super) fn of_symbol<T>(
+    /// A part of a variable of a module, or memory of a graph's, at this address: no borrow of it stands for who uses it.
+    pub(crate) fn unborrowed<T>(
         pointer: *mut T,
         len: usize,
         side: Side,

@@ -234,7 +234,7 @@ fn operand<T>(part: SymbolSlice<T>) -> Result<Operand<'static>> {
     let part = part.on(device);
     let pointer = if part.is_empty() { std::ptr::null_mut() } else { part.device_ptr()? };
     let side = if part.space() == Space::Managed { Side::Managed(device) } else { Side::Device(device) };
-    Ok(Operand::of_symbol(pointer, part.len(), side, part.books()?))
+    Ok(Operand::unborrowed(pointer, part.len(), side, part.books()?))
 }
 
 impl<T: AnyBitPattern> sealed::Source for SymbolSlice<T> {

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 use std::panic::Location;
+use std::sync::Arc;
 
 use super::graph::Graph;
 use super::handle::{Handle, Raw};
-use super::nodes::Step;
+use super::steps::Steps;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Listed, Uses};
@@ -31,6 +32,8 @@ pub struct GraphExec {
     skips: bool,
     /// The graph that it was made of, and what has become of its nodes; none where those of another graph were taken over.
     pub(super) origin: Option<Origin>,
+    /// What tells the graph that it has an executable form, where there may be only one. Dropped after the form is destroyed.
+    _token: Option<Arc<()>>,
 }
 
 /// The graph that an executable one was made of.
@@ -39,7 +42,7 @@ pub(super) struct Origin {
     /// Which one.
     pub(super) graph: u64,
     /// Its nodes, as they are here.
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Steps,
     /// Those that launches skip.
     pub(super) disabled: BTreeSet<usize>,
 }
@@ -56,7 +59,7 @@ unsafe impl Send for GraphExec {}
 
 impl GraphExec {
     /// The owner of what was just instantiated from a graph.
-    pub(super) fn of(raw: sys::cudaGraphExec_t, graph: &Graph) -> Self {
+    pub(super) fn of(raw: sys::cudaGraphExec_t, graph: &Graph, token: Option<Arc<()>>) -> Self {
         let (device, uses) = (graph.device(), Listed::of(graph.uses.clone()));
         let origin = Some(Origin::of(graph));
         Self {
@@ -67,6 +70,7 @@ impl GraphExec {
             uses,
             skips: false,
             origin,
+            _token: token,
         }
     }
 
@@ -154,12 +158,15 @@ impl GraphExec {
     ///
     /// # Errors
     /// `cudaErrorGraphExecUpdateFailure` where the shape or the kind of a node is another one; `Unsupported` for a graph with host
-    /// functions; `DeviceMismatch`; a refusal inside a host function. What was executable before, still is.
+    /// functions, or another one with memory of its own; `DeviceMismatch`; a refusal inside a host function. What was executable before, still is.
     #[doc(alias = "cudaGraphExecUpdate")]
     #[track_caller]
     pub fn update(&mut self, graph: &Graph) -> Result<()> {
         stream::ensure_idle("GraphExec::update")?;
         self.ensure_device("GraphExec::update", graph.device())?;
+        if self.origin.as_ref().is_none_or(|origin| origin.graph != graph.number) {
+            graph.ensure_no_memory("GraphExec::update")?;
+        }
         if graph.host_functions > 0 {
             let what = "taking over the host functions of another graph";
             return Err(Error::refused("GraphExec::update", Detail::Unsupported { what }));
@@ -185,11 +192,12 @@ impl GraphExec {
     /// Has launches use what its nodes use now, and these bytes besides.
     pub(super) fn list(&mut self, besides: Option<&Uses>) {
         let Some(origin) = &self.origin else { return };
-        let mut all = besides.cloned().unwrap_or_default();
-        for step in &origin.steps {
-            all.add_all(&step.uses);
+        let mut all = origin.steps.uses();
+        if let Some(besides) = besides {
+            all.add_all(besides);
         }
-        let mut enabled = origin.steps.iter().enumerate().filter(|(at, _)| !origin.disabled.contains(at));
+        let mut enabled =
+            origin.steps.list.iter().enumerate().filter(|(at, _)| !origin.disabled.contains(at));
         self.acts = !self.skips && enabled.any(|(_, step)| step.acts);
         self.uses = Listed::of(all);
     }

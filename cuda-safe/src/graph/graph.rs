@@ -4,12 +4,13 @@
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::executable::GraphExec;
 use super::handle::{Handle, Raw};
 use super::host::HostFunction;
-use super::nodes::Step;
+use super::steps::{Step, Steps};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::Uses;
@@ -47,12 +48,14 @@ pub struct Graph {
     device: Device,
     /// Tells its nodes from those of other graphs.
     pub(super) number: u64,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Steps,
     pub(super) uses: Uses,
     pub(super) host_functions: usize,
     /// Whether a launch is sure to give the device something to do. One of empty nodes is none of the stream's operations: an H200 does
     /// not put a blocking stream behind the legacy one for it.
     pub(super) acts: bool,
+    /// Held by its executable forms, too, where there may be only one.
+    made: Arc<()>,
 }
 
 // SAFETY: the handles in it are names that the runtime takes from any thread, one at a time: a graph is not `Sync`.
@@ -84,10 +87,11 @@ impl Graph {
             raw,
             device,
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
-            steps: Vec::new(),
+            steps: Steps::default(),
             uses: Uses::default(),
             host_functions: 0,
             acts: false,
+            made: Arc::default(),
         }
     }
 
@@ -110,7 +114,7 @@ impl Graph {
             graph.acts = graph.acts || acts(*raw)?;
         }
         if !raws.is_empty() {
-            graph.steps.push(Step::captured(raws, graph.uses.clone(), graph.acts));
+            graph.steps.list.push(Step::captured(raws, graph.uses.clone(), graph.acts));
         }
         Ok(graph)
     }
@@ -154,11 +158,12 @@ impl Graph {
     /// conflicts with. Stands for [`cudaGraphClone`](sys::cudaGraphClone).
     ///
     /// # Errors
-    /// What the runtime fails with; a refusal inside a host function.
+    /// `Unsupported` for a graph with memory of its own. What the runtime fails with; a refusal inside a host function.
     #[doc(alias = "cudaGraphClone")]
     #[track_caller]
     pub fn try_clone(&self) -> Result<Self> {
         stream::ensure_idle("Graph::try_clone")?;
+        self.ensure_no_memory("Graph::try_clone")?;
         let mut raw = std::ptr::null_mut();
         // SAFETY: the graph is live, and the pointer is to a live variable, which the call fills.
         unsafe { check!(cudaGraphClone(&raw mut raw, self.raw)) }?;
@@ -172,18 +177,29 @@ impl Graph {
     /// Stands for [`cudaGraphInstantiate`](sys::cudaGraphInstantiate).
     ///
     /// # Errors
-    /// What the runtime fails with; a refusal inside a host function.
+    /// `Unsupported` for a graph with memory of its own that no node frees, or that has an executable form already. What the runtime fails with; a refusal inside a host function.
     #[doc(alias = "cudaGraphInstantiate")]
     #[doc(alias = "cudaGraphInstantiateWithFlags")]
     #[doc(alias = "cudaGraphInstantiateWithParams")]
     #[track_caller]
     pub fn instantiate(&self) -> Result<GraphExec> {
-        stream::ensure_idle("Graph::instantiate")?;
+        let api = "Graph::instantiate";
+        stream::ensure_idle(api)?;
+        if self.steps.leave_memory() {
+            let what = "memory of the graph's own that no node frees: add one with Graph::add_free";
+            return Err(Error::refused(api, Detail::Unsupported { what }));
+        }
+        let token = self.steps.have_memory().then(|| Arc::clone(&self.made));
+        if token.is_some() && Arc::strong_count(&self.made) > 2 {
+            let what =
+                "a second executable form of a graph with memory of its own: drop the first one before";
+            return Err(Error::refused(api, Detail::Unsupported { what }));
+        }
         let _current = self.device.switch()?;
         let mut exec = std::ptr::null_mut();
         // SAFETY: the graph is live, and the pointer is to a live variable, which the call fills.
         unsafe { check!(cudaGraphInstantiate(&raw mut exec, self.raw, 0)) }?;
-        Ok(GraphExec::of(exec, self))
+        Ok(GraphExec::of(exec, self, token))
     }
 
     /// Writes the graph to a file, in the language of Graphviz.

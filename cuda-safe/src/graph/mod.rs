@@ -43,12 +43,15 @@ mod executable;
 mod graph;
 mod handle;
 mod host;
+mod memory;
 mod nodes;
 mod set;
+mod steps;
 mod topology;
 
 pub use capture::Capture;
 pub use executable::GraphExec;
 pub use graph::Graph;
+pub use memory::GraphBuffer;
 pub use nodes::Node;
 pub use topology::NodeKind;

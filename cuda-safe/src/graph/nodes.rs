@@ -1,12 +1,13 @@
 //! Nodes that are added by hand.
 #![expect(unsafe_code, reason = "adds nodes to raw graphs")]
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::graph::Graph;
 use super::host::HostFunction;
-use crate::copy::{AsyncDestination, AsyncSource, FillNode, LinearNode};
+use super::memory;
+use super::steps::{Order, Step};
+use crate::copy::{FillNode, GraphDestination, GraphSource, LinearNode};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Uses};
@@ -28,44 +29,29 @@ impl Node {
         Self { graph, at }
     }
 
+    /// Its number.
+    pub(super) fn at(self) -> usize {
+        self.at
+    }
+
     /// Its number, if it is one of this graph.
     pub(super) fn of(self, graph: u64) -> Option<usize> {
         (self.graph == graph).then_some(self.at)
     }
 }
 
-/// One node, or all that were captured.
-#[derive(Clone, Debug)]
-pub(super) struct Step {
-    pub(super) raws: Arc<[sys::cudaGraphNode_t]>,
-    pub(super) uses: Arc<Uses>,
-    /// All that comes before it.
-    pub(super) before: Arc<BTreeSet<usize>>,
-    /// Whether it gives the device something to do.
-    pub(super) acts: bool,
-    /// Whether it was captured, with all that it uses named at once.
-    pub(super) captured: bool,
-}
-
-impl Step {
-    /// All nodes of a capture.
-    pub(super) fn captured(raws: Vec<sys::cudaGraphNode_t>, uses: Uses, acts: bool) -> Self {
-        Self { raws: raws.into(), uses: Arc::new(uses), before: Arc::default(), acts, captured: true }
-    }
-}
-
 /// Where the runtime is to put a node.
-struct Place {
-    graph: sys::cudaGraph_t,
-    before: *const sys::cudaGraphNode_t,
-    count: usize,
+pub(super) struct Place {
+    pub(super) graph: sys::cudaGraph_t,
+    pub(super) before: *const sys::cudaGraphNode_t,
+    pub(super) count: usize,
 }
 
 impl Graph {
     /// Adds a node that comes after others, and after all earlier ones that it conflicts with. `acts` says whether it gives the device
     /// something to do.
     #[track_caller]
-    fn add(
+    pub(super) fn add(
         &mut self,
         api: &'static str,
         after: &[Node],
@@ -74,18 +60,7 @@ impl Graph {
         make: impl FnOnce(*mut sys::cudaGraphNode_t, Place) -> Result<()>,
     ) -> Result<Node> {
         stream::ensure_idle(api)?;
-        let (mut direct, mut before) = (BTreeSet::new(), BTreeSet::new());
-        let named = after.iter().map(|node| (node.graph == self.number).then_some(node.at));
-        for at in named.chain(self.conflicts(&uses).map(Some)) {
-            let step = at.and_then(|at| Some((at, self.steps.get(at)?)));
-            let Some((at, step)) = step else {
-                return Err(Error::refused(api, Detail::Unsupported { what: "a node of another graph" }));
-            };
-            if before.insert(at) {
-                direct.insert(at);
-                before.extend(step.before.iter().copied());
-            }
-        }
+        let Order { direct, before } = self.steps.order(api, self.number, after, &uses)?;
         let raws: Vec<sys::cudaGraphNode_t> = direct
             .iter()
             .filter_map(|at| self.steps.get(*at))
@@ -95,24 +70,15 @@ impl Graph {
         let mut raw = std::ptr::null_mut();
         // Kept before there is a node, and whatever comes of that.
         self.uses.add_all(&uses);
-        make(&raw mut raw, Place { graph: self.as_raw(), before: raws.as_ptr(), count: raws.len() })?;
+        let place = Place { graph: self.as_raw(), before: raws.as_ptr(), count: raws.len() };
+        if let Err(error) = make(&raw mut raw, place) {
+            self.steps.failed(&uses);
+            return Err(error);
+        }
         self.acts |= acts;
         let (raws, uses, before) = ([raw].into(), Arc::new(uses), Arc::new(before));
-        self.steps.push(Step { raws, uses, before, acts, captured: false });
-        Ok(Node { graph: self.number, at: self.steps.len() - 1 })
-    }
-
-    /// The nodes that one which uses this conflicts with, the last first: it covers most of those before it.
-    fn conflicts(&self, uses: &Uses) -> impl Iterator<Item = usize> + use<> {
-        let found: Vec<usize> = self
-            .steps
-            .iter()
-            .enumerate()
-            .rev()
-            .filter(|(_, step)| step.uses.conflicts(uses))
-            .map(|(at, _)| at)
-            .collect();
-        found.into_iter()
+        self.steps.list.push(Step { raws, uses, before, acts, captured: false });
+        Ok(Node { graph: self.number, at: self.steps.list.len() - 1 })
     }
 
     /// Adds a node that does nothing: a place to come before and after others.
@@ -143,11 +109,13 @@ impl Graph {
     #[track_caller]
     pub fn add_memcpy<D, S>(&mut self, after: &[Node], destination: &mut D, source: &S) -> Result<Node>
     where
-        D: AsyncDestination + ?Sized,
-        S: AsyncSource<Element = D::Element> + ?Sized,
+        D: GraphDestination + ?Sized,
+        S: GraphSource<Element = D::Element> + ?Sized,
     {
-        let api = "Graph::add_memcpy";
-        let Some(copy) = LinearNode::new(api, destination, source)? else { return self.add_empty(after) };
+        let (api, to) = ("Graph::add_memcpy", destination.operand_mut_in(self.number)?);
+        let Some(copy) = LinearNode::new(api, &to, &source.operand_in(self.number)?)? else {
+            return self.add_empty(after);
+        };
         let uses = kept(api, &copy.accesses)?;
         self.add(api, after, uses, true, |node, place| {
             // SAFETY: graph and nodes are live, there are as many as is said, and the pointer is to a live variable. Both sides
@@ -178,19 +146,12 @@ impl Graph {
     #[track_caller]
     pub fn add_memset<D>(&mut self, after: &[Node], destination: &mut D, value: u8) -> Result<Node>
     where
-        D: AsyncDestination + ?Sized,
+        D: GraphDestination + ?Sized,
     {
-        let api = "Graph::add_memset";
-        let Some(fill) = FillNode::new(destination)? else { return self.add_empty(after) };
+        let (api, to) = ("Graph::add_memset", destination.operand_mut_in(self.number)?);
+        let Some(fill) = FillNode::new(&to) else { return self.add_empty(after) };
         let uses = kept(api, &[fill.access])?;
-        let parameters = sys::cudaMemsetParams {
-            dst: fill.to.cast(),
-            pitch: 0,
-            value: value.into(),
-            elementSize: 1,
-            width: fill.bytes,
-            height: 1,
-        };
+        let parameters = fill_parameters(&fill, value);
         self.add(api, after, uses, true, |node, place| {
             // SAFETY: graph and nodes are live, there are as many as is said, and the pointers are to live variables. The
             // destination is memory of so many bytes, which the graph keeps.
@@ -259,16 +220,29 @@ impl Graph {
         arguments: A,
     ) -> Result<Node> {
         let api = "Graph::add_kernel";
-        kernel_node(api, self.device(), kernel, config.into(), arguments, |uses, parameters| {
-            self.add(api, after, uses, true, |node, place| {
-                // SAFETY: graph and nodes are live, there are as many as is said, and the pointers are to live variables. There is
-                // a live value of the right type for each parameter (`Arguments`), copied by the call, and the graph keeps the
-                // memory among them; what the kernel does is the caller's duty.
-                unsafe {
-                    check!(cudaGraphAddKernelNode(node, place.graph, place.before, place.count, parameters))
-                }
-            })
-        })
+        kernel_node(
+            api,
+            (self.device(), self.number),
+            kernel,
+            config.into(),
+            arguments,
+            |uses, parameters| {
+                self.add(api, after, uses, true, |node, place| {
+                    // SAFETY: graph and nodes are live, there are as many as is said, and the pointers are to live variables. There is
+                    // a live value of the right type for each parameter (`Arguments`), copied by the call, and the graph keeps the
+                    // memory among them; what the kernel does is the caller's duty.
+                    unsafe {
+                        check!(cudaGraphAddKernelNode(
+                            node,
+                            place.graph,
+                            place.before,
+                            place.count,
+                            parameters
+                        ))
+                    }
+                })
+            },
+        )
     }
 
     /// Adds all of another graph, as it is now, as one node. Its memory and host functions are held in common.
@@ -277,7 +251,8 @@ impl Graph {
     /// [`cudaGraphAddChildGraphNode`](sys::cudaGraphAddChildGraphNode).
     ///
     /// # Errors
-    /// `DeviceMismatch` for a graph of another device; those of [`add_empty`](Self::add_empty).
+    /// `DeviceMismatch` for a graph of another device; `Unsupported` for one with memory of its own; those of
+    /// [`add_empty`](Self::add_empty).
     #[doc(alias = "cudaGraphAddChildGraphNode")]
     #[track_caller]
     pub fn add_graph(&mut self, after: &[Node], graph: &Graph) -> Result<Node> {
@@ -286,6 +261,7 @@ impl Graph {
         if found != needed {
             return Err(Error::refused(api, Detail::DeviceMismatch { what: "the graph", found, needed }));
         }
+        graph.ensure_no_memory(api)?;
         let node = self.add(api, after, graph.uses.clone(), graph.acts, |node, place| {
             // SAFETY: both graphs and the nodes are live, there are as many as is said, and the pointer is to a live variable.
             unsafe {
@@ -314,11 +290,23 @@ pub(super) fn kept(api: &'static str, accesses: &[Access<'_>]) -> Result<Uses> {
     }
 }
 
+/// What the runtime wants to know about a fill.
+pub(super) fn fill_parameters(fill: &FillNode<'_>, value: u8) -> sys::cudaMemsetParams {
+    sys::cudaMemsetParams {
+        dst: fill.to.cast(),
+        pitch: 0,
+        value: value.into(),
+        elementSize: 1,
+        width: fill.bytes,
+        height: 1,
+    }
+}
+
 /// Has a node be made of what a launch of this kernel uses and of what the runtime wants to know about it, which is there for the call only.
 #[track_caller]
 pub(super) fn kernel_node<P, A: Arguments<P>, R>(
     api: &'static str,
-    device: Device,
+    (device, graph): (Device, u64),
     kernel: &Kernel<P>,
     config: LaunchConfig,
     arguments: A,
@@ -326,6 +314,8 @@ pub(super) fn kernel_node<P, A: Arguments<P>, R>(
 ) -> Result<R> {
     config.check(kernel.name())?;
     let shared = u32::try_from(config.shared_bytes).unwrap_or(u32::MAX);
+    // Memory of the graph's own may be among the arguments, here and nowhere else.
+    let _made = memory::make_nodes_of(graph);
     arguments.with(device, |accesses, values| {
         let parameters = sys::cudaKernelNodeParams {
             func: kernel.as_raw().cast_mut(),

@@ -4,13 +4,11 @@
 //! changed.
 #![expect(unsafe_code, reason = "changes nodes of raw executable graphs")]
 
-use std::sync::Arc;
-
-use super::executable::{GraphExec, Origin};
+use super::executable::GraphExec;
 use super::graph::Graph;
 use super::host;
-use super::nodes::{Node, Step, kept, kernel_node};
-use crate::copy::{AsyncDestination, AsyncSource, FillNode, LinearNode};
+use super::nodes::{Node, fill_parameters, kept, kernel_node};
+use crate::copy::{FillNode, GraphDestination, GraphSource, LinearNode};
 use crate::error::{Detail, Error, Result};
 use crate::hazard::Uses;
 use crate::launch::{Arguments, Kernel, LaunchConfig};
@@ -58,14 +56,21 @@ impl GraphExec {
         arguments: A,
     ) -> Result<()> {
         let api = "GraphExec::set_kernel";
-        kernel_node(api, self.device(), kernel, config.into(), arguments, |uses, parameters| {
-            self.set(api, graph, node, uses, |exec, node| {
-                // SAFETY: the executable graph and the node, of the graph that it was made of, are live, and nobody launches it
-                // meanwhile. There is a live value of the right type for each parameter (`Arguments`), copied by the call, and the
-                // memory among them is kept; what the kernel does is the caller's duty.
-                unsafe { check!(cudaGraphExecKernelNodeSetParams(exec, node, parameters)) }
-            })
-        })
+        kernel_node(
+            api,
+            (self.device(), graph.number),
+            kernel,
+            config.into(),
+            arguments,
+            |uses, parameters| {
+                self.set(api, graph, node, uses, |exec, node| {
+                    // SAFETY: the executable graph and the node, of the graph that it was made of, are live, and nobody launches it
+                    // meanwhile. There is a live value of the right type for each parameter (`Arguments`), copied by the call, and the
+                    // memory among them is kept; what the kernel does is the caller's duty.
+                    unsafe { check!(cudaGraphExecKernelNodeSetParams(exec, node, parameters)) }
+                })
+            },
+        )
     }
 
     /// Has a node copy all elements of `source` to `destination` from the next launch on: memory of the same kinds and devices as it
@@ -104,11 +109,13 @@ impl GraphExec {
         source: &S,
     ) -> Result<()>
     where
-        D: AsyncDestination + ?Sized,
-        S: AsyncSource<Element = D::Element> + ?Sized,
+        D: GraphDestination + ?Sized,
+        S: GraphSource<Element = D::Element> + ?Sized,
     {
-        let api = "GraphExec::set_memcpy";
-        let Some(copy) = LinearNode::new(api, destination, source)? else { return Err(nothing(api)) };
+        let (api, to) = ("GraphExec::set_memcpy", destination.operand_mut_in(graph.number)?);
+        let Some(copy) = LinearNode::new(api, &to, &source.operand_in(graph.number)?)? else {
+            return Err(nothing(api));
+        };
         let uses = kept(api, &copy.accesses)?;
         let (to, from, bytes, kind) = (copy.to.cast(), copy.from.cast(), copy.bytes, copy.kind);
         self.set(api, graph, node, uses, |exec, node| {
@@ -145,19 +152,12 @@ impl GraphExec {
     #[track_caller]
     pub fn set_memset<D>(&mut self, graph: &Graph, node: Node, destination: &mut D, value: u8) -> Result<()>
     where
-        D: AsyncDestination + ?Sized,
+        D: GraphDestination + ?Sized,
     {
-        let api = "GraphExec::set_memset";
-        let Some(fill) = FillNode::new(destination)? else { return Err(nothing(api)) };
+        let (api, to) = ("GraphExec::set_memset", destination.operand_mut_in(graph.number)?);
+        let Some(fill) = FillNode::new(&to) else { return Err(nothing(api)) };
         let uses = kept(api, &[fill.access])?;
-        let parameters = sys::cudaMemsetParams {
-            dst: fill.to.cast(),
-            pitch: 0,
-            value: value.into(),
-            elementSize: 1,
-            width: fill.bytes,
-            height: 1,
-        };
+        let parameters = fill_parameters(&fill, value);
         self.set(api, graph, node, uses, |exec, node| {
             // SAFETY: the executable graph and the node are live, as in `set_kernel`. The destination is memory of so many bytes, which
             // is kept.
@@ -213,8 +213,8 @@ impl GraphExec {
     /// [`update`](Self::update), host functions cannot be taken over.
     ///
     /// # Errors
-    /// `Unsupported` for a graph with host functions; `DeviceMismatch`; those of [`set_kernel`](Self::set_kernel). The runtime refuses
-    /// another shape.
+    /// `Unsupported` for a graph with host functions or memory of its own; `DeviceMismatch`; those of [`set_kernel`](Self::set_kernel). The
+    /// runtime refuses another shape.
     ///
     /// # Examples
     /// ```
@@ -242,6 +242,7 @@ impl GraphExec {
         if found != needed {
             return Err(Error::refused(api, Detail::DeviceMismatch { what: "the graph", found, needed }));
         }
+        within.ensure_no_memory(api)?;
         if within.host_functions > 0 {
             let what = "taking over the host functions of another graph";
             return Err(Error::refused(api, Detail::Unsupported { what }));
@@ -327,17 +328,14 @@ impl GraphExec {
         stream::ensure_idle(api)?;
         let (at, raw) = self.find(api, graph, node)?;
         let _current = self.device().switch()?;
-        if let Some(other) = self.origin.as_ref().and_then(|origin| unordered(origin, at, &uses)) {
-            return Err(Error::refused(api, Detail::NodesUnordered { other }));
+        if let Some(origin) = &self.origin {
+            origin.steps.ensure_fits(api, at, &uses)?;
         }
         // If the call fails half-way, what the node used and what it was to use may both be used.
         self.list(Some(&uses));
         let set = call(self.as_raw(), raw);
-        if let Some(step) = self.origin.as_mut().and_then(|origin| origin.steps.get_mut(at)) {
-            step.uses = Arc::new(match &set {
-                Ok(()) => uses,
-                Err(_) => both(&step.uses, &uses),
-            });
+        if let Some(origin) = &mut self.origin {
+            origin.steps.given(at, uses, set.is_ok());
         }
         self.list(None);
         set
@@ -355,37 +353,14 @@ impl GraphExec {
         if origin.graph != graph.number {
             return Err(refused("a graph that the executable one was not made of"));
         }
-        let Some(at) = node.of(graph.number) else { return Err(refused("a node of another graph")) };
-        let Some(step) = origin.steps.get(at) else {
-            return Err(refused("a node that was added after the graph was made executable"));
-        };
-        match (step.captured, step.raws.first()) {
-            (false, Some(raw)) => Ok((at, *raw)),
-            _ => Err(refused(
-                "a node that was captured: capture anew, and take that over with GraphExec::update",
-            )),
-        }
+        // The graph may have destroyed it since.
+        graph.steps.find(api, graph.number, node)?;
+        origin.steps.added(api, graph.number, node)
     }
 }
 
-/// A node that conflicts with one which uses this, and that nothing orders it with.
-fn unordered(origin: &Origin, at: usize, uses: &Uses) -> Option<usize> {
-    let before = &origin.steps.get(at)?.before;
-    let mut others = origin.steps.iter().enumerate();
-    let stands = |(other, step): &(usize, &Step)| {
-        *other != at && !before.contains(other) && !step.before.contains(&at) && step.uses.conflicts(uses)
-    };
-    others.find(stands).map(|(other, _)| other)
-}
-
-fn both(first: &Uses, second: &Uses) -> Uses {
-    let mut both = first.clone();
-    both.add_all(second);
-    both
-}
-
-/// The refusal of what an executable graph cannot have in the place of something.
+/// The refusal of what a node cannot have in the place of something.
 #[track_caller]
-fn nothing(api: &'static str) -> Error {
+pub(super) fn nothing(api: &'static str) -> Error {
     Error::refused(api, Detail::Zero { what: "the number of elements" })
 }

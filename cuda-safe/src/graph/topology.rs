@@ -5,7 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::ptr;
 
 use super::graph::Graph;
-use super::nodes::{Node, Step};
+use super::nodes::Node;
+use super::steps::Step;
 use crate::error::{Detail, Error, Result};
 use crate::{check, stream, sys};
 
@@ -31,6 +32,10 @@ impl NodeKind {
     pub const EVENT_RECORD: Self = Self(sys::cudaGraphNodeTypeEventRecord);
     /// The wait for an event.
     pub const EVENT_WAIT: Self = Self(sys::cudaGraphNodeTypeWaitEvent);
+    /// An allocation.
+    pub const MEM_ALLOC: Self = Self(sys::cudaGraphNodeTypeMemAlloc);
+    /// The end of an allocation.
+    pub const MEM_FREE: Self = Self(sys::cudaGraphNodeTypeMemFree);
 
     /// The number as C has it.
     #[must_use]
@@ -62,7 +67,8 @@ impl Graph {
     /// ```
     #[must_use]
     pub fn nodes(&self) -> Vec<Node> {
-        (0..self.steps.len()).map(|at| Node::new(self.number, at)).collect()
+        let all = 0..self.steps.list.len();
+        all.filter(|at| self.steps.get(*at).is_some()).map(|at| Node::new(self.number, at)).collect()
     }
 
     /// The nodes that come after no other one.
@@ -125,8 +131,7 @@ impl Graph {
         let api = "Graph::node_kind";
         stream::ensure_idle(api)?;
         let refused = |what| Error::refused(api, Detail::Unsupported { what });
-        let step = node.of(self.number).and_then(|at| self.steps.get(at));
-        let Some(step) = step else { return Err(refused("a node of another graph")) };
+        let (_, step) = self.steps.find(api, self.number, node)?;
         let [raw] = *step.raws else { return Err(refused("the kind of several nodes that were captured")) };
         let mut kind = sys::cudaGraphNodeTypeEmpty;
         // SAFETY: the node is one of a live graph, and the pointer is to a live variable, which the call fills.
@@ -137,7 +142,7 @@ impl Graph {
     /// The numbers of the raw nodes.
     fn numbers(&self) -> HashMap<sys::cudaGraphNode_t, usize> {
         let of = |(at, step): (usize, &Step)| step.raws.iter().map(move |raw| (*raw, at)).collect::<Vec<_>>();
-        self.steps.iter().enumerate().flat_map(of).collect()
+        self.steps.list.iter().enumerate().flat_map(of).collect()
     }
 }
 

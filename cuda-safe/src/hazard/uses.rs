@@ -77,6 +77,11 @@ impl Uses {
         })
     }
 
+    /// Whether something of the allocation is used whose ledger is at this address.
+    pub(crate) fn touches(&self, ledger: usize) -> bool {
+        self.held.binary_search_by_key(&ledger, |held| address(&held.keeper)).is_ok()
+    }
+
     /// Whether one of the two writes what the other uses.
     pub(crate) fn conflicts(&self, other: &Self) -> bool {
         self.held.iter().any(|held| {

@@ -444,7 +444,7 @@ fn memory_nodes(cases: &mut Cases) {
         let run = ready(log, graph)?;
         launch(log, run, down, &[3; 64])
     });
-    cases.add("cudaGraphAddMemAllocNode/allocated, set, freed", Safe::Raw, |log| {
+    cases.add("cudaGraphAddMemAllocNode/allocated, set, freed", Safe::Works, |log| {
         let graph = graph(log)?;
         let mut wanted = cudaMemAllocNodeParams::default();
         wanted.poolProps.allocType = cuda_sys::cudaMemAllocationTypePinned;

@@ -18,6 +18,8 @@ mod graph;
 #[cfg(cudart_13_0)]
 mod graph_change;
 #[cfg(cudart_13_0)]
+mod graph_memory;
+#[cfg(cudart_13_0)]
 mod graph_set;
 mod host_memory;
 mod kernel;
@@ -82,7 +84,15 @@ pub(crate) fn all() -> Cases {
         area(&mut cases);
     }
     #[cfg(cudart_13_0)]
-    for area in [batch::add, batch_solid::add, graph::add, graph_change::add, node::add, graph_set::add] {
+    for area in [
+        batch::add,
+        batch_solid::add,
+        graph::add,
+        graph_change::add,
+        node::add,
+        graph_set::add,
+        graph_memory::add,
+    ] {
         area(&mut cases);
     }
     cases

@@ -253,6 +253,11 @@ api! {
     /// Takes a node out of its graph.
     fn cudaGraphDestroyNode(call, node: cudaGraphNode_t) {
         let (mut machine, _) = call.context()?;
+        let home = machine.graphs.home(node.addr())?;
+        if machine.graphs.allocates(home)? {
+            // Not asked of a GPU: as for edges.
+            return Err(cudaErrorNotSupported);
+        }
         match machine.graphs.remove(node.addr())? {
             Some(child) => destroy(&mut machine, child),
             None => Ok(()),

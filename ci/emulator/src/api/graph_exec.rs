@@ -12,7 +12,7 @@ use crate::error::Answer;
 use crate::graph::{Act, Exec, Mismatch, kind, launch, release};
 use crate::machine::Guard;
 use crate::sys::{
-    CUgraphExec_st, cudaErrorGraphExecUpdateFailure, cudaErrorInvalidValue,
+    CUgraphExec_st, cudaErrorGraphExecUpdateFailure, cudaErrorInvalidValue, cudaErrorNotSupported,
     cudaErrorStreamCaptureUnsupported, cudaEvent_t, cudaGraph_t, cudaGraphExec_t,
     cudaGraphExecUpdateErrorNodeTypeChanged, cudaGraphExecUpdateErrorParametersChanged,
     cudaGraphExecUpdateErrorTopologyChanged, cudaGraphExecUpdateResultInfo, cudaGraphExecUpdateSuccess,
@@ -32,6 +32,10 @@ fn instantiate(machine: &mut Guard, graph: cudaGraph_t, flags: c_ulonglong) -> A
         return Err(cudaErrorInvalidValue);
     }
     let m = &mut **machine;
+    if m.graphs.allocates(graph.addr())? && m.graphs.has_exec(graph.addr()) {
+        // Not asked of a GPU: that there is an error is documented, and not which one.
+        return Err(cudaErrorNotSupported);
+    }
     let exec = Exec::new(&m.graphs, &mut m.users, graph.addr(), flags)?;
     Ok(core::ptr::without_provenance_mut::<CUgraphExec_st>(m.graphs.keep(exec)))
 }

@@ -18,7 +18,8 @@ use crate::sys::{
     cudaGraphNodeTypeEventRecord, cudaGraphNodeTypeGraph, cudaGraphNodeTypeHost, cudaGraphNodeTypeKernel,
     cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeMemset, cudaGraphNodeTypeWaitEvent, cudaHostNodeParams,
     cudaKernelNodeParams, cudaLaunchAttributeCooperative, cudaLaunchAttributeID, cudaLaunchAttributeValue,
-    cudaMemAllocNodeParams, cudaMemcpy3DParms, cudaMemcpyKind, cudaMemsetParams,
+    cudaMemAllocNodeParams, cudaMemAllocationTypePinned, cudaMemLocationTypeDevice, cudaMemcpy3DParms,
+    cudaMemcpyKind, cudaMemsetParams,
 };
 
 /// Where a new node goes.
@@ -396,6 +397,19 @@ api! {
         })
     }
 
+    /// What a node allocates.
+    fn cudaGraphMemAllocNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaMemAllocNodeParams>) {
+        let (machine, _) = call.context()?;
+        let Act::Alloc(memory, bytes) = machine.graphs.node(node.addr())?.act else { return Err(cudaErrorInvalidValue) };
+        let device = machine.book.at(memory).map_or(0, |it| it.device);
+        let mut found = cudaMemAllocNodeParams { dptr: pointer(memory), ..Default::default() };
+        found.bytesize = usize::try_from(bytes).map_err(|_| cudaErrorInvalidValue)?;
+        found.poolProps.allocType = cudaMemAllocationTypePinned;
+        found.poolProps.location.type_ = cudaMemLocationTypeDevice;
+        found.poolProps.location.id = c_int::try_from(device).map_err(|_| cudaErrorInvalidValue)?;
+        put(out, found)
+    }
+
     /// Adds the end of an allocation.
     fn cudaGraphAddMemFreeNode(
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
@@ -404,6 +418,10 @@ api! {
         add(call, out, Place { graph, before, count }, |machine, _| {
             let start = address(memory);
             machine.book.starting_at(start, &[Kind::Pool]).ok_or(cudaErrorInvalidValue)?;
+            let mut others = machine.graphs.get(graph.addr())?.nodes.values();
+            if others.any(|node| matches!(node.act, Act::Free(it) if it == start)) {
+                return Err(cudaErrorInvalidValue);
+            }
             Ok(Act::Free(start))
         })
     }

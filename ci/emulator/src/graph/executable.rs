@@ -27,6 +27,8 @@ pub(crate) struct Step {
 /// One executable graph.
 #[derive(Debug)]
 pub(crate) struct Exec {
+    /// The graph that it was made from.
+    pub(super) source: usize,
     steps: Vec<Step>,
     pub(crate) flags: u64,
     /// The end of its last launch: launches of one executable graph do not overlap.
@@ -101,7 +103,7 @@ impl Exec {
         for (user, count) in &users {
             counts.retain(*user, *count)?;
         }
-        Ok(Self { steps, flags, last: 0, users })
+        Ok(Self { source: graph, steps, flags, last: 0, users })
     }
 
     /// The step that was made from a node.

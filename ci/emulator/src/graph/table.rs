@@ -239,6 +239,11 @@ impl Graphs {
         self.execs.get(&exec).ok_or(cudaErrorInvalidValue)
     }
 
+    /// Whether a graph has an executable form.
+    pub(crate) fn has_exec(&self, graph: usize) -> bool {
+        self.execs.values().any(|it| it.source == graph)
+    }
+
     pub(crate) fn exec_mut(&mut self, exec: usize) -> Answer<&mut Exec> {
         self.execs.get_mut(&exec).ok_or(cudaErrorInvalidValue)
     }

@@ -1,0 +1,9 @@
+//! Memory of a graph's own is only there between two of its nodes: operations of a stream do not take it.
+use cuda_safe::{Graph, Stream, memset_async};
+
+fn main() -> cuda_safe::Result<()> {
+    let stream = Stream::new()?;
+    let mut graph = Graph::new()?;
+    let mut scratch = graph.add_alloc::<u8>(&[], 16)?;
+    memset_async(&mut scratch, 1, &stream)
+}

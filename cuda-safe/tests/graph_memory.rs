@@ -1,0 +1,157 @@
+//! Memory that a graph allocates and frees by nodes of its own.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod common;
+
+use common::{Gate, alone};
+use cuda_safe::error::Detail;
+use cuda_safe::graph::NodeKind;
+use cuda_safe::{DeviceBuffer, Graph, PinnedBuffer, Result, Stream, memset_async, sys};
+
+fn unsupported<T: std::fmt::Debug>(answer: Result<T>) -> bool {
+    matches!(answer.unwrap_err().detail(), Detail::Unsupported { .. })
+}
+
+#[test]
+fn memory_of_a_graph_is_allocated_used_and_freed_by_each_launch() -> Result<()> {
+    let _alone = alone();
+    let stream = Stream::non_blocking()?;
+    let mut source = PinnedBuffer::from_slice(&[5_u32; 1000])?;
+    let mut host = PinnedBuffer::from_slice(&[0_u32; 1000])?;
+    let mut graph = Graph::new()?;
+    let mut scratch = graph.add_alloc::<u32>(&[], 1000)?;
+    let put = graph.add_memcpy(&[], &mut scratch, &source)?;
+    let get = graph.add_memcpy(&[], &mut host, &scratch)?;
+    let end = graph.add_free(&[], &mut scratch)?;
+    let start = scratch.node();
+    assert_eq!((scratch.len(), scratch.device(), scratch.is_empty()), (1000, graph.device(), false));
+    assert!(!scratch.as_ptr().is_null());
+    // Nobody named an edge.
+    assert_eq!(graph.edges()?, [(start, put), (put, get), (get, end)]);
+    let kinds = [graph.node_kind(start)?, graph.node_kind(end)?];
+    assert_eq!(kinds, [NodeKind::MEM_ALLOC, NodeKind::MEM_FREE]);
+    let mut exec = graph.instantiate()?;
+    exec.launch(&stream)?;
+    assert_eq!(*host.host()?, [5; 1000]);
+    source.host_mut()?.fill(6);
+    exec.launch(&stream)?;
+    exec.launch(&stream)?;
+    assert_eq!(*host.host()?, [6; 1000]);
+    // Nothing is left.
+    assert_eq!(graph.device().graph_memory()?.used, 0);
+    Ok(())
+}
+
+#[test]
+fn memory_that_no_node_frees_keeps_a_graph_from_being_made_executable() -> Result<()> {
+    let _alone = alone();
+    let mut graph = Graph::new()?;
+    let mut scratch = graph.add_alloc::<u8>(&[], 16)?;
+    assert!(unsupported(graph.instantiate()));
+    graph.add_free(&[], &mut scratch)?;
+    graph.instantiate()?;
+    // The value is only a name of the memory: without it, there is no way to free the memory.
+    let mut graph = Graph::new()?;
+    drop(graph.add_alloc::<u8>(&[], 16)?);
+    assert!(unsupported(graph.instantiate()));
+    Ok(())
+}
+
+#[test]
+fn nodes_behind_the_end_of_memory_cannot_use_it_nor_end_it_again() -> Result<()> {
+    let _alone = alone();
+    let stream = Stream::non_blocking()?;
+    let mut bytes = DeviceBuffer::from_slice(&[0_u8; 16])?;
+    let mut graph = Graph::new()?;
+    let before = graph.add_memset(&[], &mut bytes, 1)?;
+    let mut scratch = graph.add_alloc::<u8>(&[before], 16)?;
+    let between = graph.add_memset(&[scratch.node()], &mut bytes, 2)?;
+    let free = graph.add_free(&[between], &mut scratch)?;
+    let after = graph.add_memset(&[free], &mut bytes, 3)?;
+    assert!(unsupported(graph.add_memset(&[], &mut scratch, 4)));
+    assert!(unsupported(graph.add_memcpy(&[], &mut bytes, &scratch)));
+    assert!(unsupported(graph.add_free(&[], &mut scratch)));
+    let mut exec = graph.instantiate()?;
+    // Nor can nodes that are given other work, unless they are where it is there.
+    assert!(unsupported(exec.set_memset(&graph, before, &mut scratch, 4)));
+    assert!(unsupported(exec.set_memset(&graph, after, &mut scratch, 4)));
+    exec.set_memset(&graph, between, &mut scratch, 4)?;
+    exec.launch(&stream)?;
+    assert_eq!(bytes.to_vec()?, [3; 16]);
+    Ok(())
+}
+
+#[test]
+fn memory_of_a_graph_is_refused_by_other_graphs() -> Result<()> {
+    let _alone = alone();
+    let mut bytes = DeviceBuffer::from_slice(&[0_u8; 16])?;
+    let (mut first, mut second) = (Graph::new()?, Graph::new()?);
+    let mut scratch = first.add_alloc::<u8>(&[], 16)?;
+    let fill = second.add_memset(&[], &mut bytes, 1)?;
+    assert!(unsupported(second.add_memset(&[], &mut scratch, 1)));
+    assert!(unsupported(second.add_memcpy(&[], &mut bytes, &scratch)));
+    assert!(unsupported(second.add_free(&[], &mut scratch)));
+    let mut exec = second.instantiate()?;
+    assert!(unsupported(exec.set_memset(&second, fill, &mut scratch, 1)));
+    // And so is the graph where another one would have it.
+    first.add_free(&[], &mut scratch)?;
+    assert!(unsupported(second.add_graph(&[], &first)));
+    assert!(unsupported(exec.update(&first)));
+    assert!(unsupported(first.try_clone()));
+    Ok(())
+}
+
+#[test]
+fn a_graph_with_memory_has_one_executable_form_at_a_time() -> Result<()> {
+    let _alone = alone();
+    let stream = Stream::non_blocking()?;
+    let mut graph = Graph::new()?;
+    let mut scratch = graph.add_alloc::<u8>(&[], 16)?;
+    graph.add_free(&[], &mut scratch)?;
+    let mut exec = graph.instantiate()?;
+    assert!(unsupported(graph.instantiate()));
+    exec.launch(&stream)?;
+    drop(exec);
+    let mut exec = graph.instantiate()?;
+    drop((graph, scratch));
+    exec.launch(&stream)?;
+    stream.synchronize()
+}
+
+#[test]
+fn launches_of_a_graph_with_memory_are_ordered_like_any_other() -> Result<()> {
+    let _alone = alone();
+    let (stream, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
+    let mut bytes = DeviceBuffer::from_slice(&[0_u8; 1 << 16])?;
+    let mut host = PinnedBuffer::from_slice(&[0_u8; 1 << 16])?;
+    let mut graph = Graph::new()?;
+    let mut scratch = graph.add_alloc::<u8>(&[], 1 << 16)?;
+    graph.add_memcpy(&[], &mut scratch, &bytes)?;
+    graph.add_memcpy(&[], &mut host, &scratch)?;
+    graph.add_free(&[], &mut scratch)?;
+    let mut exec = graph.instantiate()?;
+    let gate = Gate::on(&other);
+    memset_async(&mut bytes, 7, &other)?;
+    exec.launch(&stream)?;
+    gate.open();
+    assert!(host.host()?.iter().all(|byte| *byte == 7));
+    Ok(())
+}
+
+#[test]
+fn no_elements_are_no_allocation_and_too_many_are_refused() -> Result<()> {
+    let _alone = alone();
+    let mut graph = Graph::new()?;
+    let mut none = graph.add_alloc::<u32>(&[], 0)?;
+    assert!(none.is_empty() && none.as_ptr().is_null());
+    let fill = graph.add_memset(&[], &mut none, 1)?;
+    let free = graph.add_free(&[], &mut none)?;
+    for node in [none.node(), fill, free] {
+        assert_eq!(graph.node_kind(node)?, NodeKind::EMPTY);
+    }
+    assert!(matches!(graph.add_alloc::<u32>(&[], usize::MAX).unwrap_err().detail(), Detail::Overflow { .. }));
+    let error = graph.add_alloc::<u8>(&[], isize::MAX.unsigned_abs()).unwrap_err();
+    assert_eq!(error.code(), sys::cudaErrorMemoryAllocation);
+    graph.instantiate()?;
+    Ok(())
+}
