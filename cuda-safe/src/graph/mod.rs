@@ -38,6 +38,7 @@
 //! `cudaGraphGetRootNodes`, `cudaGraphNodeGetType`, `cudaGraphDebugDotPrint`, `cudaUserObjectCreate`.
 
 mod capture;
+mod events;
 mod executable;
 #[expect(clippy::module_inception, reason = "the room is named after its first noun")]
 mod graph;

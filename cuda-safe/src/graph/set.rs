@@ -343,7 +343,7 @@ impl GraphExec {
 
     /// A node that was added by hand to the graph that this one was made of, before it was: its number and its handle.
     #[track_caller]
-    fn find(&self, api: &'static str, graph: &Graph, node: Node) -> Result<(usize, sys::cudaGraphNode_t)> {
+    pub(super) fn find(&self, api: &'static str, graph: &Graph, node: Node) -> Result<(usize, sys::cudaGraphNode_t)> {
         let refused = |what| Error::refused(api, Detail::Unsupported { what });
         let Some(origin) = &self.origin else {
             return Err(refused(

@@ -57,7 +57,7 @@ pub struct Event {
     recorded: Mark,
     /// What that is, where it is known.
     snapshot: Snapshot,
-    /// Whether it is left to others: to graphs, which may record it nobody knows when, or to who took the handle.
+    /// Whether it is left to others: to graphs, which may record it nobody knows when, or wait for it, or to who took the handle.
     left: bool,
     process: u32,
 }
@@ -235,8 +235,16 @@ impl Event {
         let _current = stream.switch()?;
         // SAFETY: event and stream live while the borrows do.
         unsafe { check!(cudaEventRecordWithFlags(self.as_raw(), stream.as_raw(), flags.bits())) }?;
-        (self.mark, self.recorded, self.left) = (Mark::Unknown, Mark::Unknown, true);
+        self.given_to_graphs(true);
         Ok(())
+    }
+
+    /// Leaves the event to graphs, which record it, nobody knows when, or only wait for it.
+    pub(crate) fn given_to_graphs(&mut self, recorded: bool) {
+        self.left = true;
+        if recorded {
+            (self.mark, self.recorded) = (Mark::Unknown, Mark::Unknown);
+        }
     }
 
     /// Blocks until what the event stands for is complete. At once if it was never recorded.

@@ -18,6 +18,8 @@ mod graph;
 #[cfg(cudart_13_0)]
 mod graph_change;
 #[cfg(cudart_13_0)]
+mod graph_event;
+#[cfg(cudart_13_0)]
 mod graph_memory;
 #[cfg(cudart_13_0)]
 mod graph_set;
@@ -92,6 +94,7 @@ pub(crate) fn all() -> Cases {
         node::add,
         graph_set::add,
         graph_memory::add,
+        graph_event::add,
     ] {
         area(&mut cases);
     }

@@ -1,0 +1,214 @@
+//! Nodes that record events, and nodes that wait for them.
+//!
+//! Such an event stands for whatever the last launch had done when it came to the node, and nobody knows when that is: it is waited for as
+//! it is, and proves nothing to the tracker. It is never destroyed, as graphs and launches may outlive it. A wait waits for what
+//! the event stands for when the graph is launched, so no circle of waits comes of it.
+#![expect(unsafe_code, reason = "adds nodes to raw graphs, and changes them")]
+
+use super::executable::GraphExec;
+use super::graph::Graph;
+use super::nodes::Node;
+use super::topology::NodeKind;
+use crate::error::{Detail, Error, Result};
+use crate::hazard::Uses;
+use crate::stream::Event;
+use crate::{check, stream, sys};
+
+impl Graph {
+    /// Adds the record of an event of the graph's device: from each launch on, it stands for all that comes before the node.
+    ///
+    /// Stands for [`cudaGraphAddEventRecordNode`](sys::cudaGraphAddEventRecordNode). From now on the tracker does not know what the event
+    /// stands for, wherever else it is recorded, as with [`RecordFlags::EXTERNAL`](crate::stream::RecordFlags::EXTERNAL).
+    ///
+    /// # Errors
+    /// `DeviceMismatch` for an event of another device; those of [`add_empty`](Self::add_empty).
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::stream::Event;
+    /// use cuda_safe::{DeviceBuffer, Graph, Stream};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let (stream, other) = (Stream::new()?, Stream::new()?);
+    /// let (mut start, mut end) = (Event::new()?, Event::new()?);
+    /// let mut bytes = DeviceBuffer::<u8>::alloc(1 << 20)?;
+    /// let mut graph = Graph::new()?;
+    /// let first = graph.add_event_record(&[], &mut start)?;
+    /// let fill = graph.add_memset(&[first], &mut bytes, 7)?;
+    /// graph.add_event_record(&[fill], &mut end)?;
+    /// graph.instantiate()?.launch(&stream)?;
+    /// other.wait(&end)?;
+    /// end.synchronize()?;
+    /// println!("the fill took {} ms", end.elapsed_ms(&start)?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaGraphAddEventRecordNode")]
+    #[track_caller]
+    pub fn add_event_record(&mut self, after: &[Node], event: &mut Event) -> Result<Node> {
+        let api = "Graph::add_event_record";
+        ensure_device(api, self, event)?;
+        event.given_to_graphs(true);
+        let raw = event.as_raw();
+        self.add(api, after, Uses::default(), false, |node, place| {
+            // SAFETY: graph and nodes are live, there are as many as is said, and the pointer is to a live variable. The event is never
+            // destroyed.
+            unsafe { check!(cudaGraphAddEventRecordNode(node, place.graph, place.before, place.count, raw)) }
+        })
+    }
+
+    /// Adds a wait for an event: what comes after the node, comes after what the event stands for when the graph is launched. Nothing, if
+    /// it was never recorded.
+    ///
+    /// Stands for [`cudaGraphAddEventWaitNode`](sys::cudaGraphAddEventWaitNode). What it orders, the tracker does not count on.
+    ///
+    /// # Errors
+    /// Those of [`add_empty`](Self::add_empty).
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::stream::Event;
+    /// use cuda_safe::{DeviceBuffer, Graph, Stream};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let (stream, other) = (Stream::new()?, Stream::new()?);
+    /// let mut event = Event::without_timing()?;
+    /// let mut bytes = DeviceBuffer::<u8>::alloc(1 << 20)?;
+    /// let mut graph = Graph::new()?;
+    /// let wait = graph.add_event_wait(&[], &mut event)?;
+    /// graph.add_memset(&[wait], &mut bytes, 7)?;
+    /// let mut exec = graph.instantiate()?;
+    /// other.host_fn(|| println!("before the fill"))?;
+    /// event.record(&other)?;
+    /// exec.launch(&stream)?;
+    /// stream.synchronize()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaGraphAddEventWaitNode")]
+    #[track_caller]
+    pub fn add_event_wait(&mut self, after: &[Node], event: &mut Event) -> Result<Node> {
+        event.given_to_graphs(false);
+        let raw = event.as_raw();
+        self.add("Graph::add_event_wait", after, Uses::default(), false, |node, place| {
+            // SAFETY: as in `add_event_record`.
+            unsafe { check!(cudaGraphAddEventWaitNode(node, place.graph, place.before, place.count, raw)) }
+        })
+    }
+
+    /// The handle of the event that a node records or waits for: that of [`Event::as_raw`].
+    ///
+    /// Stands for [`cudaGraphEventRecordNodeGetEvent`](sys::cudaGraphEventRecordNodeGetEvent) and
+    /// [`cudaGraphEventWaitNodeGetEvent`](sys::cudaGraphEventWaitNodeGetEvent).
+    ///
+    /// # Errors
+    /// Those of [`node_kind`](Self::node_kind); what the runtime fails with for a node of another kind.
+    #[doc(alias = "cudaGraphEventRecordNodeGetEvent")]
+    #[doc(alias = "cudaGraphEventWaitNodeGetEvent")]
+    #[track_caller]
+    pub fn event(&self, node: Node) -> Result<sys::cudaEvent_t> {
+        let (api, mut event) = ("Graph::event", std::ptr::null_mut());
+        let waits = self.node_kind(node)? == NodeKind::EVENT_WAIT;
+        let (_, raw) = self.steps.added(api, self.number, node)?;
+        if waits {
+            // SAFETY: the node is one of a live graph, and the pointer is to a live variable, which the call fills.
+            unsafe { check!(cudaGraphEventWaitNodeGetEvent(raw, &raw mut event)) }?;
+        } else {
+            // SAFETY: as above.
+            unsafe { check!(cudaGraphEventRecordNodeGetEvent(raw, &raw mut event)) }?;
+        }
+        Ok(event)
+    }
+
+    /// Has a node record another event, or wait for it. Executable forms of the graph do what they did.
+    ///
+    /// Stands for [`cudaGraphEventRecordNodeSetEvent`](sys::cudaGraphEventRecordNodeSetEvent) and
+    /// [`cudaGraphEventWaitNodeSetEvent`](sys::cudaGraphEventWaitNodeSetEvent).
+    ///
+    /// # Errors
+    /// `Unsupported` for a node that was captured or is of another graph; `DeviceMismatch` for an event that is to be recorded and is of
+    /// another device. The runtime refuses nodes of another kind.
+    #[doc(alias = "cudaGraphEventRecordNodeSetEvent")]
+    #[doc(alias = "cudaGraphEventWaitNodeSetEvent")]
+    #[track_caller]
+    pub fn set_event(&mut self, node: Node, event: &mut Event) -> Result<()> {
+        let api = "Graph::set_event";
+        stream::ensure_idle(api)?;
+        let (_, raw) = self.steps.added(api, self.number, node)?;
+        let waits = give(api, self, node, event)?;
+        let event = event.as_raw();
+        if waits {
+            // SAFETY: the node is one of a live graph, which nobody else changes meanwhile. The event is never destroyed.
+            unsafe { check!(cudaGraphEventWaitNodeSetEvent(raw, event)) }
+        } else {
+            // SAFETY: as above.
+            unsafe { check!(cudaGraphEventRecordNodeSetEvent(raw, event)) }
+        }
+    }
+}
+
+impl GraphExec {
+    /// Has a node record another event, or wait for it, from the next launch on.
+    ///
+    /// Stands for [`cudaGraphExecEventRecordNodeSetEvent`](sys::cudaGraphExecEventRecordNodeSetEvent) and
+    /// [`cudaGraphExecEventWaitNodeSetEvent`](sys::cudaGraphExecEventWaitNodeSetEvent).
+    ///
+    /// # Errors
+    /// Those of [`Graph::set_event`] and of [`set_kernel`](Self::set_kernel).
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::stream::Event;
+    /// use cuda_safe::{Graph, Stream};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let stream = Stream::new()?;
+    /// let (mut first, mut second) = (Event::new()?, Event::new()?);
+    /// let mut graph = Graph::new()?;
+    /// let node = graph.add_event_record(&[], &mut first)?;
+    /// let mut exec = graph.instantiate()?;
+    /// exec.set_event(&graph, node, &mut second)?;
+    /// exec.launch(&stream)?;
+    /// second.synchronize()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaGraphExecEventRecordNodeSetEvent")]
+    #[doc(alias = "cudaGraphExecEventWaitNodeSetEvent")]
+    #[track_caller]
+    pub fn set_event(&mut self, graph: &Graph, node: Node, event: &mut Event) -> Result<()> {
+        let api = "GraphExec::set_event";
+        stream::ensure_idle(api)?;
+        let (_, raw) = self.find(api, graph, node)?;
+        let waits = give(api, graph, node, event)?;
+        let (exec, event) = (self.as_raw(), event.as_raw());
+        if waits {
+            // SAFETY: the executable graph and the node, of the graph that it was made of, are live, and nobody launches it meanwhile. The
+            // event is never destroyed.
+            unsafe { check!(cudaGraphExecEventWaitNodeSetEvent(exec, raw, event)) }
+        } else {
+            // SAFETY: as above.
+            unsafe { check!(cudaGraphExecEventRecordNodeSetEvent(exec, raw, event)) }
+        }
+    }
+}
+
+/// Has an event be one of a node's, and says whether that waits for it.
+#[track_caller]
+fn give(api: &'static str, graph: &Graph, node: Node, event: &mut Event) -> Result<bool> {
+    let waits = graph.node_kind(node)? == NodeKind::EVENT_WAIT;
+    if !waits {
+        ensure_device(api, graph, event)?;
+    }
+    event.given_to_graphs(!waits);
+    Ok(waits)
+}
+
+#[track_caller]
+fn ensure_device(api: &'static str, graph: &Graph, event: &Event) -> Result<()> {
+    let (found, needed) = (event.device().ordinal(), graph.device().ordinal());
+    if found == needed {
+        return Ok(());
+    }
+    Err(Error::refused(api, Detail::DeviceMismatch { what: "the event", found, needed }))
+}
