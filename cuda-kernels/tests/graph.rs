@@ -5,8 +5,11 @@ use cuda_kernels::kernels::{self, variables_matrix as matrix};
 use cuda_kernels::vector_add;
 use cuda_safe::copy::memcpy_from_symbol;
 use cuda_safe::error::Detail;
-use cuda_safe::graph::NodeKind;
-use cuda_safe::{DeviceBuffer, Graph, PinnedBuffer, Result, Stream, launch, memcpy, memcpy_async};
+use cuda_safe::graph::{InstantiateFlags, NodeKind};
+use cuda_safe::launch::LaunchAttributes;
+use cuda_safe::{
+    DeviceBuffer, Graph, GraphExec, PinnedBuffer, Result, Stream, launch, memcpy, memcpy_async, sys,
+};
 
 #[test]
 fn a_captured_kernel_keeps_its_arguments_as_they_were() -> Result<()> {
@@ -72,7 +75,7 @@ fn a_kernel_of_an_executable_graph_is_another_one_with_other_arguments_from_the_
     // SAFETY: the count is the buffer's, here and below.
     let node = unsafe { graph.add_kernel(&[], &kernels::add_one, (1, 64), (&mut a, 64)) }?;
     assert_eq!(graph.node_kind(node)?, NodeKind::KERNEL);
-    let mut exec = graph.instantiate()?;
+    let mut exec: GraphExec = graph.instantiate()?;
     exec.launch(&stream)?;
     // SAFETY: as above.
     unsafe { exec.set_kernel(&graph, node, &kernels::double_values, (2, 32), (&mut b, 64)) }?;
@@ -126,5 +129,95 @@ fn memory_of_a_graph_is_an_argument_of_kernels_of_its_nodes_and_of_no_others() -
         exec.launch(&stream)?;
         assert_eq!(*twice.host()?, [6.0; 64]);
     }
+    Ok(())
+}
+
+#[test]
+fn a_kernel_of_a_graph_is_another_one_with_other_arguments_before_it_is_made_executable() -> Result<()> {
+    let stream = Stream::non_blocking()?;
+    let (mut a, mut b) = (DeviceBuffer::from_slice(&[1_i32; 64])?, DeviceBuffer::from_slice(&[10_i32; 64])?);
+    let mut graph = Graph::new()?;
+    // SAFETY: the count is the buffer's, here and below.
+    let node = unsafe { graph.add_kernel(&[], &kernels::add_one, (1, 64), (&mut a, 64)) }?;
+    let mut old = graph.instantiate()?;
+    // SAFETY: as above.
+    unsafe { graph.set_kernel(node, &kernels::double_values, (2, 32), (&mut b, 64)) }?;
+    graph.instantiate()?.launch(&stream)?;
+    assert_eq!((a.to_vec()?, b.to_vec()?), (vec![1; 64], vec![20; 64]));
+    old.launch(&stream)?;
+    assert_eq!((a.to_vec()?, b.to_vec()?), (vec![2; 64], vec![20; 64]));
+    let other = graph.add_memset(&[], &mut a, 0)?;
+    // SAFETY: refused, as it would race with the fill.
+    let refused = unsafe { graph.set_kernel(node, &kernels::add_one, (1, 64), (&mut a, 64)) };
+    assert_eq!(refused.unwrap_err().detail(), Detail::NodesUnordered { other: 1 });
+    // SAFETY: refused, as the node is of another kind.
+    assert!(unsafe { graph.set_kernel(other, &kernels::add_one, (1, 64), (&mut a, 64)) }.is_err());
+    Ok(())
+}
+
+#[test]
+fn variables_are_copied_to_and_from_by_nodes_that_can_be_changed() -> Result<()> {
+    let stream = Stream::non_blocking()?;
+    let (ones, twos) = (DeviceBuffer::from_slice(&[1_i32; 64])?, DeviceBuffer::from_slice(&[2_i32; 64])?);
+    let (mut first, mut second) = (PinnedBuffer::<i32>::alloc(64)?, PinnedBuffer::<i32>::alloc(64)?);
+    let mut graph = Graph::new()?;
+    let put = graph.add_memcpy_to_symbol(&[], &matrix, &ones)?;
+    let get = graph.add_memcpy_from_symbol(&[], &mut first, &matrix)?;
+    // They conflict.
+    assert_eq!(graph.edges()?, [(put, get)]);
+    let mut exec: GraphExec = graph.instantiate()?;
+    exec.launch(&stream)?;
+    assert_eq!(*first.host()?, [1; 64]);
+    exec.set_memcpy_to_symbol(&graph, put, matrix.slice(..32)?, &twos.slice(..32)?)?;
+    exec.set_memcpy_from_symbol(&graph, get, &mut second, &matrix)?;
+    exec.launch(&stream)?;
+    assert_eq!(*second.host()?, [[2; 32], [1; 32]].concat());
+    graph.set_memcpy_to_symbol(put, &matrix, &twos)?;
+    graph.set_memcpy_from_symbol(get, &mut second.slice_mut(..8)?, matrix.slice(56..)?)?;
+    graph.instantiate()?.launch(&stream)?;
+    assert_eq!(second.host()?[..8], [2; 8]);
+    let error = graph.set_memcpy_to_symbol(put, &matrix, &twos.slice(..63)?).unwrap_err();
+    assert_eq!(error.detail(), Detail::LengthMismatch { destination: 64, source: 63 });
+    Ok(())
+}
+
+#[test]
+fn attributes_of_kernels_are_set_told_and_copied() -> Result<()> {
+    let stream = Stream::non_blocking()?;
+    let mut data = DeviceBuffer::from_slice(&[1_i32; 64])?;
+    let mut graph = Graph::new()?;
+    // SAFETY: the count is the buffer's, here and below.
+    let first = unsafe { graph.add_kernel(&[], &kernels::add_one, (1, 64), (&mut data, 64)) }?;
+    // SAFETY: as above.
+    let second = unsafe { graph.add_kernel(&[], &kernels::add_one, (1, 64), (&mut data, 64)) }?;
+    let fill = graph.add_memset(&[], &mut data.slice_mut(..1)?, 0)?;
+    let attributes = LaunchAttributes::new().priority(-1).cooperative();
+    // SAFETY: the kernel does the same with any attributes.
+    unsafe { graph.set_kernel_attributes(first, &attributes) }?;
+    // SAFETY: as above.
+    unsafe { graph.copy_kernel_attributes(second, first) }?;
+    for node in [first, second] {
+        let value = graph.kernel_attribute(node, sys::cudaLaunchAttributePriority)?;
+        // SAFETY: the attribute says which member is set.
+        assert_eq!(unsafe { value.priority }, -1);
+        let value = graph.kernel_attribute(node, sys::cudaLaunchAttributeCooperative)?;
+        // SAFETY: as above.
+        assert_eq!(unsafe { value.cooperative }, 1);
+    }
+    // SAFETY: refused: a graph orders its nodes itself.
+    let serial = unsafe { LaunchAttributes::new().programmatic_stream_serialization() };
+    // SAFETY: as above.
+    let refused = unsafe { graph.set_kernel_attributes(first, &serial) };
+    assert!(matches!(refused.unwrap_err().detail(), Detail::Unsupported { .. }));
+    // SAFETY: refused: the node is of another kind.
+    assert!(unsafe { graph.set_kernel_attributes(fill, &attributes) }.is_err());
+    // SAFETY: as above.
+    assert!(unsafe { graph.copy_kernel_attributes(fill, first) }.is_err());
+    assert!(graph.kernel_attribute(fill, sys::cudaLaunchAttributePriority).is_err());
+    let mut exec: GraphExec = graph.instantiate_with_flags(InstantiateFlags::USE_NODE_PRIORITY)?;
+    assert_eq!(exec.flags()?, InstantiateFlags::USE_NODE_PRIORITY);
+    assert_eq!(graph.instantiate()?.flags()?, InstantiateFlags::empty());
+    exec.launch(&stream)?;
+    assert_eq!(data.to_vec()?, [vec![0], vec![3; 63]].concat());
     Ok(())
 }

@@ -10,7 +10,7 @@ use common::{Gate, alone};
 use cuda_safe::error::Detail;
 use cuda_safe::graph::NodeKind;
 use cuda_safe::stream::Event;
-use cuda_safe::{DeviceBuffer, Graph, Result, Stream, memset_async};
+use cuda_safe::{DeviceBuffer, Graph, GraphExec, Result, Stream, memset_async};
 
 fn unsupported<T: std::fmt::Debug>(answer: Result<T>) -> bool {
     matches!(answer.unwrap_err().detail(), Detail::Unsupported { .. })
@@ -101,7 +101,7 @@ fn nodes_are_given_other_events_in_the_graph_and_in_its_executable_form() -> Res
     let wait = graph.add_event_wait(&[], &mut a)?;
     let record = graph.add_event_record(&[wait], &mut b)?;
     let fill = graph.add_memset(&[record], &mut bytes, 1)?;
-    let mut exec = graph.instantiate()?;
+    let mut exec: GraphExec = graph.instantiate()?;
     exec.set_event(&graph, wait, &mut c)?;
     exec.set_event(&graph, record, &mut d)?;
     assert_eq!((graph.event(wait)?, graph.event(record)?), (a.as_raw(), b.as_raw()));

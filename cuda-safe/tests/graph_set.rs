@@ -116,7 +116,7 @@ fn nodes_that_cannot_be_meant_are_refused_and_what_was_executable_still_is() -> 
     let mut bytes = DeviceBuffer::from_slice(&[0_u8; 4])?;
     let mut graph = Graph::new()?;
     let fill = graph.add_memset(&[], &mut bytes, 1)?;
-    let mut exec = graph.instantiate()?;
+    let mut exec: GraphExec = graph.instantiate()?;
     let late = graph.add_empty(&[fill])?;
     let other = Graph::new()?;
     let captured = stream.capture(|s| memset_async(&mut bytes, 2, s))?;
@@ -162,7 +162,7 @@ fn another_function_is_called_and_each_is_dropped_once_nobody_calls_it() -> Resu
     };
     let mut graph = Graph::new()?;
     let node = graph.add_host_fn(&[], counts(1))?;
-    let mut exec = graph.instantiate()?;
+    let mut exec: GraphExec = graph.instantiate()?;
     exec.launch(&stream)?;
     exec.set_host_fn(&graph, node, counts(10))?;
     let gate = Gate::on(&stream);
@@ -188,7 +188,7 @@ fn a_panic_in_a_function_that_was_set_is_reported() -> Result<()> {
     let stream = Stream::non_blocking()?;
     let mut graph = Graph::new()?;
     let node = graph.add_host_fn(&[], || ())?;
-    let mut exec = graph.instantiate()?;
+    let mut exec: GraphExec = graph.instantiate()?;
     exec.set_host_fn(&graph, node, || std::panic::resume_unwind(Box::new(())))?;
     exec.launch(&stream)?;
     let error = stream.synchronize().unwrap_err();

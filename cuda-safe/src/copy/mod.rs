@@ -75,6 +75,7 @@ pub use peer::{automatic_peer_access, set_automatic_peer_access};
 pub use pipeline::{Pipeline, PipelineBuilder, PipelineInput, PipelineOutput};
 pub use plane::{memcpy_2d, memcpy_2d_async, memset_2d, memset_2d_async};
 pub use scoped::{ScopedDestination, ScopedSource};
+pub(crate) use symbol::symbol_in;
 pub use symbol::{
     SymbolPart, memcpy_from_symbol, memcpy_from_symbol_async, memcpy_to_symbol, memcpy_to_symbol_async,
 };

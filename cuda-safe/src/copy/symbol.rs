@@ -5,6 +5,7 @@ use bytemuck::AnyBitPattern;
 use super::operand::{AsyncDestination, AsyncSource, Destination, Operand, Side, Source, sealed};
 use super::scoped::{ScopedDestination, ScopedSource};
 use super::transfer::{How, transfer};
+use crate::device::Device;
 use crate::error::Result;
 use crate::launch::Space;
 use crate::memory::{Symbol, SymbolSlice};
@@ -225,6 +226,12 @@ impl<T: AnyBitPattern> SymbolSlice<T> {
         memcpy_from_symbol(&mut elements, self)?;
         Ok(elements)
     }
+}
+
+/// The part of a variable that a node of a graph copies, on the graph's device where none is named.
+#[track_caller]
+pub(crate) fn symbol_in(symbol: impl SymbolPart, device: Device) -> Result<Operand<'static>> {
+    operand(symbol.part()?.or_on(device))
 }
 
 /// Where the part is, and its books.

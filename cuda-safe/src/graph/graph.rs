@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::attributes::InstantiateFlags;
 use super::executable::GraphExec;
 use super::handle::{Handle, Raw};
 use super::host::HostFunction;
@@ -54,6 +55,8 @@ pub struct Graph {
     /// Whether a launch is sure to give the device something to do. One of empty nodes is none of the stream's operations: an H200 does
     /// not put a blocking stream behind the legacy one for it.
     pub(super) acts: bool,
+    /// The graph that it is a copy of, and how many nodes that had then.
+    pub(super) original: Option<(u64, usize)>,
     /// Held by its executable forms, too, where there may be only one.
     made: Arc<()>,
 }
@@ -91,6 +94,7 @@ impl Graph {
             uses: Uses::default(),
             host_functions: 0,
             acts: false,
+            original: None,
             made: Arc::default(),
         }
     }
@@ -152,26 +156,6 @@ impl Graph {
         Ok(nodes)
     }
 
-    /// Copies the graph, with its memory and host functions in common.
-    ///
-    /// Nodes of the original are not nodes of the copy; what is added to the copy comes after all of the original's that it
-    /// conflicts with. Stands for [`cudaGraphClone`](sys::cudaGraphClone).
-    ///
-    /// # Errors
-    /// `Unsupported` for a graph with memory of its own. What the runtime fails with; a refusal inside a host function.
-    #[doc(alias = "cudaGraphClone")]
-    #[track_caller]
-    pub fn try_clone(&self) -> Result<Self> {
-        stream::ensure_idle("Graph::try_clone")?;
-        self.ensure_no_memory("Graph::try_clone")?;
-        let mut raw = std::ptr::null_mut();
-        // SAFETY: the graph is live, and the pointer is to a live variable, which the call fills.
-        unsafe { check!(cudaGraphClone(&raw mut raw, self.raw)) }?;
-        let mut graph = Self::captured(raw, self.device, self.uses.clone(), Vec::new())?;
-        (graph.host_functions, graph.acts) = (self.host_functions, self.acts);
-        Ok(graph)
-    }
-
     /// Makes the graph executable. What is done to the graph later does not change that.
     ///
     /// Stands for [`cudaGraphInstantiate`](sys::cudaGraphInstantiate).
@@ -179,10 +163,21 @@ impl Graph {
     /// # Errors
     /// `Unsupported` for a graph with memory of its own that no node frees, or that has an executable form already. What the runtime fails with; a refusal inside a host function.
     #[doc(alias = "cudaGraphInstantiate")]
+    #[track_caller]
+    pub fn instantiate(&self) -> Result<GraphExec> {
+        self.instantiate_with_flags(InstantiateFlags::empty())
+    }
+
+    /// [`instantiate`](Self::instantiate) with flags.
+    ///
+    /// Stands for [`cudaGraphInstantiateWithFlags`](sys::cudaGraphInstantiateWithFlags).
+    ///
+    /// # Errors
+    /// Those of [`instantiate`](Self::instantiate).
     #[doc(alias = "cudaGraphInstantiateWithFlags")]
     #[doc(alias = "cudaGraphInstantiateWithParams")]
     #[track_caller]
-    pub fn instantiate(&self) -> Result<GraphExec> {
+    pub fn instantiate_with_flags(&self, flags: InstantiateFlags) -> Result<GraphExec> {
         let api = "Graph::instantiate";
         stream::ensure_idle(api)?;
         if self.steps.leave_memory() {
@@ -198,7 +193,7 @@ impl Graph {
         let _current = self.device.switch()?;
         let mut exec = std::ptr::null_mut();
         // SAFETY: the graph is live, and the pointer is to a live variable, which the call fills.
-        unsafe { check!(cudaGraphInstantiate(&raw mut exec, self.raw, 0)) }?;
+        unsafe { check!(cudaGraphInstantiate(&raw mut exec, self.raw, flags.bits().into())) }?;
         Ok(GraphExec::of(exec, self, token))
     }
 

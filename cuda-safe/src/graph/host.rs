@@ -59,14 +59,14 @@ impl HostFunction {
         (Some(call), self.data)
     }
 
-    /// Gives the function to a graph whose nodes call it.
+    /// Gives the function to a graph whose nodes call it; what it is called there.
     #[track_caller]
-    pub(super) fn give_to(self, graph: sys::cudaGraph_t) -> Result<()> {
+    pub(super) fn give_to(self, graph: sys::cudaGraph_t) -> Result<sys::cudaUserObject_t> {
         let flags = sys::cudaGraphUserObjectMove.0;
         // SAFETY: the graph is live, and the one reference that is moved is this value's.
         unsafe { check!(cudaGraphRetainUserObject(graph, self.raw, 1, flags)) }?;
         self.object.give_up();
-        Ok(())
+        Ok(self.raw)
     }
 }
 

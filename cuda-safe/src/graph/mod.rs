@@ -18,8 +18,9 @@
 //!   conflicts with to the host, and a guard that is asked for later waits for the launch.
 //! - Arguments of kernels are copied when the node is made. Host functions are `Fn + Send + Sync + 'static` and belong to the
 //!   graph; the runtime drops them when the last launch of the last executable form is over.
-//! - A node of an executable graph can be given other work (`GraphExec::set_kernel` and its like), for later launches: what these use
-//!   is listed anew. Work that conflicts with a node which nothing orders it with is refused. What launches under way use
+//! - A node can be given other work, in a graph (`Graph::set_kernel` and its like) and in an executable one, for later launches: what these
+//!   use is listed anew. Work that conflicts with a node which nothing orders it with is refused, and so is taking away the edge that
+//!   orders two such nodes. What launches under way use
 //!   is in the books, and is freed only after them.
 //!
 //! # What is captured
@@ -34,10 +35,17 @@
 //!
 //! C functions: `cudaStreamBeginCapture`, `cudaStreamEndCapture`, `cudaGraphCreate`, `cudaGraphDestroy`, `cudaGraphClone`,
 //! `cudaGraphAdd*Node`, `cudaGraphGetNodes`, `cudaGraphInstantiate`, `cudaGraphLaunch`, `cudaGraphUpload`, `cudaGraphExecUpdate`,
-//! `cudaGraphExecDestroy`, `cudaGraphExec*NodeSetParams`, `cudaGraphNodeSetEnabled`, `cudaGraphNodeGetEnabled`, `cudaGraphGetEdges`,
-//! `cudaGraphGetRootNodes`, `cudaGraphNodeGetType`, `cudaGraphDebugDotPrint`, `cudaUserObjectCreate`.
+//! `cudaGraphExecDestroy`, `cudaGraph*NodeSetParams`, `cudaGraphExec*NodeSetParams`, `cudaGraphNodeSetEnabled`, `cudaGraphNodeGetEnabled`,
+//! `cudaGraphGetEdges`, `cudaGraphGetRootNodes`, `cudaGraphNodeGetType`, `cudaGraphNodeGetDependencies`, `cudaGraphNodeGetDependentNodes`,
+//! `cudaGraphAddDependencies`, `cudaGraphRemoveDependencies`, `cudaGraphDestroyNode`, `cudaGraphNodeFindInClone`,
+//! `cudaGraphChildGraphNodeGetGraph`, `cudaGraph*NodeGetEvent`, `cudaGraph*NodeSetEvent`, `cudaGraphKernelNode*Attribute*`,
+//! `cudaGraphExecGetFlags`, `cudaGraph*Get*Id`, `cudaGraphDebugDotPrint`, `cudaUserObjectCreate`, `cudaGraphReleaseUserObject`.
 
+mod attributes;
 mod capture;
+mod change;
+mod clone;
+mod edges;
 mod events;
 mod executable;
 #[expect(clippy::module_inception, reason = "the room is named after its first noun")]
@@ -48,8 +56,10 @@ mod memory;
 mod nodes;
 mod set;
 mod steps;
+mod symbols;
 mod topology;
 
+pub use attributes::InstantiateFlags;
 pub use capture::Capture;
 pub use executable::GraphExec;
 pub use graph::Graph;

@@ -1,13 +1,11 @@
 //! Nodes that are added by hand.
 #![expect(unsafe_code, reason = "adds nodes to raw graphs")]
 
-use std::sync::Arc;
-
 use super::graph::Graph;
 use super::host::HostFunction;
 use super::memory;
 use super::steps::{Order, Step};
-use crate::copy::{FillNode, GraphDestination, GraphSource, LinearNode};
+use crate::copy::{FillNode, GraphDestination, GraphSource, LinearNode, Operand};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Uses};
@@ -76,8 +74,7 @@ impl Graph {
             return Err(error);
         }
         self.acts |= acts;
-        let (raws, uses, before) = ([raw].into(), Arc::new(uses), Arc::new(before));
-        self.steps.list.push(Step { raws, uses, before, acts, captured: false });
+        self.steps.list.push(Step::added(raw, uses, Order { direct, before }, acts));
         Ok(Node { graph: self.number, at: self.steps.list.len() - 1 })
     }
 
@@ -106,16 +103,27 @@ impl Graph {
     /// cannot hold on to; `Unsupported` between devices.
     #[doc(alias = "cudaGraphAddMemcpyNode1D")]
     #[doc(alias = "cudaGraphAddMemcpyNode")]
+    #[doc(alias = "cudaGraphAddNode")]
     #[track_caller]
     pub fn add_memcpy<D, S>(&mut self, after: &[Node], destination: &mut D, source: &S) -> Result<Node>
     where
         D: GraphDestination + ?Sized,
         S: GraphSource<Element = D::Element> + ?Sized,
     {
-        let (api, to) = ("Graph::add_memcpy", destination.operand_mut_in(self.number)?);
-        let Some(copy) = LinearNode::new(api, &to, &source.operand_in(self.number)?)? else {
-            return self.add_empty(after);
-        };
+        let (to, from) = (destination.operand_mut_in(self.number)?, source.operand_in(self.number)?);
+        self.add_copy("Graph::add_memcpy", after, &to, &from)
+    }
+
+    /// [`add_memcpy`](Self::add_memcpy) without types.
+    #[track_caller]
+    pub(super) fn add_copy(
+        &mut self,
+        api: &'static str,
+        after: &[Node],
+        to: &Operand<'_>,
+        from: &Operand<'_>,
+    ) -> Result<Node> {
+        let Some(copy) = LinearNode::new(api, to, from)? else { return self.add_empty(after) };
         let uses = kept(api, &copy.accesses)?;
         self.add(api, after, uses, true, |node, place| {
             // SAFETY: graph and nodes are live, there are as many as is said, and the pointer is to a live variable. Both sides
@@ -181,10 +189,10 @@ impl Graph {
         let function = HostFunction::new(self.device(), f)?;
         let (fn_, data) = function.parts();
         // Owned before there is a node, and whatever comes of that.
-        function.give_to(self.as_raw())?;
+        let object = function.give_to(self.as_raw())?;
         self.host_functions += 1;
         let parameters = sys::cudaHostNodeParams { fn_, userData: data };
-        self.add("Graph::add_host_fn", after, Uses::default(), true, |node, place| {
+        let node = self.add("Graph::add_host_fn", after, Uses::default(), true, |node, place| {
             // SAFETY: graph and nodes are live, there are as many as is said, and the pointers are to live variables. The graph
             // owns the function.
             unsafe {
@@ -196,7 +204,11 @@ impl Graph {
                     &raw const parameters
                 ))
             }
-        })
+        })?;
+        if let Some(step) = self.steps.list.get_mut(node.at) {
+            (step.function, step.host_functions) = (Some(object), 1);
+        }
+        Ok(node)
     }
 
     /// Adds one run of a kernel. The values of the arguments are copied now.
@@ -211,6 +223,7 @@ impl Graph {
     /// The duties of [`Kernel::launch`], for every launch of the graph: memory behind raw pointers lives as long as the graph and its
     /// executable forms, and launches of the graph are ordered with other uses of it.
     #[doc(alias = "cudaGraphAddKernelNode")]
+    #[doc(alias = "cudaGraphAddNode")]
     #[track_caller]
     pub unsafe fn add_kernel<P, A: Arguments<P>>(
         &mut self,
@@ -275,6 +288,9 @@ impl Graph {
             }
         })?;
         self.host_functions += graph.host_functions;
+        if let Some(step) = self.steps.list.get_mut(node.at) {
+            step.host_functions = graph.host_functions;
+        }
         Ok(node)
     }
 }

@@ -8,7 +8,7 @@ use super::executable::GraphExec;
 use super::graph::Graph;
 use super::host;
 use super::nodes::{Node, fill_parameters, kept, kernel_node};
-use crate::copy::{FillNode, GraphDestination, GraphSource, LinearNode};
+use crate::copy::{FillNode, GraphDestination, GraphSource, LinearNode, Operand};
 use crate::error::{Detail, Error, Result};
 use crate::hazard::Uses;
 use crate::launch::{Arguments, Kernel, LaunchConfig};
@@ -46,6 +46,7 @@ impl GraphExec {
     /// # }
     /// ```
     #[doc(alias = "cudaGraphExecKernelNodeSetParams")]
+    #[doc(alias = "cudaGraphExecNodeSetParams")]
     #[track_caller]
     pub unsafe fn set_kernel<P, A: Arguments<P>>(
         &mut self,
@@ -100,6 +101,7 @@ impl GraphExec {
     /// ```
     #[doc(alias = "cudaGraphExecMemcpyNodeSetParams1D")]
     #[doc(alias = "cudaGraphExecMemcpyNodeSetParams")]
+    #[doc(alias = "cudaGraphExecNodeSetParams")]
     #[track_caller]
     pub fn set_memcpy<D, S>(
         &mut self,
@@ -112,10 +114,21 @@ impl GraphExec {
         D: GraphDestination + ?Sized,
         S: GraphSource<Element = D::Element> + ?Sized,
     {
-        let (api, to) = ("GraphExec::set_memcpy", destination.operand_mut_in(graph.number)?);
-        let Some(copy) = LinearNode::new(api, &to, &source.operand_in(graph.number)?)? else {
-            return Err(nothing(api));
-        };
+        let (to, from) = (destination.operand_mut_in(graph.number)?, source.operand_in(graph.number)?);
+        self.set_copy("GraphExec::set_memcpy", graph, node, &to, &from)
+    }
+
+    /// [`set_memcpy`](Self::set_memcpy) without types.
+    #[track_caller]
+    pub(super) fn set_copy(
+        &mut self,
+        api: &'static str,
+        graph: &Graph,
+        node: Node,
+        to: &Operand<'_>,
+        from: &Operand<'_>,
+    ) -> Result<()> {
+        let Some(copy) = LinearNode::new(api, to, from)? else { return Err(nothing(api)) };
         let uses = kept(api, &copy.accesses)?;
         let (to, from, bytes, kind) = (copy.to.cast(), copy.from.cast(), copy.bytes, copy.kind);
         self.set(api, graph, node, uses, |exec, node| {
@@ -343,7 +356,12 @@ impl GraphExec {
 
     /// A node that was added by hand to the graph that this one was made of, before it was: its number and its handle.
     #[track_caller]
-    pub(super) fn find(&self, api: &'static str, graph: &Graph, node: Node) -> Result<(usize, sys::cudaGraphNode_t)> {
+    pub(super) fn find(
+        &self,
+        api: &'static str,
+        graph: &Graph,
+        node: Node,
+    ) -> Result<(usize, sys::cudaGraphNode_t)> {
         let refused = |what| Error::refused(api, Detail::Unsupported { what });
         let Some(origin) = &self.origin else {
             return Err(refused(

@@ -25,20 +25,40 @@ pub(super) struct Step {
     /// None once the node is destroyed.
     pub(super) raws: Arc<[sys::cudaGraphNode_t]>,
     pub(super) uses: Arc<Uses>,
+    /// What it comes directly after, which for all of a capture means that all of it does.
+    pub(super) direct: Arc<BTreeSet<usize>>,
     /// All that comes before it.
     pub(super) before: Arc<BTreeSet<usize>>,
     /// Whether it gives the device something to do.
     pub(super) acts: bool,
     /// Whether it was captured, with all that it uses named at once.
     pub(super) captured: bool,
+    /// What the graph owns the host function by that the node calls.
+    pub(super) function: Option<sys::cudaUserObject_t>,
+    /// How many host functions it has, those of a graph within the graph included.
+    pub(super) host_functions: usize,
 }
 
 impl Step {
     /// All nodes of a capture.
     pub(super) fn captured(raws: Vec<sys::cudaGraphNode_t>, uses: Uses, acts: bool) -> Self {
-        Self { raws: raws.into(), uses: Arc::new(uses), before: Arc::default(), acts, captured: true }
+        Self { captured: true, ..Self::new(raws.into(), uses, Order::default(), acts) }
+    }
+
+    /// A node that was added by hand.
+    pub(super) fn added(raw: sys::cudaGraphNode_t, uses: Uses, order: Order, acts: bool) -> Self {
+        Self::new([raw].into(), uses, order, acts)
+    }
+
+    fn new(raws: Arc<[sys::cudaGraphNode_t]>, uses: Uses, order: Order, acts: bool) -> Self {
+        let (direct, before) = (Arc::new(order.direct), Arc::new(order.before));
+        let uses = Arc::new(uses);
+        Self { raws, uses, direct, before, acts, captured: false, function: None, host_functions: 0 }
     }
 }
+
+/// A node, and one that comes directly behind it.
+pub(super) type Edge = (usize, usize);
 
 /// From which node to which one memory of the graph's own is there.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +70,7 @@ struct Life {
 }
 
 /// Where a new node comes: what directly before it, and what before it at all.
+#[derive(Default)]
 pub(super) struct Order {
     pub(super) direct: BTreeSet<usize>,
     pub(super) before: BTreeSet<usize>,
@@ -157,6 +178,71 @@ impl Steps {
             all.add_all(&step.uses);
         }
         step.uses = Arc::new(all);
+    }
+
+    /// Whether the first comes before the second, by whatever comes between.
+    pub(super) fn comes_before(&self, first: usize, second: usize) -> bool {
+        self.list.get(second).is_some_and(|step| step.before.contains(&first))
+    }
+
+    /// Whether the one comes directly behind the other.
+    pub(super) fn has_edge(&self, (from, to): Edge) -> bool {
+        self.list.get(to).is_some_and(|step| step.direct.contains(&from))
+    }
+
+    /// The edges from a node and to it.
+    pub(super) fn edges_of(&self, at: usize) -> Vec<Edge> {
+        let all = self.list.iter().enumerate();
+        let edges = all.flat_map(|(to, step)| step.direct.iter().map(move |from| (*from, to)));
+        edges.filter(|(from, to)| *from == at || *to == at).collect()
+    }
+
+    /// Adds edges, which make no circle.
+    pub(super) fn join(&mut self, edges: &[Edge]) {
+        self.change(edges, |direct, from| _ = direct.insert(from));
+    }
+
+    /// Takes edges away.
+    pub(super) fn part(&mut self, edges: &[Edge]) {
+        self.change(edges, |direct, from| _ = direct.remove(&from));
+    }
+
+    fn change(&mut self, edges: &[Edge], change: impl Fn(&mut BTreeSet<usize>, usize)) {
+        for (from, to) in edges {
+            if let Some(step) = self.list.get_mut(*to) {
+                change(Arc::make_mut(&mut step.direct), *from);
+            }
+        }
+        let befores: Vec<_> = (0..self.list.len()).map(|at| self.reached(at)).collect();
+        for (step, before) in self.list.iter_mut().zip(befores) {
+            step.before = Arc::new(before);
+        }
+    }
+
+    /// All that comes before a node, by its edges.
+    fn reached(&self, at: usize) -> BTreeSet<usize> {
+        let (mut before, mut open) = (BTreeSet::new(), vec![at]);
+        while let Some(step) = open.pop().and_then(|at| self.list.get(at)) {
+            open.extend(step.direct.iter().copied().filter(|from| before.insert(*from)));
+        }
+        before
+    }
+
+    /// The nodes that conflict and are in order here, and are not in the same nodes with other edges.
+    pub(super) fn lost(&self, then: &Self) -> Vec<Edge> {
+        let all = self.list.iter().enumerate();
+        let pairs = all.flat_map(|(to, step)| step.before.iter().map(move |from| (*from, to)));
+        let conflict = |from: usize, to: usize| {
+            let (from, to) = (self.list.get(from), self.list.get(to));
+            from.zip(to).is_some_and(|(from, to)| from.uses.conflicts(&to.uses))
+        };
+        pairs.filter(|(from, to)| !then.comes_before(*from, *to) && conflict(*from, *to)).collect()
+    }
+
+    /// Notes that a node without edges is destroyed; what it was.
+    pub(super) fn take_out(&mut self, at: usize) -> Option<Step> {
+        let gone = Step::new(Arc::default(), Uses::default(), Order::default(), false);
+        self.list.get_mut(at).map(|step| std::mem::replace(step, gone))
     }
 
     /// Notes what a call that failed may have left a use of.

@@ -140,7 +140,7 @@ impl Graph {
     }
 
     /// The numbers of the raw nodes.
-    fn numbers(&self) -> HashMap<sys::cudaGraphNode_t, usize> {
+    pub(super) fn numbers(&self) -> HashMap<sys::cudaGraphNode_t, usize> {
         let of = |(at, step): (usize, &Step)| step.raws.iter().map(move |raw| (*raw, at)).collect::<Vec<_>>();
         self.steps.list.iter().enumerate().flat_map(of).collect()
     }

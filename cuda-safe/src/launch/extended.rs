@@ -177,7 +177,7 @@ impl<'a> LaunchAttributes<'a> {
     }
 
     /// Whether the kernel is to see to the order itself.
-    pub(super) fn is_programmatic(&self) -> bool {
+    pub(crate) fn is_programmatic(&self) -> bool {
         self.programmatic
     }
 

@@ -73,7 +73,7 @@ fn dependencies(cases: &mut Cases) {
     let api = "cudaGraphAddDependencies";
     type Edges = fn(&mut Log, cudaGraph_t, [cudaGraphNode_t; 3]) -> Result<(), Setup>;
     let changes: [(&str, Safe, Edges); 9] = [
-        ("one after the other", Safe::Raw, |log, graph, [a, b, _]| {
+        ("one after the other", Safe::Works, |log, graph, [a, b, _]| {
             ask!(log, cudaGraphAddDependencies(graph, &raw const a, &raw const b, ptr::null(), 1));
             Ok(())
         }),
@@ -92,7 +92,7 @@ fn dependencies(cases: &mut Cases) {
             ask!(log, cudaGraphAddDependencies(graph, &raw const a, &raw const none, ptr::null(), 1));
             Ok(())
         }),
-        ("none", Safe::Raw, |log, graph, [a, b, _]| {
+        ("none", Safe::Works, |log, graph, [a, b, _]| {
             ask!(log, cudaGraphAddDependencies(graph, &raw const a, &raw const b, ptr::null(), 0));
             Ok(())
         }),
@@ -103,16 +103,16 @@ fn dependencies(cases: &mut Cases) {
             size(log, other);
             Ok(())
         }),
-        ("twice", Safe::Raw, |log, graph, [a, b, _]| {
+        ("twice", Safe::Passed, |log, graph, [a, b, _]| {
             ask!(log, cudaGraphAddDependencies(graph, &raw const a, &raw const b, ptr::null(), 1));
             ask!(log, cudaGraphAddDependencies(graph, &raw const a, &raw const b, ptr::null(), 1));
             Ok(())
         }),
-        ("a node on itself", Safe::Raw, |log, graph, [a, _, _]| {
+        ("a node on itself", Safe::Refused, |log, graph, [a, _, _]| {
             ask!(log, cudaGraphAddDependencies(graph, &raw const a, &raw const a, ptr::null(), 1));
             Ok(())
         }),
-        ("in a circle", Safe::Raw, |log, graph, [a, b, c]| {
+        ("in a circle", Safe::Refused, |log, graph, [a, b, c]| {
             let (from, to) = ([a, b, c], [b, c, a]);
             ask!(log, cudaGraphAddDependencies(graph, from.as_ptr(), to.as_ptr(), ptr::null(), 3));
             let mut run = ptr::null_mut();
@@ -129,7 +129,7 @@ fn dependencies(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases.add("cudaGraphRemoveDependencies/one that there is, and again", Safe::Raw, |log| {
+    cases.add("cudaGraphRemoveDependencies/one that there is, and again", Safe::Works, |log| {
         let graph = graph(log)?;
         let a = empty(log, graph, &[])?;
         let b = empty(log, graph, &[a])?;
@@ -153,7 +153,7 @@ fn life(cases: &mut Cases) {
         ask!(log, cudaGraphExecDestroy(ptr::null_mut()));
         Ok(())
     });
-    cases.add("cudaGraphDestroyNode/one between two", Safe::Raw, |log| {
+    cases.add("cudaGraphDestroyNode/one between two", Safe::Works, |log| {
         let graph = graph(log)?;
         let a = empty(log, graph, &[])?;
         let b = empty(log, graph, &[a])?;
@@ -399,7 +399,7 @@ fn memory_nodes(cases: &mut Cases) {
             Ok(())
         });
     }
-    cases.add("cudaGraphAddMemcpyNodeToSymbol/there, back, and too much", Safe::Raw, |log| {
+    cases.add("cudaGraphAddMemcpyNodeToSymbol/there, back, and too much", Safe::Works, |log| {
         let graph = graph(log)?;
         let (up, down) = (Block::with(log, Kind::Pinned, &[3; 64])?, Block::new(log, Kind::Pinned, 64)?);
         // SAFETY: takes nothing and gives an address.

@@ -18,6 +18,8 @@ mod graph;
 #[cfg(cudart_13_0)]
 mod graph_change;
 #[cfg(cudart_13_0)]
+mod graph_edit;
+#[cfg(cudart_13_0)]
 mod graph_event;
 #[cfg(cudart_13_0)]
 mod graph_memory;
@@ -95,6 +97,7 @@ pub(crate) fn all() -> Cases {
         graph_set::add,
         graph_memory::add,
         graph_event::add,
+        graph_edit::add,
     ] {
         area(&mut cases);
     }

@@ -183,7 +183,7 @@ fn symbols(cases: &mut Cases) {
     for to in [true, false] {
         let word = if to { "ToSymbol" } else { "FromSymbol" };
         for (what, safe, node_null, graph_null, before, offset) in [
-            ("as it should be", Safe::Raw, false, false, 0, 0),
+            ("as it should be", Safe::Works, false, false, 0, 0),
             ("node null", Safe::Unwritable, true, false, 0, 0),
             ("graph null", Safe::Unwritable, false, true, 0, 0),
             ("list null", Safe::Unwritable, false, false, 1, 0),
@@ -200,12 +200,12 @@ fn symbols(cases: &mut Cases) {
         }
         type Spoil = fn(&mut Change);
         let changes: [(&str, Safe, Spoil); 8] = [
-            ("as it was", Safe::Raw, |_| {}),
+            ("as it was", Safe::Works, |_| {}),
             ("executable graph null", Safe::Unwritable, |c| c.run = ptr::null_mut()),
             ("node null", Safe::Unwritable, |c| c.node = ptr::null_mut()),
             ("symbol null", Safe::Unwritable, |c| c.symbol = ptr::null()),
             ("memory null", Safe::Unwritable, |c| c.memory = ptr::null_mut()),
-            ("nothing", Safe::Raw, |c| c.count = 0),
+            ("nothing", Safe::Refused, |c| c.count = 0),
             ("past the end", Safe::Unwritable, |c| c.offset = 4),
             ("another direction", Safe::Unwritable, |c| {
                 let to = c.way == cudaMemcpyHostToDevice;
@@ -263,7 +263,7 @@ fn nulls(cases: &mut Cases) {
         );
         Ok(())
     });
-    cases.add("cudaGraphRemoveDependencies/of a node that allocates", Safe::Raw, |log| {
+    cases.add("cudaGraphRemoveDependencies/of a node that allocates", Safe::Refused, |log| {
         let (graph, mut made) = (graph(log)?, ptr::null_mut());
         let mut wanted = cudaMemAllocNodeParams::default();
         wanted.poolProps.allocType = cuda_sys::cudaMemAllocationTypePinned;

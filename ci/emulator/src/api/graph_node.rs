@@ -17,9 +17,9 @@ use crate::sys::{
     cudaGraphNode_t, cudaGraphNodeParams, cudaGraphNodeTypeConditional, cudaGraphNodeTypeEmpty,
     cudaGraphNodeTypeEventRecord, cudaGraphNodeTypeGraph, cudaGraphNodeTypeHost, cudaGraphNodeTypeKernel,
     cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeMemset, cudaGraphNodeTypeWaitEvent, cudaHostNodeParams,
-    cudaKernelNodeParams, cudaLaunchAttributeCooperative, cudaLaunchAttributeID, cudaLaunchAttributeValue,
-    cudaMemAllocNodeParams, cudaMemAllocationTypePinned, cudaMemLocationTypeDevice, cudaMemcpy3DParms,
-    cudaMemcpyKind, cudaMemsetParams,
+    cudaKernelNodeParams, cudaLaunchAttributeID, cudaLaunchAttributeValue, cudaMemAllocNodeParams,
+    cudaMemAllocationTypePinned, cudaMemLocationTypeDevice, cudaMemcpy3DParms, cudaMemcpyKind,
+    cudaMemsetParams,
 };
 
 /// Where a new node goes.
@@ -179,16 +179,13 @@ api! {
         set(call, node, |machine, device| params::kernel(machine, device, given))
     }
 
-    /// An attribute of a kernel node: whether its blocks may wait for each other.
+    /// An attribute of a kernel node.
     fn cudaGraphKernelNodeGetAttribute(
         call, node: cudaGraphNode_t, attr: cudaLaunchAttributeID, out: Out<'_, cudaLaunchAttributeValue>,
     ) {
-        if attr != cudaLaunchAttributeCooperative {
-            return Err(cudaErrorNotSupported);
-        }
         get(call, node, out, |act| {
             let Act::Kernel(it) = act else { return None };
-            Some(cudaLaunchAttributeValue { cooperative: c_int::from(it.launch().cooperative) })
+            params::kernel_attribute(it, attr)
         })
     }
 
@@ -198,22 +195,17 @@ api! {
     ) {
         let (mut machine, _) = call.context()?;
         let value = value.ok_or(cudaErrorInvalidValue)?;
-        if attr != cudaLaunchAttributeCooperative {
-            return Err(cudaErrorNotSupported);
-        }
         let Act::Kernel(it) = &mut machine.graphs.node_mut(node.addr())?.act else { return Err(cudaErrorInvalidValue) };
-        // SAFETY: the attribute says which member of the union the program has set.
-        it.set_cooperative(unsafe { value.cooperative } != 0);
-        Ok(())
+        params::set_kernel_attribute(it, attr, value)
     }
 
     /// Gives one kernel node the attributes of another.
     fn cudaGraphKernelNodeCopyAttributes(call, to: cudaGraphNode_t, from: cudaGraphNode_t) {
         let (mut machine, _) = call.context()?;
         let Act::Kernel(from) = &machine.graphs.node(from.addr())?.act else { return Err(cudaErrorInvalidValue) };
-        let cooperative = from.launch().cooperative;
+        let from = from.clone();
         let Act::Kernel(to) = &mut machine.graphs.node_mut(to.addr())?.act else { return Err(cudaErrorInvalidValue) };
-        to.set_cooperative(cooperative);
+        to.copy_attributes(&from);
         Ok(())
     }
 

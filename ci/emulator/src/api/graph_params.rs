@@ -1,20 +1,21 @@
 //! What a node does, as programs say it and ask for it.
 #![expect(unsafe_code, reason = "reads the structures that a program passes")]
 
-use core::ffi::c_void;
+use core::ffi::{c_int, c_void};
 
-use super::kernel::{Shape, prepare};
+use super::kernel::{ATTRIBUTES, Shape, prepare};
 use super::memcpy_shaped::solid;
 use super::symbol_copy::{Part, Way, request};
 use super::{Call, address, pointer, wide};
 use crate::error::Answer;
-use crate::graph::{Act, KernelNode};
+use crate::graph::{Act, KernelNode, Value};
 use crate::machine::Guard;
 use crate::stream::{End, Fill, HostCall, Memory, Volume};
 use crate::sys::{
     cudaErrorInvalidValue, cudaErrorNotSupported, cudaEvent_t, cudaExtent, cudaHostNodeParams,
-    cudaKernelNodeParams, cudaMemcpy3DParms, cudaMemcpyDefault, cudaMemcpyKind, cudaMemsetParams,
-    cudaPitchedPtr, cudaPos, dim3,
+    cudaKernelNodeParams, cudaLaunchAttributeClusterDimension, cudaLaunchAttributeCooperative,
+    cudaLaunchAttributeID, cudaLaunchAttributeValue, cudaMemcpy3DParms, cudaMemcpyDefault, cudaMemcpyKind,
+    cudaMemsetParams, cudaPitchedPtr, cudaPos, dim3,
 };
 use crate::transfer::{Mode, Place, Request, Side, place, plan};
 
@@ -44,6 +45,53 @@ pub(super) fn kernel_params(node: &mut KernelNode) -> cudaKernelNodeParams {
         kernelParams: node.arguments().as_mut_ptr().cast(),
         extra: core::ptr::null_mut(),
     }
+}
+
+/// An attribute of a kernel: those that have no effect here are as they were set, or zero.
+pub(super) fn kernel_attribute(
+    node: &mut KernelNode,
+    attribute: cudaLaunchAttributeID,
+) -> Option<cudaLaunchAttributeValue> {
+    let launch = node.launch();
+    if attribute == cudaLaunchAttributeCooperative {
+        return Some(cudaLaunchAttributeValue { cooperative: c_int::from(launch.cooperative) });
+    }
+    let mut value = cudaLaunchAttributeValue { pad: [0; 64] };
+    if attribute == cudaLaunchAttributeClusterDimension {
+        let [x, y, z] = launch.cluster.unwrap_or([0; 3]);
+        value.clusterDim.x = x;
+        value.clusterDim.y = y;
+        value.clusterDim.z = z;
+        return Some(value);
+    }
+    if attribute.0 >= ATTRIBUTES {
+        return None;
+    }
+    if let Some(Value(set)) = node.others().get(&attribute.0) {
+        value = *set;
+    }
+    Some(value)
+}
+
+pub(super) fn set_kernel_attribute(
+    node: &mut KernelNode,
+    attribute: cudaLaunchAttributeID,
+    value: &cudaLaunchAttributeValue,
+) -> Answer {
+    if attribute == cudaLaunchAttributeCooperative {
+        // SAFETY: the attribute says which member of the union the program has set.
+        node.set_cooperative(unsafe { value.cooperative } != 0);
+    } else if attribute == cudaLaunchAttributeClusterDimension {
+        // SAFETY: as above.
+        let blocks = unsafe { value.clusterDim };
+        let blocks = [blocks.x, blocks.y, blocks.z];
+        node.set_cluster(Some(blocks).filter(|blocks| *blocks != [0; 3]));
+    } else if attribute.0 < ATTRIBUTES {
+        node.others().insert(attribute.0, Value(*value));
+    } else {
+        return Err(cudaErrorInvalidValue);
+    }
+    Ok(())
 }
 
 fn copy(call: &Call, machine: &Guard, request: &Request) -> Answer<Act> {

@@ -178,7 +178,7 @@ pub(super) struct Attributes {
 }
 
 /// No header has had an attribute of this number.
-const ATTRIBUTES: u32 = 64;
+pub(super) const ATTRIBUTES: u32 = 64;
 
 /// Reads the attributes of a launch.
 pub(super) fn attributes(config: &cudaLaunchConfig_t) -> Answer<Attributes> {

@@ -14,6 +14,6 @@ mod user;
 pub(crate) use capture::Captures;
 pub(crate) use executable::{Exec, Mismatch, launch, release};
 pub(crate) use memory::GraphMemory;
-pub(crate) use node::{Act, KernelNode, kind};
+pub(crate) use node::{Act, KernelNode, Value, kind};
 pub(crate) use table::Graphs;
 pub(crate) use user::Users;

@@ -1,4 +1,8 @@
 //! What a node does, kept so that it can be done any number of times.
+#![expect(unsafe_code, reason = "keeps what a program gave in a union")]
+
+use std::collections::BTreeMap;
+use std::fmt;
 
 use crate::exec::{Kernel, Launch};
 use crate::memory::Book;
@@ -7,7 +11,21 @@ use crate::sys::{
     cudaGraphNodeType, cudaGraphNodeTypeConditional, cudaGraphNodeTypeEmpty, cudaGraphNodeTypeEventRecord,
     cudaGraphNodeTypeGraph, cudaGraphNodeTypeHost, cudaGraphNodeTypeKernel, cudaGraphNodeTypeMemAlloc,
     cudaGraphNodeTypeMemFree, cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeMemset, cudaGraphNodeTypeWaitEvent,
+    cudaLaunchAttributeValue,
 };
+
+/// An attribute's value, of whose bytes only those need be there that the attribute has.
+#[derive(Clone, Copy)]
+pub(crate) struct Value(pub(crate) cudaLaunchAttributeValue);
+
+// SAFETY: addresses in it are only given back to the program.
+unsafe impl Send for Value {}
+
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Value")
+    }
+}
 
 /// A launch of a kernel, and where its arguments lie for a program that asks for them.
 #[derive(Debug)]
@@ -16,6 +34,8 @@ pub(crate) struct KernelNode {
     launch: Launch,
     /// The address of each argument in the launch's own copy.
     arguments: Vec<usize>,
+    /// Attributes that have no effect here, by their identifiers.
+    others: BTreeMap<u32, Value>,
 }
 
 impl KernelNode {
@@ -23,7 +43,7 @@ impl KernelNode {
         let start = launch.params.as_ptr().expose_provenance();
         let at = |offset: u32| start + usize::try_from(offset).unwrap_or(0);
         let arguments = launch.program.params.iter().map(|&(offset, _)| at(offset)).collect();
-        Self { function, launch, arguments }
+        Self { function, launch, arguments, others: BTreeMap::new() }
     }
 
     pub(crate) fn launch(&self) -> &Launch {
@@ -34,14 +54,31 @@ impl KernelNode {
         &mut self.arguments
     }
 
+    /// Says whether its blocks may wait for each other.
     pub(crate) fn set_cooperative(&mut self, cooperative: bool) {
         self.launch.cooperative = cooperative;
+    }
+
+    /// Says which clusters it has.
+    pub(crate) fn set_cluster(&mut self, cluster: Option<[u32; 3]>) {
+        self.launch.cluster = cluster;
+    }
+
+    /// Attributes that have no effect here.
+    pub(crate) fn others(&mut self) -> &mut BTreeMap<u32, Value> {
+        &mut self.others
+    }
+
+    /// Takes over another node's attributes.
+    pub(crate) fn copy_attributes(&mut self, from: &Self) {
+        (self.launch.cooperative, self.launch.cluster) = (from.launch.cooperative, from.launch.cluster);
+        self.others.clone_from(&from.others);
     }
 }
 
 impl Clone for KernelNode {
     fn clone(&self) -> Self {
-        Self::new(self.function, self.launch.clone())
+        Self { others: self.others.clone(), ..Self::new(self.function, self.launch.clone()) }
     }
 }
 

@@ -1,0 +1,164 @@
+//! Nodes that copy to variables of kernels' source files, and from them.
+//!
+//! Each is a copy of a [`SymbolSlice`](crate::memory::SymbolSlice), which the other verbs take as well; here a whole variable serves, and where no
+//! device is named it is the graph's.
+
+use bytemuck::AnyBitPattern;
+
+use super::executable::GraphExec;
+use super::graph::Graph;
+use super::nodes::Node;
+use crate::copy::{GraphDestination, GraphSource, Operand, SymbolPart, symbol_in};
+use crate::error::Result;
+#[cfg(doc)]
+use crate::sys;
+
+impl Graph {
+    /// Adds the copy of all elements of `source` to a variable on the graph's device.
+    ///
+    /// Stands for [`cudaGraphAddMemcpyNodeToSymbol`](sys::cudaGraphAddMemcpyNodeToSymbol): an [`add_memcpy`](Self::add_memcpy) to where
+    /// the variable is. For C's offset, copy to a [`slice`](crate::memory::Symbol::slice).
+    ///
+    /// # Errors
+    /// Those of [`add_memcpy`](Self::add_memcpy) and of [`Symbol::device_ptr`](crate::memory::Symbol::device_ptr).
+    ///
+    /// # Examples
+    /// ```no_run
+    /// use cuda_safe::memory::Symbol;
+    /// use cuda_safe::{DeviceBuffer, Graph, Stream};
+    ///
+    /// # fn run(filter: &'static Symbol<f32>) -> cuda_safe::Result<()> {
+    /// let stream = Stream::new()?;
+    /// let weights = DeviceBuffer::from_slice(&[0.25_f32; 9])?;
+    /// let mut copy = DeviceBuffer::<f32>::alloc(9)?;
+    /// let mut graph = Graph::new()?;
+    /// graph.add_memcpy_to_symbol(&[], filter, &weights)?;
+    /// graph.add_memcpy_from_symbol(&[], &mut copy, filter)?; // after the other
+    /// graph.instantiate()?.launch(&stream)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaGraphAddMemcpyNodeToSymbol")]
+    #[track_caller]
+    pub fn add_memcpy_to_symbol<V, S>(&mut self, after: &[Node], symbol: V, source: &S) -> Result<Node>
+    where
+        V: SymbolPart<Element: AnyBitPattern>,
+        S: GraphSource<Element = V::Element> + ?Sized,
+    {
+        let (to, from) = (symbol_in(symbol, self.device())?, source.operand_in(self.number)?);
+        self.add_copy("Graph::add_memcpy_to_symbol", after, &to, &from)
+    }
+
+    /// Adds the copy of all elements of a variable on the graph's device to `destination`.
+    ///
+    /// Stands for [`cudaGraphAddMemcpyNodeFromSymbol`](sys::cudaGraphAddMemcpyNodeFromSymbol): an [`add_memcpy`](Self::add_memcpy) from
+    /// where the variable is.
+    ///
+    /// # Errors
+    /// Those of [`add_memcpy_to_symbol`](Self::add_memcpy_to_symbol).
+    #[doc(alias = "cudaGraphAddMemcpyNodeFromSymbol")]
+    #[track_caller]
+    pub fn add_memcpy_from_symbol<D, V>(
+        &mut self,
+        after: &[Node],
+        destination: &mut D,
+        symbol: V,
+    ) -> Result<Node>
+    where
+        D: GraphDestination + ?Sized,
+        V: SymbolPart<Element = D::Element>,
+        D::Element: AnyBitPattern,
+    {
+        let (to, from) = (destination.operand_mut_in(self.number)?, symbol_in(symbol, self.device())?);
+        self.add_copy("Graph::add_memcpy_from_symbol", after, &to, &from)
+    }
+
+    /// Has a node copy all elements of `source` to a variable on the graph's device.
+    ///
+    /// Stands for [`cudaGraphMemcpyNodeSetParamsToSymbol`](sys::cudaGraphMemcpyNodeSetParamsToSymbol): a
+    /// [`set_memcpy`](Self::set_memcpy) to where the variable is.
+    ///
+    /// # Errors
+    /// Those of [`set_memcpy`](Self::set_memcpy) and of [`Symbol::device_ptr`](crate::memory::Symbol::device_ptr).
+    #[doc(alias = "cudaGraphMemcpyNodeSetParamsToSymbol")]
+    #[track_caller]
+    pub fn set_memcpy_to_symbol<V, S>(&mut self, node: Node, symbol: V, source: &S) -> Result<()>
+    where
+        V: SymbolPart<Element: AnyBitPattern>,
+        S: GraphSource<Element = V::Element> + ?Sized,
+    {
+        let (to, from) = (symbol_in(symbol, self.device())?, source.operand_in(self.number)?);
+        self.set_copy("Graph::set_memcpy_to_symbol", node, &to, &from)
+    }
+
+    /// Has a node copy all elements of a variable on the graph's device to `destination`.
+    ///
+    /// Stands for [`cudaGraphMemcpyNodeSetParamsFromSymbol`](sys::cudaGraphMemcpyNodeSetParamsFromSymbol): a
+    /// [`set_memcpy`](Self::set_memcpy) from where the variable is.
+    ///
+    /// # Errors
+    /// Those of [`set_memcpy_to_symbol`](Self::set_memcpy_to_symbol).
+    #[doc(alias = "cudaGraphMemcpyNodeSetParamsFromSymbol")]
+    #[track_caller]
+    pub fn set_memcpy_from_symbol<D, V>(&mut self, node: Node, destination: &mut D, symbol: V) -> Result<()>
+    where
+        D: GraphDestination + ?Sized,
+        V: SymbolPart<Element = D::Element>,
+        D::Element: AnyBitPattern,
+    {
+        let (to, from) = (destination.operand_mut_in(self.number)?, symbol_in(symbol, self.device())?);
+        self.set_copy("Graph::set_memcpy_from_symbol", node, &to, &from)
+    }
+}
+
+impl GraphExec {
+    /// Has a node copy all elements of `source` to a variable on the graph's device, from the next launch on.
+    ///
+    /// Stands for [`cudaGraphExecMemcpyNodeSetParamsToSymbol`](sys::cudaGraphExecMemcpyNodeSetParamsToSymbol): a
+    /// [`set_memcpy`](Self::set_memcpy) to where the variable is.
+    ///
+    /// # Errors
+    /// Those of [`set_memcpy`](Self::set_memcpy) and of [`Symbol::device_ptr`](crate::memory::Symbol::device_ptr).
+    #[doc(alias = "cudaGraphExecMemcpyNodeSetParamsToSymbol")]
+    #[track_caller]
+    pub fn set_memcpy_to_symbol<V, S>(
+        &mut self,
+        graph: &Graph,
+        node: Node,
+        symbol: V,
+        source: &S,
+    ) -> Result<()>
+    where
+        V: SymbolPart<Element: AnyBitPattern>,
+        S: GraphSource<Element = V::Element> + ?Sized,
+    {
+        let (to, from) = (symbol_in(symbol, self.device())?, source.operand_in(graph.number)?);
+        self.set_copy("GraphExec::set_memcpy_to_symbol", graph, node, &to, &from)
+    }
+
+    /// Has a node copy all elements of a variable on the graph's device to `destination`, from the next launch on.
+    ///
+    /// Stands for [`cudaGraphExecMemcpyNodeSetParamsFromSymbol`](sys::cudaGraphExecMemcpyNodeSetParamsFromSymbol): a
+    /// [`set_memcpy`](Self::set_memcpy) from where the variable is.
+    ///
+    /// # Errors
+    /// Those of [`set_memcpy_to_symbol`](Self::set_memcpy_to_symbol).
+    #[doc(alias = "cudaGraphExecMemcpyNodeSetParamsFromSymbol")]
+    #[track_caller]
+    pub fn set_memcpy_from_symbol<D, V>(
+        &mut self,
+        graph: &Graph,
+        node: Node,
+        destination: &mut D,
+        symbol: V,
+    ) -> Result<()>
+    where
+        D: GraphDestination + ?Sized,
+        V: SymbolPart<Element = D::Element>,
+        D::Element: AnyBitPattern,
+    {
+        let (to, from): (Operand<'_>, _) =
+            (destination.operand_mut_in(graph.number)?, symbol_in(symbol, self.device())?);
+        self.set_copy("GraphExec::set_memcpy_from_symbol", graph, node, &to, &from)
+    }
+}
