@@ -103,7 +103,10 @@ fn memory_of_a_graph_is_an_argument_of_kernels_of_its_nodes_and_of_no_others() -
     // SAFETY: the kernel touches the first 64 elements of each, and each has as many, on the graph's device.
     unsafe { graph.add_kernel(&[], &kernels::vector_add, (1, 64), (&a, &b, &mut sum, 64)) }?;
     // SAFETY: as above.
-    unsafe { graph.add_kernel(&[], &kernels::vector_add, (1, 64), (&sum, &sum, &mut other, 64)) }?;
+    unsafe { graph.add_kernel(&[], &kernels::vector_add, (1, 32), (&sum, &sum, &mut other, 32)) }?;
+    let (from, mut to) = (sum.slice(32..)?, other.slice_mut(32..)?);
+    // SAFETY: the kernel touches the first 32 elements of each, and each has as many.
+    unsafe { graph.add_kernel(&[], &kernels::vector_add, (1, 32), (from, &from, &mut to, 32)) }?;
     graph.add_memcpy(&[], &mut twice, &other)?;
     let late = graph.add_free(&[], &mut sum)?;
     graph.add_free(&[], &mut other)?;

@@ -82,6 +82,25 @@ fn nodes_behind_the_end_of_memory_cannot_use_it_nor_end_it_again() -> Result<()>
 }
 
 #[test]
+fn an_executable_form_that_is_older_than_memory_of_the_graph_cannot_use_it() -> Result<()> {
+    let _alone = alone();
+    let stream = Stream::non_blocking()?;
+    let mut bytes = DeviceBuffer::from_slice(&[0_u8; 16])?;
+    let mut graph = Graph::new()?;
+    let fill = graph.add_memset(&[], &mut bytes, 1)?;
+    let mut old = graph.instantiate()?;
+    let mut scratch = graph.add_alloc::<u8>(&[], 16)?;
+    assert!(unsupported(old.set_memset(&graph, fill, &mut scratch, 2)));
+    graph.add_free(&[], &mut scratch)?;
+    assert!(unsupported(old.set_memset(&graph, fill, &mut scratch, 2)));
+    // Nor does it take the memory over.
+    assert!(old.update(&graph).is_err());
+    old.launch(&stream)?;
+    assert_eq!(bytes.to_vec()?, [1; 16]);
+    Ok(())
+}
+
+#[test]
 fn memory_of_a_graph_is_refused_by_other_graphs() -> Result<()> {
     let _alone = alone();
     let mut bytes = DeviceBuffer::from_slice(&[0_u8; 16])?;
@@ -135,6 +154,35 @@ fn launches_of_a_graph_with_memory_are_ordered_like_any_other() -> Result<()> {
     exec.launch(&stream)?;
     gate.open();
     assert!(host.host()?.iter().all(|byte| *byte == 7));
+    Ok(())
+}
+
+#[test]
+fn parts_of_such_memory_conflict_only_where_they_overlap() -> Result<()> {
+    let _alone = alone();
+    let stream = Stream::non_blocking()?;
+    let mut host = PinnedBuffer::from_slice(&[0_u16; 6])?;
+    let mut graph = Graph::new()?;
+    let mut scratch = graph.add_alloc::<u16>(&[], 8)?;
+    let low = graph.add_memset(&[], &mut scratch.slice_mut(..4)?, 1)?;
+    let high = graph.add_memset(&[], &mut scratch.slice_mut(4..)?, 2)?;
+    let get = graph.add_memcpy(&[], &mut host, &scratch.slice(2..)?)?;
+    let free = graph.add_free(&[], &mut scratch)?;
+    let start = scratch.node();
+    assert_eq!(graph.edges()?, [(start, low), (start, high), (low, get), (high, get), (get, free)]);
+    let mut exec = graph.instantiate()?;
+    exec.launch(&stream)?;
+    assert_eq!(*host.host()?, [0x101, 0x101, 0x202, 0x202, 0x202, 0x202]);
+    // Nothing orders the two fills, so that neither may reach into the other's part.
+    let refused = exec.set_memset(&graph, low, &mut scratch.slice_mut(3..5)?, 3).unwrap_err();
+    assert_eq!(refused.detail(), Detail::NodesUnordered { other: 2 });
+    exec.set_memset(&graph, low, &mut scratch.slice_mut(2..4)?, 3)?;
+    exec.launch(&stream)?;
+    assert_eq!(host.host()?[..3], [0x303, 0x303, 0x202]);
+    let range = Detail::OutOfRange { start: 5, end: 9, len: 8 };
+    assert_eq!(scratch.slice(5..9).unwrap_err().detail(), range);
+    assert_eq!(scratch.slice_mut(5..9).unwrap_err().detail(), range);
+    assert!(scratch.slice(3..3)?.is_empty() && scratch.slice_mut(..)?.len() == 8);
     Ok(())
 }
 

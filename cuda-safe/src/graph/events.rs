@@ -78,7 +78,6 @@ impl Graph {
     /// let wait = graph.add_event_wait(&[], &mut event)?;
     /// graph.add_memset(&[wait], &mut bytes, 7)?;
     /// let mut exec = graph.instantiate()?;
-    /// other.host_fn(|| println!("before the fill"))?;
     /// event.record(&other)?;
     /// exec.launch(&stream)?;
     /// stream.synchronize()?;

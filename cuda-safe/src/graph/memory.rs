@@ -1,11 +1,10 @@
 //! Memory of a graph's own: allocated and freed by nodes of it, and there only between those.
 //!
 //! It has an address from when the graph has the node, and memory behind the address only while a launch is between the two nodes. So only
-//! nodes of the same graph are given it: as sources, destinations and arguments of kernels. `steps` has the argument that those come
-//! between the two.
-#![expect(unsafe_code, reason = "adds nodes to raw graphs, and lends memory to kernels")]
+//! nodes of the same graph are given it (`slice`): as sources, destinations and arguments of kernels. `steps` has the argument that those
+//! come between the two.
+#![expect(unsafe_code, reason = "adds nodes to raw graphs")]
 
-use std::cell::Cell;
 use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
@@ -15,11 +14,9 @@ use bytemuck::AnyBitPattern;
 
 use super::graph::Graph;
 use super::nodes::{Node, kept};
-use crate::copy::{GraphDestination, GraphSource, NodeDestination, NodeSource, Operand, Side};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::{Access, Ledger, Mode};
-use crate::launch::KernelArg;
+use crate::hazard::{Access, Ledger};
 use crate::memory::{Kept, MemoryLocation, Shared, size};
 use crate::{check, sys};
 
@@ -84,28 +81,13 @@ impl<T> GraphBuffer<T> {
         ptr::with_exposed_provenance_mut(self.address)
     }
 
-    fn bytes(&self) -> usize {
-        // The memory is there, so it does not overflow.
-        self.len * size_of::<T>()
+    pub(super) fn ledger(&self) -> &Ledger {
+        self.owner.ledger()
     }
 
-    fn used(&self, mode: Mode) -> Access<'_> {
-        Access::new(self.owner.ledger(), 0..self.bytes(), mode)
-    }
-
-    fn operand(&self, graph: u64) -> Result<Operand<'_>> {
-        self.ensure_of(graph, "Graph")?;
-        let books = (self.owner.ledger(), 0..self.bytes());
-        Ok(Operand::unborrowed(self.as_ptr(), self.len, Side::Device(self.device), books))
-    }
-
-    #[track_caller]
-    fn ensure_of(&self, graph: u64, api: &'static str) -> Result<()> {
-        if self.graph == graph {
-            return Ok(());
-        }
-        let what = "memory of a graph's own anywhere but in nodes of that graph";
-        Err(Error::refused(api, Detail::Unsupported { what }))
+    /// The number of the graph that it is of.
+    pub(super) fn graph(&self) -> u64 {
+        self.graph
     }
 }
 
@@ -116,78 +98,6 @@ impl<T> fmt::Debug for GraphBuffer<T> {
             .field("len", &self.len)
             .field("node", &self.node)
             .finish_non_exhaustive()
-    }
-}
-
-impl<T: AnyBitPattern> NodeSource for GraphBuffer<T> {
-    fn operand_in(&self, graph: u64) -> Result<Operand<'_>> {
-        self.operand(graph)
-    }
-}
-
-impl<T: AnyBitPattern> NodeDestination for GraphBuffer<T> {
-    fn operand_mut_in(&mut self, graph: u64) -> Result<Operand<'_>> {
-        self.operand(graph)
-    }
-}
-
-impl<T: AnyBitPattern> GraphSource for GraphBuffer<T> {
-    type Element = T;
-}
-
-impl<T: AnyBitPattern> GraphDestination for GraphBuffer<T> {
-    type Element = T;
-}
-
-thread_local! {
-    /// The graph that the thread is making a kernel node of.
-    static MAKING: Cell<Option<u64>> = const { Cell::new(None) };
-}
-
-/// While this is there, the thread makes kernel nodes of a graph.
-pub(super) struct Making(Option<u64>);
-
-/// Lets memory of the graph with this number be an argument of kernels, on this thread.
-pub(super) fn make_nodes_of(graph: u64) -> Making {
-    Making(MAKING.replace(Some(graph)))
-}
-
-impl Drop for Making {
-    fn drop(&mut self) {
-        MAKING.set(self.0);
-    }
-}
-
-impl<T> GraphBuffer<T> {
-    /// The address, for a kernel of a node of the same graph.
-    #[track_caller]
-    fn argument(&self) -> Result<*mut T> {
-        // Graphs are counted from 1.
-        self.ensure_of(MAKING.get().unwrap_or(0), "launch")?;
-        Ok(self.as_ptr())
-    }
-}
-
-// SAFETY: the kernel gets the address of the first element and the books the bytes of all; it is refused but for a node of the graph that
-// the memory is of, which runs between those that allocate and free it.
-unsafe impl<T: 'static> KernelArg<*const T> for &GraphBuffer<T> {
-    fn value(&self) -> Result<*const T> {
-        Ok(self.argument()?.cast_const())
-    }
-
-    fn access(&self) -> Option<Access<'_>> {
-        Some(GraphBuffer::used(self, Mode::Read))
-    }
-}
-
-// SAFETY: as above.
-unsafe impl<T: 'static> KernelArg<*mut T> for &mut GraphBuffer<T> {
-    fn value(&self) -> Result<*mut T> {
-        self.argument()
-    }
-
-    fn access(&self) -> Option<Access<'_>> {
-        Some(GraphBuffer::used(self, Mode::Write))
     }
 }
 
@@ -272,17 +182,18 @@ impl Graph {
     pub fn add_free<T>(&mut self, after: &[Node], memory: &mut GraphBuffer<T>) -> Result<Node> {
         let api = "Graph::add_free";
         memory.ensure_of(self.number, api)?;
-        if memory.bytes() == 0 {
+        if memory.is_empty() {
             return self.add_empty(after);
         }
-        let uses = kept(api, &[memory.used(Mode::Write)])?;
+        let all = Access::write(memory.ledger(), 0..memory.len() * size_of::<T>());
+        let uses = kept(api, &[all])?;
         let address: *mut c_void = memory.as_ptr().cast();
         let node = self.add(api, after, uses, false, |node, place| {
             // SAFETY: graph and nodes are live, there are as many as is said, and the pointer is to a live variable. The address is that
             // of memory which a node of this graph allocates, before this one, and no other frees: `add` has refused that.
             unsafe { check!(cudaGraphAddMemFreeNode(node, place.graph, place.before, place.count, address)) }
         })?;
-        self.steps.end(ptr::from_ref(memory.owner.ledger()).addr(), node);
+        self.steps.end(ptr::from_ref(memory.ledger()).addr(), node);
         Ok(node)
     }
 

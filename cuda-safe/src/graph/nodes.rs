@@ -3,7 +3,7 @@
 
 use super::graph::Graph;
 use super::host::HostFunction;
-use super::memory;
+use super::slice;
 use super::steps::{Order, Step};
 use crate::copy::{FillNode, GraphDestination, GraphSource, LinearNode, Operand};
 use crate::device::Device;
@@ -331,7 +331,7 @@ pub(super) fn kernel_node<P, A: Arguments<P>, R>(
     config.check(kernel.name())?;
     let shared = u32::try_from(config.shared_bytes).unwrap_or(u32::MAX);
     // Memory of the graph's own may be among the arguments, here and nowhere else.
-    let _made = memory::make_nodes_of(graph);
+    let _made = slice::make_nodes_of(graph);
     arguments.with(device, |accesses, values| {
         let parameters = sys::cudaKernelNodeParams {
             func: kernel.as_raw().cast_mut(),

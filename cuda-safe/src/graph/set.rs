@@ -342,6 +342,7 @@ impl GraphExec {
         let (at, raw) = self.find(api, graph, node)?;
         let _current = self.device().switch()?;
         if let Some(origin) = &self.origin {
+            origin.steps.ensure_have_memory_of(api, &graph.steps, &uses)?;
             origin.steps.ensure_fits(api, at, &uses)?;
         }
         // If the call fails half-way, what the node used and what it was to use may both be used.

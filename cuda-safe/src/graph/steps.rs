@@ -169,6 +169,16 @@ impl Steps {
         Ok(())
     }
 
+    /// Refuses a node here work that uses memory which only the graph that these nodes are a copy of has, as it is now.
+    #[track_caller]
+    pub(super) fn ensure_have_memory_of(&self, api: &'static str, graph: &Self, uses: &Uses) -> Result<()> {
+        let mut used = graph.lives.iter().filter(|life| uses.touches(life.ledger));
+        if used.all(|life| self.lives.iter().any(|it| it.ledger == life.ledger)) {
+            return Ok(());
+        }
+        Err(ended(api))
+    }
+
     /// Notes what became of a call that gave a node other work.
     pub(super) fn given(&mut self, at: usize, uses: Uses, done: bool) {
         let Some(step) = self.list.get_mut(at) else { return };

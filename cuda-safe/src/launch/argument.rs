@@ -15,6 +15,7 @@ use super::object::Named;
 /// | `T*` | `&mut DeviceBuffer<T>`, `DeviceSliceMut<T>`, the same of pinned and managed memory | a write of these bytes |
 /// | `const T*`, `T*` and the pitch as a number | `&PitchedBuffer<T>`, `Plane<T>`, `&mut PitchedVolume<T>`, `VolumeMut<T>` and so on | a read or a write from the first byte to the last |
 /// | `cudaPitchedPtr` | `&mut PitchedBuffer<T>`, `PlaneMut<T>`, `&mut PitchedVolume<T>`, `VolumeMut<T>` | a write from the first byte to the last |
+/// | `const T*`, `T*`, for a node of a graph | `&GraphBuffer<T>`, `&mut GraphBuffer<T>` and their slices, of the same graph | a read or a write of these bytes |
 /// | `unsigned*`, `const unsigned*` | `&MappedFlag` | only that the flag must not be freed yet |
 /// | `T*`, `const T*` | a raw pointer of that very type | nothing |
 /// | `cudaTextureObject_t` | `&Texture<T>` | a read of what the texture is of |

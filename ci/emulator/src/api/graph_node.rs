@@ -75,6 +75,10 @@ fn get<T>(
 
 /// A copy of a graph that a node will own.
 pub(super) fn child(machine: &mut Guard, child: cudaGraph_t) -> Answer<Act> {
+    if machine.graphs.allocates(child.addr())? {
+        // Not asked of a GPU: as for copies.
+        return Err(cudaErrorNotSupported);
+    }
     let copy = machine.graphs.duplicate(child.addr())?;
     let m = &mut **machine;
     let it = m.graphs.get_mut(copy)?;
