@@ -414,7 +414,7 @@ impl fmt::Display for Detail {
             Self::NodesUnordered { other } => write!(
                 f,
                 "the node would use memory that node {other} of the graph (0 is the first) uses, one of them writes it, and nothing orders \
-                 the two: name one as what the other comes after when it is added"
+                 the two: name one as what the other comes after when it is added, or by Graph::add_dependencies"
             ),
             Self::CallbackPanicked { launched } => {
                 write!(f, "the host function launched at {launched} panicked")

@@ -181,13 +181,13 @@ impl Graph {
         let api = "Graph::instantiate";
         stream::ensure_idle(api)?;
         if self.steps.leave_memory() {
-            let what = "memory of the graph's own that no node frees: add one with Graph::add_free";
+            let what =
+                "making a graph executable with memory of its own that no node frees (Graph::add_free)";
             return Err(Error::refused(api, Detail::Unsupported { what }));
         }
         let token = self.steps.have_memory().then(|| Arc::clone(&self.made));
         if token.is_some() && Arc::strong_count(&self.made) > 2 {
-            let what =
-                "a second executable form of a graph with memory of its own: drop the first one before";
+            let what = "a second executable form of a graph with memory of its own, before the first one is dropped,";
             return Err(Error::refused(api, Detail::Unsupported { what }));
         }
         let _current = self.device.switch()?;

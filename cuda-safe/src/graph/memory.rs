@@ -203,7 +203,7 @@ impl Graph {
         if !self.steps.have_memory() {
             return Ok(());
         }
-        let what = "a graph with memory of its own: give its nodes a DeviceBuffer instead";
+        let what = "this of a graph with memory of its own (Graph::add_alloc)";
         Err(Error::refused(api, Detail::Unsupported { what }))
     }
 }
