@@ -67,11 +67,12 @@ mod sync {
     }
 }
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use books::{Access, Kind, Mode, Policy, Reach, SlotId};
+use books::{Access, Kind, Mode, Policy, Reach, Series, SlotId};
 use machine::Touch;
-use world::{BYTES, World};
+use world::{BYTES, Taken, World};
 
 /// Runs every interleaving with up to two switches of thread where nobody asked for one.
 fn every_order(f: impl Fn() + Sync + Send + 'static) {
@@ -257,6 +258,114 @@ fn parts_that_are_entered_the_short_way_are_ordered_and_hold_nobody_up() {
         // Of the other half there is nothing new.
         world.write_parts(first, &[(0, 8..BYTES), (1, 8..BYTES)]);
         assert_eq!(world.books.added_waits(), waits);
+    });
+}
+
+/// What series write: parts of the first half of either buffer.
+const FIRST: [(usize, Range<usize>); 2] = [(0, 0..2), (0, 4..6)];
+const SECOND: [(usize, Range<usize>); 2] = [(1, 0..2), (1, 4..6)];
+/// Parts of the other half of the first one.
+const BEHIND: [(usize, Range<usize>); 2] = [(0, 8..10), (0, 12..14)];
+
+/// A stream repeats a series while another one, which waits for all that it has done before, writes a part of that; both of them twice, or
+/// the other one by the same series.
+fn a_series_is_repeated_while_others_write(by_series: bool) {
+    every_order(move || {
+        let (world, ids) = World::new(&[FREE, FREE]);
+        let series = Arc::new(Series::begin());
+        let again =
+            |world: &World, id: SlotId, series: &Series| world.write_again(id, &[(series, &FIRST)]).unwrap();
+        for taken in [Taken::Usual, Taken::Told, Taken::Untold] {
+            assert_eq!(again(&world, ids[0], &series), taken);
+        }
+        // If the other stream finds anything older than what comes now, it takes that for ordered.
+        world.wait(ids[1], &world.mark(ids[0]));
+        let other = {
+            let (world, series, id) = (Arc::clone(&world), Arc::clone(&series), ids[1]);
+            loom::thread::spawn(move || match by_series {
+                true => drop(again(&world, id, &series)),
+                false => world.write_parts(id, &FIRST[1..]),
+            })
+        };
+        again(&world, ids[0], &series);
+        again(&world, ids[0], &series);
+        other.join().unwrap();
+        // Whoever was last, the next ones find all of them, and the tracker knows the series again.
+        again(&world, ids[1], &series);
+        let ways = [(); 3].map(|()| again(&world, ids[0], &series));
+        assert_eq!(ways, [Taken::Usual, Taken::Told, Taken::Untold]);
+    });
+}
+
+#[test]
+fn who_writes_a_part_of_what_a_series_writes_finds_its_last_operation() {
+    a_series_is_repeated_while_others_write(false);
+}
+
+#[test]
+fn so_does_who_repeats_the_same_series_on_another_stream() {
+    a_series_is_repeated_while_others_write(true);
+}
+
+/// Two threads enter a series each of one allocation, of two streams or of one, while a third one writes all of that.
+fn two_threads_enter_series_of_one_allocation(one_stream: bool) {
+    every_order(move || {
+        let (world, ids) = World::new(&[FREE, FREE, FREE]);
+        let ids = if one_stream { [ids[0], ids[0], ids[2]] } else { [ids[0], ids[1], ids[2]] };
+        let series = Arc::new([Series::begin(), Series::begin()]);
+        let again = move |world: &World, series: &[Series; 2], at: usize| {
+            world.write_again(ids[at], &[(&series[at], if at == 0 { &FIRST } else { &BEHIND })]).unwrap()
+        };
+        for (at, taken) in [(0, Taken::Usual), (1, Taken::Usual), (0, Taken::Told), (1, Taken::Told)] {
+            assert_eq!(again(&world, &series, at), taken);
+        }
+        // As above.
+        for id in [ids[0], ids[1]] {
+            world.wait(ids[2], &world.mark(id));
+        }
+        let other = {
+            let (world, series) = (Arc::clone(&world), Arc::clone(&series));
+            loom::thread::spawn(move || again(&world, &series, 1))
+        };
+        let plain = {
+            let world = Arc::clone(&world);
+            loom::thread::spawn(move || world.operate(ids[2], &[(0, Mode::Write)], false).unwrap())
+        };
+        again(&world, &series, 0);
+        other.join().unwrap();
+        plain.join().unwrap();
+        // And back.
+        world.operate(ids[2], &[(0, Mode::Write)], false).unwrap();
+    });
+}
+
+#[test]
+fn two_threads_that_enter_series_of_one_allocation_are_found_by_a_third_one() {
+    two_threads_enter_series_of_one_allocation(false);
+}
+
+#[test]
+fn so_they_are_where_both_series_are_of_one_stream() {
+    two_threads_enter_series_of_one_allocation(true);
+}
+
+#[test]
+fn a_series_that_is_not_known_of_the_second_buffer_holds_nobody_up_at_the_first() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE, FREE]);
+        let series = [Series::begin(), Series::begin()];
+        let both = [(&series[0], &FIRST[..]), (&series[1], &SECOND[..])];
+        for taken in [Taken::Usual, Taken::Told, Taken::Untold] {
+            assert_eq!(world.write_again(ids[0], &both).unwrap(), taken);
+        }
+        world.write_parts(ids[1], &SECOND[..1]);
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[1]);
+            loom::thread::spawn(move || world.write_parts(id, &FIRST[..1]))
+        };
+        assert_eq!(world.write_again(ids[0], &both).unwrap(), Taken::Usual);
+        other.join().unwrap();
+        world.write_parts(ids[1], &FIRST);
     });
 }
 
@@ -474,6 +583,27 @@ fn a_host_guard_and_the_short_way(part: bool) {
 fn so_they_do_where_the_access_is_entered_the_short_way() {
     a_host_guard_and_the_short_way(false);
     a_host_guard_and_the_short_way(true);
+}
+
+#[test]
+fn so_they_do_where_the_access_is_one_of_a_series() {
+    every_order(|| {
+        let (mut world, ids) = World::new(&[FREE]);
+        let series = Arc::new(Series::begin());
+        for taken in [Taken::Usual, Taken::Told, Taken::Untold] {
+            assert_eq!(world.write_again(ids[0], &[(&series, &FIRST)]).unwrap(), taken);
+        }
+        Arc::get_mut(&mut world).unwrap().unborrowed = true;
+        let other = {
+            let (world, series, id) = (Arc::clone(&world), Arc::clone(&series), ids[0]);
+            loom::thread::spawn(move || world.write_again(id, &[(&series, &FIRST)]).is_ok())
+        };
+        assert!(world.ledgers[0].host_enters(Mode::Read));
+        let seen = world.books.host_conflicts(Access::read(&world.ledgers[0], 0..BYTES));
+        let seen = seen.iter().any(|conflict| conflict.stamp.tick > 3);
+        let done = other.join().unwrap();
+        assert!(seen || !done, "the host reads what a series writes");
+    });
 }
 
 #[test]

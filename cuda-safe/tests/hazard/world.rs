@@ -5,13 +5,25 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use super::books::{
-    Access, Books, Kind, Ledger, Mode, Policy, Port, Reach, Refusal, Route, Slot, SlotId, Snapshot, Sorted,
+    Access, Again, Books, Kind, Ledger, Mode, Policy, Port, Reach, Refusal, Repeat, Route, Series, Slot,
+    SlotId, Snapshot, Sorted,
 };
 use super::machine::{Machine, Set, Touch, Track};
 use super::sync;
 
 /// Bytes of each allocation.
 pub(super) const BYTES: usize = 16;
+
+/// The way on which the tracker took an operation that is made again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// By the numbers of its series alone.
+    Untold,
+    /// By these, once it was told of the accesses.
+    Told,
+    /// As any other one.
+    Usual,
+}
 
 /// Books, two allocations, and the devices.
 pub(super) struct World {
@@ -22,6 +34,8 @@ pub(super) struct World {
     pub(super) sabotage: bool,
     /// The stream whose accesses are put in order before.
     pub(super) sorted: Option<SlotId>,
+    /// Whether parts are written without a borrow, as by a graph.
+    pub(super) unborrowed: bool,
 }
 
 impl World {
@@ -32,6 +46,7 @@ impl World {
             machine: sync::Mutex::new(Machine::default()),
             sabotage: false,
             sorted: None,
+            unborrowed: false,
         };
         let ids = kinds.iter().map(|kind| world.stream(*kind)).collect();
         (Arc::new(world), ids)
@@ -74,8 +89,40 @@ impl World {
     /// One operation that writes parts of buffers.
     pub(super) fn write_parts(&self, id: SlotId, parts: &[(usize, Range<usize>)]) {
         let slot = self.books.slot(id).unwrap();
+        let (accesses, touches) = self.writes(parts);
+        self.operate_on(slot, &accesses, &touches, false).unwrap();
+    }
+
+    /// The same by series, one for each buffer: without telling the tracker of the parts, where it does not know them with that, and
+    /// where even that is not enough as any other operation. What a program does that makes it again and again.
+    pub(super) fn write_again(
+        &self,
+        id: SlotId,
+        series: &[(&Series, &[(usize, Range<usize>)])],
+    ) -> Result<Taken, Refusal<()>> {
+        let slot = self.books.slot(id).unwrap();
+        let all: Vec<_> = series.iter().map(|(_, parts)| self.writes(parts)).collect();
+        let touches: Vec<Touch> = all.iter().flat_map(|(_, touches)| touches).copied().collect();
+        let numbered = || series.iter().zip(&all).map(|((series, _), (accesses, _))| (series, accesses));
+        let untold: Vec<Repeat<'_, '_>> = numbered().map(|(series, all)| series.again(&all[0])).collect();
+        let told: Vec<Repeat<'_, '_>> = numbered().filter_map(|(series, all)| series.told(all)).collect();
+        for (repeats, taken) in [(untold, Taken::Untold), (told, Taken::Told)] {
+            if let Some((lane, tick)) = slot.lock_repeated(slot.kind, &repeats) {
+                let entered = Again::new(slot, lane, tick, true);
+                self.give(slot, &touches);
+                entered.over(true);
+                return Ok(taken);
+            }
+        }
+        let accesses: Vec<Access<'_>> = all.iter().flat_map(|(accesses, _)| accesses).copied().collect();
+        self.operate_on(slot, &accesses, &touches, false).map(|()| Taken::Usual)
+    }
+
+    /// Writes of parts of buffers, for the books and for the model.
+    fn writes(&self, parts: &[(usize, Range<usize>)]) -> (Vec<Access<'_>>, Vec<Touch>) {
         let access = |(buffer, part): &(usize, Range<usize>)| {
-            Access::write(&self.ledgers[*buffer], part.clone()).exclusive()
+            let access = Access::write(&self.ledgers[*buffer], part.clone());
+            if self.unborrowed { access.unborrowed() } else { access.exclusive() }
         };
         let touch = |(buffer, part): &(usize, Range<usize>)| Touch {
             buffer: *buffer,
@@ -84,8 +131,7 @@ impl World {
             mode: Mode::Write,
             at_call: false,
         };
-        let accesses: Vec<_> = parts.iter().map(access).collect();
-        self.operate_on(slot, &accesses, &parts.iter().map(touch).collect::<Vec<_>>(), false).unwrap();
+        (parts.iter().map(access).collect(), parts.iter().map(touch).collect())
     }
 
     pub(super) fn operate_with(
@@ -119,12 +165,7 @@ impl World {
             if fails {
                 return Err(());
             }
-            let mut machine = self.machine.lock();
-            let track = Self::track(&machine, slot.id);
-            let node = machine.operate(track, touches.to_vec());
-            let before = machine.nodes[node].before;
-            let race = machine.unordered(touches, before).find(|other| *other != node);
-            assert_eq!(race, None, "operation {node} races");
+            self.give(slot, touches);
             Ok(())
         };
         let at = Location::caller();
@@ -134,6 +175,16 @@ impl World {
             self.books.enqueue(slot, accesses, true, self, at, call)
         };
         answer.map(|((), _)| ())
+    }
+
+    /// Gives the devices an operation, and looks whether all is over before that has to be.
+    fn give(&self, slot: &Slot, touches: &[Touch]) {
+        let mut machine = self.machine.lock();
+        let track = Self::track(&machine, slot.id);
+        let node = machine.operate(track, touches.to_vec());
+        let before = machine.nodes[node].before;
+        let race = machine.unordered(touches, before).find(|other| *other != node);
+        assert_eq!(race, None, "operation {node} races");
     }
 }
 
