@@ -79,6 +79,42 @@ fn a_part_that_another_stream_has_written_since_is_waited_for() -> Result<()> {
 }
 
 #[test]
+fn both_halves_of_one_buffer_are_waited_for_too() -> Result<()> {
+    let _alone = alone();
+    kernels::copy_many_small.load()?;
+    kernels::gate_then_write.load()?;
+    let (writer, copier) = (Stream::non_blocking()?, Stream::non_blocking()?);
+    let values: Vec<u32> = (0..320).collect();
+    let mut buffer = DeviceBuffer::from_slice(&values)?;
+    let from_half_to_half = |buffer: &mut DeviceBuffer<u32>| -> Result<()> {
+        let (to, from) = buffer.slice_mut(..)?.split_at_mut(160)?;
+        let pairs = to.chunks_mut(8)?.zip(from.slice(..)?.chunks(8)?);
+        copy_many(pairs.step_by(2), &copier)
+    };
+    Device::current()?.synchronize()?;
+    for part in [0, 144, 160, 304] {
+        (0..4).try_for_each(|_| from_half_to_half(&mut buffer))?;
+        copier.synchronize()?;
+        let (flag, before) = (MappedFlag::new()?, hazard::added_waits());
+        gate_then_write(&flag, buffer.slice_mut(part..part + 8)?, 7, &writer)?;
+        let again = from_half_to_half(&mut buffer);
+        let (waits, done) = (hazard::added_waits() - before, copier.is_done());
+        flag.set(1);
+        again?;
+        assert_eq!((waits, done?), (1, false), "the copy waits for what is written from {part} on");
+    }
+    let found = buffer.to_vec()?;
+    assert_eq!(found[..160], copied_over(&found), "every second chunk is that of the other half");
+    Ok(())
+}
+
+/// The first half of numbers with every second chunk of the other half.
+fn copied_over(values: &[u32]) -> Vec<u32> {
+    let (to, from) = values.split_at(values.len() / 2);
+    (0..).zip(to.iter().zip(from)).map(|(i, (to, from))| if i / 8 % 2 == 0 { *from } else { *to }).collect()
+}
+
+#[test]
 fn who_uses_a_part_afterwards_waits_for_the_last_copy() -> Result<()> {
     let _alone = alone();
     kernels::copy_many_small.load()?;

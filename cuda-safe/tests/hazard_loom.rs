@@ -350,6 +350,32 @@ fn so_they_are_where_both_series_are_of_one_stream() {
 }
 
 #[test]
+fn an_operation_with_two_series_of_one_allocation_is_found_by_who_writes_a_part_of_either() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE, FREE]);
+        let series = Arc::new([Series::begin(), Series::begin()]);
+        let again = move |world: &World, id: SlotId, series: &[Series; 2]| {
+            world.write_again(id, &[(&series[0], &FIRST), (&series[1], &BEHIND)]).unwrap()
+        };
+        for taken in [Taken::Usual, Taken::Told, Taken::Told] {
+            assert_eq!(again(&world, ids[0], &series), taken, "one of the two is always to be told");
+        }
+        world.wait(ids[1], &world.mark(ids[0]));
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[1]);
+            loom::thread::spawn(move || {
+                world.write_parts(id, &FIRST[1..]);
+                world.write_parts(id, &BEHIND[..1]);
+            })
+        };
+        again(&world, ids[0], &series);
+        again(&world, ids[0], &series);
+        other.join().unwrap();
+        world.operate(ids[1], &[(0, Mode::Write)], false).unwrap();
+    });
+}
+
+#[test]
 fn a_series_that_is_not_known_of_the_second_buffer_holds_nobody_up_at_the_first() {
     every_order(|| {
         let (world, ids) = World::new(&[FREE, FREE]);

@@ -15,7 +15,7 @@ impl StreamRef<'_> {
     ///
     /// None, with nothing done and `f` not called, where the tracker needs more: the first time, and where anybody else has used the memory
     /// since. The operation then goes in by `enqueue`, or by this with the accesses [told](crate::hazard::Series::told), which is
-    /// what makes the next one find them.
+    /// what makes the next one find them. Of an operation with two series of one allocation the tracker has to be told each time.
     ///
     /// # Ordering
     /// As `enqueue`.
@@ -26,7 +26,7 @@ impl StreamRef<'_> {
     /// # Safety
     /// - The duties of `enqueue`, the accesses being those of all the series.
     /// - Each series stands, whenever it is used, for accesses to the same bytes of one allocation, of the same kinds, in the same
-    ///   order, be the allocation another one by then; where they are told, for just these. No two of an operation are of the same allocation.
+    ///   order, be the allocation another one by then; where they are told, for just these.
     #[inline]
     pub unsafe fn enqueue_repeated<R>(
         &self,
