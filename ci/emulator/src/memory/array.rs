@@ -302,8 +302,10 @@ fn entry(wanted: Wanted, allocation: Memory, start: u64, part_of: Option<u64>, p
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::Found;
-    use crate::sys::{cudaChannelFormatKindFloat, cudaChannelFormatKindNV12};
+    use crate::memory::{Found, Object, Source, Told};
+    use crate::sys::{
+        cudaArraySurfaceLoadStore, cudaChannelFormatKindFloat, cudaChannelFormatKindNV12, cudaResourceDesc,
+    };
 
     fn wanted(width: u64, height: u64, depth: u64, flags: u32) -> Wanted {
         let desc = cudaChannelFormatDesc { x: 32, y: 0, z: 0, w: 0, f: cudaChannelFormatKindFloat };
@@ -323,6 +325,23 @@ mod tests {
         assert_eq!(book.array(handle).map(|_| ()), Err(cudaErrorContextIsDestroyed));
         assert_eq!(book.array(handle + 1).map(|_| ()), Err(cudaErrorInvalidResourceHandle));
         assert_eq!(book.room(0).0, 1 << 24);
+    }
+
+    #[test]
+    fn a_surface_ends_with_its_array_and_is_of_no_other_devices_array() {
+        let mut book = Book::new(2, 1 << 24).unwrap();
+        let array = Wanted { device: 1, ..wanted(10, 4, 0, cudaArraySurfaceLoadStore) };
+        let array = book.make_array(array, "cudaMallocArray").unwrap();
+        let [there, here] = [1, 0].map(|device| {
+            let (source, resource) = (Source::Array(array), Told(cudaResourceDesc::default()));
+            book.objects.add(Object { device, source, resource, texture: None, view: None })
+        });
+        assert!(book.surface(there, 1).is_ok());
+        let (_, why) = book.surface(here, 0).unwrap_err();
+        assert!(why.contains("an array of device 1 on device 0"), "{why}");
+        book.remove_array(array, "cudaFreeArray").unwrap();
+        let (_, why) = book.surface(there, 1).unwrap_err();
+        assert!(why.contains("was freed before"), "{why}");
     }
 
     #[test]

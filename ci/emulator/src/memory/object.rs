@@ -126,6 +126,12 @@ impl Book {
         match object.source {
             Source::Array(array) => {
                 let array = self.array(array).map_err(|_| gone("the array"))?;
+                if array.device != device {
+                    return Err(unknown(&format!(
+                        "accesses to an array of device {} on device {device}",
+                        array.device
+                    )));
+                }
                 let host = self.at(array.start).ok_or_else(|| gone("the array"))?;
                 let at = usize::try_from(array.start - host.start).unwrap_or(0);
                 let geometry = geometry(array).ok_or_else(|| unknown("cubemaps"))?;
