@@ -147,7 +147,8 @@ pub fn set_policy(policy: Policy) -> Result<()> {
 ///
 /// # Safety
 /// Until [`set_policy`] has returned, the program itself orders every pair of conflicting operations, and
-/// neither reaches nor frees memory from the host while the device uses it.
+/// neither reaches nor frees memory from the host while the device uses it. Nor does it drop a texture, a surface or an
+/// executable graph, or give a node of one another host function, while the device may still use what that had.
 #[track_caller]
 pub unsafe fn set_policy_off() -> Result<()> {
     stream::set_policy_off()

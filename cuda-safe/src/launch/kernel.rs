@@ -268,9 +268,10 @@ impl<P> Kernel<P> {
             match launch() {
                 sys::cudaSuccess => Ok(()),
                 sys::cudaErrorInvalidResourceHandle => {
-                    self.launched(way, on_device(stream.device(), launch), config, place)
+                    let code = on_device(stream.device(), launch);
+                    self.launched(way, code, config, stream.device(), place)
                 }
-                code => self.launched(way, code, config, place),
+                code => self.launched(way, code, config, stream.device(), place),
             }
         };
         // SAFETY: the caller says that the accesses are those of all the memory that the kernel reaches, to which those of the
@@ -353,11 +354,14 @@ impl<P> Kernel<P> {
         way: W,
         code: sys::cudaError_t,
         config: &LaunchConfig,
+        device: Device,
         place: &'static Location<'static>,
     ) -> Result<()> {
         if code == sys::cudaSuccess {
             return Ok(());
         }
+        // What the error tells of the kernel and its limits is of the device that was to run it.
+        let _current = device.switch();
         Err(self.failed(W::API, code, config, way.attributes(), place))
     }
 
