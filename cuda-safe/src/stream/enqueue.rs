@@ -13,20 +13,20 @@
 //! may not call CUDA: the same flag.
 #![expect(unsafe_code, reason = "declares the unsafe way in")]
 
+mod call;
 mod repeated;
+mod short;
+mod sorted;
 
 use std::panic::Location;
 
-use super::call::{Call, about, copied};
+pub(super) use self::short::Going;
 use super::port::Runtime;
 use super::view::StreamRef;
 use super::{busy, policy};
-use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::Access;
-use crate::hazard::books::{
-    Again, Books, First, Kind, Lane, Ledger, LockGuard, Manner, Refusal, Slot, Sorted, Stamp, Tick,
-};
+use crate::hazard::books::{Books, First, Kind, Refusal, Sorted, Stamp};
 use crate::sys;
 
 /// The books of this process.
@@ -94,214 +94,6 @@ impl StreamRef<'_> {
         self.enter(Asked::New(accesses), place, f).map(|(answer, _)| answer)
     }
 
-    /// [`enqueue`](Self::enqueue) of one call of a C function, as most operations are.
-    ///
-    /// # Safety
-    /// The duties of `enqueue`.
-    #[expect(
-        clippy::inline_always,
-        reason = "measured: what the caller knows of the call then need not go through memory"
-    )]
-    #[inline(always)]
-    pub(crate) unsafe fn enqueue_call<const N: usize>(
-        self,
-        accesses: [Access<'_>; N],
-        asked: Call<impl Fn() -> usize + Copy>,
-        call: impl Fn(sys::cudaStream_t) -> sys::cudaError_t + Copy,
-    ) -> Result<()> {
-        let Some((lane, tick)) = self.again(&accesses, asked.place) else {
-            let accesses = accesses.map(Access::copied);
-            return self.copied().call_late(&accesses, asked.copied(), copied(&call));
-        };
-        let going = Going::new(self.slot(), lane, tick, N > 0);
-        let code = call(self.as_raw());
-        going.over(code == sys::cudaSuccess);
-        asked.outcome(code)
-    }
-
-    /// [`enqueue_call`](Self::enqueue_call) for a legacy stream. If the call `waits`, it returns only when the stream has done all that it
-    /// was given, this included.
-    ///
-    /// # Safety
-    /// The duties of `enqueue`, and the call does wait if that is said.
-    #[expect(clippy::inline_always, reason = "as `enqueue_call`")]
-    #[inline(always)]
-    pub(crate) unsafe fn enqueue_call_blocking<const N: usize>(
-        self,
-        accesses: [Access<'_>; N],
-        waits: bool,
-        asked: Call<impl Fn() -> usize + Copy>,
-        call: impl Fn(sys::cudaStream_t) -> sys::cudaError_t + Copy,
-    ) -> Result<()> {
-        let Some((lane, tick)) = self.again_on_legacy(&accesses, asked.place) else {
-            let accesses = accesses.map(Access::copied);
-            return self.copied().call_blocking_late(&accesses, waits, asked.copied(), copied(&call));
-        };
-        let slot = self.slot();
-        let going = Going::new(slot, lane, tick, N > 0);
-        let besides = if waits { BOOKS.coverage_besides(slot) } else { None };
-        let code = call(self.as_raw());
-        let done = code == sys::cudaSuccess;
-        going.over(done);
-        if waits && done {
-            slot.complete(tick);
-            if let Some(besides) = besides {
-                BOOKS.completed_all(&besides);
-            }
-        }
-        asked.outcome(code)
-    }
-
-    /// [`enqueue_call_blocking`](Self::enqueue_call_blocking) where the short way was none.
-    #[cold]
-    #[inline(never)]
-    fn call_blocking_late(
-        self,
-        accesses: &[Access<'_>],
-        waits: bool,
-        asked: Call<impl Fn() -> usize + Copy>,
-        call: impl Fn(sys::cudaStream_t) -> sys::cudaError_t,
-    ) -> Result<()> {
-        let call = |raw| asked.outcome(call(raw));
-        let entered = self.enter_blocking(accesses, waits, asked.place, call);
-        entered.map_err(|error| about(error, (asked.bytes)()))
-    }
-
-    /// [`enqueue_call`](Self::enqueue_call) with accesses that lie in memory already.
-    ///
-    /// # Safety
-    /// The duties of `enqueue`.
-    #[inline]
-    pub(crate) unsafe fn enqueue_call_with(
-        self,
-        accesses: &[Access<'_>],
-        asked: Call<impl Fn() -> usize + Copy>,
-        call: impl Fn(sys::cudaStream_t) -> sys::cudaError_t + Copy,
-    ) -> Result<()> {
-        let Some((lane, tick)) = self.again(accesses, asked.place) else {
-            return self.copied().call_late(accesses, asked.copied(), copied(&call));
-        };
-        let going = Going::new(self.slot(), lane, tick, !accesses.is_empty());
-        let code = call(self.as_raw());
-        going.over(code == sys::cudaSuccess);
-        asked.outcome(code)
-    }
-
-    /// [`enqueue_call`](Self::enqueue_call) where the short way was none.
-    #[cold]
-    #[inline(never)]
-    fn call_late(
-        self,
-        accesses: &[Access<'_>],
-        asked: Call<impl Fn() -> usize + Copy>,
-        call: impl Fn(sys::cudaStream_t) -> sys::cudaError_t,
-    ) -> Result<()> {
-        let call = |raw| asked.outcome(call(raw));
-        let entered = self.enter(Asked::New(accesses), asked.place, call);
-        entered.map(|_| ()).map_err(|error| about(error, (asked.bytes)()))
-    }
-
-    /// Enters an operation by the short way, which there is not for streams whose device would have to be made current. Where it is
-    /// entered, the thread is busy, until there is a [`Going`] for it that goes.
-    #[expect(clippy::inline_always, reason = "measured")]
-    #[inline(always)]
-    fn again(
-        &self,
-        accesses: &[Access<'_>],
-        place: &'static Location<'static>,
-    ) -> Option<(LockGuard<'static, Lane>, Tick)> {
-        let kind = self.slot().kind;
-        if self.recorder().is_some() || !matches!(kind, Kind::Blocking | Kind::NonBlocking) {
-            return None;
-        }
-        self.again_as(kind, accesses, place)
-    }
-
-    /// The same for a legacy stream, where there is only one device, which is always current.
-    #[expect(clippy::inline_always, reason = "measured")]
-    #[inline(always)]
-    fn again_on_legacy(
-        &self,
-        accesses: &[Access<'_>],
-        place: &'static Location<'static>,
-    ) -> Option<(LockGuard<'static, Lane>, Tick)> {
-        if self.recorder().is_some() || self.slot().kind != Kind::Legacy || !Device::is_only_one() {
-            return None;
-        }
-        self.again_as(Kind::Legacy, accesses, place)
-    }
-
-    #[expect(clippy::inline_always, reason = "measured")]
-    #[inline(always)]
-    fn again_as(
-        &self,
-        kind: Kind,
-        accesses: &[Access<'_>],
-        place: &'static Location<'static>,
-    ) -> Option<(LockGuard<'static, Lane>, Tick)> {
-        let (slot, raw) = (self.slot(), self.as_raw());
-        let entered = busy::try_enter()?;
-        let again = slot.lock_again(
-            kind,
-            accesses,
-            |lane, ledger, manner| take_turn(slot, lane, ledger, manner, raw, place),
-            |lane, ledger, manner| enter_otherwise(slot, lane, ledger, manner, raw, place),
-        )?;
-        entered.goes_on();
-        Some(again)
-    }
-
-    /// [`enqueue`](Self::enqueue) of an operation whose accesses were put in order before.
-    ///
-    /// # Safety
-    /// The duties of `enqueue`.
-    #[inline]
-    pub(crate) unsafe fn enqueue_sorted<R>(
-        &self,
-        accesses: &Sorted<'_>,
-        place: &'static Location<'static>,
-        f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
-    ) -> Result<R> {
-        if let Some((lane, tick)) = self.sorted_again(accesses, place) {
-            let going = Going::new(self.slot(), lane, tick, true);
-            let answer = f(self.as_raw());
-            going.over(answer.is_ok());
-            return answer;
-        }
-        self.copied().enqueue_sorted_late(accesses, place, f)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn enqueue_sorted_late<R>(
-        self,
-        accesses: &Sorted<'_>,
-        place: &'static Location<'static>,
-        f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
-    ) -> Result<R> {
-        self.enter(Asked::Sorted(accesses), place, f).map(|(answer, _)| answer)
-    }
-
-    /// [`again`](Self::again) of an operation whose accesses were put in order before.
-    #[inline]
-    fn sorted_again(
-        &self,
-        accesses: &Sorted<'_>,
-        place: &'static Location<'static>,
-    ) -> Option<(LockGuard<'static, Lane>, Tick)> {
-        let (slot, raw) = (self.slot(), self.as_raw());
-        let kind = slot.kind;
-        if self.recorder().is_some() || !matches!(kind, Kind::Blocking | Kind::NonBlocking) {
-            return None;
-        }
-        let entered = busy::try_enter()?;
-        let again = slot.lock_sorted(kind, accesses, |lane, ledger, manner| {
-            enter_otherwise(slot, lane, ledger, manner, raw, place)
-        })?;
-        entered.goes_on();
-        Some(again)
-    }
-
     /// [`enqueue_first`](Self::enqueue_first) by the short way: gives what the call gave, and what the memory's ledger begins with where it
     /// was made. None, with nothing called, where the operation has to go the usual way.
     ///
@@ -320,14 +112,6 @@ impl StreamRef<'_> {
         let code = call(self.as_raw());
         drop(going);
         Some((code, first))
-    }
-
-    /// Begins an operation that reaches no memory that streams use, by the short way: it is to be put on the stream before
-    /// what this gives is over. None where it has to go the usual way.
-    #[inline]
-    pub(super) fn begin_again(&self, place: &'static Location<'static>) -> Option<Going<'static>> {
-        let (lane, tick) = self.again(&[], place)?;
-        Some(Going::new(self.slot(), lane, tick, false))
     }
 
     /// [`enqueue`](Self::enqueue) of what makes memory that nobody else has yet. It conflicts with nothing, so
@@ -424,68 +208,6 @@ impl StreamRef<'_> {
             Ok(entered) => Ok(entered),
             Err(refusal) => Err(refused(refusal, place)),
         }
-    }
-}
-
-/// [`Books::take_turn`] for an operation on the stream `raw` of this slot.
-#[cold]
-#[inline(never)]
-fn take_turn(
-    slot: &Slot,
-    lane: &mut Lane,
-    ledger: &Ledger,
-    manner: Manner,
-    raw: sys::cudaStream_t,
-    place: &'static Location<'static>,
-) -> bool {
-    BOOKS.take_turn(slot, lane, ledger, manner, &Runtime::new(raw), place)
-}
-
-/// [`Slot::enter_otherwise`] for an operation on the stream `raw` of this slot.
-#[cold]
-#[inline(never)]
-fn enter_otherwise(
-    slot: &Slot,
-    lane: &mut Lane,
-    ledger: &Ledger,
-    manner: Manner,
-    raw: sys::cudaStream_t,
-    place: &'static Location<'static>,
-) -> bool {
-    slot.enter_otherwise(lane, ledger, manner, |lane| enter_behind(slot, lane, ledger, manner, raw, place))
-}
-
-/// The same of [`Books::enter_behind`].
-#[cold]
-#[inline(never)]
-fn enter_behind(
-    slot: &Slot,
-    lane: &mut Lane,
-    ledger: &Ledger,
-    manner: Manner,
-    raw: sys::cudaStream_t,
-    place: &'static Location<'static>,
-) -> bool {
-    BOOKS.enter_behind(slot, lane, ledger, manner, &Runtime::new(raw), place)
-}
-
-/// An operation that went the short way in, until it is over.
-pub(super) struct Going<'a> {
-    again: Again<'a>,
-    _busy: busy::Begun,
-}
-
-impl<'a> Going<'a> {
-    /// What [`StreamRef::again`] has entered.
-    #[inline]
-    fn new(slot: &'a Slot, lane: LockGuard<'a, Lane>, tick: Tick, real: bool) -> Self {
-        Self { again: Again::new(slot, lane, tick, real), _busy: busy::Begun }
-    }
-
-    /// CUDA has it, or has refused it.
-    #[inline]
-    pub(super) fn over(self, done: bool) {
-        self.again.over(done);
     }
 }
 

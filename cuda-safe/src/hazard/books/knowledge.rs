@@ -2,7 +2,7 @@
 
 use super::access::Access;
 use super::clock::{Brief, Clock, Stamp};
-use super::list::{Conflict, View};
+use super::entry::{Conflict, View};
 use super::slot::{Kind, Lane, Slot};
 use super::snapshot::Snapshot;
 use super::table::Books;

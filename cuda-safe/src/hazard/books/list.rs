@@ -1,69 +1,21 @@
 //! The long form of an allocation's accesses: a list sorted by first byte.
-//!
-//! An entry is dropped, in part or whole, once a later access makes it redundant: a write makes redundant
-//! whatever it covers and is ordered after; a read likewise makes redundant the reads that it covers. That
-//! loses nothing, because whoever is ordered after the later access is then ordered after the earlier one.
 
+mod again;
+mod compact;
 #[cfg(test)]
 pub(super) mod tests;
 
-use super::access::{Access, Mode, Want};
-use super::clock::{SlotId, Stamp, Tick};
+use self::compact::tangled;
+use super::access::{Mode, Want};
+use super::clock::Stamp;
 use super::enter::First;
+use super::entry::{Conflict, Entry, View, outside, redundant};
 use super::run::Run;
 use super::waits::Place;
 use super::word::Word;
 
 /// Entries beyond which the list is compacted.
 const COMPACT_AT: usize = 64;
-
-/// Entries beyond which accesses of one stream are taken together although their ticks differ.
-const AT_MOST: usize = 512;
-
-/// What an operation that is being entered knows about earlier ones.
-pub(super) trait View {
-    /// The operation itself.
-    fn me(&self) -> Stamp;
-    /// Whether `stamp` has completed, which is so for everybody.
-    fn completed(&self, stamp: Stamp) -> bool;
-    /// Whether `stamp` is ordered before the operation, for one because it is of the same stream.
-    fn knows(&self, stamp: Stamp) -> bool;
-}
-
-/// An access on record.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
-    pub(super) start: usize,
-    pub(super) end: usize,
-    pub(super) mode: Mode,
-    pub(super) stamp: Stamp,
-    pub(super) place: Option<Place>,
-}
-
-impl Entry {
-    #[inline]
-    fn new(want: Want, stamp: Stamp, place: Option<Place>) -> Self {
-        Self { start: want.start, end: want.end, mode: want.mode, stamp, place }
-    }
-
-    /// Whether the two accesses must not run at once, whoever makes them.
-    fn conflicts(&self, want: Want) -> bool {
-        want.writes() || self.mode == Mode::Write
-    }
-
-    /// Whether it is of just these bytes.
-    #[inline]
-    fn is_of(&self, start: usize, end: usize) -> bool {
-        (self.start, self.end) == (start, end)
-    }
-}
-
-/// A conflict found: an earlier access that the new one is not known to be ordered after.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Conflict {
-    pub(crate) stamp: Stamp,
-    pub(crate) place: Option<Place>,
-}
 
 /// The accesses of one allocation, sorted by first byte.
 #[derive(Debug)]
@@ -159,96 +111,6 @@ impl List {
         }
         let met = behind.iter().take_while(|entry| entry.start < want.end).count();
         (at, at + met)
-    }
-
-    /// Enters accesses from the first on as long as [`alike`](Self::alike) says so; gives how many. The steady state of a program that
-    /// uses many parts again and again.
-    pub(super) fn stamp_again(&mut self, accesses: &[Access<'_>], me: Stamp) -> usize {
-        let (low, done) = self.alike(accesses, me.slot);
-        self.stamp_at(low, done, me.tick);
-        self.next = low + done;
-        done
-    }
-
-    /// How many accesses from the first on are each of the same bytes and mode as the entry that stands where it belongs, which is of
-    /// this stream and meets no other; and where the first of these entries is.
-    #[inline]
-    fn alike(&self, accesses: &[Access<'_>], slot: SlotId) -> (usize, usize) {
-        let Some(first) = accesses.first() else { return (0, 0) };
-        let low = self.entries.partition_point(|entry| entry.start < first.start);
-        // Where those before it may reach into it, nothing is said.
-        let longest = if self.tangled { self.longest } else { 0 };
-        let reaches = |before: &Entry| before.end.max(before.start.saturating_add(longest)) > first.start;
-        if low.checked_sub(1).and_then(|before| self.entries.get(before)).is_some_and(reaches) {
-            return (0, 0);
-        }
-        let entries = self.entries.get(low..).unwrap_or_default();
-        let (mut done, mut reach) = (0, 0);
-        for (access, entry) in accesses.iter().zip(entries) {
-            let same = entry.start == access.start && entry.mode == access.mode && entry.place.is_none();
-            // An entry is never longer than its allocation, which an access may be.
-            let ends = entry.end == access.end || entry.end == access.want().end;
-            if !(same && ends && entry.start >= reach && entry.stamp.slot == slot) {
-                break;
-            }
-            reach = entry.end;
-            done += 1;
-        }
-        // The last one may meet the entry behind it.
-        if entries.get(done).is_some_and(|behind| behind.start < reach) {
-            done -= 1;
-        }
-        (low, done)
-    }
-
-    /// Gives so many entries a later tick of their stream. A loop of its own that stores nothing but what changes: that takes as long as
-    /// all the rest.
-    #[inline]
-    fn stamp_at(&mut self, low: usize, count: usize, tick: Tick) {
-        for entry in self.entries.get_mut(low..).unwrap_or_default().iter_mut().take(count) {
-            entry.stamp.tick = tick;
-        }
-    }
-
-    /// Enters accesses as a run, where all of them do again what their stream did last to the same bytes. Says no, and does nothing, where
-    /// anything else is the case. `of` is the number of their [`Sorted`](super::Sorted), or of their [`Series`](super::Series): that goes on without them.
-    #[inline]
-    pub(super) fn stamp_run(&mut self, of: u64, accesses: &[Access<'_>], me: Stamp) -> bool {
-        let goes_on = self.run.as_mut().is_some_and(|run| run.goes_on(of, me));
-        goes_on || self.begin_run(of, accesses, me)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn begin_run(&mut self, of: u64, accesses: &[Access<'_>], me: Stamp) -> bool {
-        let (low, done) = self.alike(accesses, me.slot);
-        // Of a series none may have been told.
-        let whole = done == accesses.len() && done > 0;
-        if whole {
-            let run = Run { of, low, len: done, stamp: me };
-            // Of one that is of the same entries, the ticks count no more.
-            if self.run.is_none_or(|before| (before.low, before.len) != (low, done)) {
-                self.end_run();
-            }
-            self.run = Some(run);
-        }
-        whole
-    }
-
-    /// Tells the entries of a run their tick.
-    #[inline]
-    pub(super) fn end_run(&mut self) {
-        if self.run.is_some() {
-            self.tell_run();
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn tell_run(&mut self) {
-        if let Some(run) = self.run.take() {
-            self.stamp_at(run.low, run.len, run.stamp.tick);
-        }
     }
 
     /// Enters one access if it is known to be ordered after all that it conflicts with, and that is of the same bytes or one entry. Says
@@ -418,78 +280,8 @@ impl List {
         }
     }
 
-    /// Drops what has completed.
-    pub(super) fn prune(&mut self, completed: impl Fn(Stamp) -> bool) {
-        self.entries.retain(|entry| !completed(entry.stamp));
-        self.measure();
-    }
-
-    /// Finds out what is known of all entries.
-    fn measure(&mut self) {
-        self.longest = self.entries.iter().map(|entry| entry.end - entry.start).max().unwrap_or(0);
-        self.tangled = tangled(&self.entries);
-    }
-
-    /// Makes the list shorter: drops what has completed, joins equal neighbours and, if that is not enough,
-    /// takes the accesses of a stream together, the last tick standing for all. The last is the only step
-    /// that forgets, and it errs towards waiting.
-    fn compact<V: View>(&mut self, view: &V) {
-        self.prune(|stamp| view.completed(stamp));
-        self.join(|a, b| a.stamp == b.stamp && a.end >= b.start);
-        if self.entries.len() > AT_MOST {
-            self.entries
-                .sort_unstable_by_key(|entry| (entry.stamp.slot, entry.mode == Mode::Write, entry.start));
-            self.join(|a, b| a.stamp.slot == b.stamp.slot);
-            self.entries.sort_unstable_by_key(|entry| (entry.start, entry.end));
-        }
-        self.measure();
-        self.limit = COMPACT_AT.max(self.entries.len() * 2);
-    }
-
-    /// Joins neighbours of the same mode that `same` allows to.
-    fn join(&mut self, same: impl Fn(&Entry, &Entry) -> bool) {
-        self.entries.dedup_by(|next, kept| {
-            let join = kept.mode == next.mode && same(kept, next);
-            if join {
-                kept.end = kept.end.max(next.end);
-                kept.start = kept.start.min(next.start);
-                if next.stamp.tick > kept.stamp.tick {
-                    kept.stamp = next.stamp;
-                    kept.place = next.place;
-                }
-            }
-            join
-        });
-    }
-
     /// How many entries there are.
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
-}
-
-/// Whether some of these entries, which are sorted, overlap though they are of different bytes.
-fn tangled(entries: &[Entry]) -> bool {
-    // Where none of two neighbours do, ends are in order too.
-    entries.windows(2).any(|pair| match pair {
-        [a, b] => a.end > b.start && !a.is_of(b.start, b.end),
-        _ => false,
-    })
-}
-
-/// Whether the part of `entry` that `want` covers need not be remembered once `want` is on record.
-#[inline]
-fn redundant<V: View>(entry: &Entry, want: Want, view: &V) -> bool {
-    if want.writes() || entry.mode == Mode::Read {
-        view.knows(entry.stamp)
-    } else {
-        view.completed(entry.stamp)
-    }
-}
-
-/// The parts of `entry` that `want` does not cover.
-fn outside(entry: &Entry, want: Want) -> impl Iterator<Item = Entry> + use<> {
-    let left = (entry.start < want.start).then_some(Entry { end: want.start, ..*entry });
-    let right = (entry.end > want.end).then_some(Entry { start: want.end, ..*entry });
-    left.into_iter().chain(right)
 }

@@ -9,6 +9,7 @@ mod clock;
 mod device;
 mod enter;
 mod entered;
+mod entry;
 mod hosts;
 mod knowledge;
 mod ledger;

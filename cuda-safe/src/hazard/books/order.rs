@@ -2,9 +2,9 @@
 
 use super::access::{Manner, Mode};
 use super::clock::{Brief, Clock, Stamp};
+use super::entry::{Conflict, View};
 use super::knowledge::Known;
 use super::ledger::Ledger;
-use super::list::{Conflict, View};
 use super::slot::{Kind, Lane, Reach, Slot};
 use super::sync::Arc;
 use super::table::{Books, Partner};

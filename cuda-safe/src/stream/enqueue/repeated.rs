@@ -1,11 +1,11 @@
 //! The way in for operations that are made again and again with the same accesses.
 #![expect(unsafe_code, reason = "declares another unsafe way in")]
 
-use super::{Going, busy};
+use super::short::Going;
 use crate::error::Result;
 use crate::hazard::Repeat;
 use crate::hazard::books::Kind;
-use crate::stream::StreamRef;
+use crate::stream::{StreamRef, busy};
 use crate::sys;
 
 impl StreamRef<'_> {

@@ -2,9 +2,10 @@
 
 use super::super::access::{Access, Mode};
 use super::super::clock::{SlotId, Stamp};
+use super::super::entry::{Entry, View};
 use super::super::ledger::Ledger;
 use super::super::sync::in_a_test;
-use super::{Entry, List, View};
+use super::List;
 
 /// A stream that knows nothing of others.
 pub(in super::super) struct Alone(pub(in super::super) Stamp);
