@@ -2,10 +2,13 @@
 #![expect(unsafe_code, reason = "launches kernels without their safe functions")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod common;
+
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use common::{gradient, image};
 use cuda_kernels::{kernels, paint_gradient, rotate};
-use cuda_safe::memory::{Array, ArrayBuilder, Plane};
+use cuda_safe::memory::{Array, Plane};
 use cuda_safe::texture::{Surface, Texture, TextureDesc};
 use cuda_safe::{DeviceBuffer, Result, Stream, hazard, launch, memcpy_2d, memcpy_2d_async};
 
@@ -13,16 +16,6 @@ use cuda_safe::{DeviceBuffer, Result, Stream, hazard, launch, memcpy_2d, memcpy_
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn image(width: usize, height: usize) -> Result<Array<f32>> {
-    ArrayBuilder::plane(width, height).surface().alloc()
-}
-
-/// `x + 10 y`.
-fn gradient(width: usize, height: usize) -> Vec<f32> {
-    let number = |at: usize| f32::from(u16::try_from(10 * (at / width) + at % width).unwrap());
-    (0..width * height).map(number).collect()
 }
 
 #[test]

@@ -2,21 +2,14 @@
 #![expect(unsafe_code, reason = "launches kernels without their safe functions")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod common;
+
+use common::{gradient, image};
 use cuda_kernels::{kernels, paint_gradient};
 use cuda_safe::error::Detail;
-use cuda_safe::memory::{Array, ArrayBuilder, Plane};
+use cuda_safe::memory::{ArrayBuilder, Plane};
 use cuda_safe::texture::Surface;
 use cuda_safe::{DeviceBuffer, Result, Stream, launch, memcpy_2d};
-
-fn image(width: usize, height: usize) -> Result<Array<f32>> {
-    ArrayBuilder::plane(width, height).surface().alloc()
-}
-
-/// `x + 10 y`.
-fn gradient(width: usize, height: usize) -> Vec<f32> {
-    let number = |at: usize| f32::from(u16::try_from(10 * (at / width) + at % width).unwrap());
-    (0..width * height).map(number).collect()
-}
 
 #[test]
 fn what_a_kernel_paints_is_in_the_array() -> Result<()> {

@@ -1,6 +1,9 @@
-//! What the tests of this folder share: numbers to compute with.
+//! What the tests of this folder share: numbers to compute with, and images.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "test support")]
+
+use cuda_safe::Result;
+use cuda_safe::memory::{Array, ArrayBuilder};
 
 /// Numbers that look random and are the same every time, between -1 and 1.
 pub(crate) fn numbers(count: usize, seed: u32) -> Vec<f32> {
@@ -14,3 +17,14 @@ pub(crate) fn numbers(count: usize, seed: u32) -> Vec<f32> {
 
 /// Lengths around the edges of blocks of 256 threads.
 pub(crate) const LENGTHS: [usize; 7] = [1, 2, 255, 256, 257, 1000, 4096];
+
+/// An array that kernels can paint.
+pub(crate) fn image(width: usize, height: usize) -> Result<Array<f32>> {
+    ArrayBuilder::plane(width, height).surface().alloc()
+}
+
+/// What `paint_gradient` makes of one by steps of 1 and 10: `x + 10 y`.
+pub(crate) fn gradient(width: usize, height: usize) -> Vec<f32> {
+    let number = |at: usize| f32::from(u16::try_from(10 * (at / width) + at % width).unwrap());
+    (0..width * height).map(number).collect()
+}

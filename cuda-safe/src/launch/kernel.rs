@@ -13,7 +13,7 @@ use crate::stream::{AsStream, StreamRef};
 use crate::sys;
 
 use super::extended::undivided;
-use super::way::{Plain, Together, Way};
+use super::way::{PLAIN, TOGETHER, Way};
 use super::{Arguments, Dim3, KernelAttributes, LaunchAttributes, LaunchConfig, Uses, attributes};
 
 /// Blocks of a cluster that every device with clusters can have.
@@ -113,7 +113,7 @@ impl<P> Kernel<P> {
         arguments.with(stream.device(), |accesses, values| {
             // SAFETY: the accesses are those of all the memory that the kernel is given by its owners, and there is a live
             // value of the right type for each parameter (`Arguments`); the rest is the duty of `launch`'s caller.
-            unsafe { self.put(Plain, &config, stream, accesses, values, place) }
+            unsafe { self.put(PLAIN, &config, stream, accesses, values, place) }
         })
     }
 
@@ -146,7 +146,7 @@ impl<P> Kernel<P> {
         let config = config.into();
         config.check(self.name)?;
         // SAFETY: the caller's duties are just these.
-        unsafe { self.put(Plain, &config, stream.as_stream(), accesses, values, Location::caller()) }
+        unsafe { self.put(PLAIN, &config, stream.as_stream(), accesses, values, Location::caller()) }
     }
 
     /// [`launch`](Self::launch) with attributes, clusters of blocks among them: what `cudaLaunchKernelEx` does in CUDA C++.
@@ -327,7 +327,7 @@ impl<P> Kernel<P> {
         let stream = stream.as_stream();
         arguments.with(stream.device(), |accesses, values| {
             // SAFETY: as in `launch`.
-            unsafe { self.put(Together, &config, stream, accesses, values, place) }
+            unsafe { self.put(TOGETHER, &config, stream, accesses, values, place) }
         })
     }
 

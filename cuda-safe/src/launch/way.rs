@@ -33,11 +33,17 @@ pub(super) trait Way: Copy {
 }
 
 /// As `<<<...>>>` launches.
-#[derive(Clone, Copy)]
-pub(super) struct Plain;
+pub(super) const PLAIN: Usual<false> = Usual;
 
-impl Way for Plain {
-    const API: &'static str = "cudaLaunchKernel";
+/// All blocks at the same time.
+pub(super) const TOGETHER: Usual<true> = Usual;
+
+/// What takes a shape and nothing else.
+#[derive(Clone, Copy)]
+pub(super) struct Usual<const TOGETHER: bool>;
+
+impl<const TOGETHER: bool> Way for Usual<TOGETHER> {
+    const API: &'static str = if TOGETHER { "cudaLaunchCooperativeKernel" } else { "cudaLaunchKernel" };
 
     #[inline]
     unsafe fn put(
@@ -48,29 +54,9 @@ impl Way for Plain {
         stream: sys::cudaStream_t,
     ) -> sys::cudaError_t {
         let LaunchConfig { grid, block, shared_bytes } = *config;
+        let put = if TOGETHER { sys::cudaLaunchCooperativeKernel } else { sys::cudaLaunchKernel };
         // SAFETY: the caller's duties are those of the call.
-        unsafe { sys::cudaLaunchKernel(kernel, grid.into(), block.into(), values, shared_bytes, stream) }
-    }
-}
-
-/// All blocks at the same time.
-#[derive(Clone, Copy)]
-pub(super) struct Together;
-
-impl Way for Together {
-    const API: &'static str = "cudaLaunchCooperativeKernel";
-
-    unsafe fn put(
-        self,
-        kernel: *const c_void,
-        config: &LaunchConfig,
-        values: *mut *mut c_void,
-        stream: sys::cudaStream_t,
-    ) -> sys::cudaError_t {
-        let LaunchConfig { grid, block, shared_bytes } = *config;
-        let (grid, block) = (grid.into(), block.into());
-        // SAFETY: the caller's duties are those of the call.
-        unsafe { sys::cudaLaunchCooperativeKernel(kernel, grid, block, values, shared_bytes, stream) }
+        unsafe { put(kernel, grid.into(), block.into(), values, shared_bytes, stream) }
     }
 }
 

@@ -47,6 +47,16 @@ accessors!(read16, write16, change16, u16, AtomicU16);
 accessors!(read32, write32, change32, u32, AtomicU32);
 accessors!(read64, write64, change64, u64, AtomicU64);
 
+/// Reads an element's bits; those above are zeros, whatever its sign.
+pub(super) fn read(p: *mut u8, element: Element) -> u64 {
+    match element {
+        Element::U8 | Element::S8 => u64::from(read8(p)),
+        Element::U16 | Element::S16 => u64::from(read16(p)),
+        Element::U32 | Element::S32 => u64::from(read32(p)),
+        Element::U64 => read64(p),
+    }
+}
+
 #[inline(always)]
 pub(super) fn write(p: *mut u8, element: Element, value: u64) {
     let [b0, b1, b2, b3, ..] = value.to_le_bytes();

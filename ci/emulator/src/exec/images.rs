@@ -1,8 +1,8 @@
 //! How a warp reads textures, and reads and writes surfaces.
 
-use super::bytes::{read8, read16, read32, read64, write};
+use super::bytes::{read, write};
 use super::env::Fault;
-use super::file::{LANES, Slots, Word};
+use super::file::{LANES, Slot, Slots, Word};
 use super::image::Refused;
 use super::launch::Context;
 use super::lower::low;
@@ -19,6 +19,14 @@ pub(super) struct Given {
 
 impl Given {
     pub(super) const NOTHING: Self = Self { handles: [0; LANES], at: [[0; 3]; LANES] };
+}
+
+/// The numbers of an access to a surface: how many bytes each lies behind the first, and its slot.
+fn parts(touch: Touch, s: &Slots) -> impl Iterator<Item = (usize, Slot)> {
+    s[..usize::from(touch.count)]
+        .iter()
+        .enumerate()
+        .map(move |(n, &slot)| (n * touch.element.size() as usize, slot))
 }
 
 impl Warp {
@@ -99,14 +107,8 @@ impl Warp {
             if let Some(at) = place.filter(|_| cx.watched) {
                 self.tell_unwritten_of_image(cx, at, touch.bytes(), lane, pc);
             }
-            for (part, &slot) in s[..usize::from(touch.count)].iter().enumerate() {
-                let at = place.map(|at| at.wrapping_add(part * touch.element.size() as usize));
-                let value = at.map_or(0, |at| match touch.element {
-                    Element::U8 | Element::S8 => u64::from(read8(at)),
-                    Element::U16 | Element::S16 => u64::from(read16(at)),
-                    Element::U32 | Element::S32 => u64::from(read32(at)),
-                    Element::U64 => read64(at),
-                });
+            for (offset, slot) in parts(touch, s) {
+                let value = place.map_or(0, |at| read(at.wrapping_add(offset), touch.element));
                 if touch.element == Element::U64 {
                     u64::row_mut(&mut self.file, slot)[lane] = value;
                 } else {
@@ -131,13 +133,13 @@ impl Warp {
             if cx.watched {
                 cx.env.wrote(at, touch.bytes());
             }
-            for (part, &slot) in s[..usize::from(touch.count)].iter().enumerate() {
+            for (offset, slot) in parts(touch, s) {
                 let value = if touch.element == Element::U64 {
                     u64::row(&self.file, slot)[lane]
                 } else {
                     u64::from(u32::row(&self.file, slot)[lane])
                 };
-                write(at.wrapping_add(part * touch.element.size() as usize), touch.element, value);
+                write(at.wrapping_add(offset), touch.element, value);
             }
         }
         Ok(())
