@@ -67,12 +67,11 @@ mod sync {
     }
 }
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use books::{Access, Kind, Mode, Policy, Reach, Series, SlotId};
 use machine::Touch;
-use world::{BYTES, Taken, World};
+use world::{BYTES, Part, Taken, World};
 
 /// Runs every interleaving with up to two switches of thread where nobody asked for one.
 fn every_order(f: impl Fn() + Sync + Send + 'static) {
@@ -262,10 +261,10 @@ fn parts_that_are_entered_the_short_way_are_ordered_and_hold_nobody_up() {
 }
 
 /// What series write: parts of the first half of either buffer.
-const FIRST: [(usize, Range<usize>); 2] = [(0, 0..2), (0, 4..6)];
-const SECOND: [(usize, Range<usize>); 2] = [(1, 0..2), (1, 4..6)];
+const FIRST: [Part; 2] = [(0, 0..2), (0, 4..6)];
+const SECOND: [Part; 2] = [(1, 0..2), (1, 4..6)];
 /// Parts of the other half of the first one.
-const BEHIND: [(usize, Range<usize>); 2] = [(0, 8..10), (0, 12..14)];
+const BEHIND: [Part; 2] = [(0, 8..10), (0, 12..14)];
 
 /// A stream repeats a series while another one, which waits for all that it has done before, writes a part of that; both of them twice, or
 /// the other one by the same series.

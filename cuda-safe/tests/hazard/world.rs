@@ -14,6 +14,9 @@ use super::sync;
 /// Bytes of each allocation.
 pub(super) const BYTES: usize = 16;
 
+/// Bytes of a buffer.
+pub(super) type Part = (usize, Range<usize>);
+
 /// The way on which the tracker took an operation that is made again and again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Taken {
@@ -87,7 +90,7 @@ impl World {
     }
 
     /// One operation that writes parts of buffers.
-    pub(super) fn write_parts(&self, id: SlotId, parts: &[(usize, Range<usize>)]) {
+    pub(super) fn write_parts(&self, id: SlotId, parts: &[Part]) {
         let slot = self.books.slot(id).unwrap();
         let (accesses, touches) = self.writes(parts);
         self.operate_on(slot, &accesses, &touches, false).unwrap();
@@ -98,7 +101,7 @@ impl World {
     pub(super) fn write_again(
         &self,
         id: SlotId,
-        series: &[(&Series, &[(usize, Range<usize>)])],
+        series: &[(&Series, &[Part])],
     ) -> Result<Taken, Refusal<()>> {
         let slot = self.books.slot(id).unwrap();
         let all: Vec<_> = series.iter().map(|(_, parts)| self.writes(parts)).collect();
@@ -119,12 +122,12 @@ impl World {
     }
 
     /// Writes of parts of buffers, for the books and for the model.
-    fn writes(&self, parts: &[(usize, Range<usize>)]) -> (Vec<Access<'_>>, Vec<Touch>) {
-        let access = |(buffer, part): &(usize, Range<usize>)| {
+    fn writes(&self, parts: &[Part]) -> (Vec<Access<'_>>, Vec<Touch>) {
+        let access = |(buffer, part): &Part| {
             let access = Access::write(&self.ledgers[*buffer], part.clone());
             if self.unborrowed { access.unborrowed() } else { access.exclusive() }
         };
-        let touch = |(buffer, part): &(usize, Range<usize>)| Touch {
+        let touch = |(buffer, part): &Part| Touch {
             buffer: *buffer,
             start: part.start,
             end: part.end,
