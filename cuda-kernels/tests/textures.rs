@@ -321,6 +321,39 @@ fn a_built_graph_keeps_them_as_well() -> Result<()> {
 }
 
 #[test]
+fn a_node_that_is_set_to_another_texture_keeps_that_and_lets_the_former_go() -> Result<()> {
+    let stream = Stream::new()?;
+    let mut out = DeviceBuffer::<f32>::alloc(2)?;
+    let at = DeviceBuffer::from_slice(&[0.5_f32, 3.5])?;
+    let mut other = Array::alloc_1d(4)?;
+    let former = Texture::new(&line()?, &NEAREST)?;
+    let texture = Texture::new(&other, &NEAREST)?;
+    let mut graph = cuda_safe::Graph::new()?;
+    let config = LaunchConfig::new(1, 32);
+    // SAFETY: the kernel reads the texture, and as many elements as there are; here and below.
+    let node = unsafe { graph.add_kernel(&[], &kernels::probe_line, config, (&former, &at, &mut out, 2)) }?;
+    let mut exec = graph.instantiate()?;
+    exec.launch(&stream)?;
+    // SAFETY: as above.
+    unsafe { exec.set_kernel(&graph, node, &kernels::probe_line, config, (&texture, &at, &mut out, 2)) }?;
+    // The graph, which has the former one too, is not launched any more; the launch that is under way is waited for.
+    drop((graph, former, texture));
+    let mut found = [0.0; 2];
+    for round in [1.0_f32, 5.0] {
+        let numbers = [round, 0.0, 0.0, round + 1.0];
+        memcpy_2d(&mut other, &Plane::of_slice(&numbers, 4, 1)?)?;
+        exec.launch(&stream)?;
+        memcpy(&mut found, &out)?;
+        assert_eq!(found, [round, round + 1.0], "what is written to the array meanwhile is read");
+    }
+    drop(other);
+    exec.launch(&stream)?;
+    memcpy(&mut found, &out)?;
+    assert_eq!(found, [5.0, 6.0], "the executable graph has a share of the array");
+    Ok(())
+}
+
+#[test]
 fn a_texture_that_is_dropped_waits_for_its_launches() -> Result<()> {
     let stream = Stream::new()?;
     let (at, mut out) = (DeviceBuffer::from_slice(&[1.5_f32; 64])?, DeviceBuffer::alloc(64)?);
