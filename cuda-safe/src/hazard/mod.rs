@@ -96,7 +96,7 @@
 //! neighbour: a stream keeps the address of the slot that it last waited for, and the places that notes of waits name are kept in
 //! atomics. So it runs by itself:
 //! `tests/hazard_model.rs` runs 100,000 random programs against a model that knows nothing but sets of
-//! operations, for too few waits and for too many; `tests/hazard_loom.rs` every interleaving of two threads, and
+//! operations, for too few waits and for too many; `tests/hazard_loom.rs` every interleaving of two and three threads, and
 //! `tests/lock_loom.rs` those of two and three that want one lock;
 //! `tests/hazard_cost.rs` prints what it costs. [`hazard_programs`](crate::soundness::hazard_programs) lists what programs
 //! could try, what becomes of each, and the test that shows it.
