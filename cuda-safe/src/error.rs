@@ -23,6 +23,7 @@
 
 mod class;
 mod detail;
+mod text;
 
 use std::ffi::{CStr, c_char};
 use std::fmt;
@@ -34,6 +35,7 @@ use crate::sys::cudaError_t;
 
 pub(crate) use detail::BUILT;
 pub use detail::Detail;
+pub use text::Text;
 
 /// What a function of this crate returns.
 pub type Result<T> = core::result::Result<T, Error>;

@@ -39,6 +39,7 @@
 //! | [`hazard`] | what orders conflicting work where the program did not |
 //! | [`graph`] | graphs: captured or built, launched again and again |
 //! | [`launch`](mod@launch) | kernels: typed handles, launch dimensions |
+//! | [`library`] | code that is loaded at run time: PTX, cubins, fatbinaries, their kernels and variables |
 //! | [`texture`] | textures and surfaces: images that kernels read and write by coordinates |
 //! | [`soundness`] | what safe code may try, what becomes of it, and the tests that show it |
 //! | [`sys`] | the raw bindings, re-exported |
@@ -57,6 +58,8 @@ pub mod graph;
 pub mod hazard;
 mod hint;
 pub mod launch;
+#[cfg(cudart_12_8)]
+pub mod library;
 pub mod memory;
 mod process;
 pub mod soundness;

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::panic::Location;
 
+use super::Text;
 use crate::device::Limit as DeviceLimit;
 use crate::sys;
 use crate::sys::cudaError_t;
@@ -213,6 +214,44 @@ pub enum Detail {
         /// The other node, by when it was added: 0 is the first.
         other: usize,
     },
+    /// Bytes that are no code of the kind that was asked for.
+    NotCode {
+        /// What they are or should be: follows "this is not" or "this is".
+        what: &'static str,
+    },
+    /// A name or path with a zero byte in it, which C takes for its end.
+    NulByte {
+        /// Which.
+        what: &'static str,
+    },
+    /// What the compiler of PTX said.
+    Compiler {
+        /// Its words.
+        log: Text,
+    },
+    /// A library has nothing of this name.
+    NoSuchName {
+        /// What was looked for: `"kernel"`, `"variable"`.
+        what: &'static str,
+        /// The name.
+        name: Text,
+        /// What there is instead, where that can be said.
+        known: Option<Text>,
+    },
+    /// A variable of a library of which there is a buffer already.
+    Taken {
+        /// The variable's name.
+        name: Text,
+    },
+    /// A kernel's parameters are others than its type says.
+    Signature {
+        /// The parameter: 0 is the first.
+        index: usize,
+        /// Its bytes as the type says; none where the type has no such parameter.
+        asked: Option<usize>,
+        /// Its bytes as the kernel has them; none where that has no such parameter.
+        found: Option<usize>,
+    },
     /// A host function that a stream ran has panicked.
     CallbackPanicked {
         /// Where it was put on the stream.
@@ -241,9 +280,13 @@ impl Detail {
             | Self::Hazard { .. }
             | Self::Nested
             | Self::NotKept
+            | Self::Taken { .. }
             | Self::NodesUnordered { .. }
             | Self::InGraph => sys::cudaErrorNotPermitted,
             Self::Capturing => sys::cudaErrorStreamCaptureUnsupported,
+            Self::NotCode { .. } => sys::cudaErrorInvalidKernelImage,
+            Self::Signature { .. } => sys::cudaErrorInvalidDeviceFunction,
+            Self::NoSuchName { .. } => sys::cudaErrorSymbolNotFound,
             Self::CallbackPanicked { .. } => sys::cudaErrorUnknown,
             Self::ClusterSize { .. } => sys::cudaErrorInvalidClusterSize,
             Self::Allocation { .. } => sys::cudaErrorMemoryAllocation,
@@ -416,11 +459,37 @@ impl fmt::Display for Detail {
                 "the node would use memory that node {other} of the graph (0 is the first) uses, one of them writes it, and nothing orders \
                  the two: name one as what the other comes after when it is added, or by Graph::add_dependencies"
             ),
+            Self::NotCode { what } => write!(f, "this is not {what}"),
+            Self::NulByte { what } => write!(f, "{what} has a zero byte, which would be its end"),
+            Self::Compiler { log } => write!(f, "the compiler says: {log}"),
+            Self::NoSuchName { what, name, known } => {
+                write!(f, "the library has no {what} named {name}")?;
+                // Names of C++ have their types in them.
+                known.map_or(Ok(()), |known| write!(f, ": {known}; extern \"C\" keeps a kernel's name as it is"))
+            }
+            Self::Taken { name } => write!(f, "there is a buffer of {name} already: drop that, and kernels that use it, first"),
+            Self::Signature { index, asked, found } => write_signature(f, index, asked, found),
             Self::CallbackPanicked { launched } => {
                 write!(f, "the host function launched at {launched} panicked")
             }
             Self::Versions { driver, runtime, built } => write_versions(f, driver, runtime, built),
         }
+    }
+}
+
+/// Says which parameter of a kernel does not fit its type.
+fn write_signature(
+    f: &mut fmt::Formatter<'_>,
+    index: usize,
+    asked: Option<usize>,
+    found: Option<usize>,
+) -> fmt::Result {
+    match (asked, found) {
+        (Some(asked), Some(found)) => {
+            write!(f, "parameter {index} of the kernel (0 is the first) has {found} bytes, its type has {asked}")
+        }
+        (Some(_), None) => write!(f, "the type has more than the {index} parameters that the kernel has"),
+        _ => write!(f, "the kernel has more than the {index} parameters that its type has"),
     }
 }
 

@@ -36,14 +36,35 @@ pub unsafe trait Arguments<P>: sealed::Sealed {
     ) -> Result<R>;
 }
 
+/// A parameter list: a tuple of up to sixteen [`ByValue`] types.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no list of a kernel's parameters",
+    label = "not a tuple of numbers, pointers and other types that kernels take by value",
+    note = "one parameter is a tuple, too: `(*mut f32,)`"
+)]
+pub trait Parameters: sealed::List {
+    /// Bytes of each.
+    #[doc(hidden)]
+    const SIZES: &'static [usize];
+}
+
 mod sealed {
     /// Keeps other implementations out.
     pub trait Sealed {}
+
+    /// The same of lists.
+    pub trait List {}
 }
 
 macro_rules! tuple {
     ($(($argument:ident $parameter:ident $index:tt $value:ident))*) => {
         impl<$($argument),*> sealed::Sealed for ($($argument,)*) {}
+
+        impl<$($parameter: ByValue),*> sealed::List for ($($parameter,)*) {}
+
+        impl<$($parameter: ByValue),*> Parameters for ($($parameter,)*) {
+            const SIZES: &'static [usize] = &[$(size_of::<$parameter>()),*];
+        }
 
         // SAFETY: each pointer is to a local variable of the parameter's type, which lives until `enqueue` returns.
         unsafe impl<$($argument, $parameter),*> Arguments<($($parameter,)*)> for ($($argument,)*)
@@ -119,6 +140,12 @@ macro_rules! tuples {
 }
 
 impl sealed::Sealed for () {}
+
+impl sealed::List for () {}
+
+impl Parameters for () {
+    const SIZES: &'static [usize] = &[];
+}
 
 // SAFETY: no parameters, no pointers.
 unsafe impl Arguments<()> for () {

@@ -187,10 +187,15 @@ impl<P> Kernel<P> {
     /// Stands for [`cudaFuncSetCacheConfig`](sys::cudaFuncSetCacheConfig).
     ///
     /// # Errors
-    /// There is no code for the current device, or no device.
+    /// There is no code for the current device, or no device; `Unsupported` for a kernel of a library, before the call.
     #[doc(alias = "cudaFuncSetCacheConfig")]
     #[track_caller]
     pub fn set_cache_config(&self, config: CacheConfig) -> Result<()> {
+        if self.code.loaded {
+            // The call takes names of the program's own kernels only.
+            let what = "a cache configuration of a library's kernel, for which set_shared_carveout stands,";
+            return Err(Error::refused("Kernel::set_cache_config", Detail::Unsupported { what }));
+        }
         // SAFETY: the kernel is one of this program's; the call notes a wish.
         unsafe { check!(cudaFuncSetCacheConfig(self.as_raw(), config.as_raw())) }
     }

@@ -5,31 +5,50 @@ use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
+use std::sync::Arc;
 
 use crate::device::Device;
 use crate::error::{self, Detail, Error, Result};
-use crate::hazard::Access;
+use crate::hazard::{Access, Listed};
 use crate::stream::{AsStream, StreamRef};
 use crate::sys;
 
 use super::extended::undivided;
 use super::way::{PLAIN, TOGETHER, Way};
-use super::{Arguments, Dim3, KernelAttributes, LaunchAttributes, LaunchConfig, Uses, attributes};
+use super::{Arguments, Dim3, KernelAttributes, LaunchAttributes, LaunchConfig, Uses, attributes, module};
 
 /// Blocks of a cluster that every device with clusters can have.
 const PORTABLE: u64 = 8;
 
-/// A kernel of this program, with its parameter list `P` as a tuple of the types in its C prototype.
+/// A kernel, of this program or of a [`Library`](crate::library::Library), with its parameter list `P` as a tuple of the types in its C
+/// prototype.
+///
+/// Cloning costs a count. A kernel of a library keeps that loaded, as a graph does that has the kernel in it.
 ///
 /// `__global__ void saxpy(float a, const float* x, float* y, unsigned n)` is a
 /// `Kernel<(f32, *const f32, *mut f32, u32)>`.
 #[doc(alias = "__global__")]
 pub struct Kernel<P> {
-    name: &'static str,
-    stub: unsafe extern "C" fn(),
-    symbols: Option<&'static Uses>,
-    parameters: PhantomData<fn(P)>,
+    pub(super) name: &'static str,
+    pub(super) code: Code,
+    pub(super) symbols: Option<&'static Uses>,
+    /// What each launch uses besides, and what keeps it: the library that the kernel is of, and memory that no argument names.
+    pub(super) held: Option<Arc<Listed>>,
+    pub(super) parameters: PhantomData<fn(P)>,
 }
+
+/// What the runtime knows a kernel by: a name that nobody follows.
+#[derive(Clone, Copy)]
+pub(super) struct Code {
+    pub(super) raw: *const c_void,
+    /// Whether it is a `cudaKernel_t`, and not a host-side stub.
+    pub(super) loaded: bool,
+}
+
+// SAFETY: the runtime takes the name from any thread, and nothing is reached through it here.
+unsafe impl Send for Code {}
+// SAFETY: as above.
+unsafe impl Sync for Code {}
 
 impl<P> Kernel<P> {
     /// The handle of the kernel whose host-side stub this is; `name` is for messages.
@@ -44,7 +63,8 @@ impl<P> Kernel<P> {
     ///   copies of variables otherwise.
     #[must_use]
     pub const unsafe fn from_stub(name: &'static str, stub: unsafe extern "C" fn()) -> Self {
-        Self { name, stub, symbols: None, parameters: PhantomData }
+        let code = Code { raw: stub as *const c_void, loaded: false };
+        Self { name, code, symbols: None, held: None, parameters: PhantomData }
     }
 
     /// The same handle, with what the kernel does with the variables of its module. Each launch enters that in the books.
@@ -65,11 +85,11 @@ impl<P> Kernel<P> {
         self.name
     }
 
-    /// What the runtime knows the kernel by: the address of its host-side stub.
+    /// What the runtime knows the kernel by: the address of its host-side stub, or for one of a library its `cudaKernel_t`.
     #[inline]
     #[must_use]
     pub fn as_raw(&self) -> *const c_void {
-        self.stub as *const c_void
+        self.code.raw
     }
 
     /// Puts one run of the kernel on a stream: what `kernel<<<grid, block, shared_bytes, stream>>>(...)` does in CUDA C++.
@@ -280,7 +300,7 @@ impl<P> Kernel<P> {
         self.reaching(stream.device(), accesses, enqueue)
     }
 
-    /// Calls `f` with these accesses and those of the variables that the kernel uses on a device.
+    /// Calls `f` with these accesses and those of what else the kernel uses on a device: variables, its library, memory that it was told of.
     #[inline]
     #[track_caller]
     pub(crate) fn reaching<R>(
@@ -289,9 +309,13 @@ impl<P> Kernel<P> {
         accesses: &[Access<'_>],
         f: impl FnOnce(&[Access<'_>]) -> Result<R>,
     ) -> Result<R> {
-        match self.symbols {
-            None => f(accesses),
-            Some(symbols) => symbols.with(device, accesses, f),
+        match (self.symbols, &self.held) {
+            (None, None) => f(accesses),
+            (None, Some(held)) => module::joined(accesses, held.accesses(), f),
+            (Some(symbols), None) => symbols.with(device, accesses, f),
+            (Some(symbols), Some(held)) => {
+                symbols.with(device, accesses, |accesses| module::joined(accesses, held.accesses(), f))
+            }
         }
     }
 
@@ -445,11 +469,9 @@ fn on_device(device: Device, launch: impl FnOnce() -> sys::cudaError_t) -> sys::
 
 impl<P> Clone for Kernel<P> {
     fn clone(&self) -> Self {
-        *self
+        Self { held: self.held.clone(), ..*self }
     }
 }
-
-impl<P> Copy for Kernel<P> {}
 
 impl<P> fmt::Debug for Kernel<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -457,7 +479,7 @@ impl<P> fmt::Debug for Kernel<P> {
     }
 }
 
-/// Where a `Kernel` is also a `static`, threads share it: a name and an address, no state.
+/// Where a `Kernel` is also a `static`, threads share it: names, and counts made for that.
 const _: () = {
     const fn shared<T: Send + Sync>() {}
     shared::<Kernel<(*mut f32, u32)>>();

@@ -13,7 +13,7 @@
 //! C functions: `cudaLaunchKernel`, `cudaLaunchCooperativeKernel`, `cudaLaunchKernelExC`, `cudaFuncGetAttributes`, `cudaFuncSetAttribute`,
 //! `cudaFuncSetCacheConfig`, `cudaFuncGetName`, `cudaFuncGetParamInfo`, `cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags`,
 //! `cudaOccupancyMaxActiveBlocksPerMultiprocessor`, `cudaOccupancyAvailableDynamicSMemPerBlock`, `cudaOccupancyMaxActiveClusters`,
-//! `cudaOccupancyMaxPotentialClusterSize`.
+//! `cudaOccupancyMaxPotentialClusterSize`, `cudaKernelSetAttributeForDevice`, `cudaGetKernel`, `cudaGetFuncBySymbol`.
 
 mod argument;
 mod arguments;
@@ -21,6 +21,7 @@ mod attributes;
 mod clusters;
 mod dimensions;
 mod extended;
+mod interop;
 mod kernel;
 mod macros;
 mod memory;
@@ -28,11 +29,14 @@ mod module;
 mod object;
 mod occupancy;
 mod pitched;
+#[cfg(cudart_12_8)]
+mod setting;
+mod using;
 mod value;
 mod way;
 
 pub use argument::KernelArg;
-pub use arguments::Arguments;
+pub use arguments::{Arguments, Parameters};
 pub use attributes::{KernelAttributes, Parameter};
 pub use dimensions::{Dim3, LaunchConfig};
 pub use extended::{ClusterScheduling, LaunchAttributes};
@@ -42,4 +46,6 @@ pub use module::{Module, Space, Use, Uses};
 pub use object::{SurfaceObject, TextureObject};
 pub use occupancy::OccupancyFlags;
 pub use pitched::PitchedParameter;
+#[cfg(cudart_12_8)]
+pub use setting::KernelSetting;
 pub use value::ByValue;

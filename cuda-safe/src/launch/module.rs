@@ -6,7 +6,6 @@
 //! all other variables. Each launch enters that in the module's books, which are one set for each device, and one for managed
 //! variables, which all devices share. Kernels of modules without variables know nothing of all this.
 
-use std::ops::Range;
 use std::sync::OnceLock;
 
 use crate::device::Device;
@@ -165,27 +164,11 @@ impl Uses {
             self.everything(Space::Managed, Mode::Write),
         ];
         let uses = self.listed.unwrap_or(&everything);
-        static NOTHING: Ledger = Ledger::new(0);
-        let none = Access::read(&NOTHING, 0..0);
-        let total = accesses.len() + uses.len();
-        let mut few = [none; INLINE];
-        let mut many = Vec::new();
-        let all: &mut [Access<'_>] = match few.get_mut(..total) {
-            Some(few) => few,
-            None => {
-                many.resize(total, none);
-                &mut many
-            }
-        };
-        for (place, access) in all.iter_mut().zip(accesses) {
-            *place = *access;
-        }
-        for (place, one) in all.iter_mut().skip(accesses.len()).zip(uses) {
-            let Range { start, end } = one.start..one.end;
+        let all = uses.iter().map(|one| {
             // No borrow of a variable keeps the host away from it.
-            *place = Access::new(self.module.ledger(one.space, device)?, start..end, one.mode).unborrowed();
-        }
-        enqueue(all)
+            Ok(Access::new(self.module.ledger(one.space, device)?, one.start..one.end, one.mode).unborrowed())
+        });
+        with_more(accesses, uses.len(), all, enqueue)
     }
 
     fn everything(&self, space: Space, mode: Mode) -> Use {
@@ -193,8 +176,49 @@ impl Uses {
     }
 }
 
+/// Calls `enqueue` with both lists.
+#[track_caller]
+pub(super) fn joined<'a, R>(
+    accesses: &[Access<'a>],
+    more: &[Access<'a>],
+    enqueue: impl FnOnce(&[Access<'_>]) -> Result<R>,
+) -> Result<R> {
+    with_more(accesses, more.len(), more.iter().map(|access| Ok(*access)), enqueue)
+}
+
+/// Calls `enqueue` with these accesses and `count` more.
+#[track_caller]
+fn with_more<'a, R>(
+    accesses: &[Access<'a>],
+    count: usize,
+    more: impl Iterator<Item = Result<Access<'a>>>,
+    enqueue: impl FnOnce(&[Access<'_>]) -> Result<R>,
+) -> Result<R> {
+    static NOTHING: Ledger = Ledger::new(0);
+    let none = Access::read(&NOTHING, 0..0);
+    let total = accesses.len() + count;
+    let mut few = [none; INLINE];
+    let mut many = Vec::new();
+    let all: &mut [Access<'_>] = match few.get_mut(..total) {
+        Some(few) => few,
+        None => {
+            many.resize(total, none);
+            &mut many
+        }
+    };
+    for (place, access) in all.iter_mut().zip(accesses) {
+        *place = *access;
+    }
+    for (place, access) in all.iter_mut().skip(accesses.len()).zip(more) {
+        *place = access?;
+    }
+    enqueue(all)
+}
+
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
+
     use super::*;
 
     static MODULE: Module = Module::new(8, 16, 32);

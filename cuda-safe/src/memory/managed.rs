@@ -133,6 +133,27 @@ impl<T: AnyBitPattern> ManagedBuffer<T> {
         // SAFETY: the caller vouches for all of it.
         unsafe { Self::taken_over("ManagedBuffer::from_raw", device, pointer, len, Kind::Managed) }
     }
+
+    /// Takes over managed memory of others, with what keeps it alive.
+    ///
+    /// # Safety
+    /// The duties of [`DeviceBuffer::adopt`](super::DeviceBuffer), and the memory is managed, and no host reaches it otherwise.
+    #[cfg(cudart_12_8)]
+    #[track_caller]
+    pub(crate) unsafe fn adopted<K: std::any::Any + Send>(
+        api: &'static str,
+        device: Device,
+        pointer: *mut T,
+        len: usize,
+        keeper: K,
+    ) -> Result<Self> {
+        supported(api)?;
+        let bytes = size::bytes_of::<T>(api, len)?;
+        extent::extend(pointer.addr(), bytes);
+        // SAFETY: the caller vouches for as many bytes as were just computed from the same length.
+        let allocation = unsafe { Allocation::foreign(device, pointer.cast(), bytes, keeper) };
+        Self::of(api, allocation, len)
+    }
 }
 
 impl<T> ManagedBuffer<T> {

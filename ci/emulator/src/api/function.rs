@@ -5,15 +5,15 @@ use core::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::Arc;
 
 use super::kernel::{MOST_BLOCKS, MOST_SHARED, PORTABLE, SHARED, attributes, program};
-use super::{Call, Out, api, put};
+use super::{Call, Out, api, ordinal, put};
 use crate::error::Answer;
 use crate::exec::{Launch, Program};
-use crate::module::registry::registry;
+use crate::module::registry::{Entry, registry};
 use crate::sys::{
     cudaErrorInvalidClusterSize, cudaErrorInvalidDeviceFunction, cudaErrorInvalidValue, cudaFuncAttribute,
     cudaFuncAttributeClusterSchedulingPolicyPreference, cudaFuncAttributeMaxDynamicSharedMemorySize,
     cudaFuncAttributeNonPortableClusterSizeAllowed, cudaFuncAttributePreferredSharedMemoryCarveout,
-    cudaFuncAttributes, cudaFuncCache, cudaFunction_t, cudaLaunchConfig_t,
+    cudaFuncAttributes, cudaFuncCache, cudaFunction_t, cudaKernel_t, cudaLaunchConfig_t,
 };
 
 fn find(call: &Call, function: *const c_void) -> Answer<Arc<Program>> {
@@ -59,6 +59,36 @@ fn asked(
     Ok((launch, u32::try_from(each).unwrap_or(0), non_portable))
 }
 
+/// Sets an attribute of a kernel.
+fn set(program: &Program, entry: &mut Entry, attribute: cudaFuncAttribute, value: c_int) -> Answer {
+    match attribute {
+        it if it == cudaFuncAttributeMaxDynamicSharedMemorySize => {
+            let bytes = u32::try_from(value).map_err(|_| cudaErrorInvalidValue)?;
+            if bytes > MOST_SHARED.saturating_sub(program.static_shared) {
+                return Err(cudaErrorInvalidValue);
+            }
+            entry.dynamic = Some(bytes);
+        }
+        it if it == cudaFuncAttributePreferredSharedMemoryCarveout => {
+            if !(-1..=100).contains(&value) {
+                return Err(cudaErrorInvalidValue);
+            }
+            entry.carveout = value;
+        }
+        it if it == cudaFuncAttributeNonPortableClusterSizeAllowed => {
+            entry.non_portable = value != 0;
+        }
+        it if it == cudaFuncAttributeClusterSchedulingPolicyPreference => {
+            if !(0..=2).contains(&value) {
+                return Err(cudaErrorInvalidValue);
+            }
+            entry.scheduling = value;
+        }
+        _ => return Err(cudaErrorInvalidValue),
+    }
+    Ok(())
+}
+
 api! {
     /// What a kernel needs, and what it may ask for.
     fn cudaFuncGetAttributes(call, out: Out<'_, cudaFuncAttributes>, function: *const c_void) {
@@ -94,34 +124,17 @@ api! {
     /// Raises the limit of a kernel's dynamic shared memory, or states a preference.
     fn cudaFuncSetAttribute(call, function: *const c_void, attribute: cudaFuncAttribute, value: c_int) {
         let program = find(call, function)?;
-        let mut registry = registry();
-        let entry = registry.kernel_mut(function.addr())?;
-        match attribute {
-            it if it == cudaFuncAttributeMaxDynamicSharedMemorySize => {
-                let bytes = u32::try_from(value).map_err(|_| cudaErrorInvalidValue)?;
-                if bytes > MOST_SHARED.saturating_sub(program.static_shared) {
-                    return Err(cudaErrorInvalidValue);
-                }
-                entry.dynamic = Some(bytes);
-            }
-            it if it == cudaFuncAttributePreferredSharedMemoryCarveout => {
-                if !(-1..=100).contains(&value) {
-                    return Err(cudaErrorInvalidValue);
-                }
-                entry.carveout = value;
-            }
-            it if it == cudaFuncAttributeNonPortableClusterSizeAllowed => {
-                entry.non_portable = value != 0;
-            }
-            it if it == cudaFuncAttributeClusterSchedulingPolicyPreference => {
-                if !(0..=2).contains(&value) {
-                    return Err(cudaErrorInvalidValue);
-                }
-                entry.scheduling = value;
-            }
-            _ => return Err(cudaErrorInvalidValue),
-        }
-        Ok(())
+        set(&program, registry().kernel_mut(function.addr())?, attribute, value)
+    }
+
+    /// The same for a device that need not be current. Here, it is set for all.
+    fn cudaKernelSetAttributeForDevice(
+        call, kernel: cudaKernel_t, attribute: cudaFuncAttribute, value: c_int, device: c_int,
+    ) {
+        let (mut machine, _) = call.context()?;
+        let (device, kernel) = (ordinal(&machine, device)?, kernel.cast_const().cast());
+        let program = program(&mut machine, &mut registry(), device, kernel)?;
+        set(&program, registry().kernel_mut(kernel.addr())?, attribute, value)
     }
 
     /// States a preference about caches, which has no effect here.

@@ -26,6 +26,7 @@ mod graph_node;
 mod graph_params;
 mod host;
 mod kernel;
+mod library;
 mod malloc;
 mod managed;
 mod managed_batch;

@@ -63,9 +63,7 @@ extern "C" fn __cudaRegisterFunction(
 ) {
     if let (Some(module), Some(c_name)) = (module(handle), text(name)) {
         let name = c_name.to_string_lossy().into_owned();
-        let entry =
-            Entry { module, name, c_name, dynamic: None, carveout: -1, non_portable: false, scheduling: 0 };
-        registry().add_kernel(host.addr(), entry);
+        registry().add_kernel(host.addr(), Entry::new(module, name, c_name));
     }
 }
 

@@ -12,9 +12,9 @@ use core::ffi::c_void;
 use super::unpack;
 
 /// Magic number of the wrapper that the program passes.
-const WRAPPER_MAGIC: u32 = 0x466243B1;
+pub(crate) const WRAPPER_MAGIC: u32 = 0x466243B1;
 /// Magic number of a fatbinary.
-const FATBIN_MAGIC: u32 = 0xBA55_ED50;
+pub(crate) const FATBIN_MAGIC: u32 = 0xBA55_ED50;
 const KIND_PTX: u16 = 1;
 const FLAG_LZ4: u64 = 0x2000;
 const FLAG_ZSTD: u64 = 0x8000;
@@ -182,7 +182,7 @@ pub unsafe fn fatbins<'a>(wrapper: *const c_void) -> Result<Vec<&'a [u8]>, Fatbi
 ///
 /// # Safety
 /// `start` is null or points to a fatbinary that lives as long as the answer is used.
-unsafe fn whole<'a>(start: *const u8) -> Result<&'a [u8], FatbinError> {
+pub(crate) unsafe fn whole<'a>(start: *const u8) -> Result<&'a [u8], FatbinError> {
     if start.is_null() {
         return Err(FatbinError::Malformed("no fatbinary"));
     }

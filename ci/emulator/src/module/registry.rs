@@ -11,6 +11,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::fatbin::{FatbinError, ptx};
 use super::image::variables;
+use super::library::Library;
 use crate::error::{Answer, Code};
 use crate::exec::{Addresses, Program, lower};
 use crate::ptx::{Module, parse};
@@ -20,7 +21,7 @@ use crate::sys::{
 };
 
 /// Compute capability of the devices, times ten.
-const CAPABILITY: u32 = 90;
+pub(super) const CAPABILITY: u32 = 90;
 
 /// One registered module.
 #[derive(Debug)]
@@ -55,6 +56,13 @@ pub(crate) struct Entry {
     pub(crate) scheduling: i32,
 }
 
+impl Entry {
+    /// A kernel of which nothing was set.
+    pub(crate) fn new(module: usize, name: String, c_name: &'static core::ffi::CStr) -> Self {
+        Self { module, name, c_name, dynamic: None, carveout: -1, non_portable: false, scheduling: 0 }
+    }
+}
+
 /// A registered variable.
 #[derive(Clone, Debug)]
 pub(crate) struct Variable {
@@ -71,6 +79,9 @@ pub(crate) struct Registry {
     modules: Vec<Registered>,
     kernels: HashMap<usize, Entry>,
     variables: HashMap<usize, Variable>,
+    /// What was loaded at run time, by handle.
+    pub(super) libraries: HashMap<usize, Library>,
+    pub(super) handles: usize,
 }
 
 static REGISTRY: Mutex<Option<Registry>> = Mutex::new(None);
@@ -84,6 +95,23 @@ impl Registry {
     pub(crate) fn add(&mut self, fatbins: Result<Vec<&'static [u8]>, FatbinError>) -> usize {
         self.modules.push(Registered { fatbins, parsed: None, instances: HashMap::new(), live: true });
         self.modules.len() - 1
+    }
+
+    /// Adds a module that was read already.
+    pub(super) fn add_parsed(&mut self, parsed: Arc<Module>) -> usize {
+        let module = self.add(Ok(Vec::new()));
+        if let Some(it) = self.modules.get_mut(module) {
+            it.parsed = Some(Ok(parsed));
+        }
+        module
+    }
+
+    /// Where a module's variables are, on all devices, and whether anybody else has a kernel of it.
+    pub(super) fn traces(&self, module: usize) -> (Vec<u64>, bool) {
+        let instances = || self.modules.get(module).into_iter().flat_map(|it| it.instances.values());
+        let places = instances().flat_map(|it| it.addresses.values().copied()).collect();
+        let used = instances().any(|it| it.programs.values().any(|program| Arc::strong_count(program) > 1));
+        (places, used)
     }
 
     /// Forgets a module and what was registered with it.
@@ -176,10 +204,7 @@ fn read(fatbins: &Result<Vec<&'static [u8]>, FatbinError>) -> Result<Arc<Module>
     let mut whole = Module::default();
     for fatbin in list {
         let text = ptx(fatbin, CAPABILITY).map_err(|e| {
-            let code = match e {
-                FatbinError::NoPtx(_) => cudaErrorNoKernelImageForDevice,
-                _ => cudaErrorInvalidKernelImage,
-            };
+            let code = code_of(&e);
             complain(&e, code)
         })?;
         let module = parse(&text).map_err(|e| complain(&e, cudaErrorInvalidPtx))?;
@@ -188,6 +213,14 @@ fn read(fatbins: &Result<Vec<&'static [u8]>, FatbinError>) -> Result<Arc<Module>
     // A variable that no module defines has no place.
     debug_assert!(variables(&whole).all(|v| !v.external));
     Ok(Arc::new(whole))
+}
+
+/// What C is told of a fatbinary without PTX for these devices.
+pub(super) fn code_of(error: &FatbinError) -> Code {
+    match error {
+        FatbinError::NoPtx(_) => cudaErrorNoKernelImageForDevice,
+        _ => cudaErrorInvalidKernelImage,
+    }
 }
 
 fn complain(error: &dyn core::fmt::Display, code: Code) -> Code {

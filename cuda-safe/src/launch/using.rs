@@ -1,0 +1,57 @@
+//! What launches of a kernel use beside its arguments.
+#![cfg_attr(cudart_12_8, expect(unsafe_code, reason = "a handle vouches that its type is the kernel's parameter list"))]
+
+#[cfg(cudart_12_8)]
+use std::ffi::c_void;
+#[cfg(cudart_12_8)]
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use super::Kernel;
+#[cfg(cudart_12_8)]
+use super::kernel::Code;
+use crate::error::{Detail, Error, Result};
+#[cfg(cudart_12_8)]
+use crate::hazard::Uses;
+use crate::hazard::{Access, Listed};
+use crate::memory::keeper;
+
+impl<P> Kernel<P> {
+    /// The handle of a kernel of a library.
+    ///
+    /// # Safety
+    /// - `raw` is what the runtime knows a kernel by, which stays for as long as `held` is kept, and `P` is the tuple of its parameter types.
+    /// - The kernel uses no memory of this crate's owners but its arguments and `held`.
+    #[cfg(cudart_12_8)]
+    pub(crate) unsafe fn from_code(name: &'static str, raw: *const c_void, held: Uses) -> Self {
+        let (held, code) = (Some(Arc::new(Listed::of(held))), Code { raw, loaded: true });
+        Self { name, code, symbols: None, held, parameters: PhantomData }
+    }
+
+    /// The same kernel, with memory that each launch uses though no argument names it: a variable of its [library](crate::library),
+    /// or what addresses in a table lead to. Each launch enters that in the books, and the kernel has a share of the memory.
+    ///
+    /// # Errors
+    /// `NotKept` for memory of which nobody can have a share.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::DeviceBuffer;
+    /// use cuda_safe::launch::Kernel;
+    /// use cuda_safe::memory::DevicePtr;
+    ///
+    /// # fn with(sums: Kernel<(*const DevicePtr<f32>, u32)>, rows: [DeviceBuffer<f32>; 2]) -> cuda_safe::Result<()> {
+    /// let table = DeviceBuffer::from_slice(&rows.each_ref().map(DevicePtr::from))?;
+    /// let sums = sums.using(rows[0].access())?.using(rows[1].access())?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[track_caller]
+    pub fn using(self, access: Access<'_>) -> Result<Self> {
+        let mut uses = self.held.as_ref().map(|held| held.uses().clone()).unwrap_or_default();
+        if !uses.add(&access, || keeper(&access)) {
+            return Err(Error::refused("Kernel::using", Detail::NotKept));
+        }
+        Ok(Self { held: Some(Arc::new(Listed::of(uses))), ..self })
+    }
+}

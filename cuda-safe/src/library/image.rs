@@ -1,0 +1,193 @@
+//! What the bytes of a library are, as far as that must be known before they are given to the driver.
+//!
+//! The driver is told no length: it reads PTX up to a zero byte, and of the other formats as many bytes as they say themselves. So text is
+//! given a zero byte, and must be text; and what says that it has more bytes than there are is refused.
+
+use crate::error::{Detail, Error, Result};
+
+const ELF: &[u8] = b"\x7fELF";
+const FATBIN: [u8; 4] = 0xBA55_ED50_u32.to_le_bytes();
+/// In front of a fatbinary in a program, with the address of it.
+const WRAPPER: [u8; 4] = 0x4662_43B1_u32.to_le_bytes();
+
+/// The text of PTX, with a zero byte behind it.
+#[track_caller]
+pub(super) fn ptx(api: &'static str, bytes: &[u8]) -> Result<Vec<u8>> {
+    // NVRTC counts the zero byte as part of the text.
+    let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    let text = bytes.get(..end).unwrap_or_default();
+    let not = |what| Err(Error::refused(api, Detail::NotCode { what }));
+    if text.starts_with(ELF) {
+        return not("PTX but machine code, which from_data loads");
+    }
+    if text.starts_with(&FATBIN) {
+        return not("PTX but a fatbinary, which from_data loads");
+    }
+    if text.contains(&0) {
+        return not("PTX: it has a zero byte within");
+    }
+    if !begins_as_ptx(text) {
+        return not("PTX, which begins with .version");
+    }
+    let mut text = text.to_vec();
+    text.push(0);
+    Ok(text)
+}
+
+/// The bytes of PTX, a cubin or a fatbinary, as the driver takes them.
+#[track_caller]
+pub(super) fn any(api: &'static str, bytes: &[u8]) -> Result<Vec<u8>> {
+    let needed = if bytes.starts_with(ELF) {
+        elf(bytes)
+    } else if bytes.starts_with(&FATBIN) {
+        fatbin(bytes)
+    } else if bytes.starts_with(&WRAPPER) {
+        let what = "a fatbinary but the wrapper of one, which has its address: give that";
+        return Err(Error::refused(api, Detail::NotCode { what }));
+    } else {
+        return ptx(api, bytes);
+    };
+    match needed {
+        Some(needed) if needed <= bytes.len() => Ok(bytes.to_vec()),
+        Some(needed) => {
+            let what = "the image, in bytes,";
+            Err(Error::refused(api, Detail::WrongLength { what, needed, found: bytes.len() }))
+        }
+        None => Err(Error::refused(api, Detail::NotCode { what: "a whole image: its header is cut short or damaged" })),
+    }
+}
+
+/// Whether `.version` comes first, but for comments and space, as it has to.
+fn begins_as_ptx(text: &[u8]) -> bool {
+    let mut rest = text.trim_ascii_start();
+    loop {
+        let end = if rest.starts_with(b"//") {
+            rest.iter().position(|byte| *byte == b'\n')
+        } else if rest.starts_with(b"/*") {
+            rest.windows(2).skip(2).position(|pair| pair == b"*/").map(|at| at + 4)
+        } else {
+            return rest.starts_with(b".version");
+        };
+        match end.and_then(|end| rest.get(end..)) {
+            Some(more) => rest = more.trim_ascii_start(),
+            None => return false,
+        }
+    }
+}
+
+/// How many bytes a fatbinary says that it has.
+fn fatbin(bytes: &[u8]) -> Option<usize> {
+    number(bytes, 6, 2)?.checked_add(number(bytes, 8, 8)?)
+}
+
+/// How many bytes an ELF file of 64 bits says that it has: up to the end of its tables, of its sections and of its segments.
+fn elf(bytes: &[u8]) -> Option<usize> {
+    // 64 bits, the low byte first.
+    if bytes.get(4..6)? != [2, 1] {
+        return None;
+    }
+    let mut most = 64;
+    // For sections and segments: where their table begins, bytes of an entry, entries, and in each where offset and size are.
+    for (table, entry, count, offset, size) in [(0x28, 0x3A, 0x3C, 0x18, 0x20), (0x20, 0x36, 0x38, 0x08, 0x20)] {
+        let (table, entry, count) = (number(bytes, table, 8)?, number(bytes, entry, 2)?, number(bytes, count, 2)?);
+        let end = table.checked_add(entry.checked_mul(count)?)?;
+        most = most.max(end);
+        if end > bytes.len() {
+            return Some(most);
+        }
+        for at in (0..count).map(|at| table + at * entry) {
+            // What is to be zeros, and the unused first section, have no bytes here.
+            let empty = entry == 64 && matches!(number(bytes, at.checked_add(4)?, 4)?, 0 | 8);
+            if !empty {
+                most = most.max(number(bytes, at + offset, 8)?.checked_add(number(bytes, at + size, 8)?)?);
+            }
+        }
+    }
+    Some(most)
+}
+
+/// The number in so many bytes.
+fn number(bytes: &[u8], at: usize, size: usize) -> Option<usize> {
+    let found = bytes.get(at..at.checked_add(size)?)?;
+    let number = found.iter().rev().try_fold(0_u64, |sum, byte| sum.checked_mul(256)?.checked_add(u64::from(*byte)))?;
+    usize::try_from(number).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{any, ptx};
+    use crate::error::Detail;
+
+    const TEXT: &[u8] = b" // made by hand\n/* for\ntests */.version 8.0\n.target sm_90\n";
+
+    #[test]
+    fn text_is_given_one_zero_byte_whatever_it_ends_with() {
+        for zeros in 0..3 {
+            let text = [TEXT, &[0; 3][..zeros]].concat();
+            assert_eq!(ptx("from_ptx", &text).unwrap(), [TEXT, &[0]].concat());
+            assert_eq!(any("from_data", &text).unwrap(), [TEXT, &[0]].concat());
+        }
+    }
+
+    #[test]
+    fn what_the_driver_would_not_read_as_text_is_refused() {
+        let cut = [TEXT, b"\0", TEXT].concat();
+        let others: [&[u8]; 8] =
+            [b"", b"\0", &cut, b"\x7fELF", b"\x50\xED\x55\xBA", b"// no end", b"/* no end *", b"!<arch>\n.version"];
+        for bytes in others {
+            let error = ptx("from_ptx", bytes).unwrap_err();
+            assert!(matches!(error.detail(), Detail::NotCode { .. }), "{bytes:?}: {error}");
+        }
+    }
+
+    /// An ELF file with a table of one section, of which the bytes come first.
+    fn file(section: usize) -> Vec<u8> {
+        let mut bytes = b"\x7fELF\x02\x01".to_vec();
+        bytes.resize(64 + section, 0);
+        let table = bytes.len();
+        bytes[0x28..0x30].copy_from_slice(&table.to_le_bytes());
+        bytes[0x3A..0x3E].copy_from_slice(&[64, 0, 1, 0]);
+        bytes[0x36] = 56;
+        bytes.resize(table + 64, 0);
+        bytes[table + 4] = 1;
+        bytes[table + 0x18] = 64;
+        bytes[table + 0x20..table + 0x28].copy_from_slice(&section.to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn an_image_that_is_cut_short_is_refused_with_both_numbers() {
+        let mut fatbin = [&b"\x50\xED\x55\xBA\x01\x00\x10\x00"[..], &100_u64.to_le_bytes()].concat();
+        fatbin.resize(116, 7);
+        for whole in [fatbin, file(100)] {
+            assert_eq!(any("from_data", &whole).unwrap(), whole);
+            for len in 4..whole.len() {
+                let detail = any("from_data", &whole[..len]).unwrap_err().detail();
+                let both = matches!(detail, Detail::WrongLength { needed, found, .. } if found == len && needed > len);
+                assert!(both || matches!(detail, Detail::NotCode { .. }), "{len}: {detail:?}");
+            }
+            let detail = any("from_data", &whole[..whole.len() - 1]).unwrap_err().detail();
+            assert!(matches!(detail, Detail::WrongLength { needed, .. } if needed == whole.len()), "{detail:?}");
+        }
+    }
+
+    #[test]
+    fn a_section_past_the_end_is_found_and_numbers_that_overflow_are_no_panic() {
+        let mut bytes = file(100);
+        let table = bytes.len() - 64;
+        bytes[table + 0x21] = 1;
+        let needed = 64 + 100 + 256;
+        assert!(matches!(any("x", &bytes).unwrap_err().detail(), Detail::WrongLength { needed: it, .. } if it == needed));
+        for at in 4..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at..].iter_mut().take(8).for_each(|byte| *byte = 0xFF);
+            let _ = any("x", &damaged);
+        }
+    }
+
+    #[test]
+    fn a_wrapper_is_no_fatbinary() {
+        let bytes = [&0x4662_43B1_u32.to_le_bytes()[..], &[0; 20]].concat();
+        assert!(any("from_data", &bytes).unwrap_err().to_string().contains("wrapper"));
+    }
+}

@@ -1,0 +1,47 @@
+//! Names of what a library has, and texts about it.
+
+use std::collections::BTreeSet;
+use std::ffi::CString;
+use std::sync::{Mutex, PoisonError};
+
+use crate::error::{Detail, Error, Result, Text};
+
+/// A name for C.
+#[track_caller]
+pub(super) fn c_name(api: &'static str, name: &str) -> Result<CString> {
+    match CString::new(name) {
+        Ok(name) => Ok(name),
+        Err(_) => Err(Error::refused(api, Detail::NulByte { what: "the name" })),
+    }
+}
+
+/// The error with what the compiler said, if it did.
+pub(super) fn explained(error: Error, log: Option<String>) -> Error {
+    match log {
+        Some(log) => error.with_detail(Detail::Compiler { log: Text::keep(log) }),
+        None => error,
+    }
+}
+
+/// A name that stays for as long as the program: there is one of each, however many kernels have it.
+pub(super) fn lasting(name: &str) -> &'static str {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = names.get(name) {
+        return known;
+    }
+    let lasting = Box::leak(name.to_owned().into_boxed_str());
+    names.insert(lasting);
+    lasting
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lasting;
+
+    #[test]
+    fn a_name_is_kept_once() {
+        let (first, second) = (lasting("scale"), lasting(&["sc", "ale"].concat()));
+        assert_eq!((first, first.as_ptr()), ("scale", second.as_ptr()));
+    }
+}
