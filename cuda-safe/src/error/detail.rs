@@ -465,9 +465,13 @@ impl fmt::Display for Detail {
             Self::NoSuchName { what, name, known } => {
                 write!(f, "the library has no {what} named {name}")?;
                 // Names of C++ have their types in them.
-                known.map_or(Ok(()), |known| write!(f, ": {known}; extern \"C\" keeps a kernel's name as it is"))
+                known.map_or(Ok(()), |known| {
+                    write!(f, ": {known}; extern \"C\" keeps a kernel's name as it is")
+                })
             }
-            Self::Taken { name } => write!(f, "there is a buffer of {name} already: drop that, and kernels that use it, first"),
+            Self::Taken { name } => {
+                write!(f, "there is a buffer of {name} already: drop that, and kernels that use it, first")
+            }
             Self::Signature { index, asked, found } => write_signature(f, index, asked, found),
             Self::CallbackPanicked { launched } => {
                 write!(f, "the host function launched at {launched} panicked")
@@ -486,7 +490,10 @@ fn write_signature(
 ) -> fmt::Result {
     match (asked, found) {
         (Some(asked), Some(found)) => {
-            write!(f, "parameter {index} of the kernel (0 is the first) has {found} bytes, its type has {asked}")
+            write!(
+                f,
+                "parameter {index} of the kernel (0 is the first) has {found} bytes, its type has {asked}"
+            )
         }
         (Some(_), None) => write!(f, "the type has more than the {index} parameters that the kernel has"),
         _ => write!(f, "the kernel has more than the {index} parameters that its type has"),

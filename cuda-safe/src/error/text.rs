@@ -70,16 +70,12 @@ mod tests {
     use super::{BYTES, KEPT, Text};
 
     #[test]
-    fn the_last_texts_are_kept_and_no_more() {
+    fn the_last_texts_are_kept_and_the_end_of_a_long_one_is_lost_between_two_characters() {
         let first = Text::keep("first".to_owned());
         assert_eq!(first.to_string(), "first");
         let last = (0..KEPT).map(|at| Text::keep(at.to_string())).last().unwrap();
         assert_eq!((first.get(), last.get()), (None, Some((KEPT - 1).to_string())));
         assert!(first.to_string().contains("let go"));
-    }
-
-    #[test]
-    fn a_long_text_loses_its_end_between_two_characters() {
         let long = Text::keep("ü".repeat(BYTES)).get().unwrap();
         assert!(long.ends_with("ü...") && long.len() <= BYTES + 3);
     }

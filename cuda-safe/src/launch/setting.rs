@@ -75,10 +75,13 @@ impl<P> Kernel<P> {
         let (attribute, value) = setting.raw();
         let kernel = self.kernel()?;
         // SAFETY: the handle is of a live kernel; the call changes a limit or notes a wish.
-        let set = unsafe { check!(cudaKernelSetAttributeForDevice(kernel, attribute, value, device.ordinal())) };
+        let set =
+            unsafe { check!(cudaKernelSetAttributeForDevice(kernel, attribute, value, device.ordinal())) };
         // No closure, which would hide the caller.
         match (set, setting) {
-            (Err(error), KernelSetting::MaxDynamicSharedBytes(bytes)) if error.code() == sys::cudaErrorInvalidValue => {
+            (Err(error), KernelSetting::MaxDynamicSharedBytes(bytes))
+                if error.code() == sys::cudaErrorInvalidValue =>
+            {
                 let most = device.attribute(sys::cudaDevAttrMaxSharedMemoryPerBlockOptin)?;
                 let (asked, limit) = (super::dimensions::wide(bytes), u64::try_from(most).unwrap_or(0));
                 let what = "shared memory of a block in bytes";

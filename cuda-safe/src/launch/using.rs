@@ -1,5 +1,8 @@
 //! What launches of a kernel use beside its arguments.
-#![cfg_attr(cudart_12_8, expect(unsafe_code, reason = "a handle vouches that its type is the kernel's parameter list"))]
+#![cfg_attr(
+    cudart_12_8,
+    expect(unsafe_code, reason = "a handle vouches that its type is the kernel's parameter list")
+)]
 
 #[cfg(cudart_12_8)]
 use std::ffi::c_void;

@@ -199,7 +199,8 @@ impl LibraryBuilder {
     #[track_caller]
     unsafe fn from_code(&self, api: &'static str, code: Vec<u8>) -> Result<Library> {
         self.load(api, code, "cudaLibraryLoadData", |library, lent| {
-            let (mut preserved, mut value) = (sys::cudaLibraryBinaryIsPreserved, ptr::without_provenance_mut::<c_void>(1));
+            let (mut preserved, mut value) =
+                (sys::cudaLibraryBinaryIsPreserved, ptr::without_provenance_mut::<c_void>(1));
             let count = u32::from(self.preserved);
             // SAFETY: the pointers are to live variables and lists, which have as many elements as is said. The caller vouches for the
             // code, and code and logs stay where they are until the library is unloaded.

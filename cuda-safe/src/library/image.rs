@@ -16,18 +16,19 @@ pub(super) fn ptx(api: &'static str, bytes: &[u8]) -> Result<Vec<u8>> {
     // NVRTC counts the zero byte as part of the text.
     let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     let text = bytes.get(..end).unwrap_or_default();
-    let not = |what| Err(Error::refused(api, Detail::NotCode { what }));
-    if text.starts_with(ELF) {
-        return not("PTX but machine code, which from_data loads");
-    }
-    if text.starts_with(&FATBIN) {
-        return not("PTX but a fatbinary, which from_data loads");
-    }
-    if text.contains(&0) {
-        return not("PTX: it has a zero byte within");
-    }
-    if !begins_as_ptx(text) {
-        return not("PTX, which begins with .version");
+    let wrong = if text.starts_with(ELF) {
+        Some("PTX but machine code, which from_data loads")
+    } else if text.starts_with(&FATBIN) {
+        Some("PTX but a fatbinary, which from_data loads")
+    } else if text.contains(&0) {
+        Some("PTX: it has a zero byte within")
+    } else if !begins_as_ptx(text) {
+        Some("PTX, which begins with .version")
+    } else {
+        None
+    };
+    if let Some(what) = wrong {
+        return Err(Error::refused(api, Detail::NotCode { what }));
     }
     let mut text = text.to_vec();
     text.push(0);
@@ -53,7 +54,10 @@ pub(super) fn any(api: &'static str, bytes: &[u8]) -> Result<Vec<u8>> {
             let what = "the image, in bytes,";
             Err(Error::refused(api, Detail::WrongLength { what, needed, found: bytes.len() }))
         }
-        None => Err(Error::refused(api, Detail::NotCode { what: "a whole image: its header is cut short or damaged" })),
+        None => Err(Error::refused(
+            api,
+            Detail::NotCode { what: "a whole image: its header is cut short or damaged" },
+        )),
     }
 }
 
@@ -88,8 +92,11 @@ fn elf(bytes: &[u8]) -> Option<usize> {
     }
     let mut most = 64;
     // For sections and segments: where their table begins, bytes of an entry, entries, and in each where offset and size are.
-    for (table, entry, count, offset, size) in [(0x28, 0x3A, 0x3C, 0x18, 0x20), (0x20, 0x36, 0x38, 0x08, 0x20)] {
-        let (table, entry, count) = (number(bytes, table, 8)?, number(bytes, entry, 2)?, number(bytes, count, 2)?);
+    for (table, entry, count, offset, size) in
+        [(0x28, 0x3A, 0x3C, 0x18, 0x20), (0x20, 0x36, 0x38, 0x08, 0x20)]
+    {
+        let (table, entry, count) =
+            (number(bytes, table, 8)?, number(bytes, entry, 2)?, number(bytes, count, 2)?);
         let end = table.checked_add(entry.checked_mul(count)?)?;
         most = most.max(end);
         if end > bytes.len() {
@@ -109,7 +116,10 @@ fn elf(bytes: &[u8]) -> Option<usize> {
 /// The number in so many bytes.
 fn number(bytes: &[u8], at: usize, size: usize) -> Option<usize> {
     let found = bytes.get(at..at.checked_add(size)?)?;
-    let number = found.iter().rev().try_fold(0_u64, |sum, byte| sum.checked_mul(256)?.checked_add(u64::from(*byte)))?;
+    let number = found
+        .iter()
+        .rev()
+        .try_fold(0_u64, |sum, byte| sum.checked_mul(256)?.checked_add(u64::from(*byte)))?;
     usize::try_from(number).ok()
 }
 
@@ -132,8 +142,16 @@ mod tests {
     #[test]
     fn what_the_driver_would_not_read_as_text_is_refused() {
         let cut = [TEXT, b"\0", TEXT].concat();
-        let others: [&[u8]; 8] =
-            [b"", b"\0", &cut, b"\x7fELF", b"\x50\xED\x55\xBA", b"// no end", b"/* no end *", b"!<arch>\n.version"];
+        let others: [&[u8]; 8] = [
+            b"",
+            b"\0",
+            &cut,
+            b"\x7fELF",
+            b"\x50\xED\x55\xBA",
+            b"// no end",
+            b"/* no end *",
+            b"!<arch>\n.version",
+        ];
         for bytes in others {
             let error = ptx("from_ptx", bytes).unwrap_err();
             assert!(matches!(error.detail(), Detail::NotCode { .. }), "{bytes:?}: {error}");
@@ -167,7 +185,10 @@ mod tests {
                 assert!(both || matches!(detail, Detail::NotCode { .. }), "{len}: {detail:?}");
             }
             let detail = any("from_data", &whole[..whole.len() - 1]).unwrap_err().detail();
-            assert!(matches!(detail, Detail::WrongLength { needed, .. } if needed == whole.len()), "{detail:?}");
+            assert!(
+                matches!(detail, Detail::WrongLength { needed, .. } if needed == whole.len()),
+                "{detail:?}"
+            );
         }
     }
 
@@ -177,7 +198,9 @@ mod tests {
         let table = bytes.len() - 64;
         bytes[table + 0x21] = 1;
         let needed = 64 + 100 + 256;
-        assert!(matches!(any("x", &bytes).unwrap_err().detail(), Detail::WrongLength { needed: it, .. } if it == needed));
+        assert!(
+            matches!(any("x", &bytes).unwrap_err().detail(), Detail::WrongLength { needed: it, .. } if it == needed)
+        );
         for at in 4..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[at..].iter_mut().take(8).for_each(|byte| *byte = 0xFF);

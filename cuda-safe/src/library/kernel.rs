@@ -72,26 +72,23 @@ impl Library {
     /// Refuses a type that has other parameters than the kernel.
     #[track_caller]
     fn fits<P: Parameters>(&self, kernel: &Kernel<P>) -> Result<()> {
-        let refused = |index, asked, found| Error::refused("Library::kernel", Detail::Signature { index, asked, found });
         // Fails for other reasons than that there is no such parameter, where there is no code for one.
         kernel.load()?;
-        for (index, asked) in P::SIZES.iter().enumerate() {
-            match quietly(kernel.parameter(index)) {
-                Some(found) if found.size == *asked => {}
-                Some(found) => return Err(refused(index, Some(*asked), Some(found.size))),
-                None => return Err(refused(index, Some(*asked), None)),
+        // One more, which there is not to be.
+        let asked = P::SIZES.iter().map(|size| Some(*size)).chain([None]);
+        for (index, asked) in asked.enumerate() {
+            let found = quietly(kernel.parameter(index)).map(|parameter| parameter.size);
+            if found != asked {
+                return Err(Error::refused("Library::kernel", Detail::Signature { index, asked, found }));
             }
         }
-        let index = P::SIZES.len();
-        match quietly(kernel.parameter(index)) {
-            Some(found) => Err(refused(index, None, Some(found.size))),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// The error of a search for a kernel, with those that there are.
     fn no_kernel(&self, name: &str, error: Error) -> Error {
-        let known = if error.code() == sys::cudaErrorSymbolNotFound { quietly(self.kernel_names()) } else { None };
+        let known =
+            if error.code() == sys::cudaErrorSymbolNotFound { quietly(self.kernel_names()) } else { None };
         let Some(known) = known else { return self.named("kernel", name, error) };
         let known = match known.as_slice() {
             [] => "it has none".to_owned(),

@@ -42,7 +42,10 @@ mod tests {
     fn a_log_ends_with_its_zero_byte_or_where_it_is_full() {
         let log = Log::new();
         assert_eq!(log.text(), None);
-        log.0.iter().zip(b"ptxas error \xFF\n\0more").for_each(|(to, from)| to.store(*from, Ordering::Relaxed));
+        log.0
+            .iter()
+            .zip(b"ptxas error \xFF\n\0more")
+            .for_each(|(to, from)| to.store(*from, Ordering::Relaxed));
         assert_eq!(log.text().unwrap(), "ptxas error \u{FFFD}");
         log.0.iter().for_each(|byte| byte.store(b'x', Ordering::Relaxed));
         assert_eq!(log.text().unwrap().len(), log.0.len());

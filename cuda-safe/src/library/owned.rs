@@ -221,8 +221,9 @@ impl Library {
         let c_name = c_name(API, name)?;
         let mut function = ptr::null_mut();
         // SAFETY: the pointer is to a live variable, which the call fills; the name ends in a zero byte, and the library is loaded.
-        let found =
-            unsafe { check!(cudaLibraryGetUnifiedFunction(&raw mut function, self.as_raw(), c_name.as_ptr())) };
+        let found = unsafe {
+            check!(cudaLibraryGetUnifiedFunction(&raw mut function, self.as_raw(), c_name.as_ptr()))
+        };
         // No closure, which would hide the caller.
         match found {
             Ok(()) => Ok(function),

@@ -14,10 +14,10 @@ use crate::module::load::load;
 use crate::module::registry::registry;
 use crate::ptx::Module;
 use crate::sys::{
-    cudaErrorFileNotFound, cudaErrorIllegalState, cudaErrorInvalidKernelImage, cudaErrorInvalidResourceHandle,
-    cudaErrorInvalidValue, cudaErrorSymbolNotFound, cudaJitErrorLogBuffer, cudaJitErrorLogBufferSizeBytes,
-    cudaJitInfoLogBuffer, cudaJitInfoLogBufferSizeBytes, cudaJitLogVerbose, cudaJitOption,
-    cudaJitOverrideDirectiveValues, cudaKernel_t, cudaLibrary_t, cudaLibraryOption,
+    cudaErrorFileNotFound, cudaErrorIllegalState, cudaErrorInvalidKernelImage,
+    cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaErrorSymbolNotFound, cudaJitErrorLogBuffer,
+    cudaJitErrorLogBufferSizeBytes, cudaJitInfoLogBuffer, cudaJitInfoLogBufferSizeBytes, cudaJitLogVerbose,
+    cudaJitOption, cudaJitOverrideDirectiveValues, cudaKernel_t, cudaLibrary_t, cudaLibraryOption,
 };
 
 /// What the compiler is told, as far as it has an effect here.
@@ -105,7 +105,8 @@ fn keep(out: Out<'_, cudaLibrary_t>, jit: &Jit, found: Result<Module, (Code, Str
     match found {
         Ok(module) => {
             if jit.value(cudaJitLogVerbose)?.is_some_and(|value| value.addr() != 0) {
-                let kernels = module.functions.iter().filter(|it| it.entry).map(|it| format!("kernel {}\n", it.name));
+                let kernels =
+                    module.functions.iter().filter(|it| it.entry).map(|it| format!("kernel {}\n", it.name));
                 jit.write(&kernels.collect::<String>(), cudaJitInfoLogBuffer, cudaJitInfoLogBufferSizeBytes)?;
             }
             let handle = registry().add_library(module);

@@ -35,7 +35,9 @@ pub(crate) enum Image<'a> {
 pub(crate) fn read(code: &Image<'_>) -> Result<Module, (Code, String)> {
     let text = match code {
         Image::Text(text) => text.to_string_lossy().into_owned(),
-        Image::Fatbin(bytes) => ptx(bytes, CAPABILITY).map_err(|error| (code_of(&error), error.to_string()))?,
+        Image::Fatbin(bytes) => {
+            ptx(bytes, CAPABILITY).map_err(|error| (code_of(&error), error.to_string()))?
+        }
         Image::Cubin => {
             let error = FatbinError::NoPtx("machine code, which is not interpreted".to_owned());
             return Err((code_of(&error), error.to_string()));
