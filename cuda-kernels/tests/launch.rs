@@ -5,8 +5,8 @@
 use cuda_kernels::kernels::{self, add_one, arguments_bounded, arguments_meet, arguments_shape, vector_add};
 use cuda_safe::device::CacheConfig;
 use cuda_safe::error::Detail;
-use cuda_safe::launch::{Dim3, Kernel, LaunchConfig, OccupancyFlags, Parameter};
-use cuda_safe::{AsStream, Device, DeviceBuffer, Result, Stream, launch, memcpy, sys};
+use cuda_safe::launch::{Dim3, Kernel, KernelSetting, LaunchConfig, OccupancyFlags, Parameter};
+use cuda_safe::{AsStream, Device, DeviceBuffer, Result, Stream, hazard, launch, memcpy, memset_async, sys};
 
 /// Threads that ran, and words of dynamic shared memory that all blocks could use.
 fn shape(config: impl Into<LaunchConfig>, words: u32, stream: &impl AsStream) -> Result<(u32, u32)> {
@@ -44,7 +44,7 @@ fn the_macro_takes_any_expression_as_kernel_dimension_and_argument() -> Result<(
     }?;
     // SAFETY: as above.
     unsafe {
-        launch!({ kernels::add_one }<<<1 + 1, 32, usize::MIN, &streams[1].as_stream()>>>(buffers[0].as_slice_mut(), count))
+        launch!({ &kernels::add_one }<<<1 + 1, 32, usize::MIN, &streams[1].as_stream()>>>(buffers[0].as_slice_mut(), count))
     }?;
     let kernel = &kernels::add_one;
     // SAFETY: as above.
@@ -248,8 +248,41 @@ fn a_kernel_says_its_name_and_where_its_parameters_are() -> Result<()> {
 }
 
 #[test]
+fn a_kernel_has_handles_for_the_driver_and_is_set_up_for_devices_that_are_not_current() -> Result<()> {
+    assert!(!add_one.kernel()?.is_null() && !add_one.function()?.is_null());
+    assert_eq!(add_one.kernel()?, add_one.clone().kernel()?);
+    assert_ne!(add_one.kernel()?, vector_add.kernel()?);
+    for device in Device::all()? {
+        add_one.set_for(device, KernelSetting::SharedCarveout(None))?;
+        let error = add_one.set_for(device, KernelSetting::MaxDynamicSharedBytes(1 << 30)).unwrap_err();
+        assert!(matches!(error.detail(), Detail::Limit { asked, .. } if asked == 1 << 30), "{error}");
+    }
+    let _ = cuda_safe::error::take_last();
+    Ok(())
+}
+
+#[test]
+fn a_launch_is_ordered_on_memory_that_only_its_kernel_was_told_of() -> Result<()> {
+    let (one, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
+    let (mut data, mut hidden) =
+        (DeviceBuffer::from_slice(&[0_i32; 4])?, DeviceBuffer::from_slice(&[7_i32; 4])?);
+    let kernel = add_one.clone().using(hidden.access_mut())?;
+    for (kernel, waits) in [(&add_one, 0), (&kernel, 1)] {
+        // SAFETY: the count is the buffer's.
+        unsafe { launch!(kernel<<<1, 4, 0, &one>>>(&mut data, 4)) }?;
+        memset_async(&mut hidden, 0, &other)?;
+        let before = hazard::added_waits();
+        // SAFETY: as above.
+        unsafe { launch!(kernel<<<1, 4, 0, &one>>>(&mut data, 4)) }?;
+        assert_eq!(hazard::added_waits() - before, waits);
+    }
+    assert_eq!((data.to_vec()?, hidden.to_vec()?), (vec![4; 4], vec![0; 4]));
+    Ok(())
+}
+
+#[test]
 fn wishes_about_caches_are_taken_and_change_no_result() -> Result<()> {
-    let kernel: Kernel<_> = add_one;
+    let kernel: Kernel<_> = add_one.clone();
     kernel.set_cache_config(CacheConfig::PREFER_SHARED)?;
     let flags = [OccupancyFlags::DEFAULT, OccupancyFlags::DISABLE_CACHING_OVERRIDE];
     let plain = add_one.blocks_per_multiprocessor(256, 0)?;

@@ -9,7 +9,7 @@ use std::sync::mpsc::channel;
 
 use common::{Gate, alone};
 use cuda_safe::error::{Detail, Error};
-use cuda_safe::launch::{Kernel, KernelSetting};
+use cuda_safe::launch::{Kernel, KernelSetting, Parameters};
 use cuda_safe::library::{CacheMode, Fallback, Library, LibraryBuilder};
 use cuda_safe::stream::AsStream;
 use cuda_safe::{
@@ -45,6 +45,13 @@ fn double_it(library: &Library) -> Kernel<(*mut u32,)> {
 fn tally(library: &Library) -> Result<Kernel<(u32,)>> {
     // SAFETY: the parameter is a number. Tests that have a buffer of the variable say that the kernel uses it.
     unsafe { library.kernel("tally") }
+}
+
+/// Asks for a kernel as if its parameters were others.
+#[track_caller]
+fn scale_as<P: Parameters>(library: &Library) -> Result<()> {
+    // SAFETY: nobody launches it.
+    unsafe { library.kernel::<P>("scale") }.map(drop)
 }
 
 #[track_caller]
@@ -131,17 +138,15 @@ fn parameters_of_other_sizes_or_another_number_are_refused_with_both() -> Result
         Detail::Signature { index, asked, found } => (index, asked, found),
         other => panic!("{other:?}"),
     };
-    // SAFETY: the types are wrong, and refused.
     let of = |error| detail(refusal(error));
-    assert_eq!(of(unsafe { library.kernel::<(f64, *mut f32)>("scale") }.map(drop)), (0, Some(8), Some(4)));
-    assert_eq!(of(unsafe { library.kernel::<(f32, u32)>("scale") }.map(drop)), (1, Some(4), Some(8)));
-    assert_eq!(of(unsafe { library.kernel::<(f32,)>("scale") }.map(drop)), (1, None, Some(8)));
-    assert_eq!(of(unsafe { library.kernel::<()>("scale") }.map(drop)), (0, None, Some(4)));
-    assert_eq!(of(unsafe { library.kernel::<(f32, *mut f32, u32)>("scale") }.map(drop)), (2, Some(4), None));
+    assert_eq!(of(scale_as::<(f64, *mut f32)>(&library)), (0, Some(8), Some(4)));
+    assert_eq!(of(scale_as::<(f32, u32)>(&library)), (1, Some(4), Some(8)));
+    assert_eq!(of(scale_as::<(f32,)>(&library)), (1, None, Some(8)));
+    assert_eq!(of(scale_as::<()>(&library)), (0, None, Some(4)));
+    assert_eq!(of(scale_as::<(f32, *mut f32, u32)>(&library)), (2, Some(4), None));
     // What was asked on the way is nobody's error.
     cuda_safe::error::take_last()?;
-    // SAFETY: these are its parameters.
-    unsafe { library.kernel::<(f32, *mut f32)>("scale") }?;
+    scale_as::<(f32, *mut f32)>(&library)?;
     cuda_safe::error::take_last()
 }
 
@@ -169,11 +174,12 @@ fn what_is_not_ptx_is_refused_before_the_call() {
         let error = refusal(Library::from_ptx(bytes));
         assert!(matches!(error.detail(), Detail::NotCode { .. }), "{error}");
     }
-    // SAFETY: these are no images, and refused.
     let cut = [&b"\x50\xED\x55\xBA\x01\x00\x10\x00"[..], &100_u64.to_le_bytes()].concat();
+    // SAFETY: it is refused, and so is what follows.
     let error = refusal(unsafe { Library::from_data(&cut) });
     assert_eq!(error.detail(), Detail::WrongLength { what: "the image, in bytes,", needed: 116, found: 16 });
-    let error = refusal(unsafe { LibraryBuilder::new().from_data(b"\x7fELF\x02\x01\x01") });
+    // SAFETY: as above.
+    let error = refusal(unsafe { LibraryBuilder::new().load_data(b"\x7fELF\x02\x01\x01") });
     assert!(matches!(error.detail(), Detail::NotCode { .. }), "{error}");
 }
 
@@ -195,10 +201,10 @@ fn text_may_end_in_a_zero_byte_or_not_and_may_be_in_a_file() -> Result<()> {
     assert!(!error.is_refused() && error.api() == "cudaLibraryLoadFromFile", "{error}");
     let _ = cuda_safe::error::take_last();
     // SAFETY: refused.
-    let error = refusal(unsafe { LibraryBuilder::new().from_file("a\0b") });
+    let error = refusal(unsafe { LibraryBuilder::new().load_file("a\0b") });
     assert_eq!(error.detail(), Detail::NulByte { what: "the path" });
     // SAFETY: refused.
-    refusal(unsafe { LibraryBuilder::new().preserved().from_file(&path) });
+    refusal(unsafe { LibraryBuilder::new().preserved().load_file(&path) });
     Ok(())
 }
 
@@ -213,7 +219,7 @@ fn options_are_taken_and_the_compilers_information_kept() -> Result<()> {
         .fallback(Fallback::PTX)
         .information()
         .preserved();
-    let library = builder.from_ptx(PTX)?;
+    let library = builder.load_ptx(PTX)?;
     let kernel = double_it(&library);
     println!("the compiler says: {:?}", library.information());
     assert!(kernel.attributes()?.registers() <= 32);
@@ -229,7 +235,7 @@ fn options_are_taken_and_the_compilers_information_kept() -> Result<()> {
         .position_independent()
         .debug_info()
         .optimization_level(0)
-        .from_ptx(PTX)
+        .load_ptx(PTX)
         .map(drop)
 }
 

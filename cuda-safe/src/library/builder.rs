@@ -53,7 +53,7 @@ impl CacheMode {
 ///
 /// # fn main() -> cuda_safe::Result<()> {
 /// let ptx = ".version 8.0\n.target sm_70\n.address_size 64\n.visible .entry nothing() { ret; }";
-/// let library = LibraryBuilder::new().max_registers(32).line_info().information().from_ptx(ptx)?;
+/// let library = LibraryBuilder::new().max_registers(32).line_info().information().load_ptx(ptx)?;
 /// println!("{} kernels; the compiler says: {:?}", library.kernel_count()?, library.information());
 /// # Ok(())
 /// # }
@@ -171,10 +171,10 @@ impl LibraryBuilder {
     /// As [`Library::from_ptx`].
     #[doc(alias = "cudaLibraryLoadData")]
     #[track_caller]
-    pub fn from_ptx(&self, ptx: impl AsRef<[u8]>) -> Result<Library> {
+    pub fn load_ptx(&self, ptx: impl AsRef<[u8]>) -> Result<Library> {
         let code = image::ptx("Library::from_ptx", ptx.as_ref())?;
         // SAFETY: the text ends in a zero byte, has no other one, and does not begin as any other format does.
-        unsafe { self.from_code("Library::from_ptx", code) }
+        unsafe { self.load_code("Library::from_ptx", code) }
     }
 
     /// Loads PTX, a cubin or a fatbinary.
@@ -188,16 +188,16 @@ impl LibraryBuilder {
     /// The duties of [`Library::from_data`].
     #[doc(alias = "cudaLibraryLoadData")]
     #[track_caller]
-    pub unsafe fn from_data(&self, image: &[u8]) -> Result<Library> {
+    pub unsafe fn load_data(&self, image: &[u8]) -> Result<Library> {
         let code = image::any("Library::from_data", image)?;
-        // SAFETY: text is as in `from_ptx`; of the other formats the caller says that they are whole and good.
-        unsafe { self.from_code("Library::from_data", code) }
+        // SAFETY: text is as in `load_ptx`; of the other formats the caller says that they are whole and good.
+        unsafe { self.load_code("Library::from_data", code) }
     }
 
     /// # Safety
     /// The driver finds its way through the code.
     #[track_caller]
-    unsafe fn from_code(&self, api: &'static str, code: Vec<u8>) -> Result<Library> {
+    unsafe fn load_code(&self, api: &'static str, code: Vec<u8>) -> Result<Library> {
         self.load(api, code, "cudaLibraryLoadData", |library, lent| {
             let (mut preserved, mut value) =
                 (sys::cudaLibraryBinaryIsPreserved, ptr::without_provenance_mut::<c_void>(1));
@@ -230,7 +230,7 @@ impl LibraryBuilder {
     /// The duties of [`Library::from_file`].
     #[doc(alias = "cudaLibraryLoadFromFile")]
     #[track_caller]
-    pub unsafe fn from_file(&self, path: impl AsRef<Path>) -> Result<Library> {
+    pub unsafe fn load_file(&self, path: impl AsRef<Path>) -> Result<Library> {
         const API: &str = "Library::from_file";
         if self.preserved {
             return Err(Error::refused(API, Detail::Unsupported { what: "preserving the code of a file" }));

@@ -73,7 +73,7 @@ impl Library {
     #[doc(alias = "cudaLibraryLoadData")]
     #[track_caller]
     pub fn from_ptx(ptx: impl AsRef<[u8]>) -> Result<Self> {
-        LibraryBuilder::new().from_ptx(ptx)
+        LibraryBuilder::new().load_ptx(ptx)
     }
 
     /// Loads PTX, a cubin or a fatbinary. The image is copied.
@@ -102,7 +102,7 @@ impl Library {
     #[track_caller]
     pub unsafe fn from_data(image: &[u8]) -> Result<Self> {
         // SAFETY: the caller's duties are just these.
-        unsafe { LibraryBuilder::new().from_data(image) }
+        unsafe { LibraryBuilder::new().load_data(image) }
     }
 
     /// Loads a file of PTX, or a cubin or fatbinary, which the driver reads. For PTX,
@@ -130,7 +130,7 @@ impl Library {
     #[track_caller]
     pub unsafe fn from_file(path: impl AsRef<Path>) -> Result<Self> {
         // SAFETY: the caller's duties are just these.
-        unsafe { LibraryBuilder::new().from_file(path) }
+        unsafe { LibraryBuilder::new().load_file(path) }
     }
 
     /// Options to load one with.
