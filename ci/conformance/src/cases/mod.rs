@@ -30,6 +30,10 @@ mod kernel;
 mod launch;
 mod legacy;
 mod legacy_peer;
+#[cfg(cudart_12_8)]
+mod library;
+#[cfg(cudart_12_8)]
+mod library_parts;
 mod linear;
 mod malloc;
 mod managed;
@@ -85,6 +89,10 @@ pub(crate) fn all() -> Cases {
         pool_reuse::add,
     ];
     for area in areas {
+        area(&mut cases);
+    }
+    #[cfg(cudart_12_8)]
+    for area in [library::add, library_parts::add] {
         area(&mut cases);
     }
     #[cfg(cudart_13_0)]

@@ -140,6 +140,7 @@ api! {
     /// States a preference about caches, which has no effect here.
     fn cudaFuncSetCacheConfig(call, function: *const c_void, config: cudaFuncCache) {
         find(call, function)?;
+        registry().own_kernel(function.addr())?;
         if config.0 > 3 {
             return Err(cudaErrorInvalidValue);
         }
@@ -174,6 +175,7 @@ api! {
     /// The handle of a kernel for other interfaces: here, its host function again.
     fn cudaGetFuncBySymbol(call, out: Out<'_, cudaFunction_t>, function: *const c_void) {
         find(call, function)?;
+        registry().own_kernel(function.addr())?;
         put(out, function.cast_mut().cast())
     }
 

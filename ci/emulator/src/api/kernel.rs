@@ -281,7 +281,7 @@ api! {
     /// The handle of a kernel, for programs.
     fn cudaGetKernel(call, out: Out<'_, cudaKernel_t>, function: *const c_void) {
         call.check()?;
-        registry().kernel(function.addr())?;
+        registry().own_kernel(function.addr())?;
         put(out, function.cast_mut().cast())
     }
 }

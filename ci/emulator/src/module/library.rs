@@ -7,7 +7,10 @@ use super::fatbin::{FatbinError, ptx};
 use super::registry::{CAPABILITY, Entry, Registry, code_of};
 use crate::error::{Answer, Code};
 use crate::ptx::{Module, parse};
-use crate::sys::{cudaErrorInvalidPtx, cudaErrorInvalidResourceHandle};
+use crate::sys::{
+    cudaErrorInvalidDeviceFunction, cudaErrorInvalidPtx, cudaErrorInvalidResourceHandle,
+    cudaErrorUnsupportedPtxVersion,
+};
 
 /// A loaded library.
 #[derive(Debug)]
@@ -19,6 +22,9 @@ pub(crate) struct Library {
 
 /// Handles are no addresses of anything, and none is given twice: what is used after its end is found.
 const FIRST_HANDLE: usize = 0x1EAF_0000_0000;
+
+/// The newest version of PTX that CUDA 13.0 has.
+const NEWEST: (u32, u32) = (9, 0);
 
 /// What a program may load.
 #[derive(Debug)]
@@ -43,7 +49,17 @@ pub(crate) fn read(code: &Image<'_>) -> Result<Module, (Code, String)> {
             return Err((code_of(&error), error.to_string()));
         }
     };
-    parse(&text).map_err(|error| (cudaErrorInvalidPtx, error.to_string()))
+    let module = parse(&text).map_err(|error| (cudaErrorInvalidPtx, error.to_string()))?;
+    let (major, minor) = module.version;
+    if module.version == (0, 0) {
+        return Err((cudaErrorInvalidPtx, "PTX line 1: it does not begin with .version".to_owned()));
+    }
+    if module.version > NEWEST {
+        let (most, least) = NEWEST;
+        let text = format!("PTX of version {major}.{minor}: the newest that is known is {most}.{least}");
+        return Err((cudaErrorUnsupportedPtxVersion, text));
+    }
+    Ok(module)
 }
 
 impl Registry {
@@ -75,6 +91,12 @@ impl Registry {
         FIRST_HANDLE + self.handles
     }
 
+    /// A kernel of the program's own, for what takes no handles of libraries' kernels.
+    pub(crate) fn own_kernel(&self, host: usize) -> Answer<&Entry> {
+        let loaded = self.libraries.values().any(|it| it.kernels.iter().any(|(_, handle)| *handle == host));
+        if loaded { Err(cudaErrorInvalidDeviceFunction) } else { self.kernel(host) }
+    }
+
     pub(crate) fn library(&self, handle: usize) -> Answer<&Library> {
         self.libraries.get(&handle).ok_or(cudaErrorInvalidResourceHandle)
     }
@@ -87,5 +109,45 @@ impl Registry {
         places.dedup();
         self.remove(library.module);
         Ok((places, used))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::{cudaErrorNoKernelImageForDevice, cudaErrorUnsupportedPtxVersion};
+    use crate::testing::compile;
+
+    const SOURCE: &str = "__global__ void first() {} __device__ int variable; extern \"C\" __global__ void second(int* p) { *p = variable; }";
+
+    #[test]
+    fn a_fatbinary_has_the_kernels_of_its_ptx_and_machine_code_alone_has_none() {
+        let arch = |code: &str| format!("-gencode=arch=compute_90,code={code}");
+        let whole = compile(SOURCE, "-fatbin", &[&arch("compute_90")]);
+        let module = read(&Image::Fatbin(&whole)).unwrap();
+        let mut registry = Registry::default();
+        let handle = registry.add_library(module);
+        let library = registry.library(handle).unwrap();
+        let kernels = library.kernels.clone();
+        assert_eq!(kernels.len(), 2);
+        assert!(kernels.iter().any(|(name, _)| name.as_c_str() == c"second"));
+        assert!(registry.kernel(kernels[0].1).is_ok() && registry.own_kernel(kernels[0].1).is_err());
+        assert_eq!(registry.remove_library(handle).unwrap(), (Vec::new(), false));
+        assert!(registry.kernel(kernels[0].1).is_err() && registry.library(handle).is_err());
+        let machine = compile(SOURCE, "-fatbin", &[&arch("sm_90")]);
+        for image in [Image::Fatbin(&machine), Image::Cubin] {
+            let (code, text) = read(&image).unwrap_err();
+            assert_eq!(code, cudaErrorNoKernelImageForDevice);
+            assert!(text.contains("code=compute_XX"), "{text}");
+        }
+    }
+
+    #[test]
+    fn text_without_a_version_or_with_a_newer_one_is_told_apart() {
+        let of = |text: &CStr| read(&Image::Text(text)).unwrap_err().0;
+        assert_eq!(of(c""), cudaErrorInvalidPtx);
+        assert_eq!(of(c"int main() {}"), cudaErrorInvalidPtx);
+        assert_eq!(of(c".version 99.0\n.target sm_70\n"), cudaErrorUnsupportedPtxVersion);
+        assert!(read(&Image::Text(c".version 9.0\n.target sm_70\n.address_size 64\n")).is_ok());
     }
 }
