@@ -40,6 +40,7 @@
 //! | [`graph`] | graphs: captured or built, launched again and again |
 //! | [`launch`](mod@launch) | kernels: typed handles, launch dimensions |
 //! | [`library`] | code that is loaded at run time: PTX, cubins, fatbinaries, their kernels and variables |
+//! | [`logs`] | what runtime and driver write down about calls that go wrong |
 //! | [`texture`] | textures and surfaces: images that kernels read and write by coordinates |
 //! | [`soundness`] | what safe code may try, what becomes of it, and the tests that show it |
 //! | [`sys`] | the raw bindings, re-exported |
@@ -60,6 +61,8 @@ mod hint;
 pub mod launch;
 #[cfg(cudart_12_8)]
 pub mod library;
+#[cfg(cudart_13_0)]
+pub mod logs;
 pub mod memory;
 mod process;
 pub mod soundness;

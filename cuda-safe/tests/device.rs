@@ -273,3 +273,26 @@ fn memory_of_graphs_is_counted_given_back_and_counted_anew() -> cuda_safe::Resul
     assert!(memory.reserved <= memory.reserved_high);
     Ok(())
 }
+
+#[cfg(cudart_12_8)]
+#[test]
+fn a_function_of_the_driver_is_found_or_is_not() -> cuda_safe::Result<()> {
+    use cuda_safe::device::{DefaultStream, DriverEntryPoint, Version, driver_entry_point, driver_version};
+    use cuda_safe::error::Detail;
+
+    let version = driver_version()?;
+    for default_stream in [DefaultStream::Legacy, DefaultStream::PerThread] {
+        let unknown = driver_entry_point("cuTeaMake", version, default_stream)?;
+        assert_eq!(unknown, DriverEntryPoint::NotFound);
+        let found = driver_entry_point("cuMemcpyAsync", version, default_stream)?;
+        let emulated = std::env::var("CUDA_RUNNER").as_deref() == Ok("emulator");
+        assert_eq!(matches!(found, DriverEntryPoint::Found(_)), !emulated, "{found:?}");
+    }
+    let newer = Version { major: version.major + 1, ..version };
+    let error = driver_entry_point("cuMemcpyAsync", newer, DefaultStream::Legacy).unwrap_err();
+    assert_eq!(error.code(), sys::cudaErrorInvalidValue);
+    let error = driver_entry_point("cu\0", version, DefaultStream::Legacy).unwrap_err();
+    assert_eq!(error.detail(), Detail::NulByte { what: "the name" });
+    let _ = cuda_safe::error::take_last();
+    Ok(())
+}

@@ -43,6 +43,8 @@
 mod atomic;
 mod cache;
 mod choose;
+#[cfg(cudart_12_8)]
+mod entry_point;
 mod flags;
 mod graph_memory;
 mod identity;
@@ -57,6 +59,8 @@ mod version;
 #[cfg(cudart_13_0)]
 pub use atomic::{AtomicCapabilities, AtomicOperation};
 pub use cache::{CacheConfig, RemoteWritesScope};
+#[cfg(cudart_12_8)]
+pub use entry_point::{DefaultStream, DriverEntryPoint, driver_entry_point};
 pub use flags::DeviceFlags;
 pub use graph_memory::GraphMemory;
 pub use limit::Limit;

@@ -24,6 +24,14 @@ impl Version {
         Self { major: number / 1000, minor: number % 1000 / 10 }
     }
 
+    /// The version as the runtime writes it; zero for one that there cannot be.
+    #[cfg(cudart_12_8)]
+    pub(super) fn number(self) -> u32 {
+        let number =
+            self.major.checked_mul(1000).and_then(|major| major.checked_add(self.minor.checked_mul(10)?));
+        number.and_then(|number| u32::try_from(number).ok()).unwrap_or(0)
+    }
+
     /// The version of the headers that this program was built with.
     #[must_use]
     pub const fn of_headers() -> Self {

@@ -202,7 +202,7 @@ impl Library {
     ///
     /// # Errors
     /// `cudaErrorSymbolNotFound` where the library has no such function, or no device has
-    /// [such functions](sys::cudaDeviceProp::unifiedFunctionPointers); `NulByte` for a name that has one; a refusal inside a host function.
+    /// `unifiedFunctionPointers` among its properties; `NulByte` for a name that has one; a refusal inside a host function.
     ///
     /// # Examples
     /// ```

@@ -11,6 +11,8 @@ use super::{Library, c_name};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result, Text};
 use crate::memory::{DeviceBuffer, ManagedBuffer, relax, size};
+#[cfg(doc)]
+use crate::sys;
 use crate::{check, stream};
 
 impl Library {

@@ -7,7 +7,7 @@ use crate::error::{Detail, Error, Result};
 use crate::thread::{Busy, busy, set_busy};
 
 /// Puts the thread back to what it was in before.
-pub(super) struct Entered(Busy);
+pub(crate) struct Entered(Busy);
 
 impl Entered {
     /// The thread goes on with what it has begun, being idle before: [`Begun`] puts it back then.
@@ -60,7 +60,7 @@ pub(super) fn enter(api: &'static str) -> Result<Entered> {
 
 /// The thread begins to run a host function.
 #[inline]
-pub(super) fn enter_callback() -> Entered {
+pub(crate) fn enter_callback() -> Entered {
     Entered(set_busy(Busy::Callback))
 }
 

@@ -16,6 +16,7 @@ mod capture;
 mod channel;
 mod conditional;
 mod device;
+mod entry_point;
 mod error;
 mod event;
 mod function;
@@ -27,6 +28,7 @@ mod graph_params;
 mod host;
 mod kernel;
 mod library;
+mod logs;
 mod malloc;
 mod managed;
 mod managed_batch;
@@ -61,7 +63,7 @@ use crate::machine::{self, Guard, Machine};
 use crate::stream::Key;
 use crate::sys::{
     cudaError_t, cudaErrorCudartUnloading, cudaErrorInvalidDevice, cudaErrorInvalidValue, cudaErrorNoDevice,
-    cudaErrorNotPermitted, cudaErrorUnknown, cudaStream_t, cudaSuccess,
+    cudaErrorNotPermitted, cudaErrorNotReady, cudaErrorUnknown, cudaStream_t, cudaSuccess,
 };
 use crate::thread;
 
@@ -150,6 +152,9 @@ pub(crate) fn enter(name: &'static str, per_thread: bool, body: impl FnOnce(&Cal
         }
     };
     remember(code);
+    if code != cudaSuccess && code != cudaErrorNotReady {
+        logs::note(name, code);
+    }
     code
 }
 

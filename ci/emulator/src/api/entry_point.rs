@@ -1,0 +1,54 @@
+//! Functions of the driver, of which there is none here.
+#![expect(unsafe_code, reason = "exports C functions")]
+
+use core::ffi::{c_char, c_uint, c_ulonglong, c_void};
+
+use super::{Out, api};
+use crate::error::Answer;
+use crate::sys::{
+    CUDART_VERSION, cudaDriverEntryPointQueryResult, cudaDriverEntryPointSymbolNotFound,
+    cudaErrorInvalidValue,
+};
+
+/// The most that flags can be: the search for functions with a stream of the thread's own.
+const MOST: c_ulonglong = 2;
+
+fn none(
+    name: *const c_char,
+    out: Out<'_, *mut c_void>,
+    flags: c_ulonglong,
+    status: Out<'_, cudaDriverEntryPointQueryResult>,
+) -> Answer {
+    let out = out.ok_or(cudaErrorInvalidValue)?;
+    if name.is_null() || flags > MOST {
+        return Err(cudaErrorInvalidValue);
+    }
+    out.write(core::ptr::null_mut());
+    if let Some(status) = status {
+        status.write(cudaDriverEntryPointSymbolNotFound);
+    }
+    Ok(())
+}
+
+api! {
+    /// Where a function of the driver is.
+    fn cudaGetDriverEntryPoint | cudaGetDriverEntryPoint_ptsz(
+        call, name: *const c_char, out: Out<'_, *mut c_void>, flags: c_ulonglong,
+        status: Out<'_, cudaDriverEntryPointQueryResult>,
+    ) {
+        call.check()?;
+        none(name, out, flags, status)
+    }
+
+    /// The same as of a version.
+    fn cudaGetDriverEntryPointByVersion | cudaGetDriverEntryPointByVersion_ptsz(
+        call, name: *const c_char, out: Out<'_, *mut c_void>, version: c_uint, flags: c_ulonglong,
+        status: Out<'_, cudaDriverEntryPointQueryResult>,
+    ) {
+        call.check()?;
+        if version > CUDART_VERSION {
+            return Err(cudaErrorInvalidValue);
+        }
+        none(name, out, flags, status)
+    }
+}

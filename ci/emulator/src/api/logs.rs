@@ -1,0 +1,175 @@
+//! The log of calls that have failed, and functions of the program's that are told of each. Of H200s none of this has been asked yet.
+#![expect(unsafe_code, reason = "exports C functions, calls functions of the program's")]
+
+use core::ffi::{CStr, c_char, c_uint, c_void};
+use std::collections::VecDeque;
+
+use parking_lot::Mutex;
+
+use super::{Out, api, put};
+use crate::error::{Code, name};
+use crate::sys::{
+    cudaErrorInvalidValue, cudaLogIterator, cudaLogLevel, cudaLogLevelError, cudaLogsCallback_t,
+    cudaLogsCallbackHandle,
+};
+
+/// Bytes that are kept, as the documentation has it.
+const KEPT: usize = 25_600;
+
+/// A function of the program's.
+#[derive(Clone, Copy)]
+struct Told {
+    handle: usize,
+    function: unsafe extern "C" fn(*mut c_void, cudaLogLevel, *mut c_char, usize),
+    user: usize,
+}
+
+struct Log {
+    /// The number of the first line that is kept.
+    first: u32,
+    lines: VecDeque<String>,
+    bytes: usize,
+    told: Vec<Told>,
+    handles: usize,
+}
+
+static LOG: Mutex<Log> =
+    Mutex::new(Log { first: 0, lines: VecDeque::new(), bytes: 0, told: Vec::new(), handles: 0 });
+
+impl Log {
+    fn end(&self) -> u32 {
+        self.first.wrapping_add(u32::try_from(self.lines.len()).unwrap_or(u32::MAX))
+    }
+
+    fn add(&mut self, line: String) {
+        self.bytes += line.len();
+        self.lines.push_back(line);
+        while self.bytes > KEPT {
+            self.bytes -= self.lines.pop_front().map_or(self.bytes, |line| line.len());
+            self.first = self.first.wrapping_add(1);
+        }
+    }
+
+    /// The lines from a place on.
+    fn from(&self, place: Option<u32>) -> Vec<&str> {
+        let skip = place.map_or(0, |place| place.saturating_sub(self.first));
+        self.lines.iter().skip(usize::try_from(skip).unwrap_or(0)).map(String::as_str).collect()
+    }
+}
+
+/// Writes down that a call has failed, and tells whoever wants to know, on this thread. No lock is held meanwhile.
+pub(super) fn note(call: &str, code: Code) {
+    let code = name(code).map_or_else(|| code.0.to_string(), |name| name.to_string_lossy().into_owned());
+    let mut line = format!("[CUDA emulator][E] {call}: {code}\n");
+    let told = {
+        let mut log = LOG.lock();
+        log.add(line.clone());
+        log.told.clone()
+    };
+    line.push('\0');
+    let length = line.len() - 1;
+    for one in told {
+        let mut message = line.clone().into_bytes();
+        let user = core::ptr::with_exposed_provenance_mut(one.user);
+        // SAFETY: the program has registered the function, for a message that lives while it runs.
+        unsafe { (one.function)(user, cudaLogLevelError, message.as_mut_ptr().cast(), length) };
+    }
+}
+
+/// What is to be given out, from the place that the program names.
+fn dump(
+    place: *mut cudaLogIterator,
+    flags: c_uint,
+    take: impl FnOnce(&[&str]) -> crate::error::Answer,
+) -> crate::error::Answer {
+    if flags != 0 {
+        return Err(cudaErrorInvalidValue);
+    }
+    let log = LOG.lock();
+    // SAFETY: the program passes a place, or null.
+    let place = unsafe { place.as_mut() };
+    take(&log.from(place.as_deref().copied()))?;
+    if let Some(place) = place {
+        *place = log.end();
+    }
+    Ok(())
+}
+
+api! {
+    /// Has a function be told of each message.
+    fn cudaLogsRegisterCallback(
+        call, function: cudaLogsCallback_t, user: *mut c_void, out: Out<'_, cudaLogsCallbackHandle>,
+    ) {
+        let _ = call;
+        let function = function.ok_or(cudaErrorInvalidValue)?;
+        let mut log = LOG.lock();
+        log.handles += 16;
+        let handle = log.handles;
+        log.told.push(Told { handle, function, user: user.expose_provenance() });
+        out.map_or(Ok(()), |out| put(Some(out), core::ptr::without_provenance_mut(handle)))
+    }
+
+    /// Has a function be told no more.
+    fn cudaLogsUnregisterCallback(call, handle: cudaLogsCallbackHandle) {
+        let _ = call;
+        let mut log = LOG.lock();
+        let at = log.told.iter().position(|it| it.handle == handle.addr()).ok_or(cudaErrorInvalidValue)?;
+        log.told.remove(at);
+        Ok(())
+    }
+
+    /// The end of the log.
+    fn cudaLogsCurrent(call, out: Out<'_, cudaLogIterator>, flags: c_uint) {
+        let _ = call;
+        if flags != 0 {
+            return Err(cudaErrorInvalidValue);
+        }
+        put(out, LOG.lock().end())
+    }
+
+    /// Writes the log to a file.
+    fn cudaLogsDumpToFile(call, place: *mut cudaLogIterator, path: *const c_char, flags: c_uint) {
+        let _ = call;
+        if path.is_null() {
+            return Err(cudaErrorInvalidValue);
+        }
+        // SAFETY: the program passes a path that ends in a zero byte.
+        let path = unsafe { CStr::from_ptr(path) }.to_string_lossy().into_owned();
+        dump(place, flags, |lines| std::fs::write(path, lines.concat()).map_err(|_| cudaErrorInvalidValue))
+    }
+
+    /// Writes the log to memory: its last lines, where there is not room for all.
+    fn cudaLogsDumpToMemory(
+        call, place: *mut cudaLogIterator, buffer: *mut c_char, size: *mut usize, flags: c_uint,
+    ) {
+        let _ = call;
+        if buffer.is_null() {
+            return Err(cudaErrorInvalidValue);
+        }
+        // SAFETY: the program passes how much room there is, or null.
+        let size = unsafe { size.as_mut() }.ok_or(cudaErrorInvalidValue)?;
+        dump(place, flags, |lines| {
+            let room = size.checked_sub(1).ok_or(cudaErrorInvalidValue)?;
+            let mut first = lines.len();
+            let mut bytes = 0;
+            for line in lines.iter().rev().take_while(|line| { bytes += line.len(); bytes <= room }) {
+                let _ = line;
+                first -= 1;
+            }
+            let text = lines.get(first..).unwrap_or_default().concat();
+            if text.is_empty() && !lines.is_empty() {
+                *size = 0;
+                return Err(cudaErrorInvalidValue);
+            }
+            let to = buffer.cast::<u8>();
+            // SAFETY: there is room for the text and a zero byte.
+            unsafe { to.copy_from_nonoverlapping(text.as_ptr(), text.len()) };
+            // SAFETY: as above.
+            let end = unsafe { to.add(text.len()) };
+            // SAFETY: as above.
+            unsafe { end.write(0) };
+            *size = text.len();
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,263 @@
+//! What runtime and driver write down about calls that go wrong: often more than the code that such a call gives.
+//!
+//! The driver keeps the last messages, 25,600 bytes of them. [`dump_to_memory`] and [`dump_to_file`] read them, all or from a
+//! [`Position`] on, and [`on_message`] has a function called for each new one.
+//!
+//! # Why a function that is taken back does no harm
+//! The driver gets a number, not a pointer: the functions themselves are in a register of ours. A call that comes late finds nothing, and
+//! one that is under way has its own count of the function.
+//!
+//! Nothing here blocks or is stream-ordered, and everything may be used from any thread.
+//!
+//! C functions: `cudaLogsRegisterCallback`, `cudaLogsUnregisterCallback`, `cudaLogsCurrent`, `cudaLogsDumpToFile`,
+//! `cudaLogsDumpToMemory`.
+#![expect(unsafe_code, reason = "reads the driver's log, and gives it a function to call")]
+
+use std::collections::HashMap;
+use std::ffi::{CString, c_char, c_void};
+use std::os::unix::ffi::OsStrExt as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::ptr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::error::{Detail, Error, Result};
+use crate::{check, process, stream, sys};
+
+/// More than the driver keeps, and a zero byte.
+const MOST: usize = 32 << 10;
+
+/// How bad it is: one of the constants, or something newer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[doc(alias = "cudaLogLevel")]
+pub struct Level(sys::cudaLogLevel);
+
+impl Level {
+    /// A call has failed.
+    #[doc(alias = "cudaLogLevelError")]
+    pub const ERROR: Self = Self(sys::cudaLogLevelError);
+    /// Something is not as it should be.
+    #[doc(alias = "cudaLogLevelWarning")]
+    pub const WARNING: Self = Self(sys::cudaLogLevelWarning);
+}
+
+/// A place in the log, which reading moves to the end.
+#[derive(Clone, Copy, Debug)]
+#[doc(alias = "cudaLogIterator")]
+pub struct Position(sys::cudaLogIterator);
+
+impl Position {
+    /// The end of the log, where the next message will be.
+    ///
+    /// Stands for [`cudaLogsCurrent`](sys::cudaLogsCurrent).
+    ///
+    /// # Errors
+    /// What the runtime fails with; a refusal inside a host function.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::logs::{Position, dump_to_memory};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let mut position = Position::current()?;
+    /// if cuda_safe::DeviceBuffer::<u8>::alloc(1 << 60).is_err() {
+    ///     println!("the driver says: {}", dump_to_memory(Some(&mut position))?);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaLogsCurrent")]
+    #[track_caller]
+    pub fn current() -> Result<Self> {
+        stream::ensure_idle("Position::current")?;
+        let mut position = 0;
+        // SAFETY: the pointer is to a live variable, which the call fills.
+        unsafe { check!(cudaLogsCurrent(&raw mut position, 0)) }?;
+        Ok(Self(position))
+    }
+}
+
+/// The messages from a position on, which moves to the end; all that are kept where there is none. A line each.
+///
+/// Stands for [`cudaLogsDumpToMemory`](sys::cudaLogsDumpToMemory).
+///
+/// # Errors
+/// What the runtime fails with; a refusal inside a host function.
+///
+/// # Examples
+/// ```
+/// # fn main() -> cuda_safe::Result<()> {
+/// print!("{}", cuda_safe::logs::dump_to_memory(None)?);
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias = "cudaLogsDumpToMemory")]
+#[track_caller]
+pub fn dump_to_memory(from: Option<&mut Position>) -> Result<String> {
+    stream::ensure_idle("dump_to_memory")?;
+    let mut room = vec![0_u8; MOST];
+    // One byte is for the zero at the end.
+    let mut bytes = room.len() - 1;
+    let position = from.map_or(ptr::null_mut(), |position| &raw mut position.0);
+    let to = room.as_mut_ptr().cast();
+    // SAFETY: the pointers are to live variables, or null, and to room for as many bytes as is said.
+    unsafe { check!(cudaLogsDumpToMemory(position, to, &raw mut bytes, 0)) }?;
+    let text = room.get(..bytes).unwrap_or_default();
+    Ok(String::from_utf8_lossy(text).trim_end_matches('\0').to_owned())
+}
+
+/// Writes the messages from a position on to a file, and moves the position to the end; all that are kept where there is none.
+///
+/// Stands for [`cudaLogsDumpToFile`](sys::cudaLogsDumpToFile).
+///
+/// # Errors
+/// What the runtime fails with; `NulByte` for a path that has one; a refusal inside a host function.
+///
+/// # Examples
+/// ```no_run
+/// # fn main() -> cuda_safe::Result<()> {
+/// cuda_safe::logs::dump_to_file(None, "/tmp/cuda.log")?;
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias = "cudaLogsDumpToFile")]
+#[track_caller]
+pub fn dump_to_file(from: Option<&mut Position>, path: impl AsRef<Path>) -> Result<()> {
+    const API: &str = "dump_to_file";
+    stream::ensure_idle(API)?;
+    let Ok(path) = CString::new(path.as_ref().as_os_str().as_bytes()) else {
+        return Err(Error::refused(API, Detail::NulByte { what: "the path" }));
+    };
+    let position = from.map_or(ptr::null_mut(), |position| &raw mut position.0);
+    // SAFETY: the first pointer is to a live variable, or null; the path ends in a zero byte.
+    unsafe { check!(cudaLogsDumpToFile(position, path.as_ptr(), 0)) }
+}
+
+type Function = Arc<dyn Fn(Level, &str) + Send + Sync>;
+
+struct Register {
+    next: usize,
+    functions: Option<HashMap<usize, Function>>,
+}
+
+static REGISTER: Mutex<Register> = Mutex::new(Register { next: 1, functions: None });
+
+fn register() -> MutexGuard<'static, Register> {
+    REGISTER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Has a function called for each new message, until this is dropped.
+#[derive(Debug)]
+#[must_use = "what is dropped at once is never told anything"]
+pub struct Listener {
+    handle: sys::cudaLogsCallbackHandle,
+    number: usize,
+    process: u32,
+}
+
+// SAFETY: the handle is a name that the runtime takes from any thread.
+unsafe impl Send for Listener {}
+// SAFETY: as above; nothing can be done with a shared one.
+unsafe impl Sync for Listener {}
+
+/// Has a function called for each new message.
+///
+/// Stands for [`cudaLogsRegisterCallback`](sys::cudaLogsRegisterCallback). The function runs in the middle of the call that goes wrong, on
+/// the thread of that, perhaps at once with itself. As a host function it may not call CUDA: this crate refuses with `InCallback`, and
+/// what it drops is freed later. A panic in it is caught and goes no further.
+///
+/// # Errors
+/// What the runtime fails with; a refusal inside a host function.
+///
+/// # Examples
+/// ```
+/// # fn main() -> cuda_safe::Result<()> {
+/// let listener = cuda_safe::logs::on_message(|level, message| eprintln!("{level:?}: {message}"))?;
+/// // What goes wrong from here on is told.
+/// listener.unregister()
+/// # }
+/// ```
+#[doc(alias = "cudaLogsRegisterCallback")]
+#[track_caller]
+pub fn on_message(f: impl Fn(Level, &str) + Send + Sync + 'static) -> Result<Listener> {
+    stream::ensure_idle("on_message")?;
+    let number = {
+        let mut register = register();
+        let number = register.next;
+        register.next += 1;
+        register.functions.get_or_insert_default().insert(number, Arc::new(f));
+        number
+    };
+    let mut handle = ptr::null_mut();
+    let (user, out) = (ptr::without_provenance_mut(number), &raw mut handle);
+    // SAFETY: the function takes any number, known or not, and any message; the last pointer is to a live variable.
+    if let Err(error) = unsafe { check!(cudaLogsRegisterCallback(Some(called), user, out)) } {
+        forget(number);
+        return Err(error);
+    }
+    Ok(Listener { handle, number, process: process::number() })
+}
+
+impl Listener {
+    /// Ends it: what a drop does, with the error.
+    ///
+    /// Stands for [`cudaLogsUnregisterCallback`](sys::cudaLogsUnregisterCallback). A call that is under way on another thread goes on.
+    ///
+    /// # Errors
+    /// What the runtime fails with. No call begins afterwards, all the same.
+    #[doc(alias = "cudaLogsUnregisterCallback")]
+    #[track_caller]
+    pub fn unregister(self) -> Result<()> {
+        let this = std::mem::ManuallyDrop::new(self);
+        this.end()
+    }
+
+    #[track_caller]
+    fn end(&self) -> Result<()> {
+        if !process::is(self.process) {
+            return Ok(());
+        }
+        forget(self.number);
+        if stream::in_callback() {
+            // The driver may be in the middle of telling: it goes on calling, and finds nothing.
+            return Err(Error::refused("Listener::unregister", Detail::InCallback));
+        }
+        // SAFETY: the runtime has given the handle, and it is taken back only here.
+        unsafe { check!(cudaLogsUnregisterCallback(self.handle)) }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+/// Takes a function out of the register. It is dropped outside of the lock, as its drop may come here again.
+fn forget(number: usize) {
+    let function = register().functions.as_mut().and_then(|functions| functions.remove(&number));
+    drop(function);
+}
+
+/// What the driver calls.
+unsafe extern "C" fn called(
+    user: *mut c_void,
+    level: sys::cudaLogLevel,
+    message: *mut c_char,
+    length: usize,
+) {
+    let function = register().functions.as_ref().and_then(|functions| functions.get(&user.addr()).cloned());
+    let Some(function) = function else { return };
+    let bytes: &[u8] = if message.is_null() {
+        &[]
+    } else {
+        // SAFETY: the driver gives a message of so many bytes, which stays for the call.
+        unsafe { std::slice::from_raw_parts(message.cast_const().cast(), length) }
+    };
+    let text = String::from_utf8_lossy(bytes);
+    let _entered = stream::enter_callback();
+    // Panics must not go through C. What is caught may itself panic when it is dropped, and is leaked.
+    let caught =
+        catch_unwind(AssertUnwindSafe(move || function(Level(level), text.trim_end_matches(['\0', '\n']))));
+    let _ = std::mem::ManuallyDrop::new(caught);
+}
