@@ -174,7 +174,7 @@ unsafe impl Sync for Listener {}
 /// # fn main() -> cuda_safe::Result<()> {
 /// let listener = cuda_safe::logs::on_message(|level, message| eprintln!("{level:?}: {message}"))?;
 /// // What goes wrong from here on is told.
-/// listener.unregister()
+/// listener.stop()
 /// # }
 /// ```
 #[doc(alias = "cudaLogsRegisterCallback")]
@@ -207,7 +207,7 @@ impl Listener {
     /// What the runtime fails with. No call begins afterwards, all the same.
     #[doc(alias = "cudaLogsUnregisterCallback")]
     #[track_caller]
-    pub fn unregister(self) -> Result<()> {
+    pub fn stop(self) -> Result<()> {
         let this = std::mem::ManuallyDrop::new(self);
         this.end()
     }
@@ -220,7 +220,7 @@ impl Listener {
         forget(self.number);
         if stream::in_callback() {
             // The driver may be in the middle of telling: it goes on calling, and finds nothing.
-            return Err(Error::refused("Listener::unregister", Detail::InCallback));
+            return Err(Error::refused("Listener::stop", Detail::InCallback));
         }
         // SAFETY: the runtime has given the handle, and it is taken back only here.
         unsafe { check!(cudaLogsUnregisterCallback(self.handle)) }

@@ -75,7 +75,7 @@ fn a_function_is_told_until_it_is_taken_back_and_may_not_call_cuda() -> Result<(
     })?;
     let panics = on_message(|_, _| std::panic::resume_unwind(Box::new(())))?;
     fail();
-    listener.unregister()?;
+    listener.stop()?;
     drop(panics);
     fail();
     let told = told.lock().unwrap();

@@ -9,6 +9,8 @@ mod batch_solid;
 mod between;
 mod capture;
 mod device;
+#[cfg(cudart_13_0)]
+mod driver;
 mod early;
 mod edge;
 mod error;
@@ -97,6 +99,7 @@ pub(crate) fn all() -> Cases {
     }
     #[cfg(cudart_13_0)]
     for area in [
+        driver::add,
         batch::add,
         batch_solid::add,
         graph::add,

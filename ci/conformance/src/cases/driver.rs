@@ -1,0 +1,115 @@
+//! Functions of the driver, and the log that driver and runtime keep.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr;
+
+use cuda_sys::{
+    cudaDriverEntryPointSymbolNotFound, cudaLogLevel, cudaLogsCallbackHandle, cudaMemcpyHostToDevice,
+};
+
+use crate::case::{Cases, Safe};
+use crate::log::{Log, ask, need};
+
+/// Forgets the thread's last error, so that the next question does not find it.
+fn forget() {
+    // SAFETY: takes nothing.
+    let _ = unsafe { cuda_sys::cudaGetLastError() };
+}
+
+/// Asks for a function of the driver.
+fn find(log: &mut Log, what: &str, name: &CStr, version: u32, flags: u64) {
+    let (mut function, mut status) = (ptr::null_mut(), cudaDriverEntryPointSymbolNotFound);
+    let (out, status_out) = (&raw mut function, &raw mut status);
+    ask!(log, what, cudaGetDriverEntryPointByVersion(name.as_ptr(), out, version, flags, status_out));
+    forget();
+    log.fact("status", status.0);
+    log.fact("null", function.is_null());
+}
+
+/// A call that fails, in the driver.
+fn fail() {
+    let byte = 0_u8;
+    let (from, nowhere) = ((&raw const byte).cast(), ptr::without_provenance_mut(16));
+    // SAFETY: an address that is nobody's is an error.
+    let _ = unsafe { cuda_sys::cudaMemcpy(nowhere, from, 1, cudaMemcpyHostToDevice) };
+    forget();
+}
+
+extern "C" fn count(user: *mut c_void, _: cudaLogLevel, message: *mut c_char, length: usize) {
+    // SAFETY: the case passes the address of two numbers that outlive the registration.
+    let seen = unsafe { &mut *user.cast::<[usize; 2]>() };
+    seen[0] += 1;
+    seen[1] = usize::from(!message.is_null() && length > 0);
+}
+
+pub(super) fn add(cases: &mut Cases) {
+    cases
+        .add("cudaGetDriverEntryPointByVersion/there, not there, newer, flags", Safe::Works, |log| {
+            find(log, "cuMemcpyAsync", c"cuMemcpyAsync", 13_000, 0);
+            find(log, "of the thread's own stream", c"cuMemcpyAsync", 13_000, 2);
+            find(log, "no such function", c"cuTeaMake", 13_000, 0);
+            find(log, "too early", c"cuLibraryLoadData", 11_000, 0);
+            find(log, "version 99.0", c"cuMemcpyAsync", 99_000, 0);
+            find(log, "version 0", c"cuMemcpyAsync", 0, 0);
+            find(log, "flags 3", c"cuMemcpyAsync", 13_000, 3);
+            find(log, "no name", c"", 13_000, 0);
+            Ok(())
+        })
+        .alone();
+    cases
+        .add("cudaGetDriverEntryPointByVersion/null", Safe::Unwritable, |log| {
+            let mut function = ptr::null_mut();
+            let (name, out, none) = (c"cuMemcpyAsync".as_ptr(), &raw mut function, ptr::null_mut());
+            ask!(log, "answer", cudaGetDriverEntryPointByVersion(name, ptr::null_mut(), 13_000, 0, none));
+            forget();
+            ask!(log, "name", cudaGetDriverEntryPointByVersion(ptr::null(), out, 13_000, 0, none));
+            forget();
+            ask!(log, "status", cudaGetDriverEntryPointByVersion(name, out, 13_000, 0, none));
+            Ok(())
+        })
+        .alone();
+    cases
+        .add("cudaLogsDumpToMemory/after a call that fails, twice, without room, flags", Safe::Works, |log| {
+            let (mut place, mut room) = (0, vec![0_u8; 1 << 15]);
+            ask!(log, cudaLogsCurrent(&raw mut place, 0));
+            let before = place;
+            fail();
+            let to = room.as_mut_ptr().cast();
+            for what in ["first", "second"] {
+                let mut size = 1 << 15;
+                ask!(log, what, cudaLogsDumpToMemory(&raw mut place, to, &raw mut size, 0));
+                log.fact("says something", size > 0);
+            }
+            log.fact("the place has moved", place != before);
+            let mut again = before;
+            let mut size = 1;
+            ask!(log, "room for one byte", cudaLogsDumpToMemory(&raw mut again, to, &raw mut size, 0));
+            log.fact("size", size);
+            forget();
+            let mut size = 1 << 15;
+            ask!(log, "flags", cudaLogsDumpToMemory(ptr::null_mut(), to, &raw mut size, 1));
+            forget();
+            ask!(log, "all", cudaLogsDumpToMemory(ptr::null_mut(), to, &raw mut size, 0));
+            forget();
+            ask!(log, "flags of the place", cudaLogsCurrent(&raw mut place, 1));
+            Ok(())
+        })
+        .alone();
+    cases
+        .add("cudaLogsRegisterCallback/told of a call that fails, and no more after", Safe::Works, |log| {
+            let mut seen = [0_usize; 2];
+            let mut handle: cudaLogsCallbackHandle = ptr::null_mut();
+            let user = (&raw mut seen).cast();
+            need!(log, cudaLogsRegisterCallback(Some(count), user, &raw mut handle));
+            fail();
+            log.fact("told", seen[0] > 0);
+            log.fact("with a text", seen[1]);
+            let before = seen[0];
+            ask!(log, cudaLogsUnregisterCallback(handle));
+            fail();
+            log.fact("told afterwards", seen[0] - before);
+            ask!(log, "no function", cudaLogsRegisterCallback(None, user, &raw mut handle));
+            Ok(())
+        })
+        .alone();
+}
