@@ -61,8 +61,8 @@ impl Library {
         Self { loaded }
     }
 
-    /// Loads PTX: what `nvcc -ptx` and NVRTC write. Text and bytes will do, with a zero byte at the end or without. The compiler knows
-    /// the text only by what it says; [`builder`](Self::builder) has options for it.
+    /// Loads PTX: what `nvcc -ptx` and NVRTC write. Text and bytes will do, with a zero byte at the end or without.
+    /// [`builder`](Self::builder) has options for the compiler.
     ///
     /// Stands for [`cudaLibraryLoadData`](sys::cudaLibraryLoadData).
     ///
