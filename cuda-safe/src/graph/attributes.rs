@@ -179,7 +179,8 @@ impl Graph {
 }
 
 impl GraphExec {
-    /// What the graph was made executable with.
+    /// What the graph was made executable with, as the driver tells it: that of an H200 (580) leaves
+    /// [`USE_NODE_PRIORITY`](InstantiateFlags::USE_NODE_PRIORITY) out.
     ///
     /// Stands for [`cudaGraphExecGetFlags`](sys::cudaGraphExecGetFlags).
     ///

@@ -33,7 +33,6 @@ fn instantiate(machine: &mut Guard, graph: cudaGraph_t, flags: c_ulonglong) -> A
     }
     let m = &mut **machine;
     if m.graphs.allocates(graph.addr())? && m.graphs.has_exec(graph.addr()) {
-        // Not asked of a GPU: that there is an error is documented, and not which one.
         return Err(cudaErrorNotSupported);
     }
     let exec = Exec::new(&m.graphs, &mut m.users, graph.addr(), flags)?;
@@ -90,10 +89,11 @@ api! {
         Ok(())
     }
 
-    /// The flags of an executable graph.
+    /// The flags of an executable graph. An H200 does not tell of the priority.
     fn cudaGraphExecGetFlags(call, exec: cudaGraphExec_t, out: Out<'_, c_ulonglong>) {
         let (machine, _) = call.context()?;
-        put(out, machine.graphs.exec(exec.addr())?.flags)
+        let untold = c_ulonglong::from(cudaGraphInstantiateFlagUseNodePriority.0);
+        put(out, machine.graphs.exec(exec.addr())?.flags & !untold)
     }
 
     /// Launches an executable graph, or, on a captured stream, adds a copy of it to the graph.

@@ -178,9 +178,15 @@ api! {
         get(call, node, out, |act| if let Act::Kernel(it) = act { Some(params::kernel_params(it)) } else { None })
     }
 
-    /// Changes what a kernel node launches.
+    /// Changes what a kernel node launches. It keeps its attributes.
     fn cudaGraphKernelNodeSetParams(call, node: cudaGraphNode_t, given: *const cudaKernelNodeParams) {
-        set(call, node, |machine, device| params::kernel(machine, device, given))
+        set(call, node, |machine, device| {
+            let mut act = params::kernel(machine, device, given)?;
+            if let (Act::Kernel(new), Act::Kernel(old)) = (&mut act, &machine.graphs.node(node.addr())?.act) {
+                new.copy_attributes(old);
+            }
+            Ok(act)
+        })
     }
 
     /// An attribute of a kernel node.

@@ -131,7 +131,11 @@ api! {
         }
         let captured = machine.captures.of(key).is_some();
         let free = submit(&mut machine, key, call.name, Work::Free(memory), &[])?;
-        if !captured && machine.queue.pending(free) {
+        if captured {
+            return Ok(());
+        }
+        machine.graphs.memory.free(memory);
+        if machine.queue.pending(free) {
             machine.book.reuse.offer(memory, key, free);
         }
         Ok(())

@@ -9,7 +9,7 @@ use crate::error::Answer;
 use crate::machine::Guard;
 use crate::memory::Book;
 use crate::stream::{Key, Part, Tick, Work, submit_after, submit_all};
-use crate::sys::{cudaErrorInvalidValue, cudaErrorNotSupported};
+use crate::sys::{cudaErrorInvalidValue, cudaErrorNotSupported, cudaGraphInstantiateFlagAutoFreeOnLaunch};
 
 /// One node of an executable graph.
 #[derive(Clone, Debug)]
@@ -189,10 +189,15 @@ fn memory(act: &Act) -> Option<(u64, Option<u64>)> {
 /// Puts all nodes of an executable graph on the queue, after what the stream has to do and after its last launch.
 ///
 /// # Errors
-/// `cudaErrorInvalidValue` where there is no such graph.
+/// `cudaErrorInvalidValue` where there is no such graph, or its last launch has allocated what nothing has freed.
 pub(crate) fn launch(machine: &mut Guard, exec: usize, stream: Key, call: &'static str) -> Answer {
     let m = &mut **machine;
     let it = m.graphs.exec(exec)?;
+    let frees_first = it.flags & u64::from(cudaGraphInstantiateFlagAutoFreeOnLaunch.0) != 0;
+    let mut allocated = it.steps.iter().filter(|step| step.enabled).filter_map(|step| memory(&step.act));
+    if !frees_first && allocated.any(|(at, bytes)| bytes.is_some() && m.graphs.memory.is_in_use(at)) {
+        return Err(cudaErrorInvalidValue);
+    }
     let last = it.last;
     let mut parts = Vec::with_capacity(it.steps.len());
     for step in &it.steps {

@@ -49,6 +49,11 @@ impl GraphMemories {
         self.devices.entry(device).or_default()
     }
 
+    /// Whether a launch has allocated what nothing has freed since.
+    pub(crate) fn is_in_use(&self, address: u64) -> bool {
+        self.live.contains_key(&address)
+    }
+
     /// A launch allocates.
     pub(crate) fn take(&mut self, address: u64, device: usize, bytes: u64) {
         if self.live.insert(address, (device, bytes)).is_none() {
@@ -56,7 +61,7 @@ impl GraphMemories {
         }
     }
 
-    /// A launch frees.
+    /// A launch frees, or the program does.
     pub(crate) fn free(&mut self, address: u64) {
         if let Some((device, bytes)) = self.live.remove(&address) {
             let memory = self.of(device);
@@ -77,8 +82,10 @@ mod tests {
         memories.take(0x2000, 1, PIECE);
         let it = *memories.of(1);
         assert_eq!((it.used, it.reserved), (PIECE + 100, 2 * PIECE));
+        assert!(memories.is_in_use(0x2000));
         memories.free(0x2000);
         memories.free(0x2000);
+        assert!(memories.is_in_use(0x1000) && !memories.is_in_use(0x2000));
         let it = memories.of(1);
         assert_eq!((it.used, it.used_high, it.reserved), (100, PIECE + 100, 2 * PIECE));
         it.trim();
