@@ -44,27 +44,11 @@ extern "C" fn count(user: *mut c_void, _: cudaLogLevel, message: *mut c_char, le
 
 pub(super) fn add(cases: &mut Cases) {
     cases
-        .add("cudaGetDriverEntryPointByVersion/there, not there, newer, flags", Safe::Works, |log| {
-            find(log, "cuMemcpyAsync", c"cuMemcpyAsync", 13_000, 0);
-            find(log, "of the thread's own stream", c"cuMemcpyAsync", 13_000, 2);
+        .add("cudaGetDriverEntryPointByVersion/no such function, no name, a newer version", Safe::Works, |log| {
+            // What only a driver has, is asked by tests that say so. Null for name or answer ends the process on an H200.
             find(log, "no such function", c"cuTeaMake", 13_000, 0);
-            find(log, "too early", c"cuLibraryLoadData", 11_000, 0);
             find(log, "version 99.0", c"cuMemcpyAsync", 99_000, 0);
-            find(log, "version 0", c"cuMemcpyAsync", 0, 0);
-            find(log, "flags 3", c"cuMemcpyAsync", 13_000, 3);
             find(log, "no name", c"", 13_000, 0);
-            Ok(())
-        })
-        .alone();
-    cases
-        .add("cudaGetDriverEntryPointByVersion/null", Safe::Unwritable, |log| {
-            let mut function = ptr::null_mut();
-            let (name, out, none) = (c"cuMemcpyAsync".as_ptr(), &raw mut function, ptr::null_mut());
-            ask!(log, "answer", cudaGetDriverEntryPointByVersion(name, ptr::null_mut(), 13_000, 0, none));
-            forget();
-            ask!(log, "name", cudaGetDriverEntryPointByVersion(ptr::null(), out, 13_000, 0, none));
-            forget();
-            ask!(log, "status", cudaGetDriverEntryPointByVersion(name, out, 13_000, 0, none));
             Ok(())
         })
         .alone();

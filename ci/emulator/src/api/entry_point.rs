@@ -1,4 +1,5 @@
-//! Functions of the driver, of which there is none here.
+//! Functions of the driver, of which there is none here. Flags are not looked at: an H200 takes others, too. Where null ends a process there,
+//! it is an error here.
 #![expect(unsafe_code, reason = "exports C functions")]
 
 use core::ffi::{c_char, c_uint, c_ulonglong, c_void};
@@ -10,17 +11,13 @@ use crate::sys::{
     cudaErrorInvalidValue,
 };
 
-/// The most that flags can be: the search for functions with a stream of the thread's own.
-const MOST: c_ulonglong = 2;
-
 fn none(
     name: *const c_char,
     out: Out<'_, *mut c_void>,
-    flags: c_ulonglong,
     status: Out<'_, cudaDriverEntryPointQueryResult>,
 ) -> Answer {
     let out = out.ok_or(cudaErrorInvalidValue)?;
-    if name.is_null() || flags > MOST {
+    if name.is_null() {
         return Err(cudaErrorInvalidValue);
     }
     out.write(core::ptr::null_mut());
@@ -33,22 +30,22 @@ fn none(
 api! {
     /// Where a function of the driver is.
     fn cudaGetDriverEntryPoint | cudaGetDriverEntryPoint_ptsz(
-        call, name: *const c_char, out: Out<'_, *mut c_void>, flags: c_ulonglong,
+        call, name: *const c_char, out: Out<'_, *mut c_void>, _flags: c_ulonglong,
         status: Out<'_, cudaDriverEntryPointQueryResult>,
     ) {
         call.check()?;
-        none(name, out, flags, status)
+        none(name, out, status)
     }
 
     /// The same as of a version.
     fn cudaGetDriverEntryPointByVersion | cudaGetDriverEntryPointByVersion_ptsz(
-        call, name: *const c_char, out: Out<'_, *mut c_void>, version: c_uint, flags: c_ulonglong,
+        call, name: *const c_char, out: Out<'_, *mut c_void>, version: c_uint, _flags: c_ulonglong,
         status: Out<'_, cudaDriverEntryPointQueryResult>,
     ) {
         call.check()?;
         if version > CUDART_VERSION {
             return Err(cudaErrorInvalidValue);
         }
-        none(name, out, flags, status)
+        none(name, out, status)
     }
 }

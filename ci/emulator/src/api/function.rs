@@ -140,7 +140,6 @@ api! {
     /// States a preference about caches, which has no effect here.
     fn cudaFuncSetCacheConfig(call, function: *const c_void, config: cudaFuncCache) {
         find(call, function)?;
-        registry().own_kernel(function.addr())?;
         if config.0 > 3 {
             return Err(cudaErrorInvalidValue);
         }

@@ -1,15 +1,17 @@
-//! Code that a program loads at run time. Of H200s none of this has been asked yet.
+//! Code that a program loads at run time. Text that is no good is loaded as an H200 loads it: the log has the reason, and so does every
+//! answer but that.
 #![expect(unsafe_code, reason = "exports C functions, reads code and options that a program passes")]
 
 use core::ffi::{CStr, c_char, c_uint, c_void};
 use std::ffi::CString;
 
 use super::{Call, Out, api, pointer, put};
-use crate::error::{Answer, Code};
+use crate::error::Answer;
+use crate::graph::capture::permits_waiting;
 use crate::machine::Guard;
 use crate::module::fatbin::{FATBIN_MAGIC, WRAPPER_MAGIC, fatbins, whole};
 use crate::module::image::variables;
-use crate::module::library::{Image, read};
+use crate::module::library::{Damage, Image, read};
 use crate::module::load::load;
 use crate::module::registry::registry;
 use crate::ptx::Module;
@@ -78,8 +80,8 @@ impl Jit {
 }
 
 /// Reads code that a program has in memory: what it is, it says itself.
-fn read_at(code: *const c_void) -> Result<Module, (Code, String)> {
-    let damaged = |error: &dyn core::fmt::Display| (cudaErrorInvalidKernelImage, error.to_string());
+fn read_at(code: *const c_void) -> Result<Module, Damage> {
+    let damaged = |error: &dyn core::fmt::Display| Damage::at_once(cudaErrorInvalidKernelImage, error);
     let start = code.cast::<u8>();
     // SAFETY: text ends in a zero byte, and everything else has more bytes than it takes to find out that it is no text.
     let head = unsafe { CStr::from_ptr(start.cast()) }.to_bytes();
@@ -101,7 +103,7 @@ fn read_at(code: *const c_void) -> Result<Module, (Code, String)> {
 }
 
 /// Keeps a library that was read, and tells what the compiler says.
-fn keep(out: Out<'_, cudaLibrary_t>, jit: &Jit, found: Result<Module, (Code, String)>) -> Answer {
+fn keep(out: Out<'_, cudaLibrary_t>, jit: &Jit, found: Result<Module, Damage>) -> Answer {
     match found {
         Ok(module) => {
             if jit.value(cudaJitLogVerbose)?.is_some_and(|value| value.addr() != 0) {
@@ -112,9 +114,13 @@ fn keep(out: Out<'_, cudaLibrary_t>, jit: &Jit, found: Result<Module, (Code, Str
             let handle = registry().add_library(module);
             put(out, core::ptr::without_provenance_mut(handle))
         }
-        Err((code, text)) => {
+        Err(Damage { code, text, late }) => {
             jit.write(&text, cudaJitErrorLogBuffer, cudaJitErrorLogBufferSizeBytes)?;
-            Err(code)
+            if !late {
+                return Err(code);
+            }
+            let handle = registry().add_damaged(code);
+            put(out, core::ptr::without_provenance_mut(handle))
         }
     }
 }
@@ -139,6 +145,9 @@ fn variable(
     let module = registry.library(library.addr())?.module;
     let parsed = registry.parsed(module)?;
     let name = name.to_string_lossy();
+    if !managed && parsed.function(&name).is_some() {
+        return Err(cudaErrorInvalidValue);
+    }
     let found = variables(&parsed).find(|it| *it.name == *name && (it.managed || !managed));
     let size = found.ok_or(cudaErrorSymbolNotFound)?.size();
     load(machine, &mut registry, module, device)?;
@@ -212,6 +221,7 @@ api! {
     /// Unloads a library. Work that runs its code is not waited for, but found.
     fn cudaLibraryUnload(call, library: cudaLibrary_t) {
         let (mut machine, _) = call.context()?;
+        permits_waiting(&mut machine)?;
         let (places, used) = registry().remove_library(library.addr())?;
         for place in places {
             let _ = machine.book.remove(place, call.name);
@@ -281,6 +291,6 @@ api! {
         out.ok_or(cudaErrorInvalidValue)?;
         text(name)?;
         registry().library(library.addr())?;
-        Err(cudaErrorSymbolNotFound)
+        Err(cudaErrorInvalidValue)
     }
 }

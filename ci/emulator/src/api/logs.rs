@@ -1,4 +1,4 @@
-//! The log of calls that have failed, and functions of the program's that are told of each. Of H200s none of this has been asked yet.
+//! The log of calls that have failed, and functions of the program's that are told of each. Flags are not looked at: an H200 does not, either.
 #![expect(unsafe_code, reason = "exports C functions, calls functions of the program's")]
 
 use core::ffi::{CStr, c_char, c_uint, c_void};
@@ -79,12 +79,8 @@ pub(super) fn note(call: &str, code: Code) {
 /// What is to be given out, from the place that the program names.
 fn dump(
     place: *mut cudaLogIterator,
-    flags: c_uint,
     take: impl FnOnce(&[&str]) -> crate::error::Answer,
 ) -> crate::error::Answer {
-    if flags != 0 {
-        return Err(cudaErrorInvalidValue);
-    }
     let log = LOG.lock();
     // SAFETY: the program passes a place, or null.
     let place = unsafe { place.as_mut() };
@@ -119,28 +115,25 @@ api! {
     }
 
     /// The end of the log.
-    fn cudaLogsCurrent(call, out: Out<'_, cudaLogIterator>, flags: c_uint) {
+    fn cudaLogsCurrent(call, out: Out<'_, cudaLogIterator>, _flags: c_uint) {
         let _ = call;
-        if flags != 0 {
-            return Err(cudaErrorInvalidValue);
-        }
         put(out, LOG.lock().end())
     }
 
     /// Writes the log to a file.
-    fn cudaLogsDumpToFile(call, place: *mut cudaLogIterator, path: *const c_char, flags: c_uint) {
+    fn cudaLogsDumpToFile(call, place: *mut cudaLogIterator, path: *const c_char, _flags: c_uint) {
         let _ = call;
         if path.is_null() {
             return Err(cudaErrorInvalidValue);
         }
         // SAFETY: the program passes a path that ends in a zero byte.
         let path = unsafe { CStr::from_ptr(path) }.to_string_lossy().into_owned();
-        dump(place, flags, |lines| std::fs::write(path, lines.concat()).map_err(|_| cudaErrorInvalidValue))
+        dump(place, |lines| std::fs::write(path, lines.concat()).map_err(|_| cudaErrorInvalidValue))
     }
 
     /// Writes the log to memory: its last lines, where there is not room for all.
     fn cudaLogsDumpToMemory(
-        call, place: *mut cudaLogIterator, buffer: *mut c_char, size: *mut usize, flags: c_uint,
+        call, place: *mut cudaLogIterator, buffer: *mut c_char, size: *mut usize, _flags: c_uint,
     ) {
         let _ = call;
         if buffer.is_null() {
@@ -148,7 +141,7 @@ api! {
         }
         // SAFETY: the program passes how much room there is, or null.
         let size = unsafe { size.as_mut() }.ok_or(cudaErrorInvalidValue)?;
-        dump(place, flags, |lines| {
+        dump(place, |lines| {
             let room = size.checked_sub(1).ok_or(cudaErrorInvalidValue)?;
             let mut first = lines.len();
             let mut bytes = 0;

@@ -6,16 +6,18 @@ use std::sync::Arc;
 use super::fatbin::{FatbinError, ptx};
 use super::registry::{CAPABILITY, Entry, Registry, code_of};
 use crate::error::{Answer, Code};
-use crate::ptx::{Module, parse};
+use crate::ptx::{Module, check, parse};
 use crate::sys::{
-    cudaErrorInvalidDeviceFunction, cudaErrorInvalidPtx, cudaErrorInvalidResourceHandle,
-    cudaErrorUnsupportedPtxVersion,
+    cudaErrorInvalidDeviceFunction, cudaErrorInvalidKernelImage, cudaErrorInvalidPtx,
+    cudaErrorInvalidResourceHandle, cudaErrorUnsupportedPtxVersion,
 };
 
 /// A loaded library.
 #[derive(Debug)]
 pub(crate) struct Library {
     pub(crate) module: usize,
+    /// What everything but unloading it answers, where its code was loaded and turned out to be no good.
+    damage: Option<Code>,
     /// The handles of its kernels, in the order of the code.
     pub(crate) kernels: Vec<(CString, usize)>,
 }
@@ -37,28 +39,65 @@ pub(crate) enum Image<'a> {
     Cubin,
 }
 
-/// Reads code; where that fails, with what a compiler would say.
-pub(crate) fn read(code: &Image<'_>) -> Result<Module, (Code, String)> {
+/// Why there is no module.
+#[derive(Debug)]
+pub(crate) struct Damage {
+    pub(crate) code: Code,
+    /// What a compiler would say.
+    pub(crate) text: String,
+    /// Whether the code is loaded nevertheless, and the answer given to who wants something of it: so an H200 takes text.
+    pub(crate) late: bool,
+}
+
+impl Damage {
+    /// What is told by the call that loads the code.
+    pub(crate) fn at_once(code: Code, text: &dyn core::fmt::Display) -> Self {
+        Self { code, text: text.to_string(), late: false }
+    }
+
+    fn late(code: Code, text: &dyn core::fmt::Display) -> Self {
+        Self { code, text: text.to_string(), late: true }
+    }
+}
+
+/// Reads code.
+pub(crate) fn read(code: &Image<'_>) -> Result<Module, Damage> {
     let text = match code {
         Image::Text(text) => text.to_string_lossy().into_owned(),
         Image::Fatbin(bytes) => {
-            ptx(bytes, CAPABILITY).map_err(|error| (code_of(&error), error.to_string()))?
+            ptx(bytes, CAPABILITY).map_err(|error| Damage::at_once(code_of(&error), &error))?
         }
         Image::Cubin => {
             let error = FatbinError::NoPtx("machine code, which is not interpreted".to_owned());
-            return Err((code_of(&error), error.to_string()));
+            return Err(Damage::at_once(code_of(&error), &error));
         }
     };
-    let module = parse(&text).map_err(|error| (cudaErrorInvalidPtx, error.to_string()))?;
+    if !text.contains(".version") {
+        return Err(Damage::late(
+            cudaErrorInvalidKernelImage,
+            &"neither PTX nor anything else that is known",
+        ));
+    }
+    let invalid = |error: &dyn core::fmt::Display| Damage::late(cudaErrorInvalidPtx, error);
+    let module = parse(&text).map_err(|error| invalid(&error))?;
+    let line = |word| text.lines().zip(1..).find(|(line, _)| line.contains(word)).map_or(1, |(_, line)| line);
     let (major, minor) = module.version;
     if module.version == (0, 0) {
-        return Err((cudaErrorInvalidPtx, "PTX line 1: it does not begin with .version".to_owned()));
+        return Err(invalid(&"PTX line 1: it does not begin with .version"));
     }
     if module.version > NEWEST {
-        let (most, least) = NEWEST;
-        let text = format!("PTX of version {major}.{minor}: the newest that is known is {most}.{least}");
-        return Err((cudaErrorUnsupportedPtxVersion, text));
+        let ((most, least), line) = (NEWEST, line(".version"));
+        let text = format!("PTX line {line}: version {major}.{minor}, and the newest is {most}.{least}");
+        return Err(Damage::late(cudaErrorUnsupportedPtxVersion, &text));
     }
+    for target in &module.target {
+        let number = target.strip_prefix("sm_").map(|it| it.trim_end_matches(char::is_alphabetic));
+        if number.and_then(|it| it.parse::<u32>().ok()).is_some_and(|it| it > CAPABILITY) {
+            let line = line(".target");
+            return Err(invalid(&format!("PTX line {line}: {target} is newer than sm_{CAPABILITY}")));
+        }
+    }
+    check(&module).map_err(|error| invalid(&error))?;
     Ok(module)
 }
 
@@ -82,7 +121,16 @@ impl Registry {
             kernels.push((c_name, handle));
         }
         let handle = self.new_handle();
-        self.libraries.insert(handle, Library { module, kernels });
+        self.libraries.insert(handle, Library { module, damage: None, kernels });
+        handle
+    }
+
+    /// Keeps a library that has nothing but the answer to all questions.
+    pub(crate) fn add_damaged(&mut self, code: Code) -> usize {
+        let handle = self.add_library(Module::default());
+        if let Some(library) = self.libraries.get_mut(&handle) {
+            library.damage = Some(code);
+        }
         handle
     }
 
@@ -98,7 +146,8 @@ impl Registry {
     }
 
     pub(crate) fn library(&self, handle: usize) -> Answer<&Library> {
-        self.libraries.get(&handle).ok_or(cudaErrorInvalidResourceHandle)
+        let library = self.libraries.get(&handle).ok_or(cudaErrorInvalidResourceHandle)?;
+        library.damage.map_or(Ok(library), Err)
     }
 
     /// Forgets a library. Gives where its variables were, and whether work or a graph still has a kernel of it.
@@ -115,7 +164,7 @@ impl Registry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::{cudaErrorNoKernelImageForDevice, cudaErrorUnsupportedPtxVersion};
+    use crate::sys::cudaErrorNoKernelImageForDevice;
     use crate::testing::compile;
 
     const SOURCE: &str = "__global__ void first() {} __device__ int variable; extern \"C\" __global__ void second(int* p) { *p = variable; }";
@@ -136,18 +185,34 @@ mod tests {
         assert!(registry.kernel(kernels[0].1).is_err() && registry.library(handle).is_err());
         let machine = compile(SOURCE, "-fatbin", &[&arch("sm_90")]);
         for image in [Image::Fatbin(&machine), Image::Cubin] {
-            let (code, text) = read(&image).unwrap_err();
-            assert_eq!(code, cudaErrorNoKernelImageForDevice);
-            assert!(text.contains("code=compute_XX"), "{text}");
+            let damage = read(&image).unwrap_err();
+            assert_eq!((damage.code, damage.late), (cudaErrorNoKernelImageForDevice, false));
+            assert!(damage.text.contains("code=compute_XX"), "{damage:?}");
         }
     }
 
     #[test]
-    fn text_without_a_version_or_with_a_newer_one_is_told_apart() {
-        let of = |text: &CStr| read(&Image::Text(text)).unwrap_err().0;
-        assert_eq!(of(c""), cudaErrorInvalidPtx);
-        assert_eq!(of(c"int main() {}"), cudaErrorInvalidPtx);
-        assert_eq!(of(c".version 99.0\n.target sm_70\n"), cudaErrorUnsupportedPtxVersion);
-        assert!(read(&Image::Text(c".version 9.0\n.target sm_70\n.address_size 64\n")).is_ok());
+    fn text_that_is_no_good_is_told_apart_with_its_line_and_late() {
+        let of = |text: &CStr| {
+            let damage = read(&Image::Text(text)).unwrap_err();
+            assert!(damage.late);
+            (damage.code, damage.text.split_once(':').map(|(line, _)| line.to_owned()))
+        };
+        assert_eq!(of(c""), (cudaErrorInvalidKernelImage, None));
+        assert_eq!(of(c"int main() {}"), (cudaErrorInvalidKernelImage, None));
+        let line = |number: u32| Some(format!("PTX line {number}"));
+        assert_eq!(of(c"\n.version 99.0\n.target sm_70\n"), (cudaErrorUnsupportedPtxVersion, line(2)));
+        assert_eq!(of(c".version 9.0\n.target sm_120a\n"), (cudaErrorInvalidPtx, line(2)));
+        assert_eq!(of(c".version 9.0\n.target sm_90\n}"), (cudaErrorInvalidPtx, line(3)));
+        assert!(read(&Image::Text(c".version 9.0\n.target sm_90a\n.address_size 64\n")).is_ok());
+    }
+
+    #[test]
+    fn a_damaged_library_answers_with_its_damage_until_it_is_unloaded() {
+        let mut registry = Registry::default();
+        let handle = registry.add_damaged(cudaErrorInvalidPtx);
+        assert_eq!(registry.library(handle).unwrap_err(), cudaErrorInvalidPtx);
+        assert_eq!(registry.remove_library(handle).unwrap(), (Vec::new(), false));
+        assert_eq!(registry.library(handle).unwrap_err(), cudaErrorInvalidResourceHandle);
     }
 }

@@ -2,14 +2,16 @@
 //!
 //! [`token`] cuts the text, [`mod@parse`] reads modules and declarations, `body` reads what stands between a function's
 //! braces, and [`ast`] holds the result. Nothing here knows what an instruction does: an unknown opcode is read like
-//! any other and reported only by a kernel that meets it.
+//! any other and reported only by a kernel that meets it. `check` finds what no compiler takes.
 
 pub mod ast;
 mod body;
+mod check;
 pub mod parse;
 pub mod token;
 
 pub use ast::{Function, Instruction, Module, Operand, Space, Statement, Type, Variable};
+pub use check::check;
 pub use parse::parse;
 
 /// Text that is not PTX, and where.
