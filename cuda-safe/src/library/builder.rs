@@ -10,7 +10,7 @@ use super::loaded::{Lent, Loaded};
 use super::log::Log;
 use super::owned::Library;
 use super::{explained, image};
-use crate::error::{Detail, Error, Result};
+use crate::error::{Detail, Error, Result, quietly};
 use crate::memory::relax;
 use crate::{stream, sys};
 
@@ -272,7 +272,12 @@ impl LibraryBuilder {
         if let Err(error) = Error::check(name, call(&raw mut raw, &mut lent)) {
             return Err(explained(error, lent.errors.text()));
         }
-        Ok(Library::of(Loaded::new(raw, lent)))
+        let library = Library::of(Loaded::new(raw, lent));
+        match refused_late(&library) {
+            // The library is unloaded with its owner.
+            Some((code, log)) => Err(explained(Error::from_code(name, code), Some(log))),
+            None => Ok(library),
+        }
     }
 
     /// The options as C takes them, with the logs.
@@ -291,6 +296,29 @@ impl LibraryBuilder {
         let (options, values) = all.into_iter().unzip();
         Lent { errors, information, code, options, values }
     }
+}
+
+/// What is wrong with code that was loaded, with the compiler's words. Drivers load PTX that is no good with success and say so of its kernels
+/// only, but write their reasons down at once: it is asked where there are some.
+fn refused_late(library: &Library) -> Option<(sys::cudaError_t, String)> {
+    let log = library.loaded.lent()?.errors.text()?;
+    let mut kernel = ptr::null_mut();
+    // Any name will do: whether there is such a kernel is found out last.
+    let name = c"cuda_safe".as_ptr();
+    // SAFETY: the pointer is to a live variable, which the call fills; the name ends in a zero byte, and the library is loaded.
+    let code = unsafe { sys::cudaLibraryGetKernel(&raw mut kernel, library.as_raw(), name) };
+    let refusals = [
+        sys::cudaErrorInvalidPtx,
+        sys::cudaErrorUnsupportedPtxVersion,
+        sys::cudaErrorInvalidKernelImage,
+        sys::cudaErrorNoKernelImageForDevice,
+    ];
+    if refusals.contains(&code) {
+        return Some((code, log));
+    }
+    // What the compiler has only warned of is there, and that there is no such kernel is nobody's error.
+    let _ = quietly(Error::check("cudaLibraryGetKernel", code));
+    None
 }
 
 #[cfg(test)]

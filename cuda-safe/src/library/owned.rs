@@ -68,8 +68,10 @@ impl Library {
     ///
     /// # Errors
     /// `cudaErrorInvalidPtx`, with what the compiler says; `cudaErrorUnsupportedPtxVersion` for PTX that is newer than the driver; what
-    /// else the runtime says. `NotCode` for what is not PTX, before the call; a refusal inside a host function. A driver that compiles
-    /// late may say so only when a kernel is asked for.
+    /// else the runtime says. `NotCode` for what is not PTX, before the call; a refusal inside a host function.
+    ///
+    /// Drivers load PTX that does not compile with success, and refuse its kernels. What they write down says so at once: where that is
+    /// anything, a kernel is asked for, and the library unloaded if the answer is that the code is no good.
     #[doc(alias = "cudaLibraryLoadData")]
     #[track_caller]
     pub fn from_ptx(ptx: impl AsRef<[u8]>) -> Result<Self> {
@@ -201,8 +203,8 @@ impl Library {
     /// Stands for [`cudaLibraryGetUnifiedFunction`](sys::cudaLibraryGetUnifiedFunction). The library must be loaded while it is called.
     ///
     /// # Errors
-    /// `cudaErrorSymbolNotFound` where the library has no such function, or no device has
-    /// `unifiedFunctionPointers` among its properties; `NulByte` for a name that has one; a refusal inside a host function.
+    /// `cudaErrorInvalidValue` where no device has `unifiedFunctionPointers` among its properties (an H200 has not), whatever the name is;
+    /// `cudaErrorSymbolNotFound` where there is no such function; `NulByte` for a name that has one; a refusal inside a host function.
     ///
     /// # Examples
     /// ```

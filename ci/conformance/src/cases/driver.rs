@@ -44,13 +44,17 @@ extern "C" fn count(user: *mut c_void, _: cudaLogLevel, message: *mut c_char, le
 
 pub(super) fn add(cases: &mut Cases) {
     cases
-        .add("cudaGetDriverEntryPointByVersion/no such function, no name, a newer version", Safe::Works, |log| {
-            // What only a driver has, is asked by tests that say so. Null for name or answer ends the process on an H200.
-            find(log, "no such function", c"cuTeaMake", 13_000, 0);
-            find(log, "version 99.0", c"cuMemcpyAsync", 99_000, 0);
-            find(log, "no name", c"", 13_000, 0);
-            Ok(())
-        })
+        .add(
+            "cudaGetDriverEntryPointByVersion/no such function, no name, a newer version",
+            Safe::Works,
+            |log| {
+                // What only a driver has, is asked by tests that say so. Null for name or answer ends the process on an H200.
+                find(log, "no such function", c"cuTeaMake", 13_000, 0);
+                find(log, "version 99.0", c"cuMemcpyAsync", 99_000, 0);
+                find(log, "no name", c"", 13_000, 0);
+                Ok(())
+            },
+        )
         .alone();
     cases
         .add("cudaLogsDumpToMemory/after a call that fails, twice, without room, flags", Safe::Works, |log| {
