@@ -166,6 +166,53 @@ fn what_the_compiler_says_is_in_the_error() {
 }
 
 #[test]
+fn what_does_not_compile_is_unloaded_and_what_does_costs_one_call() {
+    const CALLS: &str = "CUDA_EMULATOR_CALLS";
+    let wrong = [
+        (PTX.replace("mul.wide.u32", "multiply.u32"), sys::cudaErrorInvalidPtx),
+        (PTX.replace("%tid.x", "%nobodys"), sys::cudaErrorInvalidPtx),
+        (PTX.replace(".target sm_70", ".target sm_999"), sys::cudaErrorInvalidPtx),
+        (PTX.replace(".version 8.0", ".version 99.0"), sys::cudaErrorUnsupportedPtxVersion),
+    ];
+    let counted = std::env::var_os(CALLS);
+    if counted.is_none() && std::env::var("CUDA_RUNNER").is_ok_and(|runner| runner == "emulator") {
+        // The emulator looks at its variables when it is loaded: this test again, with them.
+        let file = std::env::temp_dir().join(format!("cuda-library-calls-{}", std::process::id()));
+        let mut program = std::process::Command::new(std::env::current_exe().unwrap());
+        program.args(["--exact", "what_does_not_compile_is_unloaded_and_what_does_costs_one_call"]);
+        let child = program.env(CALLS, &file).status();
+        let lines = std::fs::read_to_string(&file).unwrap_or_default().lines().count();
+        let _ = std::fs::remove_file(&file);
+        assert!(child.unwrap().success());
+        assert!(lines > 10, "the emulator wrote down {lines} calls");
+        return;
+    }
+    let _alone = alone();
+    let calls = || -> Vec<String> {
+        let Some(file) = &counted else { return Vec::new() };
+        let text = std::fs::read_to_string(file).unwrap();
+        let calls = text.lines().filter_map(|line| Some(line.split_once(" cudaLibrary")?.1.to_owned()));
+        calls.collect()
+    };
+    drop(load());
+    if counted.is_some() {
+        assert_eq!(calls(), ["LoadData", "Unload"]);
+    }
+    for (ptx, code) in wrong {
+        let before = calls().len();
+        let error = Library::from_ptx(&ptx).err().unwrap();
+        assert_eq!((error.code(), error.api(), error.place().file()), (code, "cudaLibraryLoadData", file!()));
+        assert!(matches!(error.detail(), Detail::Compiler { .. }), "{error}");
+        // The slot has what any failed call leaves there.
+        assert_eq!(cuda_safe::error::take_last().err().unwrap().code(), code);
+        if counted.is_some() {
+            assert_eq!(calls()[before..], ["LoadData", "GetKernel", "Unload"]);
+        }
+    }
+    load().unload().unwrap();
+}
+
+#[test]
 fn what_is_not_ptx_is_refused_before_the_call() {
     let _alone = alone();
     for bytes in

@@ -192,7 +192,7 @@ impl<P> Kernel<P> {
     #[track_caller]
     pub fn set_cache_config(&self, config: CacheConfig) -> Result<()> {
         if self.code.loaded {
-            // The call takes names of the program's own kernels only.
+            // The C function is documented for the program's own kernels only. An H200's driver takes others, which it need not.
             let what = "a cache configuration of a library's kernel, for which set_shared_carveout stands,";
             return Err(Error::refused("Kernel::set_cache_config", Detail::Unsupported { what }));
         }

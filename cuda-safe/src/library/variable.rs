@@ -28,7 +28,7 @@ impl Library {
     /// Waits, on the host, for kernels of the library that were launched before.
     ///
     /// # Errors
-    /// `cudaErrorSymbolNotFound` with the name; `Taken` where there is a buffer of the variable already; `NotDivisible` and `Misaligned`
+    /// `cudaErrorSymbolNotFound` with the name; `cudaErrorInvalidValue` where it is a kernel's or a function's; `Taken` where there is a buffer of the variable already; `NotDivisible` and `Misaligned`
     /// where the variable is not made of such elements; `NulByte` for a name that has one; a refusal inside a host function.
     ///
     /// # Examples
