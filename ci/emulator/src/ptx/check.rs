@@ -6,170 +6,21 @@ use super::SyntaxError;
 use super::ast::{Function, Module, Operand, Statement};
 
 /// The instructions of PTX, whether the emulator runs them or not.
-const OPCODES: &[&str] = &[
-    "abs",
-    "activemask",
-    "add",
-    "addc",
-    "alloca",
-    "and",
-    "applypriority",
-    "atom",
-    "bar",
-    "barrier",
-    "bfe",
-    "bfi",
-    "bfind",
-    "bmsk",
-    "bra",
-    "brev",
-    "brkpt",
-    "brx",
-    "call",
-    "clusterlaunchcontrol",
-    "clz",
-    "cnot",
-    "copysign",
-    "cos",
-    "cp",
-    "createpolicy",
-    "cvt",
-    "cvta",
-    "discard",
-    "div",
-    "dp2a",
-    "dp4a",
-    "elect",
-    "ex2",
-    "exit",
-    "fence",
-    "fma",
-    "fns",
-    "getctarank",
-    "griddepcontrol",
-    "isspacep",
-    "istypep",
-    "ld",
-    "ldmatrix",
-    "ldu",
-    "lg2",
-    "lop3",
-    "mad",
-    "mad24",
-    "madc",
-    "mapa",
-    "match",
-    "max",
-    "mbarrier",
-    "membar",
-    "min",
-    "mma",
-    "mov",
-    "movmatrix",
-    "mul",
-    "mul24",
-    "multimem",
-    "nanosleep",
-    "neg",
-    "not",
-    "or",
-    "pmevent",
-    "popc",
-    "prefetch",
-    "prefetchu",
-    "prmt",
-    "rcp",
-    "red",
-    "redux",
-    "rem",
-    "ret",
-    "rsqrt",
-    "sad",
-    "selp",
-    "set",
-    "setmaxnreg",
-    "setp",
-    "shf",
-    "shfl",
-    "shl",
-    "shr",
-    "sin",
-    "slct",
-    "sqrt",
-    "st",
-    "stackrestore",
-    "stacksave",
-    "stmatrix",
-    "sub",
-    "subc",
-    "suld",
-    "suq",
-    "sured",
-    "sust",
-    "szext",
-    "tanh",
-    "tcgen05",
-    "tensormap",
-    "testp",
-    "tex",
-    "tld4",
-    "trap",
-    "txq",
-    "vabsdiff",
-    "vabsdiff2",
-    "vabsdiff4",
-    "vadd",
-    "vadd2",
-    "vadd4",
-    "vavrg2",
-    "vavrg4",
-    "vmad",
-    "vmax",
-    "vmax2",
-    "vmax4",
-    "vmin",
-    "vmin2",
-    "vmin4",
-    "vote",
-    "vset",
-    "vset2",
-    "vset4",
-    "vshl",
-    "vshr",
-    "vsub",
-    "vsub2",
-    "vsub4",
-    "wgmma",
-    "wmma",
-    "xor",
-];
+const OPCODES: &str = "\
+    abs activemask add addc alloca and applypriority atom bar barrier bfe bfi bfind bmsk bra brev brkpt brx call \
+    clusterlaunchcontrol clz cnot copysign cos cp createpolicy cvt cvta discard div dp2a dp4a elect ex2 exit fence \
+    fma fns getctarank griddepcontrol isspacep istypep ld ldmatrix ldu lg2 lop3 mad mad24 madc mapa match max \
+    mbarrier membar min mma mov movmatrix mul mul24 multimem nanosleep neg not or pmevent popc prefetch prefetchu \
+    prmt rcp red redux rem ret rsqrt sad selp set setmaxnreg setp shf shfl shl shr sin slct sqrt st stackrestore \
+    stacksave stmatrix sub subc suld suq sured sust szext tanh tcgen05 tensormap testp tex tld4 trap txq vabsdiff \
+    vabsdiff2 vabsdiff4 vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 vote vset vset2 \
+    vset4 vshl vshr vsub vsub2 vsub4 wgmma wmma xor";
 
 /// What the registers that no text declares start with.
-const SPECIAL: &[&str] = &[
-    "%tid",
-    "%ntid",
-    "%laneid",
-    "%warpid",
-    "%nwarpid",
-    "%ctaid",
-    "%nctaid",
-    "%smid",
-    "%nsmid",
-    "%gridid",
-    "%clock",
-    "%is_explicit_cluster",
-    "%cluster",
-    "%ncluster",
-    "%lanemask_",
-    "%pm",
-    "%envreg",
-    "%globaltimer",
-    "%reserved_smem_",
-    "%total_smem_size",
-    "%aggr_smem_size",
-    "%dynamic_smem_size",
-    "%current_graph_exec",
-];
+const SPECIAL: &str = "\
+    %tid %ntid %laneid %warpid %nwarpid %ctaid %nctaid %smid %nsmid %gridid %clock %is_explicit_cluster %cluster \
+    %ncluster %lanemask_ %pm %envreg %globaltimer %reserved_smem_ %total_smem_size %aggr_smem_size \
+    %dynamic_smem_size %current_graph_exec";
 
 /// The registers of a function, in whatever scope.
 #[derive(Default)]
@@ -208,7 +59,7 @@ impl<'m> Declared<'m> {
         !name.starts_with('%')
             || self.names.contains(whole)
             || self.numbered.iter().any(numbered)
-            || SPECIAL.iter().any(|special| whole.starts_with(special))
+            || SPECIAL.split(' ').any(|special| whole.starts_with(special))
     }
 
     /// The first register of an operand that is not there.
@@ -227,6 +78,9 @@ impl<'m> Declared<'m> {
 }
 
 /// Looks through all functions of a module.
+///
+/// # Errors
+/// The first instruction that no compiler takes.
 pub fn check(module: &Module) -> Result<(), SyntaxError> {
     for function in &module.functions {
         let Some(body) = &function.body else { continue };
@@ -234,7 +88,7 @@ pub fn check(module: &Module) -> Result<(), SyntaxError> {
         for statement in body {
             let Statement::Instruction(it) = statement else { continue };
             let error = |message| Err(SyntaxError { line: it.line, message });
-            if !OPCODES.contains(&&*it.opcode) {
+            if !OPCODES.split(' ').any(|opcode| opcode == &*it.opcode) {
                 return error(format!("there is no instruction {}", it.form()));
             }
             let guard = it.guard.as_ref().map(|guard| &*guard.name).filter(|name| !declared.has(name));
