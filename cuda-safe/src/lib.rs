@@ -51,6 +51,7 @@
 //! Every fallible function returns [`Result`]. An [`Error`] knows the call, its place in the caller's source, the
 //! code and, where sizes were involved, both of them. Nothing in this crate panics on a CUDA failure.
 
+mod callback;
 pub mod copy;
 pub mod device;
 pub mod element;

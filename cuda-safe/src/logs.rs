@@ -3,24 +3,19 @@
 //! The driver keeps the last messages, 25,600 bytes of them. [`dump_to_memory`] and [`dump_to_file`] read them, all or from a
 //! [`Position`] on, and [`on_message`] has a function called for each new one.
 //!
-//! # Why a function that is taken back does no harm
-//! The driver gets a number, not a pointer: the functions themselves are in a register of ours. A call that comes late finds nothing, and
-//! one that is under way has its own count of the function.
-//!
 //! Nothing here blocks or is stream-ordered, and everything may be used from any thread.
 //!
 //! C functions: `cudaLogsRegisterCallback`, `cudaLogsUnregisterCallback`, `cudaLogsCurrent`, `cudaLogsDumpToFile`,
 //! `cudaLogsDumpToMemory`.
 #![expect(unsafe_code, reason = "reads the driver's log, and gives it a function to call")]
 
-use std::collections::HashMap;
 use std::ffi::{CString, c_char, c_void};
 use std::os::unix::ffi::OsStrExt as _;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::ptr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use crate::callback::{Register, contained};
 use crate::error::{Detail, Error, Result};
 use crate::{check, process, stream, sys};
 
@@ -133,18 +128,9 @@ pub fn dump_to_file(from: Option<&mut Position>, path: impl AsRef<Path>) -> Resu
     unsafe { check!(cudaLogsDumpToFile(position, path.as_ptr(), 0)) }
 }
 
-type Function = Arc<dyn Fn(Level, &str) + Send + Sync>;
+type Function = dyn Fn(Level, &str) + Send + Sync;
 
-struct Register {
-    next: usize,
-    functions: Option<HashMap<usize, Function>>,
-}
-
-static REGISTER: Mutex<Register> = Mutex::new(Register { next: 1, functions: None });
-
-fn register() -> MutexGuard<'static, Register> {
-    REGISTER.lock().unwrap_or_else(PoisonError::into_inner)
-}
+static FUNCTIONS: Register<Function> = Register::new();
 
 /// Has a function called for each new message, until this is dropped.
 #[derive(Debug)]
@@ -181,18 +167,12 @@ unsafe impl Sync for Listener {}
 #[track_caller]
 pub fn on_message(f: impl Fn(Level, &str) + Send + Sync + 'static) -> Result<Listener> {
     stream::ensure_idle("on_message")?;
-    let number = {
-        let mut register = register();
-        let number = register.next;
-        register.next += 1;
-        register.functions.get_or_insert_default().insert(number, Arc::new(f));
-        number
-    };
+    let number = FUNCTIONS.add(Arc::new(f));
     let mut handle = ptr::null_mut();
     let (user, out) = (ptr::without_provenance_mut(number), &raw mut handle);
     // SAFETY: the function takes any number, known or not, and any message; the last pointer is to a live variable.
     if let Err(error) = unsafe { check!(cudaLogsRegisterCallback(Some(called), user, out)) } {
-        forget(number);
+        FUNCTIONS.forget(number);
         return Err(error);
     }
     Ok(Listener { handle, number, process: process::number() })
@@ -217,7 +197,7 @@ impl Listener {
         if !process::is(self.process) {
             return Ok(());
         }
-        forget(self.number);
+        FUNCTIONS.forget(self.number);
         if stream::in_callback() {
             // The driver may be in the middle of telling: it goes on calling, and finds nothing.
             return Err(Error::refused("Listener::stop", Detail::InCallback));
@@ -233,12 +213,6 @@ impl Drop for Listener {
     }
 }
 
-/// Takes a function out of the register. It is dropped outside of the lock, as its drop may come here again.
-fn forget(number: usize) {
-    let function = register().functions.as_mut().and_then(|functions| functions.remove(&number));
-    drop(function);
-}
-
 /// What the driver calls.
 unsafe extern "C" fn called(
     user: *mut c_void,
@@ -246,8 +220,7 @@ unsafe extern "C" fn called(
     message: *mut c_char,
     length: usize,
 ) {
-    let function = register().functions.as_ref().and_then(|functions| functions.get(&user.addr()).cloned());
-    let Some(function) = function else { return };
+    let Some(function) = FUNCTIONS.find(user.addr()) else { return };
     let bytes: &[u8] = if message.is_null() {
         &[]
     } else {
@@ -256,8 +229,5 @@ unsafe extern "C" fn called(
     };
     let text = String::from_utf8_lossy(bytes);
     let _entered = stream::enter_callback();
-    // Panics must not go through C. What is caught may itself panic when it is dropped, and is leaked.
-    let caught =
-        catch_unwind(AssertUnwindSafe(move || function(Level(level), text.trim_end_matches(['\0', '\n']))));
-    let _ = std::mem::ManuallyDrop::new(caught);
+    contained(move || function(Level(level), text.trim_end_matches(['\0', '\n'])));
 }

@@ -202,8 +202,8 @@ impl<'a> CopyBatch<'a> {
     /// The first error of the copies that were added: a length that differs, memory that overlaps with itself. A refusal where
     /// a copy writes what another one reads or writes; inside a host function; for a copy
     /// [during the call](Self::copy_during_call) where there can be none. Otherwise what the runtime says, which may be the
-    /// failure of earlier work. From a refusal no copy was made; where the runtime fails a batch of more than 8 copies, or one that became
-    /// a loop, it may have taken the first of them.
+    /// failure of earlier work. From a refusal no copy was made; where the runtime fails a batch that takes more than one call (more than 8 copies, or
+    /// of several directions) or that became a loop, it may have taken the first of them.
     #[doc(alias = "cudaMemcpyBatchAsync")]
     #[track_caller]
     pub fn enqueue(&self, stream: &impl AsStream) -> Result<()> {
@@ -253,8 +253,8 @@ impl<'a> CopyBatch<'a> {
     fn clash(&self) -> Option<Detail> {
         let range = |address: usize, bytes: usize| address..address.saturating_add(bytes);
         let copies = || self.lanes.iter().flat_map(|(_, lane)| lane.copies());
-        let destinations = copies().map(|(copy, _)| range(copy.destination.addr(), copy.bytes));
-        let sources = copies().map(|(copy, _)| range(copy.source.addr(), copy.bytes));
+        let destinations = copies().map(|copy| range(copy.destination.addr(), copy.bytes));
+        let sources = copies().map(|copy| range(copy.source.addr(), copy.bytes));
         alias::find(destinations, sources)
     }
 }

@@ -1,16 +1,11 @@
 //! [`Notification`]: what a device's driver tells without being asked.
-//!
-//! The runtime gets a number, not a pointer: the functions themselves are in a register of ours. So it does not matter
-//! whether one is still being called while it is taken back, of which the runtime's documentation says nothing: a call
-//! that comes late finds nothing, and one that is under way has its own count of the function.
 #![expect(unsafe_code, reason = "gives the runtime a function to call")]
 
-use std::collections::HashMap;
 use std::ffi::c_void;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use super::Device;
+use crate::callback::{Register, contained};
 use crate::error::Result;
 use crate::{check, process, sys};
 
@@ -27,18 +22,9 @@ pub enum Notice {
     Other(u32),
 }
 
-type Function = Arc<dyn Fn(Notice) + Send + Sync>;
+type Function = dyn Fn(Notice) + Send + Sync;
 
-struct Register {
-    next: usize,
-    functions: Option<HashMap<usize, Function>>,
-}
-
-static REGISTER: Mutex<Register> = Mutex::new(Register { next: 1, functions: None });
-
-fn register() -> MutexGuard<'static, Register> {
-    REGISTER.lock().unwrap_or_else(PoisonError::into_inner)
-}
+static FUNCTIONS: Register<Function> = Register::new();
 
 /// Has a function called when a device's driver has something to tell, until this is dropped.
 #[derive(Debug)]
@@ -82,13 +68,7 @@ impl Device {
     #[doc(alias = "cudaDeviceRegisterAsyncNotification")]
     #[track_caller]
     pub fn on_notification(self, f: impl Fn(Notice) + Send + Sync + 'static) -> Result<Notification> {
-        let number = {
-            let mut register = register();
-            let number = register.next;
-            register.next += 1;
-            register.functions.get_or_insert_default().insert(number, Arc::new(f));
-            number
-        };
+        let number = FUNCTIONS.add(Arc::new(f));
         let mut handle = std::ptr::null_mut();
         let user = std::ptr::without_provenance_mut(number);
         let out = &raw mut handle;
@@ -96,7 +76,7 @@ impl Device {
         let done =
             unsafe { check!(cudaDeviceRegisterAsyncNotification(self.ordinal(), Some(called), user, out)) };
         if let Err(error) = done {
-            forget(number);
+            FUNCTIONS.forget(number);
             return Err(error);
         }
         Ok(Notification { device: self, handle, number, process: process::number() })
@@ -129,7 +109,7 @@ impl Notification {
         if !process::is(self.process) {
             return Ok(());
         }
-        forget(self.number);
+        FUNCTIONS.forget(self.number);
         // SAFETY: the runtime has given the handle for this device, and it is taken back only here.
         unsafe { check!(cudaDeviceUnregisterAsyncNotification(self.device.ordinal(), self.handle)) }
     }
@@ -139,12 +119,6 @@ impl Drop for Notification {
     fn drop(&mut self) {
         let _ = self.end();
     }
-}
-
-/// Takes a function out of the register. It is dropped outside of the lock, as its drop may come here again.
-fn forget(number: usize) {
-    let function = register().functions.as_mut().and_then(|functions| functions.remove(&number));
-    drop(function);
 }
 
 /// What the runtime calls.
@@ -164,8 +138,9 @@ unsafe extern "C" fn called(
     } else {
         Notice::Other(info.type_.0)
     };
-    // Panics must not go through C. What is caught may itself panic when it is dropped, and is leaked.
-    let function = register().functions.as_ref().and_then(|functions| functions.get(&user.addr()).cloned());
-    let caught = catch_unwind(AssertUnwindSafe(move || function.map(|function| function(notice))));
-    let _ = std::mem::ManuallyDrop::new(caught);
+    contained(move || {
+        if let Some(function) = FUNCTIONS.find(user.addr()) {
+            function(notice);
+        }
+    });
 }

@@ -40,10 +40,10 @@ impl Copies for CopyBatch<'_> {
     /// does them there: it returns when it has read pageable memory. Where managed memory is on either side, as a slice that a
     /// guard has lent may be, that is not promised, nor what the order is where both sides are the host's: the stream is waited for.
     fn one_by_one(&self, raw: sys::cudaStream_t, legacy: bool) -> Result<()> {
-        for (Copy { destination, source, bytes }, order) in
-            self.lanes.iter().flat_map(|(_, lane)| lane.copies())
-        {
-            if legacy && order == Order::DuringCall {
+        let copies =
+            self.lanes.iter().flat_map(|(_, lane)| lane.copies().enumerate().map(move |it| (lane, it)));
+        for (lane, (at, Copy { destination, source, bytes })) in copies {
+            if legacy && lane.order(at) == Order::DuringCall {
                 self.settle(raw)?;
                 // SAFETY: both are memory of so many bytes, borrowed by the batch; the source is read when the call
                 // returns, and the owner of the destination waits for the copy before it frees.

@@ -86,12 +86,10 @@ impl Lane {
         self.sizes.len()
     }
 
-    /// The copies, and when the source of each is read.
-    pub(super) fn copies(&self) -> impl Iterator<Item = (Copy, Order)> + Clone {
-        let copies = self.destinations.iter().zip(&self.sources).zip(&self.sizes).enumerate();
-        copies.map(|(at, ((&destination, &source), &bytes))| {
-            (Copy { destination, source, bytes }, self.order(at))
-        })
+    /// The copies.
+    pub(super) fn copies(&self) -> impl Iterator<Item = Copy> + Clone {
+        let copies = self.destinations.iter().zip(&self.sources).zip(&self.sizes);
+        copies.map(|((&destination, &source), &bytes)| Copy { destination, source, bytes })
     }
 
     /// Whether a source is to be read during the call.
@@ -99,13 +97,13 @@ impl Lane {
         self.attributes.iter().any(|(_, attributes)| attributes.order == Order::DuringCall)
     }
 
-    /// The order of a copy's source.
-    fn order(&self, copy: usize) -> Order {
+    /// When the source of a copy is read.
+    pub(super) fn order(&self, copy: usize) -> Order {
         let next = self.attributes.partition_point(|(start, _)| *start <= copy);
         self.attributes.get(next.wrapping_sub(1)).map_or(Order::Stream, |(_, attributes)| attributes.order)
     }
 
-    /// Hands the copies to the runtime, a call for each part, each of which `call` makes; until one of them fails.
+    /// Hands the copies to the runtime, a call for each part, until `taken`, which is told what each came to, says no; whether it never did.
     #[cfg(cudart_12_8)]
     #[inline]
     pub(super) fn hand_over(
@@ -168,7 +166,7 @@ impl Lane {
         #[cfg(not(cudart_13_0))]
         {
             // CUDA 12 declares what it only reads as if it wrote it, and says which copy is wrong.
-            let part = || self.copies().skip(part.start).take(count).map(|(copy, _)| copy);
+            let part = || self.copies().skip(part.start).take(count);
             let mut destinations: Vec<_> = part().map(|copy| copy.destination).collect();
             let mut sources: Vec<_> = part().map(|copy| copy.source.cast_mut()).collect();
             let mut sizes: Vec<_> = part().map(|copy| copy.bytes).collect();

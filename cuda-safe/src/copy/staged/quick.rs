@@ -72,7 +72,7 @@ pub(super) fn remember(settings: &Settings) {
 /// the copy is not yet on the books: pinning memory may wait.
 #[inline]
 pub(crate) fn note(device: Device, bytes: usize, room: Room) {
-    if bytes <= room.most() && !MADE.load(Ordering::Relaxed) {
+    if bytes <= room.most() && ON.load(Ordering::Relaxed) && !MADE.load(Ordering::Relaxed) {
         make(device, bytes);
     }
 }
@@ -82,7 +82,7 @@ pub(crate) fn note(device: Device, bytes: usize, room: Room) {
 fn make(device: Device, bytes: usize) {
     let one = bytes.saturating_add(EACH);
     let traffic = TRAFFIC.fetch_add(one, Ordering::Relaxed).saturating_add(one) as u64;
-    if traffic / WORTH < BYTES as u64 || !ON.load(Ordering::Relaxed) {
+    if traffic / WORTH < BYTES as u64 {
         return;
     }
     // Where the runtime takes no calls, the copy is going to be refused.
@@ -111,6 +111,13 @@ impl Slot {
     fn give_back(self) {
         // There is but one, so nothing is overwritten.
         SLOT.store(Box::into_raw(self.0), Ordering::Release);
+    }
+
+    /// There is no slot any more; there can be another one when it has been earned anew.
+    fn end(self) -> Slab {
+        TRAFFIC.store(0, Ordering::Relaxed);
+        MADE.store(false, Ordering::Relaxed);
+        *self.0
     }
 }
 
@@ -149,12 +156,9 @@ fn failed(slot: Slot, code: sys::cudaError_t) -> sys::cudaError_t {
     code
 }
 
-/// Takes the slot away, if nobody is using it: for who gives pinned memory back. There can be another one when it has been earned anew.
+/// Takes the slot away, if nobody is using it: for who gives pinned memory back.
 pub(super) fn withdraw() -> Option<Slab> {
-    let slot = Slot::take()?;
-    TRAFFIC.store(0, Ordering::Relaxed);
-    MADE.store(false, Ordering::Relaxed);
-    Some(*slot.0)
+    Slot::take().map(Slot::end)
 }
 
 /// Whether the slot was used since this was asked last.
@@ -169,7 +173,5 @@ pub(super) fn abandon(device: Device) -> Option<Slab> {
         slot.give_back();
         return None;
     }
-    TRAFFIC.store(0, Ordering::Relaxed);
-    MADE.store(false, Ordering::Relaxed);
-    Some(*slot.0)
+    Some(slot.end())
 }
