@@ -1,6 +1,9 @@
 //! Kernels in graphs, captured and added by hand.
 #![allow(unsafe_code, reason = "launches kernels that have no safe function, and adds them to graphs")]
 
+mod common;
+
+use common::variables_alone;
 use cuda_kernels::kernels::{self, variables_matrix as matrix};
 use cuda_kernels::vector_add;
 use cuda_safe::copy::memcpy_from_symbol;
@@ -53,6 +56,7 @@ fn kernels_that_are_added_come_after_what_they_conflict_with() -> Result<()> {
 
 #[test]
 fn variables_of_a_source_file_are_ordered_with_the_graphs_whose_kernels_use_them() -> Result<()> {
+    let _alone = variables_alone();
     let mut stream = Stream::non_blocking()?;
     let graph = stream.capture(|s| {
         // SAFETY: the kernel writes its variable, one element a thread.
@@ -160,6 +164,7 @@ fn a_kernel_of_a_graph_is_another_one_with_other_arguments_before_it_is_made_exe
 
 #[test]
 fn variables_are_copied_to_and_from_by_nodes_that_can_be_changed() -> Result<()> {
+    let _alone = variables_alone();
     let stream = Stream::non_blocking()?;
     let (ones, twos) = (DeviceBuffer::from_slice(&[1_i32; 64])?, DeviceBuffer::from_slice(&[2_i32; 64])?);
     let (mut first, mut second) = (PinnedBuffer::<i32>::alloc(64)?, PinnedBuffer::<i32>::alloc(64)?);

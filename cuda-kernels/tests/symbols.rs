@@ -2,8 +2,11 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 #![allow(unsafe_code, reason = "launches kernels that have no safe function")]
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+mod common;
 
+use std::sync::{Arc, Mutex};
+
+use common::variables_alone;
 use cuda_kernels::kernels::{
     self, variables_Tap as Tap, variables_add_one_to_shared as add_one_to_shared, variables_count as count,
     variables_counter as counter, variables_fill as fill, variables_matrix as matrix, variables_odd as odd,
@@ -21,12 +24,6 @@ use cuda_safe::{
     Device, DeviceBuffer, MappedFlag, PinnedBuffer, Result, Stream, launch, memcpy, memcpy_async, memset, sys,
 };
 
-/// The variables are one set for the process, so one test at a time has them. Gates too want to be alone.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// What the kernel that reads all of them makes of the variables.
 fn sums(stream: &Stream) -> Result<Vec<i32>> {
     let mut out = DeviceBuffer::<i32>::alloc(64)?;
@@ -37,7 +34,7 @@ fn sums(stream: &Stream) -> Result<Vec<i32>> {
 
 #[test]
 fn variables_are_what_the_header_says() -> Result<()> {
-    let _alone = alone();
+    let _alone = variables_alone();
     assert_eq!((table.name(), table.len(), table.space()), ("variables_table", 64, Space::Constant));
     assert_eq!((matrix.len(), matrix.size_in_bytes(), matrix.space()), (64, 256, Space::Device));
     assert_eq!((odd.len(), odd.size()?), (13, 13));
@@ -54,7 +51,7 @@ fn variables_are_what_the_header_says() -> Result<()> {
 
 #[test]
 fn values_to_start_with_are_read_back() -> Result<()> {
-    let _alone = alone();
+    let _alone = variables_alone();
     assert_eq!(taps.to_vec()?, [Tap { weight: 1.5, offset: 3 }, Tap { weight: -2.25, offset: 4 }]);
     assert_eq!(shared.slice(0..4)?.to_vec()?.len(), 4);
     Ok(())
@@ -62,7 +59,7 @@ fn values_to_start_with_are_read_back() -> Result<()> {
 
 #[test]
 fn what_the_host_sets_the_kernel_sees_and_what_the_kernel_sets_the_host_sees() -> Result<()> {
-    let _alone = alone();
+    let _alone = variables_alone();
     let stream = Stream::non_blocking()?;
     let numbers: Vec<i32> = (0..64).map(|i| i * i).collect();
     memcpy_to_symbol(&table, &numbers)?;
@@ -78,7 +75,7 @@ fn what_the_host_sets_the_kernel_sees_and_what_the_kernel_sets_the_host_sees() -
 
 #[test]
 fn parts_are_copied_by_elements_and_nothing_around_them_changes() -> Result<()> {
-    let _alone = alone();
+    let _alone = variables_alone();
     memset(&mut odd.as_slice(), 9)?;
     memcpy_to_symbol(&odd.slice(3..6)?, &[1, 2, 3])?;
     memcpy_to_symbol(odd.slice(12..), &[4])?;
@@ -97,7 +94,7 @@ fn parts_are_copied_by_elements_and_nothing_around_them_changes() -> Result<()> 
 
 #[test]
 fn lengths_that_do_not_fit_are_refused_with_both() -> Result<()> {
-    let _alone = alone();
+    let _alone = variables_alone();
     let error = memcpy_to_symbol(&odd, &[0; 14]).unwrap_err();
     assert_eq!(error.detail(), Detail::LengthMismatch { destination: 13, source: 14 });
     assert_eq!(error.api(), "memcpy_to_symbol");
@@ -113,7 +110,7 @@ fn lengths_that_do_not_fit_are_refused_with_both() -> Result<()> {
 /// CUDA itself takes some of these, and reads and writes what lies behind the variable.
 #[test]
 fn asynchronous_copies_past_the_end_are_refused_before_the_call() -> Result<()> {
-    let _alone = alone();
+    let _alone = variables_alone();
     let stream = Stream::new()?;
     memset(&mut odd.as_slice(), 5)?;
     let source = PinnedBuffer::from_slice(&[9; 14])?;
@@ -131,7 +128,7 @@ fn asynchronous_copies_past_the_end_are_refused_before_the_call() -> Result<()> 
 
 #[test]
 fn every_kind_of_memory_stands_on_the_other_side() -> Result<()> {
-    let _alone = alone();
+    let _alone = variables_alone();
     let stream = Stream::new()?;
     let numbers: Vec<i32> = (100..164).collect();
     let device = DeviceBuffer::from_slice(&numbers)?;
@@ -163,7 +160,7 @@ fn every_kind_of_memory_stands_on_the_other_side() -> Result<()> {
 
 #[test]
 fn a_scope_copies_borrowed_slices() -> Result<()> {
-    let _alone = alone();
+    let _alone = variables_alone();
     let stream = Stream::new()?;
     let numbers: Vec<i32> = (7..71).collect();
     let mut back = vec![0; 64];
@@ -177,7 +174,7 @@ fn a_scope_copies_borrowed_slices() -> Result<()> {
 
 #[test]
 fn a_variable_set_on_one_stream_waits_for_the_kernel_of_another_that_reads_it() -> Result<()> {
-    let _alone = alone();
+    let _alone = variables_alone();
     let (reader, setter) = (Stream::non_blocking()?, Stream::non_blocking()?);
     let flag = MappedFlag::new()?;
     let mut out = DeviceBuffer::<i32>::alloc(64)?;
@@ -216,7 +213,7 @@ fn a_variable_set_on_one_stream_waits_for_the_kernel_of_another_that_reads_it() 
 
 #[test]
 fn a_kernel_of_which_nothing_is_said_has_its_variables_to_itself() -> Result<()> {
-    let _alone = alone();
+    let _alone = variables_alone();
     let streams = [Stream::non_blocking()?, Stream::non_blocking()?];
     let flag = MappedFlag::new()?;
     count.load()?;
@@ -239,7 +236,7 @@ fn a_kernel_of_which_nothing_is_said_has_its_variables_to_itself() -> Result<()>
 
 #[test]
 fn kernels_that_only_read_and_kernels_that_use_none_wait_for_nobody() -> Result<()> {
-    let _alone = alone();
+    let _alone = variables_alone();
     let (held, free) = (Stream::non_blocking()?, Stream::non_blocking()?);
     let flag = MappedFlag::new()?;
     let mut out = DeviceBuffer::<i32>::alloc(64)?;
@@ -268,7 +265,7 @@ fn kernels_that_only_read_and_kernels_that_use_none_wait_for_nobody() -> Result<
 
 #[test]
 fn a_managed_variable_is_one_for_the_host_and_all_devices() -> Result<()> {
-    let _alone = alone();
+    let _alone = variables_alone();
     let stream = Stream::new()?;
     memcpy_to_symbol(&shared, &[5, 6, 7, 8, 0, 0, 0, 0])?;
     // SAFETY: the kernel writes its variable, one element a thread.
@@ -279,7 +276,7 @@ fn a_managed_variable_is_one_for_the_host_and_all_devices() -> Result<()> {
 
 #[test]
 fn each_device_has_its_own() -> Result<()> {
-    let _alone = alone();
+    let _alone = variables_alone();
     if Device::count()? < 2 {
         println!("one device only: nothing to tell apart");
         return Ok(());
@@ -304,7 +301,7 @@ fn each_device_has_its_own() -> Result<()> {
 
 #[test]
 fn a_host_function_is_refused_what_would_call_cuda() -> Result<()> {
-    let _alone = alone();
+    let _alone = variables_alone();
     let stream = Stream::new()?;
     let found = Arc::new(Mutex::new(None));
     let keep = Arc::clone(&found);
@@ -319,7 +316,7 @@ fn a_host_function_is_refused_what_would_call_cuda() -> Result<()> {
 
 #[test]
 fn raw_calls_take_the_variable_too() -> Result<()> {
-    let _alone = alone();
+    let _alone = variables_alone();
     let numbers = [3_u8; 13];
     let raw = odd.as_raw()?;
     // SAFETY: the variable has 13 bytes, and so has the source; nothing else uses it.
@@ -338,7 +335,7 @@ fn raw_calls_take_the_variable_too() -> Result<()> {
 
 #[test]
 fn the_filter_of_the_convolution_is_set_from_the_host() -> Result<()> {
-    let _alone = alone();
+    let _alone = variables_alone();
     let stream = Stream::new()?;
     memcpy_to_symbol(kernels::convolution_filter.slice(..3), &[0.25, 0.5, 0.25])?;
     let input = DeviceBuffer::from_slice(&[4.0_f32, 8.0, 16.0, 0.0])?;

@@ -1,6 +1,8 @@
-//! What the tests of this folder share: numbers to compute with, and images.
+//! What the tests of this folder share: numbers to compute with, images, and turns at the variables.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "test support")]
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cuda_safe::Result;
 use cuda_safe::memory::{Array, ArrayBuilder};
@@ -27,4 +29,10 @@ pub(crate) fn image(width: usize, height: usize) -> Result<Array<f32>> {
 pub(crate) fn gradient(width: usize, height: usize) -> Vec<f32> {
     let number = |at: usize| f32::from(u16::try_from(10 * (at / width) + at % width).unwrap());
     (0..width * height).map(number).collect()
+}
+
+/// The variables of source files are one set for the process, so one test at a time has them.
+pub(crate) fn variables_alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
