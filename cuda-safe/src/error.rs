@@ -24,6 +24,8 @@
 mod class;
 mod detail;
 mod text;
+mod versions;
+mod words;
 
 use std::ffi::{CStr, c_char};
 use std::fmt;
@@ -33,9 +35,9 @@ use std::sync::Mutex;
 use crate::sys;
 use crate::sys::cudaError_t;
 
-pub(crate) use detail::BUILT;
 pub use detail::Detail;
 pub use text::Text;
+pub(crate) use versions::BUILT;
 
 /// What a function of this crate returns.
 pub type Result<T> = core::result::Result<T, Error>;

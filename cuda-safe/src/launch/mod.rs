@@ -29,6 +29,8 @@ mod module;
 mod object;
 mod occupancy;
 mod pitched;
+mod refusal;
+mod run;
 #[cfg(cudart_12_8)]
 mod setting;
 mod using;
