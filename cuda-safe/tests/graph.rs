@@ -401,7 +401,17 @@ fn an_executable_graph_takes_over_another_one_of_its_shape() -> Result<()> {
     assert_eq!(*host.host()?, [2; 4]);
     let mut more = Graph::new()?;
     more.add_empty(&[])?;
-    assert_eq!(exec.update(&more).unwrap_err().code(), sys::cudaErrorGraphExecUpdateFailure);
+    let error = exec.update(&more).unwrap_err();
+    assert_eq!(error.code(), sys::cudaErrorGraphExecUpdateFailure);
+    assert!(matches!(error.detail(), Detail::Update { why: "it has other nodes or edges", .. }), "{error}");
+    let mut device = DeviceBuffer::<u8>::alloc(4)?;
+    let other = stream.capture(|s| {
+        memset_async(&mut device, 3, s)?;
+        memset_async(&mut device, 4, s)
+    })?;
+    let error = exec.update(&other).unwrap_err();
+    let why = "a node is of another kind";
+    assert_eq!(error.detail(), Detail::Update { why, node: Some(1) }, "{error}");
     more.add_host_fn(&[], || ())?;
     assert!(matches!(detail(exec.update(&more)), Detail::Unsupported { .. }));
     exec.launch(&stream)?;

@@ -212,6 +212,13 @@ pub enum Detail {
         /// The other node, by when it was added: 0 is the first.
         other: usize,
     },
+    /// A graph that an executable one cannot take over.
+    Update {
+        /// What is different.
+        why: &'static str,
+        /// The node of the graph where it is, by when it was added: 0 is the first. None where the runtime does not say.
+        node: Option<usize>,
+    },
     /// Bytes that are no code of the kind that was asked for.
     NotCode {
         /// What they are or should be: follows "this is not" or "this is".
@@ -282,6 +289,7 @@ impl Detail {
             | Self::NodesUnordered { .. }
             | Self::InGraph => sys::cudaErrorNotPermitted,
             Self::Capturing => sys::cudaErrorStreamCaptureUnsupported,
+            Self::Update { .. } => sys::cudaErrorGraphExecUpdateFailure,
             Self::NotCode { .. } => sys::cudaErrorInvalidKernelImage,
             Self::Signature { .. } => sys::cudaErrorInvalidDeviceFunction,
             Self::NoSuchName { .. } => sys::cudaErrorSymbolNotFound,

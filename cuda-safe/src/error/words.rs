@@ -132,6 +132,13 @@ impl fmt::Display for Detail {
                 "the node would use memory that node {other} of the graph (0 is the first) uses, one of them writes it, and nothing orders \
                  the two: name one as what the other comes after when it is added, or by Graph::add_dependencies"
             ),
+            Self::Update { why, node } => {
+                write!(f, "the graph cannot be taken over: {why}")?;
+                if let Some(node) = node {
+                    write!(f, ", at its node {node} (0 is the first)")?;
+                }
+                f.write_str("; instantiate it instead")
+            }
             Self::NotCode { what } => write!(f, "this is not {what}"),
             Self::NulByte { what } => write!(f, "{what} has a zero byte, which would be its end"),
             Self::Compiler { log } => write!(f, "the compiler says: {log}"),

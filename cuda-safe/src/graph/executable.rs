@@ -157,7 +157,8 @@ impl GraphExec {
     /// other graph alone.
     ///
     /// # Errors
-    /// `cudaErrorGraphExecUpdateFailure` where the shape or the kind of a node is another one; `Unsupported` for a graph with host
+    /// `cudaErrorGraphExecUpdateFailure` where the shape or the kind of a node is another one, with what is different and where
+    /// ([`Detail::Update`]); `Unsupported` for a graph with host
     /// functions, or another one with memory of its own; `DeviceMismatch`; a refusal inside a host function. What was executable before, still is.
     #[doc(alias = "cudaGraphExecUpdate")]
     #[track_caller]
@@ -179,9 +180,10 @@ impl GraphExec {
         let before = self.origin.take();
         let disabled = before.as_ref().map(|origin| origin.disabled.clone()).unwrap_or_default();
         self.skips |= !disabled.is_empty();
-        let mut result = std::mem::MaybeUninit::<sys::cudaGraphExecUpdateResultInfo>::zeroed();
+        let mut found = sys::cudaGraphExecUpdateResultInfo::default();
         // SAFETY: both graphs are live, nobody launches this one meanwhile, and the pointer is to room for the answer.
-        unsafe { check!(cudaGraphExecUpdate(self.raw, graph.as_raw(), result.as_mut_ptr())) }?;
+        let done = unsafe { check!(cudaGraphExecUpdate(self.raw, graph.as_raw(), &raw mut found)) };
+        done.map_err(|error| different(error, graph, &found))?;
         // A node that launches skip may be all that the graph has to do.
         (self.uses, self.acts) = (Listed::of(graph.uses.clone()), graph.acts && !self.skips);
         let same = before.filter(|origin| origin.graph == graph.number);
@@ -216,4 +218,26 @@ impl GraphExec {
     pub fn as_raw(&self) -> sys::cudaGraphExec_t {
         self.raw
     }
+}
+
+/// The error of a graph that was not taken over, with what is different and at which node.
+#[cold]
+fn different(error: Error, graph: &Graph, found: &sys::cudaGraphExecUpdateResultInfo) -> Error {
+    let why = match found.result {
+        sys::cudaGraphExecUpdateErrorTopologyChanged => "it has other nodes or edges",
+        sys::cudaGraphExecUpdateErrorNodeTypeChanged => "a node is of another kind",
+        sys::cudaGraphExecUpdateErrorFunctionChanged => "a node has another kernel",
+        sys::cudaGraphExecUpdateErrorUnsupportedFunctionChange => {
+            "a node has a kernel that cannot stand in the place of the one before"
+        }
+        sys::cudaGraphExecUpdateErrorParametersChanged => {
+            "a node has parameters that it cannot change to: another kind of memory or another device, for instance"
+        }
+        sys::cudaGraphExecUpdateErrorAttributesChanged => "a node has other attributes",
+        sys::cudaGraphExecUpdateErrorNotSupported => "a node is of a kind that is not taken over",
+        _ => return error,
+    };
+    let mut nodes = graph.steps.list.iter().flat_map(|step| step.raws.iter());
+    let node = nodes.position(|raw| *raw == found.errorNode);
+    error.with_detail(Detail::Update { why, node })
 }

@@ -366,7 +366,7 @@ impl GraphExec {
         let refused = |what| Error::refused(api, Detail::Unsupported { what });
         let Some(origin) = &self.origin else {
             return Err(refused(
-                "changing a node after another graph was taken over: change that, and take it over again",
+                "changing a node after GraphExec::update took another graph over, or failed: change that graph, and take it over",
             ));
         };
         if origin.graph != graph.number {
