@@ -65,24 +65,31 @@ impl Warp {
                 }
                 return Flow::Next;
             }
-            // Those that came here before are taken along.
-            let (pc, depth) = (group.pc, group.depth);
-            self.groups.retain(|g| {
-                let same = g.wait == Wait::Lanes(members) && g.pc == pc && g.depth == depth;
-                if same {
-                    group.mask |= g.mask;
-                }
-                !same
-            });
-            if members & self.live & !group.mask != 0 {
-                group.wait = Wait::Lanes(members);
-                self.park(*group);
+            if !self.meet(group, members) {
                 return Flow::Leave;
             }
         }
         self.exchange(ins, group.mask);
         group.pc += 1;
         Flow::Next
+    }
+
+    /// Takes along the lanes that came here before. Says no, with the group set aside, where members of the mask are still to come.
+    pub(super) fn meet(&mut self, group: &mut Group, members: u32) -> bool {
+        let (pc, depth) = (group.pc, group.depth);
+        self.groups.retain(|g| {
+            let same = g.wait == Wait::Lanes(members) && g.pc == pc && g.depth == depth;
+            if same {
+                group.mask |= g.mask;
+            }
+            !same
+        });
+        let all = members & self.live & !group.mask == 0;
+        if !all {
+            group.wait = Wait::Lanes(members);
+            self.park(*group);
+        }
+        all
     }
 
     fn exchange(&mut self, ins: &Ins, mask: u32) {

@@ -16,7 +16,7 @@ type Pointers = [*mut u8; LANES];
 
 /// What a thread wanted to do with memory, for messages.
 #[derive(Clone, Copy)]
-enum Verb {
+pub(super) enum Verb {
     Read,
     Write,
     Change,
@@ -192,14 +192,16 @@ impl Warp {
 
     /// Tells what is read of bytes that nobody has written.
     fn tell_unwritten(&self, cx: &mut Context<'_>, a: Access, at: &Pointers, mask: u32, pc: u32) {
-        let (program, bytes) = (cx.program, a.bytes());
-        for lane in lanes(mask) {
-            if let Some(told) = cx.env.unwritten(at[lane], bytes, &program.name) {
-                let what = format!("read of {bytes} bytes: {told}");
-                let thread = self.thread(u32::try_from(lane).unwrap_or(0));
-                let line = cx.fault(0, &what, thread, pc).message;
-                cx.env.complain(&format!("CUDA emulator: initcheck: {line}"));
-            }
+        lanes(mask).for_each(|lane| self.tell_unwritten_at(cx, at[lane], a.bytes(), lane, pc));
+    }
+
+    /// The same of one lane.
+    fn tell_unwritten_at(&self, cx: &mut Context<'_>, at: *mut u8, bytes: u64, lane: usize, pc: u32) {
+        if let Some(told) = cx.env.unwritten(at, bytes, &cx.program.name) {
+            let what = format!("read of {bytes} bytes: {told}");
+            let thread = self.thread(u32::try_from(lane).unwrap_or(0));
+            let line = cx.fault(0, &what, thread, pc).message;
+            cx.env.complain(&format!("CUDA emulator: initcheck: {line}"));
         }
     }
 
@@ -214,18 +216,7 @@ impl Warp {
         verb: Verb,
     ) -> Result<Pointers, Fault> {
         let bytes = a.bytes();
-        let mut addresses = [0; LANES];
-        if a.wide_address {
-            let row = u64::row(&self.file, s[4]);
-            for lane in 0..LANES {
-                addresses[lane] = row[lane].wrapping_add_signed(i64::from(a.offset));
-            }
-        } else {
-            let row = u32::row(&self.file, s[4]);
-            for lane in 0..LANES {
-                addresses[lane] = u64::from(row[lane].wrapping_add_signed(a.offset));
-            }
-        }
+        let addresses = self.addresses(a, s);
         let mut at = [core::ptr::null_mut(); LANES];
         let known = match a.space {
             Space::Shared => Cached { start: 0, len: cx.shared_len, host: cx.shared, writable: true },
@@ -247,6 +238,46 @@ impl Warp {
         }
         for lane in lanes(left) {
             at[lane] = self.pointer(cx, a, addresses[lane], bytes, lane, pc, verb)?;
+        }
+        Ok(at)
+    }
+
+    /// The addresses of all lanes.
+    #[inline]
+    pub(super) fn addresses(&self, a: Access, s: &Slots) -> [u64; LANES] {
+        let mut addresses = [0; LANES];
+        if a.wide_address {
+            let row = u64::row(&self.file, s[4]);
+            for lane in 0..LANES {
+                addresses[lane] = row[lane].wrapping_add_signed(i64::from(a.offset));
+            }
+        } else {
+            let row = u32::row(&self.file, s[4]);
+            for lane in 0..LANES {
+                addresses[lane] = u64::from(row[lane].wrapping_add_signed(a.offset));
+            }
+        }
+        addresses
+    }
+
+    /// Checks one address and finds its bytes; where initcheck is on, tells of those that are read and notes those that are written.
+    #[expect(clippy::too_many_arguments, reason = "an error message tells all of them")]
+    pub(super) fn reach(
+        &mut self,
+        cx: &mut Context<'_>,
+        a: Access,
+        address: u64,
+        bytes: u64,
+        lane: usize,
+        pc: u32,
+        verb: Verb,
+    ) -> Result<*mut u8, Fault> {
+        let at = self.pointer(cx, a, address, bytes, lane, pc, verb)?;
+        if cx.watched {
+            match verb {
+                Verb::Write => cx.env.wrote(at, bytes),
+                Verb::Read | Verb::Change => self.tell_unwritten_at(cx, at, bytes, lane, pc),
+            }
         }
         Ok(at)
     }

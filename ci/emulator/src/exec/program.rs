@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::file::{Alu, Constants, Sizes, Slot, Slots};
 use super::image::Boundary;
+use super::matrix::Matrix;
 use crate::ptx::Space;
 
 /// A slot that is not used.
@@ -29,6 +30,8 @@ pub struct Program {
     pub by_number: HashMap<u64, u32>,
     /// Why the instructions lowered to [`Op::Unsupported`] cannot be run.
     pub unsupported: Vec<String>,
+    /// Matrix operations that instructions refer to.
+    pub matrices: Vec<Matrix>,
     /// Calls that instructions refer to.
     pub calls: Vec<Call>,
     /// Branch tables that instructions refer to.
@@ -353,6 +356,12 @@ pub enum Op {
     SurfaceLoad(Touch),
     /// Writes a surface.
     SurfaceStore(Touch),
+    /// Lays the registers in its slots on the table of matrix operations, from this place on; the flag says that they have 64 bits.
+    Lay(u8, bool),
+    /// A matrix operation, by its place in the list of them: the elements from one row to the next in slot 3, the address in slot 4.
+    Matrix(u32),
+    /// Takes the registers in its slots from that table; as above.
+    Take(u8, bool),
     /// Goes elsewhere.
     Branch(u32),
     /// Goes to an entry of a table, by the index in slot 0.

@@ -10,6 +10,7 @@ use super::env::Fault;
 use super::file::{File, LANES, Word};
 use super::images::Given;
 use super::launch::{Context, Launch};
+use super::matrix::Table;
 use super::memory::lanes;
 use super::program::{Ins, NONE, Op, Program};
 
@@ -96,6 +97,8 @@ pub(super) struct Warp {
     stacks: Vec<Vec<u128>>,
     /// The second result of the last shuffle, match or election.
     pub(super) side: u32,
+    /// What matrix operations are given, and what they give.
+    pub(super) table: Table,
     /// What the next access of each lane to an image is of.
     pub(super) given: Given,
     pub(super) tid: [[u32; LANES]; 3],
@@ -120,6 +123,7 @@ impl Warp {
             active: vec![0; program.functions.len()],
             stacks: (0..LANES).map(|_| Vec::new()).collect(),
             side: 0,
+            table: Table::new(),
             given: Given::NOTHING,
             tid: [[0; LANES]; 3],
             reducing: [None; LANES],
@@ -394,6 +398,11 @@ impl Warp {
             Op::Texture(read) => self.texture(cx, read, &ins.s, mask, group.pc)?,
             Op::SurfaceLoad(touch) => self.surface_load(cx, touch, &ins.s, mask, group.pc)?,
             Op::SurfaceStore(touch) => self.surface_store(cx, touch, &ins.s, mask, group.pc)?,
+            Op::Lay(first, wide) => self.lay(first, wide, &ins.s, mask),
+            Op::Take(first, wide) => self.take(first, wide, &ins.s, mask),
+            Op::Matrix(number) => {
+                return self.matrix(cx, &cx.program.matrices[number as usize], &ins.s, group, mask);
+            }
             Op::Nothing => {}
             Op::Sleep => {
                 group.pc += 1;

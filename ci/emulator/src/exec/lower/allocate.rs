@@ -90,6 +90,7 @@ fn defined(ins: &Ins) -> usize {
         | Op::IsSpace(..) => 1,
         Op::Load(access) | Op::Param(access) => usize::from(access.count),
         Op::Texture(_) => 4,
+        Op::Take(..) => ins.s.iter().take_while(|slot| **slot != NONE).count(),
         Op::SurfaceLoad(touch) => usize::from(touch.count),
         _ => 0,
     }

@@ -46,9 +46,9 @@ fn element(ty: Type) -> Result<Element, Failure> {
 }
 
 /// Where an instruction's address operand points.
-struct Place {
+pub(super) struct Place {
     space: Space,
-    slot: Slot,
+    pub(super) slot: Slot,
     wide: bool,
     offset: i64,
     /// An argument of the kernel at a fixed place.
@@ -56,7 +56,7 @@ struct Place {
 }
 
 impl Lower<'_> {
-    fn place(&mut self, operand: &Operand, space: Space) -> Result<Place, Failure> {
+    pub(super) fn place(&mut self, operand: &Operand, space: Space) -> Result<Place, Failure> {
         let (name, offset) = match operand {
             Operand::Address(Some(name), offset) => (name, *offset),
             Operand::Address(None, at) => {
@@ -106,7 +106,13 @@ impl Lower<'_> {
         self.number as usize + 1 == self.program.functions.len()
     }
 
-    fn access(&mut self, place: &Place, element: Element, count: u8, wide: bool) -> Result<Access, Failure> {
+    pub(super) fn access(
+        &mut self,
+        place: &Place,
+        element: Element,
+        count: u8,
+        wide: bool,
+    ) -> Result<Access, Failure> {
         let cache = self.program.accesses;
         self.program.accesses += 1;
         let offset = i32::try_from(place.offset).map_err(|_| "an offset too large")?;

@@ -16,6 +16,7 @@ mod half;
 mod image;
 mod integer;
 mod logic;
+mod matrix;
 mod memory;
 mod operand;
 mod reach;
@@ -175,6 +176,7 @@ impl<'m> Lower<'m> {
             functions: Vec::new(),
             by_number: HashMap::new(),
             unsupported: Vec::new(),
+            matrices: Vec::new(),
             calls: Vec::<Call>::new(),
             tables: Vec::new(),
             constants: Arc::default(),
@@ -377,6 +379,7 @@ impl<'m> Lower<'m> {
                 self.emit(Op::Nothing, &[]);
                 Ok(())
             }
+            "ldmatrix" | "stmatrix" | "movmatrix" | "mma" | "wmma" => self.matrix(i),
             "tex" | "tld4" | "txq" => self.texture(i),
             "suld" | "sust" => self.surface(i),
             "nanosleep" => {

@@ -1,0 +1,364 @@
+//! Matrices that the lanes of a warp hold together: how they are spread over registers, loaded, stored and multiplied.
+//!
+//! A matrix instruction has more registers than an instruction has slots. So they are first laid on the warp's table
+//! ([`Op::Lay`](super::program::Op::Lay)), the operation takes its operands from there and leaves its results there, and these go back to
+//! registers ([`Op::Take`](super::program::Op::Take)).
+//!
+//! Sums are of 64-bit numbers, rounded once at their end. Tensor cores round otherwise, in ways that NVIDIA does not promise, so compare with a
+//! tolerance.
+
+use super::env::Fault;
+use super::file::{FULL, LANES, Slots, Word};
+use super::launch::Context;
+use super::lower::low;
+use super::memory::{Verb, lanes};
+use super::number::Number;
+use super::program::{Access, NONE};
+use super::warp::{Flow, Group, Warp};
+
+/// Bytes of a row of the small matrices of `ldmatrix`.
+const ROW: u64 = 16;
+
+/// The registers of matrix operations, one row for each.
+pub(super) type Table = Vec<[u64; LANES]>;
+
+/// What a matrix operation does. Its address, if it has one, is in slot 4, and the elements from one row to the next in slot 3.
+#[derive(Clone, Copy, Debug)]
+pub enum Matrix {
+    /// `ldmatrix`: so many of 8 rows of 8 elements of 16 bits, whose rows the lanes give the addresses of.
+    LoadRows(Access, u8, Order),
+    /// `stmatrix`.
+    StoreRows(Access, u8, Order),
+    /// `movmatrix`: rows become columns.
+    Transpose,
+    /// `wmma.load`.
+    Load(Access, Tile, Order),
+    /// `wmma.store`.
+    Store(Access, Tile, Order),
+    /// `mma` and `wmma.mma`.
+    Multiply(Multiply),
+}
+
+/// Which elements lie beside each other in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Those of a row.
+    Rows,
+    /// Those of a column.
+    Columns,
+}
+
+/// A matrix in registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tile {
+    /// Its rows.
+    pub rows: usize,
+    /// Its columns.
+    pub columns: usize,
+    /// Its elements.
+    pub number: Number,
+    /// Registers of each lane.
+    pub registers: usize,
+    /// Which element is where.
+    pub spread: Spread,
+}
+
+/// Which lane has which elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spread {
+    /// The first factor of `mma`.
+    Left,
+    /// The second factor.
+    Right,
+    /// Sums.
+    Sums,
+    /// A fragment of `wmma`, of which nothing is promised: lane after lane in the order of rows, from the start again where lanes have more
+    /// elements than there are.
+    Fragment,
+}
+
+/// A product of two matrices, added to a third one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Multiply {
+    /// The first factor.
+    pub a: Tile,
+    /// The second factor.
+    pub b: Tile,
+    /// What is added.
+    pub c: Tile,
+    /// The result, of the same rows and columns.
+    pub d: Tile,
+    /// Whether integers stop at the largest and the smallest.
+    pub saturates: bool,
+}
+
+impl Tile {
+    /// Elements of each lane.
+    fn elements(self) -> usize {
+        self.registers * self.number.per_register()
+    }
+
+    /// Whether the registers of a warp hold the matrix.
+    pub(super) fn is_whole(self) -> bool {
+        let (all, held) = (self.rows * self.columns, self.elements() * LANES);
+        all > 0
+            && match self.spread {
+                Spread::Fragment => held >= all && held.is_multiple_of(all),
+                _ => held == all,
+            }
+    }
+
+    /// Row and column of an element of a lane.
+    fn place(self, lane: usize, element: usize) -> (usize, usize) {
+        let per = self.number.per_register();
+        let (group, within) = (lane / 4, lane % 4);
+        let (register, part) = (element / per, element % per);
+        // Registers take turns in the rows, eight apart; then they go on in the columns.
+        let turns = self.rows / 8;
+        match self.spread {
+            Spread::Left => {
+                (group + 8 * (register % turns), within * per + part + register / turns * 4 * per)
+            }
+            Spread::Right => (within * per + part + register * 4 * per, group),
+            Spread::Sums => (group + 8 * (element / 2), within * 2 + element % 2),
+            Spread::Fragment => {
+                let at = (lane * self.elements() + element) % (self.rows * self.columns);
+                (at / self.columns, at % self.columns)
+            }
+        }
+    }
+
+    /// All lanes' elements, with where they are in the matrix.
+    fn all(self) -> impl Iterator<Item = (usize, usize, (usize, usize))> {
+        let each = self.elements();
+        (0..LANES).flat_map(move |lane| (0..each).map(move |at| (lane, at, self.place(lane, at))))
+    }
+
+    /// The matrix, row after row.
+    fn read(self, table: &[[u64; LANES]]) -> Vec<f64> {
+        let mut out = vec![0.0; self.rows * self.columns];
+        for (lane, at, (row, column)) in self.all() {
+            out[row * self.columns + column] = self.number.value(self.bits(table, lane, at));
+        }
+        out
+    }
+
+    /// The bits of an element of a lane.
+    fn bits(self, table: &[[u64; LANES]], lane: usize, element: usize) -> u64 {
+        let (per, width) = (self.number.per_register(), self.number.bits());
+        let register = table[element / per][lane];
+        register >> (element % per * width as usize) & (u64::MAX >> (64 - width))
+    }
+
+    /// Sets an element of a lane. The table held zeros.
+    fn set(self, table: &mut [[u64; LANES]], lane: usize, element: usize, bits: u64) {
+        let (per, width) = (self.number.per_register(), self.number.bits());
+        table[element / per][lane] |= bits << (element % per * width as usize);
+    }
+}
+
+impl Multiply {
+    /// The result's registers.
+    fn run(&self, table: &[[u64; LANES]]) -> Table {
+        let (a, rest) = table.split_at(self.a.registers);
+        let (b, c) = rest.split_at(self.b.registers);
+        let (a, b, c) = (self.a.read(a), self.b.read(b), self.c.read(c));
+        let (inner, columns) = (self.a.columns, self.b.columns);
+        let mut out = vec![[0; LANES]; self.d.registers];
+        for (lane, at, (row, column)) in self.d.all() {
+            // In 64 bits a product of two narrower numbers is exact.
+            let sum = (0..inner).fold(c[row * columns + column], |sum, k| {
+                a[row * inner + k].mul_add(b[k * columns + column], sum)
+            });
+            self.d.set(&mut out, lane, at, self.d.number.rounded(sum, self.saturates));
+        }
+        out
+    }
+}
+
+impl Warp {
+    /// Lays registers on the table, from a place on.
+    pub(super) fn lay(&mut self, first: u8, wide: bool, s: &Slots, mask: u32) {
+        let used = s.iter().take_while(|slot| **slot != NONE);
+        for (at, &slot) in (usize::from(first)..).zip(used) {
+            if self.table.len() <= at {
+                self.table.resize(at + 1, [0; LANES]);
+            }
+            for lane in lanes(mask) {
+                self.table[at][lane] = if wide {
+                    u64::row(&self.file, slot)[lane]
+                } else {
+                    u64::from(u32::row(&self.file, slot)[lane])
+                };
+            }
+        }
+    }
+
+    /// Takes registers from the table, from a place on.
+    pub(super) fn take(&mut self, first: u8, wide: bool, s: &Slots, mask: u32) {
+        let used = s.iter().take_while(|slot| **slot != NONE);
+        for (row, &slot) in self.table.iter().skip(usize::from(first)).zip(used) {
+            for lane in lanes(mask) {
+                if wide {
+                    u64::row_mut(&mut self.file, slot)[lane] = row[lane];
+                } else {
+                    u32::row_mut(&mut self.file, slot)[lane] = low(row[lane]);
+                }
+            }
+        }
+    }
+
+    /// A matrix operation, which all lanes make together.
+    pub(super) fn matrix(
+        &mut self,
+        cx: &mut Context<'_>,
+        matrix: &Matrix,
+        s: &Slots,
+        group: &mut Group,
+        mask: u32,
+    ) -> Result<Flow, Fault> {
+        self.split(group, mask);
+        if !self.meet(group, FULL) {
+            return Ok(Flow::Leave);
+        }
+        let (live, pc) = (group.mask, group.pc);
+        match *matrix {
+            Matrix::LoadRows(access, count, order) => {
+                self.load_rows(cx, access, count, order, s, live, pc)?
+            }
+            Matrix::StoreRows(access, count, order) => {
+                self.store_rows(cx, access, count, order, s, live, pc)?;
+            }
+            Matrix::Transpose => {
+                let rows = self.table[0];
+                for lane in 0..LANES {
+                    self.table[0][lane] =
+                        pair(lane, Order::Columns, |row, column| half_of(&rows, row, column));
+                }
+            }
+            Matrix::Load(access, tile, order) => {
+                let mut out = vec![[0; LANES]; tile.registers];
+                self.each(cx, access, tile, order, s, pc, Verb::Read, |at, lane, element| {
+                    let bits = super::bytes::read(at, access.element);
+                    tile.set(&mut out, lane, element, bits);
+                })?;
+                self.table = out;
+            }
+            Matrix::Store(access, tile, order) => {
+                let table = std::mem::take(&mut self.table);
+                self.each(cx, access, tile, order, s, pc, Verb::Write, |at, lane, element| {
+                    super::bytes::write(at, access.element, tile.bits(&table, lane, element));
+                })?;
+            }
+            Matrix::Multiply(multiply) => self.table = multiply.run(&self.table),
+        }
+        group.pc += 1;
+        Ok(Flow::Next)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "they are the parts of one instruction")]
+    fn load_rows(
+        &mut self,
+        cx: &mut Context<'_>,
+        access: Access,
+        count: u8,
+        order: Order,
+        s: &Slots,
+        live: u32,
+        pc: u32,
+    ) -> Result<(), Fault> {
+        let addresses = self.addresses(access, s);
+        let mut out = vec![[0; LANES]; usize::from(count)];
+        for (number, register) in out.iter_mut().enumerate() {
+            let mut rows = [0; LANES];
+            for row in 0..8 {
+                let (lane, words) = (number * 8 + row, row * 4);
+                let at = self.reach(cx, access, addresses[lane], ROW, lane, pc, Verb::Read)?;
+                for word in 0..4 {
+                    rows[words + word] = u64::from(super::bytes::read32(at.wrapping_add(word * 4)));
+                }
+            }
+            for lane in lanes(live) {
+                register[lane] = pair(lane, order, |row, column| half_of(&rows, row, column));
+            }
+        }
+        self.table = out;
+        Ok(())
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "as above")]
+    fn store_rows(
+        &mut self,
+        cx: &mut Context<'_>,
+        access: Access,
+        count: u8,
+        order: Order,
+        s: &Slots,
+        live: u32,
+        pc: u32,
+    ) -> Result<(), Fault> {
+        let addresses = self.addresses(access, s);
+        for number in 0..usize::from(count) {
+            let rows = self.table[number];
+            for row in 0..8 {
+                let lane = number * 8 + row;
+                if live >> lane & 1 == 0 {
+                    continue;
+                }
+                let at = self.reach(cx, access, addresses[lane], ROW, lane, pc, Verb::Write)?;
+                for column in 0..8 {
+                    let element = match order {
+                        Order::Rows => half_of(&rows, row, column),
+                        Order::Columns => half_of(&rows, column, row),
+                    };
+                    super::bytes::write(at.wrapping_add(column * 2), super::program::Element::U16, element);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the place in memory of each element of a fragment.
+    #[expect(clippy::too_many_arguments, reason = "as above")]
+    fn each(
+        &mut self,
+        cx: &mut Context<'_>,
+        access: Access,
+        tile: Tile,
+        order: Order,
+        s: &Slots,
+        pc: u32,
+        verb: Verb,
+        mut f: impl FnMut(*mut u8, usize, usize),
+    ) -> Result<(), Fault> {
+        let (addresses, apart) = (self.addresses(access, s), *u32::row(&self.file, s[3]));
+        let size = u64::from(access.element.size());
+        for (lane, element, (row, column)) in tile.all() {
+            if self.live >> lane & 1 == 0 {
+                continue;
+            }
+            let (line, along) = match order {
+                Order::Rows => (row, column),
+                Order::Columns => (column, row),
+            };
+            let elements = u64::from(apart[lane]) * line as u64 + along as u64;
+            let address = addresses[lane].wrapping_add(elements * size);
+            f(self.reach(cx, access, address, size, lane, pc, verb)?, lane, element);
+        }
+        Ok(())
+    }
+}
+
+/// The element of 16 bits of a small matrix, four lanes to a row and two elements to a lane.
+fn half_of(rows: &[u64; LANES], row: usize, column: usize) -> u64 {
+    rows[row * 4 + column / 2] >> (column % 2 * 16) & 0xFFFF
+}
+
+/// The two elements of a lane, or those of the transposed matrix.
+fn pair(lane: usize, order: Order, element: impl Fn(usize, usize) -> u64) -> u64 {
+    let (row, column) = (lane / 4, lane % 4 * 2);
+    match order {
+        Order::Rows => element(row, column) | element(row, column + 1) << 16,
+        Order::Columns => element(column, row) | element(column + 1, row) << 16,
+    }
+}
