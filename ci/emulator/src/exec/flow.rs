@@ -2,6 +2,7 @@
 
 use super::env::Fault;
 use super::file::Word;
+use super::later::Until;
 use super::launch::Context;
 use super::memory::lanes;
 use super::program::{Ins, NONE, Op, Reduce, Target};
@@ -33,12 +34,19 @@ impl Warp {
             Op::Call(call) => return self.call(cx, ins, group, call),
             Op::Return => return self.back(cx, group),
             _ => {
-                self.exit(cx, group.mask);
+                self.end(cx, group.mask)?;
                 return Ok(Flow::Leave);
             }
         }
         self.park(*group);
         Ok(Flow::Leave)
+    }
+
+    /// Ends threads, whose copies are still made.
+    fn end(&mut self, cx: &mut Context<'_>, mask: u32) -> Result<(), Fault> {
+        self.make(cx, Until::All, mask)?;
+        self.exit(cx, mask);
+        Ok(())
     }
 
     /// Keeps some lanes of a group; the others stay at the instruction.
@@ -102,7 +110,7 @@ impl Warp {
 
     fn back(&mut self, cx: &mut Context<'_>, group: &mut Group) -> Result<Flow, Fault> {
         if group.depth == 0 {
-            self.exit(cx, group.mask);
+            self.end(cx, group.mask)?;
             return Ok(Flow::Leave);
         }
         let mut left = group.mask;

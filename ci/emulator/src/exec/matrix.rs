@@ -267,7 +267,7 @@ impl Warp {
         live: u32,
         pc: u32,
     ) -> Result<(), Fault> {
-        let addresses = self.addresses(access, s);
+        let addresses = self.addresses(access, s[4]);
         let mut out = vec![[0; LANES]; usize::from(count)];
         for (number, register) in out.iter_mut().enumerate() {
             let mut rows = [0; LANES];
@@ -297,7 +297,7 @@ impl Warp {
         live: u32,
         pc: u32,
     ) -> Result<(), Fault> {
-        let addresses = self.addresses(access, s);
+        let addresses = self.addresses(access, s[4]);
         for number in 0..usize::from(count) {
             let rows = self.table[number];
             for row in 0..8 {
@@ -331,7 +331,7 @@ impl Warp {
         verb: Verb,
         mut f: impl FnMut(*mut u8, usize, usize),
     ) -> Result<(), Fault> {
-        let (addresses, apart) = (self.addresses(access, s), *u32::row(&self.file, s[3]));
+        let (addresses, apart) = (self.addresses(access, s[4]), *u32::row(&self.file, s[3]));
         let size = u64::from(access.element.size());
         for (lane, element, (row, column)) in tile.all() {
             if self.live >> lane & 1 == 0 {

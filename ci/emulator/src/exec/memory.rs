@@ -2,7 +2,7 @@
 
 use super::bytes::{change, read8, read16, read32, read64, write};
 use super::env::Fault;
-use super::file::{FULL, LANES, Slots, Word};
+use super::file::{FULL, LANES, Slot, Slots, Word};
 use super::launch::{Cached, Context};
 use super::lower::{LOCAL, PARAM, SHARED};
 use super::program::{Access, Element, Modify};
@@ -216,7 +216,7 @@ impl Warp {
         verb: Verb,
     ) -> Result<Pointers, Fault> {
         let bytes = a.bytes();
-        let addresses = self.addresses(a, s);
+        let addresses = self.addresses(a, s[4]);
         let mut at = [core::ptr::null_mut(); LANES];
         let known = match a.space {
             Space::Shared => Cached { start: 0, len: cx.shared_len, host: cx.shared, writable: true },
@@ -244,15 +244,15 @@ impl Warp {
 
     /// The addresses of all lanes.
     #[inline]
-    pub(super) fn addresses(&self, a: Access, s: &Slots) -> [u64; LANES] {
+    pub(super) fn addresses(&self, a: Access, slot: Slot) -> [u64; LANES] {
         let mut addresses = [0; LANES];
         if a.wide_address {
-            let row = u64::row(&self.file, s[4]);
+            let row = u64::row(&self.file, slot);
             for lane in 0..LANES {
                 addresses[lane] = row[lane].wrapping_add_signed(i64::from(a.offset));
             }
         } else {
-            let row = u32::row(&self.file, s[4]);
+            let row = u32::row(&self.file, slot);
             for lane in 0..LANES {
                 addresses[lane] = u64::from(row[lane].wrapping_add_signed(a.offset));
             }
@@ -282,8 +282,28 @@ impl Warp {
         Ok(at)
     }
 
+    /// [`reach`](Self::reach) of the first of so many bytes, aligned as if all of them were reached.
+    #[expect(clippy::too_many_arguments, reason = "as above")]
+    pub(super) fn reach_range(
+        &mut self,
+        cx: &mut Context<'_>,
+        a: Access,
+        address: u64,
+        (bytes, all): (u64, u64),
+        lane: usize,
+        pc: u32,
+        verb: Verb,
+    ) -> Result<*mut u8, Fault> {
+        if bytes == all || address & (all - 1) != 0 {
+            return self.reach(cx, a, address, all, lane, pc, verb);
+        }
+        // They are of one allocation, if the first and the last one are there.
+        self.reach(cx, a, address + bytes - 1, 1, lane, pc, verb)?;
+        self.reach(cx, a, address, 1, lane, pc, verb)
+    }
+
     /// Checks one address and finds its bytes.
-    #[expect(clippy::too_many_arguments, reason = "an error message tells all of them")]
+    #[expect(clippy::too_many_arguments, reason = "as above")]
     fn pointer(
         &mut self,
         cx: &mut Context<'_>,

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use super::file::{Alu, Constants, Sizes, Slot, Slots};
 use super::image::Boundary;
+use super::later::{Copy, Until};
 use super::matrix::Matrix;
+use super::mbarrier::Meet;
 use crate::ptx::Space;
 
 /// A slot that is not used.
@@ -32,6 +34,8 @@ pub struct Program {
     pub unsupported: Vec<String>,
     /// Matrix operations that instructions refer to.
     pub matrices: Vec<Matrix>,
+    /// Asynchronous copies that instructions refer to.
+    pub copies: Vec<Copy>,
     /// Calls that instructions refer to.
     pub calls: Vec<Call>,
     /// Branch tables that instructions refer to.
@@ -362,6 +366,17 @@ pub enum Op {
     Matrix(u32),
     /// Takes the registers in its slots from that table; as above.
     Take(u8, bool),
+    /// Asks for a copy, by its place in the list of them: in slot 0 how many bytes are read, in slot 1 the predicate that none are, the
+    /// addresses in slots 3 and 4.
+    AskCopy(u32),
+    /// Makes a group of the copies that were asked for.
+    CloseGroup,
+    /// Makes the copies that were asked for.
+    MakeCopies(Until),
+    /// Makes a bulk copy: bytes in slot 0, the address of its barrier in slot 1, the others as above.
+    CopyBulk(u32),
+    /// Uses a barrier in shared memory.
+    Meet(Meet, Access),
     /// Goes elsewhere.
     Branch(u32),
     /// Goes to an entry of a table, by the index in slot 0.

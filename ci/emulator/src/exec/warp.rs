@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::env::Fault;
 use super::file::{File, LANES, Word};
 use super::images::Given;
+use super::later::Later;
 use super::launch::{Context, Launch};
 use super::matrix::Table;
 use super::memory::lanes;
@@ -97,6 +98,8 @@ pub(super) struct Warp {
     stacks: Vec<Vec<u128>>,
     /// The second result of the last shuffle, match or election.
     pub(super) side: u32,
+    /// The copies that each lane has not waited for.
+    pub(super) later: Vec<Later>,
     /// What matrix operations are given, and what they give.
     pub(super) table: Table,
     /// What the next access of each lane to an image is of.
@@ -123,6 +126,7 @@ impl Warp {
             active: vec![0; program.functions.len()],
             stacks: (0..LANES).map(|_| Vec::new()).collect(),
             side: 0,
+            later: vec![Later::default(); LANES],
             table: Table::new(),
             given: Given::NOTHING,
             tid: [[0; LANES]; 3],
@@ -154,6 +158,7 @@ impl Warp {
             // Not cleared: what a thread left on its stack is what another finds.
             self.grow(lane, frame);
         }
+        self.later.fill(Later::default());
         self.groups.clear();
         (self.reducing, self.arrived, self.rank) = ([None; LANES], [None; LANES], rank);
         (self.side, self.unfair, self.stamp) = (0, 0, 0);
@@ -382,6 +387,13 @@ impl Warp {
         lanes(mask).filter(|&l| row[l] == first).fold(0, |m, l| m | 1 << l)
     }
 
+    /// Sets the group aside, so that others of the warp have a turn first, and then other warps.
+    pub(super) fn let_others(&mut self, group: &Group) -> Flow {
+        self.park(*group);
+        self.unfair = PATIENCE;
+        Flow::Leave
+    }
+
     fn special(
         &mut self,
         cx: &mut Context<'_>,
@@ -403,13 +415,19 @@ impl Warp {
             Op::Matrix(number) => {
                 return self.matrix(cx, &cx.program.matrices[number as usize], &ins.s, group, mask);
             }
+            Op::AskCopy(number) => {
+                self.ask(cx, cx.program.copies[number as usize], &ins.s, mask, group.pc)?;
+            }
+            Op::CloseGroup => self.close_group(mask),
+            Op::MakeCopies(until) => self.make(cx, until, mask)?,
+            Op::CopyBulk(number) => {
+                self.copy_bulk(cx, cx.program.copies[number as usize], &ins.s, mask, group.pc)?;
+            }
+            Op::Meet(meet, access) => return self.meet_in_memory(cx, (meet, access), &ins.s, group, mask),
             Op::Nothing => {}
             Op::Sleep => {
                 group.pc += 1;
-                self.park(*group);
-                // Others in this warp first.
-                self.unfair = PATIENCE;
-                return Ok(Flow::Leave);
+                return Ok(self.let_others(group));
             }
             Op::Trap => {
                 let thread = self.thread(mask.trailing_zeros());

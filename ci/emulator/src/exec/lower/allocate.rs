@@ -85,6 +85,7 @@ fn defined(ins: &Ins) -> usize {
         | Op::Redux(_)
         | Op::ActiveMask
         | Op::Elect
+        | Op::Meet(..)
         | Op::MapAddress(_)
         | Op::RankOf(_)
         | Op::IsSpace(..) => 1,

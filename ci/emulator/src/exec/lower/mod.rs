@@ -15,6 +15,7 @@ mod float;
 mod half;
 mod image;
 mod integer;
+mod later;
 mod logic;
 mod matrix;
 mod memory;
@@ -177,6 +178,7 @@ impl<'m> Lower<'m> {
             by_number: HashMap::new(),
             unsupported: Vec::new(),
             matrices: Vec::new(),
+            copies: Vec::new(),
             calls: Vec::<Call>::new(),
             tables: Vec::new(),
             constants: Arc::default(),
@@ -379,6 +381,8 @@ impl<'m> Lower<'m> {
                 self.emit(Op::Nothing, &[]);
                 Ok(())
             }
+            "cp" => self.later(i),
+            "mbarrier" => self.mbarrier(i),
             "ldmatrix" | "stmatrix" | "movmatrix" | "mma" | "wmma" => self.matrix(i),
             "tex" | "tld4" | "txq" => self.texture(i),
             "suld" | "sust" => self.surface(i),

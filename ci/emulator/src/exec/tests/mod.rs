@@ -5,6 +5,7 @@ mod bench;
 mod clusters;
 mod cooperation;
 mod faults;
+mod later;
 mod matrices;
 mod programs;
 

@@ -1,0 +1,171 @@
+//! Copies to shared memory that a kernel does not wait for at once.
+//!
+//! A thread's copies are made when it waits for them, and not before: whoever reads too early finds what was there. Addresses are checked
+//! when a copy is asked for, and again when it is made. Bulk copies, whose end a barrier in memory counts, are made at once.
+
+use std::collections::VecDeque;
+
+use super::bytes::{read8, write};
+use super::env::Fault;
+use super::file::{LANES, Slots, Word};
+use super::launch::Context;
+use super::memory::{Verb, lanes};
+use super::program::{Access, Element, NONE};
+use super::warp::Warp;
+
+/// A `cp.async`, or a bulk copy.
+#[derive(Clone, Copy, Debug)]
+pub struct Copy {
+    /// Where to; its address is in slot 3.
+    pub to: Access,
+    /// Where from; its address is in slot 4.
+    pub from: Access,
+    /// How many bytes; of a bulk copy the number is in slot 0, of another one that of those that are read, where it is told. The
+    /// rest becomes zeros.
+    pub bytes: Option<u32>,
+    /// The barrier of a bulk copy that counts its bytes, whose address is in slot 1.
+    pub counted: Option<Access>,
+}
+
+/// A copy that was asked for.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    copy: Copy,
+    to: u64,
+    from: u64,
+    /// How many bytes there are to read, and to write.
+    bytes: (u64, u64),
+    pc: u32,
+}
+
+/// The copies of a thread that it has not waited for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Later {
+    /// Those that are in no group yet.
+    open: Vec<Asked>,
+    groups: VecDeque<Vec<Asked>>,
+}
+
+/// Until when copies are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// Until so many groups are left.
+    Groups(u32),
+    /// Until none is left, whether in a group or not.
+    All,
+}
+
+impl Warp {
+    /// Asks for a copy that is made later.
+    pub(super) fn ask(
+        &mut self,
+        cx: &mut Context<'_>,
+        copy: Copy,
+        s: &Slots,
+        mask: u32,
+        pc: u32,
+    ) -> Result<(), Fault> {
+        let (to, from) = (self.addresses(copy.to, s[3]), self.addresses(copy.from, s[4]));
+        let ignored = if s[1] == NONE { 0 } else { self.file.pred(s[1]) };
+        let all = u64::from(copy.bytes.unwrap_or(0));
+        let told = (s[0] != NONE).then(|| *u32::row(&self.file, s[0]));
+        for lane in lanes(mask) {
+            let mut read = told.map_or(all, |told| u64::from(told[lane]).min(all));
+            if ignored >> lane & 1 != 0 {
+                read = 0;
+            }
+            let asked = Asked { copy, to: to[lane], from: from[lane], bytes: (read, all), pc };
+            self.places(cx, &asked, lane)?;
+            self.later[lane].open.push(asked);
+        }
+        Ok(())
+    }
+
+    /// Makes a group of the copies that each lane has asked for.
+    pub(super) fn close_group(&mut self, mask: u32) {
+        for lane in lanes(mask) {
+            let later = &mut self.later[lane];
+            later.groups.push_back(std::mem::take(&mut later.open));
+        }
+    }
+
+    /// Makes copies that were asked for, the oldest first.
+    pub(super) fn make(&mut self, cx: &mut Context<'_>, until: Until, mask: u32) -> Result<(), Fault> {
+        for lane in lanes(mask) {
+            let left = if let Until::Groups(left) = until { left as usize } else { 0 };
+            while self.later[lane].groups.len() > left {
+                for asked in self.later[lane].groups.pop_front().unwrap_or_default() {
+                    self.make_one(cx, &asked, lane)?;
+                }
+            }
+            if until == Until::All {
+                for asked in std::mem::take(&mut self.later[lane].open) {
+                    self.make_one(cx, &asked, lane)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn make_one(&mut self, cx: &mut Context<'_>, asked: &Asked, lane: usize) -> Result<(), Fault> {
+        let (to, from) = self.places(cx, asked, lane)?;
+        let (read, all) = asked.bytes;
+        for byte in 0..usize::try_from(all).unwrap_or(0) {
+            let inside = (byte as u64) < read;
+            let value = if inside { read8(from.wrapping_add(byte)) } else { 0 };
+            write(to.wrapping_add(byte), Element::U8, value.into());
+        }
+        Ok(())
+    }
+
+    /// Where the bytes of a copy are; nowhere for a source of which nothing is read.
+    fn places(
+        &mut self,
+        cx: &mut Context<'_>,
+        asked: &Asked,
+        lane: usize,
+    ) -> Result<(*mut u8, *mut u8), Fault> {
+        let (Copy { to, from, .. }, (read, all), pc) = (asked.copy, asked.bytes, asked.pc);
+        let from = match read {
+            0 => core::ptr::null_mut(),
+            // The source is aligned as the whole is, and reaches no further than what is read.
+            _ => self.reach_range(cx, from, asked.from, (read, all), lane, pc, Verb::Read)?,
+        };
+        Ok((self.reach_range(cx, to, asked.to, (all, all), lane, pc, Verb::Write)?, from))
+    }
+
+    /// Makes a bulk copy, and lets its barrier count the bytes.
+    pub(super) fn copy_bulk(
+        &mut self,
+        cx: &mut Context<'_>,
+        copy: Copy,
+        s: &Slots,
+        mask: u32,
+        pc: u32,
+    ) -> Result<(), Fault> {
+        let (to, from) = (self.addresses(copy.to, s[3]), self.addresses(copy.from, s[4]));
+        let count = *u32::row(&self.file, s[0]);
+        let barriers = copy.counted.map_or([0; LANES], |barrier| self.addresses(barrier, s[1]));
+        for lane in lanes(mask) {
+            let bytes = u64::from(count[lane]);
+            if bytes % BULK != 0 {
+                let what = format!("a bulk copy of {bytes} bytes, which are no multiple of {BULK}");
+                let thread = self.thread(u32::try_from(lane).unwrap_or(0));
+                return Err(cx.fault(Fault::MISALIGNED_ADDRESS, &what, thread, pc));
+            }
+            let (to, from) = (to[lane], from[lane]);
+            // Piece by piece, each of which is aligned.
+            for at in (0..bytes).step_by(usize::try_from(BULK).unwrap_or(16)) {
+                let asked = Asked { copy, to: to + at, from: from + at, bytes: (BULK, BULK), pc };
+                self.make_one(cx, &asked, lane)?;
+            }
+            if let Some(barrier) = copy.counted {
+                self.count_bytes(cx, barrier, barriers[lane], bytes, lane, pc)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What addresses and lengths of bulk copies are multiples of.
+const BULK: u64 = 16;

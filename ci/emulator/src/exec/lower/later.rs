@@ -1,0 +1,155 @@
+//! Copies that a kernel does not wait for at once, and barriers in shared memory.
+
+use super::integer::operand;
+use super::memory::space;
+use super::operand::low;
+use super::{Failure, Lower};
+use crate::exec::later::{Copy, Until};
+use crate::exec::mbarrier::{Meet, pending};
+use crate::exec::program::{Element, NONE, Op};
+use crate::ptx::{Instruction, Operand, Space, Type};
+
+/// Why what is not here is not.
+const UNKNOWN: &str = "this form is not known to the emulator";
+
+impl Lower<'_> {
+    /// `cp`.
+    pub(super) fn later(&mut self, i: &Instruction) -> Result<(), Failure> {
+        if i.has("tensor") || i.has("reduce") || i.has("prefetch") || i.has("multicast::cluster") {
+            return Err(UNKNOWN.into());
+        }
+        match (i.has("bulk"), i.has("commit_group"), i.has("wait_group"), i.has("wait_all")) {
+            // Bulk copies are made at once.
+            (true, true, ..) | (true, _, true, _) => self.emit(Op::Nothing, &[]),
+            (true, ..) => return self.bulk(i),
+            (_, true, ..) => self.emit(Op::CloseGroup, &[]),
+            (_, _, true, _) => match operand(i, 0)? {
+                Operand::Int(left) => self.emit(Op::MakeCopies(Until::Groups(low(*left))), &[]),
+                _ => return Err("a number of groups is needed here".into()),
+            },
+            (_, _, _, true) => self.emit(Op::MakeCopies(Until::All), &[]),
+            _ if i.has("mbarrier") => {
+                let place = self.place(operand(i, 0)?, space(i))?;
+                let access = self.access(&place, Element::U64, 1, true)?;
+                let meet = Meet::ArriveAfterCopies { counted: i.has("noinc") };
+                self.emit(Op::Meet(meet, access), &[NONE, NONE, NONE, NONE, place.slot]);
+            }
+            _ => return self.copy_later(i),
+        }
+        Ok(())
+    }
+
+    /// `cp.async`.
+    fn copy_later(&mut self, i: &Instruction) -> Result<(), Failure> {
+        let (to, from) =
+            (self.place(operand(i, 0)?, Space::Shared)?, self.place(operand(i, 1)?, Space::Global)?);
+        let bytes = match operand(i, 2)? {
+            Operand::Int(bytes @ (4 | 8 | 16)) => low(*bytes),
+            _ => return Err("4, 8 or 16 bytes are copied".into()),
+        };
+        let (mut read, mut ignored) = (NONE, NONE);
+        // A cache policy, which has 64 bits, says nothing here.
+        for extra in i.operands.iter().skip(3) {
+            match self.named(extra) {
+                Some((crate::exec::file::Class::Pred, slot)) => ignored = slot,
+                Some((crate::exec::file::Class::Wide, _)) => {}
+                _ if matches!(extra, Operand::Not(_)) => return Err(UNKNOWN.into()),
+                _ => read = self.src(extra, Type::U32)?,
+            }
+        }
+        let copy = Copy {
+            to: self.access(&to, Element::U8, 1, false)?,
+            from: self.access(&from, Element::U8, 1, false)?,
+            bytes: Some(bytes),
+            counted: None,
+        };
+        let number = self.keep(copy);
+        self.emit(Op::AskCopy(number), &[read, ignored, NONE, to.slot, from.slot]);
+        Ok(())
+    }
+
+    /// `cp.async.bulk`.
+    fn bulk(&mut self, i: &Instruction) -> Result<(), Failure> {
+        let spaces: Vec<Space> = i
+            .modifiers
+            .iter()
+            .filter_map(|m| match &**m {
+                "global" => Some(Space::Global),
+                "shared::cta" | "shared::cluster" => Some(Space::Shared),
+                _ => None,
+            })
+            .collect();
+        let [to, from] = spaces[..] else { return Err(UNKNOWN.into()) };
+        let (to, from) = (self.place(operand(i, 0)?, to)?, self.place(operand(i, 1)?, from)?);
+        let bytes = self.src(operand(i, 2)?, Type::U32)?;
+        let (mut barrier, mut counted) = (NONE, None);
+        if i.has("mbarrier::complete_tx::bytes") {
+            let place = self.place(operand(i, 3)?, Space::Shared)?;
+            (barrier, counted) = (place.slot, Some(self.access(&place, Element::U64, 1, true)?));
+        }
+        let copy = Copy {
+            to: self.access(&to, Element::U8, 1, false)?,
+            from: self.access(&from, Element::U8, 1, false)?,
+            bytes: None,
+            counted,
+        };
+        let number = self.keep(copy);
+        self.emit(Op::CopyBulk(number), &[bytes, barrier, NONE, to.slot, from.slot]);
+        Ok(())
+    }
+
+    fn keep(&mut self, copy: Copy) -> u32 {
+        self.program.copies.push(copy);
+        u32::try_from(self.program.copies.len() - 1).unwrap_or(u32::MAX)
+    }
+
+    /// `mbarrier`.
+    pub(super) fn mbarrier(&mut self, i: &Instruction) -> Result<(), Failure> {
+        if i.has("pending_count") {
+            let d = self.dst(operand(i, 0)?, Type::U32)?;
+            let state = self.src(operand(i, 1)?, Type::B64)?;
+            self.alu(op1!(u64 => u32, pending), &[d, state]);
+            return Ok(());
+        }
+        let arrive = i.has("arrive") || i.has("arrive_drop");
+        let meet = if i.has("init") {
+            Meet::Init
+        } else if i.has("inval") {
+            Meet::Invalidate
+        } else if arrive {
+            Meet::Arrive { expects: i.has("expect_tx"), drops: i.has("arrive_drop") }
+        } else if i.has("expect_tx") {
+            Meet::Expect
+        } else if i.has("complete_tx") {
+            Meet::Complete
+        } else if i.has("test_wait") || i.has("try_wait") {
+            Meet::Test { by_parity: i.has("parity"), waits: i.has("try_wait") }
+        } else {
+            return Err(UNKNOWN.into());
+        };
+        let test = matches!(meet, Meet::Test { .. });
+        // An arrival may give a state; a barrier of another block gives none.
+        let gives = arrive && !matches!(operand(i, 0)?, Operand::Address(..)) || test;
+        let first = usize::from(gives);
+        let d = match operand(i, 0)? {
+            d if test => self.dst(d, Type::Pred)?,
+            d if gives => self.dst(d, Type::B64)?,
+            _ => NONE,
+        };
+        let place = self.place(
+            operand(i, first)?,
+            match space(i) {
+                Space::Generic => Space::Generic,
+                _ => Space::Shared,
+            },
+        )?;
+        let ty = if let Meet::Test { by_parity: false, .. } = meet { Type::B64 } else { Type::U32 };
+        let given = match i.operands.get(first + 1) {
+            Some(given) => self.src(given, ty)?,
+            None => NONE,
+        };
+        let access = self.access(&place, Element::U64, 1, true)?;
+        self.emit(Op::Meet(meet, access), &[d, given, NONE, NONE, place.slot]);
+        Ok(())
+    }
+}

@@ -1,0 +1,231 @@
+//! Barriers in shared memory: `mbarrier`.
+//!
+//! What the 64 bits of a barrier are is not told to programs. Here: arrivals that are pending, arrivals that each phase waits for (20 bits
+//! each), bytes that are still to be counted (23 bits, with a sign), and in the highest bit the phase's parity.
+
+use super::bytes::{read64, write};
+use super::env::Fault;
+use super::file::{Slots, Word};
+use super::launch::Context;
+use super::memory::{Verb, lanes};
+use super::program::{Access, Element, NONE};
+use super::warp::{Flow, Group, Warp};
+
+const COUNT: u64 = (1 << 20) - 1;
+const BYTES: u64 = (1 << 23) - 1;
+
+/// What is done to a barrier. Its address is in slot 4, what it is given in slot 1, what it gives in slot 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meet {
+    /// Begins, with so many arrivals to each phase.
+    Init,
+    /// Ends: the bytes may be used for other things.
+    Invalidate,
+    /// So many more bytes are to be counted.
+    Expect,
+    /// So many bytes are counted.
+    Complete,
+    /// So many arrive; with `expects`, one arrives after so many more bytes are to be counted; with `drops`, later phases do not wait for
+    /// them. Gives what the barrier was before.
+    Arrive {
+        /// Whether the number is of bytes.
+        expects: bool,
+        /// Whether they come no more.
+        drops: bool,
+    },
+    /// One arrives once all copies of the thread are made; unless it was `counted` before, it is waited for besides the others.
+    ArriveAfterCopies {
+        /// Whether the barrier was begun with it.
+        counted: bool,
+    },
+    /// Whether a phase is over: that of a state, or the last of a parity. With `waits`, others get a turn where it is not.
+    Test {
+        /// Whether the phase is told by its parity.
+        by_parity: bool,
+        /// Whether the thread has nothing else to do.
+        waits: bool,
+    },
+}
+
+/// What is in the bits of a barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct State {
+    pending: u64,
+    expected: u64,
+    bytes: i64,
+    odd: bool,
+}
+
+impl State {
+    fn unpack(bits: u64) -> Self {
+        Self {
+            pending: bits & COUNT,
+            expected: bits >> 20 & COUNT,
+            bytes: (bits << 1).cast_signed() >> 41,
+            odd: bits >> 63 != 0,
+        }
+    }
+
+    fn pack(self) -> u64 {
+        let bytes = self.bytes.cast_unsigned() & BYTES;
+        self.pending | self.expected << 20 | bytes << 40 | u64::from(self.odd) << 63
+    }
+
+    /// So many have arrived. Says no where no more than `pending` are to come.
+    fn arrive(&mut self, count: u64) -> bool {
+        let fits = count <= self.pending;
+        self.pending = self.pending.saturating_sub(count);
+        fits
+    }
+
+    /// Begins the next phase if all have arrived and all bytes are there.
+    fn go_on(&mut self) {
+        if self.pending == 0 && self.bytes == 0 {
+            (self.pending, self.odd) = (self.expected, !self.odd);
+        }
+    }
+}
+
+/// The arrivals that were pending in a state.
+pub(super) fn pending(state: u64) -> u32 {
+    super::lower::low(state & COUNT)
+}
+
+impl Warp {
+    pub(super) fn meet_in_memory(
+        &mut self,
+        cx: &mut Context<'_>,
+        (meet, access): (Meet, Access),
+        s: &Slots,
+        group: &mut Group,
+        mask: u32,
+    ) -> Result<Flow, Fault> {
+        let (addresses, pc) = (self.addresses(access, s[4]), group.pc);
+        if let Meet::ArriveAfterCopies { .. } = meet {
+            self.make(cx, super::later::Until::All, mask)?;
+        }
+        let mut over = 0;
+        for lane in lanes(mask) {
+            let given = match meet {
+                _ if s[1] == NONE => 1,
+                Meet::Test { by_parity: false, .. } => u64::row(&self.file, s[1])[lane],
+                _ => u64::from(u32::row(&self.file, s[1])[lane]),
+            };
+            let at = self.reach(cx, access, addresses[lane], 8, lane, pc, Verb::Change)?;
+            let wrong = |warp: &Self, what: &str| {
+                let thread = warp.thread(u32::try_from(lane).unwrap_or(0));
+                cx.fault(
+                    Fault::LAUNCH_FAILURE,
+                    &format!("the mbarrier at {:#x} {what}", addresses[lane]),
+                    thread,
+                    pc,
+                )
+            };
+            if meet == Meet::Init {
+                if given == 0 || given > COUNT {
+                    return Err(wrong(
+                        self,
+                        &format!("cannot wait for {given} arrivals: 1 to {COUNT} are possible"),
+                    ));
+                }
+                let state = State { pending: given, expected: given, bytes: 0, odd: false };
+                write(at, Element::U64, state.pack());
+                continue;
+            }
+            let before = read64(at);
+            let mut state = State::unpack(before);
+            if state.expected == 0 && meet != Meet::Invalidate && !matches!(meet, Meet::Test { .. }) {
+                return Err(wrong(self, "was not begun by mbarrier.init, or is ended"));
+            }
+            let pending = state.pending;
+            let mut fits = true;
+            match meet {
+                Meet::Init => {}
+                Meet::Invalidate => state = State::unpack(0),
+                Meet::Expect => state.bytes += given.cast_signed(),
+                Meet::Complete => state.bytes -= given.cast_signed(),
+                Meet::Arrive { expects, drops } => {
+                    let count = if expects { 1 } else { given };
+                    if expects {
+                        state.bytes += given.cast_signed();
+                    }
+                    if drops {
+                        state.expected = state.expected.saturating_sub(count);
+                    }
+                    fits = state.arrive(count);
+                }
+                // Where it was not counted, it is waited for and has arrived.
+                Meet::ArriveAfterCopies { counted } => fits = !counted || state.arrive(1),
+                Meet::Test { by_parity, .. } => {
+                    let odd = if by_parity { given & 1 != 0 } else { given >> 63 != 0 };
+                    over |= u32::from(state.odd != odd) << lane;
+                    continue;
+                }
+            }
+            if !fits {
+                let what = format!("waits for {pending} more arrivals of this phase, and more come");
+                return Err(wrong(self, &what));
+            }
+            if meet != Meet::Invalidate && meet != Meet::Expect {
+                state.go_on();
+            }
+            write(at, Element::U64, state.pack());
+            if s[0] != NONE {
+                u64::row_mut(&mut self.file, s[0])[lane] = before;
+            }
+        }
+        group.pc += 1;
+        if let Meet::Test { waits, .. } = meet {
+            self.file.set_pred(s[0], over, mask);
+            if waits && over != mask {
+                return Ok(self.let_others(group));
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    /// Bytes of a bulk copy have come.
+    pub(super) fn count_bytes(
+        &mut self,
+        cx: &mut Context<'_>,
+        access: Access,
+        address: u64,
+        bytes: u64,
+        lane: usize,
+        pc: u32,
+    ) -> Result<(), Fault> {
+        let at = self.reach(cx, access, address, 8, lane, pc, Verb::Change)?;
+        let mut state = State::unpack(read64(at));
+        state.bytes -= bytes.cast_signed();
+        state.go_on();
+        write(at, Element::U64, state.pack());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::State;
+
+    #[test]
+    fn a_state_is_in_its_bits() {
+        for bytes in [0, 1, -1, (1 << 20) - 1, 1 - (1 << 20)] {
+            for odd in [false, true] {
+                let state = State { pending: 3, expected: (1 << 20) - 1, bytes, odd };
+                assert_eq!(State::unpack(state.pack()), state);
+            }
+        }
+    }
+
+    #[test]
+    fn a_phase_is_over_when_all_have_arrived_and_all_bytes_are_there() {
+        let mut state = State { pending: 2, expected: 2, bytes: 16, odd: false };
+        assert!(state.arrive(2));
+        state.go_on();
+        assert!(!state.odd);
+        state.bytes = 0;
+        state.go_on();
+        assert_eq!(state, State { pending: 2, expected: 2, bytes: 0, odd: true });
+        assert!(!state.arrive(3));
+    }
+}
