@@ -87,6 +87,24 @@ impl Number {
         }
     }
 
+    /// The number of eight bits that is nearest, of two the even one; a finite one for all that is too large.
+    pub(super) fn eight(self, value: f64) -> u8 {
+        let (largest, none) = if self == Self::E4m3 { (0x7E, 0x7F) } else { (0x7B, 0x7F) };
+        if value.is_nan() {
+            return none;
+        }
+        let at = |code: u8| self.value(u64::from(code));
+        let (size, sign) = (value.abs(), if value.is_sign_negative() { 0x80 } else { 0 });
+        // The codes of numbers that are not negative are in the order of these.
+        let (mut low, mut high) = (0, largest);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if at(middle) <= size { low = middle } else { high = middle }
+        }
+        let (below, above) = (size - at(low), at(high) - size);
+        sign | if below < above || below == above && low % 2 == 0 { low } else { high }
+    }
+
     /// The bits of a sum. Integers, which are exact as sums, wrap or stop at the ends.
     pub(super) fn rounded(self, value: f64, saturates: bool) -> u64 {
         match self {
@@ -128,6 +146,24 @@ mod tests {
         assert!(value(Number::E4m3, 0x7F).is_nan() && value(Number::E5m2, 0x7F).is_nan());
         assert_eq!(value(Number::E5m2, 0x7C), f64::INFINITY);
         assert_eq!((value(Number::S4, 0xF), value(Number::U4, 0xF)), (-1.0, 15.0));
+    }
+
+    #[test]
+    fn a_number_becomes_the_nearest_of_eight_bits() {
+        for number in [Number::E4m3, Number::E5m2] {
+            let largest = if number == Number::E4m3 { 0x7E } else { 0x7B };
+            for code in (0..=largest).chain(0x80..=0x80 + largest) {
+                assert_eq!(number.eight(number.value(u64::from(code))), code, "{number:?}");
+            }
+            for code in 0..largest {
+                let (this, next) = (number.value(u64::from(code)), number.value(u64::from(code) + 1));
+                let even = code + code % 2;
+                assert_eq!(number.eight((this + next) / 2.0), even, "{number:?}");
+                assert_eq!(number.eight((this * 3.0 + next) / -4.0), 0x80 | code, "{number:?}");
+            }
+            assert_eq!((number.eight(1e9), number.eight(f64::NEG_INFINITY)), (largest, 0x80 | largest));
+            assert_eq!(number.eight(f64::NAN), 0x7F);
+        }
     }
 
     #[test]

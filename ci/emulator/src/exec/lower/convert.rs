@@ -126,6 +126,9 @@ impl Lower<'_> {
     }
 
     pub(super) fn cvt(&mut self, i: &Instruction) -> Result<(), Failure> {
+        if let Some(done) = self.cvt_narrow(i) {
+            return done;
+        }
         let types: Vec<Type> = i.types().collect();
         if i.has("pack") {
             return self.cvt_pack(i, &types);

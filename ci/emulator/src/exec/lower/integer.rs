@@ -193,6 +193,76 @@ impl Lower<'_> {
         Ok(())
     }
 
+    /// `add`, `min` and `max` of two integers of 16 bits in one register.
+    pub(super) fn integer_pair(&mut self, i: &Instruction) -> Result<(), Failure> {
+        fn pair(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
+            let part = |n: u32| u32::from(f((a >> n) as u16, (b >> n) as u16)) << n;
+            part(0) | part(16)
+        }
+        macro_rules! signed {
+            ($f:expr) => {
+                op2!(u32, u32 => u32, |a, b| pair(a, b, |a, b| $f(a.cast_signed(), b.cast_signed()).cast_unsigned()))
+            };
+        }
+        let d = self.dst(operand(i, 0)?, Type::B32)?;
+        let a = self.src(operand(i, 1)?, Type::B32)?;
+        let b = self.src(operand(i, 2)?, Type::B32)?;
+        let f: Alu = match (&*i.opcode, i.has("s16x2"), i.has("relu")) {
+            ("add", _, false) => op2!(u32, u32 => u32, |a, b| pair(a, b, u16::wrapping_add)),
+            ("min", false, false) => op2!(u32, u32 => u32, |a, b| pair(a, b, u16::min)),
+            ("max", false, false) => op2!(u32, u32 => u32, |a, b| pair(a, b, u16::max)),
+            ("min", true, false) => signed!(i16::min),
+            ("max", true, false) => signed!(i16::max),
+            ("min", true, true) => signed!(|a: i16, b: i16| a.min(b).max(0)),
+            ("max", true, true) => signed!(|a: i16, b: i16| a.max(b).max(0)),
+            _ => return Err("this form is not known to the emulator".into()),
+        };
+        self.alu(f, &[d, a, b]);
+        Ok(())
+    }
+
+    /// `vabsdiff2` and `vabsdiff4`: what the parts of two registers differ by, each by itself, or all together and added.
+    pub(super) fn differences(&mut self, i: &Instruction) -> Result<(), Failure> {
+        let types: Vec<Type> = i.types().collect();
+        let alike = matches!(types[..], [_, a, b] if a == b && matches!(a, Type::S32 | Type::U32));
+        if !alike || i.has("sat") {
+            return Err("this form is not known to the emulator".into());
+        }
+        let d = self.dst(operand(i, 0)?, Type::U32)?;
+        let a = self.src(operand(i, 1)?, Type::U32)?;
+        let b = self.src(operand(i, 2)?, Type::U32)?;
+        let c = self.src(operand(i, 3)?, Type::U32)?;
+        /// With `BITS` to a part. The sum begins with `c`, which the parts alone do not ask for.
+        fn differences<const BITS: u32, const SIGNED: bool, const ADD: bool>(a: u32, b: u32, c: u32) -> u32 {
+            let part = |v: u32, n: u32| {
+                let bits = v << (32 - BITS - n * BITS);
+                if SIGNED {
+                    i64::from(bits.cast_signed() >> (32 - BITS))
+                } else {
+                    i64::from(bits >> (32 - BITS))
+                }
+            };
+            let parts = (0..32 / BITS).map(|n| (n, (part(a, n) - part(b, n)).unsigned_abs() as u32));
+            if ADD {
+                parts.fold(c, |sum, (_, part)| sum.wrapping_add(part))
+            } else {
+                parts.fold(0, |all, (n, part)| all | (part & (u32::MAX >> (32 - BITS))) << (n * BITS))
+            }
+        }
+        let f: Alu = match (&*i.opcode, types[1].is_signed(), i.has("add")) {
+            ("vabsdiff2", false, false) => op3!(u32, u32, u32 => u32, differences::<16, false, false>),
+            ("vabsdiff2", false, true) => op3!(u32, u32, u32 => u32, differences::<16, false, true>),
+            ("vabsdiff2", true, false) => op3!(u32, u32, u32 => u32, differences::<16, true, false>),
+            ("vabsdiff2", true, true) => op3!(u32, u32, u32 => u32, differences::<16, true, true>),
+            (_, false, false) => op3!(u32, u32, u32 => u32, differences::<8, false, false>),
+            (_, false, true) => op3!(u32, u32, u32 => u32, differences::<8, false, true>),
+            (_, true, false) => op3!(u32, u32, u32 => u32, differences::<8, true, false>),
+            (_, true, true) => op3!(u32, u32, u32 => u32, differences::<8, true, true>),
+        };
+        self.alu(f, &[d, a, b, c]);
+        Ok(())
+    }
+
     /// `dp4a` and `dp2a`: products of bytes, summed.
     fn dot(&mut self, i: &Instruction) -> Result<(), Failure> {
         let types: Vec<Type> = i.types().collect();

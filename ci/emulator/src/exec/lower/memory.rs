@@ -177,6 +177,35 @@ impl Lower<'_> {
         Ok(())
     }
 
+    /// The same of several elements, each of which is changed by itself.
+    fn atomics(
+        &mut self,
+        i: &Instruction,
+        (op, element, ty): (Modify, Element, Type),
+        mut place: Place,
+        values: &[Operand],
+    ) -> Result<(), Failure> {
+        let wants = &*i.opcode == "atom";
+        let mut olds = Vec::new();
+        for (n, value) in values.iter().enumerate() {
+            let b = self.src(value, ty)?;
+            let d = if wants { self.register(Class::of(ty)) } else { NONE };
+            olds.push(d);
+            // The first of them has all looked at: where they begin and end.
+            let count = if n == 0 { u8::try_from(values.len()).unwrap_or(0) } else { 1 };
+            let access = self.access(&place, element, count, ty.size() == 8)?;
+            self.emit(Op::Atomic(access, op, wants), &[d, b, b, NONE, place.slot]);
+            place.offset += i64::from(ty.size());
+        }
+        if let (true, Operand::Vector(results)) = (wants, operand(i, 0)?) {
+            for (result, old) in results.iter().zip(olds) {
+                let d = self.dst(result, ty)?;
+                self.copy(d, old, ty);
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn atomic(&mut self, i: &Instruction) -> Result<(), Failure> {
         let ty = i.types().last().ok_or("no type")?;
         let wants = &*i.opcode == "atom";
@@ -186,7 +215,7 @@ impl Lower<'_> {
             8 => Element::U64,
             _ => return Err("this type is not known to the emulator".into()),
         };
-        if i.has("v2") || i.has("v4") || i.has("v8") || i.has("async") {
+        if i.has("async") {
             return Err("this form is not known to the emulator".into());
         }
         let op = i.modifiers.iter().find_map(|m| modify(m, ty));
@@ -195,6 +224,9 @@ impl Lower<'_> {
         let place = self.place(operand(i, first)?, space(i))?;
         if matches!(place.space, Space::Const | Space::Param) || place.argument {
             return Err("this memory is not written atomically".into());
+        }
+        if let Operand::Vector(values) = operand(i, first + 1)? {
+            return self.atomics(i, (op, element, ty), place, values);
         }
         let d = if wants { self.dst(operand(i, 0)?, ty)? } else { NONE };
         let b = self.src(operand(i, first + 1)?, ty)?;

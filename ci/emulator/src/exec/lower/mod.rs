@@ -19,6 +19,7 @@ mod later;
 mod logic;
 mod matrix;
 mod memory;
+mod narrow;
 mod operand;
 mod reach;
 mod warp;
@@ -365,6 +366,7 @@ impl<'m> Lower<'m> {
             "atom" | "red" => self.atomic(i),
             "and" | "or" | "xor" | "not" | "cnot" | "shl" | "shr" | "shf" | "bfe" | "bfi" | "brev"
             | "popc" | "clz" | "bfind" | "prmt" | "lop3" | "fns" | "bmsk" | "szext" => self.logic(i),
+            "add" | "min" | "max" if i.has("s16x2") || i.has("u16x2") => self.integer_pair(i),
             "add" | "sub" | "mul" | "mad" | "fma" | "div" | "min" | "max" | "abs" | "neg" | "rcp"
             | "sqrt" | "rsqrt" | "ex2" | "lg2" | "sin" | "cos" | "tanh" | "copysign" | "testp"
                 if ty.is_some_and(|t| t.is_float()) =>
@@ -374,6 +376,7 @@ impl<'m> Lower<'m> {
             "add" | "sub" | "mul" | "mad" | "div" | "rem" | "min" | "max" | "abs" | "neg" | "sad"
             | "mul24" | "mad24" | "dp4a" | "dp2a" | "addc" | "subc" | "madc" => self.integer(i),
             "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" => self.control(f, i),
+            "vabsdiff2" | "vabsdiff4" => self.differences(i),
             "bar" | "barrier" | "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" | "isspacep"
             | "mapa" | "getctarank" => self.warp(i),
             "membar" | "fence" | "prefetch" | "prefetchu" | "discard" | "applypriority"

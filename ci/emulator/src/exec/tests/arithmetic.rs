@@ -1,6 +1,6 @@
 //! Instructions on random and on awkward numbers, compared with the host.
 
-use super::{Loaded, arg, load};
+use super::{Loaded, arg, cuda, load};
 
 /// A small generator of numbers that repeats from its seed.
 struct Random(u64);
@@ -341,4 +341,53 @@ fn an_unknown_instruction_explains_itself_when_it_is_met() {
     let fault = m.run("k", 1, 32, &[arg(1u32)]).unwrap_err();
     assert_eq!(fault.code, super::Fault::NOT_SUPPORTED);
     assert!(fault.message.contains("frobnicate.b32") && fault.message.contains("line 3"), "{fault}");
+}
+
+#[test]
+fn numbers_of_tensor_cores_are_converted_and_parts_of_registers_are_compared() {
+    let mut m = cuda(
+        "#include <cuda_fp8.h>
+         #include <mma.h>
+         __global__ void narrow(const float* in, float* out, unsigned* bits) {
+             unsigned i = threadIdx.x;
+             __nv_fp8_e4m3 a(in[i]); __nv_fp8_e5m2 b(in[i]);
+             out[i * 4] = float(a); out[i * 4 + 1] = float(b);
+             out[i * 4 + 2] = nvcuda::wmma::__float_to_tf32(in[i]);
+             __nv_fp8x4_e4m3 four(make_float4(in[i], 1, -2, 0.5f));
+             bits[i] = four.__x;
+         }
+         __global__ void parts(unsigned a, unsigned b, unsigned* out) {
+             out[0] = __vabsdiffu4(a, b); out[1] = __vsadu4(a, b); out[2] = __vabsdiffu2(a, b); out[3] = __vsads2(a, b); out[4] = __vsads4(a, b);
+             out[5] = __vadd2(a, b); out[6] = __vmaxs2(a, b); out[7] = __vminu2(a, b); out[8] = __vimax_s16x2_relu(a, b);
+         }",
+    );
+    let values = [1.0f32, 0.3, -500.0, 17.0, 1e-4, 1.0 + 3.0 / 2048.0, 60000.0, -0.0];
+    let (given, out, bits) = (m.machine.upload(&values), m.machine.alloc(128), m.machine.alloc(32));
+    m.run("narrow", 1, 8, &[arg(given), arg(out), arg(bits)]).unwrap();
+    let got: Vec<f32> = m.machine.download(out);
+    let expected = [
+        [1.0, 1.0, 1.0],
+        [0.3125, 0.3125, 0.300_048_83],
+        [-448.0, -512.0, -500.0],
+        [16.0, 16.0, 17.0],
+        [0.0, 0.000_106_811_52, 0.000_100_016_594],
+        [1.0, 1.0, 1.0 + 2.0 / 1024.0],
+        [448.0, 57344.0, 60000.0],
+        [-0.0, -0.0, -0.0],
+    ];
+    for (value, (got, expected)) in values.iter().zip(got.chunks(4).zip(expected)) {
+        assert_eq!(got[..3], expected, "{value}");
+    }
+    assert_eq!(m.machine.download::<u32>(bits)[1], 0x30C0_382A);
+    let (a, b) = (0x10F0_8001u32, 0x2000_7F05u32);
+    m.run("parts", 1, 1, &[arg(a), arg(b), arg(out)]).unwrap();
+    let bytes = |v: u32| v.to_le_bytes();
+    let each: Vec<u8> = bytes(a).iter().zip(bytes(b)).map(|(a, b)| a.abs_diff(b)).collect();
+    let sum: u32 = each.iter().map(|v| u32::from(*v)).sum();
+    let signed: u32 =
+        bytes(a).iter().zip(bytes(b)).map(|(a, b)| u32::from((*a as i8).abs_diff(b as i8))).sum();
+    let got: Vec<u32> = m.machine.download(out);
+    assert_eq!(got[0].to_le_bytes()[..], each);
+    assert_eq!(got[1..5], [sum, 0x0F10_00FC, 0x0F10 + 0xFF04, signed]);
+    assert_eq!(got[5..9], [0x30F0_FF06, 0x2000_7F05, 0x10F0_7F05, 0x2000_7F05]);
 }

@@ -209,3 +209,21 @@ fn threads_that_wait_for_ever_are_reported() {
     let fault = m.run("split", 1, 32, &[]).unwrap_err();
     assert!(fault.message.contains("in different places"), "{fault}");
 }
+
+#[test]
+fn several_numbers_are_added_each_by_itself() {
+    let mut m = cuda(
+        "__global__ void add(float4* sums, float2* olds) {
+             atomicAdd(sums, make_float4(1, 2, threadIdx.x, -1));
+             olds[threadIdx.x] = atomicAdd((float2*)(sums + 1), make_float2(1, 10));
+         }
+         __global__ void crooked(float* sums) { atomicAdd((float4*)(sums + 1), make_float4(1, 2, 3, 4)); }",
+    );
+    let (sums, olds) = (m.machine.alloc(32), m.machine.alloc(256));
+    m.run("add", 1, 32, &[arg(sums), arg(olds)]).unwrap();
+    assert_eq!(m.machine.download::<f32>(sums)[..6], [32.0, 64.0, 496.0, -32.0, 32.0, 320.0]);
+    let olds: Vec<f32> = m.machine.download(olds);
+    assert!(olds.chunks(2).all(|old| old[1] == old[0] * 10.0), "{olds:?}");
+    let fault = m.run("crooked", 1, 1, &[arg(sums)]).unwrap_err();
+    assert_eq!(fault.code, Fault::MISALIGNED_ADDRESS);
+}
