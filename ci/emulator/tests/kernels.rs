@@ -1,0 +1,52 @@
+//! CUDA C++ programs with kernels, compiled here by nvcc, run on the built library.
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test may panic")]
+
+mod built;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Compiles a program.
+fn compile(name: &str) -> PathBuf {
+    let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let toolkit = built::toolkit();
+    let output = Command::new(toolkit.nvcc().expect("nvcc"))
+        .args([
+            "-std=c++17",
+            "-arch=compute_90",
+            "-code=compute_90",
+            "-cudart",
+            "none",
+            "-cudadevrt",
+            "none",
+            "-o",
+        ])
+        .arg(&program)
+        .arg(format!("tests/programs/{name}.cu"))
+        .arg(format!("-L{}", built::folder().display()))
+        .arg("-lcudart")
+        .output()
+        .expect("nvcc starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    program
+}
+
+/// What a program prints.
+fn printed(program: &PathBuf, arguments: &[&str]) -> String {
+    let output =
+        Command::new(program).args(arguments).env("LD_LIBRARY_PATH", built::folder()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn tensor_cores_multiply_tiles_and_a_wait_that_is_forgotten_shows() {
+    let program = compile("gemm");
+    assert_eq!(printed(&program, &[]), "cudaSuccess, right\n");
+    assert_eq!(printed(&program, &["forgets"]), "cudaSuccess, wrong\n");
+}
+
+#[test]
+fn thrust_sorts_sums_and_scans() {
+    assert_eq!(printed(&compile("thrust"), &[]), "reduce: right\nsort: right\ninclusive_scan: right\n");
+}

@@ -1,0 +1,32 @@
+// The algorithms of Thrust, whose kernels use most of what a device has.
+#include <thrust/device_vector.h>
+#include <thrust/host_vector.h>
+#include <thrust/reduce.h>
+#include <thrust/scan.h>
+#include <thrust/sort.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <numeric>
+#include <vector>
+
+int main() {
+    std::vector<unsigned> numbers(50'000);
+    for (size_t i = 0; i < numbers.size(); i++) numbers[i] = unsigned(i * 2654435761u) ^ unsigned(i << 7);
+    thrust::device_vector<unsigned> device(numbers.begin(), numbers.end());
+    const auto sum = thrust::reduce(device.begin(), device.end(), 0ull);
+    printf("reduce: %s\n", sum == std::accumulate(numbers.begin(), numbers.end(), 0ull) ? "right" : "wrong");
+    auto same = [&](const char* what) {
+        const std::vector<unsigned> got = [&] {
+            thrust::host_vector<unsigned> host = device;
+            return std::vector<unsigned>(host.begin(), host.end());
+        }();
+        printf("%s: %s\n", what, got == numbers ? "right" : "wrong");
+    };
+    thrust::sort(device.begin(), device.end());
+    std::sort(numbers.begin(), numbers.end());
+    same("sort");
+    thrust::inclusive_scan(device.begin(), device.end(), device.begin());
+    std::partial_sum(numbers.begin(), numbers.end(), numbers.begin());
+    same("inclusive_scan");
+}
