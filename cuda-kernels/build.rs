@@ -16,6 +16,7 @@ fn main() {
         "variables",
         "image",
         "probe",
+        "tensor",
     ];
     cuda_kernels_build::Build::new()
         .files(names.map(|name| format!("kernels/{name}.cu")))
