@@ -5,7 +5,8 @@
 //! 3. `/usr/local/cuda`, `/opt/cuda`, `/usr`
 //! 4. `CONDA_PREFIX`
 //! 5. NVIDIA's Python wheels in the active virtual environment (`VIRTUAL_ENV`)
-//! 6. `cuda-toolkit` in the target folder of this workspace, where `ci/setup` puts it
+//! 6. `cuda-toolkit` in the target folder of the workspace that is built, and of the one that this library is in, where
+//!    `ci/setup` puts it: the second is what a crate elsewhere has that names these crates by path
 
 use std::path::{Path, PathBuf};
 
@@ -33,13 +34,15 @@ impl<'a> Search<'a> {
         let triple = env.cargo("TARGET").map(|triple| triple.to_string_lossy().into_owned());
         let triple = triple.unwrap_or_else(|_| format!("{}-unknown-linux-gnu", std::env::consts::ARCH));
         let system = ["/usr/local/cuda", "/opt/cuda", "/usr"].map(PathBuf::from).to_vec();
-        Self { env, target: Target::of(&triple), system, workspace: workspace(env) }
+        let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+        Self { env, target: Target::of(&triple), system, workspace: workspace(env, Some(own)) }
     }
 
-    /// Looks in these folders instead of those of the running system.
+    /// Looks in these folders instead of those of the running system, and not in the workspace that this library is in.
     #[must_use]
     pub fn system(mut self, folders: Vec<PathBuf>) -> Self {
         self.system = folders;
+        self.workspace = workspace(self.env, None);
         self
     }
 
@@ -142,14 +145,24 @@ impl Place {
 }
 
 /// The `cuda-toolkit` folders of the workspace that is being built: above `OUT_DIR`, which is where the target folder
-/// really is, and beside the packages, in case the target folder was moved after `ci/setup` had run.
-fn workspace(env: &Env) -> Vec<PathBuf> {
+/// really is, and beside the packages, in case the target folder was moved after `ci/setup` had run. A crate elsewhere finds
+/// what the workspace of this library, whose folder is `own`, has; where a variable names its toolkit, the folder around that
+/// has the libclang.
+fn workspace(env: &Env, own: Option<&Path>) -> Vec<PathBuf> {
     let out = env.cargo("OUT_DIR").map(PathBuf::from).unwrap_or_default();
     let package = env.cargo("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();
     let above_out = out.ancestors().skip(1).map(|folder| folder.join("cuda-toolkit"));
-    let beside = package.ancestors().skip(1).take(2).map(|folder| folder.join("target/cuda-toolkit"));
-    let mut folders: Vec<_> = above_out.chain(beside).filter(|folder| folder.is_dir()).collect();
-    folders.dedup();
+    let packages = Some(package.as_path()).into_iter().chain(own).flat_map(|folder| folder.ancestors().skip(1).take(2));
+    let beside = packages.map(|folder| folder.join("target/cuda-toolkit"));
+    let named = VARIABLES.into_iter().find_map(|variable| env.path(variable));
+    let around = named.iter().filter_map(|root| root.ancestors().nth(2)).map(Path::to_owned);
+    let around = around.filter(|site| site.join("clang/native").is_dir());
+    let mut folders: Vec<PathBuf> = Vec::new();
+    for folder in above_out.chain(beside).chain(around).filter(|folder| folder.is_dir()) {
+        if !folders.contains(&folder) {
+            folders.push(folder);
+        }
+    }
     if folders.is_empty() {
         // Where it would be: out, package, build, profile, target.
         folders.extend(out.ancestors().nth(4).map(|target| target.join("cuda-toolkit")));
@@ -165,9 +178,10 @@ fn not_found(looked: &[String]) -> Error {
     }
     error
         .detail(
-            "Two ways out: run ci/setup in this workspace, which puts a toolkit under target/ without root,",
+            "Two ways out: run ci/setup in the workspace of cuda-safe, which puts a toolkit under target/ without root",
         )
-        .detail("or install the CUDA toolkit and set CUDA_PATH to its root.")
+        .detail("(a crate elsewhere then sets CUDA_PATH to what ci/setup --toolkit prints), or install the CUDA toolkit")
+        .detail("and set CUDA_PATH to its root.")
 }
 
 #[cfg(test)]

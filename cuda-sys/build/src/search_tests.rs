@@ -186,6 +186,29 @@ fn the_wheels_of_cuda_12_are_put_together() {
 }
 
 #[test]
+fn a_crate_elsewhere_finds_the_toolkit_of_the_workspace_that_this_library_is_in() {
+    let tree = Tree::new();
+    tree.toolkit("w/target/cuda-toolkit/nvidia/cu13", 13000);
+    let site = tree.path("w/target/cuda-toolkit");
+    fs::create_dir_all(tree.path("elsewhere/target/debug/build/mine-1/out")).unwrap();
+    let env = Env::from_vars([
+        ("OUT_DIR", tree.path("elsewhere/target/debug/build/mine-1/out")),
+        ("CARGO_MANIFEST_DIR", tree.path("elsewhere")),
+    ]);
+    assert_eq!(workspace(&env, Some(&tree.path("w/cuda-sys/build"))), [site]);
+}
+
+#[test]
+fn the_libclang_beside_a_toolkit_that_a_variable_names_is_found() {
+    let tree = Tree::new();
+    let root = tree.toolkit("w/target/cuda-toolkit/nvidia/cu13", 13000);
+    let named = || Env::from_vars([("CUDA_PATH", root.clone()), ("OUT_DIR", tree.path("elsewhere/out"))]);
+    assert!(!workspace(&named(), None).contains(&tree.path("w/target/cuda-toolkit")), "no libclang there");
+    fs::create_dir_all(tree.path("w/target/cuda-toolkit/clang/native")).unwrap();
+    assert_eq!(workspace(&named(), None), [tree.path("w/target/cuda-toolkit")]);
+}
+
+#[test]
 fn the_workspaces_own_toolkit_is_the_last_resort() {
     let tree = Tree::new();
     tree.toolkit("w/target/cuda-toolkit/nvidia/cu13", 13000);
