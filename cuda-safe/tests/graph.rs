@@ -412,10 +412,96 @@ fn an_executable_graph_takes_over_another_one_of_its_shape() -> Result<()> {
     let error = exec.update(&other).unwrap_err();
     let why = "a node is of another kind";
     assert_eq!(error.detail(), Detail::Update { why, node: Some(1) }, "{error}");
-    more.add_host_fn(&[], || ())?;
-    assert!(matches!(detail(exec.update(&more)), Detail::Unsupported { .. }));
     exec.launch(&stream)?;
     assert_eq!(*host.host()?, [2; 4]);
+    Ok(())
+}
+
+/// A graph that counts its launches, by as much.
+fn counting(stream: &mut Stream, calls: &Arc<AtomicUsize>, by: usize) -> Result<Graph> {
+    let calls = Arc::clone(calls);
+    stream.capture(|s| {
+        s.host_fn(move || {
+            calls.fetch_add(by, Ordering::SeqCst);
+        })
+    })
+}
+
+#[test]
+fn host_functions_are_taken_over_and_dropped_after_the_last_launch_that_calls_them() -> Result<()> {
+    let _alone = alone();
+    let mut stream = Stream::non_blocking()?;
+    let calls = Arc::new(AtomicUsize::new(0));
+    let mut exec = counting(&mut stream, &calls, 1)?.instantiate()?;
+    let gate = Gate::on(&stream);
+    exec.launch(&stream)?;
+    let other = counting(&mut stream, &calls, 10)?;
+    exec.update(&other)?;
+    drop(other);
+    exec.launch(&stream)?;
+    exec.update(&counting(&mut stream, &calls, 100)?)?;
+    exec.launch(&stream)?;
+    drop(exec);
+    assert_eq!(Arc::strong_count(&calls), 4, "launches under way still need the functions");
+    gate.open();
+    stream.synchronize()?;
+    assert_eq!(calls.load(Ordering::SeqCst), 111);
+    // What is over is dropped when another function is set.
+    let mut exec = counting(&mut stream, &calls, 0)?.instantiate()?;
+    exec.update(&counting(&mut stream, &calls, 0)?)?;
+    drop(exec);
+    while Arc::strong_count(&calls) > 1 {
+        std::thread::yield_now();
+    }
+    Ok(())
+}
+
+#[test]
+fn host_functions_taken_over_from_the_graph_itself_stay_when_a_node_is_changed() -> Result<()> {
+    let _alone = alone();
+    let stream = Stream::non_blocking()?;
+    let mut bytes = DeviceBuffer::<u8>::alloc(4)?;
+    let calls = Arc::new(AtomicUsize::new(0));
+    let count = |by: usize| {
+        let calls = Arc::clone(&calls);
+        move || _ = calls.fetch_add(by, Ordering::SeqCst)
+    };
+    let mut graph = Graph::new()?;
+    let fill = graph.add_memset(&[], &mut bytes, 1)?;
+    let call = graph.add_host_fn(&[], count(1))?;
+    let mut exec = graph.instantiate()?;
+    graph.set_host_fn(call, count(10))?;
+    exec.update(&graph)?;
+    exec.set_memset(&graph, fill, &mut bytes, 2)?;
+    // The graph lets its second function go, and with itself the third.
+    graph.set_host_fn(call, count(100))?;
+    drop(graph);
+    exec.launch(&stream)?;
+    assert_eq!(bytes.to_vec()?, [2; 4]);
+    stream.synchronize()?;
+    assert_eq!(calls.load(Ordering::SeqCst), 10);
+    Ok(())
+}
+
+#[test]
+fn the_host_functions_of_a_graph_within_a_graph_are_taken_over() -> Result<()> {
+    let _alone = alone();
+    let mut stream = Stream::non_blocking()?;
+    let calls = Arc::new(AtomicUsize::new(0));
+    let mut outer = [Graph::new()?, Graph::new()?];
+    let mut nodes = Vec::new();
+    for (graph, by) in outer.iter_mut().zip([1, 10]) {
+        nodes.push(graph.add_graph(&[], &counting(&mut stream, &calls, by)?)?);
+    }
+    let [first, second] = &outer;
+    let mut exec = first.instantiate()?;
+    exec.set_graph(first, nodes[0], &counting(&mut stream, &calls, 100)?)?;
+    exec.launch(&stream)?;
+    exec.update(second)?;
+    drop(outer);
+    exec.launch(&stream)?;
+    stream.synchronize()?;
+    assert_eq!(calls.load(Ordering::SeqCst), 110);
     Ok(())
 }
 

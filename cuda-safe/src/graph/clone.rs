@@ -32,7 +32,7 @@ impl Graph {
             *step = Step { raws: twins.into(), ..step.clone() };
         }
         graph.uses = self.uses.clone();
-        (graph.host_functions, graph.acts) = (self.host_functions, self.acts);
+        graph.acts = self.acts;
         graph.original = Some((self.number, self.steps.list.len()));
         Ok(graph)
     }

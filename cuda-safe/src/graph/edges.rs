@@ -192,7 +192,6 @@ impl Graph {
         self.uses = self.steps.uses();
         self.acts = self.steps.list.iter().any(|step| step.acts);
         let Some(gone) = gone else { return Ok(()) };
-        self.host_functions = self.host_functions.saturating_sub(gone.host_functions);
         gone.function.map_or(Ok(()), |function| self.let_go(function))
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::graph::Graph;
 use super::handle::{Handle, Raw};
+use super::host;
 use super::steps::Steps;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
@@ -28,6 +29,8 @@ pub struct GraphExec {
     /// Whether a launch is sure to give the device something to do.
     acts: bool,
     uses: Listed,
+    /// The host functions that were taken over with a graph.
+    taken: Uses,
     /// Whether launches may skip nodes of which nothing is known any more.
     skips: bool,
     /// The graph that it was made of, and what has become of its nodes; none where those of another graph were taken over.
@@ -68,6 +71,7 @@ impl GraphExec {
             device,
             acts: graph.acts,
             uses,
+            taken: Uses::default(),
             skips: false,
             origin,
             _token: token,
@@ -153,13 +157,33 @@ impl GraphExec {
 
     /// Takes over what the nodes of another graph of the same shape do. Launches under way do not notice.
     ///
-    /// Stands for [`cudaGraphExecUpdate`](sys::cudaGraphExecUpdate). Host functions cannot be taken over: their owner would be the
-    /// other graph alone.
+    /// Stands for [`cudaGraphExecUpdate`](sys::cudaGraphExecUpdate). Host functions are taken over with the nodes that call them, and held in
+    /// common with the other graph, which may be dropped: each is dropped some time after the last launch that calls it, as one of
+    /// [`set_host_fn`](Self::set_host_fn).
     ///
     /// # Errors
     /// `cudaErrorGraphExecUpdateFailure` where the shape or the kind of a node is another one, with what is different and where
-    /// ([`Detail::Update`]); `Unsupported` for a graph with host
-    /// functions, or another one with memory of its own; `DeviceMismatch`; a refusal inside a host function. What was executable before, still is.
+    /// ([`Detail::Update`]); `Unsupported` for another graph with memory of its own; `DeviceMismatch`; a refusal inside a host function.
+    /// What was executable before, still is.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::{DeviceBuffer, Stream, memset_async};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let mut stream = Stream::new()?;
+    /// let mut bytes = DeviceBuffer::<u8>::alloc(4)?;
+    /// let mut exec = stream.capture(|s| memset_async(&mut bytes, 1, s))?.instantiate()?;
+    /// exec.launch(&stream)?;
+    /// let other = stream.capture(|s| memset_async(&mut bytes, 2, s))?;
+    /// if exec.update(&other).is_err() {
+    ///     exec = other.instantiate()?; // of another shape
+    /// }
+    /// exec.launch(&stream)?;
+    /// assert_eq!(bytes.to_vec()?, [2; 4]);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[doc(alias = "cudaGraphExecUpdate")]
     #[track_caller]
     pub fn update(&mut self, graph: &Graph) -> Result<()> {
@@ -168,13 +192,12 @@ impl GraphExec {
         if self.origin.as_ref().is_none_or(|origin| origin.graph != graph.number) {
             graph.ensure_no_memory("GraphExec::update")?;
         }
-        if graph.host_functions > 0 {
-            let what = "taking over the host functions of another graph";
-            return Err(Error::refused("GraphExec::update", Detail::Unsupported { what }));
-        }
-        // If it fails half-way, both graphs' memory may be used.
+        let taken = host::taken("GraphExec::update", &graph.steps.functions())?;
+        let mut then = graph.uses.clone();
+        then.add_all(&taken);
+        // If it fails half-way, both graphs' memory and functions may be used.
         let mut both = self.uses.uses().clone();
-        both.add_all(&graph.uses);
+        both.add_all(&then);
         self.uses = Listed::of(both);
         self.acts &= graph.acts;
         let before = self.origin.take();
@@ -185,7 +208,8 @@ impl GraphExec {
         let done = unsafe { check!(cudaGraphExecUpdate(self.raw, graph.as_raw(), &raw mut found)) };
         done.map_err(|error| different(error, graph, &found))?;
         // A node that launches skip may be all that the graph has to do.
-        (self.uses, self.acts) = (Listed::of(graph.uses.clone()), graph.acts && !self.skips);
+        (self.uses, self.acts) = (Listed::of(then), graph.acts && !self.skips);
+        self.taken = taken;
         let same = before.filter(|origin| origin.graph == graph.number);
         self.origin = same.map(|_| Origin { disabled, ..Origin::of(graph) });
         Ok(())
@@ -195,6 +219,7 @@ impl GraphExec {
     pub(super) fn list(&mut self, besides: Option<&Uses>) {
         let Some(origin) = &self.origin else { return };
         let mut all = origin.steps.uses();
+        all.add_all(&self.taken);
         if let Some(besides) = besides {
             all.add_all(besides);
         }

@@ -51,7 +51,6 @@ pub struct Graph {
     pub(super) number: u64,
     pub(super) steps: Steps,
     pub(super) uses: Uses,
-    pub(super) host_functions: usize,
     /// Whether a launch is sure to give the device something to do. One of empty nodes is none of the stream's operations: an H200 does
     /// not put a blocking stream behind the legacy one for it.
     pub(super) acts: bool,
@@ -92,7 +91,6 @@ impl Graph {
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
             steps: Steps::default(),
             uses: Uses::default(),
-            host_functions: 0,
             acts: false,
             original: None,
             made: Arc::default(),
@@ -109,16 +107,14 @@ impl Graph {
     ) -> Result<Self> {
         let mut graph = Self::of(raw, device);
         graph.uses = uses;
-        for function in functions {
-            function.give_to(raw)?;
-            graph.host_functions += 1;
-        }
+        let functions = functions.into_iter().map(|function| function.give_to(raw)).collect::<Result<_>>()?;
         let raws = graph.raw_nodes()?;
         for raw in &raws {
             graph.acts = graph.acts || acts(*raw)?;
         }
         if !raws.is_empty() {
-            graph.steps.list.push(Step::captured(raws, graph.uses.clone(), graph.acts));
+            let step = Step::captured(raws, graph.uses.clone(), graph.acts);
+            graph.steps.list.push(Step { functions, ..step });
         }
         Ok(graph)
     }

@@ -5,7 +5,8 @@
 //! with the last of them. After a lost context that may never be: then the box is leaked.
 //!
 //! A function that an executable graph is given later, the runtime counts no references to. It is kept like memory: launches enter an
-//! access of it in the books, and it is dropped when they are known to be over.
+//! access of it in the books, and it is dropped when they are known to be over. Of functions that it takes over from another graph, a
+//! reference to each object is kept in the same way.
 #![expect(unsafe_code, reason = "gives the runtime functions to call, and takes the box back from it")]
 
 use std::ffi::c_void;
@@ -86,15 +87,34 @@ unsafe extern "C" fn end(data: *mut c_void) {
     stream::guarded(|| drop(boxed), None, device, place);
 }
 
-/// A function that an executable graph has been given for one of its nodes.
+/// What an executable graph was given, or has taken over.
+enum Functions {
+    /// A function for one of its nodes.
+    Boxed(*const Boxed),
+    /// References to those of another graph, which are only ever dropped.
+    Objects(Vec<Handle>),
+}
+
+impl Functions {
+    /// Drops them, or the references to them.
+    fn end(self) {
+        match self {
+            // SAFETY: the address is that of a box that nobody reads any more, and each value of this type is ended once.
+            Self::Boxed(boxed) => unsafe { end(boxed.cast_mut().cast()) },
+            Self::Objects(objects) => drop(objects),
+        }
+    }
+}
+
+/// Functions that an executable graph has, by books of their own.
 struct Given {
     ledger: Ledger,
-    boxed: *const Boxed,
+    functions: Option<Functions>,
 }
 
 // SAFETY: the box is only read while anybody may call what is in it, which may be called from any thread, and dropped by one.
 unsafe impl Send for Given {}
-// SAFETY: as above.
+// SAFETY: as above; references to objects are not reached while they are shared.
 unsafe impl Sync for Given {}
 
 impl Kept for Given {
@@ -113,14 +133,14 @@ impl Drop for Given {
         let mut ledger = std::mem::replace(&mut self.ledger, Ledger::new(0));
         // There is no owner any more that another one could be made of.
         ledger.kept_by(None);
-        drop_functions(Some(Going { ledger, boxed: self.boxed }));
+        drop_functions(self.functions.take().map(|functions| Going { ledger, functions }));
     }
 }
 
-/// A function that no executable graph has any more, which launches under way may still call.
+/// Functions that no executable graph has any more, which launches under way may still call.
 struct Going {
     ledger: Ledger,
-    boxed: *const Boxed,
+    functions: Functions,
 }
 
 // SAFETY: as for `Given`.
@@ -144,9 +164,8 @@ fn drop_functions(one: Option<Going>) {
         going.extract_if(.., |it| it.is_done()).collect()
     };
     // Not under the lock: what a function owns may be such a graph.
-    for Going { boxed, .. } in over {
-        // SAFETY: the address is that of a box that nobody reads any more, and each function is taken out of the list once.
-        unsafe { end(boxed.cast_mut().cast()) };
+    for Going { functions, .. } in over {
+        functions.end();
     }
 }
 
@@ -159,12 +178,30 @@ pub(super) fn given(
 ) -> Result<(sys::cudaHostNodeParams, Uses)> {
     drop_functions(None);
     let boxed = Boxed { f: Box::new(f), device: device.ordinal(), place: Location::caller() };
-    let owner = Shared::kept(Given { ledger: Ledger::new(1), boxed: Box::into_raw(Box::new(boxed)) });
-    let parameters = sys::cudaHostNodeParams { fn_: Some(call), userData: owner.boxed.cast_mut().cast() };
-    let (mut uses, access) = (Uses::default(), Access::read(owner.ledger(), 0..1));
-    if uses.add(&access, || keeper(&access)) {
-        Ok((parameters, uses))
-    } else {
-        Err(Error::refused(api, Detail::NotKept))
+    let boxed = Box::into_raw(Box::new(boxed));
+    let parameters = sys::cudaHostNodeParams { fn_: Some(call), userData: boxed.cast() };
+    Ok((parameters, uses(api, Functions::Boxed(boxed))?))
+}
+
+/// The host functions of another graph, which owns them by these objects: what a launch uses that calls them.
+#[track_caller]
+pub(super) fn taken(api: &'static str, objects: &[sys::cudaUserObject_t]) -> Result<Uses> {
+    drop_functions(None);
+    if objects.is_empty() {
+        return Ok(Uses::default());
     }
+    let retain = |raw: &sys::cudaUserObject_t| {
+        // SAFETY: the object is live, as a live graph has a reference to it.
+        unsafe { check!(cudaUserObjectRetain(*raw, 1)) }.map(|()| Handle::new(Raw::Object(*raw)))
+    };
+    let objects = objects.iter().map(retain).collect::<Result<_>>()?;
+    uses(api, Functions::Objects(objects))
+}
+
+/// What a launch uses that calls these functions.
+#[track_caller]
+fn uses(api: &'static str, functions: Functions) -> Result<Uses> {
+    let owner = Shared::kept(Given { ledger: Ledger::new(1), functions: Some(functions) });
+    let (mut uses, access) = (Uses::default(), Access::read(owner.ledger(), 0..1));
+    if uses.add(&access, || keeper(&access)) { Ok(uses) } else { Err(Error::refused(api, Detail::NotKept)) }
 }

@@ -17,7 +17,8 @@
 //! - A launch reaches memory without a borrow of its owner. So it is refused (`HostBorrowed`) while a guard lends memory that it
 //!   conflicts with to the host, and a guard that is asked for later waits for the launch.
 //! - Arguments of kernels are copied when the node is made. Host functions are `Fn + Send + Sync + 'static` and belong to the
-//!   graph; the runtime drops them when the last launch of the last executable form is over.
+//!   graph; the runtime drops them when the last launch of the last executable form is over. An executable form that takes over another
+//!   graph's, or is given one, keeps them like memory.
 //! - A node can be given other work, in a graph (`Graph::set_kernel` and its like) and in an executable one, for later launches: what these
 //!   use is listed anew. Work that conflicts with a node which nothing orders it with is refused, and so is taking away the edge that
 //!   orders two such nodes. What launches under way use

@@ -190,7 +190,6 @@ impl Graph {
         let (fn_, data) = function.parts();
         // Owned before there is a node, and whatever comes of that.
         let object = function.give_to(self.as_raw())?;
-        self.host_functions += 1;
         let parameters = sys::cudaHostNodeParams { fn_, userData: data };
         let node = self.add("Graph::add_host_fn", after, Uses::default(), true, |node, place| {
             // SAFETY: graph and nodes are live, there are as many as is said, and the pointers are to live variables. The graph
@@ -206,7 +205,7 @@ impl Graph {
             }
         })?;
         if let Some(step) = self.steps.list.get_mut(node.at) {
-            (step.function, step.host_functions) = (Some(object), 1);
+            step.function = Some(object);
         }
         Ok(node)
     }
@@ -287,9 +286,8 @@ impl Graph {
                 ))
             }
         })?;
-        self.host_functions += graph.host_functions;
         if let Some(step) = self.steps.list.get_mut(node.at) {
-            step.host_functions = graph.host_functions;
+            step.functions = graph.steps.functions().into();
         }
         Ok(node)
     }

@@ -222,11 +222,11 @@ impl GraphExec {
 
     /// Has the node of a graph within the graph do what the nodes of another graph of its shape do, from the next launch on.
     ///
-    /// Stands for [`cudaGraphExecChildGraphNodeSetParams`](sys::cudaGraphExecChildGraphNodeSetParams). As for
-    /// [`update`](Self::update), host functions cannot be taken over.
+    /// Stands for [`cudaGraphExecChildGraphNodeSetParams`](sys::cudaGraphExecChildGraphNodeSetParams). Host functions are taken over as by
+    /// [`update`](Self::update).
     ///
     /// # Errors
-    /// `Unsupported` for a graph with host functions or memory of its own; `DeviceMismatch`; those of [`set_kernel`](Self::set_kernel). The
+    /// `Unsupported` for a graph with memory of its own; `DeviceMismatch`; those of [`set_kernel`](Self::set_kernel). The
     /// runtime refuses another shape.
     ///
     /// # Examples
@@ -256,11 +256,9 @@ impl GraphExec {
             return Err(Error::refused(api, Detail::DeviceMismatch { what: "the graph", found, needed }));
         }
         within.ensure_no_memory(api)?;
-        if within.host_functions > 0 {
-            let what = "taking over the host functions of another graph";
-            return Err(Error::refused(api, Detail::Unsupported { what }));
-        }
-        self.set(api, graph, node, within.uses.clone(), |exec, node| {
+        let mut uses = within.uses.clone();
+        uses.add_all(&host::taken(api, &within.steps.functions())?);
+        self.set(api, graph, node, uses, |exec, node| {
             // SAFETY: the executable graph, both graphs and the node are live, as in `set_kernel`; what the other graph uses is kept.
             unsafe { check!(cudaGraphExecChildGraphNodeSetParams(exec, node, within.as_raw())) }
         })

@@ -35,8 +35,8 @@ pub(super) struct Step {
     pub(super) captured: bool,
     /// What the graph owns the host function by that the node calls.
     pub(super) function: Option<sys::cudaUserObject_t>,
-    /// How many host functions it has, those of a graph within the graph included.
-    pub(super) host_functions: usize,
+    /// What the graph owns the other host functions by that it has: those of a capture, or of a graph within the graph.
+    pub(super) functions: Arc<[sys::cudaUserObject_t]>,
 }
 
 impl Step {
@@ -53,7 +53,7 @@ impl Step {
     fn new(raws: Arc<[sys::cudaGraphNode_t]>, uses: Uses, order: Order, acts: bool) -> Self {
         let (direct, before) = (Arc::new(order.direct), Arc::new(order.before));
         let uses = Arc::new(uses);
-        Self { raws, uses, direct, before, acts, captured: false, function: None, host_functions: 0 }
+        Self { raws, uses, direct, before, acts, captured: false, function: None, functions: [].into() }
     }
 }
 
@@ -89,6 +89,12 @@ impl Steps {
     /// The node with this number, if it is not destroyed.
     pub(super) fn get(&self, at: usize) -> Option<&Step> {
         self.list.get(at).filter(|step| !step.raws.is_empty())
+    }
+
+    /// What the graph owns its host functions by, those of graphs within it included.
+    pub(super) fn functions(&self) -> Vec<sys::cudaUserObject_t> {
+        let there = self.list.iter().filter(|step| !step.raws.is_empty());
+        there.flat_map(|step| step.function.iter().chain(step.functions.iter())).copied().collect()
     }
 
     /// The number of a node of the graph with this number.

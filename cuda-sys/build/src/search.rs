@@ -152,7 +152,8 @@ fn workspace(env: &Env, own: Option<&Path>) -> Vec<PathBuf> {
     let out = env.cargo("OUT_DIR").map(PathBuf::from).unwrap_or_default();
     let package = env.cargo("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();
     let above_out = out.ancestors().skip(1).map(|folder| folder.join("cuda-toolkit"));
-    let packages = Some(package.as_path()).into_iter().chain(own).flat_map(|folder| folder.ancestors().skip(1).take(2));
+    let packages =
+        Some(package.as_path()).into_iter().chain(own).flat_map(|folder| folder.ancestors().skip(1).take(2));
     let beside = packages.map(|folder| folder.join("target/cuda-toolkit"));
     let named = VARIABLES.into_iter().find_map(|variable| env.path(variable));
     let around = named.iter().filter_map(|root| root.ancestors().nth(2)).map(Path::to_owned);
