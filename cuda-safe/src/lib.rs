@@ -77,14 +77,18 @@ pub use cuda_sys as sys;
 
 pub use copy::{
     CopyBatch, fill, fill_async, memcpy, memcpy_2d, memcpy_2d_async, memcpy_3d, memcpy_3d_async,
-    memcpy_async, memset, memset_2d, memset_2d_async, memset_3d, memset_3d_async, memset_async,
+    memcpy_async, memcpy_from_symbol, memcpy_from_symbol_async, memcpy_to_symbol, memcpy_to_symbol_async,
+    memset, memset_2d, memset_2d_async, memset_3d, memset_3d_async, memset_async,
 };
 pub use device::Device;
 pub use error::{Error, Result};
 pub use graph::{Graph, GraphExec};
+pub use library::Library;
 pub use memory::{
-    DeviceBuffer, DeviceSlice, DeviceSliceMut, HostMut, HostRef, ManagedBuffer, ManagedSlice,
-    ManagedSliceMut, MappedFlag, PinnedBuffer, PinnedFlags, PinnedSlice, PinnedSliceMut, PitchedBuffer,
-    PitchedVolume, RegisterFlags, Registered, WriteCombinedBuffer,
+    Array, DeviceBuffer, DeviceSlice, DeviceSliceMut, HostMut, HostRef, ManagedBuffer, ManagedSlice,
+    ManagedSliceMut, MappedFlag, MemoryPool, PinnedBuffer, PinnedFlags, PinnedSlice, PinnedSliceMut,
+    PitchedBuffer, PitchedVolume, Plane, PlaneMut, RegisterFlags, Registered, Volume, VolumeMut,
+    WriteCombinedBuffer,
 };
 pub use stream::{AsStream, Event, Stream};
+pub use texture::{Surface, Texture};
