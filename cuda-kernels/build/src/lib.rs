@@ -38,9 +38,18 @@
 //! `kernels::N as usize`.
 //!
 //! Kernels may be `extern "C"` or not. A kernel in a namespace gets the namespace in front (`fault::store` is
-//! `fault_store`), and overloads are numbered in the order of declaration (`fill`, `fill1`). Templates have no
-//! handle: declare one wrapper for each instance that Rust needs. A name that is a word of Rust's gets a `_` behind it (`move` is
-//! `move_`). CUDA's own types among the parameters and fields (`float4`, `__half`, `cudaPitchedPtr`) are generated too.
+//! `fault_store`), and overloads are numbered in the order of declaration (`fill`, `fill1`). A name that is a word of Rust's gets a
+//! `_` behind it (`move` is `move_`). CUDA's own types among the parameters and fields (`float4`, `__half`, `cudaPitchedPtr`) are
+//! generated too.
+//!
+//! Templates have no handle: the header declares one wrapper for each instance that Rust needs. A kernel cannot call another one,
+//! so the body becomes a `__device__` template in the `.cu` file, which `kernel<float>` of the C++ program may go on calling:
+//!
+//! ```cpp
+//! template <typename T> __device__ void scale(T* data, T by, unsigned count) { /* ... */ }
+//! __global__ void scale_f32(float* data, float by, unsigned count) { scale(data, by, count); }
+//! __global__ void scale_f64(double* data, double by, unsigned count) { scale(data, by, count); }
+//! ```
 //!
 //! Headers are read as plain C++, outside of any device code, so that bodies that need the device compiler belong into the `.cu`
 //! file, or between `#ifdef __CUDACC__` and `#endif`.

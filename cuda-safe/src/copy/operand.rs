@@ -38,7 +38,7 @@ pub struct Volumetric;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the source of a copy of shape `{Shape}`",
     label = "neither memory of the crate's nor of the program's own, of this shape and with elements that may cross",
-    note = "elements are numbers, or types that derive `bytemuck::Pod`; `bool`, `char` and references never cross"
+    note = "elements are numbers, or types that derive `bytemuck::Pod`; `bool`, `char` and references never cross; one value is `&[value]`"
 )]
 pub trait Source<Shape = Linear>: sealed::Source<Shape> {
     /// What is copied.
@@ -51,7 +51,7 @@ pub trait Source<Shape = Linear>: sealed::Source<Shape> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the destination of a copy of shape `{Shape}`",
     label = "neither memory of the crate's nor of the program's own, of this shape, that may be written",
-    note = "elements are numbers, or types that derive `bytemuck::AnyBitPattern`; `bool`, `char` and references never cross"
+    note = "elements are numbers, or types that derive `bytemuck::AnyBitPattern`; `bool`, `char` and references never cross; one value is `std::slice::from_mut(&mut value)`"
 )]
 pub trait Destination<Shape = Linear>: sealed::Destination<Shape> {
     /// What is copied.

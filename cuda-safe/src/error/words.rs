@@ -111,14 +111,14 @@ impl fmt::Display for Detail {
                 write!(
                     f,
                     "nothing orders the operation at {second} after the conflicting one at {first}: have its stream wait for an event \
-                     that is recorded behind that"
+                     that is recorded behind that, or wait for that on the host first"
                 )
             }
             Self::Hazard { first: None, second } => {
                 write!(
                     f,
                     "nothing orders the operation at {second} after an earlier conflicting one: have its stream wait for an event \
-                     that is recorded behind that"
+                     that is recorded behind that, or wait for that on the host first"
                 )
             }
             Self::Nested => f.write_str("an operation was started inside the closure of another one"),
