@@ -266,7 +266,7 @@ fn a_launch_is_ordered_on_memory_that_only_its_kernel_was_told_of() -> Result<()
     let (one, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
     let (mut data, mut hidden) =
         (DeviceBuffer::from_slice(&[0_i32; 4])?, DeviceBuffer::from_slice(&[7_i32; 4])?);
-    let kernel = add_one.clone().using(hidden.access_mut())?;
+    let kernel = add_one.using(hidden.access_mut())?;
     for (kernel, waits) in [(&add_one, 0), (&kernel, 1)] {
         // SAFETY: the count is the buffer's.
         unsafe { launch!(kernel<<<1, 4, 0, &one>>>(&mut data, 4)) }?;

@@ -32,7 +32,8 @@ impl<P> Kernel<P> {
     }
 
     /// The same kernel, with memory that each launch uses though no argument names it: a variable of its [library](crate::library),
-    /// or what addresses in a table lead to. Each launch enters that in the books, and the kernel has a share of the memory.
+    /// or what addresses in a table or in a structure lead to. Each launch enters that in the books, and the kernel has a share of the
+    /// memory. A static handle stays as it is: the kernel with its memory is another value, under another name.
     ///
     /// # Errors
     /// `NotKept` for memory of which nobody can have a share.
@@ -49,12 +50,33 @@ impl<P> Kernel<P> {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// A structure with an address, by value:
+    ///
+    /// ```no_run
+    /// # use cuda_safe::launch::Kernel;
+    /// use cuda_safe::{DeviceBuffer, Stream, launch};
+    /// # #[derive(Clone, Copy)]
+    /// # struct Field { data: *mut f32, width: i32, height: i32 }
+    /// # // SAFETY: as the prototype says.
+    /// # unsafe impl cuda_safe::launch::ByValue for Field {}
+    ///
+    /// # fn with(grow: &Kernel<(Field, f32)>) -> cuda_safe::Result<()> {
+    /// let stream = Stream::new()?;
+    /// let mut data = DeviceBuffer::<f32>::alloc(12)?;
+    /// let field = Field { data: data.as_mut_ptr(), width: 4, height: 3 }; // as the header declares it
+    /// let grow_it = grow.using(data.access_mut())?; // once, for all launches
+    /// // SAFETY: the buffer has as many elements as the structure says.
+    /// unsafe { launch!(grow_it<<<1, 12, 0, &stream>>>(field, 2.0)) }?;
+    /// # Ok(())
+    /// # }
+    /// ```
     #[track_caller]
-    pub fn using(self, access: Access<'_>) -> Result<Self> {
+    pub fn using(&self, access: Access<'_>) -> Result<Self> {
         let mut uses = self.held.as_ref().map(|held| held.uses().clone()).unwrap_or_default();
         if !uses.add(&access, || keeper(&access)) {
             return Err(Error::refused("Kernel::using", Detail::NotKept));
         }
-        Ok(Self { held: Some(Arc::new(Listed::of(uses))), ..self })
+        Ok(Self { held: Some(Arc::new(Listed::of(uses))), ..self.clone() })
     }
 }
