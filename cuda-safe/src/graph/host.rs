@@ -186,10 +186,10 @@ pub(super) fn given(
 /// The host functions of another graph, which owns them by these objects: what a launch uses that calls them.
 #[track_caller]
 pub(super) fn taken(api: &'static str, objects: &[sys::cudaUserObject_t]) -> Result<Uses> {
-    drop_functions(None);
     if objects.is_empty() {
         return Ok(Uses::default());
     }
+    drop_functions(None);
     let retain = |raw: &sys::cudaUserObject_t| {
         // SAFETY: the object is live, as a live graph has a reference to it.
         unsafe { check!(cudaUserObjectRetain(*raw, 1)) }.map(|()| Handle::new(Raw::Object(*raw)))

@@ -251,6 +251,7 @@ impl GraphExec {
     #[track_caller]
     pub fn set_graph(&mut self, graph: &Graph, node: Node, within: &Graph) -> Result<()> {
         let api = "GraphExec::set_graph";
+        stream::ensure_idle(api)?;
         let (found, needed) = (within.device().ordinal(), self.device().ordinal());
         if found != needed {
             return Err(Error::refused(api, Detail::DeviceMismatch { what: "the graph", found, needed }));
