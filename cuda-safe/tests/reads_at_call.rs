@@ -199,3 +199,22 @@ fn a_batch_comes_after_a_graph_that_ends_in_such_a_fill() {
         assert_eq!(device.to_vec().unwrap(), [value; LEN]);
     }
 }
+
+#[test]
+fn a_batch_comes_after_such_a_graph_of_which_launches_may_skip_other_nodes() {
+    let _turn = turn();
+    let stream = Stream::non_blocking().unwrap();
+    let mut pinned = PinnedBuffer::from_slice(&[0_u8; LEN]).unwrap();
+    let [mut device, mut other] = [(); 2].map(|()| DeviceBuffer::<u8>::alloc(LEN).unwrap());
+    let mut described = Graph::new().unwrap();
+    let skipped = described.add_memset(&[], &mut other, 1).unwrap();
+    described.add_memset(&[skipped], &mut pinned, 7).unwrap();
+    let mut graph = described.instantiate().unwrap();
+    graph.set_enabled(&described, skipped, false).unwrap();
+    // Nothing is known any more of what launches skip.
+    graph.update(&described).unwrap();
+    hold(&stream).unwrap();
+    graph.launch(&stream).unwrap();
+    CopyBatch::new().copy(&mut device, &pinned).enqueue(&stream).unwrap();
+    assert_eq!(device.to_vec().unwrap(), [7; LEN]);
+}

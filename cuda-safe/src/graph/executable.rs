@@ -120,16 +120,19 @@ impl GraphExec {
         unsafe { stream.enqueue_call_with(self.uses.accesses(), asked, call) }
     }
 
-    /// [`launch`](Self::launch) of a graph whose nodes are nothing for the device to do, though it may have been told of memory: by a copy
-    /// that was refused while it was captured, for one.
+    /// [`launch`](Self::launch) of a graph whose nodes may be nothing for the device to do, though it was told of memory: by a copy that
+    /// was refused while it was captured, or for a node that launches may skip.
     #[cold]
     #[inline(never)]
     fn launch_nothing(&self, stream: StreamRef<'_>, place: &'static Location<'static>) -> Result<()> {
         let call = |handle| {
+            if self.uses.fills() {
+                stream.note_fill();
+            }
             // SAFETY: graph and stream are live while they are borrowed, and nobody launches the graph meanwhile.
             unsafe { check!(cudaGraphLaunch(self.raw, handle)) }.map_err(|error| error.at(place))
         };
-        // SAFETY: the accesses are more than the nodes touch.
+        // SAFETY: the accesses are all that the nodes touch of tracked memory, or more, as in `launch`.
         unsafe { stream.enqueue_mark(self.uses.accesses(), place, call) }
     }
 
