@@ -152,8 +152,9 @@ impl Drop for ForeignStream {
         if !process::is(self.process) {
             return;
         }
-        if self.keeper.is_some() && !BOOKS.is_over(self.slot) && busy::ensure_idle("ForeignStream").is_err() {
-            // Without an event nobody could say when the stream may go.
+        if self.keeper.is_some() && busy::ensure_idle("ForeignStream").is_err() {
+            // Without an event nobody could say when the stream may go; and who is told of a call that fails (`logs::on_message`) may be
+            // so where this thread has the list locked.
             let (raw, id, slot, process) = (self.raw, self.id, self.slot, self.process);
             let later = Self { raw, id, slot, process, keeper: self.keeper.take() };
             deferred::defer(Box::new(move || drop(later)));

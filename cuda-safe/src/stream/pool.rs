@@ -67,17 +67,36 @@ pub(super) fn keep_event(device: Device, flags: u32, event: RawEvent) {
 
 /// A drained stream of this device, kind and priority, if one was dropped before.
 pub(super) fn stream(device: Device, kind: Kind, priority: i32) -> Option<(usize, &'static Slot)> {
-    let mut streams = lock(&STREAMS);
-    let at = streams.iter().position(|kept| {
-        (kept.device, kept.kind, kept.priority) == (device.ordinal(), kind, priority) && drained(kept)
-    })?;
-    let kept = streams.swap_remove(at);
-    drop(streams);
+    let kept = known_drained(device, kind, priority).or_else(|| found_drained(device, kind, priority))?;
     if !attributes::renew(raw_stream(kept.raw), device, priority) {
         // It stays as it is, for nobody.
         return None;
     }
     Some((kept.raw, kept.slot))
+}
+
+/// Whether a kept stream is of this device, kind and priority.
+fn fits(kept: &Kept, device: Device, kind: Kind, priority: i32) -> bool {
+    (kept.device, kept.kind, kept.priority) == (device.ordinal(), kind, priority)
+}
+
+/// One that is known to be drained.
+fn known_drained(device: Device, kind: Kind, priority: i32) -> Option<Kept> {
+    let mut streams = lock(&STREAMS);
+    let known = |kept: &Kept| fits(kept, device, kind, priority) && kept.slot.is_drained();
+    let at = streams.iter().position(known)?;
+    Some(streams.swap_remove(at))
+}
+
+/// One that the runtime says is drained. It is asked outside of the lock: a call that fails may have a function of the program's called
+/// (`logs::on_message`), on this thread, which may drop streams.
+fn found_drained(device: Device, kind: Kind, priority: i32) -> Option<Kept> {
+    let mut asked: Vec<Kept> =
+        lock(&STREAMS).extract_if(.., |kept| fits(kept, device, kind, priority)).collect();
+    let at = asked.iter().position(drained);
+    let found = at.map(|at| asked.swap_remove(at));
+    lock(&STREAMS).append(&mut asked);
+    found
 }
 
 /// Keeps a stream that was dropped.
