@@ -184,7 +184,8 @@ impl Listener {
     /// Stands for [`cudaLogsUnregisterCallback`](sys::cudaLogsUnregisterCallback). A call that is under way on another thread goes on.
     ///
     /// # Errors
-    /// What the runtime fails with. No call begins afterwards, all the same.
+    /// What the runtime fails with; a refusal inside a host function, after which the runtime is told later. No call begins afterwards,
+    /// all the same.
     #[doc(alias = "cudaLogsUnregisterCallback")]
     #[track_caller]
     pub fn stop(self) -> Result<()> {
@@ -199,7 +200,9 @@ impl Listener {
         }
         FUNCTIONS.forget(self.number);
         if stream::in_callback() {
-            // The driver may be in the middle of telling: it goes on calling, and finds nothing.
+            // The driver may be in the middle of telling: it goes on calling until then, and finds nothing.
+            let later = Self { ..*self };
+            stream::defer(Box::new(move || drop(later)));
             return Err(Error::refused("Listener::stop", Detail::InCallback));
         }
         // SAFETY: the runtime has given the handle, and it is taken back only here.

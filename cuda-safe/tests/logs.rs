@@ -89,3 +89,39 @@ fn a_function_is_told_until_it_is_taken_back_and_may_not_call_cuda() -> Result<(
     drop(DeviceBuffer::<u8>::alloc(1)?);
     Ok(())
 }
+
+#[test]
+fn a_listener_that_is_dropped_in_a_host_function_is_taken_back_later() -> Result<()> {
+    const CALLS: &str = "CUDA_EMULATOR_CALLS";
+    let counted = std::env::var_os(CALLS);
+    if counted.is_none() && std::env::var("CUDA_RUNNER").is_ok_and(|runner| runner == "emulator") {
+        // The emulator looks at its variables when it is loaded: this test again, with them.
+        let file = std::env::temp_dir().join(format!("cuda-logs-calls-{}", std::process::id()));
+        let mut program = std::process::Command::new(std::env::current_exe().unwrap());
+        program.args(["--exact", "a_listener_that_is_dropped_in_a_host_function_is_taken_back_later"]);
+        let child = program.env(CALLS, &file).status();
+        let _ = std::fs::remove_file(&file);
+        assert!(child.unwrap().success());
+        return Ok(());
+    }
+    let _alone = alone();
+    let taken_back = || -> Option<usize> {
+        let calls = std::fs::read_to_string(counted.as_ref()?).unwrap();
+        Some(calls.lines().filter(|call| call.ends_with(" cudaLogsUnregisterCallback")).count())
+    };
+    let (dropped, stopped) = (on_message(|_, _| ())?, on_message(|_, _| ())?);
+    let (told, tells) = std::sync::mpsc::channel();
+    let stream = Stream::new()?;
+    stream.launch_host_fn(move || {
+        drop(dropped);
+        told.send(stopped.stop().map_err(|error| error.detail())).unwrap();
+    })?;
+    assert_eq!(tells.recv().unwrap(), Err(Detail::InCallback));
+    assert!(taken_back().is_none_or(|calls| calls == 0));
+    // Whoever waits takes them back.
+    stream.synchronize()?;
+    drop(DeviceBuffer::<u8>::alloc(1)?);
+    stream.synchronize()?;
+    assert!(taken_back().is_none_or(|calls| calls == 2));
+    Ok(())
+}

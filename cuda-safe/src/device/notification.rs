@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::Device;
 use crate::callback::{Register, contained};
-use crate::error::Result;
-use crate::{check, process, sys};
+use crate::error::{Detail, Error, Result};
+use crate::{check, process, stream, sys};
 
 /// What a device's driver tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,11 +47,11 @@ impl Device {
     /// budget, for now.
     ///
     /// Stands for [`cudaDeviceRegisterAsyncNotification`](sys::cudaDeviceRegisterAsyncNotification). The function runs on a
-    /// thread of the driver's, any number of times and perhaps at once with itself; it should be quick and cannot register
-    /// or drop a [`Notification`] with effect. A panic in it is caught and goes no further.
+    /// thread of the driver's, any number of times and perhaps at once with itself; it should be quick. As a host function it may not
+    /// call CUDA: this crate refuses with `InCallback`, and what it drops is freed later. A panic in it is caught and goes no further.
     ///
     /// # Errors
-    /// `cudaErrorNotSupported` where the driver tells nothing.
+    /// `cudaErrorNotSupported` where the driver tells nothing; a refusal inside a host function.
     ///
     /// # Examples
     /// ```
@@ -68,6 +68,7 @@ impl Device {
     #[doc(alias = "cudaDeviceRegisterAsyncNotification")]
     #[track_caller]
     pub fn on_notification(self, f: impl Fn(Notice) + Send + Sync + 'static) -> Result<Notification> {
+        stream::ensure_idle("Device::on_notification")?;
         let number = FUNCTIONS.add(Arc::new(f));
         let mut handle = std::ptr::null_mut();
         let user = std::ptr::without_provenance_mut(number);
@@ -96,7 +97,8 @@ impl Notification {
     /// under way on another thread goes on.
     ///
     /// # Errors
-    /// What the runtime fails with: `cudaErrorNotPermitted` inside such a function. No call begins afterwards, all the same.
+    /// What the runtime fails with; a refusal inside a host function, or such a one, after which the runtime is told later. No call begins
+    /// afterwards, all the same.
     #[doc(alias = "cudaDeviceUnregisterAsyncNotification")]
     #[track_caller]
     pub fn unregister(self) -> Result<()> {
@@ -110,6 +112,12 @@ impl Notification {
             return Ok(());
         }
         FUNCTIONS.forget(self.number);
+        if stream::in_callback() {
+            // The runtime does not permit it there: it goes on calling until then, and finds nothing.
+            let later = Self { ..*self };
+            stream::defer(Box::new(move || drop(later)));
+            return Err(Error::refused("Notification::unregister", Detail::InCallback));
+        }
         // SAFETY: the runtime has given the handle for this device, and it is taken back only here.
         unsafe { check!(cudaDeviceUnregisterAsyncNotification(self.device.ordinal(), self.handle)) }
     }
@@ -138,9 +146,7 @@ unsafe extern "C" fn called(
     } else {
         Notice::Other(info.type_.0)
     };
-    contained(move || {
-        if let Some(function) = FUNCTIONS.find(user.addr()) {
-            function(notice);
-        }
-    });
+    let Some(function) = FUNCTIONS.find(user.addr()) else { return };
+    let _entered = stream::enter_callback();
+    contained(move || function(notice));
 }

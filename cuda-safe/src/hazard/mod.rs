@@ -147,8 +147,9 @@ pub fn set_policy(policy: Policy) -> Result<()> {
 ///
 /// # Safety
 /// Until [`set_policy`] has returned, the program itself orders every pair of conflicting operations, and
-/// neither reaches nor frees memory from the host while the device uses it. Nor does it drop a texture, a surface or an
-/// executable graph, or give a node of one another host function, while the device may still use what that had.
+/// neither reaches nor frees memory from the host while the device uses it. Nor does it drop a texture, a surface, an
+/// executable graph, or the last of a library, its kernels and its variables, or give a node another host function, while the device may
+/// still use what that had.
 #[track_caller]
 pub unsafe fn set_policy_off() -> Result<()> {
     stream::set_policy_off()
