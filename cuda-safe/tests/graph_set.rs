@@ -290,3 +290,28 @@ fn a_changed_executable_graph_goes_to_another_thread() -> Result<()> {
     drop(graph);
     Ok(())
 }
+
+#[test]
+fn which_node_is_which_is_known_after_an_update_only_where_no_node_or_edge_has_changed() -> Result<()> {
+    let _alone = alone();
+    let stream = Stream::new()?;
+    let mut buffers = [(); 4].map(|()| DeviceBuffer::from_slice(&[0_u8; 4]));
+    let [first, second, third, fourth] = buffers.each_mut().map(|buffer| buffer.as_mut().unwrap());
+    let mut graph = Graph::new()?;
+    let gone = graph.add_memset(&[], first, 1)?;
+    let node = graph.add_memset(&[], second, 2)?;
+    let mut exec = graph.instantiate()?;
+    graph.set_memset(node, second, 3)?;
+    exec.update(&graph)?;
+    exec.set_memset(&graph, node, second, 4)?;
+    // The runtime takes nodes for one another by their order, not by their names.
+    graph.destroy_node(gone)?;
+    graph.add_memset(&[], third, 5)?;
+    exec.update(&graph)?;
+    assert!(unsupported(exec.set_memset(&graph, node, fourth, 6)));
+    assert!(unsupported(exec.set_enabled(&graph, node, false)));
+    exec.launch(&stream)?;
+    let found = buffers.map(|buffer| buffer.unwrap().to_vec().unwrap()[0]);
+    assert_eq!(found, [0, 3, 5, 0]);
+    Ok(())
+}

@@ -110,6 +110,7 @@ impl Graph {
             }
             then.join(&[(*from, *to)]);
         }
+        self.steps.changed();
         self.join_raw(&edges)?;
         self.steps = then;
         Ok(())
@@ -183,6 +184,7 @@ impl Graph {
                 needed.push((from, to));
             }
         }
+        self.steps.changed();
         self.join_raw(&needed)?;
         // From here on, whether it is destroyed or not: nothing is in order by it.
         self.steps = then;

@@ -162,7 +162,8 @@ impl GraphExec {
     ///
     /// Stands for [`cudaGraphExecUpdate`](sys::cudaGraphExecUpdate). Host functions are taken over with the nodes that call them, and held in
     /// common with the other graph, which may be dropped: each is dropped some time after the last launch that calls it, as one of
-    /// [`set_host_fn`](Self::set_host_fn).
+    /// [`set_host_fn`](Self::set_host_fn). Nodes can be given other work afterwards only where it was the graph that the executable one was
+    /// made of, and has all nodes and edges that it had then, and no other ones.
     ///
     /// # Errors
     /// `cudaErrorGraphExecUpdateFailure` where the shape or the kind of a node is another one, with what is different and where
@@ -213,7 +214,9 @@ impl GraphExec {
         // A node that launches skip may be all that the graph has to do.
         (self.uses, self.acts) = (Listed::of(then), graph.acts && !self.skips);
         self.taken = taken;
-        let same = before.filter(|origin| origin.graph == graph.number);
+        // The runtime pairs nodes by their order. Of a graph with other nodes or edges than it had, nobody knows which is which afterwards.
+        let same =
+            before.filter(|origin| origin.graph == graph.number && origin.steps.have_shape_of(&graph.steps));
         self.origin = same.map(|_| Origin { disabled, ..Origin::of(graph) });
         Ok(())
     }

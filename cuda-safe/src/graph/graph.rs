@@ -114,7 +114,7 @@ impl Graph {
         }
         if !raws.is_empty() {
             let step = Step::captured(raws, graph.uses.clone(), graph.acts);
-            graph.steps.list.push(Step { functions, ..step });
+            graph.steps.push(Step { functions, ..step });
         }
         Ok(graph)
     }

@@ -74,7 +74,7 @@ impl Graph {
             return Err(error);
         }
         self.acts |= acts;
-        self.steps.list.push(Step::added(raw, uses, Order { direct, before }, acts));
+        self.steps.push(Step::added(raw, uses, Order { direct, before }, acts));
         Ok(Node { graph: self.number, at: self.steps.list.len() - 1 })
     }
 

@@ -365,7 +365,8 @@ impl GraphExec {
         let refused = |what| Error::refused(api, Detail::Unsupported { what });
         let Some(origin) = &self.origin else {
             return Err(refused(
-                "changing a node after GraphExec::update took another graph over, or failed: change that graph, and take it over",
+                "changing a node after GraphExec::update took another graph over, or one with other nodes or edges than it had, or failed: change \
+                 that graph, and take it over",
             ));
         };
         if origin.graph != graph.number {

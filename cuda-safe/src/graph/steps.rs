@@ -83,9 +83,27 @@ pub(super) struct Steps {
     lives: Vec<Life>,
     /// What calls that failed may have left a use of.
     spare: Uses,
+    /// How often there were other nodes or edges, or may have been by a call that failed.
+    changes: u64,
 }
 
 impl Steps {
+    /// Adds a node, or all of a capture.
+    pub(super) fn push(&mut self, step: Step) {
+        self.changed();
+        self.list.push(step);
+    }
+
+    /// Notes that nodes or edges are about to be others, whatever comes of that.
+    pub(super) fn changed(&mut self) {
+        self.changes += 1;
+    }
+
+    /// Whether these are the nodes and edges of the same graph at another time, unchanged since.
+    pub(super) fn have_shape_of(&self, then: &Self) -> bool {
+        self.changes == then.changes
+    }
+
     /// The node with this number, if it is not destroyed.
     pub(super) fn get(&self, at: usize) -> Option<&Step> {
         self.list.get(at).filter(|step| !step.raws.is_empty())
@@ -224,6 +242,7 @@ impl Steps {
     }
 
     fn change(&mut self, edges: &[Edge], change: impl Fn(&mut BTreeSet<usize>, usize)) {
+        self.changed();
         for (from, to) in edges {
             if let Some(step) = self.list.get_mut(*to) {
                 change(Arc::make_mut(&mut step.direct), *from);
@@ -257,12 +276,14 @@ impl Steps {
 
     /// Notes that a node without edges is destroyed; what it was.
     pub(super) fn take_out(&mut self, at: usize) -> Option<Step> {
+        self.changed();
         let gone = Step::new(Arc::default(), Uses::default(), Order::default(), false);
         self.list.get_mut(at).map(|step| std::mem::replace(step, gone))
     }
 
     /// Notes what a call that failed may have left a use of.
     pub(super) fn failed(&mut self, uses: &Uses) {
+        self.changed();
         self.spare.add_all(uses);
     }
 
