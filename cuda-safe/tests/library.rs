@@ -494,6 +494,11 @@ fn a_managed_variable_is_lent_to_the_host_or_to_kernels() -> Result<()> {
         return Ok(());
     }
     let (library, stream) = (Library::from_ptx(MANAGED)?, Stream::non_blocking()?);
+    let refused = refusal(library.global::<u32>("shared_count")).detail();
+    assert!(
+        matches!(refused, Detail::Unsupported { what } if what.contains("Library::managed")),
+        "{refused:?}"
+    );
     let mut count = library.managed::<u32>("shared_count")?;
     assert_eq!(*count.host()?, [3]);
     count.host_mut()?[0] = 40;

@@ -10,7 +10,7 @@ use super::loaded::Taken;
 use super::{Library, c_name};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result, Text};
-use crate::memory::{DeviceBuffer, ManagedBuffer, relax, size};
+use crate::memory::{DeviceBuffer, ManagedBuffer, MemoryKind, PointerAttributes, relax, size};
 #[cfg(doc)]
 use crate::sys;
 use crate::{check, stream};
@@ -28,7 +28,8 @@ impl Library {
     /// Waits, on the host, for kernels of the library that were launched before.
     ///
     /// # Errors
-    /// `cudaErrorSymbolNotFound` with the name; `cudaErrorInvalidValue` where it is a kernel's or a function's; `Taken` where there is a buffer of the variable already; `NotDivisible` and `Misaligned`
+    /// `cudaErrorSymbolNotFound` with the name; `cudaErrorInvalidValue` where it is a kernel's or a function's; `Taken` where there is a buffer of the variable already;
+    /// `Unsupported` for a managed variable, which [`managed`](Self::managed) has; `NotDivisible` and `Misaligned`
     /// where the variable is not made of such elements; `NulByte` for a name that has one; a refusal inside a host function.
     ///
     /// # Examples
@@ -69,6 +70,11 @@ impl Library {
             // SAFETY: the pointers are to live variables, which the call fills; the name ends in a zero byte, and the library is loaded.
             unsafe { check!(cudaLibraryGetGlobal(pointer, bytes, self.as_raw(), name)) }
         })?;
+        // The runtime finds managed ones here, too. What it promises of copies to a device's memory it does not promise of those.
+        if PointerAttributes::of(variable.pointer.cast_const())?.kind() == MemoryKind::MANAGED {
+            let what = "a managed variable as memory of a device (Library::managed has it)";
+            return Err(Error::refused(API, Detail::Unsupported { what }));
+        }
         let (pointer, len, taken) = (variable.pointer, variable.elements::<T>(API)?, variable.taken);
         // SAFETY: the variable is of the current device and has as many bytes, which stay while `taken` keeps the library loaded. Nobody
         // else has a buffer of them; who else uses them are kernels, which were waited for and, from now on, are told of it.
