@@ -28,7 +28,8 @@ impl Library {
     /// Waits, on the host, for kernels of the library that were launched before.
     ///
     /// # Errors
-    /// `cudaErrorSymbolNotFound` with the name; `cudaErrorInvalidValue` where it is a kernel's or a function's; `Taken` where there is a buffer of the variable already;
+    /// `cudaErrorSymbolNotFound` with the name; `cudaErrorInvalidValue` where it is a kernel's or a function's; `Taken` where there is a buffer
+    /// of the variable already;
     /// `Unsupported` for a managed variable, which [`managed`](Self::managed) has; `NotDivisible` and `Misaligned`
     /// where the variable is not made of such elements; `NulByte` for a name that has one; a refusal inside a host function.
     ///
