@@ -97,6 +97,18 @@ fn a_capture_that_forbids_it_to_all_threads_lets_idle_memory_come_and_go() {
     );
 }
 
+#[cfg(cudart_12_8)]
+#[test]
+fn libraries_come_and_go_while_a_thread_captures() {
+    let _alone = alone();
+    const PTX: &str = ".version 8.0\n.target sm_70\n.address_size 64\n.visible .entry nothing() { ret; }";
+    let library = cuda_safe::library::Library::from_ptx(PTX).unwrap();
+    // The other thread is a new one, which has called nothing before that would have relaxed it.
+    capture(sys::cudaStreamCaptureModeGlobal, || (), || library.unload().unwrap());
+    let both = || cuda_safe::library::Library::from_ptx(PTX).unwrap().unload().unwrap();
+    capture(sys::cudaStreamCaptureModeGlobal, both, both);
+}
+
 #[test]
 fn textures_and_surfaces_come_and_go_while_a_thread_captures() {
     let _alone = alone();

@@ -3,13 +3,57 @@
 
 use std::mem::ManuallyDrop;
 
-use cuda_safe::{DeviceBuffer, MappedFlag, PinnedBuffer};
+use cuda_safe::{Device, DeviceBuffer, Graph, MappedFlag, PinnedBuffer, Result};
+
+/// What a child is not to drop either: others may have it.
+struct Parents;
+
+impl Drop for Parents {
+    fn drop(&mut self) {
+        // SAFETY: ends the process at once, in the child that is not to come here.
+        unsafe { libc::_exit(3) };
+    }
+}
+
+/// What calls the runtime when it is dropped, but for memory.
+fn others() -> Result<Vec<Box<dyn std::any::Any>>> {
+    let mut others: Vec<Box<dyn std::any::Any>> = Vec::new();
+    let mut graph = Graph::new()?;
+    let node = graph.add_host_fn(&[], || ())?;
+    let mut exec = graph.instantiate()?;
+    let parents = Parents;
+    exec.set_host_fn(&graph, node, move || _ = &parents)?;
+    others.push(Box::new(exec));
+    others.push(Box::new(graph));
+    // Not every driver tells anything.
+    if let Ok(notification) = Device::current()?.on_notification(|_| ()) {
+        others.push(Box::new(notification));
+    }
+    #[cfg(cudart_12_8)]
+    {
+        let ptx = ".version 8.0\n.target sm_70\n.address_size 64\n.visible .global .u32 count;\n.visible .entry nothing() { ret; }";
+        let library = cuda_safe::library::Library::from_ptx(ptx)?;
+        // SAFETY: the kernel takes nothing and uses nothing.
+        others.push(Box::new(unsafe { library.kernel::<()>("nothing") }?));
+        others.push(Box::new(library.global::<u32>("count")?));
+        others.push(Box::new(library));
+    }
+    #[cfg(cudart_13_0)]
+    others.push(Box::new(cuda_safe::logs::on_message(|_, _| ())?));
+    Ok(others)
+}
 
 #[test]
 fn a_child_process_drops_what_it_inherited_without_a_call() {
+    let calls = std::env::temp_dir().join(format!("cuda-fork-calls-{}", std::process::id()));
+    // SAFETY: nothing else runs in this process yet. A GPU's runtime does not know the variable.
+    unsafe { std::env::set_var("CUDA_EMULATOR_CALLS", &calls) };
+    let others = ManuallyDrop::new(others().unwrap());
     let device = ManuallyDrop::new(DeviceBuffer::from_slice(&[1_u32, 2, 3]).unwrap());
     let pinned = ManuallyDrop::new(PinnedBuffer::from_slice(&[4_u32, 5, 6]).unwrap());
     let flag = ManuallyDrop::new(MappedFlag::new().unwrap());
+    let made = || std::fs::read_to_string(&calls).map_or(0, |calls| calls.lines().count());
+    let before = made();
     // SAFETY: the child only drops what is below and exits; it takes no lock that another thread may have held.
     let child = unsafe { libc::fork() };
     assert!(child >= 0);
@@ -20,6 +64,7 @@ fn a_child_process_drops_what_it_inherited_without_a_call() {
             ManuallyDrop::into_inner(device),
             ManuallyDrop::into_inner(pinned),
             ManuallyDrop::into_inner(flag),
+            ManuallyDrop::into_inner(others),
         ));
         // SAFETY: ends the child at once.
         unsafe { libc::_exit(0) };
@@ -28,6 +73,8 @@ fn a_child_process_drops_what_it_inherited_without_a_call() {
     // SAFETY: the pointer is to a live integer, which the call fills.
     assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
     assert_eq!(status, 0, "the child did not come to its end");
+    assert_eq!(made(), before, "the child called the runtime");
+    let _ = std::fs::remove_file(&calls);
     // The parent's memory is the parent's still.
     assert_eq!(device.to_vec().unwrap(), [1, 2, 3]);
     assert_eq!(*pinned.host().unwrap(), [4, 5, 6]);

@@ -322,3 +322,27 @@ fn graphs_and_nodes_have_numbers_that_tools_know_them_by() -> Result<()> {
     assert!(unsupported(graph.node_local_id(stranger)) && unsupported(graph.node_tools_id(stranger)));
     Ok(())
 }
+
+#[test]
+fn an_edge_that_was_taken_away_orders_nothing_any_more() -> Result<()> {
+    let _alone = alone();
+    let (mut one, mut two) = (DeviceBuffer::<u8>::alloc(4)?, DeviceBuffer::<u8>::alloc(4)?);
+    let mut graph = Graph::new()?;
+    let first = graph.add_memset(&[], &mut one, 1)?;
+    let second = graph.add_memset(&[first], &mut two, 2)?;
+    graph.remove_dependencies(&[(first, second)])?;
+    assert!(matches!(detail(graph.set_memset(second, &mut one, 2)), Detail::NodesUnordered { other: 0 }));
+    graph.add_dependencies(&[(second, first)])?;
+    graph.set_memset(second, &mut one, 2)
+}
+
+#[test]
+fn host_functions_of_a_copy_are_no_more_taken_over_than_those_of_the_original() -> Result<()> {
+    let _alone = alone();
+    let mut graph = Graph::new()?;
+    graph.add_host_fn(&[], || ())?;
+    let copy = graph.try_clone()?;
+    let mut exec = graph.instantiate()?;
+    assert!(unsupported(exec.update(&graph)) && unsupported(exec.update(&copy)));
+    Ok(())
+}

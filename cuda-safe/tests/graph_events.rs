@@ -10,7 +10,7 @@ use common::{Gate, alone};
 use cuda_safe::error::Detail;
 use cuda_safe::graph::NodeKind;
 use cuda_safe::stream::Event;
-use cuda_safe::{DeviceBuffer, Graph, GraphExec, Result, Stream, memset_async};
+use cuda_safe::{Device, DeviceBuffer, Graph, GraphExec, Result, Stream, hazard, memset_async};
 
 fn unsupported<T: std::fmt::Debug>(answer: Result<T>) -> bool {
     matches!(answer.unwrap_err().detail(), Detail::Unsupported { .. })
@@ -140,4 +140,58 @@ fn an_event_of_a_node_that_is_dropped_is_never_used_again() -> Result<()> {
     assert!(others.iter().all(|event| !handles.contains(&event.as_raw())));
     graph.instantiate()?.launch(&stream)?;
     stream.synchronize()
+}
+
+#[test]
+fn an_event_that_a_node_is_set_to_is_never_used_again_and_proves_nothing() -> Result<()> {
+    let _alone = alone();
+    let (stream, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
+    let mut bytes = DeviceBuffer::from_slice(&[0_u8; 64])?;
+    let mut events = [Event::new()?, Event::new()?, Event::new()?];
+    let [first, second, third] = &mut events;
+    let mut graph = Graph::new()?;
+    let node = graph.add_event_record(&[], first)?;
+    let mut exec = graph.instantiate()?;
+    graph.set_event(node, second)?;
+    exec.set_event(&graph, node, third)?;
+    for event in [second, third] {
+        let gate = Gate::on(&stream);
+        memset_async(&mut bytes, 1, &stream)?;
+        event.record(&stream)?;
+        let before = hazard::added_waits();
+        other.wait(event)?;
+        memset_async(&mut bytes, 2, &other)?;
+        assert_eq!(hazard::added_waits(), before + 1, "a launch may have recorded the event since");
+        gate.open();
+        other.synchronize()?;
+    }
+    let raws = events.each_ref().map(Event::as_raw);
+    drop(events);
+    let others: Vec<Event> = (0..8).map(|_| Event::new()).collect::<Result<_>>()?;
+    assert!(others.iter().all(|event| !raws.contains(&event.as_raw())));
+    Ok(())
+}
+
+#[test]
+fn an_event_of_another_device_or_for_another_graphs_node_is_refused() -> Result<()> {
+    let _alone = alone();
+    let (mut graph, mut other) = (Graph::new()?, Graph::new()?);
+    let mut event = Event::new()?;
+    let node = graph.add_event_record(&[], &mut event)?;
+    let elsewhere = other.add_event_record(&[], &mut event)?;
+    let mut exec = graph.instantiate()?;
+    assert!(unsupported(exec.set_event(&other, elsewhere, &mut event)));
+    assert!(unsupported(graph.set_event(elsewhere, &mut event)));
+    if Device::count()? < 2 {
+        println!("one device only: no events of others");
+        return Ok(());
+    }
+    let mut far = Device::new(1)?.with_current(Event::new)?;
+    let refused = |answer: Result<()>| {
+        assert!(matches!(answer.unwrap_err().detail(), Detail::DeviceMismatch { found: 1, needed: 0, .. }));
+    };
+    refused(graph.add_event_record(&[], &mut far).map(drop));
+    refused(graph.set_event(node, &mut far));
+    refused(exec.set_event(&graph, node, &mut far));
+    Ok(())
 }

@@ -122,6 +122,11 @@ fn memory_of_a_graph_is_refused_by_other_graphs() -> Result<()> {
     assert!(unsupported(second.add_graph(&[], &first)));
     assert!(unsupported(exec.update(&first)));
     assert!(unsupported(first.try_clone()));
+    let (mut within, mut outer) = (Graph::new()?, Graph::new()?);
+    within.add_memset(&[], &mut bytes, 1)?;
+    let node = outer.add_graph(&[], &within)?;
+    let mut exec = outer.instantiate()?;
+    assert!(unsupported(exec.set_graph(&outer, node, &first)));
     Ok(())
 }
 

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use common::{Gate, alone};
 use cuda_safe::error::Detail;
 use cuda_safe::graph::NodeKind;
-use cuda_safe::{DeviceBuffer, Graph, GraphExec, PinnedBuffer, Result, Stream, memset, memset_async, sys};
+use cuda_safe::{
+    DeviceBuffer, Graph, GraphExec, PinnedBuffer, Registered, Result, Stream, memset, memset_async, sys,
+};
 
 fn unsupported<T: std::fmt::Debug>(answer: Result<T>) -> bool {
     matches!(answer.unwrap_err().detail(), Detail::Unsupported { .. })
@@ -313,5 +315,22 @@ fn which_node_is_which_is_known_after_an_update_only_where_no_node_or_edge_has_c
     exec.launch(&stream)?;
     let found = buffers.map(|buffer| buffer.unwrap().to_vec().unwrap()[0]);
     assert_eq!(found, [0, 3, 5, 0]);
+    Ok(())
+}
+
+#[test]
+fn what_an_executable_graph_used_before_an_update_is_let_go() -> Result<()> {
+    let _alone = alone();
+    let mut registered = Registered::new(vec![0_u8; 64])?;
+    let mut other = PinnedBuffer::<u8>::alloc(64)?;
+    let (mut first, mut second) = (Graph::new()?, Graph::new()?);
+    first.add_memset(&[], &mut registered, 1)?;
+    second.add_memset(&[], &mut other, 2)?;
+    let mut exec = first.instantiate()?;
+    drop(first);
+    let (refused, registered) = registered.into_inner().unwrap_err();
+    assert_eq!(refused.detail(), Detail::InGraph);
+    exec.update(&second)?;
+    assert_eq!(registered.into_inner().unwrap(), [0; 64]);
     Ok(())
 }

@@ -13,6 +13,7 @@ use common::Gate;
 use cuda_safe::ManagedBuffer;
 use cuda_safe::copy::CopyBatch;
 use cuda_safe::error::Detail;
+use cuda_safe::graph::Graph;
 use cuda_safe::hazard::{self, Policy};
 use cuda_safe::{
     DeviceBuffer, Event, PinnedBuffer, PitchedBuffer, PitchedVolume, Stream, check, memcpy, memcpy_async,
@@ -123,6 +124,25 @@ fn a_graph_of_which_only_a_refused_copy_is_left_proves_nothing_of_the_legacy_str
     let fill = |buffer: &mut DeviceBuffer<u8>| memset_async(buffer, 2, &Stream::legacy().unwrap()).unwrap();
     what_is_nothing_to_do_waits_by_an_event(&mut buffer, fill, |_, stream| graph.launch(stream).unwrap());
     assert_eq!(buffer.to_vec().unwrap(), [2; 64]);
+}
+
+#[test]
+fn a_graph_of_which_launches_skip_all_nodes_proves_nothing_of_the_legacy_stream() {
+    let mut buffer = DeviceBuffer::<u8>::alloc(64).unwrap();
+    for taken_over in [false, true] {
+        let mut graph = Graph::new().unwrap();
+        let node = graph.add_memset(&[], &mut buffer, 1).unwrap();
+        let mut exec = graph.instantiate().unwrap();
+        exec.set_enabled(&graph, node, false).unwrap();
+        if taken_over {
+            // The node stays as it is.
+            exec.update(&graph).unwrap();
+        }
+        let fill =
+            |buffer: &mut DeviceBuffer<u8>| memset_async(buffer, 2, &Stream::legacy().unwrap()).unwrap();
+        what_is_nothing_to_do_waits_by_an_event(&mut buffer, fill, |_, stream| exec.launch(stream).unwrap());
+        assert_eq!(buffer.to_vec().unwrap(), [2; 64]);
+    }
 }
 
 #[cfg(cudart_13_0)]

@@ -419,6 +419,43 @@ fn a_variable_is_a_buffer_that_copies_and_launches_are_ordered_on() -> Result<()
 }
 
 #[test]
+fn a_variable_is_a_buffer_only_once_the_kernels_that_were_launched_before_are_over() -> Result<()> {
+    let _alone = alone();
+    let (library, stream) = (load(), Stream::non_blocking()?);
+    // SAFETY: any number of threads will do.
+    unsafe { tally(&library)?.launch((2, 32), &stream, (1,)) }?;
+    let count = library.global::<u32>("count")?;
+    let waits = hazard::added_waits();
+    // On the legacy stream, which waits for no other one here.
+    assert_eq!((count.to_vec()?, hazard::added_waits()), (vec![69], waits));
+    Ok(())
+}
+
+#[test]
+fn a_kernel_that_is_told_of_more_memory_forgets_neither_what_it_was_told_before_nor_its_library() -> Result<()>
+{
+    let _alone = alone();
+    let (library, stream, more) = (load(), Stream::non_blocking()?, DeviceBuffer::from_slice(&[1_u8])?);
+    let raw = library.as_raw();
+    let mut count = library.global::<u32>("count")?;
+    let tally = tally(&library)?.using(count.access_mut())?.using(more.access())?;
+    let gate = Gate::on(&stream);
+    // SAFETY: any number of threads will do.
+    unsafe { tally.launch((1, 1), &stream, (1,)) }?;
+    let mut copied = DeviceBuffer::<u32>::alloc(1)?;
+    let (other, before) = (Stream::non_blocking()?, hazard::added_waits());
+    memcpy_async(&mut copied, &count, &other)?;
+    assert_eq!(hazard::added_waits(), before + 1, "nothing orders the copy after the launch");
+    gate.open();
+    assert_eq!(copied.to_vec()?, [6]);
+    drop((count, library));
+    assert!(is_loaded(raw));
+    drop(tally);
+    assert_unloaded(raw);
+    Ok(())
+}
+
+#[test]
 fn constants_can_be_set_and_tables_have_the_elements_that_they_are_asked_for() -> Result<()> {
     let _alone = alone();
     let library = load();
@@ -562,5 +599,36 @@ fn a_kernel_of_a_library_is_set_up_like_any_other() -> Result<()> {
     assert!(refused.iter().all(|error| matches!(error.detail(), Detail::Unsupported { .. })));
     let stream = Stream::new()?;
     assert_eq!(stream.as_stream().device(), device);
+    Ok(())
+}
+
+#[test]
+fn memory_of_a_graph_is_an_argument_of_kernels_of_its_own_nodes_alone() -> Result<()> {
+    let _alone = alone();
+    let (library, mut stream) = (load(), Stream::new()?);
+    let double_it = double_it(&library);
+    let mut host = cuda_safe::PinnedBuffer::<u32>::alloc(2)?;
+    let (mut graph, mut other) = (Graph::new()?, Graph::new()?);
+    let mut scratch = graph.add_alloc::<u32>(&[], 2)?;
+    graph.add_memset(&[], &mut scratch, 1)?;
+    // SAFETY: there are as many threads as elements, here and below.
+    unsafe { graph.add_kernel(&[], &double_it, (1, 2), (&mut scratch,)) }?;
+    let refused = |answer: Result<()>| {
+        let detail = refusal(answer).detail();
+        assert!(
+            matches!(detail, Detail::Unsupported { what } if what.contains("nodes of that graph")),
+            "{detail:?}"
+        );
+    };
+    // SAFETY: as above.
+    refused(unsafe { double_it.launch((1, 2), &stream, (&mut scratch,)) });
+    // SAFETY: as above.
+    refused(unsafe { other.add_kernel(&[], &double_it, (1, 2), (&mut scratch,)) }.map(drop));
+    // SAFETY: as above.
+    refused(stream.capture(|stream| unsafe { double_it.launch((1, 2), stream, (&mut scratch,)) }).map(drop));
+    graph.add_memcpy(&[], &mut host, &scratch)?;
+    graph.add_free(&[], &mut scratch)?;
+    graph.instantiate()?.launch(&stream)?;
+    assert_eq!(*host.host()?, [0x0202_0202; 2]);
     Ok(())
 }

@@ -18,7 +18,7 @@ use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Ledger, Mode, Uses};
 use crate::memory::{Kept, Shared, keeper};
-use crate::{check, stream, sys};
+use crate::{check, process, stream, sys};
 
 /// What the runtime is given the address of.
 struct Boxed {
@@ -110,6 +110,8 @@ impl Functions {
 struct Given {
     ledger: Ledger,
     functions: Option<Functions>,
+    /// Which process it is of: a child that inherited it leaves it alone.
+    process: u32,
 }
 
 // SAFETY: the box is only read while anybody may call what is in it, which may be called from any thread, and dropped by one.
@@ -130,6 +132,10 @@ impl Kept for Given {
 impl Drop for Given {
     /// The function goes with the last launch that may call it, or with a later function: nobody waits for a launch here.
     fn drop(&mut self) {
+        // In the child of a fork another thread may have had the list locked, for ever.
+        if !process::is(self.process) {
+            return;
+        }
         let mut ledger = std::mem::replace(&mut self.ledger, Ledger::new(0));
         // There is no owner any more that another one could be made of.
         ledger.kept_by(None);
@@ -201,7 +207,8 @@ pub(super) fn taken(api: &'static str, objects: &[sys::cudaUserObject_t]) -> Res
 /// What a launch uses that calls these functions.
 #[track_caller]
 fn uses(api: &'static str, functions: Functions) -> Result<Uses> {
-    let owner = Shared::kept(Given { ledger: Ledger::new(1), functions: Some(functions) });
+    let given = Given { ledger: Ledger::new(1), functions: Some(functions), process: process::number() };
+    let owner = Shared::kept(given);
     let (mut uses, access) = (Uses::default(), Access::read(owner.ledger(), 0..1));
     if uses.add(&access, || keeper(&access)) { Ok(uses) } else { Err(Error::refused(api, Detail::NotKept)) }
 }
