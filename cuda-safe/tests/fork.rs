@@ -35,8 +35,9 @@ fn others() -> Result<Vec<Box<dyn std::any::Any>>> {
         let library = cuda_safe::library::Library::from_ptx(ptx)?;
         // SAFETY: the kernel takes nothing and uses nothing.
         others.push(Box::new(unsafe { library.kernel::<()>("nothing") }?));
-        others.push(Box::new(library.global::<u32>("count")?));
         others.push(Box::new(library));
+        // What is leaked with its variable's buffer would hide what becomes of a library that nobody has any more.
+        others.push(Box::new(cuda_safe::library::Library::from_ptx(ptx)?.global::<u32>("count")?));
     }
     #[cfg(cudart_13_0)]
     others.push(Box::new(cuda_safe::logs::on_message(|_, _| ())?));

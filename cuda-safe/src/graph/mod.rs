@@ -22,7 +22,8 @@
 //! - A node can be given other work, in a graph (`Graph::set_kernel` and its like) and in an executable one, for later launches: what these
 //!   use is listed anew. Work that conflicts with a node which nothing orders it with is refused, and so is taking away the edge that
 //!   orders two such nodes. What launches under way use
-//!   is in the books, and is freed only after them.
+//!   is in the books, and is freed only after them. After [`GraphExec::update`] the names of nodes are good only where the graph has all
+//!   nodes and edges that it had: the runtime pairs nodes by their order, and a name that means another node would have the wrong memory let go.
 //!
 //! # What is captured
 //! A stream is never captured itself: the closure is given another one, of the same device and priority, that no one else has,

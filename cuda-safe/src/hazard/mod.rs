@@ -90,6 +90,9 @@
 //! further, its tick is given up, and the operation is entered anew with the next one. Nor does it wait where it orders its stream after
 //! another one: that is for an operation that CUDA has already, and before anything is entered. An operation cannot be started inside
 //! another's closure, nor in a host function.
+//! Who is told of a call that fails (`logs::on_message`) is told in the middle of that call, on its thread, with all locked that the call
+//! is made with. There, as in a host function, nothing is begun and nothing waited for, and what is dropped takes the locks of lists alone:
+//! of the pool's streams and events, of what is to be freed later. None of these is locked during a call.
 //!
 //! # How it is tested
 //! The tracker proper is in a module without FFI, and with unsafe code in two places only, besides the lock that it takes from its
