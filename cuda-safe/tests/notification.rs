@@ -1,5 +1,6 @@
 //! What a device's driver tells. A binary of its own: the budget is the process's.
 #![expect(unsafe_code, reason = "sets a variable of the environment")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
