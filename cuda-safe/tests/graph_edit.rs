@@ -337,12 +337,29 @@ fn an_edge_that_was_taken_away_orders_nothing_any_more() -> Result<()> {
 }
 
 #[test]
-fn host_functions_of_a_copy_are_no_more_taken_over_than_those_of_the_original() -> Result<()> {
+fn host_functions_of_a_copy_outlive_the_original_and_are_taken_over_as_its_are() -> Result<()> {
     let _alone = alone();
+    let stream = Stream::non_blocking()?;
+    let (calls, others) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let mut graph = Graph::new()?;
-    graph.add_host_fn(&[], || ())?;
+    graph.add_host_fn(&[], counting(&calls))?;
     let copy = graph.try_clone()?;
-    let mut exec = graph.instantiate()?;
-    assert!(unsupported(exec.update(&graph)) && unsupported(exec.update(&copy)));
+    let mut other = Graph::new()?;
+    other.add_host_fn(&[], counting(&others))?;
+    let mut exec = other.instantiate()?;
+    drop(graph);
+    copy.instantiate()?.launch(&stream)?;
+    exec.update(&copy)?;
+    drop(copy);
+    exec.launch(&stream)?;
+    stream.synchronize()?;
+    assert_eq!((calls.load(Ordering::SeqCst), others.load(Ordering::SeqCst)), (2, 0));
+    drop((exec, other));
+    wait_until_dropped(&others, 1);
+    // What was taken over goes with the next one that is.
+    let mut last = Graph::new()?;
+    last.add_host_fn(&[], || ())?;
+    last.instantiate()?.update(&last)?;
+    wait_until_dropped(&calls, 1);
     Ok(())
 }
