@@ -83,6 +83,7 @@ pub use copy::{
 pub use device::Device;
 pub use error::{Error, Result};
 pub use graph::{Graph, GraphExec};
+#[cfg(cudart_12_8)]
 pub use library::Library;
 pub use memory::{
     Array, DeviceBuffer, DeviceSlice, DeviceSliceMut, HostMut, HostRef, ManagedBuffer, ManagedSlice,

@@ -46,9 +46,7 @@ pub use per_thread::PerThreadStream;
 pub use scope::Scope;
 pub use view::{AsStream, StreamRef};
 
-#[cfg(cudart_13_0)]
-pub(crate) use busy::enter_callback;
-pub(crate) use busy::{ensure_idle, in_callback};
+pub(crate) use busy::{ensure_idle, enter_callback, in_callback};
 pub(crate) use call::Call;
 pub(crate) use deferred::defer;
 pub(crate) use host::{is_quiet, synchronize_device, wait_host};

@@ -17,7 +17,7 @@ use super::half::Half;
 use super::integer::operand;
 use super::logic::pred_or;
 use super::operand::window;
-use super::{Failure, Lower};
+use super::{Failure, Lower, UNKNOWN};
 use crate::exec::file::{Alu, Class, Slot};
 use crate::exec::rounding::{Rounding, flush, narrow, seal};
 use crate::ptx::{Instruction, Operand, Space, Type};
@@ -218,7 +218,7 @@ impl Lower<'_> {
                 }
                 if sat {
                     match to {
-                        Type::F16 | Type::Bf16 => return Err("this form is not known to the emulator".into()),
+                        Type::F16 | Type::Bf16 => return Err(UNKNOWN.into()),
                         _ => self.saturated(t, to),
                     }
                 }
@@ -252,7 +252,7 @@ impl Lower<'_> {
             (Type::F16, Some(1)) => op1!(f16 => f16, |v| Half::near(v.to_f32().trunc())),
             (Type::F16, Some(2)) => op1!(f16 => f16, |v| Half::near(v.to_f32().floor())),
             (Type::F16, Some(3)) => op1!(f16 => f16, |v| Half::near(v.to_f32().ceil())),
-            (_, Some(_)) => return Err("this form is not known to the emulator".into()),
+            (_, Some(_)) => return Err(UNKNOWN.into()),
             (Type::F64, None) => op1!(u64 => u64, |v| v),
             (_, None) => op1!(u32 => u32, |v| v),
         };
@@ -260,7 +260,7 @@ impl Lower<'_> {
         if i.has("sat") {
             match ty {
                 Type::F32 | Type::F64 => self.saturated(t, ty),
-                _ => return Err("this form is not known to the emulator".into()),
+                _ => return Err(UNKNOWN.into()),
             }
         }
         if i.has("ftz") && ty == Type::F32 {
@@ -286,7 +286,7 @@ impl Lower<'_> {
     /// `cvt.rn.f16x2.f32 d, a, b`: `a` becomes the upper half.
     fn cvt_pair(&mut self, i: &Instruction, to: Type) -> Result<(), Failure> {
         if i.has("rz") || i.has("relu") || i.has("satfinite") {
-            return Err("this form is not known to the emulator".into());
+            return Err(UNKNOWN.into());
         }
         let d = self.dst(operand(i, 0)?, Type::B32)?;
         let a = self.src(operand(i, 1)?, Type::F32)?;
@@ -445,7 +445,7 @@ fn int_to_float(to: Type, from: Type, mode: Rounding) -> Result<Alu, Failure> {
         (Type::Bf16, Rounding::Nearest) => {
             from_int!(from, S => op1!(S => bf16, |v| Half::once(whole64(v as i128, Rounding::Zero))))
         }
-        _ => return Err("this form is not known to the emulator".into()),
+        _ => return Err(UNKNOWN.into()),
     })
 }
 
@@ -500,6 +500,6 @@ fn narrowed(to: Type, mode: Rounding) -> Result<Alu, Failure> {
         (Type::F32, _) => by_mode!(mode, M => op1!(f64 => u32, |v| seal(narrow(v, M)))),
         (Type::F16, Rounding::Nearest) => op1!(f64 => f16, Half::once),
         (Type::Bf16, Rounding::Nearest) => op1!(f64 => bf16, Half::once),
-        _ => return Err("this form is not known to the emulator".into()),
+        _ => return Err(UNKNOWN.into()),
     })
 }

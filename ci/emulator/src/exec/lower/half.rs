@@ -9,7 +9,7 @@ use half::{bf16, f16};
 
 use super::float::{max32, min32};
 use super::integer::operand;
-use super::{Failure, Lower};
+use super::{Failure, Lower, UNKNOWN};
 use crate::exec::file::Alu;
 use crate::ptx::{Instruction, Type};
 
@@ -171,7 +171,7 @@ impl Lower<'_> {
             operations!(bf16, i, packed)
         };
         if i.has("ftz") || i.operands.len() > 4 {
-            return Err("this form is not known to the emulator".into());
+            return Err(UNKNOWN.into());
         }
         let d = self.dst(operand(i, 0)?, ty)?;
         let mut slots = vec![d];

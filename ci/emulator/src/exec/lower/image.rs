@@ -3,7 +3,7 @@
 //! Each becomes two operations: the first notes handle and coordinates, for which there are not slots enough beside the values.
 
 use super::integer::operand;
-use super::{Failure, Lower};
+use super::{Failure, Lower, UNKNOWN};
 use crate::exec::image::Boundary;
 use crate::exec::program::{Element, Geometry, NONE, Op, Read, Touch};
 use crate::ptx::{Instruction, Operand, Type};
@@ -26,7 +26,7 @@ impl Lower<'_> {
     fn coordinates(&mut self, at: &Operand, geometry: Geometry, ty: Type) -> Result<(), Failure> {
         let Operand::Multi(parts) = at else { return Err("a handle and coordinates are needed here".into()) };
         let [handle, Operand::Vector(list)] = parts.as_slice() else {
-            return Err("this form is not known to the emulator".into());
+            return Err(UNKNOWN.into());
         };
         let mut s = [NONE; 5];
         let layered = geometry.is_layered();
@@ -56,10 +56,10 @@ impl Lower<'_> {
             return Err("coordinates of this type are not known to the emulator".into());
         }
         let Operand::Vector(parts) = operand(i, 0)? else {
-            return Err("this form is not known to the emulator".into());
+            return Err(UNKNOWN.into());
         };
         if parts.len() != 4 {
-            return Err("this form is not known to the emulator".into());
+            return Err(UNKNOWN.into());
         }
         // The level, where one is named, is that of an image with levels, which is refused when it is read.
         self.coordinates(operand(i, 1)?, geometry, *given)?;

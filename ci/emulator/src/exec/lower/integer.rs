@@ -6,7 +6,7 @@
     reason = "the instructions are defined on the low bits"
 )]
 
-use super::{Failure, Lower};
+use super::{Failure, Lower, UNKNOWN};
 use crate::exec::file::{Alu, carry3};
 use crate::ptx::{Instruction, Type};
 
@@ -215,7 +215,7 @@ impl Lower<'_> {
             ("max", true, false) => signed!(i16::max),
             ("min", true, true) => signed!(|a: i16, b: i16| a.min(b).max(0)),
             ("max", true, true) => signed!(|a: i16, b: i16| a.max(b).max(0)),
-            _ => return Err("this form is not known to the emulator".into()),
+            _ => return Err(UNKNOWN.into()),
         };
         self.alu(f, &[d, a, b]);
         Ok(())
@@ -226,7 +226,7 @@ impl Lower<'_> {
         let types: Vec<Type> = i.types().collect();
         let alike = matches!(types[..], [_, a, b] if a == b && matches!(a, Type::S32 | Type::U32));
         if !alike || i.has("sat") {
-            return Err("this form is not known to the emulator".into());
+            return Err(UNKNOWN.into());
         }
         let d = self.dst(operand(i, 0)?, Type::U32)?;
         let a = self.src(operand(i, 1)?, Type::U32)?;

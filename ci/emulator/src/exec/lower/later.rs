@@ -3,14 +3,11 @@
 use super::integer::operand;
 use super::memory::space;
 use super::operand::low;
-use super::{Failure, Lower};
+use super::{Failure, Lower, UNKNOWN};
 use crate::exec::later::{Copy, Until};
 use crate::exec::mbarrier::{Meet, pending};
 use crate::exec::program::{Element, NONE, Op};
 use crate::ptx::{Instruction, Operand, Space, Type};
-
-/// Why what is not here is not.
-const UNKNOWN: &str = "this form is not known to the emulator";
 
 impl Lower<'_> {
     /// `cp`.

@@ -2,15 +2,12 @@
 
 use super::integer::operand;
 use super::memory::space;
-use super::{Failure, Lower};
+use super::{Failure, Lower, UNKNOWN};
 use crate::exec::file::Slot;
 use crate::exec::matrix::{Matrix, Multiply, Order, Spread, Tile};
 use crate::exec::number::Number;
 use crate::exec::program::{Element, NONE, Op};
 use crate::ptx::{Instruction, Operand, Type};
-
-/// Why what is not here is not.
-const UNKNOWN: &str = "this form is not known to the emulator";
 
 impl Lower<'_> {
     pub(super) fn matrix(&mut self, i: &Instruction) -> Result<(), Failure> {

@@ -11,7 +11,7 @@ use half::{bf16, f16};
 
 use super::integer::operand;
 use super::operand::{FRAME, low};
-use super::{Failure, Lower, Symbol};
+use super::{Failure, Lower, Symbol, UNKNOWN};
 use crate::exec::file::{Class, Slot};
 use crate::exec::program::{Access, Element, Modify, NONE, Op};
 use crate::exec::rounding::seal;
@@ -148,7 +148,7 @@ impl Lower<'_> {
     pub(super) fn store(&mut self, i: &Instruction) -> Result<(), Failure> {
         let ty = i.types().last().ok_or("no type")?;
         if i.has("async") || i.has("bulk") {
-            return Err("this form is not known to the emulator".into());
+            return Err(UNKNOWN.into());
         }
         let element = element(ty)?;
         let single = std::slice::from_ref(operand(i, 1)?);
@@ -216,7 +216,7 @@ impl Lower<'_> {
             _ => return Err("this type is not known to the emulator".into()),
         };
         if i.has("async") {
-            return Err("this form is not known to the emulator".into());
+            return Err(UNKNOWN.into());
         }
         let op = i.modifiers.iter().find_map(|m| modify(m, ty));
         let op = op.ok_or("this operation is not known to the emulator")?;

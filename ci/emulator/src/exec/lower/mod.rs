@@ -77,6 +77,9 @@ pub(in crate::exec) use operand::low;
 /// Why an instruction cannot be lowered.
 type Failure = String;
 
+/// The failure of an instruction that is known, but not in this form.
+const UNKNOWN: &str = "this form is not known to the emulator";
+
 struct Lower<'m> {
     module: &'m Module,
     symbols: HashMap<Name, Symbol>,

@@ -5,13 +5,10 @@
 use half::f16;
 
 use super::integer::operand;
-use super::{Failure, Lower};
+use super::{Failure, Lower, UNKNOWN};
 use crate::exec::file::Alu;
 use crate::exec::number::Number;
 use crate::ptx::{Instruction, Type};
-
-/// Why what is not here is not.
-const UNKNOWN: &str = "this form is not known to the emulator";
 
 impl Lower<'_> {
     /// `cvt` where one of the types is of tensor cores. Says nothing where none is.
