@@ -44,7 +44,9 @@ impl Warp {
 
     /// Ends threads, whose copies are still made.
     fn end(&mut self, cx: &mut Context<'_>, mask: u32) -> Result<(), Fault> {
-        self.make(cx, Until::All, mask)?;
+        if !cx.program.copies.is_empty() {
+            self.make(cx, Until::All, mask)?;
+        }
         self.exit(cx, mask);
         Ok(())
     }

@@ -273,6 +273,9 @@ impl Warp {
             let mut rows = [0; LANES];
             for row in 0..8 {
                 let (lane, words) = (number * 8 + row, row * 4);
+                if live >> lane & 1 == 0 {
+                    continue;
+                }
                 let at = self.reach(cx, access, addresses[lane], ROW, lane, pc, Verb::Read)?;
                 for word in 0..4 {
                     rows[words + word] = u64::from(super::bytes::read32(at.wrapping_add(word * 4)));

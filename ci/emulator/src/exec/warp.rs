@@ -158,7 +158,6 @@ impl Warp {
             // Not cleared: what a thread left on its stack is what another finds.
             self.grow(lane, frame);
         }
-        self.later.fill(Later::default());
         self.groups.clear();
         (self.reducing, self.arrived, self.rank) = ([None; LANES], [None; LANES], rank);
         (self.side, self.unfair, self.stamp) = (0, 0, 0);
