@@ -145,8 +145,10 @@ fn ambiguous() -> BTreeSet<String> {
 /// Every test of the crates that could name an item or a function: `crate/file::name`, and its code.
 fn tests() -> Vec<(String, String)> {
     let mut found = Vec::new();
-    for package in ["cuda-safe", "cuda-kernels", "cuda-sys"] {
-        for path in sources(&here().join("..").join(package).join("tests"), false) {
+    for package in ["cuda-safe", "cuda-safe/hazard", "cuda-kernels", "cuda-sys"] {
+        // The tracker's programs have a folder each.
+        let deep = package == "cuda-safe/hazard";
+        for path in sources(&here().join("..").join(package).join("tests"), deep) {
             let file = path.file_stem().unwrap().to_str().unwrap();
             if file == "ledger" {
                 continue;

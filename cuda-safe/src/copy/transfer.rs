@@ -1,7 +1,6 @@
 //! The copy core: two operands and a shape become the one right runtime call, checked and in the books.
 #![expect(unsafe_code, reason = "hands the operands' pointers to the runtime")]
 
-use std::ops::Range;
 use std::panic::Location;
 
 use super::call;
@@ -109,15 +108,15 @@ fn on_the_host(
 }
 
 /// An operand that is lent to the host, where it is memory that the tracker keeps books about.
-struct Lent<'a>(Option<(&'a Ledger, Range<usize>, Mode)>);
+struct Lent<'a>(Option<(&'a Ledger, Mode)>);
 
 impl<'a> Lent<'a> {
     /// Enters the loan first and waits then, so that nothing conflicting slips in between.
     #[track_caller]
     fn new(operand: &Operand<'a>, mode: Mode) -> Result<Self> {
         let Some((ledger, range)) = operand.books() else { return Ok(Self(None)) };
-        ledger.lend(range.clone(), mode)?;
-        let lent = Self(Some((ledger, range.clone(), mode)));
+        crate::hazard::lend(ledger, mode)?;
+        let lent = Self(Some((ledger, mode)));
         wait_host(ledger, range, mode)?;
         Ok(lent)
     }
@@ -125,8 +124,8 @@ impl<'a> Lent<'a> {
 
 impl Drop for Lent<'_> {
     fn drop(&mut self) {
-        if let Some((ledger, range, mode)) = self.0.take() {
-            ledger.give_back(range, mode);
+        if let Some((ledger, mode)) = self.0.take() {
+            ledger.host_leaves(mode);
         }
     }
 }

@@ -85,7 +85,7 @@ impl<'a, T> Loan<'a, T> {
     #[track_caller]
     pub(super) fn new(span: Span<'a, T>, mode: Mode) -> Result<Self> {
         let ledger = span.allocation().ledger();
-        ledger.lend(span.range(), mode)?;
+        crate::hazard::lend(ledger, mode)?;
         let loan = Self { span, mode };
         stream::wait_host(ledger, span.range(), mode)?;
         Ok(loan)
@@ -102,7 +102,7 @@ impl<'a, T> Loan<'a, T> {
 
 impl<T> Drop for Loan<'_, T> {
     fn drop(&mut self) {
-        self.span.allocation().ledger().give_back(self.span.range(), self.mode);
+        self.span.allocation().ledger().host_leaves(self.mode);
     }
 }
 

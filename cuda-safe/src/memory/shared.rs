@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering, fence};
 
 use super::block;
-use crate::hazard::books::Keeper;
 use crate::hazard::{Access, Ledger};
+use cuda_hazard::Keeper;
 
 /// Owners beyond which no more are made, so that forgotten ones can never make the count wrap.
 const LIMIT: usize = usize::MAX / 2;

@@ -5,8 +5,8 @@ use super::owned::Stream;
 use super::{busy, deferred, pool};
 use crate::device::Device;
 use crate::error::Result;
-use crate::hazard::books::Kind;
 use crate::{check, sys};
+use cuda_hazard::Kind;
 
 /// The flags of a stream that waits for the legacy stream.
 const BLOCKING: u32 = 0;

@@ -8,7 +8,7 @@
 //! they are to order, in `port`.
 //!
 //! # Why nobody waits for ever
-//! The order of steps is in `hazard::books`. A closure that started another operation, or waited on the host
+//! The order of steps is in `cuda_hazard`. A closure that started another operation, or waited on the host
 //! for memory of its own operation, would wait for itself: a flag of the thread refuses both. A host function
 //! may not call CUDA: the same flag.
 #![expect(unsafe_code, reason = "declares the unsafe way in")]
@@ -26,8 +26,8 @@ use super::view::StreamRef;
 use super::{busy, policy};
 use crate::error::{Detail, Error, Result};
 use crate::hazard::Access;
-use crate::hazard::books::{Books, First, Kind, Refusal, Sorted, Stamp};
 use crate::sys;
+use cuda_hazard::{Books, First, Kind, Refusal, Sorted, Stamp};
 
 /// The books of this process.
 pub(crate) static BOOKS: Books = Books::new(policy::initial);

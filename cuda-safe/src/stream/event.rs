@@ -9,9 +9,9 @@ use super::view::{AsStream, StreamRef};
 use super::{busy, deferred, port};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::books::Snapshot;
 use crate::hint::rare;
 use crate::{check, process, sys};
+use cuda_hazard::Snapshot;
 
 bitflags! {
     /// What an event is to be like.

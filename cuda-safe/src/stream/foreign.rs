@@ -17,8 +17,8 @@ use super::view::{AsStream, StreamRef, sealed};
 use super::{busy, deferred, owned, pool};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::books::{Kind, Slot};
 use crate::{check, process, sys};
+use cuda_hazard::{Kind, Slot};
 
 /// A stream that another library made and destroys.
 ///

@@ -7,9 +7,9 @@ use super::enqueue::BOOKS;
 use super::{busy, deferred, host_function, per_thread, pool, port};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::books::{Kind, Reach, Slot};
 use crate::hazard::{Access, Ledger, Mode};
 use crate::{check, sys};
+use cuda_hazard::{Kind, Reach, Slot};
 
 /// Blocks until every operation is complete that conflicts with the host's doing this to the bytes `range`.
 ///
@@ -50,7 +50,7 @@ pub(crate) fn wait_host(ledger: &Ledger, range: Range<usize>, mode: Mode) -> Res
     while let Some(conflict) = BOOKS.host_conflicts(access).first() {
         let slot = BOOKS.slot(conflict.stamp.slot);
         let Some(slot) = slot else { return Err(Error::refused("host access", Detail::HostBorrowed)) };
-        wait_device(Device::from_ordinal(slot.device.ordinal))?;
+        wait_device(Device::from_ordinal(slot.device()))?;
     }
     BOOKS.prune(access);
     deferred::run();
@@ -66,7 +66,7 @@ pub(crate) fn is_quiet(ledger: &Ledger, range: Range<usize>, mode: Mode) -> bool
 /// Blocks until a stream has done all that it has been given so far, whatever became of its handle.
 #[track_caller]
 fn wait_slot(slot: &Slot) -> Result<()> {
-    let device = Device::from_ordinal(slot.device.ordinal);
+    let device = Device::from_ordinal(slot.device());
     if slot.kind == Kind::PerThread && !per_thread::is_mine(slot) {
         return wait_device(device);
     }

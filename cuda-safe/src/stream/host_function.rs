@@ -18,8 +18,8 @@ use super::enqueue::Going;
 use super::parcel::{self, Parcel, Ticket};
 use super::view::StreamRef;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::books::{Place, Slot, SlotId};
 use crate::sys;
+use cuda_hazard::{Place, Slot, SlotId};
 
 /// A function that waits for its turn.
 struct Waiting {
@@ -166,7 +166,7 @@ fn wait_elsewhere(slot: &Slot, parcel: Parcel) -> u64 {
     let mut register = register();
     let number = register.next | REGISTERED;
     register.next += 1;
-    let waiting = Waiting { parcel, slot: slot.id, device: slot.device.ordinal };
+    let waiting = Waiting { parcel, slot: slot.id, device: slot.device() };
     register.waiting.get_or_insert_default().insert(number, waiting);
     number
 }
@@ -226,7 +226,7 @@ pub(super) fn panicked(slot: &Slot) -> Result<()> {
 #[cold]
 #[track_caller]
 fn report_of(slot: &Slot) -> Result<()> {
-    let device = slot.device.ordinal;
+    let device = slot.device();
     report(|panicked| panicked.slot.map_or(panicked.device == device, |found| found == slot.id))
 }
 
@@ -276,7 +276,7 @@ mod tests {
 
     use super::{parcel, take_back};
     use crate::hazard::Policy;
-    use crate::hazard::books::{Books, Kind, Reach};
+    use cuda_hazard::{Books, Kind, Reach};
 
     #[test]
     fn a_spot_serves_again_after_a_refusal_but_not_where_somebody_else_has_its_function() {

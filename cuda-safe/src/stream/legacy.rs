@@ -10,8 +10,8 @@ use super::pool;
 use super::view::{AsStream, StreamRef, sealed};
 use crate::device::Device;
 use crate::error::Result;
-use crate::hazard::books::{Reach, Slot};
 use crate::sys;
+use cuda_hazard::{Reach, Slot};
 
 /// The number that the runtime knows the legacy stream of the current device by, whatever the program was
 /// compiled for.

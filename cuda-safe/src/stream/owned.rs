@@ -9,8 +9,8 @@ use super::view::{AsStream, StreamRef, sealed};
 use super::{busy, enqueue, pool, port};
 use crate::device::Device;
 use crate::error::Result;
-use crate::hazard::books::{Kind, Reach, Slot};
 use crate::{check, process, sys};
+use cuda_hazard::{Kind, Reach, Slot};
 
 /// A queue of work for one device: what it is given runs in order.
 ///

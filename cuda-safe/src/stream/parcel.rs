@@ -19,7 +19,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::hazard::books::{Place, Slot, SlotId};
+use cuda_hazard::{Place, Slot, SlotId};
 
 /// Room for a closure. Larger ones are boxed, and the box is a small one.
 type Room = [MaybeUninit<u128>; 6];
@@ -363,7 +363,7 @@ fn first(slot: &Slot, cell: &AtomicPtr<Ring>) -> Option<&'static Ring> {
     let spot = |_| Spot {
         state: AtomicU64::new(FREE),
         slot: slot.id,
-        device: slot.device.ordinal,
+        device: slot.device(),
         content: UnsafeCell::new(MaybeUninit::uninit()),
     };
     // By way of a list, so that it is never on the stack.

@@ -10,8 +10,8 @@ use super::view::{AsStream, StreamRef, sealed};
 use super::{busy, owned, pool};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::books::{Kind, Reach, Slot};
 use crate::{check, process, sys};
+use cuda_hazard::{Kind, Reach, Slot};
 
 /// The number that the runtime knows the calling thread's stream of the current device by.
 const HANDLE: sys::cudaStream_t = std::ptr::without_provenance_mut(2);
@@ -53,7 +53,7 @@ impl Drop for Mine {
         }
         for slot in &self.slots {
             // The thread's streams are still there: see `of`.
-            let reach = owned::last_event(Device::from_ordinal(slot.device.ordinal), HANDLE, slot);
+            let reach = owned::last_event(Device::from_ordinal(slot.device()), HANDLE, slot);
             BOOKS.dismiss(slot, reach);
         }
     }
@@ -92,7 +92,7 @@ impl PerThreadStream {
     pub fn of(device: Device) -> Result<Self> {
         busy::ensure_idle("PerThreadStream::of")?;
         let found = MINE.try_with(|mine| {
-            mine.borrow().slots.iter().copied().find(|slot| slot.device.ordinal == device.ordinal())
+            mine.borrow().slots.iter().copied().find(|slot| slot.device() == device.ordinal())
         });
         match found {
             Ok(Some(slot)) => return Ok(Self { slot, here: PhantomData }),

@@ -13,8 +13,8 @@ use super::attributes;
 use super::enqueue::BOOKS;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::books::{Kind, Reach, Slot};
 use crate::{check, sys};
+use cuda_hazard::{Kind, Reach, Slot};
 
 /// A raw event that nobody else has.
 #[derive(Debug)]
@@ -112,7 +112,7 @@ pub(crate) fn abandon(device: Device) {
     lock(&STREAMS).retain(|kept| kept.device != device.ordinal());
     BOOKS.slots_of(Some(device.ordinal())).for_each(Slot::forget_kept);
     for slot in BOOKS.dismissed().into_iter().filter_map(|id| BOOKS.slot(id)) {
-        if slot.device.ordinal == device.ordinal() {
+        if slot.device() == device.ordinal() {
             *slot.reach() = Reach::Device;
         }
     }
@@ -173,7 +173,7 @@ fn reclaim() {
         if unsafe { sys::cudaEventQuery(raw) } == sys::cudaSuccess {
             BOOKS.completed_all(&coverage);
             *reach = Reach::Device;
-            keep_event(Device::from_ordinal(slot.device.ordinal), sys::cudaEventDisableTiming, RawEvent(raw));
+            keep_event(Device::from_ordinal(slot.device()), sys::cudaEventDisableTiming, RawEvent(raw));
         }
     }
 }

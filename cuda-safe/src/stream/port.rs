@@ -21,8 +21,8 @@
 use super::{host, legacy, per_thread, pool};
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::hazard::books::{Kind, Port, Reach, Route, Slot};
 use crate::{check, sys};
+use cuda_hazard::{Kind, Port, Reach, Route, Slot};
 
 /// Adds the waits that the books ask for, on behalf of the stream `raw`.
 pub(super) struct Runtime {
@@ -60,7 +60,7 @@ impl Port for Runtime {
     #[cold]
     #[inline(never)]
     fn order(&self, waiter: &Slot, other: &Slot, kept: &mut usize) -> Result<Route> {
-        let device = Device::from_ordinal(other.device.ordinal);
+        let device = Device::from_ordinal(other.device());
         let reach = other.reach();
         match *reach {
             Reach::Event(number) => {
@@ -91,7 +91,7 @@ impl Port for Runtime {
                     // SAFETY: the waiting stream lives, as the caller borrows it; the event is ours.
                     unsafe { check!(cudaStreamWaitEvent(self.raw, event, 0)) }
                 };
-                if other.device.ordinal == waiter.device.ordinal {
+                if other.device() == waiter.device() {
                     // The waiting stream has an event of its own for this, which nobody else needs a lock to stay away from.
                     if *kept == 0 {
                         *kept = pool::event(device, sys::cudaEventDisableTiming)?.0.expose_provenance();

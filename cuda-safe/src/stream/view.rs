@@ -9,9 +9,9 @@ use super::recorder::Recorder;
 use super::{busy, deferred, host_function, per_thread};
 use crate::device::{Device, Switched};
 use crate::error::{Detail, Error, Result};
-use crate::hazard::books::{Kind, Slot};
 use crate::hint::rare;
 use crate::{check, sys};
+use cuda_hazard::{Kind, Slot};
 
 /// What an operation can be put on: a [`Stream`](super::Stream), the [`LegacyStream`](super::LegacyStream) of
 /// a device, this thread's [`PerThreadStream`](super::PerThreadStream), or a view of any of them.
@@ -150,7 +150,7 @@ impl<'a> StreamRef<'a> {
     #[must_use]
     #[inline]
     pub fn device(&self) -> Device {
-        Device::from_ordinal(self.slot.device.ordinal)
+        Device::from_ordinal(self.slot.device())
     }
 
     /// The raw handle. What is put on it behind the crate's back, the tracker does not know of.
@@ -269,7 +269,7 @@ impl<'a> StreamRef<'a> {
         if let Err(error) = &result
             && error.is_sticky()
         {
-            host_function::abandon(self.slot.device.ordinal);
+            host_function::abandon(self.slot.device());
         }
         result
     }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::books::Keeper;
 use crate::hazard::{Access, Ledger, Mode};
 use crate::memory::{Kept, keeper, relax};
 use crate::{check, process, stream, sys};
+use cuda_hazard::Keeper;
 
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,9 +4,9 @@
 use super::short::Going;
 use crate::error::Result;
 use crate::hazard::Repeat;
-use crate::hazard::books::Kind;
 use crate::stream::{StreamRef, busy};
 use crate::sys;
+use cuda_hazard::Kind;
 
 impl StreamRef<'_> {
     /// [`enqueue`](Self::enqueue) of an operation that does again what its stream did last to the same memory, where the tracker need not

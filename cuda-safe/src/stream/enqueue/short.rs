@@ -1,14 +1,15 @@
-//! The short way in, of which `hazard::books::again` says when there is one.
+//! The short way in, of which `cuda_hazard::again` says when there is one.
 
 use std::panic::Location;
 
 use super::BOOKS;
 use crate::device::Device;
 use crate::hazard::Access;
-use crate::hazard::books::{Again, Kind, Lane, Ledger, LockGuard, Manner, Slot, Tick};
 use crate::stream::port::Runtime;
 use crate::stream::{StreamRef, busy};
 use crate::sys;
+use cuda_hazard::lock::LockGuard;
+use cuda_hazard::{Again, Kind, Lane, Ledger, Manner, Slot, Tick};
 
 /// An operation that went the short way in, until it is over.
 pub(in crate::stream) struct Going<'a> {

@@ -6,9 +6,10 @@ use std::panic::Location;
 use super::Asked;
 use super::short::{Going, enter_otherwise};
 use crate::error::Result;
-use crate::hazard::books::{Kind, Lane, LockGuard, Sorted, Tick};
 use crate::stream::{StreamRef, busy};
 use crate::sys;
+use cuda_hazard::lock::LockGuard;
+use cuda_hazard::{Kind, Lane, Sorted, Tick};
 
 impl StreamRef<'_> {
     /// [`enqueue`](Self::enqueue) of an operation whose accesses were put in order before.

@@ -1,0 +1,554 @@
+//! The long form of an allocation's accesses: a list sorted by first byte.
+
+use crate::access::{Access, Mode, Want};
+use crate::clock::{SlotId, Stamp, Tick};
+use crate::enter::First;
+use crate::entry::{Conflict, Entry, View, outside, redundant};
+use crate::run::Run;
+use crate::waits::Place;
+use crate::word::Word;
+
+/// Entries beyond which the list is compacted.
+const COMPACT_AT: usize = 64;
+
+/// Entries beyond which accesses of one stream are taken together although their ticks differ.
+const AT_MOST: usize = 512;
+
+/// The accesses of one allocation, sorted by first byte.
+#[derive(Debug)]
+pub(crate) struct List {
+    entries: Vec<Entry>,
+    /// Whether some that overlap may be of different bytes. Otherwise last bytes are in order as first ones are.
+    tangled: bool,
+    /// No entry is longer than this, so that a search among tangled ones knows where to begin.
+    longest: usize,
+    /// Where the entry of the next access is expected: behind the last one's, as parts are mostly used in order. Any number does.
+    next: usize,
+    /// The length at which to compact next.
+    limit: usize,
+    /// Kept for its capacity.
+    scratch: Vec<Entry>,
+    /// The entries whose tick stands here and not with them: to be told them before anything but the run itself looks at entries.
+    run: Option<Run>,
+}
+
+impl Default for List {
+    /// A list of nothing.
+    fn default() -> Self {
+        let (entries, scratch) = (Vec::new(), Vec::new());
+        Self { entries, tangled: false, longest: 0, next: 0, limit: COMPACT_AT, scratch, run: None }
+    }
+}
+
+impl List {
+    /// The list of an allocation of `bytes` bytes that an operation has made.
+    #[cold]
+    pub(crate) fn written(bytes: usize, first: First) -> Self {
+        let First { stamp, place } = first;
+        let entry = Entry { start: 0, end: bytes, mode: Mode::Write, stamp, place };
+        Self { entries: vec![entry], longest: bytes, ..Self::default() }
+    }
+
+    /// Takes over what the access word said of an allocation of `bytes` bytes. The list must be empty.
+    pub(crate) fn take_over(&mut self, word: Word, bytes: usize) {
+        let entry = |mode, stamp| Entry { start: 0, end: bytes, mode, stamp, place: None };
+        match word {
+            Word::Empty | Word::Listed => return,
+            Word::Write(stamp) => self.entries.push(entry(Mode::Write, stamp)),
+            Word::Read(stamp) => self.entries.push(entry(Mode::Read, stamp)),
+            Word::Both { write, read } => {
+                self.entries.push(entry(Mode::Write, write));
+                self.entries.push(entry(Mode::Read, Stamp { slot: write.slot, tick: read }));
+            }
+        }
+        self.longest = bytes;
+    }
+
+    /// The word that says all that the list says, if there is one; the list is then emptied.
+    pub(crate) fn give_up(&mut self, bytes: usize) -> Option<u64> {
+        let whole = |entry: &Entry| entry.is_of(0, bytes) && entry.place.is_none();
+        let word = match self.entries.as_slice() {
+            [] => Word::Empty,
+            [one] if whole(one) && one.mode == Mode::Write => Word::Write(one.stamp),
+            [one] if whole(one) => Word::Read(one.stamp),
+            [a, b] if whole(a) && whole(b) && a.stamp.slot == b.stamp.slot && a.mode != b.mode => {
+                let (write, read) = if a.mode == Mode::Write { (a, b) } else { (b, a) };
+                Word::Both { write: write.stamp, read: read.stamp.tick }
+            }
+            _ => return None,
+        };
+        let bits = word.pack()?;
+        self.entries.clear();
+        (self.tangled, self.longest, self.limit) = (false, 0, COMPACT_AT);
+        Some(bits)
+    }
+
+    /// The entries that may overlap the bytes, as positions.
+    #[inline]
+    fn window(&self, want: Want) -> (usize, usize) {
+        let (entries, longest) = (&self.entries, self.longest);
+        let low = if self.tangled {
+            entries.partition_point(|entry| entry.start.saturating_add(longest) <= want.start)
+        } else {
+            entries.partition_point(|entry| entry.end <= want.start)
+        };
+        let high = entries.partition_point(|entry| entry.start < want.end);
+        (low.min(high), high)
+    }
+
+    /// The same, looked for where an entry is expected first.
+    #[inline]
+    fn window_at(&self, at: usize, want: Want) -> (usize, usize) {
+        let Some((before, behind)) = self.entries.split_at_checked(at) else { return self.window(want) };
+        let here = !self.tangled
+            && before.last().is_none_or(|before| before.end <= want.start)
+            && behind.first().is_none_or(|first| first.end > want.start);
+        if !here {
+            return self.window(want);
+        }
+        let met = behind.iter().take_while(|entry| entry.start < want.end).count();
+        (at, at + met)
+    }
+
+    /// Enters one access if it is known to be ordered after all that it conflicts with, and that is of the same bytes or one entry. Says
+    /// no, and does nothing, where anything else is the case, and where the list has become so long that it is to be compacted.
+    pub(crate) fn stamp_behind<V: View>(&mut self, want: Want, view: &V) -> bool {
+        // A cut leaves two pieces.
+        if want.is_empty() || self.entries.len() + 2 > self.limit {
+            return false;
+        }
+        let (low, high) = self.window_at(self.next, want);
+        let mut same = true;
+        for entry in &self.entries[low..high] {
+            if entry.conflicts(want) && entry.end > want.start && !view.knows(entry.stamp) {
+                return false;
+            }
+            same &= entry.is_of(want.start, want.end);
+        }
+        if !same && (self.tangled || high - low > 1) {
+            return false;
+        }
+        self.put(low, high, same, want, view, None);
+        true
+    }
+
+    /// Enters one access, collects what it conflicts with and drops what it makes redundant.
+    pub(crate) fn stamp<V: View>(
+        &mut self,
+        want: Want,
+        view: &V,
+        place: Option<Place>,
+        out: &mut Vec<Conflict>,
+    ) {
+        if want.is_empty() {
+            return;
+        }
+        let (low, high) = self.window_at(self.next, want);
+        for entry in &self.entries[low..high] {
+            if entry.end > want.start && entry.conflicts(want) && !view.knows(entry.stamp) {
+                out.push(Conflict { stamp: entry.stamp, place: entry.place });
+            }
+        }
+        let same = self.entries[low..high].iter().all(|entry| entry.is_of(want.start, want.end));
+        self.put(low, high, same, want, view, place);
+        if self.entries.len() > self.limit {
+            self.compact(view);
+        }
+    }
+
+    /// Enters one access where all conflicts were collected. Where all entries that it meets are of the `same` bytes, as where one stream writes
+    /// them and another one reads them, nothing is cut.
+    #[inline]
+    fn put<V: View>(
+        &mut self,
+        low: usize,
+        high: usize,
+        same: bool,
+        want: Want,
+        view: &V,
+        place: Option<Place>,
+    ) {
+        self.longest = self.longest.max(want.end - want.start);
+        self.next = low + 1;
+        if same {
+            self.stamp_same(low, high, want, view, place);
+        } else {
+            self.stamp_cut(low, high, want, view, place);
+        }
+    }
+
+    /// Enters one access in the place of those entries, all of the same bytes, that it makes redundant.
+    #[inline]
+    fn stamp_same<V: View>(&mut self, low: usize, high: usize, want: Want, view: &V, place: Option<Place>) {
+        let new = Entry::new(want, view.me(), place);
+        match &mut self.entries[low..high] {
+            // What parts find that are used for the first time.
+            [] => self.entries.insert(low, new),
+            // The steady state of a chunked program: this stream did the same to these bytes before, and nobody else since.
+            [only] if only.mode == want.mode && only.stamp.slot == new.stamp.slot => *only = new,
+            several => {
+                let mut kept = 0;
+                for at in 0..several.len() {
+                    if !redundant(&several[at], want, view) {
+                        several.swap(kept, at);
+                        kept += 1;
+                    }
+                }
+                if let Some(first) = several.get_mut(kept) {
+                    *first = new;
+                    self.entries.drain(low + kept + 1..high);
+                } else {
+                    self.entries.insert(high, new);
+                }
+                self.next += kept;
+            }
+        }
+    }
+
+    /// The same where some are of other bytes, and are cut.
+    #[inline(never)]
+    fn stamp_cut<V: View>(&mut self, low: usize, high: usize, want: Want, view: &V, place: Option<Place>) {
+        let new = Entry::new(want, view.me(), place);
+        // What all parts of an allocation find, one after the other, of which the whole was filled before.
+        if let [only] = &mut self.entries[low..high]
+            && only.start == want.start
+            && only.end > want.end
+            && redundant(only, want, view)
+        {
+            only.start = want.end;
+            return self.entries.insert(low, new);
+        }
+        let cut = |entry: &Entry, scratch: &mut Vec<Entry>| {
+            if entry.end > want.start && redundant(entry, want, view) {
+                scratch.extend(outside(entry, want));
+            } else {
+                scratch.push(*entry);
+            }
+        };
+        self.change(low, high, cut, Some(new));
+    }
+
+    /// Puts in the place of some entries what `each` makes of them, and one more.
+    fn change(
+        &mut self,
+        low: usize,
+        high: usize,
+        mut each: impl FnMut(&Entry, &mut Vec<Entry>),
+        new: Option<Entry>,
+    ) {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.clear();
+        for entry in &self.entries[low..high] {
+            each(entry, &mut scratch);
+        }
+        scratch.extend(new);
+        scratch.sort_unstable_by_key(|entry| (entry.start, entry.end));
+        // No others overlap these.
+        self.tangled |= tangled(&scratch);
+        self.entries.splice(low..high, scratch.drain(..));
+        self.scratch = scratch;
+    }
+
+    /// Drops what `want`, entered before, has made redundant now that its waits are in place.
+    pub(crate) fn settle<V: View>(&mut self, want: Want, view: &V) {
+        let me = view.me();
+        let (low, high) = self.window(want);
+        self.change(
+            low,
+            high,
+            |entry, scratch| {
+                if entry.end > want.start && entry.stamp.slot != me.slot && redundant(entry, want, view) {
+                    scratch.extend(outside(entry, want));
+                } else {
+                    scratch.push(*entry);
+                }
+            },
+            None,
+        );
+    }
+
+    /// Collects what `want` conflicts with, as far as `ordered` does not already know, and changes nothing.
+    pub(crate) fn conflicts(&self, want: Want, ordered: impl Fn(Stamp) -> bool, out: &mut Vec<Conflict>) {
+        let (low, high) = self.window(want);
+        for entry in &self.entries[low..high] {
+            if entry.end > want.start && entry.conflicts(want) && !ordered(entry.stamp) {
+                out.push(Conflict { stamp: entry.stamp, place: entry.place });
+            }
+        }
+    }
+
+    /// How many entries there are.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+}
+
+/// Accesses that do again what their stream did last to the same bytes: nothing but a tick is entered, for each
+/// of them, or once for a [`Run`] of all.
+impl List {
+    /// Enters accesses from the first on as long as [`alike`](Self::alike) says so; gives how many. The steady state of a program that
+    /// uses many parts again and again.
+    pub(crate) fn stamp_again(&mut self, accesses: &[Access<'_>], me: Stamp) -> usize {
+        let (low, done) = self.alike(accesses, me.slot);
+        self.stamp_at(low, done, me.tick);
+        self.next = low + done;
+        done
+    }
+
+    /// How many accesses from the first on are each of the same bytes and mode as the entry that stands where it belongs, which is of
+    /// this stream and meets no other; and where the first of these entries is.
+    #[inline]
+    fn alike(&self, accesses: &[Access<'_>], slot: SlotId) -> (usize, usize) {
+        let Some(first) = accesses.first() else { return (0, 0) };
+        let low = self.entries.partition_point(|entry| entry.start < first.start);
+        // Where those before it may reach into it, nothing is said.
+        let longest = if self.tangled { self.longest } else { 0 };
+        let reaches = |before: &Entry| before.end.max(before.start.saturating_add(longest)) > first.start;
+        if low.checked_sub(1).and_then(|before| self.entries.get(before)).is_some_and(reaches) {
+            return (0, 0);
+        }
+        let entries = self.entries.get(low..).unwrap_or_default();
+        let (mut done, mut reach) = (0, 0);
+        for (access, entry) in accesses.iter().zip(entries) {
+            let same = entry.start == access.start && entry.mode == access.mode && entry.place.is_none();
+            // An entry is never longer than its allocation, which an access may be.
+            let ends = entry.end == access.end || entry.end == access.want().end;
+            if !(same && ends && entry.start >= reach && entry.stamp.slot == slot) {
+                break;
+            }
+            reach = entry.end;
+            done += 1;
+        }
+        // The last one may meet the entry behind it.
+        if entries.get(done).is_some_and(|behind| behind.start < reach) {
+            done -= 1;
+        }
+        (low, done)
+    }
+
+    /// Gives so many entries a later tick of their stream. A loop of its own that stores nothing but what changes: that takes as long as
+    /// all the rest.
+    #[inline]
+    fn stamp_at(&mut self, low: usize, count: usize, tick: Tick) {
+        for entry in self.entries.get_mut(low..).unwrap_or_default().iter_mut().take(count) {
+            entry.stamp.tick = tick;
+        }
+    }
+
+    /// Enters accesses as a run, where all of them do again what their stream did last to the same bytes. Says no, and does nothing, where
+    /// anything else is the case. `of` is the number of their [`Sorted`](crate::Sorted), or of their [`Series`](crate::Series): that goes on without them.
+    #[inline]
+    pub(crate) fn stamp_run(&mut self, of: u64, accesses: &[Access<'_>], me: Stamp) -> bool {
+        let goes_on = self.run.as_mut().is_some_and(|run| run.goes_on(of, me));
+        goes_on || self.begin_run(of, accesses, me)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begin_run(&mut self, of: u64, accesses: &[Access<'_>], me: Stamp) -> bool {
+        let (low, done) = self.alike(accesses, me.slot);
+        // Of a series none may have been told.
+        let whole = done == accesses.len() && done > 0;
+        if whole {
+            let run = Run { of, low, len: done, stamp: me };
+            // Of one that is of the same entries, the ticks count no more.
+            if self.run.is_none_or(|before| (before.low, before.len) != (low, done)) {
+                self.end_run();
+            }
+            self.run = Some(run);
+        }
+        whole
+    }
+
+    /// Tells the entries of a run their tick.
+    #[inline]
+    pub(crate) fn end_run(&mut self) {
+        if self.run.is_some() {
+            self.tell_run();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tell_run(&mut self) {
+        if let Some(run) = self.run.take() {
+            self.stamp_at(run.low, run.len, run.stamp.tick);
+        }
+    }
+}
+
+/// What makes a list shorter.
+impl List {
+    /// Drops what has completed.
+    pub(crate) fn prune(&mut self, completed: impl Fn(Stamp) -> bool) {
+        self.entries.retain(|entry| !completed(entry.stamp));
+        self.measure();
+    }
+
+    /// Finds out what is known of all entries.
+    fn measure(&mut self) {
+        self.longest = self.entries.iter().map(|entry| entry.end - entry.start).max().unwrap_or(0);
+        self.tangled = tangled(&self.entries);
+    }
+
+    /// Makes the list shorter: drops what has completed, joins equal neighbours and, if that is not enough,
+    /// takes the accesses of a stream together, the last tick standing for all. The last is the only step
+    /// that forgets, and it errs towards waiting.
+    pub(crate) fn compact<V: View>(&mut self, view: &V) {
+        self.prune(|stamp| view.completed(stamp));
+        self.join(|a, b| a.stamp == b.stamp && a.end >= b.start);
+        if self.entries.len() > AT_MOST {
+            self.entries
+                .sort_unstable_by_key(|entry| (entry.stamp.slot, entry.mode == Mode::Write, entry.start));
+            self.join(|a, b| a.stamp.slot == b.stamp.slot);
+            self.entries.sort_unstable_by_key(|entry| (entry.start, entry.end));
+        }
+        self.measure();
+        self.limit = COMPACT_AT.max(self.entries.len() * 2);
+    }
+
+    /// Joins neighbours of the same mode that `same` allows to.
+    fn join(&mut self, same: impl Fn(&Entry, &Entry) -> bool) {
+        self.entries.dedup_by(|next, kept| {
+            let join = kept.mode == next.mode && same(kept, next);
+            if join {
+                kept.end = kept.end.max(next.end);
+                kept.start = kept.start.min(next.start);
+                if next.stamp.tick > kept.stamp.tick {
+                    kept.stamp = next.stamp;
+                    kept.place = next.place;
+                }
+            }
+            join
+        });
+    }
+}
+
+/// Whether some of these entries, which are sorted, overlap though they are of different bytes.
+pub(crate) fn tangled(entries: &[Entry]) -> bool {
+    // Where none of two neighbours do, ends are in order too.
+    entries.windows(2).any(|pair| match pair {
+        [a, b] => a.end > b.start && !a.is_of(b.start, b.end),
+        _ => false,
+    })
+}
+
+/// A list with hints and short ways, beside one without.
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::ledger::Ledger;
+    use crate::primitives::in_a_test;
+
+    /// A stream that knows nothing of others.
+    pub(crate) struct Alone(pub(crate) Stamp);
+
+    impl View for Alone {
+        fn me(&self) -> Stamp {
+            self.0
+        }
+        fn completed(&self, _: Stamp) -> bool {
+            false
+        }
+        fn knows(&self, stamp: Stamp) -> bool {
+            stamp.slot == self.0.slot
+        }
+    }
+
+    #[test]
+    fn where_an_entry_is_expected_changes_nothing_about_what_is_found() {
+        in_a_test(|| {
+            let mut state = 7_u64;
+            let mut random = |below: usize| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                usize::try_from(state >> 33).unwrap() % below
+            };
+            let (mut hits, mut again, mut behind, mut untangled) = (0, 0, 0, 0);
+            // Long enough for all parts but the last ones of some sets.
+            let ledger = Ledger::new(200);
+            for _ in 0..300 {
+                let lists = || (List::default(), List::default(), List::default(), List::default());
+                let (mut hinted, mut searched, mut together, mut short) = lists();
+                // A few sets of parts, each used by several operations, as chunked programs do.
+                let sets: Vec<Vec<(usize, usize)>> = (0..3)
+                    .map(|_| {
+                        let (stride, len) = (1 + random(12), 1 + random(14));
+                        (0..1 + random(20))
+                            .map(|i| (i * stride, i * stride + len))
+                            .filter(|part| part.0 < 200)
+                            .collect()
+                    })
+                    .collect();
+                for tick in 1..20 {
+                    let me = Alone(Stamp { slot: SlotId(u32::try_from(random(2)).unwrap()), tick });
+                    let mode = if random(2) == 0 { Mode::Read } else { Mode::Write };
+                    let (mut found, mut expected) = (Vec::new(), Vec::new());
+                    let set = &sets[random(3)];
+                    for &(start, end) in set {
+                        let want = Access::new(&ledger, start..end, mode).want();
+                        let at = hinted.next;
+                        hits += usize::from(at > 0 && hinted.window_at(at, want).0 == at);
+                        hinted.stamp(want, &me, None, &mut found);
+                        searched.next = usize::MAX;
+                        searched.stamp(want, &me, None, &mut expected);
+                        assert_eq!(format!("{:?}", hinted.entries), format!("{:?}", searched.entries));
+
+                        // The same bytes found by looking at all of them.
+                        let meets = |entry: &&Entry| entry.start < end && start < entry.end;
+                        let low = searched.entries.iter().position(|entry| meets(&entry)).unwrap();
+                        let met = searched.entries.iter().filter(meets).count();
+                        let window = searched.window(want);
+                        assert!(window.0 <= low && window.1 >= low + met, "{window:?}, {low}, {met}");
+                        if !searched.tangled {
+                            assert_eq!(window, (low, low + met));
+                            untangled += 1;
+                        }
+
+                        let mut conflicts = Vec::new();
+                        short.conflicts(want, |stamp| me.knows(stamp), &mut conflicts);
+                        let before = format!("{:?}", short.entries);
+                        if short.stamp_behind(want, &me) {
+                            assert!(conflicts.is_empty());
+                            behind += 1;
+                        } else {
+                            assert_eq!(format!("{:?}", short.entries), before);
+                            short.stamp(want, &me, None, &mut Vec::new());
+                        }
+                        assert_eq!(format!("{:?}", short.entries), format!("{:?}", searched.entries));
+                    }
+                    assert_eq!(format!("{found:?}"), format!("{expected:?}"));
+
+                    let accesses: Vec<_> =
+                        set.iter().map(|&(start, end)| Access::new(&ledger, start..end, mode)).collect();
+                    let mut found = Vec::new();
+                    let done = together.stamp_again(&accesses, me.0);
+                    for access in accesses.iter().skip(done) {
+                        together.stamp(access.want(), &me, None, &mut found);
+                    }
+                    again += done;
+                    assert_eq!(format!("{:?}", together.entries), format!("{:?}", searched.entries));
+                    assert_eq!(format!("{found:?}"), format!("{expected:?}"));
+                }
+            }
+            assert!(hits > 500, "{hits} entries were where they were expected");
+            assert!(again > 100, "{again} accesses were those of the last time");
+            assert!(behind > 1000, "{behind} accesses went the short way");
+            assert!(untangled > 1000, "{untangled} windows were exact");
+        });
+    }
+
+    #[test]
+    fn no_bytes_are_not_on_the_list() {
+        in_a_test(|| {
+            let ledger = Ledger::new(8);
+            let me = Alone(Stamp { slot: SlotId(1), tick: 1 });
+            let (mut list, mut found) = (List::default(), Vec::new());
+            for range in [3..3, 9..12] {
+                let want = Access::write(&ledger, range).want();
+                list.stamp(want, &me, None, &mut found);
+                assert!(!list.stamp_behind(want, &me));
+            }
+            assert_eq!((list.len(), found.len()), (0, 0));
+        });
+    }
+}

@@ -1,0 +1,240 @@
+//! A lock that belongs to a thread, until another one wants it.
+#![expect(unsafe_code, reason = "a lock lends its value by a raw pointer")]
+
+use std::cell::UnsafeCell;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use crate::primitives::{AtomicBool, AtomicU64, barrier, constructor, me, number, pause, rare};
+
+/// A mutex for what is as a rule only one thread's affair: a stream's lane.
+///
+/// It belongs to the first thread that takes it, its favourite, which from then on goes in and out by plain loads and stores: no atomic
+/// exchange, which would cost as much as all the rest of an operation's bookkeeping. The first other thread that wants it takes it
+/// from the favourite for good, and afterwards everybody goes in by one exchange and out by a plain store.
+///
+/// # Why only one thread is inside
+/// The favourite says that it is inside, *then* looks whether the lock is still its own. Who takes the lock from it says so, *then*
+/// looks whether the favourite is inside. If each of these two happened in this order for all processors, one of the two would see
+/// the other. The one that takes pays for both: the system has every processor that runs a thread of this process pass a
+/// barrier ([`barrier`]), so the favourite only has to keep the compiler from changing the order. Where the system has no such
+/// call, a lock has no favourite.
+///
+/// Nobody sleeps in a queue that would have to be looked at when the lock is given back; who finds it taken looks again, ever more
+/// seldom.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Lock<T> {
+    /// The number of the favourite, or one of the constants below.
+    favourite: AtomicU64,
+    /// Whether the favourite is inside. Only the favourite sets this.
+    inside: AtomicBool,
+    /// Whether anybody is inside, once there is no favourite.
+    taken: AtomicBool,
+    value: UnsafeCell<T>,
+}
+
+/// Nobody has had the lock yet. This and the next two are no thread's numbers.
+const UNTOUCHED: u64 = 0;
+/// Somebody is taking it from its favourite.
+const LEAVING: u64 = u64::MAX;
+/// It is nobody's more than anybody else's.
+const SHARED: u64 = u64::MAX - 1;
+
+// SAFETY: the value is only reached through a guard, of which there is one at a time, as said above. What the favourite did inside
+// comes before its leaving, which who takes the lock from it has seen before it says that all may share it, which all others have
+// seen; from then on `taken` carries the value from one thread to the next, which may therefore be any.
+unsafe impl<T: Send> Sync for Lock<T> {}
+
+impl<T> Lock<T> {
+    constructor! {
+        /// A lock around `value`.
+        pub fn new(value: T) -> Self {
+            Self {
+                favourite: AtomicU64::new(UNTOUCHED),
+                inside: AtomicBool::new(false),
+                taken: AtomicBool::new(false),
+                value: UnsafeCell::new(value),
+            }
+        }
+    }
+
+    /// Waits for the lock and takes it. The thread must not have it already.
+    #[inline]
+    pub fn lock(&self) -> LockGuard<'_, T> {
+        let me = me();
+        if self.favourite.load(Relaxed) == me && self.enter(me) {
+            return LockGuard { lock: self, here: PhantomData };
+        }
+        self.lock_with_others()
+    }
+
+    /// The favourite tries to go in.
+    #[inline]
+    fn enter(&self, me: u64) -> bool {
+        if self.inside.load(Relaxed) {
+            // Only this thread can have said so. With an exchange it would now wait for itself for ever.
+            nested();
+        }
+        self.inside.store(true, Relaxed);
+        // Together with the barrier of whoever takes the lock away.
+        barrier::stand_for();
+        if self.favourite.load(Relaxed) == me {
+            return true;
+        }
+        rare();
+        self.inside.store(false, Release);
+        false
+    }
+
+    #[cold]
+    fn lock_with_others(&self) -> LockGuard<'_, T> {
+        let mut turn = 0;
+        loop {
+            match self.favourite.load(Acquire) {
+                SHARED => break,
+                LEAVING => {
+                    pause(turn);
+                    turn = turn.saturating_add(1);
+                }
+                UNTOUCHED => {
+                    let next = if barrier::can() { number() } else { SHARED };
+                    let _ = self.favourite.compare_exchange(UNTOUCHED, next, Relaxed, Relaxed);
+                }
+                favourite if favourite == me() => {
+                    if self.enter(favourite) {
+                        return LockGuard { lock: self, here: PhantomData };
+                    }
+                }
+                favourite => {
+                    if self.favourite.compare_exchange(favourite, LEAVING, Relaxed, Relaxed).is_ok() {
+                        barrier::pass();
+                        while self.inside.load(Acquire) {
+                            pause(turn);
+                            turn = turn.saturating_add(1);
+                        }
+                        self.favourite.store(SHARED, Release);
+                    }
+                }
+            }
+        }
+        turn = 0;
+        while self.taken.load(Relaxed) || self.taken.compare_exchange(false, true, Acquire, Relaxed).is_err()
+        {
+            pause(turn);
+            turn = turn.saturating_add(1);
+        }
+        LockGuard { lock: self, here: PhantomData }
+    }
+}
+
+/// A thread wants a lock that it has: a mistake of this crate's, and two exclusive borrows of one value if it went on.
+#[cold]
+fn nested() -> ! {
+    eprintln!(
+        "cuda-hazard: a stream is used within an operation of its own; this should not be possible, please report it"
+    );
+    std::process::abort();
+}
+
+/// The value of a [`Lock`], taken.
+#[derive(Debug)]
+pub struct LockGuard<'a, T> {
+    lock: &'a Lock<T>,
+    /// Like other guards, this stays on its thread.
+    here: PhantomData<*mut T>,
+}
+
+impl<T> Deref for LockGuard<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: this is the only guard, and it is borrowed.
+        unsafe { &*self.lock.value.get() }
+    }
+}
+
+impl<T> DerefMut for LockGuard<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: this is the only guard, and it is borrowed exclusively.
+        unsafe { &mut *self.lock.value.get() }
+    }
+}
+
+impl<T> Drop for LockGuard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        // Whoever goes out, by whichever of the two it came in. Who is inside by one of them finds the other one of no account: while
+        // there is a favourite nobody has `taken` the lock, nor looks at it before that one has gone out, which is why `inside` comes
+        // last; and once there is none, nobody looks at `inside` again.
+        self.lock.taken.store(false, Release);
+        self.lock.inside.store(false, Release);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::Lock;
+
+    #[test]
+    fn a_lock_keeps_threads_apart() {
+        let lock = Lock::new((0_u64, 0_u64));
+        std::thread::scope(|threads| {
+            for _ in 0..4 {
+                threads.spawn(|| {
+                    for _ in 0..20_000 {
+                        let mut both = lock.lock();
+                        both.0 += 1;
+                        both.1 += 1;
+                        assert_eq!(both.0, both.1);
+                    }
+                });
+            }
+        });
+        assert_eq!(*lock.lock(), (80_000, 80_000));
+    }
+
+    #[test]
+    fn a_lock_can_be_taken_from_its_favourite_at_any_moment() {
+        for round in 0..2_000_u32 {
+            let lock = Lock::new((0_u64, 0_u64));
+            let both = |times: u32| {
+                for _ in 0..times {
+                    let mut both = lock.lock();
+                    both.0 += 1;
+                    std::hint::black_box(&mut *both);
+                    both.1 += 1;
+                    assert_eq!(both.0, both.1);
+                }
+            };
+            // The favourite.
+            both(1);
+            std::thread::scope(|threads| {
+                threads.spawn(|| both(100));
+                threads.spawn(|| {
+                    for _ in 0..round % 300 {
+                        std::hint::spin_loop();
+                    }
+                    both(100);
+                });
+                both(400);
+            });
+            assert_eq!(*lock.lock(), (601, 601));
+        }
+    }
+
+    #[test]
+    fn a_panic_gives_the_lock_back() {
+        let lock = Lock::new(0);
+        let unwound = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let _taken = lock.lock();
+            std::panic::resume_unwind(Box::new(()));
+        }));
+        assert!(unwound.is_err());
+        *lock.lock() += 1;
+        assert_eq!(*lock.lock(), 1);
+    }
+}

@@ -1,0 +1,241 @@
+//! The synchronisation primitives that the tracker is written with, and the one system call that it makes.
+//!
+//! With `--cfg loom`, loom's primitives take their place, so that a test runs every interleaving of a few steps.
+#![cfg_attr(not(loom), expect(unsafe_code, reason = "calls the system"))]
+
+#[cfg(not(loom))]
+mod native {
+    use std::cell::Cell;
+    use std::sync::atomic::Ordering::Relaxed;
+    use std::sync::{PoisonError, TryLockError};
+
+    pub(crate) use crate::lock::{Lock, LockGuard};
+    pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
+    pub(crate) use std::sync::{Arc, MutexGuard};
+
+    /// A mutex without poisoning: what it guards here is consistent between any two statements that can panic.
+    #[derive(Debug)]
+    pub(crate) struct Mutex<T>(std::sync::Mutex<T>);
+
+    impl<T> Mutex<T> {
+        /// A mutex around `value`.
+        pub(crate) const fn new(value: T) -> Self {
+            Self(std::sync::Mutex::new(value))
+        }
+
+        /// Waits for the mutex and locks it.
+        #[inline]
+        pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        }
+
+        /// Locks the mutex, unless somebody else has it.
+        #[inline]
+        pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+            match self.0.try_lock() {
+                Ok(guard) => Some(guard),
+                Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => None,
+            }
+        }
+
+        /// The value, of a mutex that nobody else has.
+        #[inline]
+        pub(crate) fn get_mut(&mut self) -> &mut T {
+            self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
+        }
+    }
+
+    thread_local! {
+        static NUMBER: Cell<u64> = const { Cell::new(NOBODY) };
+    }
+
+    /// The number of a thread that has asked for none. Others count from 1.
+    const NOBODY: u64 = u64::MAX / 2;
+
+    /// The number of the thread, which no other thread of the process has or will have; until it needs one, a number
+    /// that is nobody's.
+    #[inline]
+    pub(crate) fn me() -> u64 {
+        NUMBER.with(Cell::get)
+    }
+
+    /// The number of the thread, given to it now if it has none.
+    pub(crate) fn number() -> u64 {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        NUMBER.with(|number| {
+            if number.get() == NOBODY {
+                number.set(LAST.fetch_add(1, Relaxed) + 1);
+            }
+            number.get()
+        })
+    }
+
+    /// A barrier that one thread has all threads of the process pass.
+    pub(crate) mod barrier {
+        /// Whether there is such a thing. Asks the system once.
+        #[cfg(all(target_os = "linux", not(miri)))]
+        pub(crate) fn can() -> bool {
+            static CAN: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+            *CAN.get_or_init(|| call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED))
+        }
+
+        /// What a thread does in the place of a barrier that another one has it pass: keeps the compiler from changing the order.
+        #[inline]
+        pub(crate) fn stand_for() {
+            std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
+        }
+
+        /// Returns after every other thread of the process has been seen to pass a full barrier, or not to run.
+        #[cfg(all(target_os = "linux", not(miri)))]
+        pub(crate) fn pass() {
+            // The kernel promises that what was registered works. Only a filter of system calls could come in between, and to go on
+            // without the barrier would be unsound.
+            let again = || call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+            let pass = || call(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+            if !(pass() || (again() && pass())) {
+                std::process::abort();
+            }
+        }
+
+        #[cfg(all(target_os = "linux", not(miri)))]
+        fn call(command: libc::c_int) -> bool {
+            // SAFETY: the call takes two numbers and no memory.
+            unsafe { libc::syscall(libc::SYS_membarrier, command, 0) == 0 }
+        }
+
+        #[cfg(not(all(target_os = "linux", not(miri))))]
+        pub(crate) fn can() -> bool {
+            false
+        }
+
+        #[cfg(not(all(target_os = "linux", not(miri))))]
+        pub(crate) fn pass() {
+            std::process::abort();
+        }
+    }
+
+    /// Gives the processor away once while waiting for another thread; `turn` counts the calls of one wait.
+    pub(crate) fn pause(turn: u32) {
+        match turn {
+            0..64 => std::hint::spin_loop(),
+            64..1024 => std::thread::yield_now(),
+            _ => std::thread::sleep(std::time::Duration::from_micros(50)),
+        }
+    }
+
+    /// A constructor, `const` except where loom's primitives cannot be made in a constant.
+    macro_rules! constructor {
+        ($(#[$meta:meta])* $visibility:vis fn $($rest:tt)*) => { $(#[$meta])* $visibility const fn $($rest)* };
+    }
+    pub(crate) use constructor;
+
+    /// Runs a test that makes some of these primitives, which loom's can be made only within a model.
+    #[cfg(test)]
+    pub(crate) fn in_a_test(test: impl Fn() + Send + Sync + 'static) {
+        test();
+    }
+}
+
+/// Loom's primitives.
+#[cfg(loom)]
+mod modelled {
+    pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
+    pub(crate) use loom::sync::{Arc, MutexGuard};
+
+    /// A mutex of loom's.
+    #[derive(Debug)]
+    pub struct Mutex<T>(loom::sync::Mutex<T>);
+
+    impl<T> Mutex<T> {
+        /// A mutex around `value`.
+        pub fn new(value: T) -> Self {
+            Self(loom::sync::Mutex::new(value))
+        }
+
+        /// Waits for the mutex and locks it.
+        pub fn lock(&self) -> MutexGuard<'_, T> {
+            self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        }
+
+        /// Locks the mutex, unless somebody else has it.
+        pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+            self.0.try_lock().ok()
+        }
+
+        /// The value, of a mutex that nobody else has.
+        pub(crate) fn get_mut(&mut self) -> &mut T {
+            self.0.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner)
+        }
+    }
+
+    /// Loom looks at what locks guard and not at how they are made: `tests/lock_loom.rs` does that.
+    pub(crate) type Lock<T> = Mutex<T>;
+    pub(crate) type LockGuard<'a, T> = MutexGuard<'a, T>;
+
+    pub(crate) fn pause(_turn: u32) {
+        loom::thread::yield_now();
+    }
+
+    loom::thread_local! {
+        /// The number of the thread of a model. Threads number themselves.
+        pub static NUMBER: std::cell::Cell<u64> = std::cell::Cell::new(u64::MAX / 2);
+    }
+
+    pub(crate) fn me() -> u64 {
+        NUMBER.with(std::cell::Cell::get)
+    }
+
+    pub(crate) fn number() -> u64 {
+        me()
+    }
+
+    /// Loom knows no barrier that one thread has all others pass. What that amounts to is a full fence on either side:
+    /// the thread that is made to pass it has one between saying that it is inside and looking whether the lock is its
+    /// own, wherever it was interrupted.
+    pub mod barrier {
+        use std::sync::atomic::{AtomicBool, Ordering};
+
+        /// Whether the thread that takes the lock away leaves its barrier out.
+        pub static SABOTAGE: AtomicBool = AtomicBool::new(false);
+
+        pub(crate) fn can() -> bool {
+            true
+        }
+
+        pub(crate) fn stand_for() {
+            loom::sync::atomic::fence(Ordering::SeqCst);
+        }
+
+        pub(crate) fn pass() {
+            if !SABOTAGE.load(Ordering::Relaxed) {
+                loom::sync::atomic::fence(Ordering::SeqCst);
+            }
+        }
+    }
+
+    macro_rules! constructor {
+        ($(#[$meta:meta])* $visibility:vis fn $($rest:tt)*) => { $(#[$meta])* $visibility fn $($rest)* };
+    }
+    pub(crate) use constructor;
+
+    /// Loom's primitives cannot be made outside a model.
+    #[cfg(test)]
+    pub(crate) fn in_a_test(test: impl Fn() + Send + Sync + 'static) {
+        loom::model(test);
+    }
+}
+
+#[cfg(loom)]
+pub use modelled::*;
+#[cfg(not(loom))]
+pub(crate) use native::*;
+// Timelines are made while one thread runs, or under a lock.
+pub(crate) use std::sync::OnceLock;
+
+/// Says that this branch is rare: its code is put elsewhere, and the common one goes straight on. Behind the driver the
+/// processor has forgotten where branches go, and takes each that goes elsewhere for one that does not, so it costs as
+/// much as a dozen instructions.
+#[cold]
+#[inline(never)]
+pub(crate) fn rare() {}

@@ -1,0 +1,258 @@
+//! What a graph uses: which bytes of which allocations, held for as long as the graph may run.
+//!
+//! Nothing here is on the books: a graph that is not launched uses nothing. A launch enters all of it, as one operation.
+#![expect(unsafe_code, reason = "a list of accesses beside what keeps their ledgers")]
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::access::{Access, Mode};
+use crate::ledger::Keeper;
+
+/// Parts of one allocation beyond which all between the first and the last of them counts as used.
+const PARTS: usize = 16;
+
+/// An allocation, and what of it is used.
+#[derive(Clone)]
+struct Held {
+    keeper: Arc<dyn Keeper>,
+    parts: Vec<(Range<usize>, Mode)>,
+}
+
+/// The bytes that a graph uses, and what keeps them.
+#[derive(Clone, Default)]
+pub struct Uses {
+    /// In the order of the ledgers' addresses, which is that in which an operation enters them.
+    held: Vec<Held>,
+    /// Whether pinned memory is filled.
+    fills: bool,
+}
+
+impl Uses {
+    /// Adds an access, with another keeper of its memory. Says no where there is none.
+    #[must_use]
+    pub fn add(&mut self, access: &Access<'_>, keep: impl FnOnce() -> Option<Arc<dyn Keeper>>) -> bool {
+        if access.is_empty() {
+            return true;
+        }
+        self.fills |= access.is_fill();
+        let (range, mode) = (access.range(), access.mode());
+        let at = self.held.binary_search_by_key(&access.address(), |held| address(&held.keeper));
+        match at {
+            Ok(at) => {
+                if let Some(held) = self.held.get_mut(at) {
+                    held.add(range, mode);
+                }
+            }
+            Err(at) => {
+                let Some(keeper) = keep() else { return false };
+                self.held.insert(at, Held { keeper, parts: vec![(range, mode)] });
+            }
+        }
+        true
+    }
+
+    /// Adds all that another graph uses.
+    pub fn add_all(&mut self, other: &Self) {
+        self.fills |= other.fills;
+        for held in &other.held {
+            for (range, mode) in &held.parts {
+                let access = Access::new(held.keeper.ledger(), range.clone(), *mode);
+                // What is held has a keeper.
+                let _ = self.add(&access, || Some(Arc::clone(&held.keeper)));
+            }
+        }
+    }
+
+    /// The accesses, as ones that no borrow stands for.
+    fn all(&self) -> impl Iterator<Item = Access<'_>> {
+        self.held.iter().flat_map(|held| {
+            let ledger = held.keeper.ledger();
+            held.parts.iter().map(|(range, mode)| Access::new(ledger, range.clone(), *mode).unborrowed())
+        })
+    }
+
+    /// Whether something of the allocation is used whose ledger is at this address.
+    pub fn touches(&self, ledger: usize) -> bool {
+        self.held.binary_search_by_key(&ledger, |held| address(&held.keeper)).is_ok()
+    }
+
+    /// Whether one of the two writes what the other uses.
+    pub fn conflicts(&self, other: &Self) -> bool {
+        self.held.iter().any(|held| {
+            let at = other.held.binary_search_by_key(&address(&held.keeper), |it| address(&it.keeper));
+            at.ok().and_then(|at| other.held.get(at)).is_some_and(|it| held.conflicts(it))
+        })
+    }
+}
+
+/// Where the ledger is.
+fn address(keeper: &Arc<dyn Keeper>) -> usize {
+    std::ptr::from_ref(keeper.ledger()).addr()
+}
+
+impl Held {
+    fn add(&mut self, range: Range<usize>, mode: Mode) {
+        let writes = |mode: Mode| mode == Mode::Write;
+        let within = |(outer, by): &(Range<usize>, Mode)| {
+            outer.start <= range.start && range.end <= outer.end && (*by == mode || writes(*by))
+        };
+        if self.parts.iter().any(within) {
+            return;
+        }
+        self.parts.retain(|(inner, by)| {
+            !(range.start <= inner.start && inner.end <= range.end && (*by == mode || writes(mode)))
+        });
+        self.parts.push((range, mode));
+        if self.parts.len() > PARTS {
+            let start = self.parts.iter().map(|part| part.0.start).min().unwrap_or(0);
+            let end = self.parts.iter().map(|part| part.0.end).max().unwrap_or(0);
+            let written = self.parts.iter().any(|part| writes(part.1));
+            self.parts = vec![(start..end, if written { Mode::Write } else { Mode::Read })];
+        }
+    }
+
+    fn conflicts(&self, other: &Self) -> bool {
+        self.parts.iter().any(|(a, by)| {
+            other.parts.iter().any(|(b, with)| {
+                a.start < b.end && b.start < a.end && (*by == Mode::Write || *with == Mode::Write)
+            })
+        })
+    }
+}
+
+impl fmt::Debug for Uses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.all()).finish()
+    }
+}
+
+/// What a graph uses, as its launches enter it.
+pub struct Listed {
+    /// Of ledgers that `uses` keeps: not to be given out for longer than this is borrowed.
+    list: Vec<Access<'static>>,
+    uses: Uses,
+}
+
+impl Listed {
+    /// Lists the accesses.
+    pub fn of(uses: Uses) -> Self {
+        // SAFETY: the ledgers are in allocations whose keepers are in `uses`, which is beside the list, not changed, and dropped with it.
+        // What a keeper keeps does not move.
+        let kept = |access| unsafe { std::mem::transmute::<Access<'_>, Access<'static>>(access) };
+        Self { list: uses.all().map(kept).collect(), uses }
+    }
+
+    /// The accesses, in the order of the ledgers' addresses, as ones that no borrow stands for.
+    #[inline]
+    pub fn accesses(&self) -> &[Access<'_>] {
+        &self.list
+    }
+
+    /// Whether pinned memory is filled, by `cudaMemset`.
+    #[inline]
+    pub fn fills(&self) -> bool {
+        self.uses.fills
+    }
+
+    /// What is listed.
+    pub fn uses(&self) -> &Uses {
+        &self.uses
+    }
+}
+
+impl fmt::Debug for Listed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.uses.fmt(f)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::Ledger;
+
+    struct Memory(Ledger);
+
+    impl Keeper for Memory {
+        fn ledger(&self) -> &Ledger {
+            &self.0
+        }
+    }
+
+    fn memory(bytes: usize) -> Arc<Memory> {
+        Arc::new(Memory(Ledger::new(bytes)))
+    }
+
+    fn add(uses: &mut Uses, memory: &Arc<Memory>, range: Range<usize>, mode: Mode) {
+        let keeper: Arc<dyn Keeper> = Arc::<Memory>::clone(memory);
+        assert!(uses.add(&Access::new(&memory.0, range, mode), || Some(keeper)));
+    }
+
+    fn list(uses: &Uses) -> Vec<(Range<usize>, Mode)> {
+        let listed = Listed::of(uses.clone());
+        listed.accesses().iter().map(|it| (it.range(), it.mode())).collect()
+    }
+
+    #[test]
+    fn what_is_covered_is_listed_once_and_a_write_covers_a_read() {
+        let memory = memory(100);
+        let mut uses = Uses::default();
+        add(&mut uses, &memory, 0..10, Mode::Read);
+        add(&mut uses, &memory, 2..8, Mode::Read);
+        add(&mut uses, &memory, 50..60, Mode::Write);
+        add(&mut uses, &memory, 52..58, Mode::Read);
+        assert_eq!(list(&uses), [(0..10, Mode::Read), (50..60, Mode::Write)]);
+        add(&mut uses, &memory, 0..20, Mode::Write);
+        assert_eq!(list(&uses), [(50..60, Mode::Write), (0..20, Mode::Write)]);
+    }
+
+    #[test]
+    fn many_parts_become_one_that_holds_all() {
+        let memory = memory(1000);
+        let mut uses = Uses::default();
+        for at in 0..=PARTS {
+            add(&mut uses, &memory, at * 20..at * 20 + 10, Mode::Read);
+        }
+        assert_eq!(list(&uses), [(0..PARTS * 20 + 10, Mode::Read)]);
+    }
+
+    #[test]
+    fn allocations_are_listed_in_the_order_in_which_they_are_entered_and_kept() {
+        let all: Vec<_> = (0..20).map(|_| memory(8)).collect();
+        let mut uses = Uses::default();
+        for memory in all.iter().rev() {
+            add(&mut uses, memory, 0..8, Mode::Write);
+        }
+        let kept: Vec<_> = all.iter().map(Arc::downgrade).collect();
+        drop(all);
+        let listed = Listed::of(uses);
+        let accesses = listed.accesses();
+        assert_eq!(accesses.len(), 20);
+        assert!(accesses.windows(2).all(|pair| pair[0].address() < pair[1].address()));
+        assert!(kept.iter().all(|memory| memory.upgrade().is_some()));
+        drop(listed);
+        assert!(kept.iter().all(|memory| memory.upgrade().is_none()));
+    }
+
+    #[test]
+    fn memory_that_nobody_keeps_is_refused() {
+        let ledger = Ledger::new(8);
+        assert!(!Uses::default().add(&Access::read(&ledger, 0..8), || None));
+    }
+
+    #[test]
+    fn only_a_write_conflicts_and_only_with_the_same_bytes() {
+        let memory = memory(100);
+        let one = |range, mode| {
+            let mut uses = Uses::default();
+            add(&mut uses, &memory, range, mode);
+            uses
+        };
+        let read = one(0..10, Mode::Read);
+        assert!(!read.conflicts(&read));
+        assert!(read.conflicts(&one(9..20, Mode::Write)));
+        assert!(!read.conflicts(&one(10..20, Mode::Write)));
+    }
+}

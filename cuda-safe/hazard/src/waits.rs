@@ -1,0 +1,261 @@
+//! The waits that the tracker added: how many, and the last ones with their reasons.
+#![expect(unsafe_code, reason = "keeps places of the source in atomics")]
+
+use std::fmt;
+use std::panic::Location;
+use std::ptr::null_mut;
+// Nothing waits for what these say, so a test that runs every interleaving need not look at them.
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicPtr, AtomicU64, fence};
+
+use crate::clock::{SlotId, Stamp};
+
+/// A place in the source of the program.
+pub type Place = &'static Location<'static>;
+
+/// How many waits are remembered with their reasons, of each stream and of all.
+const REMEMBERED: usize = 256;
+
+/// A wait that the tracker added because the program had not ordered two conflicting operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AddedWait {
+    /// The operation that had to wait.
+    pub at: &'static Location<'static>,
+    /// The earlier operation, where its place was kept (under `Policy::Error` only).
+    pub after: Option<&'static Location<'static>>,
+    /// The device of the stream that waits.
+    pub device: i32,
+    /// The device of the stream waited for.
+    pub other_device: i32,
+    /// The waiting stream's number in the books.
+    pub stream: u32,
+    /// The number of the stream waited for.
+    pub other_stream: u32,
+    /// Which operation of the other stream was in the way, counted from 1.
+    pub other_operation: u64,
+    /// Whether the host had to wait, because the other stream could not be reached from this thread.
+    pub by_host: bool,
+}
+
+impl fmt::Display for AddedWait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: stream {} of device {} {} operation {} of stream {} of device {}",
+            self.at,
+            self.stream,
+            self.device,
+            if self.by_host { "was held on the host until" } else { "waits for" },
+            self.other_operation,
+            self.other_stream,
+            self.other_device
+        )?;
+        match self.after {
+            Some(place) => write!(f, ", given at {place}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Why a stream had to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wait {
+    /// The operation that had to.
+    pub(crate) at: Place,
+    /// Where the earlier one was given, if that was kept.
+    pub(crate) after: Option<Place>,
+    /// The earlier one.
+    pub(crate) stamp: Stamp,
+    /// Whether the host had to wait.
+    pub(crate) by_host: bool,
+}
+
+/// Numbers for waits in the order in which they were added, whatever stream they were added to. Of those that threads add at the same
+/// time any may come first, and two may have the same.
+#[derive(Debug)]
+pub(crate) struct Order(AtomicU64);
+
+impl Order {
+    /// No wait yet.
+    pub(crate) const fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// The number of the next wait, for one whose last one was `last`.
+    #[inline]
+    fn next(&self, last: u64) -> u64 {
+        // An exchange would cost as much as all the rest. Where one thread's number is overwritten by another's who has looked
+        // before, that one comes back by its `last`.
+        let next = self.0.load(Relaxed).max(last) + 1;
+        self.0.store(next, Relaxed);
+        next
+    }
+}
+
+/// The waits of one stream. Who has its lane locked adds to them, and anybody may look.
+#[derive(Debug)]
+pub(crate) struct Waits {
+    count: AtomicU64,
+    last: AtomicU64,
+    /// The last waits, each in the place that its count gives it.
+    notes: OnceLock<Box<[Note]>>,
+}
+
+impl Waits {
+    /// No waits.
+    pub(crate) const fn new() -> Self {
+        Self { count: AtomicU64::new(0), last: AtomicU64::new(0), notes: OnceLock::new() }
+    }
+
+    /// Notes one more. To be called by who has the lane locked.
+    #[expect(clippy::inline_always, reason = "measured: else what is noted goes through memory")]
+    #[inline(always)]
+    pub(crate) fn note(&self, order: &Order, wait: &Wait) {
+        let (count, number) = (self.count.load(Relaxed), order.next(self.last.load(Relaxed)));
+        self.last.store(number, Relaxed);
+        self.count.store(count + 1, Relaxed);
+        let notes = match self.notes.get() {
+            Some(notes) => notes,
+            None => self.begin(),
+        };
+        let place = usize::try_from(count % REMEMBERED as u64).unwrap_or(0);
+        if let Some(note) = notes.get(place) {
+            note.write(number, wait);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begin(&self) -> &[Note] {
+        self.notes.get_or_init(|| (0..REMEMBERED).map(|_| Note::new()).collect())
+    }
+
+    /// How many there were.
+    pub(crate) fn count(&self) -> u64 {
+        self.count.load(Relaxed)
+    }
+
+    /// Those that are remembered, with their numbers, in any order. One that is being written may be missing.
+    pub(crate) fn remembered(&self) -> impl Iterator<Item = (u64, Wait)> {
+        self.notes.get().into_iter().flatten().filter_map(Note::read)
+    }
+}
+
+/// The last of numbered things, in the order of their numbers.
+pub(crate) fn last<T>(mut all: Vec<(u64, T)>) -> impl Iterator<Item = T> {
+    all.sort_by_key(|(number, _)| *number);
+    let forgotten = all.len().saturating_sub(REMEMBERED);
+    all.into_iter().skip(forgotten).map(|(_, it)| it)
+}
+
+/// A wait that is remembered, in a line of the cache. It has no number while it is being written.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Note {
+    number: AtomicU64,
+    at: AtomicPtr<Location<'static>>,
+    after: AtomicPtr<Location<'static>>,
+    tick: AtomicU64,
+    /// The other stream's number, doubled, and one more where the host had to wait.
+    other: AtomicU64,
+}
+
+impl Note {
+    fn new() -> Self {
+        Self {
+            number: AtomicU64::new(0),
+            at: AtomicPtr::new(null_mut()),
+            after: AtomicPtr::new(null_mut()),
+            tick: AtomicU64::new(0),
+            other: AtomicU64::new(0),
+        }
+    }
+
+    /// Writes a wait. One thread at a time does.
+    #[inline]
+    fn write(&self, number: u64, wait: &Wait) {
+        let Wait { at, after, stamp, by_host } = *wait;
+        let pointer = |place: Place| std::ptr::from_ref(place).cast_mut();
+        self.number.store(0, Relaxed);
+        // Who reads any of what follows finds no number afterwards, or another one.
+        fence(Release);
+        self.at.store(pointer(at), Relaxed);
+        self.after.store(after.map_or(null_mut(), pointer), Relaxed);
+        self.tick.store(stamp.tick, Relaxed);
+        self.other.store((u64::from(stamp.slot.0) << 1) | u64::from(by_host), Relaxed);
+        self.number.store(number, Release);
+    }
+
+    /// The wait with its number, if there is one and nobody is writing another one.
+    fn read(&self) -> Option<(u64, Wait)> {
+        let number = self.number.load(Acquire);
+        let [at, after] = [&self.at, &self.after].map(|place| place.load(Relaxed));
+        let (tick, other) = (self.tick.load(Relaxed), self.other.load(Relaxed));
+        fence(Acquire);
+        if number == 0 || self.number.load(Relaxed) != number {
+            return None;
+        }
+        // SAFETY: only places of the source, which live for ever, are stored there.
+        let [at, after]: [Option<Place>; 2] = [at, after].map(|place| unsafe { place.cast_const().as_ref() });
+        let slot = SlotId(u32::try_from(other >> 1).ok()?);
+        Some((number, Wait { at: at?, after, stamp: Stamp { slot, tick }, by_host: other & 1 == 1 }))
+    }
+}
+
+/// The order of two conflicting operations that `Policy::Error` found missing.
+#[derive(Clone, Copy, Debug)]
+pub struct Hazard {
+    /// Where the earlier one was given, if that was kept.
+    pub first: Option<Place>,
+    /// Where the later one was.
+    pub second: Place,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::Location;
+    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::Ordering::Relaxed;
+
+    use super::{Order, Place, REMEMBERED, SlotId, Stamp, Wait, Waits, last};
+
+    fn wait(tick: u64) -> Wait {
+        let (at, slot): (Place, _) = (Location::caller(), SlotId(3));
+        let (after, by_host) = (tick.is_multiple_of(2).then_some(at), tick.is_multiple_of(3));
+        Wait { at, after, stamp: Stamp { slot, tick }, by_host }
+    }
+
+    #[test]
+    fn the_last_ones_of_all_streams_are_remembered_oldest_first() {
+        let (order, streams) = (Order::new(), [Waits::new(), Waits::new()]);
+        let mut added = Vec::new();
+        for tick in 1..=700 {
+            // The first one waits rarely at first, and then alone.
+            let stream = usize::from(tick < 400 && tick % 7 != 0);
+            added.push(wait(tick));
+            streams[stream].note(&order, &wait(tick));
+            let told: Vec<Wait> = last(streams.iter().flat_map(Waits::remembered).collect()).collect();
+            assert_eq!(told, added[added.len().saturating_sub(REMEMBERED)..]);
+        }
+        assert_eq!(streams.map(|waits| waits.count()), [358, 342]);
+    }
+
+    #[test]
+    fn what_is_read_while_another_is_written_is_one_of_them() {
+        let (order, waits, over) = (Order::new(), Waits::new(), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                (1..=if cfg!(miri) { 2000 } else { 200_000 })
+                    .for_each(|tick| waits.note(&order, &wait(tick)));
+                over.store(true, Relaxed);
+            });
+            while !over.load(Relaxed) {
+                for (number, read) in waits.remembered() {
+                    assert_eq!(read, wait(number));
+                }
+            }
+        });
+        assert_eq!(waits.remembered().count(), REMEMBERED);
+    }
+}

@@ -1,0 +1,124 @@
+//! What the tracker costs, without CUDA: prints nanoseconds, asserts nothing about them.
+//!
+//! `cargo test --release -p cuda-hazard --test cost -- --ignored --nocapture`
+#![cfg(not(loom))]
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::hint::black_box;
+use std::panic::Location;
+use std::time::Instant;
+
+use cuda_hazard::{Access, Books, Kind, Ledger, Policy, Port, Reach, Route, Slot};
+
+static BOOKS: Books = Books::new(Policy::default);
+
+struct NoPort;
+
+impl Port for NoPort {
+    type Error = ();
+
+    fn order(&self, _waiter: &Slot, _other: &Slot, _: &mut usize) -> Result<Route, ()> {
+        Ok(Route::Stream)
+    }
+}
+
+const ROUNDS: u32 = 2_000_000;
+
+/// The best of a few runs, in nanoseconds for one round.
+fn time(what: &str, mut round: impl FnMut(u32)) {
+    let mut best = f64::MAX;
+    for _ in 0..5 {
+        let start = Instant::now();
+        for number in 0..ROUNDS {
+            round(number);
+        }
+        best = best.min(start.elapsed().as_secs_f64() * 1e9 / f64::from(ROUNDS));
+    }
+    println!("{best:7.1} ns  {what}");
+}
+
+fn enqueue(slot: &Slot, accesses: &[Access<'_>]) {
+    let call = || {
+        black_box(slot);
+        Ok(())
+    };
+    black_box(BOOKS.enqueue(slot, black_box(accesses), true, &NoPort, Location::caller(), call)).unwrap();
+}
+
+fn stream(kind: Kind) -> &'static Slot {
+    BOOKS.enrol(0, kind, Reach::Stream(0)).unwrap()
+}
+
+#[test]
+#[ignore = "prints times; run it by hand in a release build"]
+fn the_cost_of_an_operation() {
+    const BYTES: usize = 1 << 20;
+    let buffers: Vec<Ledger> = (0..3).map(|_| Ledger::new(BYTES)).collect();
+    let three = |slot: &Slot| {
+        enqueue(
+            slot,
+            &[
+                Access::read(&buffers[0], 0..BYTES),
+                Access::read(&buffers[1], 0..BYTES),
+                Access::write(&buffers[2], 0..BYTES),
+            ],
+        );
+    };
+    let mutex = std::sync::Mutex::new(0);
+    time("to compare with: a mutex locked and unlocked", |_| *black_box(&mutex).lock().unwrap() += 1);
+    let word = std::sync::atomic::AtomicU64::new(0);
+    time("to compare with: one compare and exchange", |number| {
+        use std::sync::atomic::Ordering::SeqCst;
+        let _ = black_box(&word).compare_exchange(u64::from(number), u64::from(number) + 1, SeqCst, SeqCst);
+    });
+    let free = stream(Kind::NonBlocking);
+    time("no buffer", |_| enqueue(free, &[]));
+    time("one buffer, written", |_| enqueue(free, &[Access::write(&buffers[0], 0..BYTES)]));
+    // What was written long ago has been waited for by something since, in any real program.
+    BOOKS.completed_all(&BOOKS.coverage_of_device(0));
+    time("three buffers, two read and one written, non-blocking stream", |_| three(free));
+    time("three buffers in another order", |_| {
+        enqueue(
+            free,
+            &[
+                Access::write(&buffers[2], 0..BYTES),
+                Access::read(&buffers[1], 0..BYTES),
+                Access::read(&buffers[0], 0..BYTES),
+            ],
+        );
+    });
+    BOOKS.completed_all(&BOOKS.coverage_of_device(0));
+    let blocking = stream(Kind::Blocking);
+    time("three buffers, blocking stream", |_| three(blocking));
+    BOOKS.completed_all(&BOOKS.coverage_of_device(0));
+    let legacy = BOOKS.legacy(0, Reach::Stream(1)).unwrap();
+    time("three buffers, legacy stream", |_| three(legacy));
+    time("the same, legacy and blocking streams in turn", |number| {
+        three(if number % 2 == 0 { legacy } else { blocking });
+    });
+    BOOKS.completed_all(&BOOKS.coverage_of_device(0));
+
+    let streams: Vec<&Slot> = (0..8).map(|_| stream(Kind::NonBlocking)).collect();
+    let chunked = Ledger::new(BYTES);
+    let chunk = BYTES / 64;
+    time("one of 64 chunks, on 8 streams", |number| {
+        let at = usize::try_from(number % 64).unwrap();
+        enqueue(streams[at % 8], &[Access::write(&chunked, at * chunk..(at + 1) * chunk)]);
+    });
+    BOOKS.completed_all(&BOOKS.coverage_of_device(0));
+
+    let shared = Ledger::new(BYTES);
+    let (a, b) = (streams[0], streams[1]);
+    let hand_over = |from: &Slot, to: &Slot| {
+        let snapshot = BOOKS.record(from, || Ok::<(), ()>(())).unwrap();
+        BOOKS.wait(to, to.kind, &snapshot, || Ok::<(), ()>(())).unwrap();
+    };
+    time("record and wait", |_| hand_over(a, b));
+    time("write here, read there and back, with events (two operations)", |_| {
+        enqueue(a, &[Access::write(&shared, 0..BYTES)]);
+        hand_over(a, b);
+        enqueue(b, &[Access::read(&shared, 0..BYTES)]);
+        hand_over(b, a);
+    });
+    println!("{} waits were added", BOOKS.added_waits());
+}

@@ -1,0 +1,66 @@
+//! The lock that belongs to a thread, under loom, which runs every interleaving of a few steps.
+#![cfg(loom)]
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use cuda_hazard::lock::Lock;
+use cuda_hazard::primitives::{NUMBER, barrier};
+use loom::cell::Cell;
+use loom::sync::Arc;
+
+/// The tests take turns: sabotage is everybody's.
+static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+/// So many threads go in so many times each; the first is the lock's favourite. Loom sees to it that no two are at the cell at once,
+/// and that whoever is at it comes after who was before.
+fn all_get_in(others: u64, times: u64) {
+    let mut model = loom::model::Builder::new();
+    // More threads have more orders, most of them of the same steps.
+    model.preemption_bound = Some(if others > 1 { 2 } else { 3 });
+    model.max_branches = 20_000;
+    model.check(move || {
+        let lock = Arc::new(Lock::new(Cell::new(0_u64)));
+        let enter = |lock: &Lock<Cell<u64>>| {
+            let count = lock.lock();
+            count.set(count.get() + 1);
+        };
+        NUMBER.with(|number| number.set(1));
+        enter(&lock);
+        let threads: Vec<_> = (0..others)
+            .map(|other| {
+                let lock = Arc::clone(&lock);
+                loom::thread::spawn(move || {
+                    NUMBER.with(|number| number.set(2 + other));
+                    enter(&lock);
+                })
+            })
+            .collect();
+        for _ in 0..times {
+            enter(&lock);
+        }
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        assert_eq!(lock.lock().get(), 1 + times + others);
+    });
+}
+
+#[test]
+fn a_thread_that_takes_the_lock_from_its_favourite_never_meets_it_inside() {
+    let _turn = TURN.lock();
+    all_get_in(1, 2);
+}
+
+#[test]
+fn of_two_threads_that_take_the_lock_from_its_favourite_at_once_one_does() {
+    let _turn = TURN.lock();
+    all_get_in(2, 0);
+}
+
+#[test]
+fn loom_catches_a_lock_without_its_barrier() {
+    let _turn = TURN.lock();
+    barrier::SABOTAGE.store(true, std::sync::atomic::Ordering::Relaxed);
+    let caught = std::panic::catch_unwind(|| all_get_in(1, 2));
+    barrier::SABOTAGE.store(false, std::sync::atomic::Ordering::Relaxed);
+    assert!(caught.is_err());
+}

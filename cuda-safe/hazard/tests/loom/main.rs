@@ -1,0 +1,605 @@
+//! The tracker's two-thread rules under loom, which runs every interleaving of a few steps.
+//!
+//! The devices are the model of the other test, behind one lock as if the driver had one. What is checked is
+//! the same too: whatever conflicts is guaranteed to be over before.
+#![cfg(loom)]
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+#[allow(dead_code, reason = "the other test uses the rest")]
+#[path = "../model/machine.rs"]
+mod machine;
+mod world;
+
+use std::sync::Arc;
+
+use cuda_hazard::{Access, Kind, Mode, Policy, Reach, Series, SlotId};
+use machine::Touch;
+use world::{BYTES, Part, Taken, World};
+
+/// Runs every interleaving with up to two switches of thread where nobody asked for one.
+fn every_order(f: impl Fn() + Sync + Send + 'static) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(2);
+    model.check(f);
+}
+
+const FREE: Kind = Kind::NonBlocking;
+
+fn two_threads_take_two_buffers_in_either_order(sorted: bool) {
+    every_order(move || {
+        let (mut world, ids) = World::new(&[FREE, FREE]);
+        Arc::get_mut(&mut world).unwrap().sorted = sorted.then_some(ids[1]);
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[1]);
+            loom::thread::spawn(move || {
+                world.operate(id, &[(1, Mode::Write), (0, Mode::Write)], false).unwrap()
+            })
+        };
+        world.operate(ids[0], &[(0, Mode::Write), (1, Mode::Write)], false).unwrap();
+        other.join().unwrap();
+        assert_eq!(world.books.added_waits(), 1, "whoever came second has waited for the first");
+    });
+}
+
+#[test]
+fn two_threads_that_take_two_buffers_in_either_order_get_through_and_are_ordered() {
+    two_threads_take_two_buffers_in_either_order(false);
+}
+
+#[test]
+fn so_they_do_where_one_has_put_its_accesses_in_order_before() {
+    two_threads_take_two_buffers_in_either_order(true);
+}
+
+#[test]
+fn readers_and_a_writer_on_three_streams_are_ordered() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE, FREE, FREE]);
+        world.operate(ids[2], &[(0, Mode::Write)], false).unwrap();
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[1]);
+            loom::thread::spawn(move || world.operate(id, &[(0, Mode::Read)], false).unwrap())
+        };
+        world.operate(ids[0], &[(0, Mode::Read), (1, Mode::Write)], false).unwrap();
+        other.join().unwrap();
+        world.operate(ids[2], &[(0, Mode::Write)], false).unwrap();
+    });
+}
+
+/// Writes memory through an exclusive borrow while another stream reaches it without one, as a graph that holds it does. The
+/// first stream wrote it before, so its second write would take the short way; so it would where a third stream did.
+fn write_beside_a_graph(holds: bool, before: usize) {
+    let (world, ids) = World::new(&[FREE, FREE, FREE]);
+    if holds {
+        assert!(world.ledgers[0].keep().is_none(), "nobody counts owners here, but somebody has asked");
+    }
+    world.operate(ids[before], &[(0, Mode::Write)], false).unwrap();
+    let touches = [(0, Mode::Write)];
+    let other = {
+        let (world, id) = (Arc::clone(&world), ids[1]);
+        loom::thread::spawn(move || {
+            let access = Access::write(&world.ledgers[0], 0..BYTES).unborrowed();
+            world.operate_with(world.books.slot(id).unwrap(), &[access], &touches, false).unwrap();
+        })
+    };
+    let access = Access::write(&world.ledgers[0], 0..BYTES).exclusive();
+    world.operate_with(world.books.slot(ids[0]).unwrap(), &[access], &touches, false).unwrap();
+    other.join().unwrap();
+}
+
+#[test]
+fn an_exclusive_borrow_overlooks_no_graph_that_holds_the_memory() {
+    every_order(|| write_beside_a_graph(true, 0));
+    every_order(|| write_beside_a_graph(true, 2));
+}
+
+#[test]
+#[should_panic(expected = "races")]
+fn if_nobody_held_the_memory_the_short_way_would_overlook_who_reaches_it_without_a_borrow() {
+    every_order(|| write_beside_a_graph(false, 0));
+}
+
+#[test]
+#[should_panic(expected = "races")]
+fn so_it_would_where_it_takes_over_from_another_stream() {
+    every_order(|| write_beside_a_graph(false, 2));
+}
+
+#[test]
+fn an_operation_that_leaves_the_short_way_half_way_is_ordered_and_holds_nobody_up() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE, FREE]);
+        let graphs = ids[1];
+        let graph = move |world: &World, buffer: usize| {
+            let access = Access::write(&world.ledgers[buffer], 0..BYTES).unborrowed();
+            let slot = world.books.slot(graphs).unwrap();
+            world.operate_with(slot, &[access], &[(buffer, Mode::Write)], false).unwrap();
+        };
+        // The first of the two buffers is as it was, the second one is not.
+        world.operate(ids[0], &[(0, Mode::Write), (1, Mode::Write)], false).unwrap();
+        graph(&world, 1);
+        let other = {
+            let world = Arc::clone(&world);
+            loom::thread::spawn(move || graph(&world, 0))
+        };
+        world.operate(ids[0], &[(0, Mode::Write), (1, Mode::Write)], false).unwrap();
+        other.join().unwrap();
+    });
+}
+
+/// Two streams of two threads take over what a third one wrote: each comes to it in its turn, or is in the other's way.
+fn two_streams_take_over_from_a_third_one(unborrowed: bool, fails: bool) {
+    every_order(move || {
+        let (world, ids) = World::new(&[FREE, FREE, FREE]);
+        world.operate(ids[2], &[(0, Mode::Write)], false).unwrap();
+        let write = move |world: &World, id: SlotId, unborrowed: bool, fails: bool| {
+            let access = Access::write(&world.ledgers[0], 0..BYTES);
+            let access = if unborrowed { access.unborrowed() } else { access };
+            let slot = world.books.slot(id).unwrap();
+            let answer = world.operate_with(slot, &[access], &[(0, Mode::Write)], fails);
+            assert_eq!(answer.is_err(), fails);
+        };
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[1]);
+            loom::thread::spawn(move || write(&world, id, unborrowed, fails))
+        };
+        write(&world, ids[0], false, false);
+        other.join().unwrap();
+        assert!(world.books.added_waits() >= 2, "one after the third one, one after the other");
+        // And back.
+        world.operate(ids[2], &[(0, Mode::Write)], false).unwrap();
+    });
+}
+
+#[test]
+fn two_streams_that_take_over_from_a_third_one_at_the_same_moment_are_ordered() {
+    two_streams_take_over_from_a_third_one(false, false);
+    two_streams_take_over_from_a_third_one(true, false);
+}
+
+#[test]
+fn so_they_are_where_the_call_of_one_of_them_fails() {
+    two_streams_take_over_from_a_third_one(false, true);
+}
+
+#[test]
+fn a_stream_that_takes_over_while_the_other_one_goes_on_is_ordered_after_all_that_it_has_to() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE, FREE]);
+        world.operate(ids[1], &[(0, Mode::Write)], false).unwrap();
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[1]);
+            loom::thread::spawn(move || {
+                world.operate(id, &[(0, Mode::Write)], false).unwrap();
+                world.operate(id, &[(0, Mode::Write)], false).unwrap();
+            })
+        };
+        world.operate(ids[0], &[(0, Mode::Write)], false).unwrap();
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn parts_that_are_entered_the_short_way_are_ordered_and_hold_nobody_up() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE, FREE]);
+        // From here on they are on the lists, so that the first stream would take the short way again.
+        let (all, half) = ([0..8, 8..BYTES], 0..8);
+        let (first, second) = (ids[0], ids[1]);
+        for part in &all {
+            world.write_parts(first, &[(0, part.clone()), (1, part.clone())]);
+        }
+        let other = {
+            let (world, half) = (Arc::clone(&world), half.clone());
+            loom::thread::spawn(move || world.write_parts(second, &[(1, half.clone()), (0, half)]))
+        };
+        world.write_parts(first, &[(0, half.clone()), (1, half)]);
+        other.join().unwrap();
+        let waits = world.books.added_waits();
+        assert!((1..=2).contains(&waits), "{waits} waits: the second stream comes after what was there");
+        // Of the other half there is nothing new.
+        world.write_parts(first, &[(0, 8..BYTES), (1, 8..BYTES)]);
+        assert_eq!(world.books.added_waits(), waits);
+    });
+}
+
+/// What series write: parts of the first half of either buffer.
+const FIRST: [Part; 2] = [(0, 0..2), (0, 4..6)];
+const SECOND: [Part; 2] = [(1, 0..2), (1, 4..6)];
+/// Parts of the other half of the first one.
+const BEHIND: [Part; 2] = [(0, 8..10), (0, 12..14)];
+
+/// A stream repeats a series while another one, which waits for all that it has done before, writes a part of that; both of them twice, or
+/// the other one by the same series.
+fn a_series_is_repeated_while_others_write(by_series: bool) {
+    every_order(move || {
+        let (world, ids) = World::new(&[FREE, FREE]);
+        let series = Arc::new(Series::begin());
+        let again =
+            |world: &World, id: SlotId, series: &Series| world.write_again(id, &[(series, &FIRST)]).unwrap();
+        for taken in [Taken::Usual, Taken::Told, Taken::Untold] {
+            assert_eq!(again(&world, ids[0], &series), taken);
+        }
+        // If the other stream finds anything older than what comes now, it takes that for ordered.
+        world.wait(ids[1], &world.mark(ids[0]));
+        let other = {
+            let (world, series, id) = (Arc::clone(&world), Arc::clone(&series), ids[1]);
+            loom::thread::spawn(move || match by_series {
+                true => drop(again(&world, id, &series)),
+                false => world.write_parts(id, &FIRST[1..]),
+            })
+        };
+        again(&world, ids[0], &series);
+        again(&world, ids[0], &series);
+        other.join().unwrap();
+        // Whoever was last, the next ones find all of them, and the tracker knows the series again.
+        again(&world, ids[1], &series);
+        let ways = [(); 3].map(|()| again(&world, ids[0], &series));
+        assert_eq!(ways, [Taken::Usual, Taken::Told, Taken::Untold]);
+    });
+}
+
+#[test]
+fn who_writes_a_part_of_what_a_series_writes_finds_its_last_operation() {
+    a_series_is_repeated_while_others_write(false);
+}
+
+#[test]
+fn so_does_who_repeats_the_same_series_on_another_stream() {
+    a_series_is_repeated_while_others_write(true);
+}
+
+/// Two threads enter a series each of one allocation, of two streams or of one, while a third one writes all of that.
+fn two_threads_enter_series_of_one_allocation(one_stream: bool) {
+    every_order(move || {
+        let (world, ids) = World::new(&[FREE, FREE, FREE]);
+        let ids = if one_stream { [ids[0], ids[0], ids[2]] } else { [ids[0], ids[1], ids[2]] };
+        let series = Arc::new([Series::begin(), Series::begin()]);
+        let again = move |world: &World, series: &[Series; 2], at: usize| {
+            world.write_again(ids[at], &[(&series[at], if at == 0 { &FIRST } else { &BEHIND })]).unwrap()
+        };
+        for (at, taken) in [(0, Taken::Usual), (1, Taken::Usual), (0, Taken::Told), (1, Taken::Told)] {
+            assert_eq!(again(&world, &series, at), taken);
+        }
+        // As above.
+        for id in [ids[0], ids[1]] {
+            world.wait(ids[2], &world.mark(id));
+        }
+        let other = {
+            let (world, series) = (Arc::clone(&world), Arc::clone(&series));
+            loom::thread::spawn(move || again(&world, &series, 1))
+        };
+        let plain = {
+            let world = Arc::clone(&world);
+            loom::thread::spawn(move || world.operate(ids[2], &[(0, Mode::Write)], false).unwrap())
+        };
+        again(&world, &series, 0);
+        other.join().unwrap();
+        plain.join().unwrap();
+        // And back.
+        world.operate(ids[2], &[(0, Mode::Write)], false).unwrap();
+    });
+}
+
+#[test]
+fn two_threads_that_enter_series_of_one_allocation_are_found_by_a_third_one() {
+    two_threads_enter_series_of_one_allocation(false);
+}
+
+#[test]
+fn so_they_are_where_both_series_are_of_one_stream() {
+    two_threads_enter_series_of_one_allocation(true);
+}
+
+#[test]
+fn an_operation_with_two_series_of_one_allocation_is_found_by_who_writes_a_part_of_either() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE, FREE]);
+        let series = Arc::new([Series::begin(), Series::begin()]);
+        let again = move |world: &World, id: SlotId, series: &[Series; 2]| {
+            world.write_again(id, &[(&series[0], &FIRST), (&series[1], &BEHIND)]).unwrap()
+        };
+        for taken in [Taken::Usual, Taken::Told, Taken::Told] {
+            assert_eq!(again(&world, ids[0], &series), taken, "one of the two is always to be told");
+        }
+        world.wait(ids[1], &world.mark(ids[0]));
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[1]);
+            loom::thread::spawn(move || {
+                world.write_parts(id, &FIRST[1..]);
+                world.write_parts(id, &BEHIND[..1]);
+            })
+        };
+        again(&world, ids[0], &series);
+        again(&world, ids[0], &series);
+        other.join().unwrap();
+        world.operate(ids[1], &[(0, Mode::Write)], false).unwrap();
+    });
+}
+
+#[test]
+fn a_series_that_is_not_known_of_the_second_buffer_holds_nobody_up_at_the_first() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE, FREE]);
+        let series = [Series::begin(), Series::begin()];
+        let both = [(&series[0], &FIRST[..]), (&series[1], &SECOND[..])];
+        for taken in [Taken::Usual, Taken::Told, Taken::Untold] {
+            assert_eq!(world.write_again(ids[0], &both).unwrap(), taken);
+        }
+        world.write_parts(ids[1], &SECOND[..1]);
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[1]);
+            loom::thread::spawn(move || world.write_parts(id, &FIRST[..1]))
+        };
+        assert_eq!(world.write_again(ids[0], &both).unwrap(), Taken::Usual);
+        other.join().unwrap();
+        world.write_parts(ids[1], &FIRST);
+    });
+}
+
+#[test]
+fn a_wait_claims_no_more_than_was_given_before_its_record() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE, FREE]);
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[1]);
+            loom::thread::spawn(move || {
+                world.operate(id, &[(0, Mode::Write)], false).unwrap();
+                world.operate(id, &[(1, Mode::Write)], false).unwrap();
+            })
+        };
+        world.operate(ids[0], &[(0, Mode::Write)], false).unwrap();
+        world.operate(ids[0], &[(1, Mode::Write)], false).unwrap();
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn a_call_that_fails_holds_nobody_up() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE, FREE]);
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[1]);
+            loom::thread::spawn(move || {
+                world.operate(id, &[(0, Mode::Write), (1, Mode::Read)], true).unwrap_err();
+            })
+        };
+        world.operate(ids[0], &[(0, Mode::Write), (1, Mode::Write)], false).unwrap();
+        other.join().unwrap();
+        world.operate(ids[1], &[(0, Mode::Write), (1, Mode::Write)], false).unwrap();
+    });
+}
+
+#[test]
+fn the_legacy_stream_between_two_blocking_ones_claims_no_more_than_it_saw() {
+    every_order(|| {
+        let (world, ids) = World::new(&[Kind::Legacy, Kind::Blocking, Kind::Blocking]);
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[1]);
+            loom::thread::spawn(move || world.operate(id, &[(0, Mode::Write)], false).unwrap())
+        };
+        world.operate(ids[0], &[(1, Mode::Write)], false).unwrap();
+        world.operate(ids[2], &[(0, Mode::Write)], false).unwrap();
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn one_stream_may_be_used_by_two_threads() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE, FREE]);
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[0]);
+            loom::thread::spawn(move || world.mark(id))
+        };
+        world.operate(ids[0], &[(0, Mode::Write)], false).unwrap();
+        let mark = other.join().unwrap();
+        world.wait(ids[1], &mark);
+        world.operate(ids[1], &[(0, Mode::Write)], false).unwrap();
+    });
+}
+
+#[test]
+fn who_asks_what_a_stream_knows_while_it_learns_is_told_no_more_than_its_event_will_stand_for() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE; 4]);
+        world.operate(ids[0], &[(1, Mode::Write)], false).unwrap();
+        world.operate(ids[1], &[(0, Mode::Write)], false).unwrap();
+        let marks = [world.mark(ids[2]), world.mark(ids[1])];
+        world.operate(ids[2], &[], false).unwrap();
+        let more = world.mark(ids[2]);
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[0]);
+            // First it knows of one stream, then of two, which is told in another way.
+            loom::thread::spawn(move || marks.iter().chain([&more]).for_each(|mark| world.wait(id, mark)))
+        };
+        world.operate(ids[3], &[(1, Mode::Write)], false).unwrap();
+        world.operate(ids[3], &[(0, Mode::Write)], false).unwrap();
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn two_streams_that_write_in_turn_are_ordered_whoever_comes_first() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE, FREE, FREE]);
+        // From the second time on each of the two is put behind the other one by the shortest way.
+        for id in [0, 1, 0, 1] {
+            world.operate(ids[id], &[(0, Mode::Write)], false).unwrap();
+        }
+        assert_eq!(world.books.added_waits(), 3);
+        let other = {
+            let (world, ids) = (Arc::clone(&world), ids.clone());
+            loom::thread::spawn(move || {
+                world.operate(ids[2], &[(1, Mode::Write)], false).unwrap();
+                let mark = world.mark(ids[2]);
+                world.wait(ids[1], &mark);
+                world.operate(ids[1], &[(0, Mode::Write)], false).unwrap();
+            })
+        };
+        world.operate(ids[0], &[(0, Mode::Write)], false).unwrap();
+        world.operate(ids[0], &[(1, Mode::Write)], false).unwrap();
+        other.join().unwrap();
+    });
+}
+
+/// Somebody finds that all is over that a stream knows, while it learns more: of one other stream, or of two.
+fn what_is_over_is_taken_away_while_more_comes(streams: &'static [usize]) {
+    every_order(move || {
+        let (world, ids) = World::new(&[FREE; 4]);
+        world.operate(ids[0], &[(1, Mode::Write)], false).unwrap();
+        world.operate(ids[1], &[], false).unwrap();
+        let first = world.mark(ids[1]);
+        world.wait(ids[0], &first);
+        let mut marks = Vec::new();
+        for stream in streams {
+            world.operate(ids[*stream], &[(0, Mode::Write)], false).unwrap();
+            marks.push(world.mark(ids[*stream]));
+        }
+        let added = world.books.added_waits();
+        world.machine.lock().waited(first.1);
+        world.books.completed_snapshot(&first.0);
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[0]);
+            loom::thread::spawn(move || marks.iter().for_each(|mark| world.wait(id, mark)))
+        };
+        drop(world.books.coverage_of(world.books.slot(ids[0]).unwrap()));
+        other.join().unwrap();
+        world.operate(ids[3], &[(1, Mode::Write)], false).unwrap();
+        world.operate(ids[3], &[(0, Mode::Write)], false).unwrap();
+        assert_eq!(
+            world.books.added_waits(),
+            added + 1,
+            "the wait for the one stream is one for all that it knows, of {streams:?}: {:?}",
+            world.books.recent_waits()
+        );
+    });
+}
+
+#[test]
+fn nothing_that_a_stream_learns_is_lost_with_what_is_over() {
+    what_is_over_is_taken_away_while_more_comes(&[1]);
+    what_is_over_is_taken_away_while_more_comes(&[2]);
+    what_is_over_is_taken_away_while_more_comes(&[1, 2]);
+}
+
+#[test]
+fn a_slot_that_is_used_again_is_never_taken_for_its_former_stream() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE, FREE]);
+        world.operate(ids[1], &[(0, Mode::Write)], false).unwrap();
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[1]);
+            loom::thread::spawn(move || {
+                world.books.dismiss(world.books.slot(id).unwrap(), Reach::Device);
+                let again = world.stream(FREE);
+                world.operate(again, &[(1, Mode::Write)], false).unwrap();
+            })
+        };
+        world.operate(ids[0], &[(0, Mode::Write)], false).unwrap();
+        world.operate(ids[0], &[(1, Mode::Write)], false).unwrap();
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn a_host_guard_and_an_access_without_a_borrow_see_each_other() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE]);
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[0]);
+            loom::thread::spawn(move || {
+                let access = Access::write(&world.ledgers[0], 0..BYTES).unborrowed();
+                let slot = world.books.slot(id).unwrap();
+                world.operate_with(slot, &[access], &[(0, Mode::Write)], false).is_ok()
+            })
+        };
+        assert!(world.ledgers[0].host_enters(Mode::Read));
+        let seen = !world.books.host_conflicts(Access::read(&world.ledgers[0], 0..BYTES)).is_empty();
+        let done = other.join().unwrap();
+        assert!(seen || !done, "the host reads what a stream writes");
+    });
+}
+
+/// An operation that reaches memory without a borrow, as its stream did before, and so by the short way: all of the memory, or a part.
+fn a_host_guard_and_the_short_way(part: bool) {
+    every_order(move || {
+        let (world, ids) = World::new(&[FREE]);
+        let range = if part { 0..8 } else { 0..BYTES };
+        let touch = Touch { buffer: 0, start: 0, end: range.end, mode: Mode::Write, at_call: false };
+        let write = move |world: &World, id: SlotId| {
+            let access = Access::write(&world.ledgers[0], range.clone()).unborrowed();
+            world.operate_on(world.books.slot(id).unwrap(), &[access], &[touch], false)
+        };
+        write(&world, ids[0]).unwrap();
+        let other = {
+            let (world, id, write) = (Arc::clone(&world), ids[0], write.clone());
+            loom::thread::spawn(move || write(&world, id).is_ok())
+        };
+        assert!(world.ledgers[0].host_enters(Mode::Read));
+        let seen = world.books.host_conflicts(Access::read(&world.ledgers[0], 0..BYTES));
+        let seen = seen.iter().any(|conflict| conflict.stamp.tick > 1);
+        let done = other.join().unwrap();
+        assert!(seen || !done, "the host reads what a stream writes");
+        // Whatever was refused is given up and not waited for.
+        world.ledgers[0].host_leaves(Mode::Read);
+        write(&world, ids[0]).unwrap();
+    });
+}
+
+#[test]
+fn so_they_do_where_the_access_is_entered_the_short_way() {
+    a_host_guard_and_the_short_way(false);
+    a_host_guard_and_the_short_way(true);
+}
+
+#[test]
+fn so_they_do_where_the_access_is_one_of_a_series() {
+    every_order(|| {
+        let (mut world, ids) = World::new(&[FREE]);
+        let series = Arc::new(Series::begin());
+        for taken in [Taken::Usual, Taken::Told, Taken::Untold] {
+            assert_eq!(world.write_again(ids[0], &[(&series, &FIRST)]).unwrap(), taken);
+        }
+        Arc::get_mut(&mut world).unwrap().unborrowed = true;
+        let other = {
+            let (world, series, id) = (Arc::clone(&world), Arc::clone(&series), ids[0]);
+            loom::thread::spawn(move || world.write_again(id, &[(&series, &FIRST)]).is_ok())
+        };
+        assert!(world.ledgers[0].host_enters(Mode::Read));
+        let seen = world.books.host_conflicts(Access::read(&world.ledgers[0], 0..BYTES));
+        let seen = seen.iter().any(|conflict| conflict.stamp.tick > 3);
+        let done = other.join().unwrap();
+        assert!(seen || !done, "the host reads what a series writes");
+    });
+}
+
+#[test]
+fn a_policy_is_in_force_everywhere_when_setting_it_returns() {
+    every_order(|| {
+        let (world, ids) = World::new(&[FREE]);
+        world.books.set_policy(Policy::Off);
+        let other = {
+            let (world, id) = (Arc::clone(&world), ids[0]);
+            loom::thread::spawn(move || world.operate(id, &[(0, Mode::Write)], false).unwrap())
+        };
+        assert_eq!(world.books.set_policy(Policy::Order), Some(Policy::Off));
+        // Whatever is on no books is with the device by now: waiting for that covers it.
+        let on_books = || !world.books.host_conflicts(Access::read(&world.ledgers[0], 0..BYTES)).is_empty();
+        let with_device = !world.machine.lock().nodes.is_empty();
+        let booked = on_books();
+        other.join().unwrap();
+        assert!(with_device || booked || on_books());
+    });
+}
+
+#[test]
+#[should_panic(expected = "races")]
+fn loom_catches_a_wait_that_does_nothing() {
+    every_order(|| {
+        let (mut world, ids) = World::new(&[FREE, FREE]);
+        Arc::get_mut(&mut world).unwrap().sabotage = true;
+        world.operate(ids[0], &[(0, Mode::Write)], false).unwrap();
+        world.operate(ids[1], &[(0, Mode::Write)], false).unwrap();
+    });
+}

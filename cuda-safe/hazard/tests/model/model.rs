@@ -1,0 +1,116 @@
+//! The model as the tracker's way to the streams: it carries the waits out, and complains of those for nothing.
+
+use std::cell::{Cell, RefCell};
+
+use crate::machine::{Machine, Set, Touch};
+use crate::program::Sabotage;
+use cuda_hazard::{Books, Kind, Port, Reach, Route, Slot};
+
+/// The model as the tracker's way to the streams.
+pub(crate) struct Model<'a> {
+    pub(crate) books: &'a Books,
+    pub(crate) machine: RefCell<Machine>,
+    /// The events of dismissed streams.
+    pub(crate) last_events: RefCell<Vec<Set>>,
+    /// The accesses of the operation that is being entered.
+    pub(crate) touches: RefCell<Vec<Touch>>,
+    /// Whether calls of this program have failed: what they left in the books may cost a wait.
+    pub(crate) imprecise: Cell<bool>,
+    pub(crate) sabotage: Sabotage,
+    pub(crate) complaint: RefCell<Option<String>>,
+    /// Whether a per-thread stream is another thread's, this time.
+    pub(crate) elsewhere: Cell<bool>,
+    /// Whether an event was recorded on the legacy stream for another one's sake.
+    pub(crate) by_legacy: Cell<bool>,
+}
+
+impl<'a> Model<'a> {
+    pub(crate) fn new(books: &'a Books, sabotage: Sabotage) -> Self {
+        Self {
+            books,
+            machine: RefCell::default(),
+            last_events: RefCell::default(),
+            touches: RefCell::default(),
+            imprecise: Cell::new(false),
+            sabotage,
+            complaint: RefCell::new(None),
+            elsewhere: Cell::new(false),
+            by_legacy: Cell::new(false),
+        }
+    }
+
+    pub(crate) fn track(&self, slot: &Slot) -> usize {
+        self.machine.borrow().tracks.iter().rposition(|track| track.slot == slot.id).unwrap()
+    }
+
+    /// Whether a wait for nothing is no fault.
+    pub(crate) fn is_imprecise(&self, machine: &Machine) -> bool {
+        // The books are not told that the legacy stream waits for a stream that goes, and do not note with the legacy stream that others
+        // record events on it: what it reads during the call, they do not know to be ordered.
+        let at_call = self.touches.borrow().iter().any(|touch| touch.at_call);
+        let untold = || self.by_legacy.get() || machine.tracks.iter().any(|track| track.gone);
+        self.imprecise.get() || at_call && untold()
+    }
+
+    /// Legacy streams are the first tracks, by device.
+    pub(crate) fn legacy_of(&self, device: usize) -> usize {
+        device
+    }
+
+    fn complain(&self, message: String) {
+        self.complaint.borrow_mut().get_or_insert(message);
+    }
+
+    pub(crate) fn device_synchronize(&self, device: usize) {
+        let coverage = self.books.coverage_of_device(i32::try_from(device).unwrap());
+        let mut machine = self.machine.borrow_mut();
+        let end = machine.end_of_device(device);
+        machine.waited(end);
+        self.books.completed_all(&coverage);
+    }
+}
+
+impl Port for Model<'_> {
+    type Error = ();
+
+    fn order(&self, waiter: &Slot, other: &Slot, _: &mut usize) -> Result<Route, ()> {
+        let (me, them) = (self.track(waiter), self.track(other));
+        {
+            let machine = self.machine.borrow();
+            let ordered = machine.orders(me);
+            let needed = machine
+                .unordered(&self.touches.borrow(), ordered)
+                .any(|node| machine.nodes[node].slot == other.id || other.id == waiter.id);
+            if !needed && !self.is_imprecise(&machine) {
+                self.complain(format!("{:?} was made to wait for {:?} for nothing", waiter.id, other.id));
+            }
+        }
+        if self.sabotage == Sabotage::NoWait {
+            return Ok(Route::Stream);
+        }
+        let reach = *other.reach();
+        let device = self.machine.borrow().tracks[them].device;
+        let (event, route) = match reach {
+            // Of no stream here is a graph being made.
+            Reach::Over => return Ok(Route::Host),
+            Reach::Device => {
+                self.device_synchronize(device);
+                return Ok(Route::Host);
+            }
+            Reach::Event(number) => (self.last_events.borrow()[number], Route::Event),
+            Reach::Stream(_)
+                if other.kind == Kind::PerThread && self.elsewhere.get()
+                    || other.kind != Kind::Legacy && other.id == waiter.id =>
+            {
+                self.by_legacy.set(true);
+                (self.machine.borrow_mut().record(self.legacy_of(device)), Route::Legacy)
+            }
+            Reach::Stream(_) => {
+                self.by_legacy.set(self.by_legacy.get() || other.kind == Kind::Legacy);
+                (self.machine.borrow_mut().record(them), Route::Stream)
+            }
+        };
+        self.machine.borrow_mut().wait(me, event);
+        Ok(route)
+    }
+}

@@ -1,0 +1,120 @@
+//! Random programs: lists of steps, and what they come to.
+
+use std::fmt;
+
+use crate::bench::Bench;
+use crate::machine::Set;
+use crate::step::{BUFFERS, BYTES, Dice, Step};
+use cuda_hazard::{Books, Ledger, Policy};
+
+/// What is broken on purpose, to see that the model notices.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sabotage {
+    None,
+    /// The tracker's waits are not carried out.
+    NoWait,
+    /// The tracker is made to forget what it knows, so that it waits for nothing.
+    WaitTwice,
+    /// The host goes ahead without waiting.
+    NoHostWait,
+    /// What a synchronisation covers is read after it instead of before.
+    LateCoverage,
+    /// The legacy stream does not wait for the last event of a stream that goes.
+    NoFarewell,
+    /// The tracker is not told what is read during the call.
+    NotAtCall,
+}
+
+/// What a program, or all of them, came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Run {
+    pub(crate) operations: u64,
+    pub(crate) added_waits: u64,
+    /// Conflicting pairs that the program itself had ordered.
+    pub(crate) ordered_pairs: u64,
+    pub(crate) refusals: u64,
+    pub(crate) host_waits: u64,
+    pub(crate) by_legacy_rule: u64,
+    pub(crate) reused_slots: u64,
+    pub(crate) failed_calls: u64,
+    /// Operations that went in by their series alone.
+    pub(crate) repeated: u64,
+}
+
+impl Run {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.operations += other.operations;
+        self.added_waits += other.added_waits;
+        self.ordered_pairs += other.ordered_pairs;
+        self.refusals += other.refusals;
+        self.host_waits += other.host_waits;
+        self.by_legacy_rule += other.by_legacy_rule;
+        self.reused_slots += other.reused_slots;
+        self.failed_calls += other.failed_calls;
+        self.repeated += other.repeated;
+    }
+}
+
+/// A program: any list of numbers is one. Each step takes what it needs off its number.
+#[derive(Clone)]
+pub(crate) struct Program {
+    pub(crate) policy: Policy,
+    /// Whether the policy becomes the other one every few operations.
+    pub(crate) changes: bool,
+    pub(crate) failures: bool,
+    steps: Vec<u64>,
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let changes = if self.changes { " and the other one in turn" } else { "" };
+        let fail = if self.failures { "may" } else { "never" };
+        writeln!(f, "policy {:?}{changes}, calls {fail} fail", self.policy)?;
+        for step in &self.steps {
+            writeln!(f, "  {:?}", Step::of(*step))?;
+        }
+        Ok(())
+    }
+}
+
+impl Program {
+    pub(crate) fn random(seed: u64) -> Self {
+        let mut dice = Dice(seed.wrapping_mul(0x2545_f491_4f6c_dd1d));
+        let length = 8 + dice.roll() % 40;
+        let policy = if dice.roll().is_multiple_of(4) { Policy::Error } else { Policy::Order };
+        let [failures, changes] = [(); 2].map(|()| dice.roll().is_multiple_of(4));
+        Self { policy, changes, failures, steps: (0..length).map(|_| dice.roll()).collect() }
+    }
+
+    /// Runs the program with the tracker and in the model.
+    pub(crate) fn run(&self, sabotage: Sabotage) -> Result<Run, String> {
+        let books = Books::new(Policy::default);
+        books.set_policy(self.policy);
+        let ledgers: Vec<Ledger> = (0..BUFFERS).map(|_| Ledger::new(BYTES)).collect();
+        let mut bench = Bench::new(&books, &ledgers, self, sabotage);
+        for step in &self.steps {
+            if bench.port.machine.borrow().nodes.len() + 1 >= Set::LIMIT {
+                break;
+            }
+            bench.step(Step::of(*step)).map_err(|message| format!("{message}, in {:?}", Step::of(*step)))?;
+        }
+        let mut run = bench.run;
+        run.added_waits = books.added_waits();
+        Ok(run)
+    }
+
+    /// Leaves out steps for as long as the program still fails.
+    pub(crate) fn shrink(&self, message: String, sabotage: Sabotage) -> (Self, String) {
+        let (mut small, mut message) = (self.clone(), message);
+        let mut at = 0;
+        while at < small.steps.len() {
+            let mut shorter = small.clone();
+            shorter.steps.remove(at);
+            match shorter.run(sabotage) {
+                Err(found) => (small, message, at) = (shorter, found, 0),
+                Ok(_) => at += 1,
+            }
+        }
+        (small, message)
+    }
+}
