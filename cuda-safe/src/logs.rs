@@ -1,6 +1,6 @@
 //! The log messages of runtime and driver about failing calls. They often say more than the error code.
 //!
-//! The driver keeps the last 25,600 bytes of messages. [`dump_to_memory`] and [`dump_to_file`] read them,
+//! The driver retains the last 25,600 bytes of messages. [`dump_to_memory`] and [`dump_to_file`] read them,
 //! all or from a [`Position`] on. [`on_message`] registers a function that is called for each new message.
 //!
 //! Nothing here blocks or is stream-ordered, and everything may be used from any thread.
@@ -19,7 +19,7 @@ use crate::callback::{Register, contained};
 use crate::error::{Detail, Error, Result};
 use crate::{check, process, stream, sys};
 
-/// The size of the read buffer in bytes: more than the driver keeps, and a zero byte.
+/// The size of the read buffer in bytes: more than the driver retains, and a zero byte.
 const MOST: usize = 32 << 10;
 
 /// The severity of a message. One of the constants, or a newer value.
@@ -73,7 +73,7 @@ impl Position {
 }
 
 /// Returns the messages from a position on, one per line, and moves the position to the end. With `None`,
-/// returns all messages that the driver keeps.
+/// returns all messages that the driver retains.
 ///
 /// Stands for [`cudaLogsDumpToMemory`](sys::cudaLogsDumpToMemory).
 ///
@@ -103,7 +103,7 @@ pub fn dump_to_memory(from: Option<&mut Position>) -> Result<String> {
 }
 
 /// Writes the messages from a position on to a file, and moves the position to the end. With `None`, writes
-/// all messages that the driver keeps.
+/// all messages that the driver retains.
 ///
 /// Stands for [`cudaLogsDumpToFile`](sys::cudaLogsDumpToFile).
 ///
@@ -163,7 +163,7 @@ unsafe impl Sync for Listener {}
 /// ```
 /// # fn main() -> cuda_safe::Result<()> {
 /// let listener = cuda_safe::logs::on_message(|level, message| eprintln!("{level:?}: {message}"))?;
-/// // What goes wrong from here on is told.
+/// // Messages from here on are printed.
 /// listener.stop()
 /// # }
 /// ```

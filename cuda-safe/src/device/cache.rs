@@ -71,7 +71,7 @@ impl Device {
     /// # fn main() -> cuda_safe::Result<()> {
     /// let device = Device::current()?;
     /// device.set_cache_config(CacheConfig::PREFER_SHARED)?;
-    /// println!("{:?}", device.cache_config()?); // what the device makes of it
+    /// println!("{:?}", device.cache_config()?); // the device's actual setting
     /// # Ok(())
     /// # }
     /// ```

@@ -81,7 +81,7 @@ impl Device {
     ///
     /// # fn main() -> cuda_safe::Result<()> {
     /// let backwards: Vec<_> = Device::all()?.rev().collect();
-    /// Device::set_valid(&backwards)?; // threads that choose none begin with the last one
+    /// Device::set_valid(&backwards)?; // threads that select none use the last one
     /// # Device::set_valid(&[])?;
     /// # Ok(())
     /// # }

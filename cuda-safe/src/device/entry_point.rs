@@ -48,7 +48,7 @@ pub enum DefaultStream {
 /// # fn main() -> cuda_safe::Result<()> {
 /// match driver_entry_point("cuMemGetAddressRange", driver_version()?, DefaultStream::Legacy)? {
 ///     DriverEntryPoint::Found(address) => println!("at {address:?}"),
-///     other => println!("this driver has it not: {other:?}"),
+///     other => println!("this driver lacks it: {other:?}"),
 /// }
 /// # Ok(())
 /// # }

@@ -62,7 +62,7 @@ impl Device {
     /// # fn main() -> cuda_safe::Result<()> {
     /// match Device::current()?.on_notification(|notice| eprintln!("the driver says: {notice:?}")) {
     ///     Ok(notification) => notification.unregister()?,
-    ///     Err(error) => eprintln!("this driver tells nothing: {error}"),
+    ///     Err(error) => eprintln!("this driver sends no messages: {error}"),
     /// }
     /// # Ok(())
     /// # }

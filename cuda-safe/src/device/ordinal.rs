@@ -247,7 +247,7 @@ impl Device {
     /// # fn main() -> cuda_safe::Result<()> {
     /// let buffer = DeviceBuffer::from_slice(&[1, 2, 3])?;
     /// drop(buffer);
-    /// // SAFETY: what the device had is dropped, and the program has one thread.
+    /// // SAFETY: all resources of the device are dropped, and the program has one thread.
     /// unsafe { Device::current()?.reset() }?;
     /// # Ok(())
     /// # }

@@ -99,7 +99,7 @@ impl Device {
     /// let (device, peer) = (Device::new(0)?, Device::new(1)?);
     /// device.enable_peer_access(&peer)?;
     /// device.synchronize()?;
-    /// // SAFETY: no kernel that uses the peer's memory is under way, nor launched below.
+    /// // SAFETY: no kernel that uses the peer's memory is running, and none is launched below.
     /// unsafe { device.disable_peer_access(&peer) }?;
     /// # Ok(())
     /// # }

@@ -25,7 +25,7 @@ unsafe extern "C" {
 ///
 /// # fn main() -> cuda_safe::Result<()> {
 /// profiler_start()?;
-/// // what is to be measured
+/// // the part to profile
 /// profiler_stop()?;
 /// # Ok(())
 /// # }

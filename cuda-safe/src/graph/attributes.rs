@@ -49,7 +49,7 @@ impl Graph {
     /// # fn run(scale: Kernel<(*mut f32, f32, u32)>) -> cuda_safe::Result<()> {
     /// let mut data = DeviceBuffer::from_slice(&[1.0_f32; 256])?;
     /// let mut graph = Graph::new()?;
-    /// // SAFETY: the count is the buffer's, and the kernel is the same with any priority.
+    /// // SAFETY: the count is the buffer's, and the kernel is correct with any priority.
     /// let first = unsafe { graph.add_kernel(&[], &scale, (1, 256), (&mut data, 2.0, 256)) }?;
     /// let second = unsafe { graph.add_kernel(&[], &scale, (1, 256), (&mut data, 3.0, 256)) }?;
     /// unsafe { graph.set_kernel_attributes(first, &LaunchAttributes::new().priority(-1)) }?;

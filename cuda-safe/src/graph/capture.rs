@@ -182,7 +182,7 @@ impl Stream {
         relax()?;
         let device = self.device();
         let hidden = Stream::builder().device(device).non_blocking().priority(self.priority()?).build()?;
-        // These drop after the capture and its graph, in this order.
+        // Declared before the capture, so that they drop after it and its graph.
         let functions = RefCell::default();
         let recorder = Recorder::default();
         let mut open = Open::begin(hidden)?;

@@ -146,13 +146,13 @@ impl Graph {
         }
         let (from, to) = self.raw_edges(&edges);
         let done = if from.is_empty() { Ok(()) } else { part(self.as_raw(), &from, &to) };
-        // If the call fails half-way, less order may remain than before, but all order that conflicts need.
+        // If the call fails half-way, edges may be missing, but conflicting nodes remain ordered.
         self.steps = then;
         done
     }
 
-    /// Destroys a node. Conflicting nodes that it kept in order stay in order. Executable graphs that were
-    /// made before do not change.
+    /// Destroys a node. Conflicting nodes that are ordered only through it stay ordered. Executable graphs
+    /// that were made before do not change.
     ///
     /// Stands for [`cudaGraphDestroyNode`](sys::cudaGraphDestroyNode).
     ///

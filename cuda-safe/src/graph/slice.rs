@@ -51,7 +51,7 @@ impl<T> GraphBuffer<T> {
     /// let mut graph = Graph::new()?;
     /// let mut scratch = graph.add_alloc::<u8>(&[], 8)?;
     /// graph.add_memset(&[], &mut scratch.slice_mut(..4)?, 1)?;
-    /// graph.add_memset(&[], &mut scratch.slice_mut(4..)?, 2)?; // beside the other
+    /// graph.add_memset(&[], &mut scratch.slice_mut(4..)?, 2)?; // other bytes than the first fill
     /// graph.add_memcpy(&[], &mut host, &scratch.slice(3..5)?)?;
     /// graph.add_free(&[], &mut scratch)?;
     /// graph.instantiate()?.launch(&stream)?;

@@ -35,7 +35,7 @@ impl Graph {
     /// let mut copy = DeviceBuffer::<f32>::alloc(9)?;
     /// let mut graph = Graph::new()?;
     /// graph.add_memcpy_to_symbol(&[], filter, &weights)?;
-    /// graph.add_memcpy_from_symbol(&[], &mut copy, filter)?; // after the other
+    /// graph.add_memcpy_from_symbol(&[], &mut copy, filter)?; // after the first copy
     /// graph.instantiate()?.launch(&stream)?;
     /// # Ok(())
     /// # }

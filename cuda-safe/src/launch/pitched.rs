@@ -45,8 +45,8 @@ unsafe impl PitchedParameter for sys::cudaPitchedPtr {
 macro_rules! pitched {
     ([$($generics:tt)*] in $place:ty, $memory:ty, $rows:expr) => {
         // SAFETY: the kernel receives the address of the first element, and the access covers all bytes
-        // from there to the last. The borrow keeps the owner alive during the call, and the owner's drop is
-        // ordered after the access.
+        // from there to the last. The borrow ensures that the owner is live during the call, and the
+        // owner's drop is ordered after the access.
         unsafe impl<P: PitchedParameter, $($generics)*> KernelArg<P> for $memory {
             #[inline]
             #[track_caller]

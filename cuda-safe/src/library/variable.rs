@@ -57,10 +57,10 @@ impl Library {
     /// # fn main() -> cuda_safe::Result<()> {
     /// let (library, stream) = (Library::from_ptx(PTX)?, Stream::new()?);
     /// let mut count = library.global::<u32>("count")?;
-    /// // SAFETY: the kernel takes nothing, and uses the one variable that it is told of.
+    /// // SAFETY: the kernel has no parameters, and uses only the variable that is declared.
     /// let tally = unsafe { library.kernel::<()>("tally") }?.using(count.access_mut())?;
     /// memcpy(&mut count, &[10])?;
-    /// // SAFETY: any number of threads will do.
+    /// // SAFETY: the kernel is correct with any number of threads.
     /// unsafe { tally.launch((2, 32), &stream, ()) }?;
     /// assert_eq!(count.to_vec()?, [74]);
     /// # Ok(())

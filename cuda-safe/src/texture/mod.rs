@@ -14,8 +14,8 @@
 //! launch. The texture object must also outlive the kernel. Therefore:
 //!
 //! - **The memory lives as long as the object.** The object retains the memory, as a graph does, so the
-//!   array may be dropped first: the memory is freed when its last owner is dropped. The program may keep
-//!   its own owner and write the memory by copies between launches.
+//!   array may be dropped first: the memory is freed when its last owner is dropped. The program may
+//!   retain its own owner and write the memory by copies between launches.
 //! - **The tracker records every launch** as a read of the memory that the texture was made from (as a
 //!   write, for a surface). This access is not backed by a borrow. Work on any stream that writes the
 //!   memory is ordered after earlier launches and before later ones.
@@ -52,7 +52,7 @@
 //! let texture = Texture::new(&image, &desc)?;
 //! assert_eq!(texture.texture_desc()?.filterMode, cuda_safe::sys::cudaFilterModeLinear);
 //! // unsafe { launch!(rotate<<<grid, block, 0, &stream>>>(&texture, &mut out, 4, 2, angle)) }?;
-//! drop(image); // the texture still has it
+//! drop(image); // the texture retains the memory
 //! # Ok(())
 //! # }
 //! ```
