@@ -11,8 +11,8 @@ unsafe extern "C" {
     safe fn cudaProfilerStop() -> sys::cudaError_t;
 }
 
-/// Starts recording in a profiler that waits for this call (`nsys profile -c cudaProfilerApi`, `ncu
-/// --profile-from-start off`). Without a profiler, this does nothing.
+/// Starts recording in a profiler that waits for this call (`nsys profile -c cudaProfilerApi`,
+/// `ncu --profile-from-start off`). Without a profiler, this does nothing.
 ///
 /// Stands for `cudaProfilerStart`.
 ///

@@ -182,7 +182,7 @@ impl GraphExec {
     /// - `DeviceMismatch` if the graph is for another device.
     /// - Refused inside a host function.
     ///
-    /// After an error the executable graph can still be launched as before.
+    /// After an error the executable graph can still be launched.
     ///
     /// # Examples
     /// ```

@@ -28,7 +28,7 @@ impl GraphExec {
     /// - Those of [`Graph::add_kernel`].
     /// - The runtime's error for a node of another kind.
     ///
-    /// After an error the executable graph can still be launched as before.
+    /// After an error the executable graph can still be launched.
     ///
     /// # Safety
     /// The duties are those of [`Graph::add_kernel`].

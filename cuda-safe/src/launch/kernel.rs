@@ -18,8 +18,8 @@ use super::{Uses, module};
 /// Cloning costs one reference count. A kernel of a library retains the library, and so does a graph with
 /// the kernel.
 ///
-/// `__global__ void saxpy(float a, const float* x, float* y, unsigned n)` is a `Kernel<(f32, *const f32,
-/// *mut f32, u32)>`.
+/// `__global__ void saxpy(float a, const float* x, float* y, unsigned n)` is a
+/// `Kernel<(f32, *const f32, *mut f32, u32)>`.
 #[doc(alias = "__global__")]
 pub struct Kernel<P> {
     pub(super) name: &'static str,

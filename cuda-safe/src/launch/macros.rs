@@ -1,7 +1,7 @@
 //! The macros `launch!` and `include_kernels!`.
 
-/// Launches a kernel in the syntax of CUDA C++: `launch!(kernel<<<grid, block, shared_bytes,
-/// &stream>>>(arguments))`.
+/// Launches a kernel in the syntax of CUDA C++:
+/// `launch!(kernel<<<grid, block, shared_bytes, &stream>>>(arguments))`.
 ///
 /// Expands to [`Kernel::launch`](crate::launch::Kernel::launch). The surrounding `unsafe` block takes on
 /// its duties. Grid and block are numbers, pairs or triples of `u32`, or [`Dim3`](crate::launch::Dim3)s;
