@@ -77,7 +77,7 @@ macro_rules! tuple {
             fn with<R>(&self, device: Device, enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>) -> Result<R> {
                 const COUNT: usize = [$($index),*].len();
                 let found: [Option<Access<'_>>; COUNT] = [$(self.$index.access()),*];
-                // The array starts as copies of the first access, because no empty access exists.
+                // `Access` has no default value, so the array starts as copies of the first access.
                 let packed: [Access<'_>; COUNT];
                 let accesses = match found.iter().flatten().next() {
                     None => &[][..],

@@ -259,7 +259,7 @@ impl<P> Kernel<P> {
 
     /// Sets the preferred share of shared memory in a multiprocessor's on-chip memory while this kernel
     /// runs, in percent of the maximum. `None` leaves the choice to the driver. The setting is a hint: the
-    /// device may use the next larger size that it supports. Stands for
+    /// device may use the next size that it supports. Stands for
     /// [`cudaFuncSetAttribute`](sys::cudaFuncSetAttribute).
     ///
     /// # Errors

@@ -170,7 +170,7 @@ impl Uses {
         ];
         let uses = self.listed.unwrap_or(&everything);
         let all = uses.iter().map(|one| {
-            // The host has no borrow of a variable that would exclude this access.
+            // A launch does not borrow the variables, so no borrow excludes the host.
             Ok(Access::new(self.module.ledger(one.space, device)?, one.start..one.end, one.mode).unborrowed())
         });
         with_more(accesses, uses.len(), all, enqueue)
