@@ -26,7 +26,8 @@ impl Device {
         let mut id: [c_char; 32] = [0; 32];
         // SAFETY: the pointer is to a live array of `LENGTH` bytes, into which the call writes a C string.
         unsafe { check!(cudaDeviceGetPCIBusId((&raw mut id).cast(), LENGTH, self.ordinal())) }?;
-        // SAFETY: the array was zeroed, and the call ends its string inside the array.
+        // SAFETY: the array was zeroed, and the call wrote a C string of at most `LENGTH` bytes to it, its
+        // terminator included.
         let id = unsafe { CStr::from_ptr((&raw const id).cast()) };
         Ok(id.to_string_lossy().into_owned())
     }

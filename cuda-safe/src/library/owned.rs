@@ -75,7 +75,7 @@ impl Library {
     /// - Any other error of the runtime.
     /// - Refused inside a host function.
     ///
-    /// Some drivers load invalid PTX successfully and only fail when a kernel is requested, but they write
+    /// A driver may load invalid PTX successfully and fail only when a kernel is requested, but it writes
     /// to the log during the load. If the log has text, this function therefore requests a kernel, and
     /// unloads the library if the driver reports that the code is invalid.
     #[doc(alias = "cudaLibraryLoadData")]
