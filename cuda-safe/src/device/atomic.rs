@@ -83,8 +83,8 @@ bitflags! {
 }
 
 impl Device {
-    /// Returns the forms in which the link between this device and the host supports each operation, in the
-    /// order of `operations`.
+    /// Returns the forms in which the link between this device and the host supports each operation natively,
+    /// in the order of `operations`.
     ///
     /// Stands for [`cudaDeviceGetHostAtomicCapabilities`](sys::cudaDeviceGetHostAtomicCapabilities). An
     /// empty list makes no C call.
@@ -100,8 +100,8 @@ impl Device {
         })
     }
 
-    /// Returns the forms in which the link from this device to `peer` supports each operation, in the order
-    /// of `operations`.
+    /// Returns the forms in which the link from this device to `peer` supports each operation natively, in
+    /// the order of `operations`.
     ///
     /// Stands for [`cudaDeviceGetP2PAtomicCapabilities`](sys::cudaDeviceGetP2PAtomicCapabilities). An empty
     /// list makes no C call.

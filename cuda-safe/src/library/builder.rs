@@ -307,8 +307,8 @@ impl LibraryBuilder {
     }
 }
 
-/// Returns the error of a loaded library whose code is invalid, with the compiler's messages. Some drivers
-/// load invalid PTX successfully and fail only when a kernel is requested, but they write the reason to the
+/// Returns the error of a loaded library whose code is invalid, with the compiler's messages. A driver may
+/// load invalid PTX successfully and fail only when a kernel is requested, but it writes the reason to the
 /// log during the load. Therefore a kernel is requested if the log has text.
 fn refused_late(library: &Library) -> Option<(sys::cudaError_t, String)> {
     let log = library.loaded.lent()?.errors.text()?;
