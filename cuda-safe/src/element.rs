@@ -1,11 +1,11 @@
-//! Which types may cross to a device.
+//! The types that may be copied to a device.
 //!
-//! Elements of device and pinned memory are [`AnyBitPattern`]: whatever bytes a kernel leaves behind are a valid
-//! value, so `bool`, `char`, references and types with a destructor never cross. Where the host's own bytes are read,
-//! elements are [`NoUninit`] too, because bytes that were never written must not be looked at. Numbers, arrays of
-//! them and structures that derive [`Pod`] are both, as for wgpu.
+//! Elements of device and pinned memory are [`AnyBitPattern`]: any bytes that a kernel writes are a valid
+//! value. Therefore `bool`, `char`, references and types with a destructor are not elements. If the host's
+//! bytes are read, elements are also [`NoUninit`], because uninitialized bytes must not be read. Numbers,
+//! arrays of numbers, and structures that derive [`Pod`] are both, as in wgpu.
 //!
-//! Elements without bytes are refused when memory for them is asked for.
+//! Zero-sized elements are refused when memory for them is allocated.
 //!
 //! ```
 //! use bytemuck::{Pod, Zeroable};

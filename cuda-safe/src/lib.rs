@@ -1,8 +1,9 @@
 //! Safe, typed access to the CUDA Runtime API, with CUDA's own names.
 //!
-//! A CUDA C++ program carries over line for line: the same nouns, the same order of arguments, and for whatever
-//! has no wrapper, [`check!`] around the raw call. What changes is what can go wrong: memory frees itself, lengths
-//! are checked before the call, and work that conflicts is ordered by the crate where the program forgot to.
+//! CUDA C++ ports line by line: the nouns and the order of arguments are the same. For functions without a
+//! wrapper, [`check!`] surrounds the raw call. The crate adds safety: memory is freed automatically,
+//! lengths are checked before the call, and conflicting work is ordered even if the program does not order
+//! it.
 //!
 //! # A first program
 //! ```
@@ -24,32 +25,33 @@
 //! # }
 //! ```
 //!
-//! Kernels stay CUDA C++: `cuda-kernels-build` compiles the `.cu` files of a crate and generates a typed handle for each kernel, to be
-//! launched with [`launch!`]. Its documentation has the three things that this takes.
+//! Kernels stay CUDA C++. `cuda-kernels-build` compiles the `.cu` files of a crate and generates a typed
+//! handle for each kernel, which [`launch!`] launches. Its documentation describes the three steps.
 //!
 //! # Map
 //! | module | what it owns |
 //! |---|---|
 //! | [`error`] | [`Error`], [`check!`], the last-error slot of the runtime |
 //! | [`device`] | devices: ordinal, current device, properties, limits, peer access |
-//! | [`element`] | which types may cross to a device |
+//! | [`element`] | the types that may be copied to a device |
 //! | [`memory`] | device, pinned, registered and pitched memory: owners, views, guards |
 //! | [`copy`] | copies and fills |
-//! | [`stream`] | streams, events, host functions, scopes, and the one way onto a stream |
-//! | [`hazard`] | what orders conflicting work where the program did not |
-//! | [`graph`] | graphs: captured or built, launched again and again |
+//! | [`stream`] | streams, events, host functions, scopes, and the submission of work |
+//! | [`hazard`] | the tracker, which orders conflicting work that the program does not order |
+//! | [`graph`] | graphs: captured or built, and launched many times |
 //! | [`launch`](mod@launch) | kernels: typed handles, launch dimensions |
 //! | [`library`] | code that is loaded at run time: PTX, cubins, fatbinaries, their kernels and variables |
-//! | [`logs`] | what runtime and driver write down about calls that go wrong |
+//! | [`logs`] | the log messages of runtime and driver about failing calls |
 //! | [`texture`] | textures and surfaces: images that kernels read and write by coordinates |
-//! | [`soundness`] | what safe code may try, what becomes of it, and the tests that show it |
+//! | [`soundness`] | each attempt to break safe code, its result, and the test that shows it |
 //! | [`sys`] | the raw bindings, re-exported |
 //!
-//! Names follow C without the `cuda` prefix; searching this documentation for a C name finds its wrapper.
+//! Names follow C without the `cuda` prefix. A search of this documentation for a C name finds its wrapper.
 //!
 //! # Errors
-//! Every fallible function returns [`Result`]. An [`Error`] knows the call, its place in the caller's source, the
-//! code and, where sizes were involved, both of them. Nothing in this crate panics on a CUDA failure.
+//! Every fallible function returns [`Result`]. An [`Error`] holds the C function, the call site in the
+//! caller's source, the code and, if sizes are involved, the sizes of both sides. A CUDA failure never
+//! causes a panic in this crate.
 
 mod callback;
 pub mod copy;

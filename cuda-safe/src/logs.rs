@@ -1,12 +1,12 @@
-//! What runtime and driver write down about calls that go wrong: often more than the code that such a call gives.
+//! The log messages of runtime and driver about failing calls. They often say more than the error code.
 //!
-//! The driver keeps the last messages, 25,600 bytes of them. [`dump_to_memory`] and [`dump_to_file`] read them, all or from a
-//! [`Position`] on, and [`on_message`] has a function called for each new one.
+//! The driver retains the last 25,600 bytes of messages. [`dump_to_memory`] and [`dump_to_file`] read them,
+//! all or from a [`Position`] on. [`on_message`] registers a function that is called for each new message.
 //!
 //! Nothing here blocks or is stream-ordered, and everything may be used from any thread.
 //!
-//! C functions: `cudaLogsRegisterCallback`, `cudaLogsUnregisterCallback`, `cudaLogsCurrent`, `cudaLogsDumpToFile`,
-//! `cudaLogsDumpToMemory`.
+//! C functions: `cudaLogsRegisterCallback`, `cudaLogsUnregisterCallback`, `cudaLogsCurrent`,
+//! `cudaLogsDumpToFile`, `cudaLogsDumpToMemory`.
 #![expect(unsafe_code, reason = "reads the driver's log, and gives it a function to call")]
 
 use std::ffi::{CString, c_char, c_void};
@@ -19,10 +19,10 @@ use crate::callback::{Register, contained};
 use crate::error::{Detail, Error, Result};
 use crate::{check, process, stream, sys};
 
-/// More than the driver keeps, and a zero byte.
+/// The size of the read buffer in bytes: more than the driver retains, and a zero byte.
 const MOST: usize = 32 << 10;
 
-/// How bad it is: one of the constants, or something newer.
+/// The severity of a message. One of the constants, or a newer value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[doc(alias = "cudaLogLevel")]
 pub struct Level(sys::cudaLogLevel);
@@ -31,23 +31,23 @@ impl Level {
     /// A call has failed.
     #[doc(alias = "cudaLogLevelError")]
     pub const ERROR: Self = Self(sys::cudaLogLevelError);
-    /// Something is not as it should be.
+    /// A condition that may be a mistake.
     #[doc(alias = "cudaLogLevelWarning")]
     pub const WARNING: Self = Self(sys::cudaLogLevelWarning);
 }
 
-/// A place in the log, which reading moves to the end.
+/// A position in the log. Reading moves it to the end.
 #[derive(Clone, Copy, Debug)]
 #[doc(alias = "cudaLogIterator")]
 pub struct Position(sys::cudaLogIterator);
 
 impl Position {
-    /// The end of the log, where the next message will be.
+    /// Returns the end of the log, where the next message will be.
     ///
     /// Stands for [`cudaLogsCurrent`](sys::cudaLogsCurrent).
     ///
     /// # Errors
-    /// What the runtime fails with; a refusal inside a host function.
+    /// Returns the runtime's error. Refused inside a host function.
     ///
     /// # Examples
     /// ```
@@ -72,12 +72,13 @@ impl Position {
     }
 }
 
-/// The messages from a position on, which moves to the end; all that are kept where there is none. A line each.
+/// Returns the messages from a position on, one per line, and moves the position to the end. With `None`,
+/// returns all messages that the driver retains.
 ///
 /// Stands for [`cudaLogsDumpToMemory`](sys::cudaLogsDumpToMemory).
 ///
 /// # Errors
-/// What the runtime fails with; a refusal inside a host function.
+/// Returns the runtime's error. Refused inside a host function.
 ///
 /// # Examples
 /// ```
@@ -95,18 +96,20 @@ pub fn dump_to_memory(from: Option<&mut Position>) -> Result<String> {
     let mut bytes = room.len() - 1;
     let position = from.map_or(ptr::null_mut(), |position| &raw mut position.0);
     let to = room.as_mut_ptr().cast();
-    // SAFETY: the pointers are to live variables, or null, and to room for as many bytes as is said.
+    // SAFETY: the pointers are to live variables, or null, and to a buffer of more than `bytes` bytes.
     unsafe { check!(cudaLogsDumpToMemory(position, to, &raw mut bytes, 0)) }?;
     let text = room.get(..bytes).unwrap_or_default();
     Ok(String::from_utf8_lossy(text).trim_end_matches('\0').to_owned())
 }
 
-/// Writes the messages from a position on to a file, and moves the position to the end; all that are kept where there is none.
+/// Writes the messages from a position on to a file, and moves the position to the end. With `None`, writes
+/// all messages that the driver retains.
 ///
 /// Stands for [`cudaLogsDumpToFile`](sys::cudaLogsDumpToFile).
 ///
 /// # Errors
-/// What the runtime fails with; `NulByte` for a path that has one; a refusal inside a host function.
+/// Returns the runtime's error. Refused with `NulByte` if the path contains a zero byte, and inside a host
+/// function.
 ///
 /// # Examples
 /// ```no_run
@@ -124,7 +127,7 @@ pub fn dump_to_file(from: Option<&mut Position>, path: impl AsRef<Path>) -> Resu
         return Err(Error::refused(API, Detail::NulByte { what: "the path" }));
     };
     let position = from.map_or(ptr::null_mut(), |position| &raw mut position.0);
-    // SAFETY: the first pointer is to a live variable, or null; the path ends in a zero byte.
+    // SAFETY: the first pointer is to a live variable, or null. The path ends in a zero byte.
     unsafe { check!(cudaLogsDumpToFile(position, path.as_ptr(), 0)) }
 }
 
@@ -132,7 +135,7 @@ type Function = dyn Fn(Level, &str) + Send + Sync;
 
 static FUNCTIONS: Register<Function> = Register::new();
 
-/// Has a function called for each new message, until this is dropped.
+/// A registered function, which is called for each new message. Dropping it unregisters the function.
 #[derive(Debug)]
 #[must_use = "what is dropped at once is never told anything"]
 pub struct Listener {
@@ -141,25 +144,26 @@ pub struct Listener {
     process: u32,
 }
 
-// SAFETY: the handle is a name that the runtime takes from any thread.
+// SAFETY: the handle is a name that the runtime accepts on any thread.
 unsafe impl Send for Listener {}
-// SAFETY: as above; nothing can be done with a shared one.
+// SAFETY: as above. A shared reference allows no operation on the handle.
 unsafe impl Sync for Listener {}
 
-/// Has a function called for each new message.
+/// Registers a function that is called for each new message.
 ///
-/// Stands for [`cudaLogsRegisterCallback`](sys::cudaLogsRegisterCallback). The function runs in the middle of the call that goes wrong, on
-/// the thread of that, perhaps at once with itself. As a host function it may not call CUDA: this crate refuses with `InCallback`, and
-/// what it drops is freed later. A panic in it is caught and goes no further.
+/// Stands for [`cudaLogsRegisterCallback`](sys::cudaLogsRegisterCallback). The function runs inside the
+/// failing call, on that call's thread, possibly concurrently with itself. Like a host function, it must
+/// not call CUDA: this crate refuses with `InCallback`, and resources that it drops are freed later. A
+/// panic inside it is caught and not propagated.
 ///
 /// # Errors
-/// What the runtime fails with; a refusal inside a host function.
+/// Returns the runtime's error. Refused inside a host function.
 ///
 /// # Examples
 /// ```
 /// # fn main() -> cuda_safe::Result<()> {
 /// let listener = cuda_safe::logs::on_message(|level, message| eprintln!("{level:?}: {message}"))?;
-/// // What goes wrong from here on is told.
+/// // Messages from here on are printed.
 /// listener.stop()
 /// # }
 /// ```
@@ -170,7 +174,8 @@ pub fn on_message(f: impl Fn(Level, &str) + Send + Sync + 'static) -> Result<Lis
     let number = FUNCTIONS.add(Arc::new(f));
     let mut handle = ptr::null_mut();
     let (user, out) = (ptr::without_provenance_mut(number), &raw mut handle);
-    // SAFETY: the function takes any number, known or not, and any message; the last pointer is to a live variable.
+    // SAFETY: `called` accepts any number, registered or not, and any message. The last pointer is to a
+    // live variable.
     if let Err(error) = unsafe { check!(cudaLogsRegisterCallback(Some(called), user, out)) } {
         FUNCTIONS.forget(number);
         return Err(error);
@@ -179,13 +184,14 @@ pub fn on_message(f: impl Fn(Level, &str) + Send + Sync + 'static) -> Result<Lis
 }
 
 impl Listener {
-    /// Ends it: what a drop does, with the error.
+    /// Unregisters the function. Dropping does the same but discards the error.
     ///
-    /// Stands for [`cudaLogsUnregisterCallback`](sys::cudaLogsUnregisterCallback). A call that is under way on another thread goes on.
+    /// Stands for [`cudaLogsUnregisterCallback`](sys::cudaLogsUnregisterCallback). A call that is running
+    /// on another thread continues.
     ///
     /// # Errors
-    /// What the runtime fails with; a refusal inside a host function, after which the runtime is told later. No call begins afterwards,
-    /// all the same.
+    /// Returns the runtime's error. Refused inside a host function; the runtime is then informed later.
+    /// Even after an error, no new call of the function begins.
     #[doc(alias = "cudaLogsUnregisterCallback")]
     #[track_caller]
     pub fn stop(self) -> Result<()> {
@@ -200,12 +206,13 @@ impl Listener {
         }
         FUNCTIONS.forget(self.number);
         if stream::in_callback() {
-            // The driver may be in the middle of telling: it goes on calling until then, and finds nothing.
+            // The driver may be inside a call of the function, so unregistering is deferred. Until then
+            // `called` finds no function.
             let later = Self { ..*self };
             stream::defer(Box::new(move || drop(later)));
             return Err(Error::refused("Listener::stop", Detail::InCallback));
         }
-        // SAFETY: the runtime has given the handle, and it is taken back only here.
+        // SAFETY: the runtime returned the handle, and only this function unregisters it.
         unsafe { check!(cudaLogsUnregisterCallback(self.handle)) }
     }
 }
@@ -216,7 +223,7 @@ impl Drop for Listener {
     }
 }
 
-/// What the driver calls.
+/// The function that the driver calls.
 unsafe extern "C" fn called(
     user: *mut c_void,
     level: sys::cudaLogLevel,
@@ -227,7 +234,7 @@ unsafe extern "C" fn called(
     let bytes: &[u8] = if message.is_null() {
         &[]
     } else {
-        // SAFETY: the driver gives a message of so many bytes, which stays for the call.
+        // SAFETY: the driver passes a message of `length` bytes, which is live during the call.
         unsafe { std::slice::from_raw_parts(message.cast_const().cast(), length) }
     };
     let text = String::from_utf8_lossy(bytes);

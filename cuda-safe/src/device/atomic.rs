@@ -1,4 +1,4 @@
-//! Which atomic operations work over the links between devices, and between a device and the host.
+//! Queries which atomic operations the links between devices, and between a device and the host, support.
 #![expect(unsafe_code, reason = "calls the runtime's functions about atomic operations")]
 
 use bitflags::bitflags;
@@ -14,13 +14,13 @@ use crate::{check, sys};
 pub enum AtomicOperation {
     /// Adds integers.
     IntegerAdd,
-    /// The lesser of two integers.
+    /// Stores the smaller of two integers.
     IntegerMin,
-    /// The greater of two integers.
+    /// Stores the larger of two integers.
     IntegerMax,
-    /// Counts up.
+    /// Increments an integer.
     IntegerIncrement,
-    /// Counts down.
+    /// Decrements an integer.
     IntegerDecrement,
     /// Bitwise and.
     And,
@@ -28,20 +28,20 @@ pub enum AtomicOperation {
     Or,
     /// Bitwise exclusive or.
     Xor,
-    /// Puts one value in the place of another.
+    /// Replaces the value.
     Exchange,
-    /// Does so if the other is as expected.
+    /// Replaces the value if the current one is as expected.
     CompareAndSwap,
-    /// Adds floating point numbers.
+    /// Adds floating-point numbers.
     FloatAdd,
-    /// The lesser of two floating point numbers.
+    /// Stores the smaller of two floating-point numbers.
     FloatMin,
-    /// The greater of two floating point numbers.
+    /// Stores the larger of two floating-point numbers.
     FloatMax,
 }
 
 impl AtomicOperation {
-    /// C's constant.
+    /// Returns C's constant.
     fn to_raw(self) -> sys::cudaAtomicOperation {
         match self {
             Self::IntegerAdd => sys::cudaAtomicOperationIntegerAdd,
@@ -62,14 +62,14 @@ impl AtomicOperation {
 }
 
 bitflags! {
-    /// In which forms a link does an atomic operation by itself. None is not at all.
+    /// The forms of an atomic operation that a link supports natively. No bit is set if it supports none.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub struct AtomicCapabilities: u32 {
         /// On signed integers.
         const SIGNED = sys::cudaAtomicCapabilitySigned.0;
         /// On unsigned integers.
         const UNSIGNED = sys::cudaAtomicCapabilityUnsigned.0;
-        /// Without giving the former value back.
+        /// Without returning the previous value.
         const REDUCTION = sys::cudaAtomicCapabilityReduction.0;
         /// On 32 bits.
         const SCALAR_32 = sys::cudaAtomicCapabilityScalar32.0;
@@ -77,34 +77,37 @@ bitflags! {
         const SCALAR_64 = sys::cudaAtomicCapabilityScalar64.0;
         /// On 128 bits.
         const SCALAR_128 = sys::cudaAtomicCapabilityScalar128.0;
-        /// On four times 32 bits.
+        /// On four 32-bit values.
         const VECTOR_32X4 = sys::cudaAtomicCapabilityVector32x4.0;
     }
 }
 
 impl Device {
-    /// In which forms the link between this device and the host does atomic operations, in their order.
+    /// Returns the forms in which the link between this device and the host supports each operation natively,
+    /// in the order of `operations`.
     ///
-    /// Stands for [`cudaDeviceGetHostAtomicCapabilities`](sys::cudaDeviceGetHostAtomicCapabilities). No operations, no
-    /// call.
+    /// Stands for [`cudaDeviceGetHostAtomicCapabilities`](sys::cudaDeviceGetHostAtomicCapabilities). An
+    /// empty list makes no C call.
     ///
     /// # Errors
-    /// What the runtime fails with.
+    /// Returns the runtime's error.
     #[doc(alias = "cudaDeviceGetHostAtomicCapabilities")]
     #[track_caller]
     pub fn host_atomic_capabilities(self, operations: &[AtomicOperation]) -> Result<Vec<AtomicCapabilities>> {
         ask("Device::host_atomic_capabilities", operations, |out, wanted, count| {
-            // SAFETY: both pointers are to as many live entries as `count` says.
+            // SAFETY: both pointers are to `count` live entries.
             unsafe { check!(cudaDeviceGetHostAtomicCapabilities(out, wanted, count, self.ordinal())) }
         })
     }
 
-    /// In which forms the link from this device to `peer` does atomic operations, in their order.
+    /// Returns the forms in which the link from this device to `peer` supports each operation natively, in
+    /// the order of `operations`.
     ///
-    /// Stands for [`cudaDeviceGetP2PAtomicCapabilities`](sys::cudaDeviceGetP2PAtomicCapabilities). No operations, no call.
+    /// Stands for [`cudaDeviceGetP2PAtomicCapabilities`](sys::cudaDeviceGetP2PAtomicCapabilities). An empty
+    /// list makes no C call.
     ///
     /// # Errors
-    /// `cudaErrorInvalidDevice` for the device itself.
+    /// Returns `cudaErrorInvalidDevice` if `peer` is the device itself.
     ///
     /// # Examples
     /// ```
@@ -130,7 +133,7 @@ impl Device {
     ) -> Result<Vec<AtomicCapabilities>> {
         let (from, to) = (self.ordinal(), peer.ordinal());
         ask("Device::peer_atomic_capabilities", operations, |out, wanted, count| {
-            // SAFETY: both pointers are to as many live entries as `count` says.
+            // SAFETY: both pointers are to `count` live entries.
             unsafe { check!(cudaDeviceGetP2PAtomicCapabilities(out, wanted, count, from, to)) }
         })
     }

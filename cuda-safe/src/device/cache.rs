@@ -1,32 +1,33 @@
-//! A device's caches, and what others have written to its memory.
+//! A device's caches, and the visibility of remote writes to its memory.
 #![expect(unsafe_code, reason = "calls the runtime's functions for caches and remote writes")]
 
 use super::Device;
 use crate::error::Result;
 use crate::{check, sys};
 
-/// How a multiprocessor's fast memory is divided between shared memory and cache: one of the constants, or something newer.
+/// How a multiprocessor divides its on-chip memory between shared memory and L1 cache. One of the
+/// constants, or a newer value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[doc(alias = "cudaFuncCache")]
 pub struct CacheConfig(sys::cudaFuncCache);
 
 impl CacheConfig {
-    /// As the runtime likes.
+    /// The runtime decides.
     pub const PREFER_NONE: Self = Self(sys::cudaFuncCachePreferNone);
-    /// More shared memory.
+    /// Prefers shared memory.
     pub const PREFER_SHARED: Self = Self(sys::cudaFuncCachePreferShared);
-    /// More cache.
+    /// Prefers L1 cache.
     pub const PREFER_L1: Self = Self(sys::cudaFuncCachePreferL1);
-    /// Both the same.
+    /// Divides equally.
     pub const PREFER_EQUAL: Self = Self(sys::cudaFuncCachePreferEqual);
 
-    /// The number as C has it.
+    /// Returns C's number.
     pub(crate) fn as_raw(self) -> sys::cudaFuncCache {
         self.0
     }
 }
 
-/// Who is to see what other devices on the bus have written.
+/// The readers to which remote writes become visible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[doc(alias = "cudaFlushGPUDirectRDMAWritesScope")]
@@ -38,28 +39,29 @@ pub enum RemoteWritesScope {
 }
 
 impl Device {
-    /// How the device divides its fast memory.
+    /// Returns how the device divides its on-chip memory.
     ///
     /// Stands for [`cudaDeviceGetCacheConfig`](sys::cudaDeviceGetCacheConfig).
     ///
     /// # Errors
-    /// Where the device cannot be set up.
+    /// Returns the runtime's error if the device cannot be initialized.
     #[doc(alias = "cudaDeviceGetCacheConfig")]
     #[track_caller]
     pub fn cache_config(self) -> Result<CacheConfig> {
         let _current = self.switch()?;
         let mut config = sys::cudaFuncCachePreferNone;
-        // SAFETY: the pointer is to a live variable of ours, which the call fills.
+        // SAFETY: the pointer is to a live local variable, which the call fills.
         unsafe { check!(cudaDeviceGetCacheConfig(&raw mut config)) }?;
         Ok(CacheConfig(config))
     }
 
-    /// Sets how the device is to divide its fast memory, where it can and the kernel has no wish of its own.
+    /// Sets how the device divides its on-chip memory. Applies where the hardware supports a choice and the
+    /// kernel has no preference of its own.
     ///
     /// Stands for [`cudaDeviceSetCacheConfig`](sys::cudaDeviceSetCacheConfig).
     ///
     /// # Errors
-    /// Where the device cannot be set up.
+    /// Returns the runtime's error if the device cannot be initialized.
     ///
     /// # Examples
     /// ```
@@ -69,7 +71,7 @@ impl Device {
     /// # fn main() -> cuda_safe::Result<()> {
     /// let device = Device::current()?;
     /// device.set_cache_config(CacheConfig::PREFER_SHARED)?;
-    /// println!("{:?}", device.cache_config()?); // what the device makes of it
+    /// println!("{:?}", device.cache_config()?); // the device's actual setting
     /// # Ok(())
     /// # }
     /// ```
@@ -81,30 +83,29 @@ impl Device {
         unsafe { check!(cudaDeviceSetCacheConfig(config.0)) }
     }
 
-    /// Has lines that were to stay in the second-level cache be like all others again.
+    /// Resets all persisting lines of the L2 cache to normal ones.
     ///
-    /// Stands for [`cudaCtxResetPersistingL2Cache`](sys::cudaCtxResetPersistingL2Cache). The way to have them stay is a
-    /// stream's [access policy window](crate::stream::StreamRef::set_access_policy).
+    /// Stands for [`cudaCtxResetPersistingL2Cache`](sys::cudaCtxResetPersistingL2Cache). A stream's [access
+    /// policy window](crate::stream::StreamRef::set_access_policy) makes lines persist.
     ///
     /// # Errors
-    /// Where the device cannot be set up.
+    /// Returns the runtime's error if the device cannot be initialized.
     #[doc(alias = "cudaCtxResetPersistingL2Cache")]
     #[track_caller]
     pub fn reset_persisting_l2_cache(self) -> Result<()> {
         let _current = self.switch()?;
-        // SAFETY: the call takes nothing.
+        // SAFETY: the call takes no arguments.
         unsafe { check!(cudaCtxResetPersistingL2Cache()) }
     }
 
-    /// Waits until what other devices on the bus, network cards for one, have written to this device's memory can be
-    /// seen.
+    /// Blocks until remote writes to this device's memory, for example by network cards, are visible.
     ///
-    /// Stands for
-    /// [`cudaDeviceFlushGPUDirectRDMAWrites`](sys::cudaDeviceFlushGPUDirectRDMAWrites). Not needed where the attribute
-    /// `cudaDevAttrGPUDirectRDMAWritesOrdering` is at least the scope.
+    /// Stands for [`cudaDeviceFlushGPUDirectRDMAWrites`](sys::cudaDeviceFlushGPUDirectRDMAWrites). Not
+    /// needed if the attribute `cudaDevAttrGPUDirectRDMAWritesOrdering` is at least the scope.
     ///
     /// # Errors
-    /// `cudaErrorNotSupported` where `cudaDevAttrGPUDirectRDMAFlushWritesOptions` says that the host cannot do this.
+    /// Returns `cudaErrorNotSupported` if the host cannot do this, according to the attribute
+    /// `cudaDevAttrGPUDirectRDMAFlushWritesOptions`.
     ///
     /// # Examples
     /// ```no_run
@@ -127,16 +128,16 @@ impl Device {
             RemoteWritesScope::AllDevices => sys::cudaFlushGPUDirectRDMAWritesToAllDevices,
         };
         let target = sys::cudaFlushGPUDirectRDMAWritesTargetCurrentDevice;
-        // SAFETY: the call takes two of its own constants, and waits.
+        // SAFETY: the call takes two of its own constants, and blocks.
         unsafe { check!(cudaDeviceFlushGPUDirectRDMAWrites(target, scope)) }
     }
 
-    /// The most elements that a texture over linear memory can have.
+    /// Returns the maximum number of elements of a texture over linear memory.
     ///
     /// Stands for [`cudaDeviceGetTexture1DLinearMaxWidth`](sys::cudaDeviceGetTexture1DLinearMaxWidth).
     ///
     /// # Errors
-    /// `cudaErrorInvalidValue` for a channel format that makes no sense.
+    /// Returns `cudaErrorInvalidValue` if the channel format is invalid.
     ///
     /// # Examples
     /// ```
@@ -153,7 +154,7 @@ impl Device {
     #[track_caller]
     pub fn texture_1d_linear_max_width(self, format: &sys::cudaChannelFormatDesc) -> Result<usize> {
         let mut width = 0;
-        // SAFETY: both pointers are to live variables; the call fills the first.
+        // SAFETY: both pointers are to live variables. The call fills the first.
         unsafe { check!(cudaDeviceGetTexture1DLinearMaxWidth(&raw mut width, format, self.ordinal())) }?;
         Ok(width)
     }

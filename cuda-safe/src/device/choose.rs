@@ -1,4 +1,4 @@
-//! Choosing devices and setting them up before they are used.
+//! Device selection, and initialization before the first use.
 #![expect(unsafe_code, reason = "calls the runtime's functions for choosing devices")]
 
 use std::ffi::c_int;
@@ -8,13 +8,13 @@ use crate::error::{Detail, Error, Result};
 use crate::{check, sys};
 
 impl Device {
-    /// The device that is most like a description.
+    /// Returns the device that best matches a description.
     ///
-    /// Stands for [`cudaChooseDevice`](sys::cudaChooseDevice). The description is what some device's properties were, or
-    /// are to be; how the runtime compares them, its documentation does not say.
+    /// Stands for [`cudaChooseDevice`](sys::cudaChooseDevice). The description is a set of properties, for
+    /// example those of a known device. The runtime's documentation does not say how it compares them.
     ///
     /// # Errors
-    /// Where there is no device.
+    /// Returns the runtime's error if there is no device.
     ///
     /// # Examples
     /// ```
@@ -31,19 +31,19 @@ impl Device {
     #[track_caller]
     pub fn choose(wanted: &DeviceProperties) -> Result<Self> {
         let mut ordinal = 0;
-        // SAFETY: both pointers are to live variables; the call fills the first.
+        // SAFETY: both pointers are to live variables. The call fills the first.
         unsafe { check!(cudaChooseDevice(&raw mut ordinal, wanted.as_raw())) }?;
         Ok(Self::from_ordinal(ordinal))
     }
 
-    /// Sets the device up without making it current, with these settings where some are given: what the first use of
-    /// the device does otherwise, at a time of the program's choice.
+    /// Initializes the device without making it current, optionally with settings. Otherwise the first use
+    /// of the device initializes it.
     ///
     /// Stands for [`cudaInitDevice`](sys::cudaInitDevice).
     ///
     /// # Errors
-    /// Where the device cannot be set up, for one because another process has it alone; `cudaErrorInvalidValue` for
-    /// settings that make no sense.
+    /// Returns the runtime's error if the device cannot be initialized, for example because another process
+    /// uses it exclusively, and `cudaErrorInvalidValue` if the settings are invalid.
     ///
     /// # Examples
     /// ```
@@ -66,14 +66,14 @@ impl Device {
         unsafe { check!(cudaInitDevice(self.ordinal(), settings, flags)) }
     }
 
-    /// Says which devices the runtime may pick for a thread that has chosen none, in this order. An empty list is
-    /// all of them, as it is to begin with.
+    /// Sets the devices that the runtime may select, in this order, for threads that have selected none. An
+    /// empty list allows all devices, which is the default.
     ///
-    /// Stands for [`cudaSetValidDevices`](sys::cudaSetValidDevices). It changes nothing for threads that have used a
-    /// device, nor for anything that names one.
+    /// Stands for [`cudaSetValidDevices`](sys::cudaSetValidDevices). The call does not affect threads that
+    /// have already used a device, or functions that name a device.
     ///
     /// # Errors
-    /// `cudaErrorInvalidValue` for more devices than there are.
+    /// Returns `cudaErrorInvalidValue` if the list has more devices than exist.
     ///
     /// # Examples
     /// ```no_run
@@ -81,7 +81,7 @@ impl Device {
     ///
     /// # fn main() -> cuda_safe::Result<()> {
     /// let backwards: Vec<_> = Device::all()?.rev().collect();
-    /// Device::set_valid(&backwards)?; // threads that choose none begin with the last one
+    /// Device::set_valid(&backwards)?; // threads that select none use the last one
     /// # Device::set_valid(&[])?;
     /// # Ok(())
     /// # }
@@ -94,7 +94,7 @@ impl Device {
             let detail = Detail::Overflow { what: "a list of devices", left: ordinals.len(), right: 1 };
             return Err(Error::refused("Device::set_valid", detail));
         };
-        // SAFETY: the pointer is to as many live numbers as `count` says.
+        // SAFETY: the pointer is to `count` live numbers.
         unsafe { check!(cudaSetValidDevices(ordinals.as_mut_ptr(), count)) }
     }
 }

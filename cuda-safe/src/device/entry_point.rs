@@ -1,4 +1,4 @@
-//! Functions of the driver, by name.
+//! Looks up functions of the driver by name.
 #![expect(unsafe_code, reason = "asks the runtime where functions of the driver are")]
 
 use std::ffi::{CString, c_void};
@@ -8,37 +8,38 @@ use super::Version;
 use crate::error::{Detail, Error, Result};
 use crate::{check, stream, sys};
 
-/// Where a function of the driver is, if it has it.
+/// The address of a driver function, or the reason why it is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[doc(alias = "cudaDriverEntryPointQueryResult")]
 pub enum DriverEntryPoint {
-    /// Here: a function of the C type that `cuda.h` of the version asked for declares.
+    /// The address. The function has the C type that `cuda.h` of the requested version declares.
     Found(NonNull<c_void>),
     /// The driver has no function of this name.
     NotFound,
-    /// The driver has the function, but since a later version than was asked for.
+    /// The driver has the function only for versions later than the requested one.
     VersionNotSufficient,
 }
 
-/// Which of two functions, where one treats the default stream as the legacy one and another as the thread's own.
+/// Selects between two variants of a function that treat the default stream differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DefaultStream {
-    /// The legacy one.
+    /// The variant that uses the legacy default stream.
     Legacy,
-    /// The thread's own, where there are two.
+    /// The variant that uses the per-thread default stream, if there are two variants.
     PerThread,
 }
 
-/// Where a function of the driver is, as of a version of CUDA: for what the runtime has no function for. Its name is that without `_v2` and its
-/// like, of which the version says which.
+/// Returns the address of a driver function as of a CUDA version. Use it for functions that the runtime
+/// does not offer. Pass the name without a suffix such as `_v2`; the version selects the variant.
 ///
 /// Stands for [`cudaGetDriverEntryPointByVersion`](sys::cudaGetDriverEntryPointByVersion).
 ///
 /// # Errors
-/// `cudaErrorInvalidValue` for a version that is newer than the driver; `NulByte` for a name that has one; a refusal inside a host
-/// function.
+/// - `cudaErrorInvalidValue` if the version is newer than the driver.
+/// - `NulByte` if the name contains a zero byte.
+/// - Refused inside a host function.
 ///
 /// # Examples
 /// ```
@@ -47,7 +48,7 @@ pub enum DefaultStream {
 /// # fn main() -> cuda_safe::Result<()> {
 /// match driver_entry_point("cuMemGetAddressRange", driver_version()?, DefaultStream::Legacy)? {
 ///     DriverEntryPoint::Found(address) => println!("at {address:?}"),
-///     other => println!("this driver has it not: {other:?}"),
+///     other => println!("this driver lacks it: {other:?}"),
 /// }
 /// # Ok(())
 /// # }
@@ -70,7 +71,8 @@ pub fn driver_entry_point(
     };
     let (mut function, mut status) = (ptr::null_mut(), sys::cudaDriverEntryPointSymbolNotFound);
     let (out, of, flags) = (&raw mut function, version.number(), u64::from(flags.0));
-    // SAFETY: the pointers are to live variables, which the call fills, and to a name that ends in a zero byte.
+    // SAFETY: the pointers are to live variables, which the call fills, and to a name that ends in a zero
+    // byte.
     unsafe { check!(cudaGetDriverEntryPointByVersion(name.as_ptr(), out, of, flags, &raw mut status)) }?;
     Ok(match NonNull::new(function) {
         Some(function) => DriverEntryPoint::Found(function),

@@ -1,4 +1,4 @@
-//! How the host waits for a device, and other settings of the device's context.
+//! The settings of a device's context, such as how the host waits.
 #![expect(unsafe_code, reason = "calls the runtime's device flag functions")]
 
 use bitflags::bitflags;
@@ -8,43 +8,44 @@ use crate::error::Result;
 use crate::{check, sys};
 
 bitflags! {
-    /// Settings of a device's context. Of the three that say how the host waits, at most one may be chosen.
+    /// Settings of a device's context. At most one of the three `SCHEDULE_*` bits may be set.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub struct DeviceFlags: u32 {
-        /// The host spins while it waits: soonest back, one core busy.
+        /// The host spins while it waits: lowest latency, one core busy.
         #[doc(alias = "cudaDeviceScheduleSpin")]
         const SCHEDULE_SPIN = sys::cudaDeviceScheduleSpin;
-        /// The host gives its core away between looks.
+        /// The host yields its core between polls.
         #[doc(alias = "cudaDeviceScheduleYield")]
         const SCHEDULE_YIELD = sys::cudaDeviceScheduleYield;
-        /// The host sleeps until the device wakes it: no core busy, latest back.
+        /// The host sleeps until the device wakes it: no core busy, highest latency.
         #[doc(alias = "cudaDeviceScheduleBlockingSync")]
         const SCHEDULE_BLOCKING_SYNC = sys::cudaDeviceScheduleBlockingSync;
-        /// Pinned memory can be mapped. Always so where addresses are unified.
+        /// Pinned memory can be mapped. Always the case with unified addressing.
         #[doc(alias = "cudaDeviceMapHost")]
         const MAP_HOST = sys::cudaDeviceMapHost;
-        /// Local memory keeps the size that the largest kernel needed.
+        /// Local memory retains the size that the largest kernel needed.
         #[doc(alias = "cudaDeviceLmemResizeToMax")]
         const LMEM_RESIZE_TO_MAX = sys::cudaDeviceLmemResizeToMax;
-        /// Synchronous memory operations always wait, those from device to device too.
+        /// Synchronous memory operations always block, including those from device to device.
         #[doc(alias = "cudaDeviceSyncMemops")]
         const SYNC_MEMOPS = sys::cudaDeviceSyncMemops;
     }
 }
 
 impl Device {
-    /// The settings of the device. None of the `SCHEDULE_*` bits means that the runtime chooses.
+    /// Returns the settings of the device. If no `SCHEDULE_*` bit is set, the runtime chooses.
     ///
-    /// Stands for [`cudaGetDeviceFlags`](sys::cudaGetDeviceFlags). Bits newer than this crate are kept.
+    /// Stands for [`cudaGetDeviceFlags`](sys::cudaGetDeviceFlags). Bits that this crate does not know are
+    /// preserved.
     ///
     /// # Errors
-    /// Where the device cannot be made current.
+    /// Returns the runtime's error if the device cannot be made current.
     #[doc(alias = "cudaGetDeviceFlags")]
     #[track_caller]
     pub fn flags(self) -> Result<DeviceFlags> {
         let _current = self.switch()?;
         let mut flags = 0;
-        // SAFETY: the pointer is to a live integer of ours, which the call fills.
+        // SAFETY: the pointer is to a live local integer, which the call fills.
         unsafe { check!(cudaGetDeviceFlags(&raw mut flags)) }?;
         Ok(DeviceFlags::from_bits_retain(flags))
     }
@@ -54,7 +55,7 @@ impl Device {
     /// Stands for [`cudaSetDeviceFlags`](sys::cudaSetDeviceFlags).
     ///
     /// # Errors
-    /// `cudaErrorInvalidValue` for a combination that makes no sense.
+    /// Returns `cudaErrorInvalidValue` if the combination is invalid.
     ///
     /// # Examples
     /// ```

@@ -1,31 +1,31 @@
-//! What a device keeps for memory that graphs allocate.
+//! The memory that a device reserves for allocations of graphs.
 #![expect(unsafe_code, reason = "calls the runtime's functions for memory of graphs")]
 
 use super::Device;
 use crate::error::Result;
 use crate::{check, sys};
 
-/// Memory of a device that nodes of graphs have allocated, in bytes.
+/// The amount of device memory that graph nodes have allocated, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[doc(alias = "cudaGraphMemAttributeType")]
 pub struct GraphMemory {
-    /// In use now.
+    /// Bytes in use now.
     pub used: u64,
-    /// The most that was in use at a time.
+    /// The highest number of bytes in use at one time.
     pub used_high: u64,
-    /// Reserved now, used or not.
+    /// Bytes reserved now, in use or not.
     pub reserved: u64,
-    /// The most that was reserved at a time.
+    /// The highest number of bytes reserved at one time.
     pub reserved_high: u64,
 }
 
 impl Device {
-    /// What graphs use and have reserved of the device's memory for what their nodes allocate.
+    /// Returns how much device memory graphs use and reserve for allocations of their nodes.
     ///
     /// Stands for [`cudaDeviceGetGraphMemAttribute`](sys::cudaDeviceGetGraphMemAttribute).
     ///
     /// # Errors
-    /// Where the device cannot be set up.
+    /// Returns the runtime's error if the device cannot be initialized.
     ///
     /// # Examples
     /// ```
@@ -55,17 +55,18 @@ impl Device {
     fn graph_memory_attribute(self, attribute: sys::cudaGraphMemAttributeType) -> Result<u64> {
         let mut bytes = 0_u64;
         let out = (&raw mut bytes).cast();
-        // SAFETY: the pointer is to a live number of the size that these attributes have, which the call fills.
+        // SAFETY: the pointer is to a live number of the size that these attributes have. The call fills
+        // it.
         unsafe { check!(cudaDeviceGetGraphMemAttribute(self.ordinal(), attribute, out)) }?;
         Ok(bytes)
     }
 
-    /// Has the highest values of [`graph_memory`](Self::graph_memory) begin anew from what there is.
+    /// Resets the highest values of [`graph_memory`](Self::graph_memory) to the current ones.
     ///
     /// Stands for [`cudaDeviceSetGraphMemAttribute`](sys::cudaDeviceSetGraphMemAttribute).
     ///
     /// # Errors
-    /// Where the device cannot be set up.
+    /// Returns the runtime's error if the device cannot be initialized.
     #[doc(alias = "cudaDeviceSetGraphMemAttribute")]
     #[track_caller]
     pub fn reset_graph_memory_peaks(self) -> Result<()> {
@@ -78,16 +79,17 @@ impl Device {
         Ok(())
     }
 
-    /// Gives back what is reserved for graphs and not used.
+    /// Releases memory that is reserved for graphs and not in use.
     ///
     /// Stands for [`cudaDeviceGraphMemTrim`](sys::cudaDeviceGraphMemTrim).
     ///
     /// # Errors
-    /// Where the device cannot be set up.
+    /// Returns the runtime's error if the device cannot be initialized.
     #[doc(alias = "cudaDeviceGraphMemTrim")]
     #[track_caller]
     pub fn trim_graph_memory(self) -> Result<()> {
-        // SAFETY: the call takes a number, which the runtime checks, and frees only what nobody uses.
+        // SAFETY: the call takes a number, which the runtime checks, and frees only memory that is not in
+        // use.
         unsafe { check!(cudaDeviceGraphMemTrim(self.ordinal())) }
     }
 }

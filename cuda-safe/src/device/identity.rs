@@ -1,4 +1,4 @@
-//! Which piece of hardware a device is: its place on the PCI bus.
+//! The identity of a device: its address on the PCI bus.
 #![expect(unsafe_code, reason = "calls the runtime's PCI bus functions")]
 
 use std::ffi::{CStr, CString, c_char};
@@ -9,33 +9,37 @@ use crate::error::{Detail, Error, Result};
 #[cfg(doc)]
 use crate::sys;
 
-/// Bytes for `domain:bus:device.function` and its terminator, with room to spare: C's own example uses 13.
+/// The length of a buffer for `domain:bus:device.function` and its terminator in bytes. C's own example
+/// uses 13.
 const LENGTH: i32 = 32;
 
 impl Device {
-    /// The device's place on the PCI bus, as `domain:bus:device.function` in hexadecimal.
+    /// Returns the device's PCI bus address as `domain:bus:device.function` in hexadecimal.
     ///
     /// Stands for [`cudaDeviceGetPCIBusId`](sys::cudaDeviceGetPCIBusId).
     ///
     /// # Errors
-    /// None is known for a device that exists.
+    /// No error is known for a device that exists.
     #[doc(alias = "cudaDeviceGetPCIBusId")]
     #[track_caller]
     pub fn pci_bus_id(self) -> Result<String> {
         let mut id: [c_char; 32] = [0; 32];
-        // SAFETY: the pointer is to a live array of as many bytes as the call is told; it writes a C string there.
+        // SAFETY: the pointer is to a live array of `LENGTH` bytes, into which the call writes a C string.
         unsafe { check!(cudaDeviceGetPCIBusId((&raw mut id).cast(), LENGTH, self.ordinal())) }?;
-        // SAFETY: the array is zeroed, so the call's string in it ends at the latest with the last byte.
+        // SAFETY: the array was zeroed, and the call wrote a C string of at most `LENGTH` bytes to it, its
+        // terminator included.
         let id = unsafe { CStr::from_ptr((&raw const id).cast()) };
         Ok(id.to_string_lossy().into_owned())
     }
 
-    /// The device at a place on the PCI bus: `domain:bus:device.function`, also without domain or function.
+    /// Returns the device at a PCI bus address: `domain:bus:device.function`. Domain and function are
+    /// optional.
     ///
     /// Stands for [`cudaDeviceGetByPCIBusId`](sys::cudaDeviceGetByPCIBusId).
     ///
     /// # Errors
-    /// `cudaErrorInvalidDevice` where there is no device, `cudaErrorInvalidValue` where the text is none such.
+    /// Returns `cudaErrorInvalidDevice` if the address has no device, and `cudaErrorInvalidValue` if the
+    /// text is not an address. A zero byte in the text is refused as `Unsupported`.
     #[doc(alias = "cudaDeviceGetByPCIBusId")]
     #[track_caller]
     pub fn by_pci_bus_id(id: &str) -> Result<Self> {
@@ -46,8 +50,8 @@ impl Device {
             ));
         };
         let mut ordinal = 0;
-        // SAFETY: the first pointer is to a live integer, which the call fills, the second to a C string that
-        // outlives the call.
+        // SAFETY: the first pointer is to a live integer, which the call fills. The second is to a C string
+        // that outlives the call.
         unsafe { check!(cudaDeviceGetByPCIBusId(&raw mut ordinal, text.as_ptr())) }?;
         Ok(Self::from_ordinal(ordinal))
     }

@@ -1,36 +1,37 @@
-//! Limits that a program may change: stack, printf buffer, heap inside kernels, cache set aside.
+//! Limits that a program may change: stack, `printf` buffer, device heap, and persisting L2 cache.
 #![expect(unsafe_code, reason = "calls the runtime's limit functions")]
 
 use super::Device;
 use crate::error::{Detail, Result};
 use crate::{check, sys};
 
-/// What [`Device::set_limit`] can change. The unit is given with each.
+/// A limit that [`Device::set_limit`] can change. Each variant names its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Limit {
-    /// Bytes of stack for each thread of a kernel.
+    /// Stack size of each thread of a kernel, in bytes.
     #[doc(alias = "cudaLimitStackSize")]
     StackSize,
-    /// Bytes of the buffer that `printf` in kernels writes to.
+    /// Size of the buffer for `printf` in kernels, in bytes.
     #[doc(alias = "cudaLimitPrintfFifoSize")]
     PrintfFifoSize,
-    /// Bytes of the heap that `malloc` in kernels takes from. Fixed once a kernel that uses it was launched.
+    /// Size of the heap for `malloc` in kernels, in bytes. Fixed after the first launch of a kernel that
+    /// uses it.
     #[doc(alias = "cudaLimitMallocHeapSize")]
     MallocHeapSize,
-    /// Launches from kernels that may be waiting at a time, a count.
+    /// Maximum number of pending launches that were made inside kernels.
     #[doc(alias = "cudaLimitDevRuntimePendingLaunchCount")]
     PendingLaunchCount,
-    /// Bytes that the L2 cache fetches at a time: a hint, 0 to 128.
+    /// Fetch granularity of the L2 cache in bytes, 0 to 128. A hint.
     #[doc(alias = "cudaLimitMaxL2FetchGranularity")]
     MaxL2FetchGranularity,
-    /// Bytes of L2 cache set aside for data that persists.
+    /// Size of the L2 cache area for persisting data, in bytes.
     #[doc(alias = "cudaLimitPersistingL2CacheSize")]
     PersistingL2CacheSize,
 }
 
 impl Limit {
-    /// C's constant.
+    /// Returns C's constant.
     fn as_raw(self) -> sys::cudaLimit {
         match self {
             Self::StackSize => sys::cudaLimitStackSize,
@@ -44,29 +45,31 @@ impl Limit {
 }
 
 impl Device {
-    /// The limit as it is now, in the unit that [`Limit`] gives.
+    /// Returns the current value of the limit, in the unit that [`Limit`] names.
     ///
     /// Stands for [`cudaDeviceGetLimit`](sys::cudaDeviceGetLimit).
     ///
     /// # Errors
-    /// `cudaErrorUnsupportedLimit` where the device does not have this one.
+    /// Returns `cudaErrorUnsupportedLimit` if the device does not have the limit.
     #[doc(alias = "cudaDeviceGetLimit")]
     #[track_caller]
     pub fn limit(self, limit: Limit) -> Result<usize> {
         let _current = self.switch()?;
         let mut value = 0;
-        // SAFETY: the pointer is to a live integer of ours, which the call fills.
+        // SAFETY: the pointer is to a live local integer, which the call fills.
         unsafe { check!(cudaDeviceGetLimit(&raw mut value, limit.as_raw())) }?;
         Ok(value)
     }
 
-    /// Asks for a limit, in the unit that [`Limit`] gives. The runtime may round it: see [`limit`](Self::limit).
+    /// Requests a value for the limit, in the unit that [`Limit`] names. The runtime may round it: see
+    /// [`limit`](Self::limit).
     ///
     /// Stands for [`cudaDeviceSetLimit`](sys::cudaDeviceSetLimit).
     ///
     /// # Errors
-    /// `cudaErrorUnsupportedLimit` where the device does not have this one, `cudaErrorMemoryAllocation` where so
-    /// much cannot be set aside, `cudaErrorInvalidValue` where it is too late or the value is out of range.
+    /// - `cudaErrorUnsupportedLimit` if the device does not have the limit.
+    /// - `cudaErrorMemoryAllocation` if the device cannot reserve the amount.
+    /// - `cudaErrorInvalidValue` if it is too late for a change or the value is out of range.
     #[doc(alias = "cudaDeviceSetLimit")]
     #[track_caller]
     pub fn set_limit(self, limit: Limit, value: usize) -> Result<()> {

@@ -1,9 +1,9 @@
-//! Devices: which there are, which is current, what they can do, and how they reach each other.
+//! Devices: enumeration, the current device, properties and limits, and access between devices.
 //!
-//! A [`Device`] is an ordinal that was checked once. Nothing here needs a device to be current: functions that C
-//! ties to the current device take one, switch to it only where it is not current already, and switch back. The
-//! current device belongs to the calling thread, as in C. Only [`Device::synchronize`] and
-//! [`Device::flush_gpudirect_rdma_writes`] block.
+//! A [`Device`] is an ordinal that was checked once. No function here requires a device to be current.
+//! Functions that C ties to the current device take a device, switch to it if it is not current already,
+//! and switch back. The current device belongs to the calling thread, as in C. Only [`Device::synchronize`]
+//! and [`Device::flush_gpudirect_rdma_writes`] block.
 //!
 //! # Examples
 //! ```
@@ -27,12 +27,13 @@
 //! # }
 //! ```
 //!
-//! C functions: `cudaGetDeviceCount`, `cudaGetDevice`, `cudaSetDevice`, `cudaInitDevice`, `cudaDeviceSynchronize`,
-//! `cudaDeviceReset`, `cudaMemGetInfo`, `cudaGetDeviceProperties`, `cudaDeviceGetAttribute`, `cudaDeviceGetLimit`,
-//! `cudaDeviceSetLimit`, `cudaGetDeviceFlags`, `cudaSetDeviceFlags`, `cudaDeviceGetPCIBusId`,
-//! `cudaDeviceGetByPCIBusId`, `cudaDeviceGetStreamPriorityRange`, `cudaDeviceCanAccessPeer`,
-//! `cudaDeviceEnablePeerAccess`, `cudaDeviceDisablePeerAccess`, `cudaDeviceGetP2PAttribute`,
-//! `cudaDriverGetVersion`, `cudaRuntimeGetVersion`, `cudaChooseDevice`, `cudaSetValidDevices`, `cudaDeviceGetCacheConfig`,
+//! C functions: `cudaGetDeviceCount`, `cudaGetDevice`, `cudaSetDevice`, `cudaInitDevice`,
+//! `cudaDeviceSynchronize`, `cudaDeviceReset`, `cudaMemGetInfo`, `cudaGetDeviceProperties`,
+//! `cudaDeviceGetAttribute`, `cudaDeviceGetLimit`, `cudaDeviceSetLimit`, `cudaGetDeviceFlags`,
+//! `cudaSetDeviceFlags`, `cudaDeviceGetPCIBusId`, `cudaDeviceGetByPCIBusId`,
+//! `cudaDeviceGetStreamPriorityRange`, `cudaDeviceCanAccessPeer`, `cudaDeviceEnablePeerAccess`,
+//! `cudaDeviceDisablePeerAccess`, `cudaDeviceGetP2PAttribute`, `cudaDriverGetVersion`,
+//! `cudaRuntimeGetVersion`, `cudaChooseDevice`, `cudaSetValidDevices`, `cudaDeviceGetCacheConfig`,
 //! `cudaDeviceSetCacheConfig`, `cudaCtxResetPersistingL2Cache`, `cudaDeviceFlushGPUDirectRDMAWrites`,
 //! `cudaDeviceGetTexture1DLinearMaxWidth`, `cudaDeviceGetHostAtomicCapabilities`,
 //! `cudaDeviceGetP2PAtomicCapabilities`, `cudaDeviceRegisterAsyncNotification`,

@@ -1,4 +1,4 @@
-//! [`Notification`]: what a device's driver tells without being asked.
+//! [`Notification`]: registers a function for messages from a device's driver.
 #![expect(unsafe_code, reason = "gives the runtime a function to call")]
 
 use std::ffi::c_void;
@@ -9,16 +9,16 @@ use crate::callback::{Register, contained};
 use crate::error::{Detail, Error, Result};
 use crate::{check, process, stream, sys};
 
-/// What a device's driver tells.
+/// A message from a device's driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notice {
-    /// The process has more of the device's memory than its budget allows, by so many bytes.
+    /// The process uses more of the device's memory than its budget allows.
     OverBudget {
         /// Bytes beyond the budget.
         bytes: u64,
     },
-    /// Something newer than this crate: C's number for it.
+    /// A type that is newer than this crate, as C's number.
     Other(u32),
 }
 
@@ -26,7 +26,8 @@ type Function = dyn Fn(Notice) + Send + Sync;
 
 static FUNCTIONS: Register<Function> = Register::new();
 
-/// Has a function called when a device's driver has something to tell, until this is dropped.
+/// A registered function, which receives the messages of a device's driver. Dropping it unregisters the
+/// function.
 #[derive(Debug)]
 #[must_use = "what is dropped at once is never told anything"]
 #[doc(alias = "cudaDeviceUnregisterAsyncNotification")]
@@ -37,21 +38,22 @@ pub struct Notification {
     process: u32,
 }
 
-// SAFETY: the handle is a name that the runtime takes from any thread.
+// SAFETY: the handle is a name that the runtime accepts on any thread.
 unsafe impl Send for Notification {}
-// SAFETY: as above; nothing can be done with a shared one.
+// SAFETY: as above. A shared reference allows no operation on the handle.
 unsafe impl Sync for Notification {}
 
 impl Device {
-    /// Has a function called when the device's driver has something to tell: that the process has more memory than its
-    /// budget, for now.
+    /// Registers a function for messages of the device's driver. Currently the only message is that the
+    /// process exceeds its memory budget.
     ///
-    /// Stands for [`cudaDeviceRegisterAsyncNotification`](sys::cudaDeviceRegisterAsyncNotification). The function runs on a
-    /// thread of the driver's, any number of times and perhaps at once with itself; it should be quick. As a host function it may not
-    /// call CUDA: this crate refuses with `InCallback`, and what it drops is freed later. A panic in it is caught and goes no further.
+    /// Stands for [`cudaDeviceRegisterAsyncNotification`](sys::cudaDeviceRegisterAsyncNotification). The
+    /// function runs on a driver thread, any number of times and possibly concurrently with itself. It
+    /// should be quick. Like a host function, it must not call CUDA: this crate refuses with `InCallback`,
+    /// and resources that it drops are freed later. A panic inside it is caught and not propagated.
     ///
     /// # Errors
-    /// `cudaErrorNotSupported` where the driver tells nothing; a refusal inside a host function.
+    /// Returns `cudaErrorNotSupported` if the driver sends no messages. Refused inside a host function.
     ///
     /// # Examples
     /// ```
@@ -60,7 +62,7 @@ impl Device {
     /// # fn main() -> cuda_safe::Result<()> {
     /// match Device::current()?.on_notification(|notice| eprintln!("the driver says: {notice:?}")) {
     ///     Ok(notification) => notification.unregister()?,
-    ///     Err(error) => eprintln!("this driver tells nothing: {error}"),
+    ///     Err(error) => eprintln!("this driver sends no messages: {error}"),
     /// }
     /// # Ok(())
     /// # }
@@ -73,7 +75,8 @@ impl Device {
         let mut handle = std::ptr::null_mut();
         let user = std::ptr::without_provenance_mut(number);
         let out = &raw mut handle;
-        // SAFETY: the function takes any number, known or not, and any notice; the last pointer is to a live variable.
+        // SAFETY: `called` accepts any number, registered or not, and any message. The last pointer is to a
+        // live variable.
         let done =
             unsafe { check!(cudaDeviceRegisterAsyncNotification(self.ordinal(), Some(called), user, out)) };
         if let Err(error) = done {
@@ -85,20 +88,20 @@ impl Device {
 }
 
 impl Notification {
-    /// The device whose driver tells.
+    /// Returns the device whose driver sends the messages.
     #[must_use]
     pub fn device(&self) -> Device {
         self.device
     }
 
-    /// Ends it: what a drop does, with the error.
+    /// Unregisters the function. Dropping does the same but discards the error.
     ///
-    /// Stands for [`cudaDeviceUnregisterAsyncNotification`](sys::cudaDeviceUnregisterAsyncNotification). A call that is
-    /// under way on another thread goes on.
+    /// Stands for [`cudaDeviceUnregisterAsyncNotification`](sys::cudaDeviceUnregisterAsyncNotification). A
+    /// call that is running on another thread continues.
     ///
     /// # Errors
-    /// What the runtime fails with; a refusal inside a host function, or such a one, after which the runtime is told later. No call begins
-    /// afterwards, all the same.
+    /// Returns the runtime's error. Refused inside a host function or inside a registered function; the
+    /// runtime is then informed later. Even after an error, no new call of the function begins.
     #[doc(alias = "cudaDeviceUnregisterAsyncNotification")]
     #[track_caller]
     pub fn unregister(self) -> Result<()> {
@@ -113,12 +116,13 @@ impl Notification {
         }
         FUNCTIONS.forget(self.number);
         if stream::in_callback() {
-            // The runtime does not permit it there: it goes on calling until then, and finds nothing.
+            // The runtime does not permit unregistering here, so it is deferred. Until then `called` finds
+            // no function.
             let later = Self { ..*self };
             stream::defer(Box::new(move || drop(later)));
             return Err(Error::refused("Notification::unregister", Detail::InCallback));
         }
-        // SAFETY: the runtime has given the handle for this device, and it is taken back only here.
+        // SAFETY: the runtime returned the handle for this device, and only this function unregisters it.
         unsafe { check!(cudaDeviceUnregisterAsyncNotification(self.device.ordinal(), self.handle)) }
     }
 }
@@ -129,7 +133,7 @@ impl Drop for Notification {
     }
 }
 
-/// What the runtime calls.
+/// The function that the runtime calls.
 unsafe extern "C" fn called(
     info: *mut sys::cudaAsyncNotificationInfo_t,
     user: *mut c_void,
@@ -138,10 +142,10 @@ unsafe extern "C" fn called(
     if info.is_null() {
         return;
     }
-    // SAFETY: the runtime gives a notice that lives while the call does.
+    // SAFETY: the runtime passes a message that is live during the call.
     let info = unsafe { info.read() };
     let notice = if info.type_ == sys::cudaAsyncNotificationTypeOverBudget {
-        // SAFETY: the type says which member of the union is set.
+        // SAFETY: the type selects the member of the union that is set.
         Notice::OverBudget { bytes: unsafe { info.info.overBudget }.bytesOverBudget }
     } else {
         Notice::Other(info.type_.0)

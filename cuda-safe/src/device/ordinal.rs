@@ -1,4 +1,4 @@
-//! A device: its ordinal, the calling thread's current device, and what concerns the device as a whole.
+//! A device: its ordinal, the calling thread's current device, and operations on the device as a whole.
 #![expect(unsafe_code, reason = "calls the runtime's device functions")]
 
 use std::ffi::c_int;
@@ -8,56 +8,62 @@ use super::version;
 use crate::error::{self, Detail, Error, Result};
 use crate::{check, copy, memory, stream, sys};
 
-/// One of the machine's devices, by its ordinal.
+/// One of the machine's devices, identified by its ordinal.
 ///
-/// Made by [`new`](Self::new), [`current`](Self::current) or [`all`](Self::all), so that a `Device` is one that
-/// exists. It holds no resource and is not a handle: copying it is free, dropping it does nothing.
+/// [`new`](Self::new), [`current`](Self::current) and [`all`](Self::all) make it, so a `Device` always
+/// exists in the machine. It holds no resource and is not a handle: copying it is free, and dropping it
+/// does nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Device {
     ordinal: c_int,
 }
 
-/// How much memory a device has, in bytes.
+/// The amount of a device's memory, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryInfo {
-    /// Bytes that could be allocated, all programs on the device together.
+    /// Bytes that can be allocated now, by all programs together.
     pub free: usize,
-    /// Bytes of the device.
+    /// Total bytes of the device.
     pub total: usize,
 }
 
-/// The priorities that a device's streams can have. Smaller numbers go first.
+/// The priorities that a device's streams can have. A smaller number is a higher priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PriorityRange {
-    /// The number of the lowest priority, 0 as a rule.
+    /// The number of the lowest priority, usually 0.
     pub least: i32,
-    /// The number of the highest priority: negative, or `least` where there is only one.
+    /// The number of the highest priority. It is negative, or equal to `least` if there is only one
+    /// priority.
     pub greatest: i32,
 }
 
 impl Device {
-    /// Counts the devices of this machine that the process may use.
+    /// Returns the number of devices of this machine that the process may use.
     ///
     /// Stands for [`cudaGetDeviceCount`](sys::cudaGetDeviceCount).
     ///
     /// # Errors
-    /// `cudaErrorNoDevice` where there is none, `cudaErrorInsufficientDriver` where the driver is missing or older
-    /// than the runtime (the message says which), and a refusal where the loaded libcudart is of another major
-    /// version than the headers that this program was built with.
+    /// - `cudaErrorNoDevice` if there is no device.
+    /// - `cudaErrorInsufficientDriver` if the driver is missing or older than the runtime; the message
+    ///   tells which.
+    /// - A refusal if the loaded libcudart and the headers that this program was built with differ in the
+    ///   major version.
+    /// - Refused inside a host function.
     #[doc(alias = "cudaGetDeviceCount")]
     #[track_caller]
     pub fn count() -> Result<i32> {
         version::ensure_callable("Device::count")?;
         let mut count = 0;
-        // SAFETY: the pointer is to a live integer of ours, which the call fills.
+        // SAFETY: the pointer is to a live local integer, which the call fills.
         unsafe { check!(cudaGetDeviceCount(&raw mut count)) }?;
         Ok(count)
     }
 
-    /// The device with this ordinal. It does not become current.
+    /// Returns the device with this ordinal. Does not make it current.
     ///
     /// # Errors
-    /// A refusal that gives the ordinal and the number of devices, or what [`count`](Self::count) fails with.
+    /// Refuses an ordinal without a device; the error holds the ordinal and the number of devices.
+    /// Otherwise fails as [`count`](Self::count).
     ///
     /// # Examples
     /// ```
@@ -77,27 +83,27 @@ impl Device {
         }
     }
 
-    /// All devices, in the order of their ordinals.
+    /// Returns all devices, in the order of their ordinals.
     ///
     /// # Errors
-    /// What [`count`](Self::count) fails with.
+    /// Fails as [`count`](Self::count).
     #[track_caller]
     pub fn all() -> Result<impl DoubleEndedIterator<Item = Self> + ExactSizeIterator> {
         Ok((0..Self::count()?).map(|ordinal| Self { ordinal }))
     }
 
-    /// The calling thread's current device: 0, until the thread chooses another.
+    /// Returns the calling thread's current device. It is 0 until the thread selects another.
     ///
     /// Stands for [`cudaGetDevice`](sys::cudaGetDevice).
     ///
     /// # Errors
-    /// Where there is no device or no driver, or the loaded libcudart is of another major version; a refusal inside a host
-    /// function.
+    /// Returns the runtime's error if there is no device or no driver. Refused if the loaded libcudart is
+    /// of another major version than the headers, and inside a host function.
     #[doc(alias = "cudaGetDevice")]
     #[track_caller]
     #[inline]
     pub fn current() -> Result<Self> {
-        // What most programs find, in few steps.
+        // The common case: the runtime is known to be callable, and the machine has one device.
         if version::is_callable() && DEVICES.load(Ordering::Relaxed) == 1 {
             return Ok(Self { ordinal: 0 });
         }
@@ -112,18 +118,19 @@ impl Device {
             return Ok(Self { ordinal: 0 });
         }
         let mut ordinal = 0;
-        // SAFETY: the pointer is to a live integer of ours, which the call fills.
+        // SAFETY: the pointer is to a live local integer, which the call fills.
         unsafe { check!(cudaGetDevice(&raw mut ordinal)) }?;
         Ok(Self { ordinal })
     }
 
-    /// Makes this the calling thread's current device and sets it up, if no call has done so before.
+    /// Makes this the calling thread's current device, and initializes it if no earlier call did.
     ///
-    /// Stands for [`cudaSetDevice`](sys::cudaSetDevice). What allocates without naming a device uses the current
-    /// one; owners remember theirs, so nothing else needs this.
+    /// Stands for [`cudaSetDevice`](sys::cudaSetDevice). Only functions that allocate without naming a
+    /// device use the current device. Owners store their device, so nothing else needs this call.
     ///
     /// # Errors
-    /// Where the device cannot be set up, for one because another process has it alone.
+    /// Returns the runtime's error if the device cannot be initialized, for example because another process
+    /// uses it exclusively.
     #[doc(alias = "cudaSetDevice")]
     #[track_caller]
     pub fn set_current(self) -> Result<()> {
@@ -131,12 +138,13 @@ impl Device {
         unsafe { check!(cudaSetDevice(self.ordinal)) }
     }
 
-    /// Runs `f` with this device current, and makes the former one current again, also when `f` panics.
+    /// Runs `f` with this device current. Afterwards the previous device is current again, even if `f`
+    /// panics.
     ///
-    /// Where the device is current already, that is one look and no switch.
+    /// If the device is already current, this only queries the current device and does not switch.
     ///
     /// # Errors
-    /// Where either switch fails, and what `f` fails with. If `f` fails, its error is the one returned.
+    /// Fails if either switch fails, or if `f` fails. If `f` fails, returns the error of `f`.
     #[track_caller]
     pub fn with_current<R>(self, f: impl FnOnce() -> Result<R>) -> Result<R> {
         let switched = self.switch()?;
@@ -145,10 +153,10 @@ impl Device {
         Ok(result)
     }
 
-    /// Makes this device current until the guard goes, which restores the former one.
+    /// Makes this device current until the guard is dropped, which restores the previous device.
     ///
-    /// One look where it is current already, and none where there is no other device. The look is never cached: other code on the
-    /// thread may switch too.
+    /// Costs one query if the device is already current, and none if the machine has one device. The
+    /// current device is never cached, because other code on the thread may switch too.
     #[track_caller]
     pub(crate) fn switch(self) -> Result<Switched> {
         let former = Self::current()?;
@@ -159,23 +167,24 @@ impl Device {
         Ok(Switched(Some(former)))
     }
 
-    /// The ordinal, as C counts devices.
+    /// Returns the ordinal, as C counts devices.
     #[must_use]
     pub fn ordinal(self) -> i32 {
         self.ordinal
     }
 
-    /// The device of an ordinal that the runtime itself gave, or that an owner was made with.
+    /// Returns the device of an ordinal that the runtime returned, or that an owner was made with.
     pub(crate) fn from_ordinal(ordinal: c_int) -> Self {
         Self { ordinal }
     }
 
-    /// Blocks until all work given to the device so far is complete.
+    /// Blocks until all work submitted to the device so far is complete.
     ///
     /// Stands for [`cudaDeviceSynchronize`](sys::cudaDeviceSynchronize).
     ///
     /// # Errors
-    /// The failure of any work that the device has done since, and a refusal inside a host function.
+    /// Returns the failure of any work that the device has run since the last check. Refused inside a host
+    /// function.
     #[doc(alias = "cudaDeviceSynchronize")]
     #[track_caller]
     pub fn synchronize(self) -> Result<()> {
@@ -185,49 +194,51 @@ impl Device {
         waited
     }
 
-    /// How much of the device's memory is free, and how much there is, in bytes.
+    /// Returns how much of the device's memory is free, and its total, in bytes.
     ///
     /// Stands for [`cudaMemGetInfo`](sys::cudaMemGetInfo).
     ///
     /// # Errors
-    /// Where the device cannot be set up.
+    /// Returns the runtime's error if the device cannot be initialized.
     #[doc(alias = "cudaMemGetInfo")]
     #[track_caller]
     pub fn memory_info(self) -> Result<MemoryInfo> {
         let _current = self.switch()?;
         let mut info = MemoryInfo { free: 0, total: 0 };
-        // SAFETY: both pointers are to live integers of ours, which the call fills.
+        // SAFETY: both pointers are to live local integers, which the call fills.
         unsafe { check!(cudaMemGetInfo(&raw mut info.free, &raw mut info.total)) }?;
         Ok(info)
     }
 
-    /// The priorities that streams of this device can have.
+    /// Returns the priorities that streams of this device can have.
     ///
     /// Stands for [`cudaDeviceGetStreamPriorityRange`](sys::cudaDeviceGetStreamPriorityRange).
     ///
     /// # Errors
-    /// Where the device cannot be set up.
+    /// Returns the runtime's error if the device cannot be initialized.
     #[doc(alias = "cudaDeviceGetStreamPriorityRange")]
     #[track_caller]
     pub fn stream_priority_range(self) -> Result<PriorityRange> {
         let _current = self.switch()?;
         let mut range = PriorityRange { least: 0, greatest: 0 };
-        // SAFETY: both pointers are to live integers of ours, which the call fills.
+        // SAFETY: both pointers are to live local integers, which the call fills.
         unsafe { check!(cudaDeviceGetStreamPriorityRange(&raw mut range.least, &raw mut range.greatest)) }?;
         Ok(range)
     }
 
-    /// Destroys everything that the process has on this device: memory, streams, events, kernels, lost contexts.
+    /// Destroys everything that the process has on this device: memory, streams, events, kernels, and
+    /// contexts that an error has made unusable.
     ///
     /// Stands for [`cudaDeviceReset`](sys::cudaDeviceReset).
     ///
     /// # Errors
-    /// The failure of work that was still under way; a refusal inside the closure of an `enqueue` or a host function.
+    /// Returns the failure of work that was still running. Refused inside the closure of an `enqueue` and
+    /// inside a host function.
     ///
     /// # Safety
-    /// - Nothing that owns a resource of this device may be used or dropped afterwards, buffers, streams, events
-    ///   and graphs included: forget them, or drop them before.
-    /// - No other thread may be using the device meanwhile.
+    /// - No owner of a resource of this device may be used or dropped afterwards. This includes buffers,
+    ///   streams, events and graphs: drop them before, or forget them.
+    /// - No other thread may use the device during the call.
     ///
     /// # Examples
     /// ```no_run
@@ -236,7 +247,7 @@ impl Device {
     /// # fn main() -> cuda_safe::Result<()> {
     /// let buffer = DeviceBuffer::from_slice(&[1, 2, 3])?;
     /// drop(buffer);
-    /// // SAFETY: what the device had is dropped, and the program has one thread.
+    /// // SAFETY: all resources of the device are dropped, and the program has one thread.
     /// unsafe { Device::current()?.reset() }?;
     /// # Ok(())
     /// # }
@@ -246,9 +257,10 @@ impl Device {
     pub unsafe fn reset(self) -> Result<()> {
         crate::stream::ensure_idle("Device::reset")?;
         let _current = self.switch()?;
-        // SAFETY: the caller gives up everything that lives on the device; what the crate itself keeps is forgotten below.
+        // SAFETY: the caller gives up everything on the device. The crate's own resources on it are
+        // forgotten below.
         let reset = unsafe { check!(cudaDeviceReset()) };
-        // Also after an error: it may be that of earlier work, and the device is reset all the same.
+        // Also after an error: the error may be that of earlier work, and the device is reset even then.
         copy::peer::forget(self);
         copy::staged::abandon(self);
         memory::abandon(self);
@@ -261,8 +273,8 @@ impl Device {
 }
 
 impl Device {
-    /// Whether the machine has one device only, which is then always current. How many there are does not change while the process
-    /// runs, so it is asked once, where the runtime says.
+    /// Returns whether the machine has only one device, which is then always current. The number of devices
+    /// does not change while the process runs, so the runtime is asked until it answers once.
     #[inline]
     pub(crate) fn is_only_one() -> bool {
         match DEVICES.load(Ordering::Relaxed) {
@@ -272,28 +284,28 @@ impl Device {
     }
 }
 
-/// How many devices there are; 0 until that is known.
+/// The number of devices, or 0 while it is unknown.
 static DEVICES: AtomicI32 = AtomicI32::new(0);
 
 #[cold]
 fn count_once() -> c_int {
     let mut count = 0;
-    // SAFETY: the pointer is to a live integer of ours, which the call fills.
+    // SAFETY: the pointer is to a live local integer, which the call fills.
     let code = unsafe { sys::cudaGetDeviceCount(&raw mut count) };
     if code != sys::cudaSuccess {
-        // Whatever is wrong, the call that was wanted says so too.
+        // The call that the program requested reports the same error.
         return 0;
     }
     DEVICES.store(count, Ordering::Relaxed);
     count
 }
 
-/// Makes the former device current again when it goes out of scope; empty where there was nothing to switch.
+/// Makes the previous device current again when dropped. Empty if no switch was necessary.
 #[must_use]
 pub(crate) struct Switched(Option<Device>);
 
 impl Switched {
-    /// Switches back now, with the error that a drop would have to swallow.
+    /// Switches back now and returns the error, which a drop would discard.
     #[track_caller]
     fn back(mut self) -> Result<()> {
         self.0.take().map_or(Ok(()), Device::set_current)
@@ -303,7 +315,8 @@ impl Switched {
 impl Drop for Switched {
     fn drop(&mut self) {
         if let Some(former) = self.0.take() {
-            // The work is done or has failed for its own reason; the next call that needs a device says the rest.
+            // The work is done or has failed for a reason of its own. The next call that needs a device
+            // reports this error.
             let _ = former.set_current();
         }
     }

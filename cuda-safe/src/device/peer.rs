@@ -1,26 +1,26 @@
-//! Whether a device reaches another's memory directly, and switching that on and off.
+//! Direct access of a device to another device's memory.
 #![expect(unsafe_code, reason = "calls the runtime's peer access functions")]
 
 use super::Device;
 use crate::error::Result;
 use crate::{check, copy, sys};
 
-/// What can be asked about the link between two devices.
+/// A property of the link between two devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PeerAttribute {
-    /// How the link compares with others of the machine: 0 is the fastest.
+    /// The link's rank among the links of the machine; 0 is the fastest.
     PerformanceRank,
-    /// 1 where direct access works.
+    /// 1 if direct access is supported.
     AccessSupported,
-    /// 1 where atomic operations over the link are native.
+    /// 1 if atomic operations over the link are native.
     NativeAtomicSupported,
-    /// 1 where arrays can be reached over the link.
+    /// 1 if arrays can be accessed over the link.
     ArrayAccessSupported,
 }
 
 impl PeerAttribute {
-    /// C's constant.
+    /// Returns C's constant.
     fn as_raw(self) -> sys::cudaDeviceP2PAttr {
         match self {
             Self::PerformanceRank => sys::cudaDevP2PAttrPerformanceRank,
@@ -32,33 +32,36 @@ impl PeerAttribute {
 }
 
 impl Device {
-    /// Whether this device can reach the memory of `peer` directly. A device is not its own peer.
+    /// Returns whether this device can access the memory of `peer` directly. A device is not its own peer.
     ///
     /// Stands for [`cudaDeviceCanAccessPeer`](sys::cudaDeviceCanAccessPeer).
     ///
     /// # Errors
-    /// None is known for devices that exist.
+    /// No error is known for devices that exist.
     #[doc(alias = "cudaDeviceCanAccessPeer")]
     #[track_caller]
     pub fn can_access_peer(self, peer: &Self) -> Result<bool> {
         let mut can = 0;
-        // SAFETY: the pointer is to a live integer of ours, which the call fills; the runtime checks the ordinals.
+        // SAFETY: the pointer is to a live local integer, which the call fills. The runtime checks the
+        // ordinals.
         unsafe { check!(cudaDeviceCanAccessPeer(&raw mut can, self.ordinal(), peer.ordinal())) }?;
         Ok(can != 0)
     }
 
-    /// Lets this device reach the memory of `peer` directly: kernels of this device may use its pointers, and copies
-    /// between the two no longer go through the host, which makes them about ten times faster over NVLink.
+    /// Enables direct access of this device to the memory of `peer`. Kernels of this device may then use
+    /// its pointers, and copies between the two no longer go through the host, which makes them about ten
+    /// times faster over NVLink.
     ///
-    /// One way only; call it on `peer` too for the other. Enabling what is enabled already is no error. The first copy between
-    /// the two does it both ways, unless
-    /// [`set_automatic_peer_access`](crate::copy::set_automatic_peer_access) says otherwise.
+    /// Access is enabled in one direction only; call this on `peer` for the other. Enabling access twice is
+    /// not an error. The first copy between the two devices enables access in both directions, unless it is
+    /// disabled by [`set_automatic_peer_access`](crate::copy::set_automatic_peer_access).
     ///
     /// Stands for [`cudaDeviceEnablePeerAccess`](sys::cudaDeviceEnablePeerAccess).
     ///
     /// # Errors
-    /// `cudaErrorPeerAccessUnsupported` where [`can_access_peer`](Self::can_access_peer) says no,
-    /// `cudaErrorTooManyPeers`, `cudaErrorInvalidDevice` for the device itself.
+    /// - `cudaErrorPeerAccessUnsupported` if [`can_access_peer`](Self::can_access_peer) returns false.
+    /// - `cudaErrorTooManyPeers` if the device has too many peers.
+    /// - `cudaErrorInvalidDevice` if `peer` is the device itself.
     #[doc(alias = "cudaDeviceEnablePeerAccess")]
     #[track_caller]
     pub fn enable_peer_access(self, peer: &Self) -> Result<()> {
@@ -67,7 +70,8 @@ impl Device {
         let enabled = unsafe { check!(cudaDeviceEnablePeerAccess(peer.ordinal(), 0)) };
         match enabled {
             Err(error) if error.code() == sys::cudaErrorPeerAccessAlreadyEnabled => {
-                // SAFETY: takes nothing; it only clears the thread's slot, where the call left this code.
+                // SAFETY: the call takes no arguments and only clears the thread's last error, which is
+                // this code.
                 let _ = unsafe { sys::cudaGetLastError() };
                 Ok(())
             }
@@ -75,16 +79,17 @@ impl Device {
         }
     }
 
-    /// Ends what [`enable_peer_access`](Self::enable_peer_access), or a copy, began. Copies go on to work, through the host, and
-    /// do not enable it again.
+    /// Disables the access that [`enable_peer_access`](Self::enable_peer_access) or a copy enabled. Later
+    /// copies go through the host and do not enable it again.
     ///
     /// Stands for [`cudaDeviceDisablePeerAccess`](sys::cudaDeviceDisablePeerAccess).
     ///
     /// # Errors
-    /// `cudaErrorPeerAccessNotEnabled` where it was not enabled.
+    /// Returns `cudaErrorPeerAccessNotEnabled` if the access was not enabled.
     ///
     /// # Safety
-    /// No kernel of this device that uses memory of `peer` may be under way, or be launched afterwards.
+    /// - No kernel of this device that uses memory of `peer` is running.
+    /// - No such kernel is launched afterwards.
     ///
     /// # Examples
     /// ```no_run
@@ -94,7 +99,7 @@ impl Device {
     /// let (device, peer) = (Device::new(0)?, Device::new(1)?);
     /// device.enable_peer_access(&peer)?;
     /// device.synchronize()?;
-    /// // SAFETY: no kernel that uses the peer's memory is under way, nor launched below.
+    /// // SAFETY: no kernel that uses the peer's memory is running, and none is launched below.
     /// unsafe { device.disable_peer_access(&peer) }?;
     /// # Ok(())
     /// # }
@@ -104,22 +109,24 @@ impl Device {
     pub unsafe fn disable_peer_access(self, peer: &Self) -> Result<()> {
         copy::peer::decided(self, *peer);
         let _current = self.switch()?;
-        // SAFETY: the runtime checks the ordinal; the caller answers for kernels that use the peer's memory.
+        // SAFETY: the runtime checks the ordinal. The caller guarantees that no kernel uses the peer's
+        // memory.
         unsafe { check!(cudaDeviceDisablePeerAccess(peer.ordinal())) }
     }
 
-    /// What the link from this device to `peer` can do.
+    /// Returns a property of the link from this device to `peer`.
     ///
     /// Stands for [`cudaDeviceGetP2PAttribute`](sys::cudaDeviceGetP2PAttribute).
     ///
     /// # Errors
-    /// `cudaErrorInvalidDevice` for the device itself.
+    /// Returns `cudaErrorInvalidDevice` if `peer` is the device itself.
     #[doc(alias = "cudaDeviceGetP2PAttribute")]
     #[track_caller]
     pub fn peer_attribute(self, peer: &Self, attribute: PeerAttribute) -> Result<i32> {
         let mut value = 0;
         let attribute = attribute.as_raw();
-        // SAFETY: the pointer is to a live integer of ours, which the call fills; the runtime checks the ordinals.
+        // SAFETY: the pointer is to a live local integer, which the call fills. The runtime checks the
+        // ordinals.
         unsafe {
             check!(cudaDeviceGetP2PAttribute(&raw mut value, attribute, self.ordinal(), peer.ordinal()))
         }?;

@@ -1,22 +1,23 @@
-//! Which part of a program a profiler looks at.
+//! Restricts a profiler to a part of the program.
 #![expect(unsafe_code, reason = "calls two functions of the runtime")]
 
 use crate::error::{Error, Result};
 use crate::sys;
 
-// The two have a header of their own, which not every toolkit brings; every runtime library has them.
+// The two functions have a header of their own, which some toolkits lack. Every runtime library has the
+// functions.
 unsafe extern "C" {
     safe fn cudaProfilerStart() -> sys::cudaError_t;
     safe fn cudaProfilerStop() -> sys::cudaError_t;
 }
 
-/// Has a profiler that was told to wait for this (`nsys profile -c cudaProfilerApi`, `ncu --profile-from-start off`) begin to look.
-/// Without a profiler nothing happens.
+/// Starts recording in a profiler that waits for this call (`nsys profile -c cudaProfilerApi`,
+/// `ncu --profile-from-start off`). Without a profiler, this does nothing.
 ///
 /// Stands for `cudaProfilerStart`.
 ///
 /// # Errors
-/// Where there is no device.
+/// Returns the runtime's error if there is no device.
 ///
 /// # Examples
 /// ```
@@ -24,7 +25,7 @@ unsafe extern "C" {
 ///
 /// # fn main() -> cuda_safe::Result<()> {
 /// profiler_start()?;
-/// // what is to be measured
+/// // the part to profile
 /// profiler_stop()?;
 /// # Ok(())
 /// # }
@@ -35,12 +36,12 @@ pub fn profiler_start() -> Result<()> {
     Error::check("cudaProfilerStart", cudaProfilerStart())
 }
 
-/// Has a profiler look no longer: what is under way may still be in what it shows.
+/// Stops recording in a profiler. The profile may include work that is still running.
 ///
 /// Stands for `cudaProfilerStop`.
 ///
 /// # Errors
-/// Where there is no device.
+/// Returns the runtime's error if there is no device.
 #[doc(alias = "cudaProfilerStop")]
 #[track_caller]
 pub fn profiler_stop() -> Result<()> {

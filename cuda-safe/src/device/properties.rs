@@ -1,4 +1,4 @@
-//! What a device is and can do.
+//! The properties and attributes of a device.
 #![expect(unsafe_code, reason = "calls the runtime's property and attribute functions")]
 
 use std::ffi::{CStr, c_int};
@@ -9,39 +9,41 @@ use super::Device;
 use crate::error::Result;
 use crate::{check, sys};
 
-/// Everything that the runtime tells about a device in one call.
+/// The properties of a device, which the runtime returns in one call.
 ///
-/// The methods give what most programs ask for; [`as_raw`](Self::as_raw) gives all of it, by C's field names.
+/// The methods return the common ones. [`as_raw`](Self::as_raw) returns all of them under C's field names.
 #[derive(Clone)]
 pub struct DeviceProperties {
     raw: Box<sys::cudaDeviceProp>,
 }
 
 impl Device {
-    /// The properties of the device. Slow for single values: prefer [`attribute`](Self::attribute).
+    /// Returns the properties of the device. For a single value, [`attribute`](Self::attribute) is faster.
     ///
     /// Stands for [`cudaGetDeviceProperties`](sys::cudaGetDeviceProperties).
     ///
     /// # Errors
-    /// None is known for a device that exists.
+    /// No error is known for a device that exists.
     #[doc(alias = "cudaGetDeviceProperties")]
     #[doc(alias = "cudaDeviceProp")]
     #[track_caller]
     pub fn properties(self) -> Result<DeviceProperties> {
         let mut raw = Box::new(MaybeUninit::<sys::cudaDeviceProp>::zeroed());
-        // SAFETY: the pointer is to a live structure of ours, of the layout that the header of this build gives.
+        // SAFETY: the pointer is to a live local structure with the layout that this build's header
+        // declares.
         unsafe { check!(cudaGetDeviceProperties(raw.as_mut_ptr(), self.ordinal())) }?;
-        // SAFETY: the structure was zeroed and then filled, and holds only numbers, for which any bytes are valid.
+        // SAFETY: the structure was zeroed and then filled, and holds only numbers, for which any bytes are
+        // valid.
         let raw = unsafe { raw.assume_init() };
         Ok(DeviceProperties { raw })
     }
 
-    /// One attribute of the device; the constants are those of [`sys`], `cudaDevAttr...`.
+    /// Returns one attribute of the device. The constants are `cudaDevAttr...` in [`sys`].
     ///
     /// Stands for [`cudaDeviceGetAttribute`](sys::cudaDeviceGetAttribute).
     ///
     /// # Errors
-    /// `cudaErrorInvalidValue` for an attribute that the driver does not know.
+    /// Returns `cudaErrorInvalidValue` if the driver does not know the attribute.
     ///
     /// # Examples
     /// ```
@@ -56,15 +58,16 @@ impl Device {
     #[track_caller]
     pub fn attribute(self, attribute: sys::cudaDeviceAttr) -> Result<i32> {
         let mut value = 0;
-        // SAFETY: the pointer is to a live integer of ours, which the call fills; the runtime checks the numbers.
+        // SAFETY: the pointer is to a live local integer, which the call fills. The runtime checks the
+        // numbers.
         unsafe { check!(cudaDeviceGetAttribute(&raw mut value, attribute, self.ordinal())) }?;
         Ok(value)
     }
 
-    /// Compute capability, as `(major, minor)`.
+    /// Returns the compute capability as `(major, minor)`.
     ///
     /// # Errors
-    /// None is known for a device that exists.
+    /// No error is known for a device that exists.
     #[track_caller]
     pub fn compute_capability(self) -> Result<(i32, i32)> {
         let major = self.attribute(sys::cudaDevAttrComputeCapabilityMajor)?;
@@ -74,183 +77,184 @@ impl Device {
 }
 
 impl DeviceProperties {
-    /// The device's name, such as `NVIDIA H200`.
+    /// Returns the device's name, such as `NVIDIA H200`.
     #[must_use]
     pub fn name(&self) -> &str {
         let bytes = self.raw.name.map_bytes();
         CStr::from_bytes_until_nul(bytes).ok().and_then(|name| name.to_str().ok()).unwrap_or("")
     }
 
-    /// The 16 bytes that identify the device, the same in every process and after a restart.
+    /// Returns the 16 bytes that identify the device. They are the same in every process and after a
+    /// restart.
     #[must_use]
     pub fn uuid(&self) -> [u8; 16] {
         bytemuck::cast(self.raw.uuid.bytes)
     }
 
-    /// Compute capability, as `(major, minor)`.
+    /// Returns the compute capability as `(major, minor)`.
     #[must_use]
     pub fn compute_capability(&self) -> (i32, i32) {
         (self.raw.major, self.raw.minor)
     }
 
-    /// Bytes of memory on the device.
+    /// Returns the size of the device's memory in bytes.
     #[must_use]
     pub fn total_global_mem(&self) -> usize {
         self.raw.totalGlobalMem
     }
 
-    /// Bytes of constant memory.
+    /// Returns the size of constant memory in bytes.
     #[must_use]
     pub fn total_const_mem(&self) -> usize {
         self.raw.totalConstMem
     }
 
-    /// Bytes of shared memory that a block gets without asking for more.
+    /// Returns the bytes of shared memory that a block can use by default.
     #[must_use]
     pub fn shared_mem_per_block(&self) -> usize {
         self.raw.sharedMemPerBlock
     }
 
-    /// Bytes of shared memory that a block gets at most, after asking.
+    /// Returns the bytes of shared memory that a block can use at most, if the kernel opts in.
     #[must_use]
     pub fn shared_mem_per_block_optin(&self) -> usize {
         self.raw.sharedMemPerBlockOptin
     }
 
-    /// Bytes of shared memory of one multiprocessor.
+    /// Returns the bytes of shared memory of one multiprocessor.
     #[must_use]
     pub fn shared_mem_per_multiprocessor(&self) -> usize {
         self.raw.sharedMemPerMultiprocessor
     }
 
-    /// Bytes of the L2 cache.
+    /// Returns the size of the L2 cache in bytes.
     #[must_use]
     pub fn l2_cache_size(&self) -> usize {
         usize::try_from(self.raw.l2CacheSize).unwrap_or(0)
     }
 
-    /// Registers of 32 bits that a block gets at most.
+    /// Returns the maximum number of 32-bit registers of a block.
     #[must_use]
     pub fn regs_per_block(&self) -> u32 {
         count(self.raw.regsPerBlock)
     }
 
-    /// Multiprocessors of the device.
+    /// Returns the number of multiprocessors.
     #[must_use]
     pub fn multiprocessor_count(&self) -> u32 {
         count(self.raw.multiProcessorCount)
     }
 
-    /// Threads of a warp.
+    /// Returns the number of threads of a warp.
     #[must_use]
     pub fn warp_size(&self) -> u32 {
         count(self.raw.warpSize)
     }
 
-    /// Threads of a block at most.
+    /// Returns the maximum number of threads of a block.
     #[must_use]
     pub fn max_threads_per_block(&self) -> u32 {
         count(self.raw.maxThreadsPerBlock)
     }
 
-    /// Threads resident on a multiprocessor at most.
+    /// Returns the maximum number of resident threads of a multiprocessor.
     #[must_use]
     pub fn max_threads_per_multiprocessor(&self) -> u32 {
         count(self.raw.maxThreadsPerMultiProcessor)
     }
 
-    /// Threads of a block at most, in x, y and z.
+    /// Returns the maximum number of threads of a block in x, y and z.
     #[must_use]
     pub fn max_threads_dim(&self) -> [u32; 3] {
         self.raw.maxThreadsDim.map(count)
     }
 
-    /// Blocks of a grid at most, in x, y and z.
+    /// Returns the maximum number of blocks of a grid in x, y and z.
     #[must_use]
     pub fn max_grid_size(&self) -> [u32; 3] {
         self.raw.maxGridSize.map(count)
     }
 
-    /// Bytes of the longest row that pitched memory may have.
+    /// Returns the maximum pitch of pitched memory in bytes.
     #[must_use]
     pub fn mem_pitch(&self) -> usize {
         self.raw.memPitch
     }
 
-    /// Engines that copy while kernels run: 0, 1 (one direction at a time) or more.
+    /// Returns the number of engines that copy while kernels run: 0, 1 (one direction at a time) or more.
     #[must_use]
     pub fn async_engine_count(&self) -> u32 {
         count(self.raw.asyncEngineCount)
     }
 
-    /// Bits of the memory bus.
+    /// Returns the width of the memory bus in bits.
     #[must_use]
     pub fn memory_bus_width(&self) -> u32 {
         count(self.raw.memoryBusWidth)
     }
 
-    /// Whether host and device share one address space.
+    /// Returns whether host and device share one address space.
     #[must_use]
     pub fn unified_addressing(&self) -> bool {
         self.raw.unifiedAddressing != 0
     }
 
-    /// Whether kernels can use pinned host memory.
+    /// Returns whether kernels can use pinned host memory.
     #[must_use]
     pub fn can_map_host_memory(&self) -> bool {
         self.raw.canMapHostMemory != 0
     }
 
-    /// Whether the device can use managed memory.
+    /// Returns whether the device can use managed memory.
     #[must_use]
     pub fn managed_memory(&self) -> bool {
         self.raw.managedMemory != 0
     }
 
-    /// Whether host and device may use managed memory at the same time.
+    /// Returns whether host and device may use managed memory at the same time.
     #[must_use]
     pub fn concurrent_managed_access(&self) -> bool {
         self.raw.concurrentManagedAccess != 0
     }
 
-    /// Whether kernels can use memory of the host that was neither pinned nor registered.
+    /// Returns whether kernels can use host memory that is neither pinned nor registered.
     #[must_use]
     pub fn pageable_memory_access(&self) -> bool {
         self.raw.pageableMemoryAccess != 0
     }
 
-    /// Whether several kernels can run at a time.
+    /// Returns whether several kernels can run at the same time.
     #[must_use]
     pub fn concurrent_kernels(&self) -> bool {
         self.raw.concurrentKernels != 0
     }
 
-    /// Whether blocks of a grid can wait for each other.
+    /// Returns whether blocks of a grid can wait for each other.
     #[must_use]
     pub fn cooperative_launch(&self) -> bool {
         self.raw.cooperativeLaunch != 0
     }
 
-    /// Whether the device shares its memory with the host.
+    /// Returns whether the device shares its memory with the host.
     #[must_use]
     pub fn integrated(&self) -> bool {
         self.raw.integrated != 0
     }
 
-    /// Whether the memory corrects errors.
+    /// Returns whether the memory corrects errors (ECC).
     #[must_use]
     pub fn ecc_enabled(&self) -> bool {
         self.raw.ECCEnabled != 0
     }
 
-    /// The whole structure, by C's field names.
+    /// Returns the whole structure, with C's field names.
     #[must_use]
     pub fn as_raw(&self) -> &sys::cudaDeviceProp {
         &self.raw
     }
 }
 
-/// The bytes of a C character array, whatever the sign of `char`.
+/// Returns the bytes of a C character array, for signed and unsigned `char`.
 trait MapBytes {
     fn map_bytes(&self) -> &[u8];
 }
@@ -261,7 +265,7 @@ impl<const N: usize> MapBytes for [std::ffi::c_char; N] {
     }
 }
 
-/// A count that C keeps in an `int`.
+/// Converts a count that C stores in an `int`.
 fn count(value: c_int) -> u32 {
     u32::try_from(value).unwrap_or(0)
 }

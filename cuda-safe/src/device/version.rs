@@ -1,4 +1,5 @@
-//! Versions of the driver and of the runtime library, and whether the library is one that this program can use.
+//! The versions of the driver and of the runtime library, and the check that this program can use the
+//! library.
 #![expect(unsafe_code, reason = "asks driver and runtime for their versions")]
 
 use std::fmt;
@@ -19,12 +20,12 @@ pub struct Version {
 }
 
 impl Version {
-    /// Takes apart the runtime's way of writing a version: `1000 * major + 10 * minor`.
+    /// Converts the runtime's number `1000 * major + 10 * minor`.
     const fn from_number(number: i32) -> Self {
         Self { major: number / 1000, minor: number % 1000 / 10 }
     }
 
-    /// The version as the runtime writes it; zero for one that there cannot be.
+    /// Returns the version as the runtime's number, or 0 if it has no valid number.
     #[cfg(cudart_12_8)]
     pub(super) fn number(self) -> u32 {
         let number =
@@ -32,7 +33,7 @@ impl Version {
         number.and_then(|number| u32::try_from(number).ok()).unwrap_or(0)
     }
 
-    /// The version of the headers that this program was built with.
+    /// Returns the version of the headers that this program was built with.
     #[must_use]
     pub const fn of_headers() -> Self {
         Self::from_number(BUILT)
@@ -45,43 +46,43 @@ impl fmt::Display for Version {
     }
 }
 
-/// The newest CUDA that the installed driver supports; 0.0 where there is no driver.
+/// Returns the newest CUDA version that the installed driver supports, or 0.0 if there is no driver.
 ///
 /// Stands for [`cudaDriverGetVersion`](sys::cudaDriverGetVersion).
 ///
 /// # Errors
-/// None is known; the runtime answers without a driver too.
+/// No error is known. The runtime answers without a driver, too.
 #[doc(alias = "cudaDriverGetVersion")]
 #[track_caller]
 pub fn driver_version() -> Result<Version> {
     let mut number = 0;
-    // SAFETY: the pointer is to a live integer of ours, which the call fills.
+    // SAFETY: the pointer is to a live local integer, which the call fills.
     unsafe { check!(cudaDriverGetVersion(&raw mut number)) }?;
     Ok(Version::from_number(number))
 }
 
-/// The version of the runtime library that was loaded.
+/// Returns the version of the loaded runtime library.
 ///
 /// Stands for [`cudaRuntimeGetVersion`](sys::cudaRuntimeGetVersion).
 ///
 /// # Errors
-/// None is known; the call needs neither driver nor device.
+/// No error is known. The call needs neither driver nor device.
 #[doc(alias = "cudaRuntimeGetVersion")]
 #[track_caller]
 pub fn runtime_version() -> Result<Version> {
     let mut number = 0;
-    // SAFETY: the pointer is to a live integer of ours, which the call fills.
+    // SAFETY: the pointer is to a live local integer, which the call fills.
     unsafe { check!(cudaRuntimeGetVersion(&raw mut number)) }?;
     Ok(Version::from_number(number))
 }
 
-/// Refuses to go on where the runtime may not be called: inside a host function, or where the loaded library is of another
-/// major version than the headers: same names, other structures.
+/// Refuses if the runtime must not be called: inside a host function, or if the major versions of the
+/// loaded library and of the headers differ. Such a library has the same names but other structures.
 ///
-/// The library is asked once, because the loaded one does not change.
+/// The library's version is queried once, because the loaded library does not change.
 ///
 /// # Errors
-/// A refusal: `InCallback`, or one that names both versions and says what to do.
+/// Refuses with `InCallback`, or with an error that names both versions and the remedy.
 #[inline]
 #[track_caller]
 pub(super) fn ensure_callable(api: &'static str) -> Result<()> {
@@ -99,13 +100,13 @@ pub(super) fn ensure_callable(api: &'static str) -> Result<()> {
     Ok(())
 }
 
-/// Whether [`ensure_callable`] is known to have nothing against it.
+/// Returns whether [`ensure_callable`] is known to succeed.
 #[inline]
 pub(super) fn is_callable() -> bool {
     SAME.load(Ordering::Relaxed) && !stream::in_callback()
 }
 
-/// Whether the loaded library was found to be of the headers' major version.
+/// Whether the loaded library is known to have the headers' major version.
 static SAME: AtomicBool = AtomicBool::new(false);
 
 #[cfg(test)]

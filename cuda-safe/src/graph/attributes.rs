@@ -1,4 +1,4 @@
-//! Attributes of kernels in graphs, flags of executable graphs, and the numbers that tools know graphs and nodes by.
+//! Attributes of kernel nodes, flags of executable graphs, and the ids of graphs and nodes in tools.
 #![expect(unsafe_code, reason = "asks the runtime about graphs, and changes attributes of kernels")]
 
 use bitflags::bitflags;
@@ -11,31 +11,34 @@ use crate::launch::LaunchAttributes;
 use crate::{check, stream, sys};
 
 bitflags! {
-    /// How a graph is made executable.
+    /// Options for [`Graph::instantiate_with_flags`].
     ///
-    /// Left out are the flags for memory that no node frees, which [`Graph::instantiate`] refuses, for launches by kernels, and for
-    /// uploading at once, which [`GraphExec::upload`] does.
+    /// Three of C's flags are left out: memory that no node frees ([`Graph::instantiate`] refuses such
+    /// graphs), launches by kernels, and an immediate upload ([`GraphExec::upload`] does this).
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[doc(alias = "cudaGraphInstantiateFlags")]
     pub struct InstantiateFlags: u32 {
-        /// Kernels have the priorities of their nodes, and not that of the stream.
+        /// Kernels run with the priorities of their nodes instead of the stream's priority.
         #[doc(alias = "cudaGraphInstantiateFlagUseNodePriority")]
         const USE_NODE_PRIORITY = sys::cudaGraphInstantiateFlagUseNodePriority.0;
     }
 }
 
 impl Graph {
-    /// Has a node launch its kernel with these attributes; others of it stay as they are. Executable forms of the graph do what they did.
+    /// Sets launch attributes of a kernel node. Its other attributes stay as they are. Executable graphs
+    /// that were made before do not change.
     ///
     /// Stands for [`cudaGraphKernelNodeSetAttribute`](sys::cudaGraphKernelNodeSetAttribute).
     ///
     /// # Errors
-    /// `Unsupported` for a node that was captured or destroyed, or is of another graph, and for
-    /// [`programmatic_stream_serialization`](LaunchAttributes::programmatic_stream_serialization); what the runtime fails with for a node of
-    /// another kind, and for attributes that no node has: those that come before it are set.
+    /// - `Unsupported` if the node was captured or destroyed, or belongs to another graph, and for
+    ///   [`programmatic_stream_serialization`](LaunchAttributes::programmatic_stream_serialization).
+    /// - The runtime's error for a node of another kind, and for attributes that no node has; the
+    ///   attributes before the failing one are then set.
     ///
     /// # Safety
-    /// The duties of [`Kernel::launch_ex`](crate::launch::Kernel::launch_ex), for every launch of the graph.
+    /// The duties are those of [`Kernel::launch_ex`](crate::launch::Kernel::launch_ex), for every launch of
+    /// the graph.
     ///
     /// # Examples
     /// ```no_run
@@ -46,7 +49,7 @@ impl Graph {
     /// # fn run(scale: Kernel<(*mut f32, f32, u32)>) -> cuda_safe::Result<()> {
     /// let mut data = DeviceBuffer::from_slice(&[1.0_f32; 256])?;
     /// let mut graph = Graph::new()?;
-    /// // SAFETY: the count is the buffer's, and the kernel is the same with any priority.
+    /// // SAFETY: the count is the buffer's, and the kernel is correct with any priority.
     /// let first = unsafe { graph.add_kernel(&[], &scale, (1, 256), (&mut data, 2.0, 256)) }?;
     /// let second = unsafe { graph.add_kernel(&[], &scale, (1, 256), (&mut data, 3.0, 256)) }?;
     /// unsafe { graph.set_kernel_attributes(first, &LaunchAttributes::new().priority(-1)) }?;
@@ -74,14 +77,14 @@ impl Graph {
         }
         for attribute in attributes.as_raw() {
             let (id, value) = (attribute.id, &raw const attribute.val);
-            // SAFETY: the node is one of a live graph, which nobody else changes meanwhile, and the value is of the attribute's type. What
-            // the kernel does then is the caller's duty.
+            // SAFETY: the node belongs to a live graph, which is borrowed mutably. The value has the
+            // attribute's type. The caller guarantees that the kernel is sound with the attribute.
             unsafe { check!(cudaGraphKernelNodeSetAttribute(raw, id, value)) }?;
         }
         Ok(())
     }
 
-    /// An attribute of the kernel of a node, as C has it: which member of the union is set, `attribute` says.
+    /// Returns an attribute of a kernel node as C's union. `attribute` determines which member is set.
     ///
     /// Stands for [`cudaGraphKernelNodeGetAttribute`](sys::cudaGraphKernelNodeGetAttribute).
     ///
@@ -98,12 +101,13 @@ impl Graph {
         stream::ensure_idle(api)?;
         let (_, raw) = self.steps.added(api, self.number, node)?;
         let mut value = sys::cudaLaunchAttributeValue { pad: [0; 64] };
-        // SAFETY: the node is one of a live graph, and the pointer is to a live variable, which the call fills.
+        // SAFETY: the node belongs to a live graph. The pointer is to a live variable, which the call
+        // fills.
         unsafe { check!(cudaGraphKernelNodeGetAttribute(raw, attribute, &raw mut value)) }?;
         Ok(value)
     }
 
-    /// Has a node launch its kernel with all attributes that another node's has.
+    /// Copies all attributes of one kernel node to another.
     ///
     /// Stands for [`cudaGraphKernelNodeCopyAttributes`](sys::cudaGraphKernelNodeCopyAttributes).
     ///
@@ -111,7 +115,7 @@ impl Graph {
     /// Those of [`set_kernel_attributes`](Self::set_kernel_attributes).
     ///
     /// # Safety
-    /// The duties of [`set_kernel_attributes`](Self::set_kernel_attributes).
+    /// The duties are those of [`set_kernel_attributes`](Self::set_kernel_attributes).
     #[doc(alias = "cudaGraphKernelNodeCopyAttributes")]
     #[track_caller]
     pub unsafe fn copy_kernel_attributes(&mut self, to: Node, from: Node) -> Result<()> {
@@ -119,34 +123,36 @@ impl Graph {
         stream::ensure_idle(api)?;
         let (_, to) = self.steps.added(api, self.number, to)?;
         let (_, from) = self.steps.added(api, self.number, from)?;
-        // SAFETY: both nodes are of a live graph, which nobody else changes meanwhile. What the kernel does then is the caller's duty.
+        // SAFETY: both nodes belong to a live graph, which is borrowed mutably. The caller guarantees that
+        // the kernel is sound with the attributes.
         unsafe { check!(cudaGraphKernelNodeCopyAttributes(to, from)) }
     }
 
-    /// The number that profilers know the graph by.
+    /// Returns the id of the graph in profilers.
     ///
     /// Stands for [`cudaGraphGetId`](sys::cudaGraphGetId), since CUDA 13.1.
     ///
     /// # Errors
-    /// What the runtime fails with; a refusal inside a host function.
+    /// Returns the runtime's error. Refused inside a host function.
     #[cfg(cudart_13_1)]
     #[doc(alias = "cudaGraphGetId")]
     #[track_caller]
     pub fn id(&self) -> Result<u32> {
         stream::ensure_idle("Graph::id")?;
         let mut id = 0;
-        // SAFETY: the graph is live, and the pointer is to a live variable, which the call fills.
+        // SAFETY: the graph is live. The pointer is to a live variable, which the call fills.
         unsafe { check!(cudaGraphGetId(self.as_raw(), &raw mut id)) }?;
         Ok(id)
     }
 
-    /// The number of a node among those of its graph: the same in copies and executable forms.
+    /// Returns the number of a node inside its graph. Copies and executable forms of the graph use the same
+    /// number.
     ///
     /// Stands for [`cudaGraphNodeGetLocalId`](sys::cudaGraphNodeGetLocalId), since CUDA 13.1.
     ///
     /// # Errors
-    /// `Unsupported` for a node that was captured or destroyed, or is of another graph; what the runtime fails with; a refusal inside
-    /// a host function.
+    /// `Unsupported` if the node was captured or destroyed, or belongs to another graph. Otherwise returns
+    /// the runtime's error. Refused inside a host function.
     #[cfg(cudart_13_1)]
     #[doc(alias = "cudaGraphNodeGetLocalId")]
     #[track_caller]
@@ -154,12 +160,13 @@ impl Graph {
         let (api, mut id) = ("Graph::node_local_id", 0);
         stream::ensure_idle(api)?;
         let (_, raw) = self.steps.added(api, self.number, node)?;
-        // SAFETY: the node is one of a live graph, and the pointer is to a live variable, which the call fills.
+        // SAFETY: the node belongs to a live graph. The pointer is to a live variable, which the call
+        // fills.
         unsafe { check!(cudaGraphNodeGetLocalId(raw, &raw mut id)) }?;
         Ok(id)
     }
 
-    /// The number that profilers know a node by.
+    /// Returns the id of a node in profilers.
     ///
     /// Stands for [`cudaGraphNodeGetToolsId`](sys::cudaGraphNodeGetToolsId), since CUDA 13.1.
     ///
@@ -172,43 +179,44 @@ impl Graph {
         let (api, mut id) = ("Graph::node_tools_id", 0);
         stream::ensure_idle(api)?;
         let (_, raw) = self.steps.added(api, self.number, node)?;
-        // SAFETY: the node is one of a live graph, and the pointer is to a live variable, which the call fills.
+        // SAFETY: the node belongs to a live graph. The pointer is to a live variable, which the call
+        // fills.
         unsafe { check!(cudaGraphNodeGetToolsId(raw, &raw mut id)) }?;
         Ok(id)
     }
 }
 
 impl GraphExec {
-    /// What the graph was made executable with, as the driver tells it: that of an H200 (580) leaves
-    /// [`USE_NODE_PRIORITY`](InstantiateFlags::USE_NODE_PRIORITY) out.
+    /// Returns the flags that the graph was made executable with, as the driver reports them. The driver of
+    /// an H200 (580) omits [`USE_NODE_PRIORITY`](InstantiateFlags::USE_NODE_PRIORITY).
     ///
     /// Stands for [`cudaGraphExecGetFlags`](sys::cudaGraphExecGetFlags).
     ///
     /// # Errors
-    /// What the runtime fails with; a refusal inside a host function.
+    /// Returns the runtime's error. Refused inside a host function.
     #[doc(alias = "cudaGraphExecGetFlags")]
     #[track_caller]
     pub fn flags(&self) -> Result<InstantiateFlags> {
         stream::ensure_idle("GraphExec::flags")?;
         let mut flags = 0;
-        // SAFETY: the executable graph is live, and the pointer is to a live variable, which the call fills.
+        // SAFETY: the executable graph is live. The pointer is to a live variable, which the call fills.
         unsafe { check!(cudaGraphExecGetFlags(self.as_raw(), &raw mut flags)) }?;
         Ok(InstantiateFlags::from_bits_retain(u32::try_from(flags).unwrap_or(u32::MAX)))
     }
 
-    /// The number that profilers know the executable graph by.
+    /// Returns the id of the executable graph in profilers.
     ///
     /// Stands for [`cudaGraphExecGetId`](sys::cudaGraphExecGetId), since CUDA 13.1.
     ///
     /// # Errors
-    /// What the runtime fails with; a refusal inside a host function.
+    /// Returns the runtime's error. Refused inside a host function.
     #[cfg(cudart_13_1)]
     #[doc(alias = "cudaGraphExecGetId")]
     #[track_caller]
     pub fn id(&self) -> Result<u32> {
         stream::ensure_idle("GraphExec::id")?;
         let mut id = 0;
-        // SAFETY: the executable graph is live, and the pointer is to a live variable, which the call fills.
+        // SAFETY: the executable graph is live. The pointer is to a live variable, which the call fills.
         unsafe { check!(cudaGraphExecGetId(self.as_raw(), &raw mut id)) }?;
         Ok(id)
     }

@@ -1,4 +1,4 @@
-//! [`Stream::capture`]: a graph of what a closure puts on a stream.
+//! [`Stream::capture`]: makes a graph from the operations that a closure puts on a stream.
 #![expect(unsafe_code, reason = "begins and ends captures of raw streams")]
 
 use std::cell::RefCell;
@@ -13,7 +13,8 @@ use crate::memory::relax;
 use crate::stream::{AsStream, Recorder, Stream, StreamRef, sealed};
 use crate::{check, stream, sys};
 
-/// The stream that [`Stream::capture`] lends to its closure: what it is given becomes part of the graph and does not run.
+/// The stream that [`Stream::capture`] passes to its closure. Its operations become nodes of the graph and
+/// do not run.
 #[derive(Debug)]
 pub struct Capture<'c> {
     stream: StreamRef<'c>,
@@ -21,26 +22,29 @@ pub struct Capture<'c> {
 }
 
 impl Capture<'_> {
-    /// The device that the graph is for.
+    /// Returns the device of the graph.
     #[must_use]
     pub fn device(&self) -> Device {
         self.stream.device()
     }
 
-    /// The raw handle of the captured stream. What is put on it behind the crate's back, the graph does not know of.
+    /// Returns the raw handle of the captured stream. The crate does not see operations that raw calls add
+    /// through it: their memory is neither tracked nor retained.
     #[must_use]
     pub fn as_raw(&self) -> sys::cudaStream_t {
         self.stream.as_raw()
     }
 
-    /// Has every launch of the graph call a function on the host, after what was captured before.
+    /// Adds a host function, which runs in every launch of the graph after the operations that were
+    /// captured before.
     ///
-    /// The function belongs to the graph and may run several times, on any thread of the runtime; it may not call CUDA, nor wait for
-    /// what does. A panic in it is reported by the next synchronisation of a stream of the device, or of the device. Stands for
+    /// The function belongs to the graph. It may run several times, on any thread of the runtime. It must
+    /// not call CUDA, or wait for code that does. The next synchronization of a stream of the device, or of
+    /// the device, reports a panic in the function. Stands for
     /// [`cudaLaunchHostFunc`](sys::cudaLaunchHostFunc) on a captured stream.
     ///
     /// # Errors
-    /// What the runtime fails with; a refusal inside a host function.
+    /// Returns the runtime's error. Refused inside a host function.
     #[doc(alias = "cudaLaunchHostFunc")]
     #[doc(alias = "cudaUserObjectCreate")]
     #[doc(alias = "cudaUserObjectRelease")]
@@ -52,16 +56,17 @@ impl Capture<'_> {
         let function = HostFunction::new(self.device(), f)?;
         let (call, data) = function.parts();
         let launch = |raw| {
-            // SAFETY: the stream is live, and captured: the function is called only by the graph, which owns it.
+            // SAFETY: the stream is live and captured, so only the graph calls the function, and the graph
+            // owns it.
             unsafe { check!(cudaLaunchHostFunc(raw, call, data)) }.map_err(|error| error.at(place))
         };
-        // Kept before there is a node, and whatever comes of that. Nobody else has the list: no code of the program's runs while it
-        // is borrowed.
+        // Retained before the node exists, even if the call fails. The list has no other user: no code of
+        // the program runs while it is borrowed.
         match self.functions.try_borrow_mut() {
             Ok(mut functions) => functions.push(function),
             Err(_) => return Err(Error::refused("Capture::host_fn", Detail::Nested)),
         }
-        // SAFETY: the function reaches no memory that streams use.
+        // SAFETY: the function accesses no memory that streams use.
         unsafe { self.stream.enqueue_at(&[], place, launch) }
     }
 }
@@ -74,7 +79,7 @@ impl AsStream for Capture<'_> {
     }
 }
 
-/// A capture that has begun, on a stream that nobody else has.
+/// An active capture of a stream that has no other user.
 struct Open {
     stream: ManuallyDrop<Stream>,
     ended: bool,
@@ -85,7 +90,7 @@ impl Open {
     fn begin(stream: Stream) -> Result<Self> {
         let mode = sys::cudaStreamCaptureModeThreadLocal;
         stream.set_apart(true);
-        // SAFETY: the stream is live, and nobody else puts anything on it.
+        // SAFETY: the stream is live, and no other code puts work on it.
         if let Err(error) = unsafe { check!(cudaStreamBeginCapture(stream.as_raw(), mode)) } {
             stream.set_apart(false);
             return Err(error);
@@ -97,52 +102,55 @@ impl Open {
     fn end(&mut self) -> Result<sys::cudaGraph_t> {
         self.ended = true;
         let mut graph = std::ptr::null_mut();
-        // SAFETY: the capture of the stream was begun on this thread; the pointer is to a live variable, which the call fills.
+        // SAFETY: the capture began on this thread. The pointer is to a live variable, which the call
+        // fills.
         unsafe { check!(cudaStreamEndCapture(self.stream.as_raw(), &raw mut graph)) }?;
         Ok(graph)
     }
 
-    /// Whether the stream can be given to somebody else.
+    /// Returns whether the stream can be used again.
     fn is_over(&self) -> bool {
         let mut status = sys::cudaStreamCaptureStatusActive;
-        // SAFETY: the stream is live; the pointer is to a live variable, which the call fills.
+        // SAFETY: the stream is live. The pointer is to a live variable, which the call fills.
         let code = unsafe { sys::cudaStreamIsCapturing(self.stream.as_raw(), &raw mut status) };
         code == sys::cudaSuccess && status == sys::cudaStreamCaptureStatusNone
     }
 }
 
 impl Drop for Open {
-    /// Ends the capture, also when a panic passes through. A stream whose capture did not end is never used again.
+    /// Ends the capture, also during a panic. A stream whose capture did not end is never used again.
     fn drop(&mut self) {
         if !self.ended
             && let Ok(graph) = self.end()
         {
-            // SAFETY: the graph was just made and nobody else has it.
+            // SAFETY: the graph was just made and has no other owner.
             let _ = unsafe { sys::cudaGraphDestroy(graph) };
         }
         if self.is_over() {
             self.stream.set_apart(false);
-            // SAFETY: the stream is not used any more, and dropped only here.
+            // SAFETY: the stream is not used afterwards, and only this function drops it.
             unsafe { ManuallyDrop::drop(&mut self.stream) };
         }
     }
 }
 
 impl Stream {
-    /// Makes a graph of what `f` puts on the stream it is given, which does not run.
+    /// Makes a graph from the operations that `f` puts on the stream it receives. The operations do not
+    /// run.
     ///
-    /// The stream that `f` is given stands for this one: it has its device and priority. `self` is borrowed so that nothing is put on
-    /// it by mistake. Memory is borrowed only for the call, as on any stream, and the graph holds on to it.
+    /// The closure receives a separate stream with this stream's device and priority. `self` is borrowed so
+    /// that no operation reaches it by mistake. Memory is borrowed only during each call, as on any stream;
+    /// the graph retains it.
     ///
     /// Stands for [`cudaStreamBeginCapture`](sys::cudaStreamBeginCapture), in thread-local mode, and
     /// [`cudaStreamEndCapture`](sys::cudaStreamEndCapture).
     ///
     /// # Errors
-    /// What `f` fails with. Otherwise what the runtime says: `cudaErrorStreamCaptureInvalidated` where a call that a capture does not
-    /// permit has spoiled it. A refusal inside a host function.
+    /// Returns the error of `f`, or the runtime's error: `cudaErrorStreamCaptureInvalidated` if a call that
+    /// is not permitted during a capture has invalidated it. Refused inside a host function.
     ///
     /// # Panics
-    /// If `f` does, once the capture has ended.
+    /// If `f` panics; the capture ends first.
     ///
     /// # Examples
     /// ```
@@ -174,7 +182,7 @@ impl Stream {
         relax()?;
         let device = self.device();
         let hidden = Stream::builder().device(device).non_blocking().priority(self.priority()?).build()?;
-        // Dropped after the capture and its graph, in this order.
+        // Declared before the capture, so that they drop after it and its graph.
         let functions = RefCell::default();
         let recorder = Recorder::default();
         let mut open = Open::begin(hidden)?;

@@ -1,6 +1,8 @@
-//! What nodes of a graph do from now on: other kernels, copies, fills and functions. Executable forms that it has do what they did.
+//! Changes the operations of a graph's nodes: kernels, copies, fills and host functions. Executable graphs
+//! that were made before do not change.
 //!
-//! The counterparts of [`GraphExec::set_kernel`](super::GraphExec::set_kernel) and its like, with the same rules.
+//! The methods correspond to [`GraphExec::set_kernel`](super::GraphExec::set_kernel) and the others of an
+//! executable graph, with the same rules.
 #![expect(unsafe_code, reason = "changes nodes of raw graphs")]
 
 use super::graph::Graph;
@@ -14,17 +16,21 @@ use crate::launch::{Arguments, Kernel, LaunchConfig};
 use crate::{check, stream, sys};
 
 impl Graph {
-    /// Has a node run a kernel like this. The values of the arguments are copied now.
+    /// Sets the kernel launch of a node. The values of the arguments are copied now.
     ///
     /// Stands for [`cudaGraphKernelNodeSetParams`](sys::cudaGraphKernelNodeSetParams).
     ///
     /// # Errors
-    /// `Unsupported` for a node that was captured or destroyed, or is of another graph; `NodesUnordered` for memory that conflicts with
-    /// a node which nothing orders this one with: [`add_dependencies`](Self::add_dependencies) does; those of
-    /// [`add_kernel`](Self::add_kernel). The runtime refuses nodes of another kind. The node is then as it was.
+    /// - `Unsupported` if the node was captured or destroyed, or belongs to another graph.
+    /// - `NodesUnordered` if the new memory conflicts with a node that is not ordered with this one;
+    ///   [`add_dependencies`](Self::add_dependencies) adds an order.
+    /// - Those of [`add_kernel`](Self::add_kernel).
+    /// - The runtime's error for a node of another kind.
+    ///
+    /// After an error the node is unchanged.
     ///
     /// # Safety
-    /// The duties of [`add_kernel`](Self::add_kernel).
+    /// The duties are those of [`add_kernel`](Self::add_kernel).
     ///
     /// # Examples
     /// ```no_run
@@ -56,20 +62,21 @@ impl Graph {
         let (api, of) = ("Graph::set_kernel", (self.device(), self.number));
         kernel_node(api, of, kernel, config.into(), arguments, |uses, parameters| {
             self.set(api, node, uses, |node| {
-                // SAFETY: the node is one of a live graph, which nobody else changes meanwhile. There is a live value of the right
-                // type for each parameter (`Arguments`), copied by the call, and the memory among them is kept; what the kernel does
-                // is the caller's duty.
+                // SAFETY: the node belongs to a live graph, which is borrowed mutably. Each parameter has a
+                // live value of the right type (`Arguments`), which the call copies. The graph retains the
+                // memory among the values. The caller is responsible for the kernel's actions.
                 unsafe { check!(cudaGraphKernelNodeSetParams(node, parameters)) }
             })
         })
     }
 
-    /// Has a node copy all elements of `source` to `destination`.
+    /// Sets the copy of a node: all elements of `source` to `destination`.
     ///
     /// Stands for [`cudaGraphMemcpyNodeSetParams1D`](sys::cudaGraphMemcpyNodeSetParams1D).
     ///
     /// # Errors
-    /// `Zero` for no elements; those of [`add_memcpy`](Self::add_memcpy) and of [`set_kernel`](Self::set_kernel).
+    /// `Zero` if there are no elements; those of [`add_memcpy`](Self::add_memcpy) and of
+    /// [`set_kernel`](Self::set_kernel).
     ///
     /// # Examples
     /// ```
@@ -101,7 +108,7 @@ impl Graph {
         self.set_copy("Graph::set_memcpy", node, &to, &from)
     }
 
-    /// [`set_memcpy`](Self::set_memcpy) without types.
+    /// [`set_memcpy`](Self::set_memcpy) for operands without types.
     #[track_caller]
     pub(super) fn set_copy(
         &mut self,
@@ -114,17 +121,19 @@ impl Graph {
         let uses = kept(api, &copy.accesses)?;
         let (to, from, bytes, kind) = (copy.to.cast(), copy.from.cast(), copy.bytes, copy.kind);
         self.set(api, node, uses, |node| {
-            // SAFETY: the node is one of a live graph, as in `set_kernel`. Both sides are memory of so many bytes, which is kept.
+            // SAFETY: the node belongs to a live graph, as in `set_kernel`. Both sides are memory of
+            // `bytes` bytes, which the graph retains.
             unsafe { check!(cudaGraphMemcpyNodeSetParams1D(node, to, from, bytes, kind)) }
         })
     }
 
-    /// Has a node fill every *byte* of the destination with `value`.
+    /// Sets the fill of a node: every *byte* of the destination becomes `value`.
     ///
     /// Stands for [`cudaGraphMemsetNodeSetParams`](sys::cudaGraphMemsetNodeSetParams).
     ///
     /// # Errors
-    /// `Zero` for no elements; those of [`add_memset`](Self::add_memset) and of [`set_kernel`](Self::set_kernel).
+    /// `Zero` if there are no elements; those of [`add_memset`](Self::add_memset) and of
+    /// [`set_kernel`](Self::set_kernel).
     ///
     /// # Examples
     /// ```
@@ -153,12 +162,14 @@ impl Graph {
         let uses = kept(api, &[fill.access])?;
         let parameters = fill_parameters(&fill, value);
         self.set(api, node, uses, |node| {
-            // SAFETY: the node is one of a live graph, as in `set_kernel`. The destination is memory of so many bytes, which is kept.
+            // SAFETY: the node belongs to a live graph, as in `set_kernel`. The destination is memory of
+            // the fill's size, which the graph retains.
             unsafe { check!(cudaGraphMemsetNodeSetParams(node, &raw const parameters)) }
         })
     }
 
-    /// Has a node call another function on the host. The one that it called is dropped when no executable form and no launch has it.
+    /// Sets the host function of a node. The previous function is dropped when no executable graph and no
+    /// launch uses it.
     ///
     /// Stands for [`cudaGraphHostNodeSetParams`](sys::cudaGraphHostNodeSetParams).
     ///
@@ -189,25 +200,26 @@ impl Graph {
         let (at, _) = self.steps.added(api, self.number, node)?;
         let function = HostFunction::new(self.device(), f)?;
         let (fn_, data) = function.parts();
-        // Owned before the node has it, and whatever comes of that.
+        // Owned before the node uses it, even if the call fails.
         let object = function.give_to(self.as_raw())?;
         let parameters = sys::cudaHostNodeParams { fn_, userData: data };
         self.set(api, node, Uses::default(), |node| {
-            // SAFETY: the node is one of a live graph, as in `set_kernel`. The graph owns the function.
+            // SAFETY: the node belongs to a live graph, as in `set_kernel`. The graph owns the function.
             unsafe { check!(cudaGraphHostNodeSetParams(node, &raw const parameters)) }
         })?;
         let before = self.steps.list.get_mut(at).and_then(|step| step.function.replace(object));
         before.map_or(Ok(()), |before| self.let_go(before))
     }
 
-    /// Lets a function go that no node of the graph calls any more.
+    /// Releases a function that no node of the graph calls any more.
     #[track_caller]
     pub(super) fn let_go(&self, object: sys::cudaUserObject_t) -> Result<()> {
-        // SAFETY: the graph is live and has one reference to the object, by the node that called the function.
+        // SAFETY: the graph is live and has one reference to the object, for the node that called the
+        // function.
         unsafe { check!(cudaGraphReleaseUserObject(self.as_raw(), object, 1)) }
     }
 
-    /// Has a node do something else, which uses this.
+    /// Changes the operation of a node to one with the accesses `uses`.
     #[track_caller]
     pub(super) fn set(
         &mut self,

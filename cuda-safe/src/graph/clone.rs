@@ -1,4 +1,4 @@
-//! Copies of graphs, and graphs within graphs.
+//! Copies of graphs, and child graphs.
 #![expect(unsafe_code, reason = "copies raw graphs, and asks the runtime about them")]
 
 use std::ptr;
@@ -10,20 +10,22 @@ use crate::error::{Detail, Error, Result};
 use crate::{check, stream, sys};
 
 impl Graph {
-    /// Copies the graph, with its memory and host functions in common.
+    /// Copies the graph. Both graphs share memory and host functions.
     ///
-    /// The copy has nodes of its own, in the same order: [`find_in_clone`](Self::find_in_clone) tells which. What is done to either
-    /// graph later, is not done to the other. Stands for [`cudaGraphClone`](sys::cudaGraphClone).
+    /// The copy has its own nodes in the same order; [`find_in_clone`](Self::find_in_clone) finds them.
+    /// Later changes to one graph do not affect the other. Stands for
+    /// [`cudaGraphClone`](sys::cudaGraphClone).
     ///
     /// # Errors
-    /// `Unsupported` for a graph with memory of its own. What the runtime fails with; a refusal inside a host function.
+    /// `Unsupported` if the graph has memory of its own. Otherwise returns the runtime's error. Refused
+    /// inside a host function.
     #[doc(alias = "cudaGraphClone")]
     #[track_caller]
     pub fn try_clone(&self) -> Result<Self> {
         stream::ensure_idle("Graph::try_clone")?;
         self.ensure_no_memory("Graph::try_clone")?;
         let mut raw = ptr::null_mut();
-        // SAFETY: the graph is live, and the pointer is to a live variable, which the call fills.
+        // SAFETY: the graph is live. The pointer is to a live variable, which the call fills.
         unsafe { check!(cudaGraphClone(&raw mut raw, self.as_raw())) }?;
         let mut graph = Self::of(raw, self.device());
         graph.steps = self.steps.clone();
@@ -37,13 +39,13 @@ impl Graph {
         Ok(graph)
     }
 
-    /// The node of this copy that was made from a node of the original, which had it by then.
+    /// Returns the node of this copy that corresponds to a node of the original.
     ///
     /// Stands for [`cudaGraphNodeFindInClone`](sys::cudaGraphNodeFindInClone).
     ///
     /// # Errors
-    /// `Unsupported` for a node of another graph than the one that this is a copy of, for one that was added to it later, and for one that
-    /// was destroyed here or there.
+    /// `Unsupported` if the node does not belong to the graph that this is a copy of, was added to the
+    /// original later, or was destroyed in this graph, or in the original before the copy.
     ///
     /// # Examples
     /// ```
@@ -72,32 +74,35 @@ impl Graph {
         found.ok_or_else(|| Error::refused("Graph::find_in_clone", Detail::Unsupported { what }))
     }
 
-    /// The handle of the graph that a node runs, which stays the node's. What is done to it behind the crate's back, this graph does not
-    /// know of.
+    /// Returns the handle of a node's child graph. The node retains ownership of it. The crate does not see
+    /// changes that raw calls make through the handle: memory that they add is neither tracked nor
+    /// retained.
     ///
     /// Stands for [`cudaGraphChildGraphNodeGetGraph`](sys::cudaGraphChildGraphNodeGetGraph).
     ///
     /// # Errors
-    /// `Unsupported` for a node that was captured or destroyed, or is of another graph; what the runtime fails with for a node of another
-    /// kind; a refusal inside a host function.
+    /// - `Unsupported` if the node was captured or destroyed, or belongs to another graph.
+    /// - The runtime's error for a node of another kind.
+    /// - Refused inside a host function.
     #[doc(alias = "cudaGraphChildGraphNodeGetGraph")]
     #[track_caller]
     pub fn graph_within(&self, node: Node) -> Result<sys::cudaGraph_t> {
         let (api, mut graph) = ("Graph::graph_within", ptr::null_mut());
         stream::ensure_idle(api)?;
         let (_, raw) = self.steps.added(api, self.number, node)?;
-        // SAFETY: the node is one of a live graph, and the pointer is to a live variable, which the call fills.
+        // SAFETY: the node belongs to a live graph. The pointer is to a live variable, which the call
+        // fills.
         unsafe { check!(cudaGraphChildGraphNodeGetGraph(raw, &raw mut graph)) }?;
         Ok(graph)
     }
 }
 
-/// The node of a copy that was made from this one.
+/// Returns the node of `copy` that was made from `node`.
 #[track_caller]
 fn twin(node: sys::cudaGraphNode_t, copy: sys::cudaGraph_t) -> Result<sys::cudaGraphNode_t> {
     let mut twin = ptr::null_mut();
-    // SAFETY: the node is one of a live graph, of which the other is a live copy, and the pointer is to a live variable, which the call
-    // fills.
+    // SAFETY: the node belongs to a live graph, and `copy` is a live copy of that graph. The pointer is to
+    // a live variable, which the call fills.
     unsafe { check!(cudaGraphNodeFindInClone(&raw mut twin, node, copy)) }?;
     Ok(twin)
 }

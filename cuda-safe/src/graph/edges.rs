@@ -1,7 +1,8 @@
-//! What comes after what in a graph, asked and changed, and nodes that are taken out again.
+//! Queries and changes the edges of a graph, and destroys nodes.
 //!
-//! What the tracker needs stays: an edge that alone keeps two nodes in order which conflict is not taken away, and what a node that is
-//! destroyed has kept in order, edges of its neighbours do.
+//! The order that the tracker relies on is preserved. An edge that is the only order between two
+//! conflicting nodes cannot be removed. If a node is destroyed, new edges between its neighbours replace
+//! the order that it provided.
 #![expect(unsafe_code, reason = "asks the runtime about graphs, and changes their edges")]
 
 use std::collections::BTreeSet;
@@ -13,17 +14,17 @@ use super::steps::Edge;
 use crate::error::{Detail, Error, Result};
 use crate::{check, stream, sys};
 
-/// What gives the neighbours of a node where there is room for so many, or counts them.
+/// Writes a node's neighbours to an array of `count` entries, or counts them if the array is null.
 type Ask = fn(sys::cudaGraphNode_t, *mut sys::cudaGraphNode_t, &mut usize) -> Result<()>;
 
 impl Graph {
-    /// The nodes that a node comes directly after.
+    /// Returns the direct predecessors of a node.
     ///
     /// Stands for [`cudaGraphNodeGetDependencies`](sys::cudaGraphNodeGetDependencies).
     ///
     /// # Errors
-    /// `Unsupported` for a node of another graph or one that was destroyed; what the runtime fails with; a refusal inside a host
-    /// function.
+    /// `Unsupported` if the node belongs to another graph or was destroyed. Otherwise returns the runtime's
+    /// error. Refused inside a host function.
     ///
     /// # Examples
     /// ```
@@ -44,7 +45,7 @@ impl Graph {
         self.neighbours("Graph::dependencies", node, before)
     }
 
-    /// The nodes that come directly after a node.
+    /// Returns the direct successors of a node.
     ///
     /// Stands for [`cudaGraphNodeGetDependentNodes`](sys::cudaGraphNodeGetDependentNodes).
     ///
@@ -74,13 +75,14 @@ impl Graph {
         Ok(found.into_iter().map(|at| Node::new(self.number, at)).collect())
     }
 
-    /// Has nodes come after others: pairs of a node and one that is to come behind it. All of them, or none.
+    /// Adds edges, given as pairs of a node and its successor. Adds all of them or none.
     ///
     /// Stands for [`cudaGraphAddDependencies`](sys::cudaGraphAddDependencies).
     ///
     /// # Errors
-    /// `Unsupported` for nodes of another graph and those that were destroyed, and where nodes would come before themselves;
-    /// `cudaErrorInvalidValue` for what is so already; a refusal inside a host function.
+    /// - `Unsupported` if a node belongs to another graph or was destroyed, or if the edges form a cycle.
+    /// - `cudaErrorInvalidValue` if an edge already exists.
+    /// - Refused inside a host function.
     ///
     /// # Examples
     /// ```
@@ -116,14 +118,17 @@ impl Graph {
         Ok(())
     }
 
-    /// Has nodes no longer come directly after others: pairs of a node and one behind it.
+    /// Removes edges, given as pairs of a node and its direct successor.
     ///
     /// Stands for [`cudaGraphRemoveDependencies`](sys::cudaGraphRemoveDependencies).
     ///
     /// # Errors
-    /// `NodesUnordered` where that leaves two nodes without an order that conflict; `Unsupported` for what is not so, for nodes of another
-    /// graph and those that were destroyed, and for a graph with memory of its own; a refusal inside a host function. All edges are then
-    /// as they were.
+    /// - `NodesUnordered` if two conflicting nodes would have no order afterwards.
+    /// - `Unsupported` if an edge does not exist, if a node belongs to another graph or was destroyed, or
+    ///   if the graph has memory of its own.
+    /// - Refused inside a host function.
+    ///
+    /// After an error from these checks, all edges are unchanged.
     #[doc(alias = "cudaGraphRemoveDependencies")]
     #[track_caller]
     pub fn remove_dependencies(&mut self, edges: &[(Node, Node)]) -> Result<()> {
@@ -141,18 +146,21 @@ impl Graph {
         }
         let (from, to) = self.raw_edges(&edges);
         let done = if from.is_empty() { Ok(()) } else { part(self.as_raw(), &from, &to) };
-        // If it fails half-way, there may be less order than there was, and none that is needed.
+        // If the call fails half-way, edges may be missing, but conflicting nodes remain ordered.
         self.steps = then;
         done
     }
 
-    /// Takes a node out of the graph. What conflicts and is in order by it, stays in order. Executable forms of the graph do what they did.
+    /// Destroys a node. Conflicting nodes that are ordered only through it stay ordered. Executable graphs
+    /// that were made before do not change.
     ///
     /// Stands for [`cudaGraphDestroyNode`](sys::cudaGraphDestroyNode).
     ///
     /// # Errors
-    /// `Unsupported` for a node that was captured or destroyed, or is of another graph, and for a graph with memory of its own; what the
-    /// runtime fails with; a refusal inside a host function.
+    /// - `Unsupported` if the node was captured or destroyed, or belongs to another graph, and if the graph
+    ///   has memory of its own.
+    /// - The runtime's error.
+    /// - Refused inside a host function.
     ///
     /// # Examples
     /// ```
@@ -186,9 +194,10 @@ impl Graph {
         }
         self.steps.changed();
         self.join_raw(&needed)?;
-        // From here on, whether it is destroyed or not: nothing is in order by it.
+        // From here on the node provides no order, whether its destruction succeeds or not.
         self.steps = then;
-        // SAFETY: the node is one of a live graph, which nobody else changes meanwhile, and no other one's number stands for it.
+        // SAFETY: the node belongs to a live graph, which is borrowed mutably. No other step refers to the
+        // same raw node.
         unsafe { check!(cudaGraphDestroyNode(raw)) }?;
         let gone = self.steps.take_out(at);
         self.uses = self.steps.uses();
@@ -197,7 +206,7 @@ impl Graph {
         gone.function.map_or(Ok(()), |function| self.let_go(function))
     }
 
-    /// The numbers of nodes.
+    /// Returns the numbers of the nodes.
     #[track_caller]
     fn found(&self, api: &'static str, edges: &[(Node, Node)]) -> Result<Vec<Edge>> {
         let mut found = Vec::with_capacity(edges.len());
@@ -208,7 +217,7 @@ impl Graph {
         Ok(found)
     }
 
-    /// The handles of both ends of all edges that these stand for.
+    /// Returns the handles of both ends of all raw edges that these edges represent.
     fn raw_edges(&self, edges: &[Edge]) -> (Vec<sys::cudaGraphNode_t>, Vec<sys::cudaGraphNode_t>) {
         let raws = |at| self.steps.get(at).map(|step| &*step.raws).unwrap_or_default();
         let pairs = |(from, to): &Edge| {
@@ -226,7 +235,7 @@ impl Graph {
         }
         let (graph, count) = (self.as_raw(), from.len());
         #[cfg(cudart_13_0)]
-        // SAFETY: the graph and the nodes are live, and there are as many of each as is said.
+        // SAFETY: the graph and the nodes are live, and both lists have `count` nodes.
         let done = unsafe {
             check!(cudaGraphAddDependencies(graph, from.as_ptr(), to.as_ptr(), ptr::null(), count))
         };
@@ -237,12 +246,12 @@ impl Graph {
     }
 }
 
-/// Ends the edges from nodes of a live graph to as many others.
+/// Removes the edges from nodes of a live graph to as many others.
 #[track_caller]
 fn part(graph: sys::cudaGraph_t, from: &[sys::cudaGraphNode_t], to: &[sys::cudaGraphNode_t]) -> Result<()> {
     let count = from.len().min(to.len());
     #[cfg(cudart_13_0)]
-    // SAFETY: the graph and the nodes are live, and there are as many of each as is said.
+    // SAFETY: the graph and the nodes are live, and both lists have at least `count` nodes.
     let done =
         unsafe { check!(cudaGraphRemoveDependencies(graph, from.as_ptr(), to.as_ptr(), ptr::null(), count)) };
     #[cfg(not(cudart_13_0))]
@@ -255,7 +264,7 @@ fn part(graph: sys::cudaGraph_t, from: &[sys::cudaGraphNode_t], to: &[sys::cudaG
 fn before(node: sys::cudaGraphNode_t, room: *mut sys::cudaGraphNode_t, count: &mut usize) -> Result<()> {
     let count = ptr::from_mut(count);
     #[cfg(cudart_13_0)]
-    // SAFETY: the node is live; the callers have room for as many nodes as they say, or none.
+    // SAFETY: the node is live. The callers pass an array of `count` nodes, or null.
     let got = unsafe { check!(cudaGraphNodeGetDependencies(node, room, ptr::null_mut(), count)) };
     #[cfg(not(cudart_13_0))]
     // SAFETY: as above.
@@ -267,7 +276,7 @@ fn before(node: sys::cudaGraphNode_t, room: *mut sys::cudaGraphNode_t, count: &m
 fn behind(node: sys::cudaGraphNode_t, room: *mut sys::cudaGraphNode_t, count: &mut usize) -> Result<()> {
     let count = ptr::from_mut(count);
     #[cfg(cudart_13_0)]
-    // SAFETY: the node is live; the callers have room for as many nodes as they say, or none.
+    // SAFETY: the node is live. The callers pass an array of `count` nodes, or null.
     let got = unsafe { check!(cudaGraphNodeGetDependentNodes(node, room, ptr::null_mut(), count)) };
     #[cfg(not(cudart_13_0))]
     // SAFETY: as above.

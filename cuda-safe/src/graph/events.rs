@@ -1,8 +1,9 @@
 //! Nodes that record events, and nodes that wait for them.
 //!
-//! Such an event stands for whatever the last launch had done when it came to the node, and nobody knows when that is: it is waited for as
-//! it is, and proves nothing to the tracker. It is never destroyed, as graphs and launches may outlive it. A wait waits for what
-//! the event stands for when the graph is launched, so no circle of waits comes of it.
+//! Such an event stands for the work that the last launch had done when it reached the node. The host does
+//! not know when that happens, so waiting for the event proves nothing to the tracker. The event is never
+//! destroyed, because graphs and launches may outlive it. A wait node waits for the event's state at the
+//! time of the graph launch, so waits cannot form a cycle.
 #![expect(unsafe_code, reason = "adds nodes to raw graphs, and changes them")]
 
 use super::executable::GraphExec;
@@ -15,13 +16,15 @@ use crate::stream::Event;
 use crate::{check, stream, sys};
 
 impl Graph {
-    /// Adds the record of an event of the graph's device: from each launch on, it stands for all that comes before the node.
+    /// Adds a node that records an event of the graph's device. After each launch the event stands for all
+    /// work that precedes the node.
     ///
-    /// Stands for [`cudaGraphAddEventRecordNode`](sys::cudaGraphAddEventRecordNode). From now on the tracker does not know what the event
-    /// stands for, wherever else it is recorded, as with [`RecordFlags::EXTERNAL`](crate::stream::RecordFlags::EXTERNAL).
+    /// Stands for [`cudaGraphAddEventRecordNode`](sys::cudaGraphAddEventRecordNode). From now on the
+    /// tracker does not know what the event stands for, wherever else it is recorded, as with
+    /// [`RecordFlags::EXTERNAL`](crate::stream::RecordFlags::EXTERNAL).
     ///
     /// # Errors
-    /// `DeviceMismatch` for an event of another device; those of [`add_empty`](Self::add_empty).
+    /// `DeviceMismatch` if the event belongs to another device; those of [`add_empty`](Self::add_empty).
     ///
     /// # Examples
     /// ```
@@ -51,16 +54,17 @@ impl Graph {
         event.given_to_graphs(true);
         let raw = event.as_raw();
         self.add(api, after, Uses::default(), false, |node, place| {
-            // SAFETY: graph and nodes are live, there are as many as is said, and the pointer is to a live variable. The event is never
-            // destroyed.
+            // SAFETY: the graph and its `count` nodes are live, and `node` points to a live variable. The
+            // event is never destroyed.
             unsafe { check!(cudaGraphAddEventRecordNode(node, place.graph, place.before, place.count, raw)) }
         })
     }
 
-    /// Adds a wait for an event: what comes after the node, comes after what the event stands for when the graph is launched. Nothing, if
-    /// it was never recorded.
+    /// Adds a node that waits for an event. Its successors run after the work that the event stands for at
+    /// the time of the launch. If the event was never recorded, the node does nothing.
     ///
-    /// Stands for [`cudaGraphAddEventWaitNode`](sys::cudaGraphAddEventWaitNode). What it orders, the tracker does not count on.
+    /// Stands for [`cudaGraphAddEventWaitNode`](sys::cudaGraphAddEventWaitNode). The tracker does not rely
+    /// on the order that the wait creates.
     ///
     /// # Errors
     /// Those of [`add_empty`](Self::add_empty).
@@ -95,13 +99,14 @@ impl Graph {
         })
     }
 
-    /// The handle of the event that a node records or waits for: that of [`Event::as_raw`].
+    /// Returns the handle of the event that a node records or waits for. It equals that of
+    /// [`Event::as_raw`].
     ///
     /// Stands for [`cudaGraphEventRecordNodeGetEvent`](sys::cudaGraphEventRecordNodeGetEvent) and
     /// [`cudaGraphEventWaitNodeGetEvent`](sys::cudaGraphEventWaitNodeGetEvent).
     ///
     /// # Errors
-    /// Those of [`node_kind`](Self::node_kind); what the runtime fails with for a node of another kind.
+    /// Those of [`node_kind`](Self::node_kind); the runtime's error for a node of another kind.
     #[doc(alias = "cudaGraphEventRecordNodeGetEvent")]
     #[doc(alias = "cudaGraphEventWaitNodeGetEvent")]
     #[track_caller]
@@ -110,7 +115,8 @@ impl Graph {
         let waits = self.node_kind(node)? == NodeKind::EVENT_WAIT;
         let (_, raw) = self.steps.added(api, self.number, node)?;
         if waits {
-            // SAFETY: the node is one of a live graph, and the pointer is to a live variable, which the call fills.
+            // SAFETY: the node belongs to a live graph. The pointer is to a live variable, which the call
+            // fills.
             unsafe { check!(cudaGraphEventWaitNodeGetEvent(raw, &raw mut event)) }?;
         } else {
             // SAFETY: as above.
@@ -119,14 +125,16 @@ impl Graph {
         Ok(event)
     }
 
-    /// Has a node record another event, or wait for it. Executable forms of the graph do what they did.
+    /// Sets the event that a node records or waits for. Executable graphs that were made before do not
+    /// change.
     ///
     /// Stands for [`cudaGraphEventRecordNodeSetEvent`](sys::cudaGraphEventRecordNodeSetEvent) and
     /// [`cudaGraphEventWaitNodeSetEvent`](sys::cudaGraphEventWaitNodeSetEvent).
     ///
     /// # Errors
-    /// `Unsupported` for a node that was captured or is of another graph; `DeviceMismatch` for an event that is to be recorded and is of
-    /// another device. The runtime refuses nodes of another kind.
+    /// - `Unsupported` if the node was captured or belongs to another graph.
+    /// - `DeviceMismatch` if a record node gets an event of another device.
+    /// - The runtime's error for a node of another kind.
     #[doc(alias = "cudaGraphEventRecordNodeSetEvent")]
     #[doc(alias = "cudaGraphEventWaitNodeSetEvent")]
     #[track_caller]
@@ -137,7 +145,8 @@ impl Graph {
         let waits = give(api, self, node, event)?;
         let event = event.as_raw();
         if waits {
-            // SAFETY: the node is one of a live graph, which nobody else changes meanwhile. The event is never destroyed.
+            // SAFETY: the node belongs to a live graph, which is borrowed mutably. The event is never
+            // destroyed.
             unsafe { check!(cudaGraphEventWaitNodeSetEvent(raw, event)) }
         } else {
             // SAFETY: as above.
@@ -147,7 +156,7 @@ impl Graph {
 }
 
 impl GraphExec {
-    /// Has a node record another event, or wait for it, from the next launch on.
+    /// Sets the event that a node records or waits for, from the next launch on.
     ///
     /// Stands for [`cudaGraphExecEventRecordNodeSetEvent`](sys::cudaGraphExecEventRecordNodeSetEvent) and
     /// [`cudaGraphExecEventWaitNodeSetEvent`](sys::cudaGraphExecEventWaitNodeSetEvent).
@@ -182,8 +191,8 @@ impl GraphExec {
         let waits = give(api, graph, node, event)?;
         let (exec, event) = (self.as_raw(), event.as_raw());
         if waits {
-            // SAFETY: the executable graph and the node, of the graph that it was made of, are live, and nobody launches it meanwhile. The
-            // event is never destroyed.
+            // SAFETY: the executable graph, and the node of the graph that it was made from, are live. The
+            // mutable borrow excludes launches. The event is never destroyed.
             unsafe { check!(cudaGraphExecEventWaitNodeSetEvent(exec, raw, event)) }
         } else {
             // SAFETY: as above.
@@ -192,7 +201,7 @@ impl GraphExec {
     }
 }
 
-/// Has an event be one of a node's, and says whether that waits for it.
+/// Assigns an event to a node. Returns whether the node waits for it.
 #[track_caller]
 fn give(api: &'static str, graph: &Graph, node: Node, event: &mut Event) -> Result<bool> {
     let waits = graph.node_kind(node)? == NodeKind::EVENT_WAIT;

@@ -15,38 +15,41 @@ use crate::hazard::{Listed, Uses};
 use crate::stream::{AsStream, Call, StreamRef};
 use crate::{check, stream, sys};
 
-/// A graph that can be launched, any number of times. It holds the memory that its nodes use.
+/// A graph that can be launched any number of times. It retains the memory that its nodes use.
 ///
-/// Dropping it stops no launch: the runtime keeps what launches under way still need, and memory is freed only after them.
+/// Dropping it does not stop launches. The runtime retains what running launches need, and memory is freed
+/// only after they are complete.
 #[derive(Debug)]
 #[doc(alias = "cudaGraphExecDestroy")]
 #[doc(alias = "cudaGraphExec_t")]
 pub struct GraphExec {
-    /// Destroyed before the memory is let go.
+    /// Destroyed before the retained memory is released.
     _owner: Handle,
     raw: sys::cudaGraphExec_t,
     device: Device,
-    /// Whether a launch is sure to give the device something to do.
+    /// Whether each launch is known to give the device work.
     acts: bool,
     uses: Listed,
-    /// The host functions that were taken over with a graph.
+    /// The host functions that were taken over from another graph.
     taken: Uses,
-    /// Whether launches may skip nodes of which nothing is known any more.
+    /// Whether launches may skip nodes whose identity is no longer known.
     skips: bool,
-    /// The graph that it was made of, and what has become of its nodes; none where those of another graph were taken over.
+    /// The graph that this was made from, with the current state of its nodes. `None` after the nodes of
+    /// another graph were taken over.
     pub(super) origin: Option<Origin>,
-    /// What tells the graph that it has an executable form, where there may be only one. Dropped after the form is destroyed.
+    /// Tells the graph that an executable form exists, if it may have only one. Dropped after the form is
+    /// destroyed.
     _token: Option<Arc<()>>,
 }
 
-/// The graph that an executable one was made of.
+/// The graph that an executable graph was made from.
 #[derive(Debug)]
 pub(super) struct Origin {
-    /// Which one.
+    /// The number of the graph.
     pub(super) graph: u64,
-    /// Its nodes, as they are here.
+    /// The graph's nodes in their state here.
     pub(super) steps: Steps,
-    /// Those that launches skip.
+    /// The nodes that launches skip.
     pub(super) disabled: BTreeSet<usize>,
 }
 
@@ -56,12 +59,12 @@ impl Origin {
     }
 }
 
-// SAFETY: the handles in it are names that the runtime takes from any thread, one at a time: an executable graph is not `Sync`. Lists that it
-// has in common with its graph are not changed.
+// SAFETY: the handles are names that the runtime accepts on any thread, one thread at a time: an executable
+// graph is not `Sync`. Lists that it shares with its graph are not modified.
 unsafe impl Send for GraphExec {}
 
 impl GraphExec {
-    /// The owner of what was just instantiated from a graph.
+    /// Makes the owner of a handle that was just instantiated from `graph`.
     pub(super) fn of(raw: sys::cudaGraphExec_t, graph: &Graph, token: Option<Arc<()>>) -> Self {
         let (device, uses) = (graph.device(), Listed::of(graph.uses.clone()));
         let origin = Some(Origin::of(graph));
@@ -78,24 +81,26 @@ impl GraphExec {
         }
     }
 
-    /// The device that the graph is for.
+    /// Returns the device of the graph.
     #[must_use]
     pub fn device(&self) -> Device {
         self.device
     }
 
-    /// Gives a stream all of the graph, and returns.
+    /// Submits the graph to a stream and returns.
     ///
     /// Stands for [`cudaGraphLaunch`](sys::cudaGraphLaunch).
     ///
     /// # Ordering
-    /// As one operation: in the order of the stream, after conflicting work that other streams were given before, and after the
-    /// former launch.
+    /// The launch is one operation of the stream. It runs in stream order, after conflicting work that was
+    /// submitted to other streams before, and after the previous launch.
     ///
     /// # Errors
-    /// `HostBorrowed` while a guard lends memory of the graph to the host that it conflicts with; `DeviceMismatch` if the stream is
-    /// of another device; `Capturing` on a captured stream: [`Graph::add_graph`] puts one graph into another; a refusal inside a host
-    /// function. Otherwise what the runtime says, which may be the failure of earlier work.
+    /// - `HostBorrowed` while a guard lends memory to the host with which the launch conflicts.
+    /// - `DeviceMismatch` if the stream belongs to another device.
+    /// - `Capturing` if the stream is captured; [`Graph::add_graph`] adds one graph to another.
+    /// - Refused inside a host function.
+    /// - Otherwise the runtime's error, which may be the failure of earlier work.
     #[doc(alias = "cudaGraphLaunch")]
     #[track_caller]
     pub fn launch(&mut self, stream: &impl AsStream) -> Result<()> {
@@ -112,16 +117,19 @@ impl GraphExec {
             if let Some(stream) = filling {
                 stream.note_fill();
             }
-            // SAFETY: graph and stream are live while they are borrowed, and nobody launches the graph meanwhile.
+            // SAFETY: graph and stream are borrowed and therefore live. The mutable borrow excludes other
+            // launches of the graph.
             unsafe { sys::cudaGraphLaunch(raw, handle) }
         };
-        // SAFETY: the accesses are all that the nodes touch of tracked memory, which the graph keeps until the books say that the
-        // launch is over; what else they touch is the duty of who made the nodes with unsafe code.
+        // SAFETY: the accesses cover all tracked memory that the nodes use. The graph retains it until the
+        // tracker knows that the launch is complete. Callers that made nodes with unsafe code are
+        // responsible for all other memory.
         unsafe { stream.enqueue_call_with(self.uses.accesses(), asked, call) }
     }
 
-    /// [`launch`](Self::launch) of a graph whose nodes may be nothing for the device to do, though it was told of memory: by a copy that
-    /// was refused while it was captured, or for a node that launches may skip.
+    /// [`launch`](Self::launch) of a graph whose nodes may give the device no work although the graph has
+    /// accesses. Such accesses remain after a copy that was refused during capture, and for a node that
+    /// launches may skip.
     #[cold]
     #[inline(never)]
     fn launch_nothing(&self, stream: StreamRef<'_>, place: &'static Location<'static>) -> Result<()> {
@@ -129,19 +137,20 @@ impl GraphExec {
             if self.uses.fills() {
                 stream.note_fill();
             }
-            // SAFETY: graph and stream are live while they are borrowed, and nobody launches the graph meanwhile.
+            // SAFETY: graph and stream are borrowed and therefore live. `launch` borrows the graph mutably,
+            // which excludes other launches.
             unsafe { check!(cudaGraphLaunch(self.raw, handle)) }.map_err(|error| error.at(place))
         };
-        // SAFETY: the accesses are all that the nodes touch of tracked memory, or more, as in `launch`.
+        // SAFETY: the accesses cover at least the tracked memory that the nodes use, as in `launch`.
         unsafe { stream.enqueue_mark(self.uses.accesses(), place, call) }
     }
 
-    /// Prepares the next launch, so that it costs less. Only a hint: nothing runs.
+    /// Prepares the next launch so that it costs less. Only a hint: nothing runs.
     ///
     /// Stands for [`cudaGraphUpload`](sys::cudaGraphUpload).
     ///
     /// # Errors
-    /// As for [`launch`](Self::launch), but for guards.
+    /// Those of [`launch`](Self::launch) except `HostBorrowed`.
     #[doc(alias = "cudaGraphUpload")]
     #[track_caller]
     pub fn upload(&mut self, stream: &impl AsStream) -> Result<()> {
@@ -151,24 +160,29 @@ impl GraphExec {
         self.ensure_device("GraphExec::upload", stream.device())?;
         let raw = self.raw;
         let call = |stream| {
-            // SAFETY: graph and stream are live while they are borrowed.
+            // SAFETY: graph and stream are borrowed and therefore live.
             unsafe { check!(cudaGraphUpload(raw, stream)) }.map_err(|error| error.at(place))
         };
-        // SAFETY: an upload touches no memory of the program's.
+        // SAFETY: an upload accesses no memory of the program.
         unsafe { stream.enqueue_at(&[], place, call) }
     }
 
-    /// Takes over what the nodes of another graph of the same shape do. Launches under way do not notice.
+    /// Takes over the operations of another graph of the same shape. Running launches are not affected.
     ///
-    /// Stands for [`cudaGraphExecUpdate`](sys::cudaGraphExecUpdate). Host functions are taken over with the nodes that call them, and held in
-    /// common with the other graph, which may be dropped: each is dropped some time after the last launch that calls it, as one of
-    /// [`set_host_fn`](Self::set_host_fn). Nodes can be given other work afterwards only where it was the graph that the executable one was
-    /// made of, and has all nodes and edges that it had then, and no other ones.
+    /// Stands for [`cudaGraphExecUpdate`](sys::cudaGraphExecUpdate). Host functions are taken over with the
+    /// nodes that call them. Both graphs share them, and the other graph may be dropped. Each function is
+    /// dropped some time after the last launch that calls it, as in [`set_host_fn`](Self::set_host_fn).
+    /// Nodes can be changed afterwards only if `graph` is the graph that this was made from and has the
+    /// same nodes and edges as then.
     ///
     /// # Errors
-    /// `cudaErrorGraphExecUpdateFailure` where the shape or the kind of a node is another one, with what is different and where
-    /// ([`Detail::Update`]); `Unsupported` for another graph with memory of its own; `DeviceMismatch`; a refusal inside a host function.
-    /// What was executable before, still is.
+    /// - `cudaErrorGraphExecUpdateFailure` if the shape or the kind of a node differs. [`Detail::Update`]
+    ///   tells the difference and the node.
+    /// - `Unsupported` if `graph` is another graph and has memory of its own.
+    /// - `DeviceMismatch` if the graph is for another device.
+    /// - Refused inside a host function.
+    ///
+    /// After an error the executable graph can still be launched.
     ///
     /// # Examples
     /// ```
@@ -199,7 +213,7 @@ impl GraphExec {
         let taken = host::taken("GraphExec::update", &graph.steps.functions())?;
         let mut then = graph.uses.clone();
         then.add_all(&taken);
-        // If it fails half-way, both graphs' memory and functions may be used.
+        // If the call fails half-way, launches may use memory and functions of both graphs.
         let mut both = self.uses.uses().clone();
         both.add_all(&then);
         self.uses = Listed::of(both);
@@ -208,20 +222,22 @@ impl GraphExec {
         let disabled = before.as_ref().map(|origin| origin.disabled.clone()).unwrap_or_default();
         self.skips |= !disabled.is_empty();
         let mut found = sys::cudaGraphExecUpdateResultInfo::default();
-        // SAFETY: both graphs are live, nobody launches this one meanwhile, and the pointer is to room for the answer.
+        // SAFETY: both graphs are live, and the mutable borrow excludes launches. The pointer is to a live
+        // variable for the result.
         let done = unsafe { check!(cudaGraphExecUpdate(self.raw, graph.as_raw(), &raw mut found)) };
         done.map_err(|error| different(error, graph, &found))?;
-        // A node that launches skip may be all that the graph has to do.
+        // A skipped node may be the graph's only work for the device.
         (self.uses, self.acts) = (Listed::of(then), graph.acts && !self.skips);
         self.taken = taken;
-        // The runtime pairs nodes by their order. Of a graph with other nodes or edges than it had, nobody knows which is which afterwards.
+        // The runtime pairs nodes by their order. If the graph's nodes or edges differ from before, the
+        // pairs are unknown afterwards.
         let same =
             before.filter(|origin| origin.graph == graph.number && origin.steps.have_shape_of(&graph.steps));
         self.origin = same.map(|_| Origin { disabled, ..Origin::of(graph) });
         Ok(())
     }
 
-    /// Has launches use what its nodes use now, and these bytes besides.
+    /// Recomputes the accesses of launches from the nodes' current accesses and `besides`.
     pub(super) fn list(&mut self, besides: Option<&Uses>) {
         let Some(origin) = &self.origin else { return };
         let mut all = origin.steps.uses();
@@ -244,14 +260,14 @@ impl GraphExec {
         Err(Error::refused(api, Detail::DeviceMismatch { what: "the stream or graph", found, needed }))
     }
 
-    /// The raw handle, which stays the executable graph's.
+    /// Returns the raw handle. The executable graph retains ownership of it.
     #[must_use]
     pub fn as_raw(&self) -> sys::cudaGraphExec_t {
         self.raw
     }
 }
 
-/// The error of a graph that was not taken over, with what is different and at which node.
+/// Returns the error of a refused update with the difference and the node.
 #[cold]
 fn different(error: Error, graph: &Graph, found: &sys::cudaGraphExecUpdateResultInfo) -> Error {
     let why = match found.result {
@@ -262,7 +278,8 @@ fn different(error: Error, graph: &Graph, found: &sys::cudaGraphExecUpdateResult
             "a node has a kernel that cannot stand in the place of the one before"
         }
         sys::cudaGraphExecUpdateErrorParametersChanged => {
-            "a node has parameters that it cannot change to: another kind of memory or another device, for instance"
+            "a node has parameters that it cannot change to: another kind of memory \
+             or another device, for instance"
         }
         sys::cudaGraphExecUpdateErrorAttributesChanged => "a node has other attributes",
         sys::cudaGraphExecUpdateErrorNotSupported => "a node is of a kind that is not taken over",

@@ -1,4 +1,4 @@
-//! [`Graph`]: nodes and what they come after.
+//! [`Graph`]: nodes and their order.
 #![expect(unsafe_code, reason = "calls the runtime's graph functions")]
 
 use std::ffi::CString;
@@ -17,10 +17,10 @@ use crate::error::{Detail, Error, Result};
 use crate::hazard::Uses;
 use crate::{check, stream, sys};
 
-/// Work that is described and does not run: nodes, and which comes after which.
+/// Work that is described but does not run: nodes and the order between them.
 ///
-/// Made by [`Stream::capture`](crate::Stream::capture), or with [`new`](Self::new) and the `add_` methods. All of it is for one
-/// device. It holds the memory that its nodes use.
+/// [`Stream::capture`](crate::Stream::capture) makes a graph, and so do [`new`](Self::new) and the `add_`
+/// methods. A graph is for one device. It retains the memory that its nodes use.
 ///
 /// # Examples
 /// ```
@@ -43,33 +43,34 @@ use crate::{check, stream, sys};
 #[doc(alias = "cudaGraphDestroy")]
 #[doc(alias = "cudaGraph_t")]
 pub struct Graph {
-    /// Destroyed before the memory is let go.
+    /// Destroyed before the retained memory is released.
     _owner: Handle,
     raw: sys::cudaGraph_t,
     device: Device,
-    /// Tells its nodes from those of other graphs.
+    /// Distinguishes the graph's nodes from those of other graphs.
     pub(super) number: u64,
     pub(super) steps: Steps,
     pub(super) uses: Uses,
-    /// Whether a launch is sure to give the device something to do. One of empty nodes is none of the stream's operations: an H200 does
-    /// not put a blocking stream behind the legacy one for it.
+    /// Whether each launch is known to give the device work. A graph of empty nodes is not an operation of
+    /// the stream: an H200 does not order a blocking stream after the legacy stream because of it.
     pub(super) acts: bool,
-    /// The graph that it is a copy of, and how many nodes that had then.
+    /// The graph that this is a copy of, and the number of its nodes at that time.
     pub(super) original: Option<(u64, usize)>,
-    /// Held by its executable forms, too, where there may be only one.
+    /// Shared with the executable forms if the graph may have only one.
     made: Arc<()>,
 }
 
-// SAFETY: the handles in it are names that the runtime takes from any thread, one at a time: a graph is not `Sync`.
+// SAFETY: the handles are names that the runtime accepts on any thread, one thread at a time: a graph is
+// not `Sync`.
 unsafe impl Send for Graph {}
 
 impl Graph {
-    /// Makes a graph without nodes, for the current device.
+    /// Makes a graph without nodes for the current device.
     ///
     /// Stands for [`cudaGraphCreate`](sys::cudaGraphCreate).
     ///
     /// # Errors
-    /// Where there is no device; a refusal inside a host function.
+    /// Returns the runtime's error if there is no device. Refused inside a host function.
     #[doc(alias = "cudaGraphCreate")]
     #[track_caller]
     pub fn new() -> Result<Self> {
@@ -81,7 +82,7 @@ impl Graph {
         Ok(Self::of(raw, device))
     }
 
-    /// The owner of a raw graph that uses nothing.
+    /// Makes the owner of a raw graph without memory.
     pub(super) fn of(raw: sys::cudaGraph_t, device: Device) -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
         Self {
@@ -97,7 +98,7 @@ impl Graph {
         }
     }
 
-    /// The owner of a captured graph, which uses this memory and calls these functions.
+    /// Makes the owner of a captured graph with its accesses and host functions.
     #[track_caller]
     pub(super) fn captured(
         raw: sys::cudaGraph_t,
@@ -119,24 +120,24 @@ impl Graph {
         Ok(graph)
     }
 
-    /// The device that the graph is for.
+    /// Returns the device of the graph.
     #[must_use]
     pub fn device(&self) -> Device {
         self.device
     }
 
-    /// How many nodes the graph has. A graph within it counts as one.
+    /// Returns the number of nodes. A child graph counts as one node.
     ///
     /// Stands for [`cudaGraphGetNodes`](sys::cudaGraphGetNodes).
     ///
     /// # Errors
-    /// What the runtime fails with; a refusal inside a host function.
+    /// Returns the runtime's error. Refused inside a host function.
     #[doc(alias = "cudaGraphGetNodes")]
     #[track_caller]
     pub fn node_count(&self) -> Result<usize> {
         stream::ensure_idle("Graph::node_count")?;
         let mut count = 0;
-        // SAFETY: the graph is live; without room for them, the nodes are only counted.
+        // SAFETY: the graph is live. With a null array the call only counts the nodes.
         unsafe { check!(cudaGraphGetNodes(self.raw, std::ptr::null_mut(), &raw mut count)) }?;
         Ok(count)
     }
@@ -146,18 +147,19 @@ impl Graph {
         let mut count = self.node_count()?;
         let mut nodes = vec![std::ptr::null_mut(); count];
         if count > 0 {
-            // SAFETY: the graph is live, and there is room for as many nodes as the call is told.
+            // SAFETY: the graph is live, and the array has `count` entries.
             unsafe { check!(cudaGraphGetNodes(self.raw, nodes.as_mut_ptr(), &raw mut count)) }?;
         }
         Ok(nodes)
     }
 
-    /// Makes the graph executable. What is done to the graph later does not change that.
+    /// Makes the graph executable. Later changes to the graph do not affect the executable form.
     ///
     /// Stands for [`cudaGraphInstantiate`](sys::cudaGraphInstantiate).
     ///
     /// # Errors
-    /// `Unsupported` for a graph with memory of its own that no node frees, or that has an executable form already. What the runtime fails with; a refusal inside a host function.
+    /// `Unsupported` if the graph has memory of its own that no node frees, or has memory of its own and
+    /// already an executable form. Otherwise returns the runtime's error. Refused inside a host function.
     #[doc(alias = "cudaGraphInstantiate")]
     #[track_caller]
     pub fn instantiate(&self) -> Result<GraphExec> {
@@ -183,22 +185,24 @@ impl Graph {
         }
         let token = self.steps.have_memory().then(|| Arc::clone(&self.made));
         if token.is_some() && Arc::strong_count(&self.made) > 2 {
-            let what = "a second executable form of a graph with memory of its own, before the first one is dropped,";
+            let what = "a second executable form of a graph with memory of its own, \
+                        before the first one is dropped,";
             return Err(Error::refused(api, Detail::Unsupported { what }));
         }
         let _current = self.device.switch()?;
         let mut exec = std::ptr::null_mut();
-        // SAFETY: the graph is live, and the pointer is to a live variable, which the call fills.
+        // SAFETY: the graph is live. The pointer is to a live variable, which the call fills.
         unsafe { check!(cudaGraphInstantiate(&raw mut exec, self.raw, flags.bits().into())) }?;
         Ok(GraphExec::of(exec, self, token))
     }
 
-    /// Writes the graph to a file, in the language of Graphviz.
+    /// Writes the graph to a file in Graphviz's DOT language.
     ///
     /// Stands for [`cudaGraphDebugDotPrint`](sys::cudaGraphDebugDotPrint).
     ///
     /// # Errors
-    /// Where the file cannot be written, or its name has a zero byte; a refusal inside a host function.
+    /// Returns the runtime's error if the file cannot be written. Refused if the path contains a zero byte,
+    /// and inside a host function.
     #[doc(alias = "cudaGraphDebugDotPrint")]
     #[track_caller]
     pub fn write_dot(&self, path: impl AsRef<Path>) -> Result<()> {
@@ -214,18 +218,20 @@ impl Graph {
         unsafe { check!(cudaGraphDebugDotPrint(self.raw, path.as_ptr(), flags)) }
     }
 
-    /// The raw handle, which stays the graph's. What is added to it behind the crate's back, the graph does not know of.
+    /// Returns the raw handle. The graph retains ownership of it. The crate does not see changes that raw
+    /// calls make through the handle: memory that they add is neither tracked nor retained.
     #[must_use]
     pub fn as_raw(&self) -> sys::cudaGraph_t {
         self.raw
     }
 }
 
-/// Whether a node is something for the device to do. Of other kinds it is not asked.
+/// Returns whether a captured node gives the device work. Captured graphs have only nodes of these kinds
+/// and empty nodes.
 #[track_caller]
 fn acts(node: sys::cudaGraphNode_t) -> Result<bool> {
     let mut kind = sys::cudaGraphNodeTypeEmpty;
-    // SAFETY: the node is one of a live graph, and the pointer is to a live variable, which the call fills.
+    // SAFETY: the node belongs to a live graph. The pointer is to a live variable, which the call fills.
     unsafe { check!(cudaGraphNodeGetType(node, &raw mut kind)) }?;
     Ok(matches!(
         kind,

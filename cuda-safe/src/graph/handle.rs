@@ -1,9 +1,9 @@
-//! Raw graphs, destroyed when they are dropped.
+//! Owned raw graphs, which are destroyed when dropped.
 #![expect(unsafe_code, reason = "destroys what it owns")]
 
 use crate::{process, stream, sys};
 
-/// What kind of graph a handle is of, with the handle.
+/// A raw handle of one of three kinds.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Raw {
     Graph(sys::cudaGraph_t),
@@ -11,33 +11,34 @@ pub(super) enum Raw {
     Object(sys::cudaUserObject_t),
 }
 
-/// A raw handle that is owned.
+/// An owned raw handle.
 #[derive(Debug)]
 pub(super) struct Handle {
     raw: Option<Raw>,
     process: u32,
 }
 
-// SAFETY: the handle is a name that the runtime takes from any thread, one at a time; this value is its only owner.
+// SAFETY: the handle is a name that the runtime accepts on any thread, one thread at a time. This value is
+// its only owner.
 unsafe impl Send for Handle {}
 
 impl Handle {
-    /// The owner of a handle that was just made.
+    /// Makes the owner of a handle that was just created.
     pub(super) fn new(raw: Raw) -> Self {
         Self { raw: Some(raw), process: process::number() }
     }
 
-    /// Gives the handle up.
+    /// Gives up ownership without destroying the handle.
     pub(super) fn give_up(mut self) {
         self.raw = None;
     }
 }
 
 impl Drop for Handle {
-    /// Nobody could take the error. What a launch still uses, the runtime keeps until the launch is over.
+    /// A drop cannot return the error. The runtime retains what a launch uses until the launch is complete.
     fn drop(&mut self) {
         let Some(raw) = self.raw.take() else { return };
-        // In the child of a fork the runtime is not usable.
+        // In a forked child the runtime is not usable.
         if !process::is(self.process) {
             return;
         }
@@ -47,11 +48,12 @@ impl Drop for Handle {
             return;
         }
         let _ = match raw {
-            // SAFETY: the graph was made by this crate, which gives the handle to nobody else, and nobody uses it any more.
+            // SAFETY: this crate made the graph, this value is the only owner of the handle, and no other
+            // user is left.
             Raw::Graph(graph) => unsafe { sys::cudaGraphDestroy(graph) },
-            // SAFETY: as above; launches that are under way are not stopped.
+            // SAFETY: as above. Running launches are not stopped.
             Raw::Exec(exec) => unsafe { sys::cudaGraphExecDestroy(exec) },
-            // SAFETY: as above; the one reference to the object is this one.
+            // SAFETY: as above. This value has one reference to the object.
             Raw::Object(object) => unsafe { sys::cudaUserObjectRelease(object, 1) },
         };
     }

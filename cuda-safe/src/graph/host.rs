@@ -1,12 +1,14 @@
-//! Host functions in graphs, which own them.
+//! Host functions of graphs, and their ownership.
 //!
-//! A function waits in a box that a user object of the runtime's stands for. The graph is given the object's one reference;
-//! clones, executable forms and launches under way hold references of their own, all counted by the runtime, which drops the box
-//! with the last of them. After a lost context that may never be: then the box is leaked.
+//! Each function is in a box that a user object of the runtime owns. The graph receives the object's one
+//! reference. Clones, executable forms and running launches have references of their own. The runtime
+//! counts them and drops the box with the last one. After an error that makes the context unusable this may
+//! never happen; the box is then leaked.
 //!
-//! A function that an executable graph is given later, the runtime counts no references to. It is kept like memory: launches enter an
-//! access of it in the books, and it is dropped when they are known to be over. Of functions that it takes over from another graph, a
-//! reference to each object is kept in the same way.
+//! The runtime counts no references to a function that an executable graph receives later. This module
+//! retains such a function like memory: launches record an access to it, and it is dropped when they are
+//! known to be complete. If an executable graph takes over functions from another graph, a reference to
+//! each user object is retained in the same manner.
 #![expect(unsafe_code, reason = "gives the runtime functions to call, and takes the box back from it")]
 
 use std::ffi::c_void;
@@ -20,7 +22,7 @@ use crate::hazard::{Access, Ledger, Mode, Uses};
 use crate::memory::{Kept, Shared, keeper};
 use crate::{check, process, stream, sys};
 
-/// What the runtime is given the address of.
+/// The data that the runtime passes to the function.
 struct Boxed {
     f: Box<dyn Fn() + Send + Sync>,
     device: i32,
@@ -36,87 +38,89 @@ pub(super) struct HostFunction {
 }
 
 impl HostFunction {
-    /// Puts a function into a box of the runtime's.
+    /// Moves a function into a box that a user object owns.
     #[track_caller]
     pub(super) fn new(device: Device, f: impl Fn() + Send + Sync + 'static) -> Result<Self> {
         let boxed = Boxed { f: Box::new(f), device: device.ordinal(), place: Location::caller() };
         let data: *mut c_void = Box::into_raw(Box::new(boxed)).cast();
         let mut raw = std::ptr::null_mut();
-        // The runtime calls this when there is no reference any more, on a thread of its own.
+        // The runtime calls `end` on one of its own threads after the last reference is released.
         let flags = sys::cudaUserObjectNoDestructorSync.0;
-        // SAFETY: the pointer is to a live variable, which the call fills; the address is that of a box, which only the
-        // function frees, once.
+        // SAFETY: the pointer is to a live variable, which the call fills. The address is that of a box,
+        // which only `end` frees, once.
         let made = unsafe { check!(cudaUserObjectCreate(&raw mut raw, data, Some(end), 1, flags)) };
         if let Err(error) = made {
-            // SAFETY: the box was made above, and the runtime has not taken it.
+            // SAFETY: the box was made above, and the runtime did not take it.
             drop(unsafe { Box::from_raw(data.cast::<Boxed>()) });
             return Err(error);
         }
         Ok(Self { object: Handle::new(Raw::Object(raw)), raw, data })
     }
 
-    /// What a node has to call, and with what.
+    /// Returns the function pointer and the data for a node.
     pub(super) fn parts(&self) -> (sys::cudaHostFn_t, *mut c_void) {
         (Some(call), self.data)
     }
 
-    /// Gives the function to a graph whose nodes call it; what it is called there.
+    /// Transfers the function to a graph whose nodes call it. Returns the user object.
     #[track_caller]
     pub(super) fn give_to(self, graph: sys::cudaGraph_t) -> Result<sys::cudaUserObject_t> {
         let flags = sys::cudaGraphUserObjectMove.0;
-        // SAFETY: the graph is live, and the one reference that is moved is this value's.
+        // SAFETY: the graph is live, and the one reference that moves belongs to this value.
         unsafe { check!(cudaGraphRetainUserObject(graph, self.raw, 1, flags)) }?;
         self.object.give_up();
         Ok(self.raw)
     }
 }
 
-/// What nodes call.
+/// The function that nodes call.
 unsafe extern "C" fn call(data: *mut c_void) {
-    // SAFETY: the address is that of a box that lives while any graph, executable form or launch has it, and that is only
-    // ever read.
+    // SAFETY: the address is that of a box. It is live while any graph, executable form or launch refers to
+    // it, and it is never modified.
     let boxed = unsafe { &*data.cast_const().cast::<Boxed>() };
     stream::guarded(|| (boxed.f)(), None, boxed.device, boxed.place);
 }
 
-/// What the runtime calls when nothing needs the function any more.
+/// The function that the runtime calls when the function has no user any more.
 unsafe extern "C" fn end(data: *mut c_void) {
-    // SAFETY: the address is that of the box, which nobody reads any more, and this is called once.
+    // SAFETY: the address is that of the box, which has no reader any more. This is called once per box.
     let boxed = unsafe { Box::from_raw(data.cast::<Boxed>()) };
     let (device, place) = (boxed.device, boxed.place);
     stream::guarded(|| drop(boxed), None, device, place);
 }
 
-/// What an executable graph was given, or has taken over.
+/// Functions that an executable graph received or took over.
 enum Functions {
-    /// A function for one of its nodes.
+    /// A function for one node.
     Boxed(*const Boxed),
-    /// References to those of another graph, which are only ever dropped.
+    /// References to the functions of another graph. They are only ever dropped.
     Objects(Vec<Handle>),
 }
 
 impl Functions {
-    /// Drops them, or the references to them.
+    /// Drops the function or the references.
     fn end(self) {
         match self {
-            // SAFETY: the address is that of a box that nobody reads any more, and each value of this type is ended once.
+            // SAFETY: the address is that of a box that has no reader any more. Each value of this type is
+            // ended once.
             Self::Boxed(boxed) => unsafe { end(boxed.cast_mut().cast()) },
             Self::Objects(objects) => drop(objects),
         }
     }
 }
 
-/// Functions that an executable graph has, by books of their own.
+/// Functions of an executable graph with an access history of their own.
 struct Given {
     ledger: Ledger,
     functions: Option<Functions>,
-    /// Which process it is of: a child that inherited it leaves it alone.
+    /// The process that made it. A forked child that inherits it does not touch it.
     process: u32,
 }
 
-// SAFETY: the box is only read while anybody may call what is in it, which may be called from any thread, and dropped by one.
+// SAFETY: the box is only read while its function may be called. Any thread may call the function, and any
+// one thread may drop it.
 unsafe impl Send for Given {}
-// SAFETY: as above; references to objects are not reached while they are shared.
+// SAFETY: as above. References to objects are not accessed while they are shared.
 unsafe impl Sync for Given {}
 
 impl Kept for Given {
@@ -130,20 +134,21 @@ impl Kept for Given {
 }
 
 impl Drop for Given {
-    /// The function goes with the last launch that may call it, or with a later function: nobody waits for a launch here.
+    /// Drops the function after the last launch that may call it, or together with a later function. Does
+    /// not wait for launches.
     fn drop(&mut self) {
-        // In the child of a fork another thread may have had the list locked, for ever.
+        // In a forked child another thread of the parent may have locked the list, and it stays locked.
         if !process::is(self.process) {
             return;
         }
         let mut ledger = std::mem::replace(&mut self.ledger, Ledger::new(0));
-        // There is no owner any more that another one could be made of.
+        // No owner is left that could be cloned.
         ledger.kept_by(None);
         drop_functions(self.functions.take().map(|functions| Going { ledger, functions }));
     }
 }
 
-/// Functions that no executable graph has any more, which launches under way may still call.
+/// Functions that no executable graph refers to any more, but running launches may still call.
 struct Going {
     ledger: Ledger,
     functions: Functions,
@@ -153,29 +158,30 @@ struct Going {
 unsafe impl Send for Going {}
 
 impl Going {
-    /// Whether all launches that call the function are known to be over.
+    /// Returns whether all launches that call the function are known to be complete.
     fn is_done(&self) -> bool {
         stream::is_quiet(&self.ledger, 0..1, Mode::Write)
     }
 }
 
-/// Functions whose last launch was not known to be over when they went.
+/// Functions whose last launch was not known to be complete when they were dropped.
 static GOING: Mutex<Vec<Going>> = Mutex::new(Vec::new());
 
-/// Drops the functions that nobody calls any more, this one among them if that is so.
+/// Drops the functions that no launch calls any more. Adds `one` to the list first.
 fn drop_functions(one: Option<Going>) {
     let over: Vec<Going> = {
         let mut going = GOING.lock().unwrap_or_else(PoisonError::into_inner);
         going.extend(one);
         going.extract_if(.., |it| it.is_done()).collect()
     };
-    // Not under the lock: what a function owns may be such a graph.
+    // Not under the lock: a function may own another such graph.
     for Going { functions, .. } in over {
         functions.end();
     }
 }
 
-/// A function for a node of an executable graph: what the node has to call and with what, and what a launch uses then.
+/// Makes a host function for a node of an executable graph. Returns the node's parameters, and the accesses
+/// of a launch that calls the function.
 #[track_caller]
 pub(super) fn given(
     api: &'static str,
@@ -189,7 +195,8 @@ pub(super) fn given(
     Ok((parameters, uses(api, Functions::Boxed(boxed))?))
 }
 
-/// The host functions of another graph, which owns them by these objects: what a launch uses that calls them.
+/// Retains the host functions of another graph, which owns them by these objects. Returns the accesses of a
+/// launch that calls them.
 #[track_caller]
 pub(super) fn taken(api: &'static str, objects: &[sys::cudaUserObject_t]) -> Result<Uses> {
     if objects.is_empty() {
@@ -197,14 +204,14 @@ pub(super) fn taken(api: &'static str, objects: &[sys::cudaUserObject_t]) -> Res
     }
     drop_functions(None);
     let retain = |raw: &sys::cudaUserObject_t| {
-        // SAFETY: the object is live, as a live graph has a reference to it.
+        // SAFETY: the object is live, because a live graph has a reference to it.
         unsafe { check!(cudaUserObjectRetain(*raw, 1)) }.map(|()| Handle::new(Raw::Object(*raw)))
     };
     let objects = objects.iter().map(retain).collect::<Result<_>>()?;
     uses(api, Functions::Objects(objects))
 }
 
-/// What a launch uses that calls these functions.
+/// Returns the accesses of a launch that calls these functions.
 #[track_caller]
 fn uses(api: &'static str, functions: Functions) -> Result<Uses> {
     let given = Given { ledger: Ledger::new(1), functions: Some(functions), process: process::number() };

@@ -1,8 +1,8 @@
-//! Memory of a graph's own: allocated and freed by nodes of it, and there only between those.
+//! Memory that a graph owns: allocated and freed by its nodes, and valid only between them.
 //!
-//! It has an address from when the graph has the node, and memory behind the address only while a launch is between the two nodes. So only
-//! nodes of the same graph are given it (`slice`): as sources, destinations and arguments of kernels. `steps` has the argument that those
-//! come between the two.
+//! The address exists from the time the node is added. Memory is behind the address only while a launch is
+//! between the two nodes. Therefore only nodes of the same graph may use it (`slice`): as source,
+//! destination or kernel argument. `steps` explains why those nodes run between the two.
 #![expect(unsafe_code, reason = "adds nodes to raw graphs")]
 
 use std::ffi::c_void;
@@ -20,10 +20,10 @@ use crate::hazard::{Access, Ledger};
 use crate::memory::{Kept, MemoryLocation, Shared, size};
 use crate::{check, sys};
 
-/// Elements in memory of a graph's own. See [`Graph::add_alloc`].
+/// Elements in memory that a graph owns. See [`Graph::add_alloc`].
 ///
-/// Nodes of the same graph copy from it and to it, fill it, and take it as an argument of a kernel; nothing else does. The value is no
-/// more than the name of the memory: dropping it frees nothing.
+/// Only nodes of the same graph use it: they copy from it and to it, fill it, and take it as a kernel
+/// argument. The value only names the memory: dropping it frees nothing.
 #[doc(alias = "cudaMemAllocNodeParams")]
 pub struct GraphBuffer<T> {
     owner: Shared<Own>,
@@ -35,7 +35,7 @@ pub struct GraphBuffer<T> {
     elements: PhantomData<fn() -> T>,
 }
 
-/// The books about memory that the runtime owns with the graph.
+/// The access history of memory that the runtime owns with the graph.
 #[derive(Debug)]
 struct Own(Ledger);
 
@@ -50,32 +50,32 @@ impl Kept for Own {
 }
 
 impl<T> GraphBuffer<T> {
-    /// The node that allocates it.
+    /// Returns the node that allocates the memory.
     #[must_use]
     pub fn node(&self) -> Node {
         self.node
     }
 
-    /// Length in elements.
+    /// Returns the length in elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are no elements.
+    /// Returns whether the length is 0.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The device that it is on.
+    /// Returns the device of the memory.
     #[must_use]
     pub fn device(&self) -> Device {
         self.device
     }
 
-    /// Where the elements are, for structures that a kernel is given: the same in every launch, and null where there are none. What nodes do
-    /// there by it, the graph does not know of.
+    /// Returns the address of the elements, for structures that a kernel receives. It is the same in every
+    /// launch, and null if the length is 0. The graph does not see accesses through it.
     #[must_use]
     pub fn as_ptr(&self) -> *mut T {
         ptr::with_exposed_provenance_mut(self.address)
@@ -85,7 +85,7 @@ impl<T> GraphBuffer<T> {
         self.owner.ledger()
     }
 
-    /// The number of the graph that it is of.
+    /// Returns the number of the graph that owns the memory.
     pub(super) fn graph(&self) -> u64 {
         self.graph
     }
@@ -102,15 +102,18 @@ impl<T> fmt::Debug for GraphBuffer<T> {
 }
 
 impl Graph {
-    /// Adds the allocation of `len` elements, for nodes of this graph that come between this one and the one that frees them. As in C,
-    /// what they contain is unspecified at the beginning of each launch. No elements, an empty node.
+    /// Adds a node that allocates `len` elements, for nodes of this graph between this one and the one that
+    /// frees the memory. As in C, the contents are unspecified at the beginning of each launch. If `len` is
+    /// 0, adds an empty node.
     ///
-    /// Stands for [`cudaGraphAddMemAllocNode`](sys::cudaGraphAddMemAllocNode). The address is the same in every launch. A graph with
-    /// memory of its own cannot be cloned nor be part of another one, loses neither nodes nor edges, and has one executable form at a time.
+    /// Stands for [`cudaGraphAddMemAllocNode`](sys::cudaGraphAddMemAllocNode). The address is the same in
+    /// every launch. A graph with memory of its own cannot be cloned or become part of another graph. Its
+    /// nodes and edges cannot be removed, and it has at most one executable form at a time.
     ///
     /// # Errors
-    /// `cudaErrorMemoryAllocation`; a refusal where the number of bytes overflows or `T` has no bytes; those of
-    /// [`add_empty`](Self::add_empty).
+    /// - `cudaErrorMemoryAllocation` if there is not enough memory.
+    /// - A refusal if the number of bytes overflows, or if `T` is zero-sized.
+    /// - Those of [`add_empty`](Self::add_empty).
     ///
     /// # Examples
     /// ```
@@ -152,7 +155,7 @@ impl Graph {
         } else {
             let uses = kept(api, &[Access::write(owner.ledger(), 0..bytes)])?;
             let node = self.add(api, after, uses, false, |node, place| {
-                // SAFETY: graph and nodes are live, there are as many as is said, and the pointers are to live variables.
+                // SAFETY: the graph and its `count` nodes are live, and the pointers are to live variables.
                 unsafe {
                     check!(cudaGraphAddMemAllocNode(
                         node,
@@ -170,13 +173,14 @@ impl Graph {
         Ok(GraphBuffer { owner, address, len, device, graph: self.number, node, elements: PhantomData })
     }
 
-    /// Adds the end of memory of this graph's own, after all nodes that use it. Until there is one, the graph cannot be made executable; later
-    /// nodes cannot use the memory.
+    /// Adds a node that frees memory that this graph owns, after all nodes that use it. A graph can be made
+    /// executable only if it has this node for all its memory. Later nodes cannot use the memory.
     ///
     /// Stands for [`cudaGraphAddMemFreeNode`](sys::cudaGraphAddMemFreeNode).
     ///
     /// # Errors
-    /// `Unsupported` for memory of another graph's, and for what a node frees already; those of [`add_empty`](Self::add_empty).
+    /// `Unsupported` if another graph owns the memory, or if a node frees it already; those of
+    /// [`add_empty`](Self::add_empty).
     #[doc(alias = "cudaGraphAddMemFreeNode")]
     #[track_caller]
     pub fn add_free<T>(&mut self, after: &[Node], memory: &mut GraphBuffer<T>) -> Result<Node> {
@@ -189,15 +193,16 @@ impl Graph {
         let uses = kept(api, &[all])?;
         let address: *mut c_void = memory.as_ptr().cast();
         let node = self.add(api, after, uses, false, |node, place| {
-            // SAFETY: graph and nodes are live, there are as many as is said, and the pointer is to a live variable. The address is that
-            // of memory which a node of this graph allocates, before this one, and no other frees: `add` has refused that.
+            // SAFETY: the graph and its `count` nodes are live, and `node` points to a live variable. An
+            // earlier node of this graph allocates the memory at the address. No other node frees it: `add`
+            // refuses that.
             unsafe { check!(cudaGraphAddMemFreeNode(node, place.graph, place.before, place.count, address)) }
         })?;
         self.steps.end(ptr::from_ref(memory.ledger()).addr(), node);
         Ok(node)
     }
 
-    /// Refuses what no graph with memory of its own can be.
+    /// Refuses operations that a graph with memory of its own does not support.
     #[track_caller]
     pub(super) fn ensure_no_memory(&self, api: &'static str) -> Result<()> {
         if !self.steps.have_memory() {

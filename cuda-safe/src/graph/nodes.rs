@@ -1,4 +1,4 @@
-//! Nodes that are added by hand.
+//! Adds nodes to graphs.
 #![expect(unsafe_code, reason = "adds nodes to raw graphs")]
 
 use super::graph::Graph;
@@ -13,7 +13,7 @@ use crate::launch::{Arguments, Kernel, LaunchConfig};
 use crate::memory::keeper;
 use crate::{check, stream, sys};
 
-/// A node of a graph, to name as what another one comes after.
+/// A node of a graph. It names the node in calls, for example as a dependency of another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[doc(alias = "cudaGraphNode_t")]
 pub struct Node {
@@ -22,23 +22,23 @@ pub struct Node {
 }
 
 impl Node {
-    /// The node with this number of the graph with that one.
+    /// Names node number `at` of graph number `graph`.
     pub(super) fn new(graph: u64, at: usize) -> Self {
         Self { graph, at }
     }
 
-    /// Its number.
+    /// Returns the node's number.
     pub(super) fn at(self) -> usize {
         self.at
     }
 
-    /// Its number, if it is one of this graph.
+    /// Returns the node's number if it belongs to this graph.
     pub(super) fn of(self, graph: u64) -> Option<usize> {
         (self.graph == graph).then_some(self.at)
     }
 }
 
-/// Where the runtime is to put a node.
+/// The graph and the dependencies for a new node, in the runtime's form.
 pub(super) struct Place {
     pub(super) graph: sys::cudaGraph_t,
     pub(super) before: *const sys::cudaGraphNode_t,
@@ -46,8 +46,8 @@ pub(super) struct Place {
 }
 
 impl Graph {
-    /// Adds a node that comes after others, and after all earlier ones that it conflicts with. `acts` says whether it gives the device
-    /// something to do.
+    /// Adds a node after the nodes in `after` and after all earlier nodes that it conflicts with. `acts`
+    /// tells whether the node gives the device work.
     #[track_caller]
     pub(super) fn add(
         &mut self,
@@ -66,7 +66,7 @@ impl Graph {
             .collect();
         let _current = self.device().switch()?;
         let mut raw = std::ptr::null_mut();
-        // Kept before there is a node, and whatever comes of that.
+        // Retained before the node exists, even if the call fails.
         self.uses.add_all(&uses);
         let place = Place { graph: self.as_raw(), before: raws.as_ptr(), count: raws.len() };
         if let Err(error) = make(&raw mut raw, place) {
@@ -78,29 +78,32 @@ impl Graph {
         Ok(Node { graph: self.number, at: self.steps.list.len() - 1 })
     }
 
-    /// Adds a node that does nothing: a place to come before and after others.
+    /// Adds a node that does nothing. It serves as a dependency between other nodes.
     ///
     /// Stands for [`cudaGraphAddEmptyNode`](sys::cudaGraphAddEmptyNode).
     ///
     /// # Errors
-    /// `Unsupported` for a node of another graph; what the runtime fails with; a refusal inside a host function.
+    /// `Unsupported` if `after` names a node of another graph. Otherwise returns the runtime's error.
+    /// Refused inside a host function.
     #[doc(alias = "cudaGraphAddEmptyNode")]
     #[track_caller]
     pub fn add_empty(&mut self, after: &[Node]) -> Result<Node> {
         self.add("Graph::add_empty", after, Uses::default(), false, |node, place| {
-            // SAFETY: graph and nodes are live, there are as many as is said, and the pointer is to a live variable.
+            // SAFETY: the graph and its `count` nodes are live, and `node` points to a live variable.
             unsafe { check!(cudaGraphAddEmptyNode(node, place.graph, place.before, place.count)) }
         })
     }
 
-    /// Adds the copy of all elements of `source` to `destination`, of one device or with pinned memory. No elements, an empty node.
+    /// Adds a copy of all elements of `source` to `destination`, inside one device or with pinned memory.
+    /// If there are no elements, adds an empty node.
     ///
-    /// It comes after the nodes in `after`, and after every earlier one that it conflicts with. Stands for
-    /// [`cudaGraphAddMemcpyNode1D`](sys::cudaGraphAddMemcpyNode1D).
+    /// The node comes after the nodes in `after`, and after every earlier node that it conflicts with.
+    /// Stands for [`cudaGraphAddMemcpyNode1D`](sys::cudaGraphAddMemcpyNode1D).
     ///
     /// # Errors
-    /// Those of [`memcpy_async`](crate::memcpy_async) and of [`add_empty`](Self::add_empty); `NotKept` for memory that the graph
-    /// cannot hold on to; `Unsupported` between devices.
+    /// - Those of [`memcpy_async`](crate::memcpy_async) and of [`add_empty`](Self::add_empty).
+    /// - `NotKept` if the graph cannot retain the memory.
+    /// - `Unsupported` for a copy between devices.
     #[doc(alias = "cudaGraphAddMemcpyNode1D")]
     #[doc(alias = "cudaGraphAddMemcpyNode")]
     #[doc(alias = "cudaGraphAddNode")]
@@ -114,7 +117,7 @@ impl Graph {
         self.add_copy("Graph::add_memcpy", after, &to, &from)
     }
 
-    /// [`add_memcpy`](Self::add_memcpy) without types.
+    /// [`add_memcpy`](Self::add_memcpy) for operands without types.
     #[track_caller]
     pub(super) fn add_copy(
         &mut self,
@@ -126,8 +129,8 @@ impl Graph {
         let Some(copy) = LinearNode::new(api, to, from)? else { return self.add_empty(after) };
         let uses = kept(api, &copy.accesses)?;
         self.add(api, after, uses, true, |node, place| {
-            // SAFETY: graph and nodes are live, there are as many as is said, and the pointer is to a live variable. Both sides
-            // are memory of so many bytes, which the graph keeps.
+            // SAFETY: the graph and its `count` nodes are live, and `node` points to a live variable. Both
+            // sides are memory of `copy.bytes` bytes, which the graph retains.
             unsafe {
                 check!(cudaGraphAddMemcpyNode1D(
                     node,
@@ -143,13 +146,14 @@ impl Graph {
         })
     }
 
-    /// Adds the filling of every *byte* of the destination with `value`. No elements, an empty node.
+    /// Adds a fill: every *byte* of the destination becomes `value`. If there are no elements, adds an
+    /// empty node.
     ///
-    /// It comes after the nodes in `after`, and after every earlier one that it conflicts with. Stands for
-    /// [`cudaGraphAddMemsetNode`](sys::cudaGraphAddMemsetNode).
+    /// The node comes after the nodes in `after`, and after every earlier node that it conflicts with.
+    /// Stands for [`cudaGraphAddMemsetNode`](sys::cudaGraphAddMemsetNode).
     ///
     /// # Errors
-    /// Those of [`add_empty`](Self::add_empty); `NotKept` for memory that the graph cannot hold on to.
+    /// Those of [`add_empty`](Self::add_empty); `NotKept` if the graph cannot retain the memory.
     #[doc(alias = "cudaGraphAddMemsetNode")]
     #[track_caller]
     pub fn add_memset<D>(&mut self, after: &[Node], destination: &mut D, value: u8) -> Result<Node>
@@ -161,8 +165,8 @@ impl Graph {
         let uses = kept(api, &[fill.access])?;
         let parameters = fill_parameters(&fill, value);
         self.add(api, after, uses, true, |node, place| {
-            // SAFETY: graph and nodes are live, there are as many as is said, and the pointers are to live variables. The
-            // destination is memory of so many bytes, which the graph keeps.
+            // SAFETY: the graph and its `count` nodes are live, and the pointers are to live variables. The
+            // destination is memory of the fill's size, which the graph retains.
             unsafe {
                 check!(cudaGraphAddMemsetNode(
                     node,
@@ -175,8 +179,8 @@ impl Graph {
         })
     }
 
-    /// Adds the call of a function on the host by every launch. The function belongs to the graph, as that of
-    /// [`Capture::host_fn`](super::Capture::host_fn) does.
+    /// Adds a host function, which every launch calls. The function belongs to the graph, as in
+    /// [`Capture::host_fn`](super::Capture::host_fn).
     ///
     /// Stands for [`cudaGraphAddHostNode`](sys::cudaGraphAddHostNode).
     ///
@@ -188,12 +192,12 @@ impl Graph {
         stream::ensure_idle("Graph::add_host_fn")?;
         let function = HostFunction::new(self.device(), f)?;
         let (fn_, data) = function.parts();
-        // Owned before there is a node, and whatever comes of that.
+        // Owned before the node exists, even if the call fails.
         let object = function.give_to(self.as_raw())?;
         let parameters = sys::cudaHostNodeParams { fn_, userData: data };
         let node = self.add("Graph::add_host_fn", after, Uses::default(), true, |node, place| {
-            // SAFETY: graph and nodes are live, there are as many as is said, and the pointers are to live variables. The graph
-            // owns the function.
+            // SAFETY: the graph and its `count` nodes are live, and the pointers are to live variables. The
+            // graph owns the function.
             unsafe {
                 check!(cudaGraphAddHostNode(
                     node,
@@ -210,17 +214,19 @@ impl Graph {
         Ok(node)
     }
 
-    /// Adds one run of a kernel. The values of the arguments are copied now.
+    /// Adds a kernel launch. The values of the arguments are copied now.
     ///
-    /// It comes after the nodes in `after`, and after every earlier one that conflicts with the memory among its arguments. Stands for
-    /// [`cudaGraphAddKernelNode`](sys::cudaGraphAddKernelNode).
+    /// The node comes after the nodes in `after`, and after every earlier node that conflicts with the
+    /// memory among its arguments. Stands for [`cudaGraphAddKernelNode`](sys::cudaGraphAddKernelNode).
     ///
     /// # Errors
-    /// Those of [`Kernel::launch`] and of [`add_empty`](Self::add_empty); `NotKept` for memory that the graph cannot hold on to.
+    /// Those of [`Kernel::launch`] and of [`add_empty`](Self::add_empty); `NotKept` if the graph cannot
+    /// retain the memory.
     ///
     /// # Safety
-    /// The duties of [`Kernel::launch`], for every launch of the graph: memory behind raw pointers lives as long as the graph and its
-    /// executable forms, and launches of the graph are ordered with other uses of it.
+    /// - The duties of [`Kernel::launch`] hold for every launch of the graph.
+    /// - Memory behind raw pointers lives as long as the graph and its executable forms.
+    /// - Launches of the graph are ordered with other uses of that memory.
     #[doc(alias = "cudaGraphAddKernelNode")]
     #[doc(alias = "cudaGraphAddNode")]
     #[track_caller]
@@ -240,9 +246,10 @@ impl Graph {
             arguments,
             |uses, parameters| {
                 self.add(api, after, uses, true, |node, place| {
-                    // SAFETY: graph and nodes are live, there are as many as is said, and the pointers are to live variables. There is
-                    // a live value of the right type for each parameter (`Arguments`), copied by the call, and the graph keeps the
-                    // memory among them; what the kernel does is the caller's duty.
+                    // SAFETY: the graph and its `count` nodes are live, and the pointers are to live
+                    // variables. Each parameter has a live value of the right type (`Arguments`), which the
+                    // call copies. The graph retains the memory among the values. The caller is responsible
+                    // for the kernel's actions.
                     unsafe {
                         check!(cudaGraphAddKernelNode(
                             node,
@@ -257,14 +264,15 @@ impl Graph {
         )
     }
 
-    /// Adds all of another graph, as it is now, as one node. Its memory and host functions are held in common.
+    /// Adds the current state of another graph as one child node. Both graphs share its memory and host
+    /// functions.
     ///
-    /// It comes after the nodes in `after`, and after every earlier one that it conflicts with. Stands for
-    /// [`cudaGraphAddChildGraphNode`](sys::cudaGraphAddChildGraphNode).
+    /// The node comes after the nodes in `after`, and after every earlier node that it conflicts with.
+    /// Stands for [`cudaGraphAddChildGraphNode`](sys::cudaGraphAddChildGraphNode).
     ///
     /// # Errors
-    /// `DeviceMismatch` for a graph of another device; `Unsupported` for one with memory of its own; those of
-    /// [`add_empty`](Self::add_empty).
+    /// `DeviceMismatch` if the graph is for another device; `Unsupported` if it has memory of its own;
+    /// those of [`add_empty`](Self::add_empty).
     #[doc(alias = "cudaGraphAddChildGraphNode")]
     #[track_caller]
     pub fn add_graph(&mut self, after: &[Node], graph: &Graph) -> Result<Node> {
@@ -275,7 +283,7 @@ impl Graph {
         }
         graph.ensure_no_memory(api)?;
         let node = self.add(api, after, graph.uses.clone(), graph.acts, |node, place| {
-            // SAFETY: both graphs and the nodes are live, there are as many as is said, and the pointer is to a live variable.
+            // SAFETY: both graphs and the `count` nodes are live, and `node` points to a live variable.
             unsafe {
                 check!(cudaGraphAddChildGraphNode(
                     node,
@@ -293,7 +301,7 @@ impl Graph {
     }
 }
 
-/// What a node uses.
+/// Returns the accesses of a node, with their memory retained.
 #[track_caller]
 pub(super) fn kept(api: &'static str, accesses: &[Access<'_>]) -> Result<Uses> {
     let mut uses = Uses::default();
@@ -304,7 +312,7 @@ pub(super) fn kept(api: &'static str, accesses: &[Access<'_>]) -> Result<Uses> {
     }
 }
 
-/// What the runtime wants to know about a fill.
+/// Returns the runtime's parameters of a fill.
 pub(super) fn fill_parameters(fill: &FillNode<'_>, value: u8) -> sys::cudaMemsetParams {
     sys::cudaMemsetParams {
         dst: fill.to.cast(),
@@ -316,7 +324,8 @@ pub(super) fn fill_parameters(fill: &FillNode<'_>, value: u8) -> sys::cudaMemset
     }
 }
 
-/// Has a node be made of what a launch of this kernel uses and of what the runtime wants to know about it, which is there for the call only.
+/// Calls `make` with the accesses of a kernel launch and the runtime's parameters for it. The parameters
+/// live only during the call.
 #[track_caller]
 pub(super) fn kernel_node<P, A: Arguments<P>, R>(
     api: &'static str,
@@ -328,7 +337,7 @@ pub(super) fn kernel_node<P, A: Arguments<P>, R>(
 ) -> Result<R> {
     config.check(kernel.name())?;
     let shared = u32::try_from(config.shared_bytes).unwrap_or(u32::MAX);
-    // Memory of the graph's own may be among the arguments, here and nowhere else.
+    // Memory that the graph owns may be among the arguments, only here.
     let _made = slice::make_nodes_of(graph);
     arguments.with(device, |accesses, values| {
         let parameters = sys::cudaKernelNodeParams {

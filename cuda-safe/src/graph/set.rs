@@ -1,7 +1,8 @@
-//! What nodes of an executable graph do from now on: other kernels, copies, fills and functions, or nothing.
+//! Changes the operations of an executable graph's nodes: kernels, copies, fills and host functions; or
+//! disables nodes.
 //!
-//! Launches that are under way do what they did. The graph that the executable one was made of names the nodes and has to live; it is not
-//! changed.
+//! Running launches do not change. The graph that the executable graph was made from names the nodes and
+//! must be live. It is not changed.
 #![expect(unsafe_code, reason = "changes nodes of raw executable graphs")]
 
 use super::executable::GraphExec;
@@ -15,17 +16,22 @@ use crate::launch::{Arguments, Kernel, LaunchConfig};
 use crate::{check, stream, sys};
 
 impl GraphExec {
-    /// Has a node run a kernel like this from the next launch on. The values of the arguments are copied now.
+    /// Sets the kernel launch of a node, from the next launch on. The values of the arguments are copied
+    /// now.
     ///
     /// Stands for [`cudaGraphExecKernelNodeSetParams`](sys::cudaGraphExecKernelNodeSetParams).
     ///
     /// # Errors
-    /// `Unsupported` for a node that was captured, was added after the executable graph was made, or is of another graph;
-    /// `NodesUnordered` for memory that conflicts with a node which nothing orders this one with; those of [`Graph::add_kernel`]. The
-    /// runtime refuses nodes of another kind. What was executable before, still is.
+    /// - `Unsupported` if the node was captured, was added after the executable graph was made, or belongs
+    ///   to another graph.
+    /// - `NodesUnordered` if the new memory conflicts with a node that is not ordered with this one.
+    /// - Those of [`Graph::add_kernel`].
+    /// - The runtime's error for a node of another kind.
+    ///
+    /// After an error the executable graph can still be launched.
     ///
     /// # Safety
-    /// The duties of [`Graph::add_kernel`].
+    /// The duties are those of [`Graph::add_kernel`].
     ///
     /// # Examples
     /// ```no_run
@@ -65,22 +71,24 @@ impl GraphExec {
             arguments,
             |uses, parameters| {
                 self.set(api, graph, node, uses, |exec, node| {
-                    // SAFETY: the executable graph and the node, of the graph that it was made of, are live, and nobody launches it
-                    // meanwhile. There is a live value of the right type for each parameter (`Arguments`), copied by the call, and the
-                    // memory among them is kept; what the kernel does is the caller's duty.
+                    // SAFETY: the executable graph, and the node of the graph that it was made from, are
+                    // live. The mutable borrow excludes launches. Each parameter has a live value of the
+                    // right type (`Arguments`), which the call copies. The memory among the values is
+                    // retained. The caller is responsible for the kernel's actions.
                     unsafe { check!(cudaGraphExecKernelNodeSetParams(exec, node, parameters)) }
                 })
             },
         )
     }
 
-    /// Has a node copy all elements of `source` to `destination` from the next launch on: memory of the same kinds and devices as it
-    /// was.
+    /// Sets the copy of a node, from the next launch on: all elements of `source` to `destination`. The
+    /// memory must be of the same kinds and devices as before.
     ///
     /// Stands for [`cudaGraphExecMemcpyNodeSetParams1D`](sys::cudaGraphExecMemcpyNodeSetParams1D).
     ///
     /// # Errors
-    /// `Zero` for no elements; those of [`Graph::add_memcpy`] and of [`set_kernel`](Self::set_kernel).
+    /// `Zero` if there are no elements; those of [`Graph::add_memcpy`] and of
+    /// [`set_kernel`](Self::set_kernel).
     ///
     /// # Examples
     /// ```
@@ -118,7 +126,7 @@ impl GraphExec {
         self.set_copy("GraphExec::set_memcpy", graph, node, &to, &from)
     }
 
-    /// [`set_memcpy`](Self::set_memcpy) without types.
+    /// [`set_memcpy`](Self::set_memcpy) for operands without types.
     #[track_caller]
     pub(super) fn set_copy(
         &mut self,
@@ -132,18 +140,20 @@ impl GraphExec {
         let uses = kept(api, &copy.accesses)?;
         let (to, from, bytes, kind) = (copy.to.cast(), copy.from.cast(), copy.bytes, copy.kind);
         self.set(api, graph, node, uses, |exec, node| {
-            // SAFETY: the executable graph and the node are live, as in `set_kernel`. Both sides are memory of so many bytes, which
-            // is kept.
+            // SAFETY: the executable graph and the node are live, as in `set_kernel`. Both sides are memory
+            // of `bytes` bytes, which is retained.
             unsafe { check!(cudaGraphExecMemcpyNodeSetParams1D(exec, node, to, from, bytes, kind)) }
         })
     }
 
-    /// Has a node fill every *byte* of the destination with `value` from the next launch on: memory of the same device as it was.
+    /// Sets the fill of a node, from the next launch on: every *byte* of the destination becomes `value`.
+    /// The memory must be on the same device as before.
     ///
     /// Stands for [`cudaGraphExecMemsetNodeSetParams`](sys::cudaGraphExecMemsetNodeSetParams).
     ///
     /// # Errors
-    /// `Zero` for no elements; those of [`Graph::add_memset`] and of [`set_kernel`](Self::set_kernel).
+    /// `Zero` if there are no elements; those of [`Graph::add_memset`] and of
+    /// [`set_kernel`](Self::set_kernel).
     ///
     /// # Examples
     /// ```
@@ -172,17 +182,17 @@ impl GraphExec {
         let uses = kept(api, &[fill.access])?;
         let parameters = fill_parameters(&fill, value);
         self.set(api, graph, node, uses, |exec, node| {
-            // SAFETY: the executable graph and the node are live, as in `set_kernel`. The destination is memory of so many bytes, which
-            // is kept.
+            // SAFETY: the executable graph and the node are live, as in `set_kernel`. The destination is
+            // memory of the fill's size, which is retained.
             unsafe { check!(cudaGraphExecMemsetNodeSetParams(exec, node, &raw const parameters)) }
         })
     }
 
-    /// Has a node call another function on the host from the next launch on.
+    /// Sets the host function of a node, from the next launch on.
     ///
-    /// The function belongs to the executable graph. It is dropped some time after the last launch that calls it: when that is known
-    /// to be over, and a function is set or dropped. Stands for
-    /// [`cudaGraphExecHostNodeSetParams`](sys::cudaGraphExecHostNodeSetParams).
+    /// The function belongs to the executable graph. It is dropped some time after the last launch that
+    /// calls it: when that launch is known to be complete and another function is set or dropped. Stands
+    /// for [`cudaGraphExecHostNodeSetParams`](sys::cudaGraphExecHostNodeSetParams).
     ///
     /// # Errors
     /// Those of [`set_kernel`](Self::set_kernel).
@@ -215,19 +225,23 @@ impl GraphExec {
         stream::ensure_idle(api)?;
         let (parameters, uses) = host::given(api, self.device(), f)?;
         self.set(api, graph, node, uses, |exec, node| {
-            // SAFETY: the executable graph and the node are live, as in `set_kernel`. The function is kept until no launch calls it.
+            // SAFETY: the executable graph and the node are live, as in `set_kernel`. The function is
+            // retained until no launch calls it.
             unsafe { check!(cudaGraphExecHostNodeSetParams(exec, node, &raw const parameters)) }
         })
     }
 
-    /// Has the node of a graph within the graph do what the nodes of another graph of its shape do, from the next launch on.
+    /// Sets the operations of a child graph's nodes to those of another graph of the same shape, from the
+    /// next launch on.
     ///
-    /// Stands for [`cudaGraphExecChildGraphNodeSetParams`](sys::cudaGraphExecChildGraphNodeSetParams). Host functions are taken over as by
-    /// [`update`](Self::update).
+    /// Stands for [`cudaGraphExecChildGraphNodeSetParams`](sys::cudaGraphExecChildGraphNodeSetParams). Host
+    /// functions are taken over as by [`update`](Self::update).
     ///
     /// # Errors
-    /// `Unsupported` for a graph with memory of its own; `DeviceMismatch`; those of [`set_kernel`](Self::set_kernel). The
-    /// runtime refuses another shape.
+    /// - `Unsupported` if the graph has memory of its own.
+    /// - `DeviceMismatch` if it is for another device.
+    /// - Those of [`set_kernel`](Self::set_kernel).
+    /// - The runtime's error for a graph of another shape.
     ///
     /// # Examples
     /// ```
@@ -260,17 +274,19 @@ impl GraphExec {
         let mut uses = within.uses.clone();
         uses.add_all(&host::taken(api, &within.steps.functions())?);
         self.set(api, graph, node, uses, |exec, node| {
-            // SAFETY: the executable graph, both graphs and the node are live, as in `set_kernel`; what the other graph uses is kept.
+            // SAFETY: the executable graph, both graphs and the node are live, as in `set_kernel`. The
+            // memory and functions that the other graph uses are retained.
             unsafe { check!(cudaGraphExecChildGraphNodeSetParams(exec, node, within.as_raw())) }
         })
     }
 
-    /// Has launches skip a kernel, a copy or a fill, or no longer. What it uses, launches are still ordered by.
+    /// Enables or disables a kernel, copy or fill node. Launches skip a disabled node, but are still
+    /// ordered by its accesses.
     ///
     /// Stands for [`cudaGraphNodeSetEnabled`](sys::cudaGraphNodeSetEnabled).
     ///
     /// # Errors
-    /// Those of [`set_kernel`](Self::set_kernel); the runtime refuses nodes of other kinds.
+    /// Those of [`set_kernel`](Self::set_kernel); the runtime's error for nodes of other kinds.
     ///
     /// # Examples
     /// ```
@@ -309,7 +325,7 @@ impl GraphExec {
         Ok(())
     }
 
-    /// Whether launches do not skip a kernel, a copy or a fill.
+    /// Returns whether a kernel, copy or fill node is enabled.
     ///
     /// Stands for [`cudaGraphNodeGetEnabled`](sys::cudaGraphNodeGetEnabled).
     ///
@@ -322,12 +338,13 @@ impl GraphExec {
         stream::ensure_idle(api)?;
         let (_, raw) = self.find(api, graph, node)?;
         let mut enabled = 0;
-        // SAFETY: the executable graph and the node are live, as in `set_kernel`; the pointer is to a live variable, which the call fills.
+        // SAFETY: the executable graph and the node are live, as in `set_kernel`. The pointer is to a live
+        // variable, which the call fills.
         unsafe { check!(cudaGraphNodeGetEnabled(self.as_raw(), raw, &raw mut enabled)) }?;
         Ok(enabled != 0)
     }
 
-    /// Has a node do something else, which uses this.
+    /// Changes the operation of a node to one with the accesses `uses`.
     #[track_caller]
     fn set(
         &mut self,
@@ -344,7 +361,7 @@ impl GraphExec {
             origin.steps.ensure_have_memory_of(api, &graph.steps, &uses)?;
             origin.steps.ensure_fits(api, at, &uses)?;
         }
-        // If the call fails half-way, what the node used and what it was to use may both be used.
+        // If the call fails half-way, launches may use the memory of both the old and the new operation.
         self.list(Some(&uses));
         let set = call(self.as_raw(), raw);
         if let Some(origin) = &mut self.origin {
@@ -354,7 +371,8 @@ impl GraphExec {
         set
     }
 
-    /// A node that was added by hand to the graph that this one was made of, before it was: its number and its handle.
+    /// Returns the number and the handle of a node that was added to the graph, not captured, before this
+    /// was made from it.
     #[track_caller]
     pub(super) fn find(
         &self,
@@ -365,20 +383,21 @@ impl GraphExec {
         let refused = |what| Error::refused(api, Detail::Unsupported { what });
         let Some(origin) = &self.origin else {
             return Err(refused(
-                "changing a node after GraphExec::update took another graph over, or one with other nodes or edges than it had, or failed: change \
+                "changing a node after GraphExec::update took another graph over, \
+                 or one with other nodes or edges than it had, or failed: change \
                  that graph, and take it over",
             ));
         };
         if origin.graph != graph.number {
             return Err(refused("a graph that the executable one was not made of"));
         }
-        // The graph may have destroyed it since.
+        // The graph may have destroyed the node since then.
         graph.steps.find(api, graph.number, node)?;
         origin.steps.added(api, graph.number, node)
     }
 }
 
-/// The refusal of what a node cannot have in the place of something.
+/// Returns the refusal of an operation without elements, which cannot replace another one.
 #[track_caller]
 pub(super) fn nothing(api: &'static str) -> Error {
     Error::refused(api, Detail::Zero { what: "the number of elements" })

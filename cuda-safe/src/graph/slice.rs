@@ -1,4 +1,5 @@
-//! Parts of memory of a graph's own, and how all of it is lent to nodes: to copies, fills and kernels of the same graph.
+//! Slices of memory that a graph owns, and the traits through which nodes of the same graph use it: in
+//! copies, fills and kernels.
 #![expect(unsafe_code, reason = "lends memory to kernels")]
 
 use std::cell::Cell;
@@ -14,28 +15,28 @@ use crate::hazard::{Access, Mode};
 use crate::launch::KernelArg;
 use crate::memory::size;
 
-/// Some elements of a [`GraphBuffer`], which nodes of its graph read.
+/// A range of a [`GraphBuffer`] that nodes of its graph read.
 pub struct GraphSlice<'a, T> {
     of: &'a GraphBuffer<T>,
-    /// The elements: the first, and one past the last.
+    /// The range in elements: the first, and one past the last.
     range: (usize, usize),
 }
 
-/// Some elements of a [`GraphBuffer`], which nodes of its graph write.
+/// A range of a [`GraphBuffer`] that nodes of its graph write.
 pub struct GraphSliceMut<'a, T>(GraphSlice<'a, T>);
 
 impl<T> GraphBuffer<T> {
-    /// Some of the elements, to be read.
+    /// Returns a range of the elements for reading.
     ///
     /// # Errors
-    /// A refusal where the range is not within them, with range and length.
+    /// Refuses a range that is not inside the buffer; the error holds range and length.
     #[track_caller]
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<GraphSlice<'_, T>> {
         let Range { start, end } = size::range_in("GraphBuffer::slice", &range, self.len())?;
         Ok(GraphSlice { of: self, range: (start, end) })
     }
 
-    /// Some of the elements, to be written.
+    /// Returns a range of the elements for writing.
     ///
     /// # Errors
     /// As [`slice`](Self::slice).
@@ -50,7 +51,7 @@ impl<T> GraphBuffer<T> {
     /// let mut graph = Graph::new()?;
     /// let mut scratch = graph.add_alloc::<u8>(&[], 8)?;
     /// graph.add_memset(&[], &mut scratch.slice_mut(..4)?, 1)?;
-    /// graph.add_memset(&[], &mut scratch.slice_mut(4..)?, 2)?; // beside the other
+    /// graph.add_memset(&[], &mut scratch.slice_mut(4..)?, 2)?; // other bytes than the first fill
     /// graph.add_memcpy(&[], &mut host, &scratch.slice(3..5)?)?;
     /// graph.add_free(&[], &mut scratch)?;
     /// graph.instantiate()?.launch(&stream)?;
@@ -68,7 +69,7 @@ impl<T> GraphBuffer<T> {
         GraphSlice { of: self, range: (0, self.len()) }
     }
 
-    /// Refuses anything but nodes of the graph that the memory is of.
+    /// Refuses nodes of any graph other than the owner.
     #[track_caller]
     pub(super) fn ensure_of(&self, graph: u64, api: &'static str) -> Result<()> {
         if self.graph() == graph {
@@ -80,13 +81,13 @@ impl<T> GraphBuffer<T> {
 }
 
 impl<'a, T> GraphSlice<'a, T> {
-    /// Length in elements.
+    /// Returns the length in elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.range.1 - self.range.0
     }
 
-    /// Whether there are no elements.
+    /// Returns whether the length is 0.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -100,7 +101,7 @@ impl<'a, T> GraphSlice<'a, T> {
         self.of.as_ptr().wrapping_add(self.range.0)
     }
 
-    /// The bytes in the buffer, which holds them, so that they do not overflow.
+    /// Returns the range in bytes. The buffer contains it, so the products do not overflow.
     fn bytes(&self) -> Range<usize> {
         self.range.0 * size_of::<T>()..self.range.1 * size_of::<T>()
     }
@@ -109,7 +110,7 @@ impl<'a, T> GraphSlice<'a, T> {
         Access::new(self.of.ledger(), self.bytes(), mode)
     }
 
-    /// One side of a copy or a fill, of a node of the graph with this number.
+    /// Returns the slice as one side of a copy or a fill in graph number `graph`.
     #[track_caller]
     fn operand(&self, graph: u64) -> Result<Operand<'a>> {
         self.of.ensure_of(graph, "Graph")?;
@@ -117,23 +118,23 @@ impl<'a, T> GraphSlice<'a, T> {
         Ok(Operand::unborrowed(self.pointer(), self.len(), Side::Device(self.of.device()), books))
     }
 
-    /// The address, for a kernel of a node of the same graph.
+    /// Returns the address, for a kernel node of the same graph.
     #[track_caller]
     fn argument(&self) -> Result<*mut T> {
-        // Graphs are counted from 1.
+        // Graph numbers begin at 1.
         self.of.ensure_of(MAKING.get().unwrap_or(0), "launch")?;
         Ok(self.pointer())
     }
 }
 
 impl<T> GraphSliceMut<'_, T> {
-    /// Length in elements.
+    /// Returns the length in elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are no elements.
+    /// Returns whether the length is 0.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -165,14 +166,14 @@ impl<T> fmt::Debug for GraphSliceMut<'_, T> {
 }
 
 thread_local! {
-    /// The graph that the thread is making a kernel node of.
+    /// The graph for which the thread currently makes a kernel node.
     static MAKING: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
-/// While this is there, the thread makes a kernel node of a graph.
+/// A guard: while it lives, the thread makes a kernel node of a graph.
 pub(super) struct Making(Option<u64>);
 
-/// Lets memory of the graph with this number be an argument of kernels, on this thread.
+/// Allows memory of graph number `graph` as a kernel argument on this thread.
 pub(super) fn make_nodes_of(graph: u64) -> Making {
     Making(MAKING.replace(Some(graph)))
 }
@@ -183,7 +184,7 @@ impl Drop for Making {
     }
 }
 
-/// What nodes copy from.
+/// Implements the traits of a node's source.
 macro_rules! read {
     ($($memory:ty),*) => { $(
         impl<T: AnyBitPattern> NodeSource for $memory {
@@ -198,7 +199,7 @@ macro_rules! read {
     )* };
 }
 
-/// What nodes copy to and fill.
+/// Implements the traits of a node's destination.
 macro_rules! written {
     ($($memory:ty),*) => { $(
         impl<T: AnyBitPattern> NodeDestination for $memory {
@@ -213,11 +214,12 @@ macro_rules! written {
     )* };
 }
 
-/// What kernels of nodes take for one kind of pointer.
+/// Implements [`KernelArg`] for one kind of pointer.
 macro_rules! argument {
     ($pointer:ty, $mode:ident, $($memory:ty),*) => { $(
-        // SAFETY: the kernel gets the address of the first element and the books the bytes of all; it is refused but for a node of the
-        // graph that the memory is of, which runs between those that allocate and free it.
+        // SAFETY: the kernel receives the address of the first element, and the access covers the bytes of
+        // all elements. The argument is refused except in a node of the graph that owns the memory, and
+        // that node runs between those that allocate and free it.
         unsafe impl<T: 'static> KernelArg<$pointer> for $memory {
             #[track_caller]
             fn value(&self) -> Result<$pointer> {

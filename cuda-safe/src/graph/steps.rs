@@ -1,15 +1,19 @@
-//! What a graph knows of its nodes: what each uses, and what it comes after. No calls.
+//! The nodes of a graph: the accesses of each and their order. Calls no C function.
 //!
 //! # Why nodes that conflict are ordered
-//! - A node that is added comes after all earlier ones that it conflicts with, by edges of its own where the program's do not say so.
-//! - A node that is given other work is refused it where that conflicts with a node which comes neither before nor after it.
-//! - An edge that is taken away, or a node, leaves all that conflicts in order, or is refused.
+//! - An added node comes after all earlier nodes that it conflicts with. If the program's edges do not
+//!   order them, edges are added.
+//! - A change of a node's operation is refused if the new operation conflicts with a node that comes
+//!   neither before nor after it.
+//! - The removal of an edge is refused if it would leave two conflicting nodes unordered. If a node is
+//!   destroyed, new edges preserve the order of conflicting nodes.
 //!
-//! # Why memory of a graph's own is used only while it is there
-//! The node that allocates it and the one that frees it write all of it. So every node that uses it is ordered with both, by the above; that
-//! it comes after the one and before the other is looked at here whenever a node is given work. Edges never turn an order round:
-//! a circle is refused. A graph is made executable only when all its memory has a node that frees it, and then a launch has given back at its
-//! end what it has taken.
+//! # Why a graph's own memory is used only while it is allocated
+//! The node that allocates the memory and the one that frees it write all of it. By the rules above, every
+//! node that uses the memory is therefore ordered with both. Whenever a node gets an operation, this module
+//! checks that it comes after the one and before the other. Edges never reverse an order: a cycle is
+//! refused. A graph is made executable only if a node frees each of its allocations, so at its end a launch
+//! has freed all that it allocated.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,33 +23,34 @@ use crate::error::{Detail, Error, Result};
 use crate::hazard::Uses;
 use crate::sys;
 
-/// One node, or all that were captured.
+/// One node, or all nodes of a capture.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
-    /// None once the node is destroyed.
+    /// Empty after the node is destroyed.
     pub(super) raws: Arc<[sys::cudaGraphNode_t]>,
     pub(super) uses: Arc<Uses>,
-    /// What it comes directly after, which for all of a capture means that all of it does.
+    /// The direct predecessors. For a capture, all its nodes come after each of them.
     pub(super) direct: Arc<BTreeSet<usize>>,
-    /// All that comes before it.
+    /// All predecessors, direct and indirect.
     pub(super) before: Arc<BTreeSet<usize>>,
-    /// Whether it gives the device something to do.
+    /// Whether the node gives the device work.
     pub(super) acts: bool,
-    /// Whether it was captured, with all that it uses named at once.
+    /// Whether this is a capture, whose accesses are recorded as a whole.
     pub(super) captured: bool,
-    /// What the graph owns the host function by that the node calls.
+    /// The user object through which the graph owns the node's host function.
     pub(super) function: Option<sys::cudaUserObject_t>,
-    /// What the graph owns the other host functions by that it has: those of a capture, or of a graph within the graph.
+    /// The user objects through which the graph owns further host functions: those of a capture or of a
+    /// child graph.
     pub(super) functions: Arc<[sys::cudaUserObject_t]>,
 }
 
 impl Step {
-    /// All nodes of a capture.
+    /// Makes a step of all nodes of a capture.
     pub(super) fn captured(raws: Vec<sys::cudaGraphNode_t>, uses: Uses, acts: bool) -> Self {
         Self { captured: true, ..Self::new(raws.into(), uses, Order::default(), acts) }
     }
 
-    /// A node that was added by hand.
+    /// Makes a step of an added node.
     pub(super) fn added(raw: sys::cudaGraphNode_t, uses: Uses, order: Order, acts: bool) -> Self {
         Self::new([raw].into(), uses, order, acts)
     }
@@ -57,19 +62,19 @@ impl Step {
     }
 }
 
-/// A node, and one that comes directly behind it.
+/// A node and its direct successor.
 pub(super) type Edge = (usize, usize);
 
-/// From which node to which one memory of the graph's own is there.
+/// The lifetime of one allocation that the graph owns.
 #[derive(Clone, Copy, Debug)]
 struct Life {
-    /// Where its ledger is, which the node that allocates keeps.
+    /// The address of its access history, which the allocating node retains.
     ledger: usize,
     from: usize,
     to: Option<usize>,
 }
 
-/// Where a new node comes: what directly before it, and what before it at all.
+/// The position of a new node: its direct predecessors and all predecessors.
 #[derive(Default)]
 pub(super) struct Order {
     pub(super) direct: BTreeSet<usize>,
@@ -81,41 +86,41 @@ pub(super) struct Order {
 pub(super) struct Steps {
     pub(super) list: Vec<Step>,
     lives: Vec<Life>,
-    /// What calls that failed may have left a use of.
+    /// The accesses that failed calls may have left in the graph.
     spare: Uses,
-    /// How often there were other nodes or edges, or may have been by a call that failed.
+    /// The number of changes to nodes or edges, including possible changes by failed calls.
     changes: u64,
 }
 
 impl Steps {
-    /// Adds a node, or all of a capture.
+    /// Adds a node or a capture.
     pub(super) fn push(&mut self, step: Step) {
         self.changed();
         self.list.push(step);
     }
 
-    /// Notes that nodes or edges are about to be others, whatever comes of that.
+    /// Records that nodes or edges are about to change, even if the change fails.
     pub(super) fn changed(&mut self) {
         self.changes += 1;
     }
 
-    /// Whether these are the nodes and edges of the same graph at another time, unchanged since.
+    /// Returns whether nodes and edges are unchanged since the other state of the same graph.
     pub(super) fn have_shape_of(&self, then: &Self) -> bool {
         self.changes == then.changes
     }
 
-    /// The node with this number, if it is not destroyed.
+    /// Returns the node with this number unless it is destroyed.
     pub(super) fn get(&self, at: usize) -> Option<&Step> {
         self.list.get(at).filter(|step| !step.raws.is_empty())
     }
 
-    /// What the graph owns its host functions by, those of graphs within it included.
+    /// Returns the user objects of all host functions, including those of child graphs.
     pub(super) fn functions(&self) -> Vec<sys::cudaUserObject_t> {
         let there = self.list.iter().filter(|step| !step.raws.is_empty());
         there.flat_map(|step| step.function.iter().chain(step.functions.iter())).copied().collect()
     }
 
-    /// The number of a node of the graph with this number.
+    /// Returns a node of graph number `graph`, with its number.
     #[track_caller]
     pub(super) fn find(&self, api: &'static str, graph: u64, node: Node) -> Result<(usize, &Step)> {
         let refused = |what| Error::refused(api, Detail::Unsupported { what });
@@ -128,7 +133,7 @@ impl Steps {
         }
     }
 
-    /// [`find`](Self::find) of a node that was added by hand, with its handle.
+    /// Returns the number and the handle of an added node; refuses a captured one.
     #[track_caller]
     pub(super) fn added(
         &self,
@@ -148,7 +153,8 @@ impl Steps {
         }
     }
 
-    /// Where a node comes that uses this, behind others that are named and all that it conflicts with.
+    /// Returns the position of a node with these accesses: after the nodes in `after` and after all nodes
+    /// that it conflicts with.
     #[track_caller]
     pub(super) fn order(&self, api: &'static str, graph: u64, after: &[Node], uses: &Uses) -> Result<Order> {
         let (mut direct, mut before) = (BTreeSet::new(), BTreeSet::new());
@@ -162,7 +168,7 @@ impl Steps {
             let (at, step) = self.find(api, graph, *node)?;
             put(at, step);
         }
-        // The last first: it covers most of those before it.
+        // In reverse order: later nodes have most earlier ones as predecessors.
         let all = self.list.iter().enumerate().rev();
         for (at, step) in all.filter(|(_, step)| step.uses.conflicts(uses)) {
             put(at, step);
@@ -173,7 +179,8 @@ impl Steps {
         Ok(Order { direct, before })
     }
 
-    /// Refuses a node work that uses this, where that is not ordered with what it conflicts with, or memory of the graph's is not there.
+    /// Refuses an operation for a node if it conflicts with a node without an order, or uses the graph's
+    /// memory outside of the memory's lifetime.
     #[track_caller]
     pub(super) fn ensure_fits(&self, api: &'static str, at: usize, uses: &Uses) -> Result<()> {
         let Some(own) = self.get(at) else { return Ok(()) };
@@ -193,7 +200,8 @@ impl Steps {
         Ok(())
     }
 
-    /// Refuses a node here work that uses memory which only the graph that these nodes are a copy of has, as it is now.
+    /// Refuses an operation for a node here if it uses memory that only the current state of the original
+    /// graph owns.
     #[track_caller]
     pub(super) fn ensure_have_memory_of(&self, api: &'static str, graph: &Self, uses: &Uses) -> Result<()> {
         let mut used = graph.lives.iter().filter(|life| uses.touches(life.ledger));
@@ -203,40 +211,40 @@ impl Steps {
         Err(ended(api))
     }
 
-    /// Notes what became of a call that gave a node other work.
+    /// Records the result of a call that changed a node's operation.
     pub(super) fn given(&mut self, at: usize, uses: Uses, done: bool) {
         let Some(step) = self.list.get_mut(at) else { return };
         let mut all = uses;
         if !done {
-            // Half-way, what the node used and what it was to use may both be used.
+            // After a partial failure, the node may have the accesses of both operations.
             all.add_all(&step.uses);
         }
         step.uses = Arc::new(all);
     }
 
-    /// Whether the first comes before the second, by whatever comes between.
+    /// Returns whether the first node is a direct or indirect predecessor of the second.
     pub(super) fn comes_before(&self, first: usize, second: usize) -> bool {
         self.list.get(second).is_some_and(|step| step.before.contains(&first))
     }
 
-    /// Whether the one comes directly behind the other.
+    /// Returns whether the edge exists.
     pub(super) fn has_edge(&self, (from, to): Edge) -> bool {
         self.list.get(to).is_some_and(|step| step.direct.contains(&from))
     }
 
-    /// The edges from a node and to it.
+    /// Returns the edges from a node and to it.
     pub(super) fn edges_of(&self, at: usize) -> Vec<Edge> {
         let all = self.list.iter().enumerate();
         let edges = all.flat_map(|(to, step)| step.direct.iter().map(move |from| (*from, to)));
         edges.filter(|(from, to)| *from == at || *to == at).collect()
     }
 
-    /// Adds edges, which make no circle.
+    /// Adds edges, which form no cycle.
     pub(super) fn join(&mut self, edges: &[Edge]) {
         self.change(edges, |direct, from| _ = direct.insert(from));
     }
 
-    /// Takes edges away.
+    /// Removes edges.
     pub(super) fn part(&mut self, edges: &[Edge]) {
         self.change(edges, |direct, from| _ = direct.remove(&from));
     }
@@ -254,7 +262,7 @@ impl Steps {
         }
     }
 
-    /// All that comes before a node, by its edges.
+    /// Computes all predecessors of a node from the edges.
     fn reached(&self, at: usize) -> BTreeSet<usize> {
         let (mut before, mut open) = (BTreeSet::new(), vec![at]);
         while let Some(step) = open.pop().and_then(|at| self.list.get(at)) {
@@ -263,7 +271,7 @@ impl Steps {
         before
     }
 
-    /// The nodes that conflict and are in order here, and are not in the same nodes with other edges.
+    /// Returns the conflicting pairs that are ordered here but not in `then`.
     pub(super) fn lost(&self, then: &Self) -> Vec<Edge> {
         let all = self.list.iter().enumerate();
         let pairs = all.flat_map(|(to, step)| step.before.iter().map(move |from| (*from, to)));
@@ -274,42 +282,42 @@ impl Steps {
         pairs.filter(|(from, to)| !then.comes_before(*from, *to) && conflict(*from, *to)).collect()
     }
 
-    /// Notes that a node without edges is destroyed; what it was.
+    /// Removes a node without edges, which is destroyed, and returns it.
     pub(super) fn take_out(&mut self, at: usize) -> Option<Step> {
         self.changed();
         let gone = Step::new(Arc::default(), Uses::default(), Order::default(), false);
         self.list.get_mut(at).map(|step| std::mem::replace(step, gone))
     }
 
-    /// Notes what a call that failed may have left a use of.
+    /// Records accesses that a failed call may have left in the graph.
     pub(super) fn failed(&mut self, uses: &Uses) {
         self.changed();
         self.spare.add_all(uses);
     }
 
-    /// Notes that a node allocates the memory whose ledger is there.
+    /// Records that a node allocates the memory with the access history at `ledger`.
     pub(super) fn begin(&mut self, ledger: usize, node: Node) {
         self.lives.push(Life { ledger, from: node.at(), to: None });
     }
 
-    /// Notes that a node frees it.
+    /// Records that a node frees the memory.
     pub(super) fn end(&mut self, ledger: usize, node: Node) {
         if let Some(life) = self.lives.iter_mut().find(|life| life.ledger == ledger) {
             life.to = Some(node.at());
         }
     }
 
-    /// Whether the graph has memory of its own.
+    /// Returns whether the graph has memory of its own.
     pub(super) fn have_memory(&self) -> bool {
         !self.lives.is_empty()
     }
 
-    /// Whether a node allocates what no node frees.
+    /// Returns whether a node allocates memory that no node frees.
     pub(super) fn leave_memory(&self) -> bool {
         self.lives.iter().any(|life| life.to.is_none())
     }
 
-    /// All that is used.
+    /// Returns the union of all accesses.
     pub(super) fn uses(&self) -> Uses {
         let mut all = self.spare.clone();
         for step in &self.list {

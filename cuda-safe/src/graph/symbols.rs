@@ -1,7 +1,7 @@
-//! Nodes that copy to variables of kernels' source files, and from them.
+//! Nodes that copy to device variables and from them.
 //!
-//! Each is a copy of a [`SymbolSlice`](crate::memory::SymbolSlice), which the other verbs take as well; here a whole variable serves, and where no
-//! device is named it is the graph's.
+//! Each is a copy of a [`SymbolSlice`](crate::memory::SymbolSlice), which the other copy functions accept
+//! as well. These methods also accept a whole variable, and use the graph's device if none is named.
 
 use bytemuck::AnyBitPattern;
 
@@ -14,13 +14,15 @@ use crate::error::Result;
 use crate::sys;
 
 impl Graph {
-    /// Adds the copy of all elements of `source` to a variable on the graph's device.
+    /// Adds a copy of all elements of `source` to a variable on the graph's device.
     ///
-    /// Stands for [`cudaGraphAddMemcpyNodeToSymbol`](sys::cudaGraphAddMemcpyNodeToSymbol): an [`add_memcpy`](Self::add_memcpy) to where
-    /// the variable is. For C's offset, copy to a [`slice`](crate::memory::Symbol::slice).
+    /// Stands for [`cudaGraphAddMemcpyNodeToSymbol`](sys::cudaGraphAddMemcpyNodeToSymbol). The node is an
+    /// [`add_memcpy`](Self::add_memcpy) to the variable's address. In place of C's offset, copy to a
+    /// [`slice`](crate::memory::Symbol::slice).
     ///
     /// # Errors
-    /// Those of [`add_memcpy`](Self::add_memcpy) and of [`Symbol::device_ptr`](crate::memory::Symbol::device_ptr).
+    /// Those of [`add_memcpy`](Self::add_memcpy) and of
+    /// [`Symbol::device_ptr`](crate::memory::Symbol::device_ptr).
     ///
     /// # Examples
     /// ```no_run
@@ -33,7 +35,7 @@ impl Graph {
     /// let mut copy = DeviceBuffer::<f32>::alloc(9)?;
     /// let mut graph = Graph::new()?;
     /// graph.add_memcpy_to_symbol(&[], filter, &weights)?;
-    /// graph.add_memcpy_from_symbol(&[], &mut copy, filter)?; // after the other
+    /// graph.add_memcpy_from_symbol(&[], &mut copy, filter)?; // after the first copy
     /// graph.instantiate()?.launch(&stream)?;
     /// # Ok(())
     /// # }
@@ -49,10 +51,10 @@ impl Graph {
         self.add_copy("Graph::add_memcpy_to_symbol", after, &to, &from)
     }
 
-    /// Adds the copy of all elements of a variable on the graph's device to `destination`.
+    /// Adds a copy of all elements of a variable on the graph's device to `destination`.
     ///
-    /// Stands for [`cudaGraphAddMemcpyNodeFromSymbol`](sys::cudaGraphAddMemcpyNodeFromSymbol): an [`add_memcpy`](Self::add_memcpy) from
-    /// where the variable is.
+    /// Stands for [`cudaGraphAddMemcpyNodeFromSymbol`](sys::cudaGraphAddMemcpyNodeFromSymbol). The node is
+    /// an [`add_memcpy`](Self::add_memcpy) from the variable's address.
     ///
     /// # Errors
     /// Those of [`add_memcpy_to_symbol`](Self::add_memcpy_to_symbol).
@@ -73,13 +75,14 @@ impl Graph {
         self.add_copy("Graph::add_memcpy_from_symbol", after, &to, &from)
     }
 
-    /// Has a node copy all elements of `source` to a variable on the graph's device.
+    /// Sets the copy of a node: all elements of `source` to a variable on the graph's device.
     ///
-    /// Stands for [`cudaGraphMemcpyNodeSetParamsToSymbol`](sys::cudaGraphMemcpyNodeSetParamsToSymbol): a
-    /// [`set_memcpy`](Self::set_memcpy) to where the variable is.
+    /// Stands for [`cudaGraphMemcpyNodeSetParamsToSymbol`](sys::cudaGraphMemcpyNodeSetParamsToSymbol). The
+    /// node becomes a [`set_memcpy`](Self::set_memcpy) to the variable's address.
     ///
     /// # Errors
-    /// Those of [`set_memcpy`](Self::set_memcpy) and of [`Symbol::device_ptr`](crate::memory::Symbol::device_ptr).
+    /// Those of [`set_memcpy`](Self::set_memcpy) and of
+    /// [`Symbol::device_ptr`](crate::memory::Symbol::device_ptr).
     #[doc(alias = "cudaGraphMemcpyNodeSetParamsToSymbol")]
     #[track_caller]
     pub fn set_memcpy_to_symbol<V, S>(&mut self, node: Node, symbol: V, source: &S) -> Result<()>
@@ -91,10 +94,10 @@ impl Graph {
         self.set_copy("Graph::set_memcpy_to_symbol", node, &to, &from)
     }
 
-    /// Has a node copy all elements of a variable on the graph's device to `destination`.
+    /// Sets the copy of a node: all elements of a variable on the graph's device to `destination`.
     ///
-    /// Stands for [`cudaGraphMemcpyNodeSetParamsFromSymbol`](sys::cudaGraphMemcpyNodeSetParamsFromSymbol): a
-    /// [`set_memcpy`](Self::set_memcpy) from where the variable is.
+    /// Stands for [`cudaGraphMemcpyNodeSetParamsFromSymbol`](sys::cudaGraphMemcpyNodeSetParamsFromSymbol).
+    /// The node becomes a [`set_memcpy`](Self::set_memcpy) from the variable's address.
     ///
     /// # Errors
     /// Those of [`set_memcpy_to_symbol`](Self::set_memcpy_to_symbol).
@@ -112,13 +115,16 @@ impl Graph {
 }
 
 impl GraphExec {
-    /// Has a node copy all elements of `source` to a variable on the graph's device, from the next launch on.
+    /// Sets the copy of a node, from the next launch on: all elements of `source` to a variable on the
+    /// graph's device.
     ///
-    /// Stands for [`cudaGraphExecMemcpyNodeSetParamsToSymbol`](sys::cudaGraphExecMemcpyNodeSetParamsToSymbol): a
-    /// [`set_memcpy`](Self::set_memcpy) to where the variable is.
+    /// Stands for
+    /// [`cudaGraphExecMemcpyNodeSetParamsToSymbol`](sys::cudaGraphExecMemcpyNodeSetParamsToSymbol). The
+    /// node becomes a [`set_memcpy`](Self::set_memcpy) to the variable's address.
     ///
     /// # Errors
-    /// Those of [`set_memcpy`](Self::set_memcpy) and of [`Symbol::device_ptr`](crate::memory::Symbol::device_ptr).
+    /// Those of [`set_memcpy`](Self::set_memcpy) and of
+    /// [`Symbol::device_ptr`](crate::memory::Symbol::device_ptr).
     #[doc(alias = "cudaGraphExecMemcpyNodeSetParamsToSymbol")]
     #[track_caller]
     pub fn set_memcpy_to_symbol<V, S>(
@@ -136,10 +142,12 @@ impl GraphExec {
         self.set_copy("GraphExec::set_memcpy_to_symbol", graph, node, &to, &from)
     }
 
-    /// Has a node copy all elements of a variable on the graph's device to `destination`, from the next launch on.
+    /// Sets the copy of a node, from the next launch on: all elements of a variable on the graph's device
+    /// to `destination`.
     ///
-    /// Stands for [`cudaGraphExecMemcpyNodeSetParamsFromSymbol`](sys::cudaGraphExecMemcpyNodeSetParamsFromSymbol): a
-    /// [`set_memcpy`](Self::set_memcpy) from where the variable is.
+    /// Stands for
+    /// [`cudaGraphExecMemcpyNodeSetParamsFromSymbol`](sys::cudaGraphExecMemcpyNodeSetParamsFromSymbol). The
+    /// node becomes a [`set_memcpy`](Self::set_memcpy) from the variable's address.
     ///
     /// # Errors
     /// Those of [`set_memcpy_to_symbol`](Self::set_memcpy_to_symbol).

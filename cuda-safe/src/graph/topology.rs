@@ -1,4 +1,4 @@
-//! What a graph looks like: its nodes, and which come after which.
+//! Queries the nodes and edges of a graph.
 #![expect(unsafe_code, reason = "asks the runtime about graphs")]
 
 use std::collections::{BTreeSet, HashMap};
@@ -10,7 +10,7 @@ use super::steps::Step;
 use crate::error::{Detail, Error, Result};
 use crate::{check, stream, sys};
 
-/// What a node is: one of the constants, or something newer.
+/// The kind of a node. One of the constants, or a newer value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[doc(alias = "cudaGraphNodeType")]
 pub struct NodeKind(sys::cudaGraphNodeType);
@@ -22,22 +22,22 @@ impl NodeKind {
     pub const MEMCPY: Self = Self(sys::cudaGraphNodeTypeMemcpy);
     /// A fill.
     pub const MEMSET: Self = Self(sys::cudaGraphNodeTypeMemset);
-    /// A function on the host.
+    /// A host function.
     pub const HOST: Self = Self(sys::cudaGraphNodeTypeHost);
-    /// Another graph.
+    /// A child graph.
     pub const GRAPH: Self = Self(sys::cudaGraphNodeTypeGraph);
-    /// Nothing.
+    /// An empty node.
     pub const EMPTY: Self = Self(sys::cudaGraphNodeTypeEmpty);
-    /// The record of an event.
+    /// Records an event.
     pub const EVENT_RECORD: Self = Self(sys::cudaGraphNodeTypeEventRecord);
-    /// The wait for an event.
+    /// Waits for an event.
     pub const EVENT_WAIT: Self = Self(sys::cudaGraphNodeTypeWaitEvent);
-    /// An allocation.
+    /// Allocates memory.
     pub const MEM_ALLOC: Self = Self(sys::cudaGraphNodeTypeMemAlloc);
-    /// The end of an allocation.
+    /// Frees memory.
     pub const MEM_FREE: Self = Self(sys::cudaGraphNodeTypeMemFree);
 
-    /// The number as C has it.
+    /// Returns C's number.
     #[must_use]
     pub fn as_raw(self) -> sys::cudaGraphNodeType {
         self.0
@@ -45,8 +45,8 @@ impl NodeKind {
 }
 
 impl Graph {
-    /// The nodes, in the order in which they were added. All that was captured is one of them, the first: as what others come after it
-    /// stands for all of that.
+    /// Returns the nodes in the order in which they were added. A capture is one node, the first. As a
+    /// dependency of other nodes it stands for all captured nodes.
     ///
     /// # Examples
     /// ```
@@ -71,22 +71,22 @@ impl Graph {
         all.filter(|at| self.steps.get(*at).is_some()).map(|at| Node::new(self.number, at)).collect()
     }
 
-    /// The nodes that come after no other one.
+    /// Returns the nodes without a predecessor.
     ///
     /// Stands for [`cudaGraphGetRootNodes`](sys::cudaGraphGetRootNodes).
     ///
     /// # Errors
-    /// What the runtime fails with; a refusal inside a host function.
+    /// Returns the runtime's error. Refused inside a host function.
     #[doc(alias = "cudaGraphGetRootNodes")]
     #[track_caller]
     pub fn root_nodes(&self) -> Result<Vec<Node>> {
         stream::ensure_idle("Graph::root_nodes")?;
         let mut count = 0;
-        // SAFETY: the graph is live; without room for them, the nodes are only counted.
+        // SAFETY: the graph is live. With a null array the call only counts the nodes.
         unsafe { check!(cudaGraphGetRootNodes(self.as_raw(), ptr::null_mut(), &raw mut count)) }?;
         let mut raws = vec![ptr::null_mut(); count];
         if count > 0 {
-            // SAFETY: the graph is live, and there is room for as many nodes as the call is told.
+            // SAFETY: the graph is live, and the array has `count` entries.
             unsafe { check!(cudaGraphGetRootNodes(self.as_raw(), raws.as_mut_ptr(), &raw mut count)) }?;
         }
         let numbers = self.numbers();
@@ -94,12 +94,12 @@ impl Graph {
         Ok(found.into_iter().map(|at| Node::new(self.number, at)).collect())
     }
 
-    /// Which node comes directly after which: pairs of a node and one behind it. What was captured counts as one node.
+    /// Returns the edges as pairs of a node and its direct successor. A capture counts as one node.
     ///
     /// Stands for [`cudaGraphGetEdges`](sys::cudaGraphGetEdges).
     ///
     /// # Errors
-    /// What the runtime fails with; a refusal inside a host function.
+    /// Returns the runtime's error. Refused inside a host function.
     #[doc(alias = "cudaGraphGetEdges")]
     #[track_caller]
     pub fn edges(&self) -> Result<Vec<(Node, Node)>> {
@@ -118,13 +118,13 @@ impl Graph {
         Ok(found.into_iter().map(|(from, to)| (node(from), node(to))).collect())
     }
 
-    /// What a node is.
+    /// Returns the kind of a node.
     ///
     /// Stands for [`cudaGraphNodeGetType`](sys::cudaGraphNodeGetType).
     ///
     /// # Errors
-    /// `Unsupported` for a node of another graph, and for several that were captured; what the runtime fails with; a refusal inside
-    /// a host function.
+    /// `Unsupported` if the node belongs to another graph, or is a capture of several nodes. Otherwise
+    /// returns the runtime's error. Refused inside a host function.
     #[doc(alias = "cudaGraphNodeGetType")]
     #[track_caller]
     pub fn node_kind(&self, node: Node) -> Result<NodeKind> {
@@ -134,19 +134,20 @@ impl Graph {
         let (_, step) = self.steps.find(api, self.number, node)?;
         let [raw] = *step.raws else { return Err(refused("the kind of several nodes that were captured")) };
         let mut kind = sys::cudaGraphNodeTypeEmpty;
-        // SAFETY: the node is one of a live graph, and the pointer is to a live variable, which the call fills.
+        // SAFETY: the node belongs to a live graph. The pointer is to a live variable, which the call
+        // fills.
         unsafe { check!(cudaGraphNodeGetType(raw, &raw mut kind)) }?;
         Ok(NodeKind(kind))
     }
 
-    /// The numbers of the raw nodes.
+    /// Returns the number of each raw node.
     pub(super) fn numbers(&self) -> HashMap<sys::cudaGraphNode_t, usize> {
         let of = |(at, step): (usize, &Step)| step.raws.iter().map(move |raw| (*raw, at)).collect::<Vec<_>>();
         self.steps.list.iter().enumerate().flat_map(of).collect()
     }
 }
 
-/// Writes the edges of a graph where there is room for so many, or counts them.
+/// Writes a graph's edges to arrays of `count` entries, or counts them if the arrays are null.
 #[track_caller]
 fn edges_of(
     graph: sys::cudaGraph_t,
@@ -156,7 +157,7 @@ fn edges_of(
 ) -> Result<()> {
     let count = ptr::from_mut(count);
     #[cfg(cudart_13_0)]
-    // SAFETY: the graph is live; the callers have room for as many edges as they say, or none.
+    // SAFETY: the graph is live. The callers pass arrays of `count` entries, or null.
     let got = unsafe { check!(cudaGraphGetEdges(graph, from, to, ptr::null_mut(), count)) };
     #[cfg(not(cudart_13_0))]
     // SAFETY: as above.

@@ -1,4 +1,4 @@
-//! What may stand for one parameter of a kernel.
+//! The values that may be passed for one parameter of a kernel.
 #![expect(unsafe_code, reason = "declares which Rust values may stand for which C parameters")]
 
 use crate::error::Result;
@@ -9,25 +9,35 @@ use super::object::Named;
 
 /// A value that may be passed for a parameter of type `P`, as the kernel's prototype declares it.
 ///
-/// | parameter | argument | the tracker is told |
+/// | parameter | argument | recorded access |
 /// |---|---|---|
-/// | `const T*` | `&DeviceBuffer<T>`, `DeviceSlice<T>`, the same of pinned and managed memory | a read of these bytes |
-/// | `T*` | `&mut DeviceBuffer<T>`, `DeviceSliceMut<T>`, the same of pinned and managed memory | a write of these bytes |
-/// | `const T*`, `T*` and the pitch as a number | `&PitchedBuffer<T>`, `Plane<T>`, `&mut PitchedVolume<T>`, `VolumeMut<T>` and so on | a read or a write from the first byte to the last |
-/// | `cudaPitchedPtr` | `&mut PitchedBuffer<T>`, `PlaneMut<T>`, `&mut PitchedVolume<T>`, `VolumeMut<T>` | a write from the first byte to the last |
-/// | `const T*`, `T*`, for a node of a graph | `&GraphBuffer<T>`, `&mut GraphBuffer<T>` and their slices, of the same graph | a read or a write of these bytes |
-/// | `unsigned*`, `const unsigned*` | `&MappedFlag` | only that the flag must not be freed yet |
-/// | `T*`, `const T*` | a raw pointer of that very type | nothing |
-/// | `cudaTextureObject_t` | `&Texture<T>` | a read of what the texture is of |
-/// | `cudaSurfaceObject_t` | `&mut Surface<T>`; `surface.read_only()` where the kernel writes nothing | a write of its array; a read |
-/// | a number or a struct | the same type | nothing |
+/// | `const T*` | `&DeviceBuffer<T>`, `DeviceSlice<T>` (1) | read of these bytes |
+/// | `T*` | `&mut DeviceBuffer<T>`, `DeviceSliceMut<T>` (1) | write of these bytes |
+/// | `const T*` (2) | `&PitchedBuffer<T>`, `Plane<T>`, and for volumes | read, first to last byte |
+/// | `T*` (2) | `&mut PitchedVolume<T>`, `VolumeMut<T>`, and for planes | write, first to last byte |
+/// | `cudaPitchedPtr` | `&mut PitchedBuffer<T>`, `PlaneMut<T>` | write, first to last byte |
+/// | `cudaPitchedPtr` | `&mut PitchedVolume<T>`, `VolumeMut<T>` | write, first to last byte |
+/// | `const T*` (3) | `&GraphBuffer<T>` and its slices | read of these bytes |
+/// | `T*` (3) | `&mut GraphBuffer<T>` and its slices | write of these bytes |
+/// | `unsigned*`, `const unsigned*` | `&MappedFlag` | none; delays freeing the flag |
+/// | `T*`, `const T*` | a raw pointer of exactly this type | none |
+/// | `cudaTextureObject_t` | `&Texture<T>` | read of the texture's memory |
+/// | `cudaSurfaceObject_t` | `&mut Surface<T>` | write of the array |
+/// | `cudaSurfaceObject_t` | `surface.read_only()`, for a kernel that only reads | read of the array |
+/// | a number or a struct | the same type | none |
 ///
-/// Views may be borrowed as well. For `void*`, pass a raw pointer and order the work yourself.
+/// 1. Also the corresponding types of pinned and managed memory.
+/// 2. The kernel takes the pitch as a separate number.
+/// 3. Only in a node of the graph that owns the memory.
+///
+/// Views may also be borrowed. For `void*`, pass a raw pointer and order the work yourself.
 ///
 /// # Safety
-/// - [`value`](Self::value) is what the kernel gets, and [`access`](Self::access) names all the memory of an owner that it reaches
-///   through it (unless the memory is of a kind that may be reached at any time, like a flag).
-/// - The memory lives as long as the argument is borrowed, and its owner orders its freeing after the access.
+/// - [`value`](Self::value) returns the value that the kernel receives.
+/// - [`access`](Self::access) covers all memory of an owner that the kernel accesses through the value,
+///   unless the memory is of a kind that may be accessed at any time, such as a flag.
+/// - The memory lives as long as the argument is borrowed, and its owner orders its freeing after the
+///   access.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an argument for a kernel parameter of type `{P}`",
     label = "the kernel declares this parameter as `{P}`",
@@ -35,24 +45,25 @@ use super::object::Named;
     note = "numbers and structs are passed by value and must be of the very type that the header declares"
 )]
 pub unsafe trait KernelArg<P: ByValue> {
-    /// Whether it stands for an object, a texture or a surface: then there is an [`object`](Self::object).
+    /// Whether the value is a texture or surface; [`object`](Self::object) then returns it.
     #[doc(hidden)]
     const BY_OBJECT: bool = false;
 
-    /// What the kernel gets.
+    /// Returns the value that the kernel receives.
     ///
     /// # Errors
-    /// Memory that devices cannot reach.
+    /// Refuses memory that the device cannot access.
     #[track_caller]
     fn value(&self) -> Result<P>;
 
-    /// Which bytes it reads or writes through it, if it is memory that the tracker keeps books about.
+    /// Returns the bytes that the kernel reads or writes through the value, if the tracker has an access
+    /// history of the memory.
     #[inline]
     fn access(&self) -> Option<Access<'_>> {
         None
     }
 
-    /// The use of the object that it stands for, and the device that has to run the kernel.
+    /// Returns the access to the texture or surface object, and the device that must run the kernel.
     #[doc(hidden)]
     #[inline]
     fn object(&self) -> Option<Named<'_>> {
@@ -60,7 +71,7 @@ pub unsafe trait KernelArg<P: ByValue> {
     }
 }
 
-// SAFETY: the value itself is passed, and it is of the parameter's type; it is no owner's memory.
+// SAFETY: the value itself is passed, and it has the parameter's type. It is not memory of an owner.
 unsafe impl<T: ByValue> KernelArg<T> for T {
     #[inline]
     fn value(&self) -> Result<T> {

@@ -10,12 +10,12 @@ use crate::hazard::Access;
 use super::object::Named;
 use super::{ByValue, KernelArg};
 
-/// Arguments of a kernel, at most.
+/// The maximum number of arguments of a kernel.
 const MOST: usize = 16;
 
 /// A tuple of arguments that fits the parameter list `P`, a tuple of up to sixteen types.
 ///
-/// Implemented for tuples of [`KernelArg`]s of the same length, and for nothing else.
+/// Implemented for tuples of [`KernelArg`]s of the same length. The trait is sealed.
 ///
 /// # Safety
 /// `with` passes one pointer for each parameter, in order, each to a live value of that parameter's type.
@@ -24,8 +24,8 @@ const MOST: usize = 16;
     label = "wrong number of arguments: the kernel's parameters are `{P}`"
 )]
 pub unsafe trait Arguments<P>: sealed::Sealed {
-    /// Calls `enqueue` with the accesses of all arguments and the pointers to their values, for a kernel that `device` runs.
-    /// Allocates nothing.
+    /// Calls `enqueue` with the accesses of all arguments and the pointers to their values, for a kernel
+    /// that runs on `device`. Does not allocate.
     #[doc(hidden)]
     #[track_caller]
     #[allow(clippy::missing_errors_doc, reason = "hidden")]
@@ -43,16 +43,16 @@ pub unsafe trait Arguments<P>: sealed::Sealed {
     note = "one parameter is a tuple, too: `(*mut f32,)`"
 )]
 pub trait Parameters: sealed::List {
-    /// Bytes of each.
+    /// The size of each parameter in bytes.
     #[doc(hidden)]
     const SIZES: &'static [usize];
 }
 
 mod sealed {
-    /// Keeps other implementations out.
+    /// Seals [`Arguments`](super::Arguments).
     pub trait Sealed {}
 
-    /// The same of lists.
+    /// Seals [`Parameters`](super::Parameters).
     pub trait List {}
 }
 
@@ -66,7 +66,8 @@ macro_rules! tuple {
             const SIZES: &'static [usize] = &[$(size_of::<$parameter>()),*];
         }
 
-        // SAFETY: each pointer is to a local variable of the parameter's type, which lives until `enqueue` returns.
+        // SAFETY: each pointer is to a local variable of the parameter's type, which lives until `enqueue`
+        // returns.
         unsafe impl<$($argument, $parameter),*> Arguments<($($parameter,)*)> for ($($argument,)*)
         where
             $($argument: KernelArg<$parameter>, $parameter: ByValue,)*
@@ -76,7 +77,7 @@ macro_rules! tuple {
             fn with<R>(&self, device: Device, enqueue: impl FnOnce(&[Access<'_>], &mut [*mut c_void]) -> Result<R>) -> Result<R> {
                 const COUNT: usize = [$($index),*].len();
                 let found: [Option<Access<'_>>; COUNT] = [$(self.$index.access()),*];
-                // The array starts out full of the first access, because there is no such thing as none.
+                // `Access` has no default value, so the array starts as copies of the first access.
                 let packed: [Access<'_>; COUNT];
                 let accesses = match found.iter().flatten().next() {
                     None => &[][..],
@@ -93,7 +94,7 @@ macro_rules! tuple {
                 };
                 $(let mut $value = self.$index.value()?;)*
                 let mut pointers: [*mut c_void; COUNT] = [$((&raw mut $value).cast()),*];
-                // Known when it is compiled: launches without textures and surfaces pay nothing for this.
+                // A compile-time condition: launches without textures and surfaces pay nothing.
                 if const { false $(|| <$argument as KernelArg<$parameter>>::BY_OBJECT)* } {
                     let objects = [$(self.$index.object()),*];
                     return with_objects(device, accesses, &objects, |accesses| enqueue(accesses, &mut pointers));
@@ -104,7 +105,8 @@ macro_rules! tuple {
     };
 }
 
-/// Calls `enqueue` with the accesses of memory and those of the objects that it is reached by, which must be of the device.
+/// Calls `enqueue` with the accesses to memory, and those to the texture and surface objects of the
+/// arguments. Refuses an object of another device.
 #[track_caller]
 fn with_objects<R>(
     device: Device,
@@ -120,7 +122,7 @@ fn with_objects<R>(
     }
     let mut all = memory.iter().chain(objects.iter().flatten().map(|(access, _)| access));
     let Some(first) = all.next() else { return enqueue(&[]) };
-    // As many at most as there are of either.
+    // At most one memory access and one object access for each argument.
     let mut array = [*first; 2 * MOST];
     let mut used = 1;
     for (place, access) in array.iter_mut().skip(1).zip(all) {
@@ -130,7 +132,7 @@ fn with_objects<R>(
     enqueue(array.get(..used).unwrap_or_default())
 }
 
-/// One implementation for each length.
+/// Implements the traits for each length.
 macro_rules! tuples {
     ([$($done:tt)*]) => {};
     ([$($done:tt)*] $next:tt $($rest:tt)*) => {
@@ -147,7 +149,7 @@ impl Parameters for () {
     const SIZES: &'static [usize] = &[];
 }
 
-// SAFETY: no parameters, no pointers.
+// SAFETY: there are no parameters and no pointers.
 unsafe impl Arguments<()> for () {
     #[inline]
     fn with<R>(
@@ -173,7 +175,7 @@ mod tests {
 
     struct Reads<'a>(&'a Ledger, usize);
 
-    // SAFETY: a stand-in for memory in tests; nothing is launched with it.
+    // SAFETY: stands for memory in tests, which launch nothing with it.
     unsafe impl KernelArg<*const f32> for Reads<'_> {
         fn value(&self) -> Result<*const f32> {
             Ok(std::ptr::without_provenance(self.1))
@@ -183,7 +185,7 @@ mod tests {
         }
     }
 
-    /// What the second parameter of the kernel would be.
+    /// Returns the number of parameters, the ranges of the accesses, and the value of the second parameter.
     fn second<P, A: Arguments<P>>(arguments: &A) -> (usize, Vec<std::ops::Range<usize>>, u32) {
         arguments
             .with(Device::from_ordinal(0), |accesses, pointers| {

@@ -1,4 +1,4 @@
-//! Clusters of blocks: what a kernel is allowed, and how many there is room for.
+//! Clusters of blocks: the sizes that a kernel may use, and the number that fits on a device.
 #![expect(unsafe_code, reason = "asks the runtime about kernels")]
 
 use std::ffi::c_int;
@@ -10,41 +10,44 @@ use crate::{check, sys};
 use super::{ClusterScheduling, Kernel, LaunchAttributes, LaunchConfig};
 
 impl<P> Kernel<P> {
-    /// Says whether the kernel may have clusters of more than 8 blocks: programs that do run only on some devices.
-    /// Stands for [`cudaFuncSetAttribute`](sys::cudaFuncSetAttribute).
+    /// Sets whether the kernel may have clusters of more than 8 blocks. Programs that use them run only on
+    /// some devices. Stands for [`cudaFuncSetAttribute`](sys::cudaFuncSetAttribute).
     ///
     /// # Errors
-    /// There is no code for the current device, or no device.
+    /// Returns the runtime's error if there is no code for the current device, or no device.
     #[doc(alias = "cudaFuncSetAttribute")]
     #[doc(alias = "cudaFuncAttributeNonPortableClusterSizeAllowed")]
     #[track_caller]
     pub fn set_non_portable_clusters(&self, allowed: bool) -> Result<()> {
         let attribute = sys::cudaFuncAttributeNonPortableClusterSizeAllowed;
-        // SAFETY: the kernel is one of this program's; the call notes what its launches may ask for.
+        // SAFETY: the kernel belongs to this program or to a loaded library. The call records what its
+        // launches may request.
         unsafe { check!(cudaFuncSetAttribute(self.as_raw(), attribute, c_int::from(allowed))) }
     }
 
-    /// Says where the blocks of the kernel's clusters are to be put. A wish, for launches that have none of
-    /// [their own](LaunchAttributes::cluster_scheduling). Stands for [`cudaFuncSetAttribute`](sys::cudaFuncSetAttribute).
+    /// Sets the preferred placement of the blocks of the kernel's clusters, for launches without [a policy
+    /// of their own](LaunchAttributes::cluster_scheduling). A hint. Stands for
+    /// [`cudaFuncSetAttribute`](sys::cudaFuncSetAttribute).
     ///
     /// # Errors
-    /// There is no code for the current device, or no device.
+    /// Returns the runtime's error if there is no code for the current device, or no device.
     #[doc(alias = "cudaFuncSetAttribute")]
     #[doc(alias = "cudaFuncAttributeClusterSchedulingPolicyPreference")]
     #[track_caller]
     pub fn set_cluster_scheduling(&self, policy: ClusterScheduling) -> Result<()> {
         let attribute = sys::cudaFuncAttributeClusterSchedulingPolicyPreference;
         let policy = c_int::try_from(policy.as_raw().0).unwrap_or(c_int::MAX);
-        // SAFETY: the kernel is one of this program's; the call notes a wish.
+        // SAFETY: the kernel belongs to this program or to a loaded library. The call records a preference.
         unsafe { check!(cudaFuncSetAttribute(self.as_raw(), attribute, policy)) }
     }
 
-    /// How many clusters of a launch like this run at once on the current device, which has to be one with clusters. Stands for
+    /// Returns how many clusters of such a launch run at the same time on the current device, which must
+    /// support clusters. Stands for
     /// [`cudaOccupancyMaxActiveClusters`](sys::cudaOccupancyMaxActiveClusters).
     ///
     /// # Errors
-    /// A shape or clusters that no device has, before the call; what the runtime says of clusters that are too large, or of a device
-    /// without.
+    /// Refuses a shape or clusters that no device supports. Returns the runtime's error for clusters that
+    /// are too large, and for a device without clusters.
     ///
     /// # Examples
     /// ```
@@ -66,14 +69,15 @@ impl<P> Kernel<P> {
         let config = self.checked(config.into(), attributes)?;
         let mut clusters = 0;
         let out = &raw mut clusters;
-        // SAFETY: the pointers are to a live integer and a live structure, whose attributes are borrowed; the kernel is one of this
-        // program's, and the stream is that of the current device.
+        // SAFETY: the pointers are to a live integer and a live structure, whose attributes are borrowed.
+        // The kernel belongs to this program or to a loaded library. The null stream is that of the current
+        // device.
         unsafe { check!(cudaOccupancyMaxActiveClusters(out, self.as_raw(), &raw const config)) }?;
         Ok(u32::try_from(clusters).unwrap_or(0))
     }
 
-    /// The most blocks that a cluster of a launch like this can have on the current device; more than 8 only where
-    /// [that is allowed](Self::set_non_portable_clusters). Stands for
+    /// Returns the maximum number of blocks in a cluster of such a launch on the current device. It exceeds
+    /// 8 only if [larger clusters are allowed](Self::set_non_portable_clusters). Stands for
     /// [`cudaOccupancyMaxPotentialClusterSize`](sys::cudaOccupancyMaxPotentialClusterSize).
     ///
     /// # Errors
@@ -93,7 +97,7 @@ impl<P> Kernel<P> {
         Ok(u32::try_from(blocks).unwrap_or(0))
     }
 
-    /// A launch as the runtime is asked about it. It holds the address of the attributes.
+    /// Returns a launch in C's form, which holds the address of the attributes.
     #[track_caller]
     fn checked(
         &self,

@@ -1,11 +1,11 @@
-//! How many blocks, of how many threads, with how much shared memory: the `<<<...>>>` without its stream.
+//! Launch dimensions: blocks, threads and shared memory, the `<<<...>>>` without its stream.
 
 use std::fmt;
 
 use crate::error::{Detail, Error, Result};
 use crate::sys;
 
-/// What CUDA takes at most, on every device that a supported toolkit compiles for.
+/// CUDA's limits on every device that a supported toolkit compiles for.
 mod limit {
     use super::Dim3;
 
@@ -14,26 +14,27 @@ mod limit {
     pub(super) const THREADS: u64 = 1024;
 }
 
-/// What the runtime answers a launch that no device can run: 13.0 on an H200 says this, 12.x said the other.
+/// The runtime's error for a launch that no device can run: this one since 13.0 (on an H200), the other one
+/// in 12.x.
 const IMPOSSIBLE: sys::cudaError_t =
     if cfg!(cudart_13_0) { sys::cudaErrorInvalidValue } else { sys::cudaErrorInvalidConfiguration };
 
-/// Sizes along three axes; axes left out are 1.
+/// Sizes along three axes. Omitted axes are 1.
 ///
-/// Made from a number, a pair or a triple: `256`, `(16, 16)`, `(8, 8, 4)`.
+/// Converts from a number, a pair or a triple: `256`, `(16, 16)`, `(8, 8, 4)`.
 #[doc(alias = "dim3")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dim3 {
-    /// Along the first axis, the one in which neighbouring threads lie.
+    /// The size along the first axis, along which neighbouring threads lie.
     pub x: u32,
-    /// Along the second axis.
+    /// The size along the second axis.
     pub y: u32,
-    /// Along the third axis.
+    /// The size along the third axis.
     pub z: u32,
 }
 
 impl Dim3 {
-    /// The product of the three sizes.
+    /// Returns the product of the three sizes.
     #[must_use]
     pub fn count(self) -> u128 {
         u128::from(self.x) * u128::from(self.y) * u128::from(self.z)
@@ -82,31 +83,31 @@ impl fmt::Display for Dim3 {
     }
 }
 
-/// The shape of a launch: blocks, threads of each block, and bytes of dynamic shared memory for each block.
+/// The shape of a launch: blocks, threads of each block, and bytes of dynamic shared memory of each block.
 ///
-/// Made from a pair or a triple: `(blocks, threads)` or `(blocks, threads, shared_bytes)`.
+/// Converts from a pair or a triple: `(blocks, threads)` or `(blocks, threads, shared_bytes)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use]
 #[doc(alias = "cudaLaunchConfig_t")]
 pub struct LaunchConfig {
-    /// Blocks of the grid.
+    /// The blocks of the grid.
     pub grid: Dim3,
-    /// Threads of each block.
+    /// The threads of each block.
     pub block: Dim3,
-    /// Bytes of dynamic shared memory of each block, on top of what the kernel declares.
+    /// Bytes of dynamic shared memory of each block, in addition to what the kernel declares.
     pub shared_bytes: usize,
 }
 
 impl LaunchConfig {
-    /// A grid of blocks without dynamic shared memory.
+    /// Makes a launch shape without dynamic shared memory.
     pub fn new(grid: impl Into<Dim3>, block: impl Into<Dim3>) -> Self {
         Self { grid: grid.into(), block: block.into(), shared_bytes: 0 }
     }
 
-    /// Enough blocks of `threads` threads for `count` elements, one thread an element.
+    /// Makes a shape with one thread for each of `count` elements, in blocks of `threads` threads.
     ///
     /// # Errors
-    /// `count` or `threads` is zero, or so many blocks do not fit into a grid.
+    /// Refuses if `count` or `threads` is zero, or if a grid cannot have so many blocks.
     #[track_caller]
     pub fn for_elements(count: usize, threads: u32) -> Result<Self> {
         const API: &str = "LaunchConfig::for_elements";
@@ -123,13 +124,14 @@ impl LaunchConfig {
         }
     }
 
-    /// The same shape with this many bytes of dynamic shared memory for each block.
+    /// Returns the same shape with this many bytes of dynamic shared memory for each block.
     pub fn with_shared_bytes(mut self, bytes: usize) -> Self {
         self.shared_bytes = bytes;
         self
     }
 
-    /// Refuses what no device can run; a kernel or a device may take less, which the runtime says.
+    /// Refuses a shape that no device can run. A kernel or a device may have lower limits, which the
+    /// runtime checks.
     #[inline]
     #[track_caller]
     pub(crate) fn check(&self, kernel: &'static str) -> Result<()> {
@@ -144,7 +146,7 @@ impl LaunchConfig {
         if fine { Ok(()) } else { Err(self.refused(kernel).with_code(IMPOSSIBLE)) }
     }
 
-    /// Says which number is wrong.
+    /// Returns an error that names the invalid number.
     #[cold]
     #[track_caller]
     fn refused(&self, kernel: &'static str) -> Error {
@@ -194,7 +196,7 @@ fn too_large(api: &'static str, what: &'static str, asked: u64, limit: u64) -> E
     Error::refused(api, Detail::Limit { what, asked, limit })
 }
 
-/// A count as the error type holds it: no platform of CUDA's has counts beyond 64 bits.
+/// Converts a count to the error type's integer. Counts have at most 64 bits on CUDA's platforms.
 pub(super) fn wide(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }

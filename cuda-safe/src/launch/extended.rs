@@ -1,4 +1,4 @@
-//! What a launch is asked for beyond its shape: attributes, clusters of blocks among them.
+//! Launch attributes, such as the cluster size.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,36 +9,37 @@ use crate::sys;
 
 use super::{Dim3, LaunchConfig};
 
-/// One place for each kind of attribute that there is a method for.
+/// One entry for each attribute that has a method.
 const ROOM: usize = 10;
 
-/// Where the blocks of a cluster are put: one of the constants, or something newer.
+/// The placement of a cluster's blocks. One of the constants, or a newer value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[doc(alias = "cudaClusterSchedulingPolicy")]
 pub struct ClusterScheduling(sys::cudaClusterSchedulingPolicy);
 
 impl ClusterScheduling {
-    /// As the device likes.
+    /// The device decides.
     #[doc(alias = "cudaClusterSchedulingPolicyDefault")]
     pub const DEFAULT: Self = Self(sys::cudaClusterSchedulingPolicyDefault);
-    /// Spread over the multiprocessors.
+    /// Spreads the blocks over the multiprocessors.
     #[doc(alias = "cudaClusterSchedulingPolicySpread")]
     pub const SPREAD: Self = Self(sys::cudaClusterSchedulingPolicySpread);
-    /// Where the device has the least to do.
+    /// Places the blocks where the device is least busy.
     #[doc(alias = "cudaClusterSchedulingPolicyLoadBalancing")]
     pub const LOAD_BALANCING: Self = Self(sys::cudaClusterSchedulingPolicyLoadBalancing);
 
-    /// The number as C has it.
+    /// Returns C's number.
     #[must_use]
     pub fn as_raw(self) -> sys::cudaClusterSchedulingPolicy {
         self.0
     }
 }
 
-/// Attributes of a launch, for [`Kernel::launch_ex`](super::Kernel::launch_ex): what stands in the `attrs` of C's
-/// `cudaLaunchConfig_t`. An attribute that is named twice has the value that it was given last.
+/// Attributes of a launch, for [`Kernel::launch_ex`](super::Kernel::launch_ex): the `attrs` of C's
+/// `cudaLaunchConfig_t`. If an attribute is set twice, the last value applies.
 ///
-/// Left out are those that record events in the middle of a kernel, and those that only graphs of the device's own change have.
+/// Not included are attributes that record events inside of a kernel, and those for graphs that the device
+/// itself modifies.
 ///
 /// # Examples
 /// ```
@@ -59,7 +60,7 @@ pub struct LaunchAttributes<'a> {
 }
 
 impl<'a> LaunchAttributes<'a> {
-    /// None yet: a launch with these is like one without.
+    /// Makes an empty list. A launch with it equals a launch without attributes.
     pub const fn new() -> Self {
         let nothing = sys::cudaLaunchAttribute {
             id: sys::cudaLaunchAttributeIgnore,
@@ -72,7 +73,7 @@ impl<'a> LaunchAttributes<'a> {
     fn with(mut self, id: sys::cudaLaunchAttributeID, val: sys::cudaLaunchAttributeValue) -> Self {
         let attribute = sys::cudaLaunchAttribute { id, pad: [0; 4], val };
         let at = self.list.iter().position(|it| it.id == id || it.id == sys::cudaLaunchAttributeIgnore);
-        // There is room for one of each kind.
+        // The array has an entry for each kind.
         if let Some((at, place)) = at.and_then(|at| Some((at, self.list.get_mut(at)?))) {
             *place = attribute;
             self.used = self.used.max(at + 1);
@@ -80,13 +81,14 @@ impl<'a> LaunchAttributes<'a> {
         self
     }
 
-    /// Clusters of so many blocks, which run at the same time and reach each other's shared memory. They divide the grid: along each
-    /// axis it has a multiple of the cluster's blocks.
+    /// Sets the cluster size in blocks. The blocks of a cluster run at the same time and access each
+    /// other's shared memory. The cluster size must divide the grid size along each axis.
     ///
-    /// Devices from compute capability 9.0 on have clusters, of at most 8 blocks everywhere; of more where the kernel
-    /// [is allowed to](super::Kernel::set_non_portable_clusters) and the device can. How many fit, say
+    /// Clusters require compute capability 9.0. Every such device supports clusters of up to 8 blocks.
+    /// Larger ones require that the kernel [allows them](super::Kernel::set_non_portable_clusters) and that
+    /// the device supports them.
     /// [`Kernel::max_potential_cluster_size`](super::Kernel::max_potential_cluster_size) and
-    /// [`Kernel::max_active_clusters`](super::Kernel::max_active_clusters).
+    /// [`Kernel::max_active_clusters`](super::Kernel::max_active_clusters) return the limits.
     #[doc(alias = "cudaLaunchAttributeClusterDimension")]
     pub fn cluster(mut self, blocks: impl Into<Dim3>) -> Self {
         let blocks = blocks.into();
@@ -96,44 +98,46 @@ impl<'a> LaunchAttributes<'a> {
         self.with(sys::cudaLaunchAttributeClusterDimension, value)
     }
 
-    /// Where the blocks of clusters are put. A wish.
+    /// Sets the preferred placement of the blocks of clusters. A hint.
     #[doc(alias = "cudaLaunchAttributeClusterSchedulingPolicyPreference")]
     pub fn cluster_scheduling(self, policy: ClusterScheduling) -> Self {
         let value = sys::cudaLaunchAttributeValue { clusterSchedulingPolicyPreference: policy.0 };
         self.with(sys::cudaLaunchAttributeClusterSchedulingPolicyPreference, value)
     }
 
-    /// All blocks run at the same time, or the launch is refused: what
-    /// [`Kernel::launch_cooperative`](super::Kernel::launch_cooperative) asks for.
+    /// Makes all blocks run at the same time; otherwise the launch is refused. Equals
+    /// [`Kernel::launch_cooperative`](super::Kernel::launch_cooperative).
     #[doc(alias = "cudaLaunchAttributeCooperative")]
     pub fn cooperative(self) -> Self {
         let value = sys::cudaLaunchAttributeValue { cooperative: 1 };
         self.with(sys::cudaLaunchAttributeCooperative, value)
     }
 
-    /// The launch's priority, instead of its stream's: smaller numbers go first.
-    /// [`Device::stream_priority_range`](crate::Device::stream_priority_range) has those that differ.
+    /// Sets the launch's priority in place of its stream's. A smaller number is a higher priority.
+    /// [`Device::stream_priority_range`](crate::Device::stream_priority_range) returns the distinct
+    /// priorities.
     #[doc(alias = "cudaLaunchAttributePriority")]
     pub fn priority(self, priority: i32) -> Self {
         self.with(sys::cudaLaunchAttributePriority, sys::cudaLaunchAttributeValue { priority })
     }
 
-    /// The domain of memory synchronisation that the kernel is in, instead of its stream's.
+    /// Sets the kernel's memory synchronization domain in place of its stream's.
     #[doc(alias = "cudaLaunchAttributeMemSyncDomain")]
     pub fn mem_sync_domain(self, domain: MemSyncDomain) -> Self {
         let value = sys::cudaLaunchAttributeValue { memSyncDomain: domain.as_raw() };
         self.with(sys::cudaLaunchAttributeMemSyncDomain, value)
     }
 
-    /// Which of the device's own domains the two of [`MemSyncDomain`] are for this launch.
+    /// Maps the two domains of [`MemSyncDomain`] to domains of the device for this launch.
     #[doc(alias = "cudaLaunchAttributeMemSyncDomainMap")]
     pub fn mem_sync_domain_map(self, map: MemSyncDomainMap) -> Self {
         let value = sys::cudaLaunchAttributeValue { memSyncDomainMap: map.as_raw() };
         self.with(sys::cudaLaunchAttributeMemSyncDomainMap, value)
     }
 
-    /// How much of the fast memory of a multiprocessor is to be shared memory while this launch runs, in percent of the most that there
-    /// can be. A wish, which goes before that of [`Kernel::set_shared_carveout`](super::Kernel::set_shared_carveout).
+    /// Sets the preferred share of shared memory in a multiprocessor's on-chip memory while this launch
+    /// runs, in percent of the maximum. A hint, which takes precedence over
+    /// [`Kernel::set_shared_carveout`](super::Kernel::set_shared_carveout).
     #[cfg(cudart_12_9)]
     #[doc(alias = "cudaLaunchAttributePreferredSharedMemoryCarveout")]
     pub fn shared_carveout(self, percent: u32) -> Self {
@@ -141,22 +145,26 @@ impl<'a> LaunchAttributes<'a> {
         self.with(sys::cudaLaunchAttributePreferredSharedMemoryCarveout, value)
     }
 
-    /// The part of memory that this kernel treats in its own way, instead of its stream's. A hint to the cache by address: it reaches
-    /// no memory, and what the kernel reaches its arguments say.
+    /// Sets the address range that this launch caches differently, in place of its stream's range. A hint
+    /// to the cache by address: it accesses no memory, and the arguments declare what the kernel accesses.
     #[doc(alias = "cudaLaunchAttributeAccessPolicyWindow")]
     pub fn access_policy(self, policy: AccessPolicy<'a>) -> Self {
         let value = sys::cudaLaunchAttributeValue { accessPolicyWindow: policy.as_raw() };
         self.with(sys::cudaLaunchAttributeAccessPolicyWindow, value)
     }
 
-    /// Lets the kernel begin while the kernel before it in its stream is still at work, for which that asks by
-    /// `cudaTriggerProgrammaticLaunchCompletion`, or ends: its blocks then wait for the former one themselves, by
-    /// `cudaGridDependencySynchronize`. Refused while the stream is captured.
+    /// Allows the kernel to begin before the previous kernel in its stream is complete: when that kernel
+    /// calls `cudaTriggerProgrammaticLaunchCompletion`, or ends. The new kernel's blocks wait for the
+    /// previous kernel with `cudaGridDependencySynchronize`. Refused while the stream is captured.
     ///
     /// # Safety
-    /// The order of a stream is what the tracker relies on, and this launch has none unless the kernel makes it. So each of its
-    /// blocks calls `cudaGridDependencySynchronize`, even one that has nothing to do: before it reads or writes any memory but what is
-    /// its own, and before it ends.
+    /// The tracker relies on the order of a stream, and this launch is in that order only if the kernel
+    /// makes it so:
+    ///
+    /// - Each block calls `cudaGridDependencySynchronize`, even one without work.
+    /// - It does so before it reads or writes any memory other than its own registers, local memory and
+    ///   shared memory.
+    /// - It does so before it ends.
     #[expect(unsafe_code, reason = "gives up the order that everything else relies on")]
     #[doc(alias = "cudaLaunchAttributeProgrammaticStreamSerialization")]
     pub unsafe fn programmatic_stream_serialization(mut self) -> Self {
@@ -165,36 +173,36 @@ impl<'a> LaunchAttributes<'a> {
         self.with(sys::cudaLaunchAttributeProgrammaticStreamSerialization, value)
     }
 
-    /// The attributes as C has them.
+    /// Returns the attributes in C's form.
     #[must_use]
     pub fn as_raw(&self) -> &[sys::cudaLaunchAttribute] {
         self.list.get(..self.used).unwrap_or_default()
     }
 
-    /// The blocks of a cluster, if that was said.
+    /// Returns the cluster size if it is set.
     pub(super) fn clusters(&self) -> Option<Dim3> {
         self.cluster
     }
 
-    /// Whether the kernel is to see to the order itself.
+    /// Returns whether the kernel itself must establish its order in the stream.
     pub(crate) fn is_programmatic(&self) -> bool {
         self.programmatic
     }
 
-    /// The launch as C has it. It holds the address of the attributes.
+    /// Returns the launch in C's form, which holds the address of the attributes.
     pub(super) fn config(&self, config: &LaunchConfig, stream: sys::cudaStream_t) -> sys::cudaLaunchConfig_t {
         sys::cudaLaunchConfig_t {
             gridDim: config.grid.into(),
             blockDim: config.block.into(),
             dynamicSmemBytes: config.shared_bytes,
             stream,
-            // Only attributes that nobody can ask for here are written to.
+            // The runtime writes only to attributes that this type does not offer.
             attrs: self.list.as_ptr().cast_mut(),
             numAttrs: u32::try_from(self.used).unwrap_or(0),
         }
     }
 
-    /// Refuses clusters that no device can make of this grid.
+    /// Refuses clusters that do not divide the grid.
     #[track_caller]
     pub(super) fn check(&self, kernel: &'static str, grid: Dim3) -> Result<()> {
         match self.cluster.and_then(|cluster| undivided(grid, cluster)) {
@@ -204,7 +212,7 @@ impl<'a> LaunchAttributes<'a> {
     }
 }
 
-/// Why a grid has no such clusters, if it has not.
+/// Returns why the grid cannot be divided into such clusters, or `None` if it can.
 pub(super) fn undivided(grid: Dim3, cluster: Dim3) -> Option<Detail> {
     let axes = [
         ("the cluster's x", "the grid's x", grid.x, cluster.x),
@@ -225,7 +233,7 @@ impl Default for LaunchAttributes<'_> {
 }
 
 impl fmt::Debug for LaunchAttributes<'_> {
-    /// Which ones: their values are unions.
+    /// Prints the ids only: the values are unions.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ids: Vec<_> = self.as_raw().iter().map(|attribute| attribute.id.0).collect();
         f.debug_struct("LaunchAttributes").field("ids", &ids).field("cluster", &self.cluster).finish()
@@ -280,7 +288,7 @@ mod tests {
             .shared_carveout(50);
         let carveout = all.as_raw().last().map(|attribute| attribute.id);
         assert_eq!(carveout, Some(sys::cudaLaunchAttributePreferredSharedMemoryCarveout));
-        // Two more have no value that can be made without a device.
+        // Two more attributes have values that cannot be made without a device.
         assert!(all.as_raw().len() + 2 <= ROOM);
     }
 }

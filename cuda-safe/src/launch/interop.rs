@@ -1,4 +1,4 @@
-//! What other interfaces know a kernel by.
+//! The handles of a kernel in other interfaces.
 #![expect(unsafe_code, reason = "asks the runtime about kernels")]
 
 use std::ptr;
@@ -8,13 +8,14 @@ use crate::error::{Detail, Error, Result};
 use crate::{check, stream, sys};
 
 impl<P> Kernel<P> {
-    /// The kernel as a `cudaKernel_t`, which is the driver's `CUkernel` and of no device in particular. It is good for as long as the
-    /// kernel's library is loaded; of a kernel of the program, always.
+    /// Returns the kernel as a `cudaKernel_t`, which is the driver's `CUkernel` and is not tied to a
+    /// device. It is valid while the kernel's library is loaded; for a kernel of the program, always.
     ///
     /// Stands for [`cudaGetKernel`](sys::cudaGetKernel).
     ///
     /// # Errors
-    /// There is no code for the current device, or no device; a refusal inside a host function.
+    /// Returns the runtime's error if there is no code for the current device, or no device. Refused inside
+    /// a host function.
     ///
     /// # Examples
     /// ```
@@ -32,24 +33,27 @@ impl<P> Kernel<P> {
             return Ok(self.as_raw().cast_mut().cast());
         }
         let mut kernel = ptr::null_mut();
-        // SAFETY: the pointer is to a live variable, which the call fills; the kernel is one of this program's.
+        // SAFETY: the pointer is to a live variable, which the call fills. The kernel belongs to this
+        // program.
         unsafe { check!(cudaGetKernel(&raw mut kernel, self.as_raw())) }?;
         Ok(kernel)
     }
 
-    /// The kernel as a `cudaFunction_t` of the current device, which is the driver's `CUfunction`.
+    /// Returns the kernel as a `cudaFunction_t` of the current device, which is the driver's `CUfunction`.
     ///
     /// Stands for [`cudaGetFuncBySymbol`](sys::cudaGetFuncBySymbol).
     ///
     /// # Errors
-    /// There is no code for the current device, or no device; `Unsupported` for a kernel of a library, of which the driver's
-    /// `cuKernelGetFunction` says it; a refusal inside a host function.
+    /// - The runtime's error if there is no code for the current device, or no device.
+    /// - `Unsupported` for a kernel of a library; use the driver's `cuKernelGetFunction`.
+    /// - Refused inside a host function.
     #[doc(alias = "cudaGetFuncBySymbol")]
     #[track_caller]
     pub fn function(&self) -> Result<sys::cudaFunction_t> {
         stream::ensure_idle("Kernel::function")?;
         if self.code.loaded {
-            let what = "cudaGetFuncBySymbol of a library's kernel, for which the driver's cuKernelGetFunction stands,";
+            let what = "cudaGetFuncBySymbol of a library's kernel, \
+                        for which the driver's cuKernelGetFunction stands,";
             return Err(Error::refused("Kernel::function", Detail::Unsupported { what }));
         }
         let mut function = ptr::null_mut();

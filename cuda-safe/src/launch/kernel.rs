@@ -12,10 +12,11 @@ use crate::hazard::{Access, Listed};
 
 use super::{Uses, module};
 
-/// A kernel, of this program or of a [`Library`](crate::library::Library), with its parameter list `P` as a tuple of the types in its C
-/// prototype.
+/// A kernel of this program or of a [`Library`](crate::library::Library). Its parameter list `P` is a tuple
+/// of the types in its C prototype.
 ///
-/// Cloning costs a count. A kernel of a library keeps that loaded, as a graph does that has the kernel in it.
+/// Cloning costs one reference count. A kernel of a library retains the library, and so does a graph with
+/// the kernel.
 ///
 /// `__global__ void saxpy(float a, const float* x, float* y, unsigned n)` is a
 /// `Kernel<(f32, *const f32, *mut f32, u32)>`.
@@ -24,67 +25,72 @@ pub struct Kernel<P> {
     pub(super) name: &'static str,
     pub(super) code: Code,
     pub(super) symbols: Option<&'static Uses>,
-    /// What each launch uses besides, and what keeps it: the library that the kernel is of, and memory that no argument names.
+    /// Further accesses of each launch, with the resources they retain: the kernel's library, and memory
+    /// that no argument names.
     pub(super) held: Option<Arc<Listed>>,
     pub(super) parameters: PhantomData<fn(P)>,
 }
 
-/// What the runtime knows a kernel by: a name that nobody follows.
+/// The runtime's identifier of a kernel. It is not dereferenced here.
 #[derive(Clone, Copy)]
 pub(super) struct Code {
     pub(super) raw: *const c_void,
-    /// Whether it is a `cudaKernel_t`, and not a host-side stub.
+    /// Whether the identifier is a `cudaKernel_t` rather than a host-side stub.
     pub(super) loaded: bool,
 }
 
-// SAFETY: the runtime takes the name from any thread, and nothing is reached through it here.
+// SAFETY: the runtime accepts the identifier on any thread, and this crate does not dereference it.
 unsafe impl Send for Code {}
 // SAFETY: as above.
 unsafe impl Sync for Code {}
 
 impl<P> Kernel<P> {
-    /// The handle of the kernel whose host-side stub this is; `name` is for messages.
+    /// Makes the handle of the kernel with this host-side stub. `name` is for messages.
     ///
     /// Generated code calls this.
     ///
     /// # Safety
     /// - `stub` is the function that nvcc generated for a `__global__` function linked into this program.
     /// - `P` is the tuple of that function's parameter types, each a type with C's layout.
-    /// - The kernel uses no `__device__`, `__constant__` or `__managed__` variable for which there is a
-    ///   [`Symbol`](crate::memory::Symbol), unless [`with_symbols`](Self::with_symbols) is told: nobody orders its launches with
-    ///   copies of variables otherwise.
+    /// - The kernel uses no `__device__`, `__constant__` or `__managed__` variable that has a
+    ///   [`Symbol`](crate::memory::Symbol), unless [`with_symbols`](Self::with_symbols) declares it.
+    ///   Otherwise its launches are not ordered with copies of variables.
     #[must_use]
     pub const unsafe fn from_stub(name: &'static str, stub: unsafe extern "C" fn()) -> Self {
         let code = Code { raw: stub as *const c_void, loaded: false };
         Self { name, code, symbols: None, held: None, parameters: PhantomData }
     }
 
-    /// The same handle, with what the kernel does with the variables of its module. Each launch enters that in the books.
+    /// Declares which variables of its module the kernel accesses. The tracker records these accesses with
+    /// each launch.
     ///
     /// Generated code calls this.
     ///
     /// # Safety
-    /// The kernel reads and writes no variable for which there is a [`Symbol`](crate::memory::Symbol) beyond what `symbols` says.
+    /// The kernel reads and writes no variable that has a [`Symbol`](crate::memory::Symbol) except as
+    /// `symbols` declares.
     #[must_use]
     pub const unsafe fn with_symbols(mut self, symbols: &'static Uses) -> Self {
         self.symbols = Some(symbols);
         self
     }
 
-    /// The kernel's name in the source.
+    /// Returns the kernel's name in the source.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// What the runtime knows the kernel by: the address of its host-side stub, or for one of a library its `cudaKernel_t`.
+    /// Returns the runtime's identifier of the kernel: the address of its host-side stub, or the
+    /// `cudaKernel_t` of a library's kernel.
     #[inline]
     #[must_use]
     pub fn as_raw(&self) -> *const c_void {
         self.code.raw
     }
 
-    /// Calls `f` with these accesses and those of what else the kernel uses on a device: variables, its library, memory that it was told of.
+    /// Calls `f` with these accesses and all other accesses of the kernel on a device: its variables, its
+    /// library, and memory that was declared for it.
     #[inline]
     #[track_caller]
     pub(crate) fn reaching<R>(
@@ -116,7 +122,7 @@ impl<P> fmt::Debug for Kernel<P> {
     }
 }
 
-/// Where a `Kernel` is also a `static`, threads share it: names, and counts made for that.
+/// A `Kernel` in a `static` is shared by threads. Its identifiers and counts allow that.
 const _: () = {
     const fn shared<T: Send + Sync>() {}
     shared::<Kernel<(*mut f32, u32)>>();

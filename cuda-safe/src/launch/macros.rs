@@ -1,10 +1,12 @@
-//! `launch!` and `include_kernels!`.
+//! The macros `launch!` and `include_kernels!`.
 
-/// Launches a kernel, written as in CUDA C++: `launch!(kernel<<<grid, block, shared_bytes, &stream>>>(arguments))`.
+/// Launches a kernel in the syntax of CUDA C++:
+/// `launch!(kernel<<<grid, block, shared_bytes, &stream>>>(arguments))`.
 ///
-/// One line over [`Kernel::launch`](crate::launch::Kernel::launch), whose duties the surrounding `unsafe` takes on.
-/// Grid and block are numbers, pairs or triples of `u32`, or [`Dim3`](crate::launch::Dim3)s; `shared_bytes` is a
-/// `usize`. All four stand in the brackets, always: asynchronous work names its stream.
+/// Expands to [`Kernel::launch`](crate::launch::Kernel::launch). The surrounding `unsafe` block takes on
+/// its duties. Grid and block are numbers, pairs or triples of `u32`, or [`Dim3`](crate::launch::Dim3)s;
+/// `shared_bytes` is a `usize`. All four are required in the brackets, because asynchronous work names its
+/// stream.
 ///
 /// # Examples
 /// ```no_run
@@ -33,7 +35,8 @@ macro_rules! launch {
     };
 }
 
-/// The steps of [`launch!`](crate::launch!): the tokens before `<<<`, those up to `>>>`, then the call.
+/// The steps of [`launch!`](crate::launch!): collect the tokens before `<<<`, collect those up to `>>>`,
+/// emit the call.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __launch {
@@ -67,27 +70,27 @@ macro_rules! __launch {
     };
     (@call [$($kernel:tt)+] [$grid:expr, $block:expr, $shared_bytes:expr $(,)?] [$($arguments:tt)*]) => {
         ::core::compile_error!(
-            "asynchronous work names its stream: `<<<grid, block, shared_bytes, &stream>>>`; the stream that C++ means \
-             here is `&Stream::legacy()?`"
+            "asynchronous work names its stream: `<<<grid, block, shared_bytes, &stream>>>`; \
+             the stream that C++ means here is `&Stream::legacy()?`"
         )
     };
     (@call [$($kernel:tt)+] [$grid:expr, $block:expr $(,)?] [$($arguments:tt)*]) => {
         ::core::compile_error!(
-            "asynchronous work names its stream: `<<<grid, block, 0, &stream>>>`; the stream that C++ means here is \
-             `&Stream::legacy()?`"
+            "asynchronous work names its stream: `<<<grid, block, 0, &stream>>>`; \
+             the stream that C++ means here is `&Stream::legacy()?`"
         )
     };
     (@call [$($kernel:tt)+] [$($config:tt)*] [$($arguments:tt)*]) => {
         ::core::compile_error!(
-            "four things stand in the brackets, `<<<grid, block, shared_bytes, &stream>>>`, and arguments separated by \
-             commas after them"
+            "four things stand in the brackets, `<<<grid, block, shared_bytes, &stream>>>`, \
+             and arguments separated by commas after them"
         )
     };
 }
 
 /// Includes the handles that `cuda-kernels-build` generated under this name in the crate's build script.
 ///
-/// Best written inside of a module, since it brings one `static` for each kernel, named as in C.
+/// Use it inside a module, because it defines one `static` for each kernel, named as in C.
 ///
 /// # Examples
 /// ```text

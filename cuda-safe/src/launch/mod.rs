@@ -1,19 +1,22 @@
-//! Kernels: typed handles, launch dimensions, and [`launch!`](crate::launch!), which reads as in CUDA C++.
+//! Kernels: typed handles, launch dimensions, and [`launch!`](crate::launch!) with the syntax of CUDA C++.
 //!
-//! A [`Kernel`] carries its parameter list in its type. A launch takes a tuple of arguments, each of which must be a
-//! [`KernelArg`] for its parameter: another number of arguments, or a wrong type, does not compile. Handles come
-//! from `cuda-kernels-build`, which reads them off the header that declares the kernels, and enter a crate through
-//! [`include_kernels!`](crate::include_kernels).
+//! A [`Kernel`] has its parameter list in its type. A launch takes a tuple of arguments, each of which must
+//! be a [`KernelArg`] for its parameter. A wrong number of arguments or a wrong type does not compile.
+//! `cuda-kernels-build` generates the handles from the header that declares the kernels, and
+//! [`include_kernels!`](crate::include_kernels) includes them in a crate.
 //!
-//! A launch is stream-ordered and never blocks, unless the device's queue is full. It goes through the stream's
-//! `enqueue`, with one access for each buffer among its arguments (a read for `const T*`, a write for `T*`), so the
-//! order between streams is kept like that of copies; so is that of the `__device__`, `__constant__` and `__managed__`
-//! variables that a kernel uses, as its handle says (see [`Module`]). Handles may be used from any thread.
+//! A launch is stream-ordered and does not block, unless the device's queue is full. It uses the stream's
+//! `enqueue` with one access for each buffer among its arguments: a read for `const T*`, a write for `T*`.
+//! The tracker therefore orders launches between streams like copies. It also orders them by the
+//! `__device__`, `__constant__` and `__managed__` variables that a kernel uses, which its handle declares
+//! (see [`Module`]). Handles may be used from any thread.
 //!
-//! C functions: `cudaLaunchKernel`, `cudaLaunchCooperativeKernel`, `cudaLaunchKernelExC`, `cudaFuncGetAttributes`, `cudaFuncSetAttribute`,
-//! `cudaFuncSetCacheConfig`, `cudaFuncGetName`, `cudaFuncGetParamInfo`, `cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags`,
-//! `cudaOccupancyMaxActiveBlocksPerMultiprocessor`, `cudaOccupancyAvailableDynamicSMemPerBlock`, `cudaOccupancyMaxActiveClusters`,
-//! `cudaOccupancyMaxPotentialClusterSize`, `cudaKernelSetAttributeForDevice`, `cudaGetKernel`, `cudaGetFuncBySymbol`.
+//! C functions: `cudaLaunchKernel`, `cudaLaunchCooperativeKernel`, `cudaLaunchKernelExC`,
+//! `cudaFuncGetAttributes`, `cudaFuncSetAttribute`, `cudaFuncSetCacheConfig`, `cudaFuncGetName`,
+//! `cudaFuncGetParamInfo`, `cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags`,
+//! `cudaOccupancyMaxActiveBlocksPerMultiprocessor`, `cudaOccupancyAvailableDynamicSMemPerBlock`,
+//! `cudaOccupancyMaxActiveClusters`, `cudaOccupancyMaxPotentialClusterSize`,
+//! `cudaKernelSetAttributeForDevice`, `cudaGetKernel`, `cudaGetFuncBySymbol`.
 
 mod argument;
 mod arguments;

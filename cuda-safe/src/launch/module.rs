@@ -1,10 +1,12 @@
-//! The variables of one source file, as the tracker sees them, and what a kernel does with them.
+//! Access histories of the variables of one source file, and the accesses of its kernels to them.
 //!
-//! nvcc makes a module of each `.cu` file: its kernels, and the `__device__`, `__constant__` and `__managed__` variables that
-//! they alone can reach. No launch names these variables, so the handle of a kernel says what it does with them: what the
-//! comment on its prototype says (`@reads a, b`, `@writes c`), or else all that it can, a read of the constants and a write of
-//! all other variables. Each launch enters that in the module's books, which are one set for each device, and one for managed
-//! variables, which all devices share. Kernels of modules without variables know nothing of all this.
+//! nvcc makes a module of each `.cu` file: its kernels, and the `__device__`, `__constant__` and
+//! `__managed__` variables that only these kernels can access. A launch does not name the variables, so the
+//! handle of a kernel declares its accesses to them. They come from the comment on the kernel's prototype
+//! (`@reads a, b`, `@writes c`). Without such a comment the handle declares all possible accesses: a read
+//! of the constants and a write of all other variables. The tracker records them with each launch in the
+//! module's access histories. Each device has its own; managed variables have one for all devices. Modules
+//! without variables have no such overhead.
 
 use std::sync::OnceLock;
 
@@ -13,21 +15,22 @@ use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Ledger, Mode};
 use crate::memory::{Kept, Shared};
 
-/// Accesses of one launch that are put together without asking for memory.
+/// The number of accesses of one launch that fit on the stack.
 const INLINE: usize = 24;
 
-/// Where a variable lives.
+/// The memory space of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Space {
-    /// `__device__`: one on each device, for kernels to read and write.
+    /// `__device__`: one on each device, which kernels read and write.
     Device,
-    /// `__constant__`: one on each device, for kernels to read.
+    /// `__constant__`: one on each device, which kernels read.
     Constant,
     /// `__managed__`: one for the host and all devices.
     Managed,
 }
 
-/// The books about the variables of one source file. Generated code has one for each file with variables.
+/// The access histories of the variables of one source file. Generated code has one for each file with
+/// variables.
 #[derive(Debug)]
 pub struct Module {
     constant_bytes: usize,
@@ -37,19 +40,19 @@ pub struct Module {
     managed_bytes: usize,
 }
 
-/// The books about what each device has of its own.
+/// The access histories of one device.
 #[derive(Debug)]
 struct OnDevice {
     constants: Shared<Books>,
     variables: Shared<Books>,
 }
 
-/// The books about variables of one kind.
+/// The access history of the variables of one kind.
 #[derive(Debug)]
 struct Books(Ledger);
 
 impl Books {
-    /// Graphs become owners of the books, too. The variables stay for as long as the program does.
+    /// Makes an access history that graphs can retain. The variables live as long as the program.
     fn shared(bytes: usize) -> Shared<Self> {
         Shared::kept(Self(Ledger::new(bytes)))
     }
@@ -66,7 +69,8 @@ impl Kept for Books {
 }
 
 impl Module {
-    /// Books for so many bytes of `__constant__`, `__device__` and `__managed__` variables.
+    /// Makes the access histories for this many bytes of `__constant__`, `__device__` and `__managed__`
+    /// variables.
     #[must_use]
     pub const fn new(constant_bytes: usize, device_bytes: usize, managed_bytes: usize) -> Self {
         Self {
@@ -78,7 +82,7 @@ impl Module {
         }
     }
 
-    /// The books about the variables of this kind on a device.
+    /// Returns the access history of one kind of variables on a device.
     #[track_caller]
     pub(crate) fn ledger(&self, space: Space, device: Device) -> Result<&Ledger> {
         if space == Space::Managed {
@@ -88,7 +92,7 @@ impl Module {
         Ok(if space == Space::Constant { books.constants.ledger() } else { books.variables.ledger() })
     }
 
-    /// The books of a device, made for all devices when they are first asked for.
+    /// Returns the access histories of a device. The first call makes those of all devices.
     #[track_caller]
     fn books(&self, device: Device) -> Result<&OnDevice> {
         let devices = match self.devices.get() {
@@ -109,7 +113,7 @@ impl Module {
         })
     }
 
-    /// How many bytes of this kind there are.
+    /// Returns the total size of the variables of this kind in bytes.
     fn bytes(&self, space: Space) -> usize {
         match space {
             Space::Constant => self.constant_bytes,
@@ -119,8 +123,8 @@ impl Module {
     }
 }
 
-/// What a kernel does with one variable: made by [`Symbol::read`](crate::memory::Symbol::read) and
-/// [`Symbol::written`](crate::memory::Symbol::written).
+/// The access of a kernel to one variable. [`Symbol::read`](crate::memory::Symbol::read) and
+/// [`Symbol::written`](crate::memory::Symbol::written) make it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Use {
     pub(crate) space: Space,
@@ -129,28 +133,29 @@ pub struct Use {
     pub(crate) mode: Mode,
 }
 
-/// What a kernel does with the variables of its module.
+/// The accesses of a kernel to the variables of its module.
 #[derive(Debug)]
 pub struct Uses {
     module: &'static Module,
-    /// None where it may do all that it can.
+    /// `None` if the kernel may have all possible accesses.
     listed: Option<&'static [Use]>,
 }
 
 impl Uses {
-    /// Reads and writes these variables of a module, and no other ones.
+    /// Declares accesses to these variables of a module, and to no others.
     #[must_use]
     pub const fn new(module: &'static Module, listed: &'static [Use]) -> Self {
         Self { module, listed: Some(listed) }
     }
 
-    /// Reads all constants of a module and writes all its other variables: what a kernel does of which nothing is known.
+    /// Declares all possible accesses: reads of all constants of a module and writes of all its other
+    /// variables. Used for a kernel whose accesses are not known.
     #[must_use]
     pub const fn all(module: &'static Module) -> Self {
         Self { module, listed: None }
     }
 
-    /// Calls `enqueue` with these accesses and what the kernel does on a device.
+    /// Calls `enqueue` with these accesses and the kernel's accesses to variables on a device.
     #[track_caller]
     pub(super) fn with<R>(
         &self,
@@ -165,7 +170,7 @@ impl Uses {
         ];
         let uses = self.listed.unwrap_or(&everything);
         let all = uses.iter().map(|one| {
-            // No borrow of a variable keeps the host away from it.
+            // A launch does not borrow the variables, so no borrow excludes the host.
             Ok(Access::new(self.module.ledger(one.space, device)?, one.start..one.end, one.mode).unborrowed())
         });
         with_more(accesses, uses.len(), all, enqueue)
@@ -223,7 +228,7 @@ mod tests {
 
     static MODULE: Module = Module::new(8, 16, 32);
 
-    /// The bytes and modes that a launch enters, by how many bytes the books have that it enters them in.
+    /// Returns the ranges and modes of a launch's accesses.
     fn entered(uses: &Uses, accesses: &[Access<'_>]) -> Vec<(Range<usize>, Mode)> {
         let zero = Device::from_ordinal(0);
         uses.with(zero, accesses, |all| {

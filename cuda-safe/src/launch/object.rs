@@ -9,15 +9,15 @@ use crate::texture::{ReadOnlySurface, Surface, Texture};
 
 use super::{ByValue, KernelArg};
 
-/// The handle of a texture: what `cudaTextureObject_t` is among the parameters of a kernel.
+/// The handle of a texture: the Rust type of a kernel parameter `cudaTextureObject_t`.
 ///
-/// A type of its own, where C has a number, so that surfaces and numbers do not stand for textures by mistake.
+/// In C it is a number. The separate type prevents passing a surface or a number for a texture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 #[doc(alias = "cudaTextureObject_t")]
 pub struct TextureObject(sys::cudaTextureObject_t);
 
-/// The handle of a surface: what `cudaSurfaceObject_t` is among the parameters of a kernel.
+/// The handle of a surface: the Rust type of a kernel parameter `cudaSurfaceObject_t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 #[doc(alias = "cudaSurfaceObject_t")]
@@ -26,20 +26,22 @@ pub struct SurfaceObject(sys::cudaSurfaceObject_t);
 macro_rules! handle {
     ($handle:ident, $raw:ty) => {
         impl $handle {
-            /// The handle that C has. A kernel that is given it is ordered by the program alone, and the object must outlive it.
+            /// Wraps C's handle. The tracker does not order a kernel that receives it. The program must do
+            /// so, and the object must outlive the kernel.
             #[must_use]
             pub const fn from_raw(raw: $raw) -> Self {
                 Self(raw)
             }
 
-            /// The handle as C takes it.
+            /// Returns C's handle.
             #[must_use]
             pub const fn as_raw(self) -> $raw {
                 self.0
             }
         }
 
-        // SAFETY: the number that C has, and nothing beside it; what it names is the launch's duty.
+        // SAFETY: the type has the same layout as C's number. The caller of a launch is responsible for the
+        // object behind it.
         unsafe impl ByValue for $handle {}
     };
 }
@@ -47,11 +49,11 @@ macro_rules! handle {
 handle!(TextureObject, sys::cudaTextureObject_t);
 handle!(SurfaceObject, sys::cudaSurfaceObject_t);
 
-/// What an argument is that names an object: the object's own access, and the device that has to run the kernel.
+/// An object argument: the access to the object itself, and the device that must run the kernel.
 pub(super) type Named<'a> = (Access<'a>, Device);
 
-// SAFETY: the kernel gets the handle, and the books a read of the memory, of which the texture has a share, and of the object, which
-// its destruction comes after.
+// SAFETY: the kernel receives the handle. The tracker records a read of the memory, which the texture
+// retains, and a read of the object, which delays its destruction.
 unsafe impl<T> KernelArg<TextureObject> for &Texture<T> {
     const BY_OBJECT: bool = true;
 
@@ -91,7 +93,8 @@ unsafe impl<T> KernelArg<SurfaceObject> for &mut Surface<T> {
     }
 }
 
-// SAFETY: as above, with a read of the memory: that the kernel writes nothing through it is a duty of its launch.
+// SAFETY: as above, with a read of the memory. The caller of the launch guarantees that the kernel does not
+// write through the handle.
 unsafe impl<T> KernelArg<SurfaceObject> for ReadOnlySurface<'_, T> {
     const BY_OBJECT: bool = true;
 

@@ -1,4 +1,5 @@
-//! How many blocks of a kernel run at once, and which size of block keeps a device busy.
+//! Occupancy: how many blocks of a kernel run at the same time, and the block size with the highest
+//! occupancy.
 #![expect(unsafe_code, reason = "asks the runtime about kernels")]
 
 use std::ffi::c_int;
@@ -9,43 +10,47 @@ use crate::{check, sys};
 
 use super::{Dim3, Kernel};
 
-/// How blocks are counted on devices whose cache of global memory takes room from them: one of the constants.
+/// How to count blocks on devices where the cache of global memory reduces occupancy. One of the constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OccupancyFlags(u32);
 
 impl OccupancyFlags {
-    /// Where no block would fit beside the cache, as without it.
+    /// If no block fits with the cache, counts as if the cache were disabled.
     #[doc(alias = "cudaOccupancyDefault")]
     pub const DEFAULT: Self = Self(sys::cudaOccupancyDefault);
-    /// With the cache in any case: there are none then.
+    /// Always counts with the cache. The result can then be 0.
     #[doc(alias = "cudaOccupancyDisableCachingOverride")]
     pub const DISABLE_CACHING_OVERRIDE: Self = Self(sys::cudaOccupancyDisableCachingOverride);
 }
 
 impl<P> Kernel<P> {
-    /// How many blocks of this size one multiprocessor of the current device runs at once. Stands for
+    /// Returns how many blocks of this size one multiprocessor of the current device runs at the same time.
+    /// Stands for
     /// [`cudaOccupancyMaxActiveBlocksPerMultiprocessor`](sys::cudaOccupancyMaxActiveBlocksPerMultiprocessor).
     ///
     /// # Errors
-    /// There is no code for the current device, or no device.
+    /// Returns the runtime's error if there is no code for the current device, or no device.
     #[doc(alias = "cudaOccupancyMaxActiveBlocksPerMultiprocessor")]
     #[track_caller]
     pub fn blocks_per_multiprocessor(&self, block: impl Into<Dim3>, shared_bytes: usize) -> Result<u32> {
         let size = threads("Kernel::blocks_per_multiprocessor", block.into())?;
         let mut blocks = 0;
         let out = &raw mut blocks;
-        // SAFETY: the pointer is to a live integer, and the kernel is one of this program's.
+        // SAFETY: the pointer is to a live integer. The kernel belongs to this program or to a loaded
+        // library.
         unsafe {
             check!(cudaOccupancyMaxActiveBlocksPerMultiprocessor(out, self.as_raw(), size, shared_bytes))
         }?;
         Ok(u32::try_from(blocks).unwrap_or(0))
     }
 
-    /// [`blocks_per_multiprocessor`](Self::blocks_per_multiprocessor), counted as the flags say. Stands for
-    /// [`cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags`](sys::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags).
+    /// [`blocks_per_multiprocessor`](Self::blocks_per_multiprocessor) with flags. Stands for
+    /// [`cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags`][c].
+    ///
+    /// [c]: sys::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
     ///
     /// # Errors
-    /// There is no code for the current device, or no device.
+    /// Returns the runtime's error if there is no code for the current device, or no device.
     ///
     /// # Examples
     /// ```
@@ -67,7 +72,8 @@ impl<P> Kernel<P> {
         let size = threads("Kernel::blocks_per_multiprocessor_with_flags", block.into())?;
         let mut blocks = 0;
         let out = &raw mut blocks;
-        // SAFETY: the pointer is to a live integer, and the kernel is one of this program's.
+        // SAFETY: the pointer is to a live integer. The kernel belongs to this program or to a loaded
+        // library.
         unsafe {
             check!(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
                 out,
@@ -80,13 +86,13 @@ impl<P> Kernel<P> {
         Ok(u32::try_from(blocks).unwrap_or(0))
     }
 
-    /// How many bytes of dynamic shared memory each block may have if so many blocks of this size are to run at once on one
-    /// multiprocessor of the current device. Stands for
+    /// Returns how many bytes of dynamic shared memory each block can have if this many blocks of this size
+    /// run at the same time on one multiprocessor of the current device. Stands for
     /// [`cudaOccupancyAvailableDynamicSMemPerBlock`](sys::cudaOccupancyAvailableDynamicSMemPerBlock).
     ///
     /// # Errors
-    /// `cudaErrorInvalidValue` where so many blocks do not run at once however little they have; there is no code for the current
-    /// device, or no device.
+    /// Returns `cudaErrorInvalidValue` if so many blocks do not fit even without dynamic shared memory, and
+    /// the runtime's error if there is no code for the current device, or no device.
     #[doc(alias = "cudaOccupancyAvailableDynamicSMemPerBlock")]
     #[track_caller]
     pub fn available_dynamic_shared_bytes(&self, blocks: u32, block: impl Into<Dim3>) -> Result<usize> {
@@ -98,19 +104,23 @@ impl<P> Kernel<P> {
         })?;
         let mut bytes = 0;
         let out = &raw mut bytes;
-        // SAFETY: the pointer is to a live integer, and the kernel is one of this program's.
+        // SAFETY: the pointer is to a live integer. The kernel belongs to this program or to a loaded
+        // library.
         unsafe { check!(cudaOccupancyAvailableDynamicSMemPerBlock(out, self.as_raw(), blocks, size)) }?;
         Ok(bytes)
     }
 
-    /// The fewest blocks that fill the current device, and the threads of each, for which the most threads run at once: C++'s
-    /// `cudaOccupancyMaxPotentialBlockSize`, and with `shared_bytes` as a function of the block's size its variant.
+    /// Returns the block size for which the most threads run at the same time, and the smallest number of
+    /// blocks that fills the current device. The result is `(blocks, threads of a block)`. Corresponds to
+    /// C++'s `cudaOccupancyMaxPotentialBlockSize`, and with `shared_bytes` as a function of the block size
+    /// to its variant.
     ///
-    /// `limit` is the most threads that a block may have; 0 means as many as the kernel can have. Both numbers are 0 where not even
-    /// the smallest block fits.
+    /// `limit` is the maximum number of threads of a block; 0 means the kernel's maximum. Both numbers are
+    /// 0 if not even the smallest block fits.
     ///
     /// # Errors
-    /// There is no code for the current device, or no device; a size of shared memory that the runtime refuses.
+    /// Returns the runtime's error if there is no code for the current device, or no device, and for a size
+    /// of shared memory that the runtime refuses.
     ///
     /// # Examples
     /// ```
@@ -137,7 +147,7 @@ impl<P> Kernel<P> {
         let most = self.attributes()?.max_threads_per_block();
         let most = if limit == 0 { most } else { most.min(limit) };
         let (mut threads, mut best) = (0, (0, 0));
-        // Large blocks first, so that of two that keep as many threads busy the larger one wins.
+        // Large blocks first: if two sizes have the same number of threads, the larger one is chosen.
         let whole = most / warp * warp;
         let part = (whole < most).then_some(most);
         let sizes = (1..=whole / warp).rev().map(|warps| warps * warp);
@@ -155,7 +165,7 @@ impl<P> Kernel<P> {
     }
 }
 
-/// How many threads a block has, as the runtime counts them.
+/// Returns the number of threads of a block as C's integer.
 #[track_caller]
 fn threads(api: &'static str, block: Dim3) -> Result<c_int> {
     let threads = block.count();

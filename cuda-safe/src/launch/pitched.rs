@@ -16,23 +16,25 @@ use crate::sys;
 
 use super::{ByValue, KernelArg};
 
-/// C's `cudaPitchedPtr` as a kernel's parameter. What `cuda-kernels-build` generates under that name is one.
+/// C's `cudaPitchedPtr` as a kernel parameter. `cuda-kernels-build` generates a type of that name that
+/// implements this.
 ///
-/// `&mut PitchedBuffer`, `PlaneMut`, `&mut PitchedVolume`, `VolumeMut` and `&mut` of these views may be passed for it: the kernel gets
-/// the address of the first row, the pitch, the bytes of a row, and the rows: of a volume those from one layer to the next. The tracker is told of a write from the first
-/// byte to the last, as the structure does not say that a kernel only reads.
+/// `&mut PitchedBuffer`, `PlaneMut`, `&mut PitchedVolume`, `VolumeMut` and `&mut` of these views may be
+/// passed for it. The kernel receives the address of the first row, the pitch in bytes, the bytes of a row,
+/// and the number of rows; for a volume, the number of rows from one layer to the next. The tracker records
+/// a write from the first byte to the last, because the type does not tell that a kernel only reads.
 ///
 /// # Safety
-/// [`new`](Self::new) makes the structure of just these.
+/// [`new`](Self::new) makes the structure from exactly these fields.
 pub unsafe trait PitchedParameter: ByValue {
-    /// The structure with these fields.
+    /// Makes the structure from its fields.
     fn new(ptr: *mut c_void, pitch: usize, xsize: usize, ysize: usize) -> Self;
 }
 
-// SAFETY: the structure of the runtime's own header.
+// SAFETY: this is the structure from the runtime's own header.
 unsafe impl ByValue for sys::cudaPitchedPtr {}
 
-// SAFETY: as the fields are named.
+// SAFETY: the fields have the parameters' names.
 unsafe impl PitchedParameter for sys::cudaPitchedPtr {
     #[inline]
     fn new(ptr: *mut c_void, pitch: usize, xsize: usize, ysize: usize) -> Self {
@@ -42,14 +44,15 @@ unsafe impl PitchedParameter for sys::cudaPitchedPtr {
 
 macro_rules! pitched {
     ([$($generics:tt)*] in $place:ty, $memory:ty, $rows:expr) => {
-        // SAFETY: the kernel gets the address of the first element and the books all bytes from there to the last; the borrow
-        // keeps the owner alive during the call, and the owner's drop is ordered after the access.
+        // SAFETY: the kernel receives the address of the first element, and the access covers all bytes
+        // from there to the last. The borrow ensures that the owner is live during the call, and the
+        // owner's drop is ordered after the access.
         unsafe impl<P: PitchedParameter, $($generics)*> KernelArg<P> for $memory {
             #[inline]
             #[track_caller]
             fn value(&self) -> Result<P> {
                 let grid = self.grid();
-                // All of these have books; without, a kernel could not reach the memory.
+                // All these types have an access history. A kernel could not access memory without one.
                 let address = grid.bytes().map(kernel_pointer::<u8, $place>).transpose()?;
                 let (layout, rows) = (grid.layout(), $rows(&grid));
                 Ok(P::new(address.unwrap_or(ptr::null_mut()).cast(), layout.pitch, layout.row, rows))
@@ -63,7 +66,7 @@ macro_rules! pitched {
     };
 }
 
-// A plane ends with its last row; in a volume the next layer begins behind so many.
+// A plane ends with its last row. In a volume the next layer begins after this many rows.
 pitched!([T: 'static] in OnDevice, &mut PitchedBuffer<T>, Grid::height);
 pitched!([T: 'static, M: Place] in M, PlaneMut<'_, T, M>, Grid::height);
 pitched!([T: 'static, M: Place] in M, &mut PlaneMut<'_, T, M>, Grid::height);
@@ -71,7 +74,7 @@ pitched!([T: 'static] in OnDevice, &mut PitchedVolume<T>, layer_rows);
 pitched!([T: 'static, M: Place] in M, VolumeMut<'_, T, M>, layer_rows);
 pitched!([T: 'static, M: Place] in M, &mut VolumeMut<'_, T, M>, layer_rows);
 
-/// Rows from the beginning of one layer to that of the next.
+/// Returns the number of rows from the beginning of one layer to that of the next.
 fn layer_rows<T>(grid: &Grid<'_, T>) -> usize {
     grid.layout().layer_rows
 }

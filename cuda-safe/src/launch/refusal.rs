@@ -1,4 +1,5 @@
-//! Why the runtime refused a launch: the number that is too large for this kernel on this device.
+//! Explains a launch that the runtime refused: finds the number that is too large for this kernel on this
+//! device.
 
 use std::panic::Location;
 
@@ -10,11 +11,12 @@ use super::extended::undivided;
 use super::way::Way;
 use super::{Dim3, Kernel, KernelAttributes, LaunchAttributes, LaunchConfig, attributes};
 
-/// Blocks of a cluster that every device with clusters can have.
+/// The cluster size in blocks that every device with clusters supports.
 const PORTABLE: u64 = 8;
 
 impl<P> Kernel<P> {
-    /// The outcome of a launch; where the runtime refused, with the number that is too large for this kernel if it is that.
+    /// Returns the result of a launch. If the runtime refused it, the error names the number that is too
+    /// large for this kernel, if there is one.
     #[cold]
     pub(super) fn launched<W: Way>(
         &self,
@@ -27,12 +29,12 @@ impl<P> Kernel<P> {
         if code == sys::cudaSuccess {
             return Ok(());
         }
-        // What the error tells of the kernel and its limits is of the device that was to run it.
+        // The error's details about the kernel and its limits are those of the launch's device.
         let _current = device.switch();
         Err(self.failed(W::API, code, config, way.attributes(), place))
     }
 
-    /// The error of a launch that the runtime refused.
+    /// Returns the error of a launch that the runtime refused.
     fn failed(
         &self,
         api: &'static str,
@@ -70,7 +72,8 @@ impl<P> Kernel<P> {
         }
     }
 
-    /// The error of a launch whose blocks do not all fit on the device, with how many do.
+    /// Returns the error of a cooperative launch with too many blocks, with the number that fits on the
+    /// device.
     fn too_many_at_once(&self, error: Error, config: &LaunchConfig) -> Error {
         let fitting = || -> Result<u64> {
             let each = self.blocks_per_multiprocessor(config.block, config.shared_bytes)?;
@@ -86,7 +89,7 @@ impl<P> Kernel<P> {
         })
     }
 
-    /// What is wrong with the clusters of a launch that was refused, if it is that.
+    /// Returns what is wrong with the clusters of a refused launch, or `None` if they are not the reason.
     fn clusters_refused(
         &self,
         config: &LaunchConfig,

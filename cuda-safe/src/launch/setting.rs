@@ -1,4 +1,4 @@
-//! What is set of a kernel for a device that need not be current.
+//! Attributes of a kernel for a device that need not be current.
 #![expect(unsafe_code, reason = "tells the runtime about kernels")]
 
 use std::ffi::c_int;
@@ -8,23 +8,26 @@ use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::{check, stream, sys};
 
-/// One thing that is set of a kernel, for [`Kernel::set_for`].
+/// An attribute of a kernel, for [`Kernel::set_for`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[doc(alias = "cudaFuncAttribute")]
 pub enum KernelSetting {
-    /// Bytes of dynamic shared memory that launches may ask for: see [`Kernel::set_max_dynamic_shared_bytes`].
+    /// The maximum bytes of dynamic shared memory of a launch: see
+    /// [`Kernel::set_max_dynamic_shared_bytes`].
     MaxDynamicSharedBytes(usize),
-    /// Percent of the most shared memory; none leaves it to the driver: see [`Kernel::set_shared_carveout`].
+    /// The preferred share of shared memory in percent of the maximum; `None` leaves it to the driver: see
+    /// [`Kernel::set_shared_carveout`].
     SharedCarveout(Option<u32>),
     /// Whether clusters may have more than 8 blocks: see [`Kernel::set_non_portable_clusters`].
     NonPortableClusters(bool),
-    /// Where blocks of clusters are put: see [`Kernel::set_cluster_scheduling`].
+    /// The preferred placement of a cluster's blocks: see [`Kernel::set_cluster_scheduling`].
     ClusterScheduling(ClusterScheduling),
 }
 
 impl KernelSetting {
-    /// As C has it. What does not fit a number of C's is more than any device takes.
+    /// Returns the attribute in C's form. A value beyond C's `int` becomes its maximum, which exceeds every
+    /// device's limit.
     fn raw(self) -> (sys::cudaFuncAttribute, c_int) {
         let most = c_int::MAX;
         match self {
@@ -47,15 +50,16 @@ impl KernelSetting {
 }
 
 impl<P> Kernel<P> {
-    /// Sets something of the kernel for launches on a device, whatever device is current. What the methods that each
-    /// [`KernelSetting`] names set for the current device goes before this, whenever it was set.
+    /// Sets an attribute of the kernel for launches on a device, which need not be current. A value that
+    /// the method named by the [`KernelSetting`] sets for the current device takes precedence, whichever
+    /// was set first.
     ///
-    /// Stands for [`cudaKernelSetAttributeForDevice`](sys::cudaKernelSetAttributeForDevice). It locks more than the others: for the time
-    /// before launches.
+    /// Stands for [`cudaKernelSetAttributeForDevice`](sys::cudaKernelSetAttributeForDevice). It takes more
+    /// locks than the other methods: call it before launches begin.
     ///
     /// # Errors
-    /// `cudaErrorInvalidValue` for more than the device has, with what was asked; there is no code for the device; a refusal inside a host
-    /// function.
+    /// Returns `cudaErrorInvalidValue` with the requested number if it exceeds the device's limit, and the
+    /// runtime's error if there is no code for the device. Refused inside a host function.
     ///
     /// # Examples
     /// ```
@@ -74,10 +78,10 @@ impl<P> Kernel<P> {
         stream::ensure_idle("Kernel::set_for")?;
         let (attribute, value) = setting.raw();
         let kernel = self.kernel()?;
-        // SAFETY: the handle is of a live kernel; the call changes a limit or notes a wish.
+        // SAFETY: the handle is that of a live kernel. The call changes a limit or records a preference.
         let set =
             unsafe { check!(cudaKernelSetAttributeForDevice(kernel, attribute, value, device.ordinal())) };
-        // No closure, which would hide the caller.
+        // No closure here: it would hide the caller's location.
         match (set, setting) {
             (Err(error), KernelSetting::MaxDynamicSharedBytes(bytes))
                 if error.code() == sys::cudaErrorInvalidValue =>

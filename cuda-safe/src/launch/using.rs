@@ -1,4 +1,4 @@
-//! What launches of a kernel use beside its arguments.
+//! Accesses of a kernel's launches beyond its arguments.
 #![cfg_attr(
     cudart_12_8,
     expect(unsafe_code, reason = "a handle vouches that its type is the kernel's parameter list")
@@ -20,23 +20,25 @@ use crate::hazard::{Access, Listed};
 use crate::memory::keeper;
 
 impl<P> Kernel<P> {
-    /// The handle of a kernel of a library.
+    /// Makes the handle of a library's kernel.
     ///
     /// # Safety
-    /// - `raw` is what the runtime knows a kernel by, which stays for as long as `held` is kept, and `P` is the tuple of its parameter types.
-    /// - The kernel uses no memory of this crate's owners but its arguments and `held`.
+    /// - `raw` is the runtime's identifier of a kernel, which stays valid while `held` is retained.
+    /// - `P` is the tuple of the kernel's parameter types.
+    /// - The kernel uses no memory of this crate's owners except its arguments and `held`.
     #[cfg(cudart_12_8)]
     pub(crate) unsafe fn from_code(name: &'static str, raw: *const c_void, held: Uses) -> Self {
         let (held, code) = (Some(Arc::new(Listed::of(held))), Code { raw, loaded: true });
         Self { name, code, symbols: None, held, parameters: PhantomData }
     }
 
-    /// The same kernel, with memory that each launch uses though no argument names it: a variable of its [library](crate::library),
-    /// or what addresses in a table or in a structure lead to. Each launch enters that in the books, and the kernel has a share of the
-    /// memory. A static handle stays as it is: the kernel with its memory is another value, under another name.
+    /// Returns the same kernel with a further access in each launch, to memory that no argument names: a
+    /// variable of its [library](crate::library), or memory behind addresses in a table or a structure. The
+    /// tracker records the access with each launch, and the kernel retains the memory. The original handle
+    /// does not change, so a `static` one stays as it is and the result is another value with another name.
     ///
     /// # Errors
-    /// `NotKept` for memory of which nobody can have a share.
+    /// `NotKept` if the memory cannot be retained.
     ///
     /// # Examples
     /// ```
@@ -44,7 +46,10 @@ impl<P> Kernel<P> {
     /// use cuda_safe::launch::Kernel;
     /// use cuda_safe::memory::DevicePtr;
     ///
-    /// # fn with(sums: Kernel<(*const DevicePtr<f32>, u32)>, rows: [DeviceBuffer<f32>; 2]) -> cuda_safe::Result<()> {
+    /// # fn with(
+    /// #     sums: Kernel<(*const DevicePtr<f32>, u32)>,
+    /// #     rows: [DeviceBuffer<f32>; 2],
+    /// # ) -> cuda_safe::Result<()> {
     /// let table = DeviceBuffer::from_slice(&rows.each_ref().map(DevicePtr::from))?;
     /// let sums = sums.using(rows[0].access())?.using(rows[1].access())?;
     /// # Ok(())

@@ -1,4 +1,4 @@
-//! How a library is loaded: what the compiler of PTX is told, and what the driver may rely on.
+//! Loads libraries with options: instructions for the PTX compiler, and guarantees to the driver.
 #![expect(unsafe_code, reason = "loads through the runtime")]
 
 use std::ffi::{CString, c_void};
@@ -14,38 +14,38 @@ use crate::error::{Detail, Error, Result, quietly};
 use crate::memory::relax;
 use crate::{stream, sys};
 
-/// Which code of a fatbinary is used where none is just for the device: one of the constants.
+/// Selects the code of a fatbinary if it has no machine code for exactly this device. One of the constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[doc(alias = "cudaJit_Fallback")]
 pub struct Fallback(sys::cudaJit_Fallback);
 
 impl Fallback {
-    /// Its PTX, compiled.
+    /// The fatbinary's PTX, which the driver compiles.
     #[doc(alias = "cudaPreferPtx")]
     pub const PTX: Self = Self(sys::cudaPreferPtx);
-    /// Machine code that the device can run, too.
+    /// Machine code for another device that this device can run.
     #[doc(alias = "cudaPreferBinary")]
     pub const BINARY: Self = Self(sys::cudaPreferBinary);
 }
 
-/// Which caches loads of global memory go through: one of the constants.
+/// The caches that loads of global memory use. One of the constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[doc(alias = "cudaJit_CacheMode")]
 pub struct CacheMode(sys::cudaJit_CacheMode);
 
 impl CacheMode {
-    /// As the compiler likes.
+    /// The compiler's default.
     #[doc(alias = "cudaJitCacheOptionNone")]
     pub const NONE: Self = Self(sys::cudaJitCacheOptionNone);
     /// The cache that all multiprocessors share.
     #[doc(alias = "cudaJitCacheOptionCG")]
     pub const GLOBAL: Self = Self(sys::cudaJitCacheOptionCG);
-    /// That, and each multiprocessor's own.
+    /// The shared cache, and each multiprocessor's own cache.
     #[doc(alias = "cudaJitCacheOptionCA")]
     pub const ALL: Self = Self(sys::cudaJitCacheOptionCA);
 }
 
-/// Loads a [`Library`] otherwise than as the driver would by itself. Most options are for the compiler, and so for PTX alone.
+/// Loads a [`Library`] with options. Most options are for the compiler and therefore affect PTX only.
 ///
 /// # Examples
 /// ```
@@ -69,86 +69,88 @@ pub struct LibraryBuilder {
 }
 
 impl LibraryBuilder {
-    /// No options.
+    /// Makes a builder without options.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An option whose value is a number. What is said last counts.
+    /// Sets an option whose value is a number. A later value replaces an earlier one.
     fn with(mut self, option: sys::cudaJitOption, value: u32) -> Self {
         self.options.retain(|(other, _)| *other != option);
         self.options.push((option, value));
         self
     }
 
-    /// Registers that a thread may use, at most.
+    /// Sets the maximum number of registers of a thread.
     #[doc(alias = "cudaJitMaxRegisters")]
     pub fn max_registers(self, registers: u32) -> Self {
         self.with(sys::cudaJitMaxRegisters, registers)
     }
 
-    /// Threads that a block has at least: so few registers are used that such blocks can run.
+    /// Sets the minimum number of threads of a block. The compiler limits the registers so that blocks of
+    /// this size can run.
     #[doc(alias = "cudaJitThreadsPerBlock")]
     pub fn threads_per_block(self, threads: u32) -> Self {
         self.with(sys::cudaJitThreadsPerBlock, threads)
     }
 
-    /// Threads that a block has at most, in all launches.
+    /// Sets the maximum number of threads of a block, for all launches.
     #[doc(alias = "cudaJitMaxThreadsPerBlock")]
     pub fn max_threads_per_block(self, threads: u32) -> Self {
         self.with(sys::cudaJitMaxThreadsPerBlock, threads)
     }
 
-    /// Blocks that a multiprocessor is to have room for at least. Counts only beside
+    /// Sets the minimum number of blocks that fit on a multiprocessor. Takes effect only with
     /// [`max_threads_per_block`](Self::max_threads_per_block).
     #[doc(alias = "cudaJitMinCtaPerSm")]
     pub fn min_blocks_per_multiprocessor(self, blocks: u32) -> Self {
         self.with(sys::cudaJitMinCtaPerSm, blocks)
     }
 
-    /// What is said here of threads, blocks and registers goes before what the PTX says.
+    /// Makes the options for threads, blocks and registers take precedence over the directives in the PTX.
     #[doc(alias = "cudaJitOverrideDirectiveValues")]
     pub fn override_directives(self) -> Self {
         self.with(sys::cudaJitOverrideDirectiveValues, 1)
     }
 
-    /// How much the compiler optimises, from 0 to 4, which it does otherwise.
+    /// Sets the optimization level, from 0 to 4. The default is 4.
     #[doc(alias = "cudaJitOptimizationLevel")]
     pub fn optimization_level(self, level: u32) -> Self {
         self.with(sys::cudaJitOptimizationLevel, level)
     }
 
-    /// With what a debugger wants to know.
+    /// Generates debug information.
     #[doc(alias = "cudaJitGenerateDebugInfo")]
     pub fn debug_info(self) -> Self {
         self.with(sys::cudaJitGenerateDebugInfo, 1)
     }
 
-    /// With the numbers of lines, for profilers.
+    /// Generates line numbers, for profilers.
     #[doc(alias = "cudaJitGenerateLineInfo")]
     pub fn line_info(self) -> Self {
         self.with(sys::cudaJitGenerateLineInfo, 1)
     }
 
-    /// Which caches loads of global memory go through.
+    /// Sets the caches that loads of global memory use.
     #[doc(alias = "cudaJitCacheMode")]
     pub fn cache_mode(self, mode: CacheMode) -> Self {
         self.with(sys::cudaJitCacheMode, mode.0.0)
     }
 
-    /// Code that runs wherever it lies.
+    /// Generates position-independent code.
     #[doc(alias = "cudaJitPositionIndependentCode")]
     pub fn position_independent(self) -> Self {
         self.with(sys::cudaJitPositionIndependentCode, 1)
     }
 
-    /// Which code of a fatbinary is used where none is just for the device.
+    /// Selects the code of a fatbinary if it has no machine code for exactly this device.
     #[doc(alias = "cudaJitFallbackStrategy")]
     pub fn fallback(self, fallback: Fallback) -> Self {
         self.with(sys::cudaJitFallbackStrategy, fallback.0.0)
     }
 
-    /// Keeps what the compiler tells beside errors, for [`Library::information`]: registers and memory of each kernel, for one.
+    /// Stores the compiler's messages that are not errors, for [`Library::information`]: for example, the
+    /// registers and memory of each kernel.
     #[doc(alias = "cudaJitInfoLogBuffer")]
     #[doc(alias = "cudaJitLogVerbose")]
     pub fn information(mut self) -> Self {
@@ -156,14 +158,15 @@ impl LibraryBuilder {
         self.with(sys::cudaJitLogVerbose, 1)
     }
 
-    /// The library keeps the code for as long as it is loaded, so that the driver needs no copy of its own. Not for files.
+    /// Retains the code while the library is loaded, so that the driver needs no copy of its own. Not
+    /// available for files.
     #[doc(alias = "cudaLibraryBinaryIsPreserved")]
     pub fn preserved(mut self) -> Self {
         self.preserved = true;
         self
     }
 
-    /// Loads PTX. Text and bytes will do, with a zero byte at the end or without.
+    /// Loads PTX, given as text or bytes, with or without a zero byte at the end.
     ///
     /// Stands for [`cudaLibraryLoadData`](sys::cudaLibraryLoadData).
     ///
@@ -173,7 +176,8 @@ impl LibraryBuilder {
     #[track_caller]
     pub fn load_ptx(&self, ptx: impl AsRef<[u8]>) -> Result<Library> {
         let code = image::ptx("Library::from_ptx", ptx.as_ref())?;
-        // SAFETY: the text ends in a zero byte, has no other one, and does not begin as any other format does.
+        // SAFETY: the text ends in a zero byte, contains no other one, and does not begin like any other
+        // format.
         unsafe { self.load_code("Library::from_ptx", code) }
     }
 
@@ -185,25 +189,30 @@ impl LibraryBuilder {
     /// As [`Library::from_data`].
     ///
     /// # Safety
-    /// The duties of [`Library::from_data`].
+    /// The duties are those of [`Library::from_data`].
     #[doc(alias = "cudaLibraryLoadData")]
     #[track_caller]
     pub unsafe fn load_data(&self, image: &[u8]) -> Result<Library> {
         let code = image::any("Library::from_data", image)?;
-        // SAFETY: text is as in `load_ptx`; of the other formats the caller says that they are whole and good.
+        // SAFETY: text is checked as in `load_ptx`. For the other formats, the caller guarantees that they
+        // are complete and valid.
         unsafe { self.load_code("Library::from_data", code) }
     }
 
+    /// Loads code from memory.
+    ///
     /// # Safety
-    /// The driver finds its way through the code.
+    /// `code` is valid in its format and has all the bytes that its format claims, so that the driver reads
+    /// inside of it.
     #[track_caller]
     unsafe fn load_code(&self, api: &'static str, code: Vec<u8>) -> Result<Library> {
         self.load(api, code, "cudaLibraryLoadData", |library, lent| {
             let (mut preserved, mut value) =
                 (sys::cudaLibraryBinaryIsPreserved, ptr::without_provenance_mut::<c_void>(1));
             let count = u32::from(self.preserved);
-            // SAFETY: the pointers are to live variables and lists, which have as many elements as is said. The caller vouches for the
-            // code, and code and logs stay where they are until the library is unloaded.
+            // SAFETY: the pointers are to live variables and lists, and the counts are those of the lists.
+            // The caller guarantees that the code is valid. Code and logs stay at their addresses until the
+            // library is unloaded.
             unsafe {
                 sys::cudaLibraryLoadData(
                     library,
@@ -219,7 +228,7 @@ impl LibraryBuilder {
         })
     }
 
-    /// Loads a file of PTX, or a cubin or fatbinary.
+    /// Loads a file of PTX, a cubin or a fatbinary.
     ///
     /// Stands for [`cudaLibraryLoadFromFile`](sys::cudaLibraryLoadFromFile).
     ///
@@ -227,7 +236,7 @@ impl LibraryBuilder {
     /// As [`Library::from_file`].
     ///
     /// # Safety
-    /// The duties of [`Library::from_file`].
+    /// The duties are those of [`Library::from_file`].
     #[doc(alias = "cudaLibraryLoadFromFile")]
     #[track_caller]
     pub unsafe fn load_file(&self, path: impl AsRef<Path>) -> Result<Library> {
@@ -239,7 +248,7 @@ impl LibraryBuilder {
             return Err(Error::refused(API, Detail::NulByte { what: "the path" }));
         };
         self.load(API, Vec::new(), "cudaLibraryLoadFromFile", |library, lent| {
-            // SAFETY: as above; the path ends in a zero byte. The caller vouches for the file.
+            // SAFETY: as above. The path ends in a zero byte. The caller guarantees that the file is valid.
             unsafe {
                 sys::cudaLibraryLoadFromFile(
                     library,
@@ -255,7 +264,7 @@ impl LibraryBuilder {
         })
     }
 
-    /// Has `call` load a library with the options.
+    /// Loads a library through `call` with the options.
     #[track_caller]
     fn load(
         &self,
@@ -265,7 +274,7 @@ impl LibraryBuilder {
         call: impl FnOnce(*mut sys::cudaLibrary_t, &mut Lent) -> sys::cudaError_t,
     ) -> Result<Library> {
         stream::ensure_idle(api)?;
-        // Otherwise a capture in progress would refuse to have code loaded, and be spoiled by the attempt.
+        // Without this, a capture in progress refuses the load, and the attempt invalidates the capture.
         relax()?;
         let mut lent = Box::new(self.lent(code));
         let mut raw = ptr::null_mut();
@@ -274,16 +283,16 @@ impl LibraryBuilder {
         }
         let library = Library::of(Loaded::new(raw, lent));
         match refused_late(&library) {
-            // The library is unloaded with its owner.
+            // Dropping `library` unloads it.
             Some((code, log)) => Err(explained(Error::from_code(name, code), Some(log))),
             None => Ok(library),
         }
     }
 
-    /// The options as C takes them, with the logs.
+    /// Returns the options in C's form, with the logs.
     fn lent(&self, code: Vec<u8>) -> Lent {
         let (errors, information) = (Log::new(), self.information.then(Log::new));
-        // A number stands where an address does.
+        // The C interface takes numbers in place of addresses.
         let number = |value: u32| ptr::without_provenance_mut(usize::try_from(value).unwrap_or(usize::MAX));
         let mut all: Vec<(sys::cudaJitOption, *mut c_void)> =
             self.options.iter().map(|(option, value)| (*option, number(*value))).collect();
@@ -298,14 +307,16 @@ impl LibraryBuilder {
     }
 }
 
-/// What is wrong with code that was loaded, with the compiler's words. Drivers load PTX that is no good with success and say so of its kernels
-/// only, but write their reasons down at once: it is asked where there are some.
+/// Returns the error of a loaded library whose code is invalid, with the compiler's messages. A driver may
+/// load invalid PTX successfully and fail only when a kernel is requested, but it writes the reason to the
+/// log during the load. Therefore a kernel is requested if the log has text.
 fn refused_late(library: &Library) -> Option<(sys::cudaError_t, String)> {
     let log = library.loaded.lent()?.errors.text()?;
     let mut kernel = ptr::null_mut();
-    // Any name will do: whether there is such a kernel is found out last.
+    // Any name is suitable: the driver looks the name up last.
     let name = c"cuda_safe".as_ptr();
-    // SAFETY: the pointer is to a live variable, which the call fills; the name ends in a zero byte, and the library is loaded.
+    // SAFETY: the pointer is to a live variable, which the call fills. The name ends in a zero byte, and
+    // the library is loaded.
     let code = unsafe { sys::cudaLibraryGetKernel(&raw mut kernel, library.as_raw(), name) };
     let refusals = [
         sys::cudaErrorInvalidPtx,
@@ -316,7 +327,7 @@ fn refused_late(library: &Library) -> Option<(sys::cudaError_t, String)> {
     if refusals.contains(&code) {
         return Some((code, log));
     }
-    // What the compiler has only warned of is there, and that there is no such kernel is nobody's error.
+    // The log has only warnings and the code is valid. The missing kernel is not an error.
     let _ = quietly(Error::check("cudaLibraryGetKernel", code));
     None
 }

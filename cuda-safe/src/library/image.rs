@@ -1,16 +1,17 @@
-//! What the bytes of a library are, as far as that must be known before they are given to the driver.
+//! Checks the format and length of code before the driver reads it.
 //!
-//! The driver is told no length: it reads PTX up to a zero byte, and of the other formats as many bytes as they say themselves. So text is
-//! given a zero byte, and must be text; and what says that it has more bytes than there are is refused.
+//! The driver takes no length. It reads PTX up to a zero byte, and other formats up to the length in their
+//! own headers. Therefore PTX must be text and gets a zero byte appended, and an image is refused if its
+//! headers claim more bytes than it has.
 
 use crate::error::{Detail, Error, Result};
 
 const ELF: &[u8] = b"\x7fELF";
 const FATBIN: [u8; 4] = 0xBA55_ED50_u32.to_le_bytes();
-/// In front of a fatbinary in a program, with the address of it.
+/// The structure in front of a fatbinary in a program. It holds the fatbinary's address.
 const WRAPPER: [u8; 4] = 0x4662_43B1_u32.to_le_bytes();
 
-/// The text of PTX, with a zero byte behind it.
+/// Returns the text of PTX with a zero byte appended.
 #[track_caller]
 pub(super) fn ptx(api: &'static str, bytes: &[u8]) -> Result<Vec<u8>> {
     // NVRTC counts the zero byte as part of the text.
@@ -35,7 +36,7 @@ pub(super) fn ptx(api: &'static str, bytes: &[u8]) -> Result<Vec<u8>> {
     Ok(text)
 }
 
-/// The bytes of PTX, a cubin or a fatbinary, as the driver takes them.
+/// Returns the bytes of PTX, a cubin or a fatbinary in the form that the driver takes.
 #[track_caller]
 pub(super) fn any(api: &'static str, bytes: &[u8]) -> Result<Vec<u8>> {
     let needed = if bytes.starts_with(ELF) {
@@ -61,7 +62,7 @@ pub(super) fn any(api: &'static str, bytes: &[u8]) -> Result<Vec<u8>> {
     }
 }
 
-/// Whether `.version` comes first, but for comments and space, as it has to.
+/// Returns whether the text begins with `.version`, as PTX must. Comments and white space may precede it.
 fn begins_as_ptx(text: &[u8]) -> bool {
     let mut rest = text.trim_ascii_start();
     loop {
@@ -79,19 +80,21 @@ fn begins_as_ptx(text: &[u8]) -> bool {
     }
 }
 
-/// How many bytes a fatbinary says that it has.
+/// Returns the number of bytes that a fatbinary's header claims.
 fn fatbin(bytes: &[u8]) -> Option<usize> {
     number(bytes, 6, 2)?.checked_add(number(bytes, 8, 8)?)
 }
 
-/// How many bytes an ELF file of 64 bits says that it has: up to the end of its tables, of its sections and of its segments.
+/// Returns the number of bytes that the headers of a 64-bit ELF file claim: up to the end of its tables,
+/// its sections and its segments.
 fn elf(bytes: &[u8]) -> Option<usize> {
-    // 64 bits, the low byte first.
+    // 64 bits, little-endian.
     if bytes.get(4..6)? != [2, 1] {
         return None;
     }
     let mut most = 64;
-    // For sections and segments: where their table begins, bytes of an entry, entries, and in each where offset and size are.
+    // For sections and for segments: where the header holds the table's offset, the size of an entry and
+    // the number of entries; and where an entry holds offset and size.
     for (table, entry, count, offset, size) in
         [(0x28, 0x3A, 0x3C, 0x18, 0x20), (0x20, 0x36, 0x38, 0x08, 0x20)]
     {
@@ -103,7 +106,8 @@ fn elf(bytes: &[u8]) -> Option<usize> {
             return Some(most);
         }
         for at in (0..count).map(|at| table + at * entry) {
-            // What is to be zeros, and the unused first section, have no bytes here.
+            // Sections of zeros (`SHT_NOBITS`) and the unused first section (`SHT_NULL`) have no bytes in
+            // the file.
             let empty = entry == 64 && matches!(number(bytes, at.checked_add(4)?, 4)?, 0 | 8);
             if !empty {
                 most = most.max(number(bytes, at + offset, 8)?.checked_add(number(bytes, at + size, 8)?)?);
@@ -113,7 +117,7 @@ fn elf(bytes: &[u8]) -> Option<usize> {
     Some(most)
 }
 
-/// The number in so many bytes.
+/// Returns the little-endian number in `size` bytes.
 fn number(bytes: &[u8], at: usize, size: usize) -> Option<usize> {
     let found = bytes.get(at..at.checked_add(size)?)?;
     let number = found
@@ -158,7 +162,7 @@ mod tests {
         }
     }
 
-    /// An ELF file with a table of one section, of which the bytes come first.
+    /// An ELF file with a table of one section, whose bytes precede the table.
     fn file(section: usize) -> Vec<u8> {
         let mut bytes = b"\x7fELF\x02\x01".to_vec();
         bytes.resize(64 + section, 0);

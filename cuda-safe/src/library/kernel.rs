@@ -12,23 +12,30 @@ use crate::memory::{keeper, relax};
 use crate::{check, stream, sys};
 
 impl Library {
-    /// A kernel, by its name in the code: that of the source for an `extern "C"` one, mangled for others.
+    /// Returns a kernel by its name in the code: the source name of an `extern "C"` kernel, the mangled
+    /// name of any other.
     ///
-    /// The kernel keeps the library loaded, and its launches are in the tracker's books like those of any other.
-    /// `P` is the tuple of its parameters' types. Their number and their sizes are compared with the kernel's own on the current
-    /// device, whose code this may compile.
+    /// The kernel retains the library, and the tracker records its launches like those of any other kernel.
+    /// `P` is the tuple of the kernel's parameter types. Their number and sizes are compared with the
+    /// kernel's own on the current device; this may compile the code for that device.
     ///
     /// Stands for [`cudaLibraryGetKernel`](sys::cudaLibraryGetKernel).
     ///
     /// # Errors
-    /// `cudaErrorSymbolNotFound` where there is no such kernel, with those that there are; `Signature` where `P` does not fit the kernel,
-    /// with both numbers; `NulByte` for a name that has one; what the compiler says where it says it this late; there is no code for the
-    /// current device; a refusal inside a host function.
+    /// - `cudaErrorSymbolNotFound` if the library has no such kernel; the error lists the kernels that it
+    ///   has.
+    /// - `Signature` if `P` does not fit the kernel; the error holds both sizes.
+    /// - `NulByte` if the name contains a zero byte.
+    /// - The compiler's error, if the driver compiles only now.
+    /// - The runtime's error if there is no code for the current device.
+    /// - Refused inside a host function.
     ///
     /// # Safety
-    /// - `P` is the tuple of the kernel's parameter types, each a type with C's layout: only sizes are compared.
-    /// - The kernel uses no variable of the library of which there is [a buffer](Self::global), but for those that it is told of by
-    ///   [`Kernel::using`], or that launches have as arguments: nobody orders its launches with copies of others.
+    /// - `P` is the tuple of the kernel's parameter types, each a type with C's layout: only sizes are
+    ///   compared.
+    /// - If a variable of the library has [a buffer](Self::global), the kernel uses that variable only if
+    ///   it is declared by [`Kernel::using`] or is an argument of the launch. Launches are not ordered with
+    ///   copies of other variables.
     ///
     /// # Examples
     /// ```
@@ -49,9 +56,10 @@ impl Library {
         relax()?;
         let c_name = c_name(API, name)?;
         let mut raw: sys::cudaKernel_t = ptr::null_mut();
-        // SAFETY: the pointer is to a live variable, which the call fills; the name ends in a zero byte, and the library is loaded.
+        // SAFETY: the pointer is to a live variable, which the call fills. The name ends in a zero byte,
+        // and the library is loaded.
         let found = unsafe { check!(cudaLibraryGetKernel(&raw mut raw, self.as_raw(), c_name.as_ptr())) };
-        // No closures here, which would hide the caller.
+        // No closures here: they would hide the caller's location.
         if let Err(error) = found {
             return Err(self.no_kernel(name, error));
         }
@@ -60,8 +68,8 @@ impl Library {
         if !held.add(&alive, || keeper(&alive)) {
             return Err(Error::refused(API, Detail::NotKept));
         }
-        // SAFETY: the handle is of a kernel of the library, which `held` keeps loaded; the caller says that `P` are its parameters, and
-        // which variables it uses.
+        // SAFETY: the handle is that of a kernel of the library, which `held` retains. The caller
+        // guarantees that `P` are the kernel's parameters, and which variables it uses.
         let kernel: Kernel<P> = unsafe { Kernel::from_code(lasting(name), raw.cast_const().cast(), held) };
         match self.fits(&kernel) {
             Ok(()) => Ok(kernel),
@@ -69,12 +77,12 @@ impl Library {
         }
     }
 
-    /// Refuses a type that has other parameters than the kernel.
+    /// Refuses a type whose parameters differ from the kernel's.
     #[track_caller]
     fn fits<P: Parameters>(&self, kernel: &Kernel<P>) -> Result<()> {
-        // Fails for other reasons than that there is no such parameter, where there is no code for one.
+        // Without code for this device the parameter queries fail, too. `load` reports that error first.
         kernel.load()?;
-        // One more, which there is not to be.
+        // One query more than `P` has parameters: the kernel must not have it.
         let asked = P::SIZES.iter().map(|size| Some(*size)).chain([None]);
         for (index, asked) in asked.enumerate() {
             let found = quietly(kernel.parameter(index)).map(|parameter| parameter.size);
@@ -85,7 +93,7 @@ impl Library {
         Ok(())
     }
 
-    /// The error of a search for a kernel, with those that there are.
+    /// Adds the names of the existing kernels to the error of a failed search.
     fn no_kernel(&self, name: &str, error: Error) -> Error {
         let known =
             if error.code() == sys::cudaErrorSymbolNotFound { quietly(self.kernel_names()) } else { None };

@@ -1,4 +1,4 @@
-//! The handle of a library, until nobody uses it any more.
+//! The handle of a library. It stays loaded until its last user releases it.
 #![expect(unsafe_code, reason = "unloads through the runtime")]
 
 use std::mem::ManuallyDrop;
@@ -11,37 +11,39 @@ use crate::hazard::{Access, Ledger, Mode};
 use crate::memory::{Kept, Shared, relax};
 use crate::{check, process, stream, sys};
 
-/// What the driver was given the addresses of, and may look at or write to until the library is unloaded.
+/// Memory whose addresses the driver holds. The driver may read and write it until the library is unloaded.
 pub(super) struct Lent {
     pub(super) errors: Log,
     pub(super) information: Option<Log>,
-    /// The code, where the driver was told that it stays.
+    /// The code, if the driver was promised that it stays.
     pub(super) code: Vec<u8>,
     pub(super) options: Vec<sys::cudaJitOption>,
     pub(super) values: Vec<*mut std::ffi::c_void>,
 }
 
-/// A loaded library, unloaded when its last owner goes. Owners are the program's, kernels, variables and graphs.
+/// A loaded library, which is unloaded when its last owner is dropped. The program, kernels, variables and
+/// graphs are owners.
 pub(super) struct Loaded {
-    /// Null once it is unloaded, or left to another.
+    /// Null after unloading, and after the handle moves to a deferred unloading.
     raw: sys::cudaLibrary_t,
-    /// Which process loaded it: a child that inherited it leaves it alone.
+    /// The process that loaded the library. A forked child that inherits it does not touch it.
     process: u32,
-    /// The books about who runs the code: launches read its one byte.
+    /// The access history of the code: each launch reads its one byte.
     ledger: Ledger,
-    /// Dropped only once the library is unloaded.
+    /// Dropped only after the library is unloaded.
     lent: ManuallyDrop<Option<Box<Lent>>>,
-    /// Where the variables are that have an owner.
+    /// The address ranges of the variables that have an owner.
     taken: Mutex<Vec<Range<usize>>>,
 }
 
-// SAFETY: a library's handle is a name that the runtime takes from any thread; what was lent is only read here, logs by atomic loads.
+// SAFETY: a library's handle is a name that the runtime accepts on any thread. This type only reads the
+// lent memory, and reads the logs by atomic loads.
 unsafe impl Send for Loaded {}
 // SAFETY: as above.
 unsafe impl Sync for Loaded {}
 
 impl Loaded {
-    /// The owner of a library that was just loaded.
+    /// Makes the owner of a library that was just loaded.
     pub(super) fn new(raw: sys::cudaLibrary_t, lent: Box<Lent>) -> Shared<Self> {
         let (process, ledger) = (process::number(), Ledger::new(1));
         let lent = ManuallyDrop::new(Some(lent));
@@ -56,12 +58,12 @@ impl Loaded {
         self.lent.as_deref()
     }
 
-    /// What a launch does with the code.
+    /// The access of a launch to the code.
     pub(super) fn alive(&self) -> Access<'_> {
         Access::read(&self.ledger, 0..1)
     }
 
-    /// Waits for all kernels of the library that were launched.
+    /// Waits for all launched kernels of the library.
     #[track_caller]
     pub(super) fn wait(&self) -> Result<()> {
         stream::wait_host(&self.ledger, 0..1, Mode::Write)
@@ -71,7 +73,8 @@ impl Loaded {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Unloads the library, after all that was launched of it. Where the thread may not, that is done later.
+    /// Unloads the library after all its launches are complete. If this thread must not wait, the unloading
+    /// is deferred.
     #[track_caller]
     pub(super) fn unload(&mut self) -> Result<()> {
         const API: &str = "Library::unload";
@@ -86,14 +89,15 @@ impl Loaded {
             if error.is_refused() {
                 self.defer();
             } else {
-                // Work may still be running the code: leaked, with what was lent.
+                // Work may still run the code, so the library is leaked, with the lent memory.
                 self.raw = std::ptr::null_mut();
             }
             return Err(error);
         }
         let raw = std::mem::replace(&mut self.raw, std::ptr::null_mut());
         relax()?;
-        // SAFETY: the library was loaded and is unloaded only here (`raw` is null from now on), and no work runs its code.
+        // SAFETY: the library is loaded. Only this function unloads it, and `raw` is null from now on. No
+        // work runs its code.
         unsafe { check!(cudaLibraryUnload(raw)) }?;
         drop(self.lent.take());
         Ok(())
@@ -102,7 +106,7 @@ impl Loaded {
     /// Leaves the library to the next thread that may unload it.
     fn defer(&mut self) {
         let mut ledger = std::mem::replace(&mut self.ledger, Ledger::new(1));
-        // Its owners are gone.
+        // The owners no longer exist.
         ledger.kept_by(None);
         let later = Self {
             raw: std::mem::replace(&mut self.raw, std::ptr::null_mut()),
@@ -117,9 +121,9 @@ impl Loaded {
 
 impl Drop for Loaded {
     fn drop(&mut self) {
-        // In the child of a fork the runtime is not usable and the library is the parent's.
+        // In a forked child the runtime is not usable, and the library belongs to the parent.
         if process::is(self.process) {
-            // Nobody could take the error; `Library::unload` is for who wants it.
+            // A drop cannot return the error. Callers that need it use `Library::unload`.
             let _ = self.unload();
         }
     }
@@ -135,14 +139,14 @@ impl Kept for Loaded {
     }
 }
 
-/// The bytes of a variable, which keep its library loaded, and of which there is one owner at a time.
+/// The bytes of a variable, with exclusive ownership. They retain the library.
 pub(super) struct Taken {
     library: Shared<Loaded>,
     bytes: Range<usize>,
 }
 
 impl Taken {
-    /// Takes these bytes, if nobody has any of them.
+    /// Takes ownership of the bytes. Returns `None` if any of them has an owner.
     pub(super) fn new(library: &Shared<Loaded>, bytes: Range<usize>) -> Option<Self> {
         let mut taken = library.taken();
         if taken.iter().any(|other| other.start < bytes.end && bytes.start < other.end) {

@@ -1,12 +1,12 @@
-//! What the compiler of PTX writes down.
+//! The log of the PTX compiler.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Bytes of a log.
+/// The size of a log in bytes.
 const BYTES: u32 = 16 << 10;
 
-/// Room for text that the driver writes, perhaps long after it was given the address.
+/// A buffer for text that the driver writes, possibly long after it received the address.
 pub(super) struct Log(Box<[AtomicU8]>);
 
 impl Log {
@@ -14,17 +14,17 @@ impl Log {
         Self((0..BYTES).map(|_| AtomicU8::new(0)).collect())
     }
 
-    /// For the driver.
+    /// The address for the driver.
     pub(super) fn pointer(&self) -> *mut c_void {
         self.0.as_ptr().cast_mut().cast()
     }
 
-    /// How many bytes the driver may write.
+    /// Returns how many bytes the driver may write.
     pub(super) fn bytes() -> u32 {
         BYTES
     }
 
-    /// What is written, up to the zero byte; none where that is nothing.
+    /// Returns the text up to the zero byte, or `None` if it is empty.
     pub(super) fn text(&self) -> Option<String> {
         let written = self.0.iter().map(|byte| byte.load(Ordering::Relaxed)).take_while(|byte| *byte != 0);
         let bytes: Vec<u8> = written.collect();

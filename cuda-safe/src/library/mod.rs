@@ -1,25 +1,29 @@
-//! Code that is loaded at run time: PTX, as NVRTC and others write it, cubins and fatbinaries, with their kernels and variables.
+//! Code that is loaded at run time: PTX (from NVRTC and others), cubins and fatbinaries, with their kernels
+//! and variables.
 //!
-//! A [`Library`] is loaded for all devices. [`Library::kernel`] gives a [`Kernel`](crate::launch::Kernel) like those that nvcc compiled
-//! into the program: its launches, its attributes and its place in graphs are the same.
+//! A [`Library`] is loaded for all devices. [`Library::kernel`] returns a [`Kernel`](crate::launch::Kernel)
+//! that behaves like one that nvcc compiled into the program, in launches, attributes and graphs.
 //!
 //! # Why code is not unloaded while it runs
-//! A library has several owners: the [`Library`], its kernels, graphs that have these in them, and buffers of its variables.
-//! The last one that goes unloads it. Each launch reads, in the tracker's books, the one byte that a library has there, and unloading
-//! waits for that byte as freeing waits for memory. A graph holds on to the byte, and so to the library, for as long as it may be launched.
+//! A library has several owners: the [`Library`], its kernels, the graphs that contain these kernels, and
+//! buffers of its variables. The library is unloaded when the last owner is dropped. The tracker has an
+//! access history of one byte for each library. Each launch reads this byte, and unloading waits for it, as
+//! freeing waits for memory. A graph retains the byte, and therefore the library, while it can be launched.
 //!
 //! # What is checked, and what is not
-//! Loading runs none of the code. PTX is text that the compiler reads, and refuses with reasons, which the error tells.
-//! Cubins and fatbinaries are read by the driver by what they say of themselves, so loading them is `unsafe`, though what has
-//! fewer bytes than it says is refused. Parameters of kernels have no types in any of these formats, only sizes: these are compared with
-//! those of the [`Kernel`](crate::launch::Kernel)'s types, and the rest is the caller's word.
+//! Loading runs none of the code. PTX is text: the compiler checks it, and the error holds the compiler's
+//! reasons. For cubins and fatbinaries the driver trusts their headers. Loading them is therefore `unsafe`,
+//! although an image with fewer bytes than its headers claim is refused. Kernel parameters have sizes but
+//! no types in any of these formats. The sizes are compared with those of the
+//! [`Kernel`](crate::launch::Kernel)'s types; the caller guarantees the rest.
 //!
-//! Loading compiles, which may take long, and like unloading may wait for the device. Nothing here is stream-ordered, and everything may
-//! be used from any thread.
+//! Loading compiles, which may take long. Loading and unloading may wait for the device. Nothing here is
+//! stream-ordered, and everything may be used from any thread.
 //!
-//! C functions: `cudaLibraryLoadData`, `cudaLibraryLoadFromFile`, `cudaLibraryUnload`, `cudaLibraryGetKernel`,
-//! `cudaLibraryGetKernelCount`, `cudaLibraryEnumerateKernels`, `cudaLibraryGetGlobal`, `cudaLibraryGetManaged`,
-//! `cudaLibraryGetUnifiedFunction`. `cudaKernelSetAttributeForDevice` is [`Kernel::set_for`](crate::launch::Kernel::set_for).
+//! C functions: `cudaLibraryLoadData`, `cudaLibraryLoadFromFile`, `cudaLibraryUnload`,
+//! `cudaLibraryGetKernel`, `cudaLibraryGetKernelCount`, `cudaLibraryEnumerateKernels`,
+//! `cudaLibraryGetGlobal`, `cudaLibraryGetManaged`, `cudaLibraryGetUnifiedFunction`.
+//! `cudaKernelSetAttributeForDevice` is [`Kernel::set_for`](crate::launch::Kernel::set_for).
 
 mod builder;
 mod image;

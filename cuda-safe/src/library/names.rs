@@ -1,4 +1,4 @@
-//! Names of what a library has, and texts about it.
+//! Names of kernels and variables, and compiler messages in errors.
 
 use std::collections::BTreeSet;
 use std::ffi::CString;
@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Detail, Error, Result, Text};
 
-/// A name for C.
+/// Returns the name as a C string.
 #[track_caller]
 pub(super) fn c_name(api: &'static str, name: &str) -> Result<CString> {
     match CString::new(name) {
@@ -15,7 +15,7 @@ pub(super) fn c_name(api: &'static str, name: &str) -> Result<CString> {
     }
 }
 
-/// The error with what the compiler said, if it did.
+/// Adds the compiler's message to the error, if the compiler wrote one.
 pub(super) fn explained(error: Error, log: Option<String>) -> Error {
     match log {
         Some(log) => error.with_detail(Detail::Compiler { log: Text::keep(log) }),
@@ -23,7 +23,7 @@ pub(super) fn explained(error: Error, log: Option<String>) -> Error {
     }
 }
 
-/// A name that stays for as long as the program: there is one of each, however many kernels have it.
+/// Returns a copy of the name that lives as long as the program. Equal names share one copy.
 pub(super) fn lasting(name: &str) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! A library, owned.
+//! The owner of a library.
 #![expect(unsafe_code, reason = "asks the runtime about libraries")]
 
 use std::ffi::{CStr, c_void};
@@ -12,10 +12,12 @@ use crate::error::{Detail, Error, Result, Text};
 use crate::memory::{Shared, relax};
 use crate::{check, stream, sys};
 
-/// Code that was loaded at run time, unloaded when nobody has it or anything of it any more.
+/// Code that was loaded at run time. It is unloaded when the last owner of the library, or of any of its
+/// parts, is dropped.
 ///
 /// # Ordering
-/// Dropping the last owner waits for the kernels of the library that were launched: see [the module](crate::library).
+/// Dropping the last owner blocks until the launched kernels of the library are complete: see [the
+/// module](crate::library).
 ///
 /// # Examples
 /// ```
@@ -61,17 +63,21 @@ impl Library {
         Self { loaded }
     }
 
-    /// Loads PTX: what `nvcc -ptx` and NVRTC write. Text and bytes will do, with a zero byte at the end or without.
-    /// [`builder`](Self::builder) has options for the compiler.
+    /// Loads PTX, as `nvcc -ptx` and NVRTC write it, given as text or bytes, with or without a zero byte at
+    /// the end. [`builder`](Self::builder) has options for the compiler.
     ///
     /// Stands for [`cudaLibraryLoadData`](sys::cudaLibraryLoadData).
     ///
     /// # Errors
-    /// `cudaErrorInvalidPtx`, with what the compiler says; `cudaErrorUnsupportedPtxVersion` for PTX that is newer than the driver; what
-    /// else the runtime says. `NotCode` for what is not PTX, before the call; a refusal inside a host function.
+    /// - `cudaErrorInvalidPtx`, with the compiler's message.
+    /// - `cudaErrorUnsupportedPtxVersion` if the PTX is newer than the driver.
+    /// - `NotCode` if the text is not PTX; detected before the call.
+    /// - Any other error of the runtime.
+    /// - Refused inside a host function.
     ///
-    /// Drivers load PTX that does not compile with success, and refuse its kernels. What they write down says so at once: where that is
-    /// anything, a kernel is asked for, and the library unloaded if the answer is that the code is no good.
+    /// A driver may load invalid PTX successfully and fail only when a kernel is requested, but it writes
+    /// to the log during the load. If the log has text, this function therefore requests a kernel, and
+    /// unloads the library if the driver reports that the code is invalid.
     #[doc(alias = "cudaLibraryLoadData")]
     #[track_caller]
     pub fn from_ptx(ptx: impl AsRef<[u8]>) -> Result<Self> {
@@ -83,11 +89,14 @@ impl Library {
     /// Stands for [`cudaLibraryLoadData`](sys::cudaLibraryLoadData).
     ///
     /// # Errors
-    /// As [`from_ptx`](Self::from_ptx); `cudaErrorNoKernelImageForDevice` where there is no code for the device; `WrongLength` for an image
-    /// that has fewer bytes than it says, before the call.
+    /// As [`from_ptx`](Self::from_ptx), and:
+    ///
+    /// - `cudaErrorNoKernelImageForDevice` if there is no code for the device.
+    /// - `WrongLength` if the image has fewer bytes than its headers claim; detected before the call.
     ///
     /// # Safety
-    /// A cubin or fatbinary is one that a tool of CUDA's wrote, whole and unchanged: the driver believes what it says of itself.
+    /// - A cubin or fatbinary was written by a CUDA tool and is complete and unchanged: the driver trusts
+    ///   its headers.
     ///
     /// # Examples
     /// ```no_run
@@ -103,20 +112,21 @@ impl Library {
     #[doc(alias = "cudaLibraryLoadData")]
     #[track_caller]
     pub unsafe fn from_data(image: &[u8]) -> Result<Self> {
-        // SAFETY: the caller's duties are just these.
+        // SAFETY: the caller's duties are the same.
         unsafe { LibraryBuilder::new().load_data(image) }
     }
 
-    /// Loads a file of PTX, or a cubin or fatbinary, which the driver reads. For PTX,
-    /// [`from_ptx`](Self::from_ptx) of what [`std::fs::read`] gives needs no word of the caller's.
+    /// Loads a file of PTX, a cubin or a fatbinary, which the driver reads. For PTX,
+    /// [`from_ptx`](Self::from_ptx) with the result of [`std::fs::read`] is a safe alternative.
     ///
     /// Stands for [`cudaLibraryLoadFromFile`](sys::cudaLibraryLoadFromFile).
     ///
     /// # Errors
-    /// As [`from_data`](Self::from_data), but nothing is checked before the call; `NulByte` for a path that has one.
+    /// As [`from_data`](Self::from_data), but the image is not checked before the call. `NulByte` if the
+    /// path contains a zero byte.
     ///
     /// # Safety
-    /// The duties of [`from_data`](Self::from_data), for what the file has when it is read.
+    /// - The duties of [`from_data`](Self::from_data) hold for the file's contents at the time it is read.
     ///
     /// # Examples
     /// ```no_run
@@ -131,27 +141,28 @@ impl Library {
     #[doc(alias = "cudaLibraryLoadFromFile")]
     #[track_caller]
     pub unsafe fn from_file(path: impl AsRef<Path>) -> Result<Self> {
-        // SAFETY: the caller's duties are just these.
+        // SAFETY: the caller's duties are the same.
         unsafe { LibraryBuilder::new().load_file(path) }
     }
 
-    /// Options to load one with.
+    /// Returns a builder with load options.
     pub fn builder() -> LibraryBuilder {
         LibraryBuilder::new()
     }
 
-    /// What the compiler told beside errors, if [`LibraryBuilder::information`] has asked for it.
+    /// Returns the compiler's messages that are not errors, if [`LibraryBuilder::information`] requested
+    /// them.
     #[must_use]
     pub fn information(&self) -> Option<String> {
         self.loaded.lent()?.information.as_ref()?.text()
     }
 
-    /// How many kernels the library has.
+    /// Returns the number of kernels in the library.
     ///
     /// Stands for [`cudaLibraryGetKernelCount`](sys::cudaLibraryGetKernelCount).
     ///
     /// # Errors
-    /// What the runtime fails with; a refusal inside a host function.
+    /// Returns the runtime's error. Refused inside a host function.
     #[doc(alias = "cudaLibraryGetKernelCount")]
     #[track_caller]
     pub fn kernel_count(&self) -> Result<u32> {
@@ -162,12 +173,13 @@ impl Library {
         Ok(count)
     }
 
-    /// The names of the kernels, sorted: those of the source for `extern "C"` ones, mangled for others.
+    /// Returns the sorted names of the kernels: the source names of `extern "C"` kernels, the mangled names
+    /// of others.
     ///
     /// Stands for [`cudaLibraryEnumerateKernels`](sys::cudaLibraryEnumerateKernels).
     ///
     /// # Errors
-    /// What the runtime fails with; a refusal inside a host function.
+    /// Returns the runtime's error. Refused inside a host function.
     ///
     /// # Examples
     /// ```
@@ -182,15 +194,17 @@ impl Library {
     pub fn kernel_names(&self) -> Result<Vec<String>> {
         let count = self.kernel_count()?;
         let mut kernels = vec![ptr::null_mut(); usize::try_from(count).unwrap_or(0)];
-        // SAFETY: the pointer is to room for as many handles as is said, and the library is loaded.
+        // SAFETY: the pointer is to `count` handles, and the library is loaded.
         unsafe { check!(cudaLibraryEnumerateKernels(kernels.as_mut_ptr(), count, self.as_raw())) }?;
         let mut names = Vec::with_capacity(kernels.len());
         for kernel in kernels.into_iter().filter(|kernel: &sys::cudaKernel_t| !kernel.is_null()) {
             let mut name = ptr::null();
-            // SAFETY: the pointer is to a live variable, which the call fills; the kernel is one of the library's.
+            // SAFETY: the pointer is to a live variable, which the call fills. The kernel belongs to the
+            // library.
             unsafe { check!(cudaFuncGetName(&raw mut name, kernel.cast_const().cast())) }?;
             if !name.is_null() {
-                // SAFETY: the runtime has given the address of a name that ends in a zero byte and stays for as long as the library.
+                // SAFETY: the runtime returned the address of a name that ends in a zero byte and lives as
+                // long as the library.
                 names.push(unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned());
             }
         }
@@ -198,13 +212,17 @@ impl Library {
         Ok(names)
     }
 
-    /// Where a function is that host and devices can call.
+    /// Returns the address of a function that the host and devices can call.
     ///
-    /// Stands for [`cudaLibraryGetUnifiedFunction`](sys::cudaLibraryGetUnifiedFunction). The library must be loaded while it is called.
+    /// Stands for [`cudaLibraryGetUnifiedFunction`](sys::cudaLibraryGetUnifiedFunction). The library must
+    /// be loaded while the function is called.
     ///
     /// # Errors
-    /// `cudaErrorInvalidValue` where no device has `unifiedFunctionPointers` among its properties (an H200 has not), whatever the name is;
-    /// `cudaErrorSymbolNotFound` where there is no such function; `NulByte` for a name that has one; a refusal inside a host function.
+    /// - `cudaErrorInvalidValue`, for any name, if no device has the property `unifiedFunctionPointers` (an
+    ///   H200 does not).
+    /// - `cudaErrorSymbolNotFound` if the library has no such function.
+    /// - `NulByte` if the name contains a zero byte.
+    /// - Refused inside a host function.
     ///
     /// # Examples
     /// ```
@@ -222,34 +240,36 @@ impl Library {
         relax()?;
         let c_name = c_name(API, name)?;
         let mut function = ptr::null_mut();
-        // SAFETY: the pointer is to a live variable, which the call fills; the name ends in a zero byte, and the library is loaded.
+        // SAFETY: the pointer is to a live variable, which the call fills. The name ends in a zero byte,
+        // and the library is loaded.
         let found = unsafe {
             check!(cudaLibraryGetUnifiedFunction(&raw mut function, self.as_raw(), c_name.as_ptr()))
         };
-        // No closure, which would hide the caller.
+        // No closure here: it would hide the caller's location.
         match found {
             Ok(()) => Ok(function),
             Err(error) => Err(self.named("unified function", name, error)),
         }
     }
 
-    /// The error of a search, with what was searched for.
+    /// Adds the name to the error of a failed search.
     pub(super) fn named(&self, what: &'static str, name: &str, error: Error) -> Error {
         if error.code() != sys::cudaErrorSymbolNotFound {
-            // A driver that compiles late says here what it says otherwise where the code is loaded.
+            // A driver that compiles late reports compile errors here instead of during the load.
             return super::explained(error, self.loaded.lent().and_then(|lent| lent.errors.text()));
         }
         error.with_detail(Detail::NoSuchName { what, name: Text::keep(name.to_owned()), known: None })
     }
 
-    /// Unloads the library, if nobody else has anything of it, after all that was launched of it: what a drop does, with the error.
-    /// Where a kernel, a graph or a buffer of a variable is left, the last of them does it.
+    /// Unloads the library after all its launches are complete, if it has no other owner. Dropping does the
+    /// same but discards the error. If a kernel, a graph or a buffer of a variable remains, dropping the
+    /// last of them unloads the library.
     ///
     /// Stands for [`cudaLibraryUnload`](sys::cudaLibraryUnload).
     ///
     /// # Errors
-    /// The failure of work that ran the code, in which case the library stays loaded, or of the call; a refusal inside a host
-    /// function, after which it is unloaded later.
+    /// Returns the failure of work that ran the code, in which case the library stays loaded, or the
+    /// failure of the call. Refused inside a host function; the library is then unloaded later.
     ///
     /// # Examples
     /// ```
@@ -267,7 +287,7 @@ impl Library {
         }
     }
 
-    /// The raw handle, which stays the library's.
+    /// Returns the raw handle. The library retains ownership of it.
     #[must_use]
     pub fn as_raw(&self) -> sys::cudaLibrary_t {
         self.loaded.raw()

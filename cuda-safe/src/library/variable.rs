@@ -16,22 +16,26 @@ use crate::sys;
 use crate::{check, stream};
 
 impl Library {
-    /// The `__device__` or `__constant__` variable of this name that the current device has, as a buffer of all its elements.
+    /// Returns the `__device__` or `__constant__` variable of this name on the current device, as a buffer
+    /// of all its elements.
     ///
-    /// There is one such buffer at a time. It keeps the library loaded; dropping it leaves the variable as it is. Copies and fills
-    /// take it as any other, and so do kernels as an argument. Kernels that use the variable by its name are to be
-    /// [told of it](crate::launch::Kernel::using).
+    /// A variable has at most one buffer at a time. The buffer retains the library; dropping it leaves the
+    /// variable unchanged. Copies, fills and kernel arguments take it like any other buffer. A kernel that
+    /// uses the variable by name must [declare it](crate::launch::Kernel::using).
     ///
     /// Stands for [`cudaLibraryGetGlobal`](sys::cudaLibraryGetGlobal).
     ///
     /// # Ordering
-    /// Waits, on the host, for kernels of the library that were launched before.
+    /// Blocks the host until the kernels of the library that were launched before are complete.
     ///
     /// # Errors
-    /// `cudaErrorSymbolNotFound` with the name; `cudaErrorInvalidValue` where it is a kernel's or a function's; `Taken` where there is a buffer
-    /// of the variable already;
-    /// `Unsupported` for a managed variable, which [`managed`](Self::managed) has; `NotDivisible` and `Misaligned`
-    /// where the variable is not made of such elements; `NulByte` for a name that has one; a refusal inside a host function.
+    /// - `cudaErrorSymbolNotFound` with the name, if the library has no such variable.
+    /// - `cudaErrorInvalidValue` if the name is that of a kernel or function.
+    /// - `Taken` if the variable already has a buffer.
+    /// - `Unsupported` for a managed variable; use [`managed`](Self::managed).
+    /// - `NotDivisible` or `Misaligned` if the variable does not consist of elements `T`.
+    /// - `NulByte` if the name contains a zero byte.
+    /// - Refused inside a host function.
     ///
     /// # Examples
     /// ```
@@ -53,10 +57,10 @@ impl Library {
     /// # fn main() -> cuda_safe::Result<()> {
     /// let (library, stream) = (Library::from_ptx(PTX)?, Stream::new()?);
     /// let mut count = library.global::<u32>("count")?;
-    /// // SAFETY: the kernel takes nothing, and uses the one variable that it is told of.
+    /// // SAFETY: the kernel has no parameters, and uses only the variable that is declared.
     /// let tally = unsafe { library.kernel::<()>("tally") }?.using(count.access_mut())?;
     /// memcpy(&mut count, &[10])?;
-    /// // SAFETY: any number of threads will do.
+    /// // SAFETY: the kernel is correct with any number of threads.
     /// unsafe { tally.launch((2, 32), &stream, ()) }?;
     /// assert_eq!(count.to_vec()?, [74]);
     /// # Ok(())
@@ -68,21 +72,25 @@ impl Library {
         const API: &str = "Library::global";
         let device = Device::current()?;
         let variable = self.variable(API, "variable", name, |pointer, bytes, name| {
-            // SAFETY: the pointers are to live variables, which the call fills; the name ends in a zero byte, and the library is loaded.
+            // SAFETY: the pointers are to live variables, which the call fills. The name ends in a zero
+            // byte, and the library is loaded.
             unsafe { check!(cudaLibraryGetGlobal(pointer, bytes, self.as_raw(), name)) }
         })?;
-        // The runtime finds managed ones here, too. What it promises of copies to a device's memory it does not promise of those.
+        // The runtime finds managed variables here, too. Its guarantees for copies to device memory do not
+        // cover them.
         if PointerAttributes::of(variable.pointer.cast_const())?.kind() == MemoryKind::MANAGED {
             let what = "a managed variable as memory of a device (Library::managed has it)";
             return Err(Error::refused(API, Detail::Unsupported { what }));
         }
         let (pointer, len, taken) = (variable.pointer, variable.elements::<T>(API)?, variable.taken);
-        // SAFETY: the variable is of the current device and has as many bytes, which stay while `taken` keeps the library loaded. Nobody
-        // else has a buffer of them; who else uses them are kernels, which were waited for and, from now on, are told of it.
+        // SAFETY: the variable belongs to the current device and has `len` elements, which are live while
+        // `taken` retains the library. No other buffer of these bytes exists. Only kernels use them
+        // otherwise: earlier launches are complete, and later ones declare the variable.
         unsafe { DeviceBuffer::adopt(device, pointer.cast(), len, taken) }
     }
 
-    /// The `__managed__` variable of this name, as a buffer of all its elements, which the host reaches by guards.
+    /// Returns the `__managed__` variable of this name as a buffer of all its elements. The host reaches
+    /// them through guards.
     ///
     /// As [`global`](Self::global). Stands for [`cudaLibraryGetManaged`](sys::cudaLibraryGetManaged).
     ///
@@ -90,7 +98,8 @@ impl Library {
     /// As [`global`](Self::global).
     ///
     /// # Errors
-    /// As [`global`](Self::global), and `Unsupported` where a device of this process has no concurrent managed access.
+    /// As [`global`](Self::global), and `Unsupported` if a device of this process has no concurrent managed
+    /// access.
     ///
     /// # Examples
     /// ```
@@ -111,11 +120,11 @@ impl Library {
             unsafe { check!(cudaLibraryGetManaged(pointer, bytes, self.as_raw(), name)) }
         })?;
         let (pointer, len, taken) = (variable.pointer, variable.elements::<T>(API)?, variable.taken);
-        // SAFETY: as above; the memory is managed.
+        // SAFETY: as above. The memory is managed.
         unsafe { ManagedBuffer::adopted(API, device, pointer.cast(), len, taken) }
     }
 
-    /// Finds a variable and takes it, after all kernels of the library that were launched.
+    /// Finds a variable, takes ownership of its bytes, and waits for all launched kernels of the library.
     #[track_caller]
     fn variable(
         &self,
@@ -128,7 +137,7 @@ impl Library {
         relax()?;
         let c_name = c_name(api, name)?;
         let (mut pointer, mut bytes) = (ptr::null_mut(), 0);
-        // No closure, which would hide the caller.
+        // No closure here: it would hide the caller's location.
         if let Err(error) = find(&raw mut pointer, &raw mut bytes, c_name.as_ptr()) {
             return Err(self.named(what, name, error));
         }
@@ -141,7 +150,7 @@ impl Library {
     }
 }
 
-/// A variable that nobody else has a buffer of.
+/// A variable with exclusive ownership of its bytes.
 struct Variable {
     pointer: *mut c_void,
     bytes: usize,
@@ -149,7 +158,7 @@ struct Variable {
 }
 
 impl Variable {
-    /// How many elements it has, if it is made of such.
+    /// Returns the number of elements `T`, if the variable consists of such elements.
     #[track_caller]
     fn elements<T>(&self, api: &'static str) -> Result<usize> {
         size::reinterpreted::<T>(api, self.pointer.addr(), self.bytes)

@@ -1,26 +1,26 @@
-//! Which textures there are not: numbers only, no call.
+//! Checks texture descriptions before the runtime sees them. Works on numbers only and calls no C function.
 
 use super::description::{AddressMode, FilterMode, ReadMode, TextureDesc};
 use crate::error::{Detail, Error, Result};
 use crate::sys;
 
-/// The largest ratio that devices filter by.
+/// The largest anisotropy ratio that devices support.
 const MOST_ANISOTROPY: u32 = 16;
 
-/// What kind of memory an image is in, as far as it matters to how it is read.
+/// The memory layout of an image. It decides which texture features are available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
-    /// Elements in a row, read by their numbers.
+    /// Linear memory, read by element index.
     Linear,
-    /// Rows with a pitch.
+    /// Pitched rows.
     Pitched,
     /// An array.
     Array,
-    /// An array with levels.
+    /// A mipmapped array.
     Mipmapped,
 }
 
-/// What is read of an element.
+/// The number type of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Number {
     Float,
@@ -36,7 +36,7 @@ impl Number {
     }
 }
 
-/// Refuses what no texture of such elements in such memory can do.
+/// Refuses a description that the element type or the memory layout does not support.
 #[track_caller]
 pub(super) fn check(
     api: &'static str,
@@ -54,7 +54,7 @@ pub(super) fn check(
     }
 }
 
-/// What was asked for that cannot be, and what to do about it.
+/// Returns the unsupported feature and the remedy, or `None` if the description is supported.
 fn problem(desc: &TextureDesc, number: Number, layout: Layout) -> Option<(&'static str, &'static str)> {
     let linear = desc.filter_mode == FilterMode::Linear;
     let normalized = desc.read_mode == ReadMode::NormalizedFloat;
@@ -85,7 +85,8 @@ fn problem(desc: &TextureDesc, number: Number, layout: Layout) -> Option<(&'stat
     if !desc.normalized_coords && desc.address_mode.iter().any(repeats) {
         return Some((
             "wrapping or mirroring by coordinates that count elements",
-            "set normalized_coords and divide the coordinates by the size, or use AddressMode::Clamp or Border",
+            "set normalized_coords and divide the coordinates by the size, \
+             or use AddressMode::Clamp or Border",
         ));
     }
     if layout == Layout::Mipmapped {
@@ -102,12 +103,13 @@ fn problem(desc: &TextureDesc, number: Number, layout: Layout) -> Option<(&'stat
     ))
 }
 
-/// Elements in a row are read by number only.
+/// Linear memory is read by element index only.
 fn unused_in_a_row(desc: &TextureDesc) -> Option<(&'static str, &'static str)> {
-    // All that can be said of them is what an element is read as.
+    // Only the read mode and sRGB apply to linear memory.
     let plain = TextureDesc { read_mode: desc.read_mode, srgb: desc.srgb, ..TextureDesc::default() };
     (*desc != plain).then_some((
-        "filtering, address modes, normalized coordinates or levels of linear memory, which is read by the number of the element",
+        "filtering, address modes, normalized coordinates or levels of linear memory, \
+         which is read by the number of the element",
         "leave all but read_mode and srgb as they are by default, or use an Array or a PitchedBuffer",
     ))
 }

@@ -1,93 +1,98 @@
-//! How a texture is read.
+//! Texture descriptions: how a kernel reads an image.
 
 use crate::sys;
 
-/// What a texture gives outside of its image, and so beside the outermost elements where it filters.
+/// How a texture treats coordinates outside its image. Filtered reads near the edge also use it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[doc(alias = "cudaTextureAddressMode")]
 pub enum AddressMode {
-    /// The image again and again. With normalized coordinates only.
+    /// Repeats the image. Requires normalized coordinates.
     #[doc(alias = "cudaAddressModeWrap")]
     Wrap,
-    /// The element at the edge. What C++ gets from zeros, where the coordinates are not normalized.
+    /// Returns the nearest element at the edge. In C++ a zero-initialized descriptor selects this mode if
+    /// the coordinates are not normalized.
     #[default]
     #[doc(alias = "cudaAddressModeClamp")]
     Clamp,
-    /// The image again and again, every second time mirrored. With normalized coordinates only.
+    /// Repeats the image and mirrors every second repetition. Requires normalized coordinates.
     #[doc(alias = "cudaAddressModeMirror")]
     Mirror,
-    /// The border colour.
+    /// Returns the border colour.
     ///
-    /// With [`FilterMode::Linear`] and one dimension it is half of everything that is read, within the image too: devices take the line for
-    /// the only row of a plane and read it at its edge (measured on an H200). Make a plane of one row and read it at 0.5 where that is
-    /// not wanted.
+    /// With [`FilterMode::Linear`] and one dimension, the border colour makes up half of every read, inside
+    /// the image too: devices treat the line as the only row of a plane and read it at its edge (measured
+    /// on an H200). To avoid this, make a plane of one row and read it at 0.5.
     #[doc(alias = "cudaAddressModeBorder")]
     Border,
 }
 
-/// What a texture gives between the centres of elements.
+/// How a texture reads between the centres of elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[doc(alias = "cudaTextureFilterMode")]
 pub enum FilterMode {
-    /// The nearest element.
+    /// Returns the nearest element.
     #[default]
     #[doc(alias = "cudaFilterModePoint")]
     Point,
-    /// A mean of the neighbours, of which the weights have 8 bits after the point. Of what is read as numbers with a fraction only.
+    /// Returns a weighted mean of the neighbours. The weights have 8 fractional bits. Requires elements
+    /// that are read as floating-point numbers.
     #[doc(alias = "cudaFilterModeLinear")]
     Linear,
 }
 
-/// What a kernel gets of an element.
+/// How a texture converts an element for the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[doc(alias = "cudaTextureReadMode")]
 pub enum ReadMode {
-    /// The element as it is.
+    /// Returns the element unchanged.
     #[default]
     #[doc(alias = "cudaReadModeElementType")]
     ElementType,
-    /// An integer as a fraction of the largest one: 0 to 1, or -1 to 1 where it has a sign. Of elements of 8 and 16 bits only.
+    /// Converts an integer to a fraction of the largest value of its type: 0 to 1 for unsigned integers, -1
+    /// to 1 for signed ones. Requires elements of 8 or 16 bits.
     #[doc(alias = "cudaReadModeNormalizedFloat")]
     NormalizedFloat,
 }
 
-/// How a texture is read: C's `cudaTextureDesc`, whose fields these are, in its order.
+/// Describes how a kernel reads a texture. The fields are those of C's `cudaTextureDesc`, in C's order.
 ///
-/// The default is C's structure of zeros: the nearest element as it is, by coordinates that count elements, and the one at the edge
-/// beyond it.
+/// The default equals C's zero-initialized structure: it returns the nearest element unchanged, takes
+/// coordinates in elements, and clamps to the edge.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[doc(alias = "cudaTextureDesc")]
 pub struct TextureDesc {
-    /// What is outside of the image, for each dimension.
+    /// The address mode of each dimension.
     pub address_mode: [AddressMode; 3],
-    /// What is between elements.
+    /// How to read between elements.
     pub filter_mode: FilterMode,
-    /// What a kernel gets of an element.
+    /// How to convert an element.
     pub read_mode: ReadMode,
-    /// Whether bytes that are read as normalized numbers are colours in sRGB, to be made linear. A fourth channel is taken as it is.
+    /// Whether bytes that are read as normalized numbers are sRGB colours, which the device converts to
+    /// linear values. A fourth channel is not converted.
     pub srgb: bool,
-    /// What [`AddressMode::Border`] gives.
+    /// The colour that [`AddressMode::Border`] returns.
     pub border_color: [f32; 4],
-    /// Whether coordinates go from 0 to 1 over the image, and do not count elements.
+    /// Whether coordinates run from 0 to 1 over the image. If not, they are in elements.
     pub normalized_coords: bool,
-    /// How much longer than wide the part of the image may be that one read is a mean of, up to 16.
+    /// The maximum anisotropy ratio of one read, up to 16: the largest length-to-width ratio of the image
+    /// area that the read averages.
     pub max_anisotropy: u32,
-    /// What is between mipmap levels.
+    /// How to read between mipmap levels.
     pub mipmap_filter_mode: FilterMode,
-    /// Added to the level that a kernel asks for.
+    /// The offset added to the level that a kernel requests.
     pub mipmap_level_bias: f32,
-    /// The first level that is read.
+    /// The lowest level that is read.
     pub min_mipmap_level_clamp: f32,
-    /// The last level that is read: zero, the default, is the largest image only.
+    /// The highest level that is read. The default, 0, restricts reads to the largest image.
     pub max_mipmap_level_clamp: f32,
-    /// Whether the device must not read fewer levels than it was told, for speed.
+    /// Whether the device must read all requested levels. If not, it may read fewer for speed.
     pub disable_trilinear_optimization: bool,
-    /// Whether filtering goes on over the edges of a cubemap's faces.
+    /// Whether filtering crosses the edges between the faces of a cubemap.
     pub seamless_cubemap: bool,
 }
 
 impl TextureDesc {
-    /// The structure that C takes.
+    /// Returns the C structure.
     pub(super) fn raw(&self) -> sys::cudaTextureDesc {
         let address = |mode: AddressMode| match mode {
             AddressMode::Wrap => sys::cudaAddressModeWrap,

@@ -1,30 +1,39 @@
-//! Textures and surfaces: images that kernels read by coordinates, filtered and bounded, and images that they write.
+//! Textures and surfaces: images that kernels read by coordinates, with filtering and bounds handling, and
+//! images that kernels write.
 //!
-//! A [`Texture`] is made from memory, a [`TextureSource`], and a [`TextureDesc`], which says how it is read; a [`Surface`] from an
-//! array that was made for surfaces. A kernel takes them by value as `cudaTextureObject_t` and `cudaSurfaceObject_t`: pass `&texture`,
-//! `&mut surface`, or for a surface that the kernel only reads `surface.read_only()`.
+//! A [`Texture`] is made from memory (a [`TextureSource`]) and a [`TextureDesc`], which describes how it is
+//! read. A [`Surface`] is made from an array that was allocated for surfaces. A kernel takes them by value
+//! as `cudaTextureObject_t` and `cudaSurfaceObject_t`: pass `&texture`, `&mut surface`, or, if the kernel
+//! only reads the surface, `surface.read_only()`.
 //!
-//! Making is not stream-ordered. Dropping waits, on the host, for the work that still uses the object; nothing else here blocks. Both
-//! may be sent to and shared with other threads.
+//! Creation is not stream-ordered. Dropping an object blocks the host until the work that uses it is
+//! complete. Nothing else here blocks. Both types are `Send` and `Sync`.
 //!
 //! # Soundness
-//! A kernel that has a texture reads its memory without being given it as an argument, and the object must outlive the kernel, too. So:
+//! A kernel that takes a texture reads the texture's memory, although that memory is no argument of the
+//! launch. The texture object must also outlive the kernel. Therefore:
 //!
-//! - **The memory lives as long as the object.** The object owns a share of it, as a graph does, so the array may be dropped first: it is
-//!   freed when the last share goes. The program keeps its own owner meanwhile, and may write the memory by copies between launches.
-//! - **Every launch is on the books**, with a read of the memory that the texture was made from (a write, for a surface), as an access
-//!   that no borrow stands for. What writes the memory on whatever stream is ordered with it, before and after.
-//! - **The object lives as long as the work.** It has a ledger of its own, in which every launch is a read. Destroying it waits for
-//!   these, and a graph that captured a launch holds a share of the object as it does of memory.
-//! - **The object is of the device that runs the kernel.** Handles are numbers that each device counts for itself, so that of another
-//!   device might be any image there: a launch on another device is refused.
-//! - **What a texture cannot be is refused** before the runtime sees it: it leaves much of that unsaid (linear filtering of integers,
-//!   wrapping without normalized coordinates), and the image would be another one than was asked for.
+//! - **The memory lives as long as the object.** The object retains the memory, as a graph does, so the
+//!   array may be dropped first: the memory is freed when its last owner is dropped. The program may
+//!   retain its own owner and write the memory by copies between launches.
+//! - **The tracker records every launch** as a read of the memory that the texture was made from (as a
+//!   write, for a surface). This access is not backed by a borrow. Work on any stream that writes the
+//!   memory is ordered after earlier launches and before later ones.
+//! - **The object lives as long as the work.** It has an access history of its own, in which every launch
+//!   is a read. Destruction waits for these reads. A graph that captured a launch retains the object as it
+//!   retains memory.
+//! - **The kernel runs on the object's device.** Handles are numbers that each device assigns
+//!   independently, so the same number may name any image on another device. A launch on another device is
+//!   refused.
+//! - **Unsupported textures are refused** before the runtime sees them. The runtime accepts several of them
+//!   (linear filtering of integers, wrapping without normalized coordinates) and then reads a different
+//!   image from the one requested.
 //!
-//! What is left to the `unsafe` of a launch: that the kernel does not write what it reads by a texture in the same launch
-//! ([`Texture::shares`] says whether they have memory in common), that it writes through no surface passed as
-//! [`read_only`](Surface::read_only), and that it stays within a surface where it asks for `cudaBoundaryModeTrap`. Reads of a texture
-//! out of bounds give what the address mode says, and reads as another type another number: neither harms.
+//! The `unsafe` of a launch covers the rest. The kernel must not write memory that it reads by a texture in
+//! the same launch ([`Texture::shares`] tests whether they have memory in common). It must not write
+//! through a surface that is passed as [`read_only`](Surface::read_only). It must stay inside a surface if
+//! it uses `cudaBoundaryModeTrap`. Two things are harmless: a texture read out of bounds returns the value
+//! that the address mode defines, and a texture read as another type returns a different number.
 //!
 //! # Examples
 //! ```
@@ -43,14 +52,14 @@
 //! let texture = Texture::new(&image, &desc)?;
 //! assert_eq!(texture.texture_desc()?.filterMode, cuda_safe::sys::cudaFilterModeLinear);
 //! // unsafe { launch!(rotate<<<grid, block, 0, &stream>>>(&texture, &mut out, 4, 2, angle)) }?;
-//! drop(image); // the texture still has it
+//! drop(image); // the texture retains the memory
 //! # Ok(())
 //! # }
 //! ```
 //!
 //! C functions: `cudaCreateTextureObject`, `cudaDestroyTextureObject`, `cudaGetTextureObjectResourceDesc`,
-//! `cudaGetTextureObjectTextureDesc`, `cudaGetTextureObjectResourceViewDesc`, `cudaCreateSurfaceObject`, `cudaDestroySurfaceObject`,
-//! `cudaGetSurfaceObjectResourceDesc`.
+//! `cudaGetTextureObjectTextureDesc`, `cudaGetTextureObjectResourceViewDesc`, `cudaCreateSurfaceObject`,
+//! `cudaDestroySurfaceObject`, `cudaGetSurfaceObjectResourceDesc`.
 
 mod check;
 mod description;

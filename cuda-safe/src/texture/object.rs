@@ -1,4 +1,4 @@
-//! The handle of a texture or surface, with the memory that it is of, until nobody uses it any more.
+//! The handle of a texture or surface. It retains the memory of the image until its last user releases it.
 #![expect(unsafe_code, reason = "makes and destroys objects through the runtime")]
 
 use std::ops::Range;
@@ -11,31 +11,31 @@ use crate::memory::{Kept, keeper, relax};
 use crate::{check, process, stream, sys};
 use cuda_hazard::Keeper;
 
-/// Which of the two.
+/// The kind of the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sort {
     Texture,
     Surface,
 }
 
-/// A live object, destroyed when its last owner goes. Owners are the program's, and graphs.
+/// A live object, which is destroyed when its last owner is dropped. The program and graphs are owners.
 pub(super) struct Object {
     sort: Sort,
-    /// Zero once it is destroyed, or left to another.
+    /// Zero after destruction, and after the handle moves to a deferred destruction.
     raw: sys::cudaTextureObject_t,
     device: Device,
-    /// Which process made it: a child that inherited it leaves it alone.
+    /// The process that made the object. A forked child that inherits the object does not touch it.
     process: u32,
-    /// The books about who uses the object: launches read its one byte.
+    /// The access history of the object: each launch reads its one byte.
     ledger: Ledger,
-    /// A share of the memory, and which of its bytes the object reaches.
+    /// The retained memory, and the range of its bytes that the object reaches.
     memory: Arc<dyn Keeper>,
     range: Range<usize>,
     viewed: bool,
 }
 
 impl Object {
-    /// Makes an object of the memory that an access is of.
+    /// Makes an object from the memory that `memory` accesses.
     #[track_caller]
     pub(super) fn new(
         sort: Sort,
@@ -51,17 +51,19 @@ impl Object {
         };
         stream::ensure_idle(api)?;
         let range = memory.range();
-        // Held before there is an object.
+        // The memory is retained before the object exists.
         let Some(memory) = keeper(memory) else { return Err(Error::refused(api, Detail::NotKept)) };
         let _current = device.switch()?;
-        // Otherwise a capture in progress would refuse to have an object made, and be spoiled by the attempt.
+        // Without this, a capture in progress refuses the creation, and the attempt invalidates the
+        // capture.
         relax()?;
         let mut raw = 0;
         match sort {
             Sort::Texture => {
                 let view_desc = view.map_or(std::ptr::null(), std::ptr::from_ref);
-                // SAFETY: the pointers are to live structures, or null; the memory that the first one names is live and of the
-                // device that is current, and the share above keeps it for as long as the object.
+                // SAFETY: the pointers are to live structures, or null. The first structure names memory
+                // that is live and belongs to the current device; `memory` above retains it for the
+                // object's lifetime.
                 unsafe { check!(cudaCreateTextureObject(&raw mut raw, resource, texture, view_desc)) }?;
             }
             Sort::Surface => {
@@ -81,22 +83,23 @@ impl Object {
         self.device
     }
 
-    /// Whether it is of some layers and levels only.
+    /// Returns whether the object covers only some layers and levels.
     pub(super) fn has_view(&self) -> bool {
         self.viewed
     }
 
-    /// What a launch does with the memory.
+    /// The access of a launch to the memory.
     pub(super) fn access(&self, mode: Mode) -> Access<'_> {
         Access::new(self.memory.ledger(), self.range.clone(), mode).unborrowed()
     }
 
-    /// What a launch does with the object.
+    /// The access of a launch to the object.
     pub(super) fn alive(&self) -> Access<'_> {
         Access::read(&self.ledger, 0..1)
     }
 
-    /// Waits for the work that still uses the object and destroys it. Where the thread may not, that is done later.
+    /// Waits for the work that uses the object, then destroys it. If this thread must not wait, the
+    /// destruction is deferred.
     #[track_caller]
     pub(super) fn destroy(&mut self) -> Result<()> {
         if self.raw == 0 {
@@ -114,7 +117,8 @@ impl Object {
             if error.is_refused() {
                 self.defer();
             } else {
-                // Work may still be using it: leaked. The memory has its own way to end.
+                // Work may still use the object, so it is leaked. The memory ends independently of the
+                // object.
                 self.raw = 0;
             }
             return Err(error);
@@ -123,17 +127,18 @@ impl Object {
         let _current = self.device.switch()?;
         relax()?;
         match self.sort {
-            // SAFETY: the object was made by `new` and is destroyed only here (`raw` is 0 from now on), and no work uses it.
+            // SAFETY: `new` made the object. Only this function destroys it, and `raw` is 0 from now on. No
+            // work uses it.
             Sort::Texture => unsafe { check!(cudaDestroyTextureObject(raw)) },
             // SAFETY: as above.
             Sort::Surface => unsafe { check!(cudaDestroySurfaceObject(raw)) },
         }
     }
 
-    /// Leaves the object, and a share of its memory, to the next thread that may destroy it.
+    /// Leaves the object, with its own reference to the memory, to the next thread that may destroy it.
     fn defer(&mut self) {
         let mut ledger = std::mem::replace(&mut self.ledger, Ledger::new(1));
-        // Its owners are gone.
+        // The owners no longer exist.
         ledger.kept_by(None);
         let later = Self {
             sort: self.sort,
@@ -151,9 +156,9 @@ impl Object {
 
 impl Drop for Object {
     fn drop(&mut self) {
-        // In the child of a fork the runtime is not usable and the object is the parent's.
+        // In a forked child the runtime is not usable, and the object belongs to the parent.
         if process::is(self.process) {
-            // Nobody could take the error; `destroy` is for who wants it.
+            // A drop cannot return the error. Callers that need it use `destroy`.
             let _ = self.destroy();
         }
     }

@@ -1,4 +1,4 @@
-//! A texture, owned.
+//! The owner of a texture object.
 #![expect(unsafe_code, reason = "asks the runtime about the object")]
 
 use std::fmt;
@@ -16,14 +16,15 @@ use crate::launch::TextureObject;
 use crate::memory::{ArrayElement, ArrayKind, Shared, relax};
 use crate::{check, sys};
 
-/// An image of elements `T` that kernels read by coordinates, destroyed when it is dropped.
+/// An image of elements `T` that kernels read by coordinates. Dropping it destroys the texture object.
 ///
-/// A kernel takes `&texture` for a parameter of type `cudaTextureObject_t`. The texture has a share of its memory, so the owner of that
-/// may be dropped, or written between launches: see [the module](crate::texture).
+/// A kernel takes `&texture` for a parameter of type `cudaTextureObject_t`. The texture retains its memory,
+/// so the owner of the memory may be dropped, or written between launches: see [the
+/// module](crate::texture).
 ///
 /// # Ordering
-/// A launch with a texture reads its memory: it is ordered after what has written that, and before what writes it next. Dropping the
-/// texture waits for the launches that use it.
+/// A launch with a texture reads the texture's memory. It is ordered after earlier writes of that memory
+/// and before later ones. Dropping the texture blocks until the launches that use it are complete.
 ///
 /// # Examples
 /// ```
@@ -49,14 +50,14 @@ pub struct Texture<T> {
 }
 
 impl<T: ArrayElement> Texture<T> {
-    /// Makes a texture of memory, to be read as `desc` says.
+    /// Makes a texture of memory that kernels read as `desc` describes.
     ///
     /// Stands for [`cudaCreateTextureObject`](sys::cudaCreateTextureObject) without a resource view.
     ///
     /// # Errors
-    /// A refusal of what textures of such elements or such memory cannot do, with what to do instead; of memory that begins where
-    /// textures cannot, of rows with such a pitch, and of more elements than the device takes, with both numbers. Otherwise what the
-    /// runtime says.
+    /// Refuses a description that the element type or the memory does not support, and names the
+    /// alternative. Also refuses misaligned memory, an unsupported pitch, and more elements than the device
+    /// supports; the error holds both numbers. Otherwise returns the runtime's error.
     #[doc(alias = "cudaCreateTextureObject")]
     #[track_caller]
     pub fn new(source: &impl TextureSource<Element = T>, desc: &TextureDesc) -> Result<Self> {
@@ -68,7 +69,8 @@ impl<T: ArrayElement> Texture<T> {
     /// Stands for [`cudaCreateTextureObject`](sys::cudaCreateTextureObject) with a resource view.
     ///
     /// # Errors
-    /// As [`new`](Self::new), and a refusal of layers and levels that the array has not, and of linear memory.
+    /// As [`new`](Self::new). Also refuses layers or levels that the array does not have, and linear
+    /// memory.
     ///
     /// # Examples
     /// ```
@@ -115,55 +117,57 @@ impl<T: ArrayElement> Texture<T> {
 }
 
 impl<T> Texture<T> {
-    /// The device whose kernels can read it.
+    /// Returns the device whose kernels can read the texture.
     #[must_use]
     pub fn device(&self) -> Device {
         self.object.device()
     }
 
-    /// What the dimensions of the image mean; none of linear memory, which is read by number.
+    /// Returns the meaning of the image's dimensions. Returns `None` for linear memory, which is read by
+    /// element index.
     #[must_use]
     pub fn kind(&self) -> Option<ArrayKind> {
         self.kind
     }
 
-    /// Elements of a row, rows, and layers; 1 where there is no such dimension. Of the first level, and of all layers, also where the
-    /// texture is of some.
+    /// Returns the elements per row, the rows, and the layers. A missing dimension is 1. The extent is that
+    /// of the first level and of all layers, even if the texture covers only some of them.
     #[must_use]
     pub fn extent(&self) -> [usize; 3] {
         self.extent
     }
 
-    /// How the texture is read.
+    /// Returns how kernels read the texture.
     #[must_use]
     pub fn desc(&self) -> &TextureDesc {
         &self.desc
     }
 
-    /// What the texture was made of, as the runtime says it.
+    /// Returns the runtime's description of the memory that the texture was made of.
     ///
     /// Stands for [`cudaGetTextureObjectResourceDesc`](sys::cudaGetTextureObjectResourceDesc).
     ///
     /// # Errors
-    /// What the runtime fails with.
+    /// Returns the runtime's error.
     #[doc(alias = "cudaGetTextureObjectResourceDesc")]
     #[track_caller]
     pub fn resource_desc(&self) -> Result<sys::cudaResourceDesc> {
         let _current = self.device().switch()?;
         relax()?;
         let mut found = sys::cudaResourceDesc::default();
-        // SAFETY: the texture lives while the borrow does; the pointer is to a live variable, which the call fills.
+        // SAFETY: `self` borrows the texture, which is therefore live. The pointer is to a live variable,
+        // which the call fills.
         unsafe { check!(cudaGetTextureObjectResourceDesc(&raw mut found, self.object.raw())) }?;
         Ok(found)
     }
 
-    /// How the texture is read, as the runtime says it; but the border's colour as the texture was made with it, for that the runtime
-    /// does not say.
+    /// Returns the runtime's description of how the texture is read. The border colour is the one that the
+    /// texture was made with, because the runtime does not return it.
     ///
     /// Stands for [`cudaGetTextureObjectTextureDesc`](sys::cudaGetTextureObjectTextureDesc).
     ///
     /// # Errors
-    /// What the runtime fails with.
+    /// Returns the runtime's error.
     #[doc(alias = "cudaGetTextureObjectTextureDesc")]
     #[track_caller]
     pub fn texture_desc(&self) -> Result<sys::cudaTextureDesc> {
@@ -172,22 +176,23 @@ impl<T> Texture<T> {
         let mut found = sys::cudaTextureDesc::default();
         // SAFETY: as above.
         unsafe { check!(cudaGetTextureObjectTextureDesc(&raw mut found, self.object.raw())) }?;
-        // The runtime of CUDA 13.0 copies bytes there that it has not written itself, over those that it is given.
+        // The runtime of CUDA 13.0 overwrites the border colour with bytes that it never initialized.
         found.borderColor = self.desc.border_color;
         Ok(found)
     }
 
-    /// Of which layers and levels the texture is, as the runtime says it; none where it was made without a view.
+    /// Returns the runtime's description of the texture's layers and levels. Returns `None` if the texture
+    /// was made without a view.
     ///
     /// Stands for [`cudaGetTextureObjectResourceViewDesc`](sys::cudaGetTextureObjectResourceViewDesc).
     ///
     /// # Errors
-    /// What the runtime fails with.
+    /// Returns the runtime's error.
     #[doc(alias = "cudaGetTextureObjectResourceViewDesc")]
     #[track_caller]
     pub fn resource_view_desc(&self) -> Result<Option<sys::cudaResourceViewDesc>> {
         if !self.object.has_view() {
-            // The runtime answers with no error, and nothing says that it writes anything.
+            // The runtime reports success here, but does not document that it writes the structure.
             return Ok(None);
         }
         let _current = self.device().switch()?;
@@ -198,40 +203,44 @@ impl<T> Texture<T> {
         Ok(Some(found))
     }
 
-    /// Whether the texture reads bytes that an access is of: what a kernel writes it must not read by a texture in the same launch.
+    /// Returns whether the texture and `access` have bytes in common. A kernel must not write bytes that it
+    /// reads by a texture in the same launch.
     ///
-    /// For functions around a kernel that check before they launch it.
+    /// Functions that wrap a kernel use this to check their arguments before the launch.
     #[must_use]
     pub fn shares(&self, access: &Access<'_>) -> bool {
         self.access().overlaps(access)
     }
 
-    /// A read of the memory, for [`enqueue`](crate::stream::StreamRef::enqueue) and
-    /// [`launch_with`](crate::launch::Kernel::launch_with); [`alive`](Self::alive) goes with it.
+    /// Returns a read of the memory, for [`enqueue`](crate::stream::StreamRef::enqueue) and
+    /// [`launch_with`](crate::launch::Kernel::launch_with). Pass [`alive`](Self::alive) with it.
     #[must_use]
     pub fn access(&self) -> Access<'_> {
         self.object.access(Mode::Read)
     }
 
-    /// A use of the object, which its destruction comes after: the other access of what is given its handle.
+    /// Returns a read of the texture object, which delays its destruction. Work that receives the handle
+    /// needs this access in addition to [`access`](Self::access).
     #[must_use]
     pub fn alive(&self) -> Access<'_> {
         self.object.alive()
     }
 
-    /// The handle. What is done with it is not on the books: see [`access`](Self::access) and [`alive`](Self::alive).
+    /// Returns the handle. The tracker does not see uses of the handle: see [`access`](Self::access) and
+    /// [`alive`](Self::alive).
     #[must_use]
     pub fn as_raw(&self) -> TextureObject {
         TextureObject::from_raw(self.object.raw())
     }
 
-    /// Waits for the work that still uses the texture and destroys it: what a drop does, with the error. Nothing where a graph has a
-    /// share, which then destroys it.
+    /// Waits for the work that uses the texture, then destroys it. Dropping does the same but discards the
+    /// error. If a graph retains the texture, this does nothing, and the graph destroys the texture later.
     ///
     /// Stands for [`cudaDestroyTextureObject`](sys::cudaDestroyTextureObject).
     ///
     /// # Errors
-    /// The failure of work that used the texture, or of the call; a refusal inside a host function, after which it is destroyed later.
+    /// Returns the failure of work that used the texture, or of the call. Refused inside a host function;
+    /// the texture is then destroyed later.
     #[doc(alias = "cudaDestroyTextureObject")]
     #[track_caller]
     pub fn destroy(mut self) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Memory that textures and surfaces are made of.
+//! The memory that textures and surfaces are made of.
 #![expect(unsafe_code, reason = "asks the runtime what arrays are like")]
 
 use super::check::Layout;
@@ -23,11 +23,11 @@ use crate::sys;
 /// | [`DeviceBuffer`], [`DeviceSlice`] | `tex1Dfetch` |
 /// | [`PitchedBuffer`], [`Plane`] of device memory | `tex2D` |
 ///
-/// Linear memory begins where the device's texture units can: at a multiple of
-/// [`texture_alignment`](crate::device::DeviceProperties) bytes (512 on today's devices), which whole buffers do; rows have a pitch
-/// that is a multiple of 32 bytes, which [`PitchedBuffer`] sees to. Nobody else can implement this.
+/// Linear memory must begin at a multiple of [`texture_alignment`](crate::device::DeviceProperties) bytes
+/// (512 on today's devices); whole buffers do. The pitch of rows must be a multiple of 32 bytes;
+/// [`PitchedBuffer`] ensures this. The trait is sealed.
 pub trait TextureSource: sealed::Source {
-    /// What an element is.
+    /// The element type.
     type Element: ArrayElement;
 }
 
@@ -41,20 +41,20 @@ pub(super) mod sealed {
     }
 }
 
-/// Memory, as the runtime is told of it.
+/// The memory as the runtime's resource descriptor, with the facts that the checks need.
 #[derive(Clone, Copy)]
 pub struct Resource<'a> {
     pub(super) raw: sys::cudaResourceDesc,
     pub(super) layout: Layout,
     pub(super) device: Device,
     pub(super) memory: Access<'a>,
-    /// What the dimensions mean; none of elements in a row, which are read by number.
+    /// The meaning of the dimensions. `None` for linear memory, which is read by element index.
     pub(super) kind: Option<ArrayKind>,
-    /// Elements of a row, rows, layers.
+    /// Elements per row, rows, and layers.
     pub(super) extent: [usize; 3],
-    /// Whether the array was made for surfaces.
+    /// Whether the array was allocated for surfaces.
     pub(super) writable: bool,
-    /// Levels; 1 of what has none.
+    /// The number of mipmap levels; 1 if the memory has none.
     pub(super) levels: usize,
 }
 
@@ -68,10 +68,11 @@ impl std::fmt::Debug for Resource<'_> {
 }
 
 impl<'a> Resource<'a> {
-    /// What the runtime says about an array is what the resource is.
+    /// Describes an array. Kind, extent and flags come from the runtime.
     ///
     /// # Safety
-    /// The array is live while the memory is borrowed, and of the device.
+    /// - `array` is live while `memory` is borrowed.
+    /// - `array` belongs to `device`.
     #[track_caller]
     unsafe fn array(
         raw: sys::cudaResourceDesc,
@@ -80,21 +81,21 @@ impl<'a> Resource<'a> {
         device: Device,
         memory: Access<'a>,
     ) -> Result<Self> {
-        // SAFETY: the caller says so.
+        // SAFETY: the caller guarantees that the array is live and belongs to the device.
         let info = unsafe { ArrayInfo::of(device, array) }?;
         let writable = info.flags.contains(ArrayFlags::SURFACE);
         let (kind, extent) = (Some(info.kind), [info.width, info.height, info.depth]);
         Ok(Self { raw, layout, device, memory, kind, extent, writable, levels: 1 })
     }
 
-    /// A whole array, level or plane.
+    /// Describes a whole array, level or plane.
     #[track_caller]
     fn of_region<T>(region: Region<'a, T>) -> Result<Self> {
         let mut raw = sys::cudaResourceDesc { resType: sys::cudaResourceTypeArray, ..Default::default() };
         let array = region.raw();
         raw.res.array = sys::cudaResourceDesc__bindgen_ty_1__bindgen_ty_1 { array };
         let memory = region.access(Mode::Read);
-        // SAFETY: the region is of a live array, which it borrows for as long, and of its device.
+        // SAFETY: the region borrows a live array for `'a`, and `region.device()` is the array's device.
         unsafe { Self::array(raw, Layout::Array, array, region.device(), memory) }
     }
 }
@@ -139,7 +140,8 @@ impl<T: ArrayElement> sealed::Source for MipmappedArray<T> {
             sys::cudaResourceDesc { resType: sys::cudaResourceTypeMipmappedArray, ..Default::default() };
         raw.res.mipmap = sys::cudaResourceDesc__bindgen_ty_1__bindgen_ty_2 { mipmap: self.as_raw() };
         let (array, memory) = (self.level(0)?.as_raw(), self.access());
-        // SAFETY: the level lives as long as the array, which is borrowed, and is of its device.
+        // SAFETY: the level lives as long as the mipmapped array, which is borrowed, and belongs to its
+        // device.
         let first = unsafe { Resource::array(raw, Layout::Mipmapped, array, self.device(), memory) }?;
         Ok(Resource { levels: self.levels(), ..first })
     }
@@ -200,12 +202,12 @@ impl<T: ArrayElement> sealed::Source for Plane<'_, T, OnDevice> {
     }
 }
 
-/// A limit of a device; unlimited where it does not say.
+/// Returns a limit of a device, or `usize::MAX` if the device reports none.
 fn limit(device: Device, attribute: sys::cudaDeviceAttr) -> Result<usize> {
     Ok(usize::try_from(device.attribute(attribute)?).ok().filter(|limit| *limit > 0).unwrap_or(usize::MAX))
 }
 
-/// Refuses more than there can be, and nothing at all.
+/// Refuses zero and anything above the limit.
 #[track_caller]
 fn at_most(api: &'static str, what: &'static str, asked: usize, limit: usize) -> Result<()> {
     if asked == 0 {
@@ -227,7 +229,7 @@ fn aligned(api: &'static str, device: Device, address: usize) -> Result<()> {
     Err(Error::refused(api, Detail::Misaligned { address, align }))
 }
 
-/// Elements in a row.
+/// Describes linear memory of `len` elements.
 #[track_caller]
 fn linear<'a, T: ArrayElement>(
     api: &'static str,
@@ -240,7 +242,7 @@ fn linear<'a, T: ArrayElement>(
     at_most(api, "the number of elements of the texture", len, device.texture_1d_linear_max_width(&desc)?)?;
     aligned(api, device, pointer.addr())?;
     let mut raw = sys::cudaResourceDesc { resType: sys::cudaResourceTypeLinear, ..Default::default() };
-    // The slice holds them, so it does not overflow.
+    // The slice has this many bytes, so the product does not overflow.
     let bytes = len * size_of::<T>();
     raw.res.linear = sys::cudaResourceDesc__bindgen_ty_1__bindgen_ty_3 {
         devPtr: pointer.cast_mut().cast(),
@@ -251,7 +253,7 @@ fn linear<'a, T: ArrayElement>(
     Ok(Resource { raw, layout, device, memory, kind, extent, writable: false, levels: 1 })
 }
 
-/// Rows with a pitch.
+/// Describes rows: width in elements, height in rows, pitch in bytes.
 #[track_caller]
 fn rows<'a, T: ArrayElement>(
     api: &'static str,
@@ -271,7 +273,7 @@ fn rows<'a, T: ArrayElement>(
     aligned(api, device, pointer.addr())?;
     let align = limit(device, sys::cudaDevAttrTexturePitchAlignment)?;
     if !pitch.is_multiple_of(align) {
-        // The plane holds them, so it does not overflow.
+        // The plane has this many bytes in a row, so the product does not overflow.
         let row = width * size_of::<T>();
         return Err(Error::refused(api, Detail::Pitch { pitch, row, align }));
     }

@@ -1,4 +1,4 @@
-//! A surface, owned.
+//! The owner of a surface object.
 #![expect(unsafe_code, reason = "asks the runtime about the object")]
 
 use std::fmt;
@@ -14,16 +14,18 @@ use crate::launch::SurfaceObject;
 use crate::memory::{ArrayElement, ArrayKind, Shared, relax};
 use crate::{check, sys};
 
-/// An array of elements `T` that kernels read and write by coordinates, destroyed when it is dropped.
+/// An array of elements `T` that kernels read and write by coordinates. Dropping it destroys the surface
+/// object.
 ///
-/// A kernel takes `&mut surface` for a parameter of type `cudaSurfaceObject_t`, or [`read_only`](Self::read_only) where it writes
-/// nothing. The surface has a share of its array: see [the module](crate::texture).
+/// A kernel takes `&mut surface` for a parameter of type `cudaSurfaceObject_t`, or
+/// [`read_only`](Self::read_only) if it does not write. The surface retains its array: see [the
+/// module](crate::texture).
 ///
-/// In the kernel the first coordinate counts bytes, not elements.
+/// In the kernel, the first coordinate is in bytes, not in elements.
 ///
 /// # Ordering
-/// A launch with a surface writes its array: it is ordered with all other work on that. Dropping the surface waits for the launches
-/// that use it.
+/// A launch with a surface writes the surface's array. It is ordered with all other work on that array.
+/// Dropping the surface blocks until the launches that use it are complete.
 ///
 /// # Examples
 /// ```
@@ -48,7 +50,7 @@ pub struct Surface<T> {
     elements: PhantomData<fn() -> T>,
 }
 
-/// A surface that a kernel does not write through: an argument that is on the books as a read.
+/// A surface that a kernel does not write. The tracker records the launch as a read.
 ///
 /// [`Surface::read_only`] makes it.
 #[derive(Clone, Copy, Debug)]
@@ -57,14 +59,14 @@ pub struct ReadOnlySurface<'a, T> {
 }
 
 impl<T: ArrayElement> Surface<T> {
-    /// Makes a surface of an array, or of a level of a mipmapped one, that was made for surfaces
+    /// Makes a surface of an array, or of a level of a mipmapped array, that was allocated for surfaces
     /// ([`ArrayBuilder::surface`](crate::memory::ArrayBuilder::surface)).
     ///
     /// Stands for [`cudaCreateSurfaceObject`](sys::cudaCreateSurfaceObject).
     ///
     /// # Errors
-    /// A refusal of memory that is no array, and of one that was not made for surfaces, which the runtime would take. Otherwise what the
-    /// runtime says.
+    /// Refuses memory that is not an array, and an array that was not allocated for surfaces, which the
+    /// runtime itself accepts. Otherwise returns the runtime's error.
     #[doc(alias = "cudaCreateSurfaceObject")]
     #[track_caller]
     pub fn new(source: &impl TextureSource<Element = T>) -> Result<Self> {
@@ -87,7 +89,7 @@ impl<T: ArrayElement> Surface<T> {
         Err(Error::refused(api, Detail::Texture { asked, instead }))
     }
 
-    /// A surface of what can be one.
+    /// Makes a surface of a resource that passed the checks of `new`.
     #[track_caller]
     fn of(resource: &Resource<'_>, kind: ArrayKind) -> Result<Self> {
         let (device, memory) = (resource.device, &resource.memory);
@@ -99,90 +101,95 @@ impl<T: ArrayElement> Surface<T> {
 }
 
 impl<T> Surface<T> {
-    /// The device whose kernels can use it.
+    /// Returns the device whose kernels can use the surface.
     #[must_use]
     pub fn device(&self) -> Device {
         self.object.device()
     }
 
-    /// What the dimensions of the image mean.
+    /// Returns the meaning of the image's dimensions.
     #[must_use]
     pub fn kind(&self) -> ArrayKind {
         self.kind
     }
 
-    /// Elements of a row, rows, and layers; 1 where there is no such dimension.
+    /// Returns the elements per row, the rows, and the layers. A missing dimension is 1.
     #[must_use]
     pub fn extent(&self) -> [usize; 3] {
         self.extent
     }
 
-    /// The surface as an argument for a kernel that only reads it. That it does so is a duty of the launch.
+    /// Returns the surface as an argument for a kernel that only reads it. The caller of the launch
+    /// guarantees that the kernel does not write it.
     #[must_use]
     pub fn read_only(&self) -> ReadOnlySurface<'_, T> {
         ReadOnlySurface { surface: self }
     }
 
-    /// What the surface was made of, as the runtime says it.
+    /// Returns the runtime's description of the memory that the surface was made of.
     ///
     /// Stands for [`cudaGetSurfaceObjectResourceDesc`](sys::cudaGetSurfaceObjectResourceDesc).
     ///
     /// # Errors
-    /// What the runtime fails with.
+    /// Returns the runtime's error.
     #[doc(alias = "cudaGetSurfaceObjectResourceDesc")]
     #[track_caller]
     pub fn resource_desc(&self) -> Result<sys::cudaResourceDesc> {
         let _current = self.device().switch()?;
         relax()?;
         let mut found = sys::cudaResourceDesc::default();
-        // SAFETY: the surface lives while the borrow does; the pointer is to a live variable, which the call fills.
+        // SAFETY: `self` borrows the surface, which is therefore live. The pointer is to a live variable,
+        // which the call fills.
         unsafe { check!(cudaGetSurfaceObjectResourceDesc(&raw mut found, self.object.raw())) }?;
         Ok(found)
     }
 
-    /// Whether the surface is of bytes that an access is of.
+    /// Returns whether the surface and `access` have bytes in common.
     #[must_use]
     pub fn shares(&self, access: &Access<'_>) -> bool {
         self.access().overlaps(access)
     }
 
-    /// A read of the array, for [`enqueue`](crate::stream::StreamRef::enqueue) and
-    /// [`launch_with`](crate::launch::Kernel::launch_with); [`alive`](Self::alive) goes with it.
+    /// Returns a read of the array, for [`enqueue`](crate::stream::StreamRef::enqueue) and
+    /// [`launch_with`](crate::launch::Kernel::launch_with). Pass [`alive`](Self::alive) with it.
     #[must_use]
     pub fn access(&self) -> Access<'_> {
         self.object.access(Mode::Read)
     }
 
-    /// A write of the array, as [`access`](Self::access).
+    /// Returns a write of the array, for the same uses as [`access`](Self::access).
     #[must_use]
     pub fn access_mut(&mut self) -> Access<'_> {
         self.written()
     }
 
-    /// A write of the array.
+    /// Returns a write of the array without a mutable borrow of the surface.
     pub(crate) fn written(&self) -> Access<'_> {
         self.object.access(Mode::Write)
     }
 
-    /// A use of the object, which its destruction comes after: the other access of what is given its handle.
+    /// Returns a read of the surface object, which delays its destruction. Work that receives the handle
+    /// needs this access in addition to [`access`](Self::access) or [`access_mut`](Self::access_mut).
     #[must_use]
     pub fn alive(&self) -> Access<'_> {
         self.object.alive()
     }
 
-    /// The handle. What is done with it is not on the books: see [`access`](Self::access) and [`alive`](Self::alive).
+    /// Returns the handle. The tracker does not see uses of the handle: see [`access`](Self::access) and
+    /// [`alive`](Self::alive).
     #[must_use]
     pub fn as_raw(&self) -> SurfaceObject {
         SurfaceObject::from_raw(self.object.raw())
     }
 
-    /// Waits for the work that still uses the surface and destroys it: what a drop does, with the error. Nothing where a graph has a
-    /// share, which then destroys it.
+    /// Waits for the work that uses the surface, then destroys it. Dropping does the same but discards the
+    /// error. If a graph retains the surface, this does nothing, and the graph destroys the surface later.
     ///
     /// Stands for [`cudaDestroySurfaceObject`](sys::cudaDestroySurfaceObject).
     ///
     /// # Errors
-    /// The failure of work that used the surface, or of the call; a refusal inside a host function, after which it is destroyed later.
+    /// Returns the failure of work that used the surface, or of the call. Refused inside a host function;
+    /// the surface is then destroyed later.
     #[doc(alias = "cudaDestroySurfaceObject")]
     #[track_caller]
     pub fn destroy(mut self) -> Result<()> {
@@ -191,7 +198,7 @@ impl<T> Surface<T> {
 }
 
 impl<'a, T> ReadOnlySurface<'a, T> {
-    /// The surface.
+    /// Returns the surface.
     pub(crate) fn surface(&self) -> &'a Surface<T> {
         self.surface
     }

@@ -1,4 +1,4 @@
-//! Which layers and levels of an image a texture is of.
+//! Selects the layers and levels of an image that a texture covers.
 
 use super::check::Layout;
 use super::source::Resource;
@@ -6,24 +6,26 @@ use crate::error::{Detail, Error, Result};
 use crate::memory::ArrayKind;
 use crate::sys;
 
-/// Some layers and levels of an image: C's `cudaResourceViewDesc` of the element's own format and the image's own extent.
+/// Some layers and levels of an image: C's `cudaResourceViewDesc` with the element's own format and the
+/// image's own extent.
 ///
-/// The default is the first level and layer; of what has none, all of it.
+/// The default selects the first level and the first layer. It selects the whole of an image without levels
+/// and layers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[doc(alias = "cudaResourceViewDesc")]
 pub struct ResourceView {
     /// The level that becomes level 0 of the texture.
     pub first_mipmap_level: u32,
-    /// The last level.
+    /// The last level, inclusive.
     pub last_mipmap_level: u32,
     /// The layer that becomes layer 0 of the texture.
     pub first_layer: u32,
-    /// The last layer.
+    /// The last layer, inclusive.
     pub last_layer: u32,
 }
 
 impl ResourceView {
-    /// The structure that C takes, for an image.
+    /// Returns the C structure for an image.
     #[track_caller]
     pub(super) fn raw(
         &self,
@@ -47,7 +49,8 @@ impl ResourceView {
             format: format(descriptor),
             width,
             height: if matches!(kind, ArrayKind::Line | ArrayKind::LayeredLine) { 0 } else { height },
-            // All layers that the array has, whichever of them the view is of: the runtime takes no other number.
+            // The array's full number of layers, whichever of them the view selects: the runtime accepts no
+            // other number.
             depth: if layered || kind == ArrayKind::Volume { depth } else { 0 },
             firstMipmapLevel: self.first_mipmap_level,
             lastMipmapLevel: self.last_mipmap_level,
@@ -58,7 +61,7 @@ impl ResourceView {
     }
 }
 
-/// Refuses a range of layers or levels that there is not.
+/// Refuses a range of layers or levels that the image does not have.
 #[track_caller]
 fn within(api: &'static str, [first, last]: [u32; 2], len: usize) -> Result<()> {
     let number = |it: u32| usize::try_from(it).unwrap_or(usize::MAX);
@@ -69,7 +72,7 @@ fn within(api: &'static str, [first, last]: [u32; 2], len: usize) -> Result<()> 
     Err(Error::refused(api, Detail::OutOfRange { start, end, len }))
 }
 
-/// The format that a view calls such elements.
+/// Returns the view format of an element type.
 fn format(descriptor: sys::cudaChannelFormatDesc) -> sys::cudaResourceViewFormat {
     let first = match (descriptor.f, descriptor.x) {
         (sys::cudaChannelFormatKindUnsigned, 8) => sys::cudaResViewFormatUnsignedChar1,
@@ -81,7 +84,7 @@ fn format(descriptor: sys::cudaChannelFormatDesc) -> sys::cudaResourceViewFormat
         (_, 16) => sys::cudaResViewFormatHalf1,
         _ => sys::cudaResViewFormatFloat1,
     };
-    // One, two and four channels follow each other.
+    // The formats for one, two and four channels are consecutive.
     let more = u32::from(descriptor.y != 0) + u32::from(descriptor.w != 0);
     sys::cudaResourceViewFormat(first.0 + more)
 }
