@@ -57,7 +57,7 @@ fn nodes_of_a_graph_are_given_other_work_and_its_executable_form_does_what_it_di
 
 #[test]
 fn what_a_node_of_a_graph_used_is_neither_kept_nor_waited_for_any_more() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let (stream, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
     let mut before = DeviceBuffer::from_slice(&[0_u8; 1 << 16])?;
     let mut now = DeviceBuffer::from_slice(&[0_u8; 1 << 16])?;
@@ -65,7 +65,7 @@ fn what_a_node_of_a_graph_used_is_neither_kept_nor_waited_for_any_more() -> Resu
     let fill = graph.add_memset(&[], &mut before, 1)?;
     graph.set_memset(fill, &mut now, 2)?;
     let mut exec = graph.instantiate()?;
-    let gate = Gate::on(&other);
+    let gate = Gate::on(&alone, &other);
     memset_async(&mut before, 3, &other)?;
     exec.launch(&stream)?;
     // Nothing holds it up.
@@ -175,7 +175,7 @@ fn what_a_destroyed_node_has_kept_in_order_stays_so() -> Result<()> {
 
 #[test]
 fn a_destroyed_nodes_memory_is_let_go() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let (stream, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
     let (mut a, mut b) =
         (DeviceBuffer::from_slice(&[0_u8; 1 << 16])?, DeviceBuffer::from_slice(&[0_u8; 1 << 16])?);
@@ -185,7 +185,7 @@ fn a_destroyed_nodes_memory_is_let_go() -> Result<()> {
     graph.destroy_node(first)?;
     assert_eq!(graph.root_nodes()?, [second]);
     let mut exec = graph.instantiate()?;
-    let gate = Gate::on(&other);
+    let gate = Gate::on(&alone, &other);
     memset_async(&mut a, 3, &other)?;
     exec.launch(&stream)?;
     stream.synchronize()?;

@@ -99,12 +99,12 @@ fn blocking_copies_take_registered_memory_on_either_side() {
 
 #[test]
 fn a_shared_container_is_read_by_a_copy_while_its_other_owners_read() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let shared: Arc<[u32]> = (0..1000).collect();
     let source = Registered::new(shared.clone()).unwrap();
     let mut device = DeviceBuffer::<u32>::alloc(1000).unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     memcpy_async(&mut device, &source, &stream).unwrap();
     // Would wait for ever otherwise: the gate is closed.
     assert_eq!(source.host().unwrap()[999], shared[999]);
@@ -116,11 +116,11 @@ fn a_shared_container_is_read_by_a_copy_while_its_other_owners_read() {
 
 #[test]
 fn the_host_waits_for_a_copy_into_the_memory() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let device = DeviceBuffer::from_slice(&[7_u32; 1000]).unwrap();
     let mut memory = Registered::new(vec![1_u32; 1000]).unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     memcpy_async(&mut memory, &device, &stream).unwrap();
     let opener = std::thread::spawn(move || gate.open());
     assert_eq!(*memory.host().unwrap(), [7; 1000]);
@@ -131,11 +131,11 @@ fn the_host_waits_for_a_copy_into_the_memory() {
 
 #[test]
 fn a_container_comes_back_only_once_pending_work_is_done() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let mut device = DeviceBuffer::<u32>::alloc(1000).unwrap();
     let memory = Registered::new(vec![4_u32; 1000]).unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     memcpy_async(&mut device, &memory, &stream).unwrap();
     let opener = std::thread::spawn(move || gate.open());
     let mut numbers = memory.into_inner().unwrap();
@@ -147,7 +147,7 @@ fn a_container_comes_back_only_once_pending_work_is_done() {
 
 #[test]
 fn a_container_comes_back_only_once_another_device_is_done_with_it() {
-    let _alone = alone();
+    let alone = alone();
     if Device::count().unwrap() < 2 {
         eprintln!("one device only: no other one to wait for");
         return;
@@ -159,7 +159,7 @@ fn a_container_comes_back_only_once_another_device_is_done_with_it() {
     for dropped in [false, true] {
         let (container, drops) = Watched::new(1000);
         let mut memory = Registered::with_flags(container, RegisterFlags::PORTABLE).unwrap();
-        let gate = Gate::on(&stream);
+        let gate = Gate::on(&alone, &stream);
         memcpy_async(&mut memory, &device, &stream).unwrap();
         let opening = Arc::new(AtomicUsize::new(0));
         let seen = opening.clone();
@@ -180,12 +180,12 @@ fn a_container_comes_back_only_once_another_device_is_done_with_it() {
 
 #[test]
 fn a_container_dropped_while_a_copy_into_it_is_pending_is_dropped_after_it() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let device = DeviceBuffer::from_slice(&[7_u32; 1000]).unwrap();
     let (container, drops) = Watched::new(1000);
     let mut memory = Registered::new(container).unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     memcpy_async(&mut memory, &device, &stream).unwrap();
     let opener = std::thread::spawn(move || gate.open());
     drop(memory);

@@ -221,11 +221,11 @@ fn use_of(texture: &Texture<f32>, stream: &Stream) {
 
 #[test]
 fn an_object_is_destroyed_after_the_work_that_uses_it() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::new().unwrap();
     let image = Array::<f32>::alloc_2d(8, 8).unwrap();
     let texture = make(&image).unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     use_of(&texture, &stream);
     let began = Barrier::new(2);
     std::thread::scope(|threads| {
