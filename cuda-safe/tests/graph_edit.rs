@@ -363,3 +363,45 @@ fn host_functions_of_a_copy_outlive_the_original_and_are_taken_over_as_its_are()
     wait_until_dropped(&calls, 1);
     Ok(())
 }
+
+#[test]
+fn a_host_function_of_the_innermost_of_three_graphs_is_dropped_with_its_last_owner() -> Result<()> {
+    let _alone = alone();
+    let stream = Stream::non_blocking()?;
+    let calls = Arc::new(AtomicUsize::new(0));
+    // The outermost graph is copied, added to another one, or made executable. Each of the four owners goes first once.
+    for (made, first) in (0..3).flat_map(|made| (0..4).map(move |first| (made, first))) {
+        let (mut inner, mut middle, mut outer) = (Graph::new()?, Graph::new()?, Graph::new()?);
+        inner.add_host_fn(&[], counting(&calls))?;
+        middle.add_graph(&[], &inner)?;
+        outer.add_graph(&[], &middle)?;
+        let mut other = Graph::new()?;
+        let mut exec = None;
+        match made {
+            0 => other = outer.try_clone()?,
+            1 => _ = other.add_graph(&[], &outer)?,
+            _ => exec = Some(outer.instantiate()?),
+        }
+        let mut owners = vec![Some(inner), Some(middle), Some(outer), (made < 2).then_some(other)];
+        owners.rotate_left(first);
+        let at = 3 - first;
+        for (number, owner) in owners.into_iter().enumerate() {
+            if number == 3 {
+                let mut last = match (&owner, exec.take()) {
+                    (_, Some(exec)) => exec,
+                    (Some(graph), None) => graph.instantiate()?,
+                    (None, None) => break,
+                };
+                let before = calls.swap(0, Ordering::SeqCst);
+                last.launch(&stream)?;
+                stream.synchronize()?;
+                assert_eq!((before, calls.load(Ordering::SeqCst)), (usize::from(made + first > 0), 1));
+            } else if number == at && made == 2 && first > 0 {
+                exec = None;
+            }
+            drop(owner);
+        }
+        wait_until_dropped(&calls, 1);
+    }
+    Ok(())
+}

@@ -485,6 +485,8 @@ fn a_variable_has_one_buffer_at_a_time_of_elements_that_fit_it() -> Result<()> {
     let _alone = alone();
     let library = load();
     let count = library.global::<u32>("count")?;
+    let (error, count) = count.into_raw().unwrap_err();
+    assert!(matches!(error.detail(), Detail::Unsupported { .. }), "{error}");
     let error = refusal(library.global::<u32>("count"));
     assert!(
         matches!(error.detail(), Detail::Taken { .. }) && error.to_string().contains("of count"),

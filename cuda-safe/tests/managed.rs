@@ -70,7 +70,7 @@ fn memory_can_be_given_up_and_taken_over() -> Result<()> {
     let _alone = alone();
     let buffer = ManagedBuffer::from_slice(&numbers(8, 1))?;
     let device = buffer.device();
-    let pointer = buffer.into_raw();
+    let pointer = buffer.into_raw()?;
     // SAFETY: it was given up just now, with as many elements.
     let again = unsafe { ManagedBuffer::from_raw(device, pointer, 8) }?;
     assert_eq!(again.to_vec()?, numbers(8, 1));

@@ -193,7 +193,7 @@ fn a_buffer_taken_apart_can_be_put_together_again() {
     let _alone = alone();
     let buffer = PinnedBuffer::from_slice(&[1_u32, 2, 3]).unwrap();
     let device = buffer.device();
-    let pointer = buffer.into_raw();
+    let pointer = buffer.into_raw().unwrap();
     // SAFETY: pointer, length and device are those of the buffer that was just taken apart.
     let buffer = unsafe { PinnedBuffer::from_raw(device, pointer, 3) }.unwrap();
     assert_eq!(*buffer.host().unwrap(), [1, 2, 3]);

@@ -208,7 +208,9 @@ fn a_texture_keeps_its_memory_and_knows_whose_it_is() {
     assert!(!part.shares(&buffer.slice(..512).unwrap().access()));
     assert!(part.shares(&buffer.slice(..513).unwrap().access()));
     // Memory with a share elsewhere cannot be given up, nor freed by its owner.
-    assert!(buffer.into_raw().is_null());
+    let (error, buffer) = buffer.into_raw().unwrap_err();
+    assert_eq!(error.detail(), Detail::InGraph);
+    drop(buffer);
     image.free().unwrap();
     assert_eq!(texture.resource_desc().unwrap().resType, sys::cudaResourceTypeArray);
 }
