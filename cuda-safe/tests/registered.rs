@@ -272,9 +272,12 @@ fn elements_without_bytes_and_unknown_flags_are_refused_with_the_container() {
     let (error, units) = Registered::new(vec![(), ()]).unwrap_err();
     assert!(matches!(error.detail(), Detail::ZeroSized { .. }) && units.len() == 2);
     // The second one would have devices take the elements for memory of another device, in one piece.
-    for flags in
-        [0x80, sys::cudaHostRegisterIoMemory, sys::cudaHostRegisterIoMemory | sys::cudaHostRegisterMapped]
-    {
+    for flags in [
+        0x80,
+        sys::cudaHostRegisterReadOnly,
+        sys::cudaHostRegisterIoMemory,
+        sys::cudaHostRegisterIoMemory | sys::cudaHostRegisterMapped,
+    ] {
         let flags = RegisterFlags::from_bits_retain(flags);
         let (error, bytes) = Registered::with_flags(vec![1_u8], flags).unwrap_err();
         assert_eq!((error.code(), bytes), (sys::cudaErrorInvalidValue, vec![1]));
@@ -294,6 +297,27 @@ fn every_kind_of_registered_memory_works() {
         assert!(!memory.device_ptr().unwrap().is_null(), "{flags:?}");
         assert_eq!(memory.into_inner().unwrap(), [3; 64], "{flags:?}");
     }
+}
+
+#[test]
+fn memory_that_devices_only_read_is_a_source_and_is_read_by_the_host() {
+    let _alone = alone();
+    let stream = Stream::non_blocking().unwrap();
+    let mut device = DeviceBuffer::<u8>::alloc(4).unwrap();
+    let numbers = match Registered::read_only(vec![1_u8, 2, 3, 4]) {
+        Ok(numbers) => numbers,
+        Err((error, numbers)) => {
+            // Not every device knows this.
+            assert_eq!((error.code(), numbers), (sys::cudaErrorNotSupported, vec![1, 2, 3, 4]));
+            return;
+        }
+    };
+    memcpy_async(&mut device, &numbers.slice(..).unwrap(), &stream).unwrap();
+    assert_eq!(*numbers.host().unwrap(), [1, 2, 3, 4]);
+    assert_eq!(numbers.into_inner().unwrap().0, [1, 2, 3, 4]);
+    assert_eq!(device.to_vec().unwrap(), [1, 2, 3, 4]);
+    let (error, shared) = Registered::read_only(Arc::<[()]>::from([()])).unwrap_err();
+    assert!(matches!(error.detail(), Detail::ZeroSized { .. }) && shared.len() == 1);
 }
 
 #[test]

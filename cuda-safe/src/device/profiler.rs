@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "calls two functions of the runtime")]
 
 use crate::error::{Error, Result};
+use crate::stream;
 use crate::sys;
 
 // The two have a header of their own, which not every toolkit brings; every runtime library has them.
@@ -16,7 +17,7 @@ unsafe extern "C" {
 /// Stands for `cudaProfilerStart`.
 ///
 /// # Errors
-/// Where there is no device.
+/// Where there is no device; a refusal inside a host function.
 ///
 /// # Examples
 /// ```
@@ -32,6 +33,7 @@ unsafe extern "C" {
 #[doc(alias = "cudaProfilerStart")]
 #[track_caller]
 pub fn profiler_start() -> Result<()> {
+    stream::ensure_idle("profiler_start")?;
     Error::check("cudaProfilerStart", cudaProfilerStart())
 }
 
@@ -40,9 +42,10 @@ pub fn profiler_start() -> Result<()> {
 /// Stands for `cudaProfilerStop`.
 ///
 /// # Errors
-/// Where there is no device.
+/// Where there is no device; a refusal inside a host function.
 #[doc(alias = "cudaProfilerStop")]
 #[track_caller]
 pub fn profiler_stop() -> Result<()> {
+    stream::ensure_idle("profiler_stop")?;
     Error::check("cudaProfilerStop", cudaProfilerStop())
 }
