@@ -24,7 +24,6 @@ fn pattern(len: usize) -> Vec<u8> {
 
 /// What copies of `(to, from, bytes)` from one buffer to another make of it, by the kernel and by the host.
 fn compare(len: usize, copies: &[(usize, usize, usize)]) -> Result<()> {
-    let _alone = alone();
     // As they come, and from the last to the first, so that nothing hangs on their order.
     compare_in_order(len, copies, false)?;
     compare_in_order(len, copies, true)
@@ -59,6 +58,7 @@ fn compare_in_order(len: usize, copies: &[(usize, usize, usize)], reversed: bool
 
 #[test]
 fn every_alignment_of_either_side_is_copied_exactly() -> Result<()> {
+    let _alone = alone();
     let mut copies = Vec::new();
     let mut to = 0_usize;
     for out in 0..17 {
@@ -73,6 +73,7 @@ fn every_alignment_of_either_side_is_copied_exactly() -> Result<()> {
 
 #[test]
 fn lengths_around_words_and_chunks_are_copied_exactly() -> Result<()> {
+    let _alone = alone();
     let chunk = kernels::COPY_MANY_CHUNK as usize;
     let lengths = [1, 2, 3, 15, 16, 17, 31, 33, 255, 4096, 4097, chunk - 1, chunk, chunk + 1, 3 * chunk + 5];
     for (out, from) in [(0, 0), (3, 3), (1, 0), (14, 6), (8, 0)] {
@@ -89,6 +90,7 @@ fn lengths_around_words_and_chunks_are_copied_exactly() -> Result<()> {
 
 #[test]
 fn more_ranges_than_a_table_holds_are_copied_exactly() -> Result<()> {
+    let _alone = alone();
     let (small, large) = (kernels::COPY_MANY_SMALL as usize, kernels::COPY_MANY_LARGE as usize);
     for count in [1, small - 1, small, small + 1, large, large + 1, 2 * large + small + 3] {
         let copies: Vec<_> = (0..count).map(|i| (i * 12 + 1, (count - 1 - i) * 12, 11)).collect();

@@ -32,8 +32,8 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Mutex;
 
-use crate::sys;
 use crate::sys::cudaError_t;
+use crate::{check, stream, sys};
 
 pub use detail::Detail;
 pub use text::Text;
@@ -285,13 +285,12 @@ pub(crate) fn quietly<T>(answer: Result<T>) -> Option<T> {
 /// reports its own errors. Calls checked with [`check!`](crate::check) leave their code in the slot, as in C.
 ///
 /// # Errors
-/// The error that was in the slot.
+/// The error that was in the slot; a refusal inside a host function.
 #[doc(alias = "cudaGetLastError")]
 #[track_caller]
 pub fn take_last() -> Result<()> {
     // SAFETY: takes no arguments and only reads and clears the calling thread's slot.
-    let code = unsafe { sys::cudaGetLastError() };
-    Error::check("cudaGetLastError", code)
+    unsafe { check!(cudaGetLastError()) }
 }
 
 /// Reads the calling thread's last runtime error and leaves it where it is.
@@ -299,19 +298,19 @@ pub fn take_last() -> Result<()> {
 /// Stands for [`cudaPeekAtLastError`](sys::cudaPeekAtLastError).
 ///
 /// # Errors
-/// The error that is in the slot.
+/// The error that is in the slot; a refusal inside a host function.
 #[doc(alias = "cudaPeekAtLastError")]
 #[track_caller]
 pub fn peek_last() -> Result<()> {
     // SAFETY: takes no arguments and only reads the calling thread's slot.
-    let code = unsafe { sys::cudaPeekAtLastError() };
-    Error::check("cudaPeekAtLastError", code)
+    unsafe { check!(cudaPeekAtLastError()) }
 }
 
 /// Calls a runtime function and turns its code into a [`Result`](crate::Result): the `CHECK(...)` of CUDA C++ programs.
 ///
 /// A bare name is looked up in [`sys`](crate::sys) and needs no import; a path is taken as written, so functions of
-/// other libraries that return `cudaError_t` work too. The call is as unsafe as it is without the macro, and the
+/// other libraries that return `cudaError_t` work too. A bare name is not called in a host function or a listener of
+/// [`logs`](crate::logs), where CUDA forbids calls: the result is a refusal, `InCallback`. The call is as unsafe as it is without the macro, and the
 /// place that the error remembers is that of the macro, or, in a `#[track_caller]` function, that of its caller.
 ///
 /// # Examples
@@ -329,7 +328,10 @@ pub fn peek_last() -> Result<()> {
 #[macro_export]
 macro_rules! check {
     ($name:ident($($argument:expr),* $(,)?)) => {
-        $crate::Error::check(stringify!($name), $crate::sys::$name($($argument),*))
+        match $crate::error::refused_in_callback(stringify!($name)) {
+            None => $crate::Error::check(stringify!($name), $crate::sys::$name($($argument),*)),
+            Some(refused) => Err(refused),
+        }
     };
     ($($segment:ident)::+ ($($argument:expr),* $(,)?)) => {
         $crate::Error::check(
@@ -343,6 +345,16 @@ macro_rules! check {
             :: $($segment)::+ ($($argument),*),
         )
     };
+}
+
+/// The refusal of a call where the thread may not call CUDA, for [`check!`](crate::check).
+#[doc(hidden)]
+#[inline]
+#[must_use]
+#[track_caller]
+pub fn refused_in_callback(api: &'static str) -> Option<Error> {
+    // No closure, which would hide the caller.
+    if stream::in_callback() { Some(Error::refused(api, Detail::InCallback)) } else { None }
 }
 
 /// The last name of a path, for [`check!`](crate::check).

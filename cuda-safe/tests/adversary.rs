@@ -30,7 +30,7 @@ thread_local! {
 
 #[test]
 fn a_threads_own_stream_is_nobodys_any_more_once_the_thread_is_ending() {
-    let _alone = alone();
+    let alone = alone();
     let buffer = Arc::new(Mutex::new(DeviceBuffer::<u8>::alloc(64).unwrap()));
     let (ending, told) = channel();
     let (go, going) = channel::<()>();
@@ -59,26 +59,25 @@ fn a_threads_own_stream_is_nobodys_any_more_once_the_thread_is_ending() {
     told.recv().unwrap();
     // The books may give the slot of the other thread's stream to this one's, as nothing of it is pending.
     let mine = Stream::per_thread().unwrap();
-    let (open, opened) = channel::<()>();
-    mine.launch_host_fn(move || opened.recv().unwrap_or(())).unwrap();
+    let gate = Gate::on(&alone, &mine);
     memset_async(&mut *buffer.lock().unwrap(), 2, &mine).unwrap();
     go.send(()).unwrap();
     let (filled, waits) = answered.recv().unwrap();
     assert!(filled.is_err(), "taken for an operation of this thread's stream, with {waits} waits");
-    open.send(()).unwrap();
+    gate.open();
     thread.join().unwrap();
     assert_eq!(buffer.lock().unwrap().to_vec().unwrap(), [2; 64]);
 }
 
 #[test]
 fn an_event_that_a_graph_records_too_proves_nothing_about_the_stream_that_it_was_recorded_on() {
-    let _alone = alone();
+    let alone = alone();
     let [held, mut other, third] = [(); 3].map(|()| Stream::non_blocking().unwrap());
     let mut event = Event::without_timing().unwrap();
     let graph = other.capture(|captured| event.record_with(captured, RecordFlags::EXTERNAL)).unwrap();
     let mut graph = graph.instantiate().unwrap();
     let mut buffer = DeviceBuffer::<u8>::alloc(64).unwrap();
-    let gate = Gate::on(&held);
+    let gate = Gate::on(&alone, &held);
     memset_async(&mut buffer, 1, &held).unwrap();
     event.record(&held).unwrap();
     graph.launch(&other).unwrap();
@@ -93,7 +92,7 @@ fn an_event_that_a_graph_records_too_proves_nothing_about_the_stream_that_it_was
 
 #[test]
 fn an_event_that_a_graph_records_is_nobody_elses_after_it_was_dropped() {
-    let _alone = alone();
+    let alone = alone();
     let [held, mut other, third] = [(); 3].map(|()| Stream::non_blocking().unwrap());
     let mut event = Event::without_timing().unwrap();
     let handle = event.as_raw();
@@ -105,7 +104,7 @@ fn an_event_that_a_graph_records_is_nobody_elses_after_it_was_dropped() {
     drop(events);
     // The tracker takes its events from the same place.
     let mut buffer = DeviceBuffer::<u8>::alloc(64).unwrap();
-    let gate = Gate::on(&held);
+    let gate = Gate::on(&alone, &held);
     memset_async(&mut buffer, 1, &held).unwrap();
     graph.launch(&other).unwrap();
     memset_async(&mut buffer, 2, &third).unwrap();

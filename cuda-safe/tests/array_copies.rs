@@ -206,13 +206,13 @@ fn nothing_is_copied_without_a_call() {
 
 #[test]
 fn copies_of_arrays_keep_the_order_of_streams_whatever_the_streams_are() {
-    let _alone = alone();
+    let alone = alone();
     let (a, b) = (Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap());
     let source = PinnedBuffer::from_slice(&numbers(W * H)).unwrap();
     let mut back = PinnedBuffer::<u16>::alloc(W * H).unwrap();
     let mut array = Array::<u16>::alloc_2d(W, H).unwrap();
     let mut other = Array::<u16>::alloc_2d(W, H).unwrap();
-    let gate = Gate::on(&a);
+    let gate = Gate::on(&alone, &a);
     memcpy_2d_async(&mut array, &source.plane(W, H).unwrap(), &a).unwrap();
     memcpy_2d_async(&mut other, &array, &b).unwrap();
     memcpy_2d_async(&mut back.plane_mut(W, H).unwrap(), &other, &a).unwrap();
@@ -244,11 +244,11 @@ fn a_program_that_orders_its_copies_is_given_no_wait() {
 
 #[test]
 fn an_array_dropped_with_work_pending_waits_for_it() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let mut back = PinnedBuffer::<u16>::alloc(W * H).unwrap();
     let array = filled(ArrayBuilder::plane(W, H));
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     memcpy_2d_async(&mut back.plane_mut(W, H).unwrap(), &array, &stream).unwrap();
     let dropper = std::thread::spawn(move || drop(array));
     gate.open();

@@ -95,7 +95,7 @@ fn what_the_device_cannot_do_is_the_runtimes_error_with_the_bytes() {
 fn an_array_taken_apart_is_put_together_again_only_as_what_it_is() {
     let _alone = alone();
     let device = Device::current().unwrap();
-    let raw = ArrayBuilder::plane(5, 4).layers(3).alloc::<u16>().unwrap().into_raw();
+    let raw = ArrayBuilder::plane(5, 4).layers(3).alloc::<u16>().unwrap().into_raw().unwrap();
     // SAFETY: the array comes from `into_raw`, and nobody else frees it.
     let error = unsafe { Array::<f32>::from_raw(device, raw) }.unwrap_err();
     assert_eq!(error.code(), sys::cudaErrorInvalidChannelDescriptor);

@@ -48,7 +48,7 @@ fn capture(mode: sys::cudaStreamCaptureMode, here: impl FnOnce(), elsewhere: imp
 
 #[test]
 fn a_buffer_dropped_while_another_thread_captures_is_freed_and_not_captured() {
-    let _alone = alone();
+    let alone = alone();
     capture(
         sys::cudaStreamCaptureModeThreadLocal,
         || (),
@@ -57,7 +57,7 @@ fn a_buffer_dropped_while_another_thread_captures_is_freed_and_not_captured() {
             let mut device = DeviceBuffer::<u8>::alloc(1 << 16).unwrap();
             let mut pinned = PinnedBuffer::<u8>::alloc(1 << 16).unwrap();
             let mut event = Event::without_timing().unwrap();
-            let gate = Gate::on(&busy);
+            let gate = Gate::on(&alone, &busy);
             memset_async(&mut device, 1, &busy).unwrap();
             memset_async(&mut pinned, 1, &busy).unwrap();
             event.record(&busy).unwrap();

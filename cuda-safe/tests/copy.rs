@@ -131,11 +131,11 @@ fn a_stream_sees_what_a_blocking_copy_brought_though_the_copy_may_still_be_under
 
 #[test]
 fn a_blocking_copy_sees_what_streams_were_given_before() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let source = PinnedBuffer::from_slice(&numbers(1000)).unwrap();
     let mut device = DeviceBuffer::<u32>::alloc_zeroed(1000).unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     memcpy_async(&mut device, &source, &stream).unwrap();
     let opener = std::thread::spawn(move || gate.open());
     assert_eq!(device.to_vec().unwrap(), numbers(1000));
@@ -144,12 +144,12 @@ fn a_blocking_copy_sees_what_streams_were_given_before() {
 
 #[test]
 fn two_streams_on_one_buffer_are_ordered_though_the_program_does_not_say_so() {
-    let _alone = alone();
+    let alone = alone();
     let (first, second) = (Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap());
     let source = PinnedBuffer::from_slice(&numbers(1000)).unwrap();
     let mut device = DeviceBuffer::<u32>::alloc_zeroed(1000).unwrap();
     let mut back = PinnedBuffer::<u32>::alloc(1000).unwrap();
-    let gate = Gate::on(&first);
+    let gate = Gate::on(&alone, &first);
     memcpy_async(&mut device, &source, &first).unwrap();
     memcpy_async(&mut back, &device, &second).unwrap();
     gate.open();
@@ -158,10 +158,10 @@ fn two_streams_on_one_buffer_are_ordered_though_the_program_does_not_say_so() {
 
 #[test]
 fn halves_of_a_buffer_on_two_streams_do_not_wait_for_each_other() {
-    let _alone = alone();
+    let alone = alone();
     let (first, second) = (Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap());
     let mut device = DeviceBuffer::<u8>::alloc_zeroed(1000).unwrap();
-    let gate = Gate::on(&first);
+    let gate = Gate::on(&alone, &first);
     let (mut left, mut right) = device.split_at_mut(500).unwrap();
     memset_async(&mut left, 1, &first).unwrap();
     memset_async(&mut right, 2, &second).unwrap();
@@ -194,7 +194,7 @@ fn copies_between_devices_go_both_ways() {
 
 #[test]
 fn both_sides_of_a_copy_between_devices_are_protected() {
-    let _alone = alone();
+    let alone = alone();
     let devices: Vec<_> = Device::all().unwrap().collect();
     let [first, second, ..] = devices[..] else {
         println!("one device only: no second one to copy to");
@@ -206,7 +206,7 @@ fn both_sides_of_a_copy_between_devices_are_protected() {
     memcpy(&mut a, &host).unwrap();
     let stream = first.with_current(Stream::non_blocking).unwrap();
     let other = first.with_current(Stream::non_blocking).unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     memcpy_async(&mut b, &a, &stream).unwrap();
     memset_async(&mut a, 0, &other).unwrap();
     gate.open();
@@ -216,7 +216,7 @@ fn both_sides_of_a_copy_between_devices_are_protected() {
 
 #[test]
 fn borrowed_slices_are_copied_within_a_scope() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let source = numbers(1000);
     let mut device = DeviceBuffer::<u32>::alloc(1000).unwrap();
@@ -224,7 +224,7 @@ fn borrowed_slices_are_copied_within_a_scope() {
     let (mut head, mut tail) = ([0; 10], [0; 990]);
     let opener = stream
         .scope(|scope| {
-            let gate = Gate::on(&stream);
+            let gate = Gate::on(&alone, &stream);
             let opener = std::thread::spawn(move || gate.open());
             scope.memcpy_async(&mut device, &source)?;
             scope.memcpy_async(&mut back, &device)?;

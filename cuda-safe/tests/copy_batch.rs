@@ -188,11 +188,11 @@ fn the_per_thread_stream_takes_batches() -> Result<()> {
 
 #[test]
 fn a_source_is_read_in_the_order_of_the_stream() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking()?;
     let (new, mut host) = (DeviceBuffer::from_slice(&numbers(7))?, PinnedBuffer::from_slice(&numbers(0))?);
     let mut device = DeviceBuffer::<u32>::alloc(100)?;
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     memcpy_async(&mut host, &new, &stream)?;
     CopyBatch::new().copy(&mut device, &host).enqueue(&stream)?;
     gate.open();
@@ -202,11 +202,11 @@ fn a_source_is_read_in_the_order_of_the_stream() -> Result<()> {
 
 #[test]
 fn a_slice_copied_during_the_call_may_go_at_once() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking()?;
     let (mut device, mut other) = (DeviceBuffer::<u32>::alloc(100)?, DeviceBuffer::<u32>::alloc(100)?);
     let host = PinnedBuffer::from_slice(&numbers(9))?;
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     let mut values = numbers(8);
     CopyBatch::new().copy_during_call(&mut device, &values).copy(&mut other, &host).enqueue(&stream)?;
     values.fill(0);
@@ -253,14 +253,14 @@ fn wishes_change_nothing_about_what_is_copied() -> Result<()> {
 
 #[test]
 fn work_of_another_stream_on_any_of_the_memory_comes_first() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let (first, second) = (Stream::non_blocking()?, Stream::non_blocking()?);
     let sources: Vec<_> = (0..8).map(|_| PinnedBuffer::from_slice(&[1_u8; 64])).collect::<Result<_>>()?;
     let mut device = DeviceBuffer::from_slice(&[0_u8; 512])?;
     let mut back = PinnedBuffer::<u8>::alloc(64)?;
     Device::current()?.synchronize()?;
     let before = hazard::added_waits();
-    let gate = Gate::on(&first);
+    let gate = Gate::on(&alone, &first);
     memset_async(&mut device.slice_mut(64..128)?, 9, &first)?;
     memcpy_async(&mut back, &device.slice(128..192)?, &first)?;
     let mut parts: Vec<_> = device.slice_mut(..)?.chunks_mut(64)?.collect();
@@ -276,11 +276,11 @@ fn work_of_another_stream_on_any_of_the_memory_comes_first() -> Result<()> {
 
 #[test]
 fn the_host_gets_pinned_memory_when_the_batch_is_done_with_it() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking()?;
     let device = DeviceBuffer::from_slice(&numbers(2))?;
     let (mut a, mut b) = (PinnedBuffer::<u32>::alloc(50)?, PinnedBuffer::<u32>::alloc(50)?);
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     let (left, right) = (device.slice(..50)?, device.slice(50..)?);
     CopyBatch::new().copy(&mut a, &left).copy(&mut b, &right).enqueue(&stream)?;
     let opener = std::thread::spawn(move || gate.open());
@@ -377,12 +377,12 @@ fn one_copy_with_wishes_arrives_on_every_kind_of_stream() -> Result<()> {
 /// Both sides are the host's: the runtime may copy at once, and what the stream was told to wait for comes first all the same.
 #[test]
 fn on_the_legacy_stream_a_slice_reaches_pinned_memory_after_what_was_written_there_before() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let (first, legacy) = (Stream::non_blocking()?, Stream::legacy()?);
     let old = DeviceBuffer::from_slice(&[0_u32; 100])?;
     let mut host = PinnedBuffer::<u32>::alloc(100)?;
     let values = numbers(1);
-    let gate = Gate::on(&first);
+    let gate = Gate::on(&alone, &first);
     let opener = std::thread::spawn(move || gate.open());
     let enqueued = (|| {
         memcpy_async(&mut host, &old, &first)?;

@@ -255,13 +255,13 @@ fn the_legacy_and_the_per_thread_stream_take_batches_in_the_order_of_their_work(
 
 #[test]
 fn sources_are_read_in_the_order_of_the_stream_or_during_the_call() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking()?;
     let new = DeviceBuffer::from_slice(&numbers(W * H))?;
     let mut host = PinnedBuffer::from_slice(&[GUARD; W * H])?;
     let (mut ordered, mut during) = (PitchedBuffer::<u16>::alloc(W, H)?, Array::<u16>::alloc_2d(W, H)?);
     let mut values = numbers(W * H);
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     let enqueued = (|| {
         memcpy_2d_async(&mut host.plane_mut(W, H)?, &new.plane(W, H)?, &stream)?;
         CopyBatch3d::new().copy_2d(&mut ordered, &host.plane(W, H)?).enqueue(&stream)
@@ -326,7 +326,7 @@ fn wishes_change_nothing_about_what_is_copied() -> Result<()> {
 
 #[test]
 fn work_of_another_stream_on_any_of_the_memory_comes_first() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let (first, second) = (Stream::non_blocking()?, Stream::non_blocking()?);
     let source = PinnedBuffer::from_slice(&numbers(W * H))?;
     let plane = source.plane(W, H)?;
@@ -336,7 +336,7 @@ fn work_of_another_stream_on_any_of_the_memory_comes_first() -> Result<()> {
     CopyBatch3d::new().copy_2d(&mut array, &plane).enqueue(&first)?;
     Device::current()?.synchronize()?;
     let before = hazard::added_waits();
-    let gate = Gate::on(&first);
+    let gate = Gate::on(&alone, &first);
     let enqueued = (|| {
         memset_async(&mut device, 9, &first)?;
         memcpy_2d_async(&mut back.plane_mut(W, H)?, &array, &first)?;
@@ -455,12 +455,12 @@ fn one_copy_with_wishes_arrives_on_every_kind_of_stream() -> Result<()> {
 /// Both sides are the host's: the runtime may copy at once, and what the stream was told to wait for comes first all the same.
 #[test]
 fn on_the_legacy_stream_a_slice_reaches_pinned_memory_after_what_was_written_there_before() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let (first, legacy) = (Stream::non_blocking()?, Stream::legacy()?);
     let old = DeviceBuffer::from_slice(&[0_u16; W * H])?;
     let mut host = PinnedBuffer::<u16>::alloc(W * H)?;
     let values = numbers(W * H);
-    let gate = Gate::on(&first);
+    let gate = Gate::on(&alone, &first);
     let opener = std::thread::spawn(move || gate.open());
     let enqueued = (|| {
         memcpy_async(&mut host, &old, &first)?;

@@ -15,12 +15,12 @@ fn waits(what: impl FnOnce() -> Result<()>) -> Result<u64> {
 
 #[test]
 fn a_copy_that_is_added_after_an_enqueue_is_ordered_like_the_others() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let (stream, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
     let host = PinnedBuffer::from_slice(&[7_u8; 64])?;
     let (mut a, mut b) = (DeviceBuffer::from_slice(&[0_u8; 64])?, DeviceBuffer::from_slice(&[0_u8; 64])?);
     Device::current()?.synchronize()?;
-    let gate = Gate::on(&other);
+    let gate = Gate::on(&alone, &other);
     memset_async(&mut b, 1, &other)?;
     let batch = CopyBatch::new().copy(&mut a, &host);
     let alone = waits(|| batch.enqueue(&stream))?;
@@ -38,12 +38,12 @@ fn a_copy_that_is_added_after_an_enqueue_is_ordered_like_the_others() -> Result<
 
 #[test]
 fn what_lies_between_and_beside_the_copies_is_not_waited_for() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let (stream, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
     let host = PinnedBuffer::from_slice(&[7_u8; 64])?;
     let mut device = DeviceBuffer::from_slice(&[0_u8; 64])?;
     Device::current()?.synchronize()?;
-    let gate = Gate::on(&other);
+    let gate = Gate::on(&alone, &other);
     let mut parts: Vec<_> = device.slice_mut(..)?.chunks_mut(8)?.collect();
     let sources: Vec<_> = host.slice(..)?.chunks(8)?.collect();
     // The first three parts touch, so that they are one to the books; so do the sources, and the last of them is of the next part.
@@ -66,7 +66,7 @@ fn what_lies_between_and_beside_the_copies_is_not_waited_for() -> Result<()> {
 
 #[test]
 fn a_batch_goes_from_stream_to_stream_and_back_in_order() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let (one, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
     let host = PinnedBuffer::from_slice(&[7_u8; 256])?;
     let mut device = DeviceBuffer::from_slice(&[0_u8; 256])?;
@@ -80,7 +80,7 @@ fn a_batch_goes_from_stream_to_stream_and_back_in_order() -> Result<()> {
         let sources: Vec<_> = from.chunks(16)?.step_by(step).collect();
         let batch: CopyBatch<'_> = parts.iter_mut().zip(&sources).collect();
         let batch_3d = CopyBatch3d::new().copy_2d(&mut pitched, &plane);
-        let gate = Gate::on(&one);
+        let gate = Gate::on(&alone, &one);
         let mut added = Vec::new();
         for stream in [&one, &one, &other, &other, &one] {
             added.push(waits(|| batch.enqueue(stream))?);
@@ -98,7 +98,7 @@ fn a_batch_goes_from_stream_to_stream_and_back_in_order() -> Result<()> {
 
 #[test]
 fn a_batch_that_has_run_is_captured_and_runs_outside_again() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let (mut stream, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
     let mut host = PinnedBuffer::from_slice(&[7_u8; 64])?;
     let (mut a, mut b) = (DeviceBuffer::from_slice(&[0_u8; 64])?, DeviceBuffer::from_slice(&[0_u8; 32])?);
@@ -118,7 +118,7 @@ fn a_batch_that_has_run_is_captured_and_runs_outside_again() -> Result<()> {
     // The graph has all that the copies touch, so that a launch waits for work on any of it.
     let mut exec = graph.instantiate()?;
     host.host_mut()?.fill(8);
-    let gate = Gate::on(&other);
+    let gate = Gate::on(&alone, &other);
     memset_async(&mut b, 1, &other)?;
     let added = waits(|| exec.launch(&stream))?;
     let done = stream.is_done()?;

@@ -18,7 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
 use std::sync::Mutex;
 
-use common::{Gate, alone};
+use common::{Alone, Gate, alone};
 use cuda_safe::{
     CopyBatch, Device, DeviceBuffer, Event, ManagedBuffer, PinnedBuffer, Registered, Result, Stream,
     WriteCombinedBuffer, memcpy_async, memset_async,
@@ -29,19 +29,19 @@ use everything::{Owner, everything, last_device};
 const CHILD: &str = "CUDA_SAFE_DROPS_AT_EXIT";
 
 /// What tells whether a gate was open: complete once it is.
-fn gate(stream: &Stream) -> Result<(Gate, Event)> {
+fn gate(alone: &Alone, stream: &Stream) -> Result<(Gate, Event)> {
     let mut passed = Event::on(stream.device(), cuda_safe::stream::EventFlags::DISABLE_TIMING)?;
-    let gate = Gate::on(stream);
+    let gate = Gate::on(alone, stream);
     passed.record(stream)?;
     Ok((gate, passed))
 }
 
 /// Has `drops` drop everything while it is behind a gate, which another thread opens.
-fn drop_behind_a_gate(stream: &Stream, drops: impl FnOnce(Vec<Owner>)) -> Result<()> {
+fn drop_behind_a_gate(alone: &Alone, stream: &Stream, drops: impl FnOnce(Vec<Owner>)) -> Result<()> {
     // Once without a gate: what is made for the first time may wait for the device.
     drop(everything(stream, || ()));
     let mut held = None;
-    let owners = everything(stream, || held = Some(gate(stream).unwrap()));
+    let owners = everything(stream, || held = Some(gate(alone, stream).unwrap()));
     let (gate, passed) = held.unwrap();
     assert!(!passed.is_done()?);
     let opener = std::thread::spawn(move || gate.open());
@@ -62,12 +62,12 @@ fn works(stream: &Stream) -> Result<()> {
 
 #[test]
 fn everything_can_be_dropped_by_another_thread_with_another_device_current() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking()?;
     if last_device() == stream.device() {
         println!("one device only: no other one to be current");
     }
-    drop_behind_a_gate(&stream, |owners| {
+    drop_behind_a_gate(&alone, &stream, |owners| {
         let dropping = move || {
             last_device().set_current().unwrap();
             for (what, owner) in owners {
@@ -81,11 +81,11 @@ fn everything_can_be_dropped_by_another_thread_with_another_device_current() -> 
 
 #[test]
 fn everything_can_be_dropped_by_the_thread_that_captures() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let (stream, mut captured) = (Stream::non_blocking()?, Stream::non_blocking()?);
     let mut device = DeviceBuffer::<u8>::from_slice(&[1; 64])?;
     let mut graph = None;
-    drop_behind_a_gate(&stream, |owners| {
+    drop_behind_a_gate(&alone, &stream, |owners| {
         let capture = captured.capture(|s| {
             drop(owners);
             memset_async(&mut device, 2, s)
@@ -101,9 +101,9 @@ fn everything_can_be_dropped_by_the_thread_that_captures() -> Result<()> {
 
 #[test]
 fn everything_can_be_dropped_by_a_panic_with_work_pending() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking()?;
-    drop_behind_a_gate(&stream, |owners| {
+    drop_behind_a_gate(&alone, &stream, |owners| {
         let unwound = catch_unwind(AssertUnwindSafe(|| {
             let _owners = owners;
             std::panic::resume_unwind(Box::new("as planned"));
@@ -117,11 +117,11 @@ fn everything_can_be_dropped_by_a_panic_with_work_pending() -> Result<()> {
 #[test]
 fn what_is_dropped_waits_by_itself_where_freeing_does_not() {
     const FREE: &str = "CUDA_EMULATOR_FREE";
+    let _alone = alone();
     if std::env::var("CUDA_RUNNER").as_deref() != Ok("emulator") || std::env::var_os(FREE).is_some() {
         println!("not on the emulator, or told already: nothing to tell");
         return;
     }
-    let _alone = alone();
     let this = std::env::current_exe().unwrap();
     let child =
         Command::new(this).args(["everything_can_be", "--test-threads=1"]).env(FREE, "at-once").output();
@@ -132,7 +132,7 @@ fn what_is_dropped_waits_by_itself_where_freeing_does_not() {
 
 #[test]
 fn everything_can_be_forgotten_with_work_pending() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking()?;
     let source = DeviceBuffer::from_slice(&[9_u8; 64])?;
     let fresh = || PinnedBuffer::from_slice(&[0_u8; 64]);
@@ -155,7 +155,7 @@ fn everything_can_be_forgotten_with_work_pending() -> Result<()> {
     }
 
     let mut held = None;
-    everything(&stream, || held = Some(gate(&stream).unwrap()))
+    everything(&stream, || held = Some(gate(&alone, &stream).unwrap()))
         .into_iter()
         .for_each(|(_, owner)| forget(owner));
     let (gate, passed) = held.unwrap();
@@ -236,11 +236,11 @@ fn end_with_everything_alive() -> Result<()> {
 
 #[test]
 fn what_is_dropped_at_the_end_of_the_process_is_dropped_in_silence() -> Result<()> {
+    let _alone = alone();
     let name = "what_is_dropped_at_the_end_of_the_process_is_dropped_in_silence";
     if std::env::var_os(CHILD).is_some() {
         return end_with_everything_alive();
     }
-    let _alone = alone();
     let this = std::env::current_exe().unwrap();
     let child = Command::new(this).args([name, "--exact", "--nocapture"]).env(CHILD, "1").output().unwrap();
     let (printed, told) =

@@ -46,7 +46,7 @@ impl Drop for Dropped {
 
 #[test]
 fn work_on_an_adopted_stream_is_ordered_also_after_the_stream_is_gone() {
-    let _alone = alone();
+    let alone = alone();
     let device = Device::current().unwrap();
     let theirs = Arc::new(Theirs::new().unwrap());
     let held = Stream::non_blocking().unwrap();
@@ -56,7 +56,7 @@ fn work_on_an_adopted_stream_is_ordered_also_after_the_stream_is_gone() {
     // SAFETY: the stream lives as long as the counted owner, and is given nothing else.
     let adopted = unsafe { ForeignStream::adopt(theirs.0, device, Arc::clone(&theirs)) }.unwrap();
     assert_eq!((adopted.device(), adopted.is_blocking()), (device, false));
-    let gate = Gate::on(&held);
+    let gate = Gate::on(&alone, &held);
     memset_async(&mut buffer, 1, &held).unwrap();
     memset_async(&mut buffer, 2, &adopted).unwrap();
     drop(adopted);
@@ -110,6 +110,7 @@ fn a_stream_that_is_lent_comes_back_also_after_a_panic() {
 
 #[test]
 fn default_streams_are_not_adopted() {
+    let _alone = alone();
     let device = Device::current().unwrap();
     for number in 0..3 {
         let raw = std::ptr::without_provenance_mut(number);
@@ -121,7 +122,7 @@ fn default_streams_are_not_adopted() {
 
 #[test]
 fn adopted_memory_keeps_its_owner_until_the_work_on_it_is_done() {
-    let _alone = alone();
+    let alone = alone();
     let device = Device::current().unwrap();
     let stream = Stream::non_blocking().unwrap();
     let theirs = DeviceBuffer::<u8>::alloc(100).unwrap();
@@ -131,7 +132,7 @@ fn adopted_memory_keeps_its_owner_until_the_work_on_it_is_done() {
     // SAFETY: the memory goes with its owner, which does nothing else with it.
     let mut buffer = unsafe { DeviceBuffer::adopt(device, pointer, len, keeper) }.unwrap();
     assert_eq!(DevicePtr::from(&buffer), DevicePtr::new(pointer));
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     memset_async(&mut buffer, 7, &stream).unwrap();
     let waits = std::thread::spawn(move || drop(buffer));
     assert!(told.try_recv().is_err(), "the work is not done");

@@ -84,12 +84,12 @@ fn a_graph_keeps_the_memory_of_buffers_that_are_dropped() -> Result<()> {
 
 #[test]
 fn memory_of_a_launch_under_way_is_freed_only_after_it() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let mut stream = Stream::non_blocking()?;
     let (mut device, mut host) = (DeviceBuffer::<u8>::alloc(4)?, PinnedBuffer::<u8>::alloc(4)?);
     let mut exec = fill_and_fetch(&mut stream, &mut device, &mut host, 7)?.instantiate()?;
     let mut event = Event::without_timing()?;
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     GraphExec::launch(&mut exec, &stream)?;
     event.record(&stream)?;
     let opener = std::thread::spawn(move || gate.open());
@@ -101,12 +101,12 @@ fn memory_of_a_launch_under_way_is_freed_only_after_it() -> Result<()> {
 
 #[test]
 fn a_launch_is_ordered_after_work_of_other_streams_and_their_work_after_it() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let (mut stream, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
     let (mut device, mut host) = (DeviceBuffer::<u8>::alloc(4)?, PinnedBuffer::<u8>::alloc(4)?);
     let graph = stream.capture(|s| memcpy_async(&mut host, &device, s))?;
     let mut exec = graph.instantiate()?;
-    let gate = Gate::on(&other);
+    let gate = Gate::on(&alone, &other);
     memset_async(&mut device, 3, &other)?;
     exec.launch(&stream)?;
     assert!(!stream.is_done()?, "the launch did not wait for what fills its source");
@@ -266,7 +266,7 @@ fn a_closure_that_fails_or_panics_ends_its_capture() -> Result<()> {
 
 #[test]
 fn host_functions_of_a_graph_run_at_each_launch_and_are_dropped_after_the_last() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let mut stream = Stream::non_blocking()?;
     let calls = Arc::new(AtomicUsize::new(0));
     let (captured, added) = (Arc::clone(&calls), Arc::clone(&calls));
@@ -281,7 +281,7 @@ fn host_functions_of_a_graph_run_at_each_launch_and_are_dropped_after_the_last()
     let mut exec = graph.instantiate()?;
     let copy = graph.try_clone()?;
     drop(graph);
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     exec.launch(&stream)?;
     exec.launch(&stream)?;
     drop((exec, copy));
@@ -429,11 +429,11 @@ fn counting(stream: &mut Stream, calls: &Arc<AtomicUsize>, by: usize) -> Result<
 
 #[test]
 fn host_functions_are_taken_over_and_dropped_after_the_last_launch_that_calls_them() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let mut stream = Stream::non_blocking()?;
     let calls = Arc::new(AtomicUsize::new(0));
     let mut exec = counting(&mut stream, &calls, 1)?.instantiate()?;
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     exec.launch(&stream)?;
     let other = counting(&mut stream, &calls, 10)?;
     exec.update(&other)?;
@@ -574,12 +574,12 @@ fn a_graph_is_written_in_the_language_of_graphviz() -> Result<()> {
 
 #[test]
 fn a_blocking_copy_between_pinned_buffers_keeps_graphs_away_like_a_guard() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let mut stream = Stream::non_blocking()?;
     let mut device = DeviceBuffer::<u8>::from_slice(&[5; 4])?;
     let (mut from, mut to) = (PinnedBuffer::from_slice(&[1; 4])?, PinnedBuffer::from_slice(&[0; 4])?);
     let mut exec: GraphExec = stream.capture(|s| memcpy_async(&mut from, &device, s))?.instantiate()?;
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     exec.launch(&stream)?;
     let opener = std::thread::spawn(move || gate.open());
     memcpy(&mut to, &from)?;

@@ -57,7 +57,7 @@ fn nodes_of_a_graph_are_given_other_work_and_its_executable_form_does_what_it_di
 
 #[test]
 fn what_a_node_of_a_graph_used_is_neither_kept_nor_waited_for_any_more() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let (stream, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
     let mut before = DeviceBuffer::from_slice(&[0_u8; 1 << 16])?;
     let mut now = DeviceBuffer::from_slice(&[0_u8; 1 << 16])?;
@@ -65,7 +65,7 @@ fn what_a_node_of_a_graph_used_is_neither_kept_nor_waited_for_any_more() -> Resu
     let fill = graph.add_memset(&[], &mut before, 1)?;
     graph.set_memset(fill, &mut now, 2)?;
     let mut exec = graph.instantiate()?;
-    let gate = Gate::on(&other);
+    let gate = Gate::on(&alone, &other);
     memset_async(&mut before, 3, &other)?;
     exec.launch(&stream)?;
     // Nothing holds it up.
@@ -175,7 +175,7 @@ fn what_a_destroyed_node_has_kept_in_order_stays_so() -> Result<()> {
 
 #[test]
 fn a_destroyed_nodes_memory_is_let_go() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let (stream, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
     let (mut a, mut b) =
         (DeviceBuffer::from_slice(&[0_u8; 1 << 16])?, DeviceBuffer::from_slice(&[0_u8; 1 << 16])?);
@@ -185,7 +185,7 @@ fn a_destroyed_nodes_memory_is_let_go() -> Result<()> {
     graph.destroy_node(first)?;
     assert_eq!(graph.root_nodes()?, [second]);
     let mut exec = graph.instantiate()?;
-    let gate = Gate::on(&other);
+    let gate = Gate::on(&alone, &other);
     memset_async(&mut a, 3, &other)?;
     exec.launch(&stream)?;
     stream.synchronize()?;
@@ -361,5 +361,47 @@ fn host_functions_of_a_copy_outlive_the_original_and_are_taken_over_as_its_are()
     last.add_host_fn(&[], || ())?;
     last.instantiate()?.update(&last)?;
     wait_until_dropped(&calls, 1);
+    Ok(())
+}
+
+#[test]
+fn a_host_function_of_the_innermost_of_three_graphs_is_dropped_with_its_last_owner() -> Result<()> {
+    let _alone = alone();
+    let stream = Stream::non_blocking()?;
+    let calls = Arc::new(AtomicUsize::new(0));
+    // The outermost graph is copied, added to another one, or made executable. Each of the four owners goes first once.
+    for (made, first) in (0..3).flat_map(|made| (0..4).map(move |first| (made, first))) {
+        let (mut inner, mut middle, mut outer) = (Graph::new()?, Graph::new()?, Graph::new()?);
+        inner.add_host_fn(&[], counting(&calls))?;
+        middle.add_graph(&[], &inner)?;
+        outer.add_graph(&[], &middle)?;
+        let mut other = Graph::new()?;
+        let mut exec = None;
+        match made {
+            0 => other = outer.try_clone()?,
+            1 => _ = other.add_graph(&[], &outer)?,
+            _ => exec = Some(outer.instantiate()?),
+        }
+        let mut owners = vec![Some(inner), Some(middle), Some(outer), (made < 2).then_some(other)];
+        owners.rotate_left(first);
+        let at = 3 - first;
+        for (number, owner) in owners.into_iter().enumerate() {
+            if number == 3 {
+                let mut last = match (&owner, exec.take()) {
+                    (_, Some(exec)) => exec,
+                    (Some(graph), None) => graph.instantiate()?,
+                    (None, None) => break,
+                };
+                let before = calls.swap(0, Ordering::SeqCst);
+                last.launch(&stream)?;
+                stream.synchronize()?;
+                assert_eq!((before, calls.load(Ordering::SeqCst)), (usize::from(made + first > 0), 1));
+            } else if number == at && made == 2 && first > 0 {
+                exec = None;
+            }
+            drop(owner);
+        }
+        wait_until_dropped(&calls, 1);
+    }
     Ok(())
 }

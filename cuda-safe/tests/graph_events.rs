@@ -18,7 +18,7 @@ fn unsupported<T: std::fmt::Debug>(answer: Result<T>) -> bool {
 
 #[test]
 fn a_node_records_its_event_at_each_launch_when_what_is_before_it_is_done() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking()?;
     let mut event = Event::new()?;
     let mut graph = Graph::new()?;
@@ -30,7 +30,7 @@ fn a_node_records_its_event_at_each_launch_when_what_is_before_it_is_done() -> R
     let mut exec = graph.instantiate()?;
     assert!(event.is_done()?, "it was never recorded");
     for launches in 1..4 {
-        let gate = Gate::on(&stream);
+        let gate = Gate::on(&alone, &stream);
         exec.launch(&stream)?;
         assert!(!event.is_done()?);
         gate.open();
@@ -42,7 +42,7 @@ fn a_node_records_its_event_at_each_launch_when_what_is_before_it_is_done() -> R
 
 #[test]
 fn a_node_waits_for_what_its_event_stands_for_at_the_launch() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let (stream, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
     let mut event = Event::without_timing()?;
     let mut graph = Graph::new()?;
@@ -55,7 +55,7 @@ fn a_node_waits_for_what_its_event_stands_for_at_the_launch() -> Result<()> {
     // Never recorded, it holds nobody up.
     exec.launch(&stream)?;
     stream.synchronize()?;
-    let gate = Gate::on(&other);
+    let gate = Gate::on(&alone, &other);
     event.record(&other)?;
     exec.launch(&stream)?;
     assert!(!stream.is_done()?);
@@ -68,14 +68,14 @@ fn a_node_waits_for_what_its_event_stands_for_at_the_launch() -> Result<()> {
 
 #[test]
 fn an_event_that_a_node_records_proves_nothing_wherever_else_it_is_recorded() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let (stream, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
     let mut bytes = DeviceBuffer::from_slice(&[0_u8; 1 << 16])?;
     let mut event = Event::without_timing()?;
     let mut graph = Graph::new()?;
     graph.add_event_record(&[], &mut event)?;
     let mut exec = graph.instantiate()?;
-    let gate = Gate::on(&other);
+    let gate = Gate::on(&alone, &other);
     memset_async(&mut bytes, 1, &other)?;
     event.record(&other)?;
     // Now it stands for what this launch has done.
@@ -93,7 +93,7 @@ fn an_event_that_a_node_records_proves_nothing_wherever_else_it_is_recorded() ->
 
 #[test]
 fn nodes_are_given_other_events_in_the_graph_and_in_its_executable_form() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let (stream, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
     let [mut a, mut b, mut c, mut d] = [Event::new()?, Event::new()?, Event::new()?, Event::new()?];
     let mut bytes = DeviceBuffer::from_slice(&[0_u8; 4])?;
@@ -105,7 +105,7 @@ fn nodes_are_given_other_events_in_the_graph_and_in_its_executable_form() -> Res
     exec.set_event(&graph, wait, &mut c)?;
     exec.set_event(&graph, record, &mut d)?;
     assert_eq!((graph.event(wait)?, graph.event(record)?), (a.as_raw(), b.as_raw()));
-    let gate = Gate::on(&other);
+    let gate = Gate::on(&alone, &other);
     a.record(&other)?;
     exec.launch(&stream)?;
     d.synchronize()?;
@@ -144,7 +144,7 @@ fn an_event_of_a_node_that_is_dropped_is_never_used_again() -> Result<()> {
 
 #[test]
 fn an_event_that_a_node_is_set_to_is_never_used_again_and_proves_nothing() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let (stream, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
     let mut bytes = DeviceBuffer::from_slice(&[0_u8; 64])?;
     let mut events = [Event::new()?, Event::new()?, Event::new()?];
@@ -155,7 +155,7 @@ fn an_event_that_a_node_is_set_to_is_never_used_again_and_proves_nothing() -> Re
     graph.set_event(node, second)?;
     exec.set_event(&graph, node, third)?;
     for event in [second, third] {
-        let gate = Gate::on(&stream);
+        let gate = Gate::on(&alone, &stream);
         memset_async(&mut bytes, 1, &stream)?;
         event.record(&stream)?;
         let before = hazard::added_waits();

@@ -149,7 +149,7 @@ fn a_graph_with_memory_has_one_executable_form_at_a_time() -> Result<()> {
 
 #[test]
 fn launches_of_a_graph_with_memory_are_ordered_like_any_other() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let (stream, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
     let mut bytes = DeviceBuffer::from_slice(&[0_u8; 1 << 16])?;
     let mut host = PinnedBuffer::from_slice(&[0_u8; 1 << 16])?;
@@ -159,7 +159,7 @@ fn launches_of_a_graph_with_memory_are_ordered_like_any_other() -> Result<()> {
     graph.add_memcpy(&[], &mut host, &scratch)?;
     graph.add_free(&[], &mut scratch)?;
     let mut exec = graph.instantiate()?;
-    let gate = Gate::on(&other);
+    let gate = Gate::on(&alone, &other);
     memset_async(&mut bytes, 7, &other)?;
     exec.launch(&stream)?;
     gate.open();

@@ -19,7 +19,7 @@ fn unsupported<T: std::fmt::Debug>(answer: Result<T>) -> bool {
 
 #[test]
 fn copies_and_fills_are_others_from_the_next_launch_on() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking()?;
     let mut bytes = DeviceBuffer::from_slice(&[0_u8; 4])?;
     let (mut first, mut second) =
@@ -28,7 +28,7 @@ fn copies_and_fills_are_others_from_the_next_launch_on() -> Result<()> {
     let fill = graph.add_memset(&[], &mut bytes, 1)?;
     let copy = graph.add_memcpy(&[fill], &mut first, &bytes)?;
     let mut exec = graph.instantiate()?;
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     exec.launch(&stream)?;
     // The launch above waits at the gate, and is not changed.
     exec.set_memset(&graph, fill, &mut bytes.slice_mut(1..3)?, 9)?;
@@ -44,7 +44,7 @@ fn copies_and_fills_are_others_from_the_next_launch_on() -> Result<()> {
 
 #[test]
 fn what_a_node_uses_now_is_kept_and_ordered_and_what_it_used_is_not() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let (stream, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
     let mut bytes = DeviceBuffer::from_slice(&[0_u8; 1 << 20])?;
     let mut second = DeviceBuffer::from_slice(&[0_u8; 1 << 20])?;
@@ -57,7 +57,7 @@ fn what_a_node_uses_now_is_kept_and_ordered_and_what_it_used_is_not() -> Result<
     exec.set_memcpy(&graph, copy, &mut host, &second)?;
     // The graph and its executable form keep what is theirs, also when the owners go.
     drop(graph);
-    let gate = Gate::on(&other);
+    let gate = Gate::on(&alone, &other);
     memset_async(&mut second, 7, &other)?;
     drop(second);
     exec.launch(&stream)?;
@@ -153,7 +153,7 @@ fn graph_of(bytes: &mut DeviceBuffer<u8>, value: u8) -> Result<Graph> {
 
 #[test]
 fn another_function_is_called_and_each_is_dropped_once_nobody_calls_it() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking()?;
     let calls = Arc::new(AtomicUsize::new(0));
     let counts = |amount: usize| {
@@ -167,7 +167,7 @@ fn another_function_is_called_and_each_is_dropped_once_nobody_calls_it() -> Resu
     let mut exec: GraphExec = graph.instantiate()?;
     exec.launch(&stream)?;
     exec.set_host_fn(&graph, node, counts(10))?;
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     exec.launch(&stream)?;
     exec.set_host_fn(&graph, node, counts(100))?;
     assert_eq!(Arc::strong_count(&calls), 4, "a launch under way still needs the second one");

@@ -3,18 +3,19 @@
 
 mod common;
 
-use common::Gate;
+use common::{Gate, alone};
 use cuda_safe::error::Detail;
 use cuda_safe::hazard::{self, Policy};
 use cuda_safe::{DeviceBuffer, Event, Stream, memset_async};
 
 #[test]
 fn an_unordered_conflict_is_refused_with_both_places_and_does_not_run() {
+    let alone = alone();
     hazard::set_policy(Policy::Error).unwrap();
     assert_eq!(hazard::policy(), Policy::Error);
     let (a, b) = (Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap());
     let mut buffer = DeviceBuffer::<u8>::alloc(4096).unwrap();
-    let gate = Gate::on(&a);
+    let gate = Gate::on(&alone, &a);
     let first_line = line!() + 1;
     memset_async(&mut buffer, 1, &a).unwrap();
     let second_line = line!() + 1;

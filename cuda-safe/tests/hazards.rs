@@ -1,30 +1,24 @@
 //! The tracker at work: what it orders, what it leaves alone, and what it counts.
 //!
-//! The count of added waits is the process's, so these tests take turns.
+//! The count of added waits is the process's, so each test runs alone.
 #![expect(unsafe_code, reason = "puts raw operations on streams, switches the tracker off")]
 #![allow(clippy::unwrap_used, clippy::mem_forget, reason = "tests, some of them of what forgetting does")]
 
 mod common;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use common::Gate;
+use common::{Alone, Gate, alone};
 #[cfg(cudart_13_0)]
 use cuda_safe::ManagedBuffer;
 use cuda_safe::copy::CopyBatch;
 use cuda_safe::error::Detail;
 use cuda_safe::graph::Graph;
 use cuda_safe::hazard::{self, Policy};
+#[cfg(cudart_13_0)]
+use cuda_safe::memory::managed::PrefetchBatch;
 use cuda_safe::{
     DeviceBuffer, Event, PinnedBuffer, PitchedBuffer, PitchedVolume, Stream, check, memcpy, memcpy_async,
     memset_2d_async, memset_3d_async, memset_async,
 };
-
-static TURN: Mutex<()> = Mutex::new(());
-
-fn turn() -> MutexGuard<'static, ()> {
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// How many waits `f` costs.
 fn added(f: impl FnOnce()) -> u64 {
@@ -39,10 +33,10 @@ fn two() -> (Stream, Stream) {
 
 #[test]
 fn what_the_program_forgot_to_order_is_ordered_and_told() {
-    let _turn = turn();
+    let alone = alone();
     let (a, b) = two();
     let mut buffer = DeviceBuffer::<u8>::alloc(1 << 16).unwrap();
-    let gate = Gate::on(&a);
+    let gate = Gate::on(&alone, &a);
     memset_async(&mut buffer, 1, &a).unwrap();
     let mut line = 0;
     let waits = added(|| {
@@ -58,26 +52,25 @@ fn what_the_program_forgot_to_order_is_ordered_and_told() {
 }
 
 /// The legacy stream is held, and has memory to fill. What a blocking stream does about that proves nothing.
-fn its_end_proves_nothing(of_the_blocking_stream: impl FnOnce(&Stream)) {
-    let _turn = turn();
+fn its_end_proves_nothing(alone: &Alone, of_the_blocking_stream: impl FnOnce(&Stream)) {
     let (legacy, blocking) = (Stream::legacy().unwrap(), Stream::new().unwrap());
     let other = Stream::non_blocking().unwrap();
     let mut buffer = DeviceBuffer::<u8>::alloc(64).unwrap();
-    let (open, opened) = std::sync::mpsc::channel::<()>();
-    legacy.launch_host_fn(move || opened.recv().unwrap_or(())).unwrap();
+    let gate = Gate::on(alone, &legacy);
     memset_async(&mut buffer, 1, &legacy).unwrap();
     of_the_blocking_stream(&blocking);
     assert!(blocking.is_done().unwrap(), "it has nothing to do that the device knows of");
     blocking.synchronize().unwrap();
     let waits = added(|| memset_async(&mut buffer, 2, &other).unwrap());
     assert_eq!(waits, 1, "the legacy stream has not filled the buffer yet");
-    open.send(()).unwrap();
+    gate.open();
     assert_eq!(buffer.to_vec().unwrap(), [2; 64]);
 }
 
 #[test]
 fn the_end_of_a_blocking_stream_proves_nothing_of_the_legacy_stream_because_of_an_event() {
-    its_end_proves_nothing(|blocking| {
+    let alone = alone();
+    its_end_proves_nothing(&alone, |blocking| {
         let mut event = Event::without_timing().unwrap();
         event.record(blocking).unwrap();
     });
@@ -85,7 +78,8 @@ fn the_end_of_a_blocking_stream_proves_nothing_of_the_legacy_stream_because_of_a
 
 #[test]
 fn the_end_of_a_blocking_stream_proves_nothing_of_the_legacy_stream_because_of_an_allocation() {
-    its_end_proves_nothing(|blocking| {
+    let alone = alone();
+    its_end_proves_nothing(&alone, |blocking| {
         let buffer = DeviceBuffer::<u8>::alloc_async(64, blocking).unwrap();
         // Freeing it would be something to do.
         std::mem::forget(buffer);
@@ -96,13 +90,13 @@ fn the_end_of_a_blocking_stream_proves_nothing_of_the_legacy_stream_because_of_a
 /// the device to do, so that the legacy stream's order is not enough: the stream would be found at its end, and what the legacy stream
 /// has to do be taken for over.
 fn what_is_nothing_to_do_waits_by_an_event<T>(
+    alone: &Alone,
     memory: &mut T,
     fill: impl FnOnce(&mut T),
     put: impl FnOnce(&mut T, &Stream),
 ) {
-    let _turn = turn();
     let (legacy, blocking) = (Stream::legacy().unwrap(), Stream::new().unwrap());
-    let gate = Gate::on(&legacy);
+    let gate = Gate::on(alone, &legacy);
     fill(memory);
     assert_eq!(added(|| put(memory, &blocking)), 1);
     assert!(!blocking.is_done().unwrap(), "it waits for the legacy stream");
@@ -112,6 +106,7 @@ fn what_is_nothing_to_do_waits_by_an_event<T>(
 
 #[test]
 fn a_graph_of_which_only_a_refused_copy_is_left_proves_nothing_of_the_legacy_stream() {
+    let alone = alone();
     let mut buffer = DeviceBuffer::<u8>::alloc(64).unwrap();
     let mut graph = {
         let captured = Stream::non_blocking().unwrap().capture(|captured| {
@@ -122,12 +117,15 @@ fn a_graph_of_which_only_a_refused_copy_is_left_proves_nothing_of_the_legacy_str
         captured.unwrap().instantiate().unwrap()
     };
     let fill = |buffer: &mut DeviceBuffer<u8>| memset_async(buffer, 2, &Stream::legacy().unwrap()).unwrap();
-    what_is_nothing_to_do_waits_by_an_event(&mut buffer, fill, |_, stream| graph.launch(stream).unwrap());
+    what_is_nothing_to_do_waits_by_an_event(&alone, &mut buffer, fill, |_, stream| {
+        graph.launch(stream).unwrap()
+    });
     assert_eq!(buffer.to_vec().unwrap(), [2; 64]);
 }
 
 #[test]
 fn a_graph_of_which_launches_skip_all_nodes_proves_nothing_of_the_legacy_stream() {
+    let alone = alone();
     let mut buffer = DeviceBuffer::<u8>::alloc(64).unwrap();
     for taken_over in [false, true] {
         let mut graph = Graph::new().unwrap();
@@ -140,7 +138,9 @@ fn a_graph_of_which_launches_skip_all_nodes_proves_nothing_of_the_legacy_stream(
         }
         let fill =
             |buffer: &mut DeviceBuffer<u8>| memset_async(buffer, 2, &Stream::legacy().unwrap()).unwrap();
-        what_is_nothing_to_do_waits_by_an_event(&mut buffer, fill, |_, stream| exec.launch(stream).unwrap());
+        what_is_nothing_to_do_waits_by_an_event(&alone, &mut buffer, fill, |_, stream| {
+            exec.launch(stream).unwrap()
+        });
         assert_eq!(buffer.to_vec().unwrap(), [2; 64]);
     }
 }
@@ -148,37 +148,36 @@ fn a_graph_of_which_launches_skip_all_nodes_proves_nothing_of_the_legacy_stream(
 #[cfg(cudart_13_0)]
 #[test]
 fn a_discard_proves_nothing_of_the_legacy_stream() {
-    use cuda_safe::memory::managed::PrefetchBatch;
+    let alone = alone();
     // Some whole blocks are in it wherever it begins.
     let mut buffer = ManagedBuffer::<u8>::alloc(4 << 20).unwrap();
     let fill = |buffer: &mut ManagedBuffer<u8>| memset_async(buffer, 2, &Stream::legacy().unwrap()).unwrap();
-    what_is_nothing_to_do_waits_by_an_event(&mut buffer, fill, |buffer, stream| {
+    what_is_nothing_to_do_waits_by_an_event(&alone, &mut buffer, fill, |buffer, stream| {
         PrefetchBatch::new().discard(&mut buffer.as_slice_mut()).enqueue(stream).unwrap();
     });
 }
 
 #[test]
 fn the_event_of_a_blocking_stream_comes_after_the_legacy_stream_s_work() {
-    let _turn = turn();
+    let alone = alone();
     let (legacy, blocking) = (Stream::legacy().unwrap(), Stream::new().unwrap());
     let other = Stream::non_blocking().unwrap();
     let mut buffer = DeviceBuffer::<u8>::alloc(64).unwrap();
     let mut event = Event::without_timing().unwrap();
-    let (open, opened) = std::sync::mpsc::channel::<()>();
-    legacy.launch_host_fn(move || opened.recv().unwrap_or(())).unwrap();
+    let gate = Gate::on(&alone, &legacy);
     memset_async(&mut buffer, 1, &legacy).unwrap();
     event.record(&blocking).unwrap();
     assert!(!event.is_done().unwrap());
     other.wait(&event).unwrap();
     let waits = added(|| memset_async(&mut buffer, 2, &other).unwrap());
     assert_eq!(waits, 0, "the event says it all");
-    open.send(()).unwrap();
+    gate.open();
     assert_eq!(buffer.to_vec().unwrap(), [2; 64]);
 }
 
 #[test]
 fn a_program_that_orders_its_work_pays_for_no_wait() {
-    let _turn = turn();
+    let _alone = alone();
     let (a, b) = two();
     let mut buffer = DeviceBuffer::<u32>::alloc(256).unwrap();
     let mut back = PinnedBuffer::<u32>::alloc(256).unwrap();
@@ -201,7 +200,7 @@ fn a_program_that_orders_its_work_pays_for_no_wait() {
 
 #[test]
 fn what_is_read_after_an_event_was_recorded_may_still_be_read_by_who_waits_for_the_event() {
-    let _turn = turn();
+    let _alone = alone();
     let (a, b) = two();
     let mut buffer = DeviceBuffer::<u8>::alloc(64).unwrap();
     let (mut first, mut second) =
@@ -222,7 +221,7 @@ fn what_is_read_after_an_event_was_recorded_may_still_be_read_by_who_waits_for_t
 
 #[test]
 fn chunks_of_one_buffer_are_independent() {
-    let _turn = turn();
+    let _alone = alone();
     let streams: Vec<Stream> = (0..4).map(|_| Stream::non_blocking().unwrap()).collect();
     let mut buffer = DeviceBuffer::<u8>::alloc(64 * 100).unwrap();
     let waits = added(|| {
@@ -242,13 +241,13 @@ fn chunks_of_one_buffer_are_independent() {
 
 #[test]
 fn two_readers_are_both_waited_for() {
-    let _turn = turn();
+    let alone = alone();
     let (a, b) = two();
     let writer = Stream::non_blocking().unwrap();
     let mut buffer = DeviceBuffer::from_slice(&[1_u8; 4096]).unwrap();
     let (mut x, mut y) = (PinnedBuffer::<u8>::alloc(4096).unwrap(), PinnedBuffer::<u8>::alloc(4096).unwrap());
     // One gate only: the runtime may run all host functions on one thread.
-    let gate = Gate::on(&a);
+    let gate = Gate::on(&alone, &a);
     memcpy_async(&mut x, &buffer, &a).unwrap();
     memcpy_async(&mut y, &buffer, &b).unwrap();
     memset_async(&mut buffer, 2, &writer).unwrap();
@@ -261,7 +260,7 @@ fn two_readers_are_both_waited_for() {
 
 #[test]
 fn the_legacy_stream_orders_blocking_streams_without_a_wait() {
-    let _turn = turn();
+    let _alone = alone();
     let (a, b) = (Stream::new().unwrap(), Stream::new().unwrap());
     let legacy = Stream::legacy().unwrap();
     let mut buffer = DeviceBuffer::<u8>::alloc(4096).unwrap();
@@ -283,10 +282,10 @@ fn the_legacy_stream_orders_blocking_streams_without_a_wait() {
 
 #[test]
 fn a_blocking_copy_and_a_stream_that_does_not_wait_for_it_are_ordered() {
-    let _turn = turn();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let mut buffer = DeviceBuffer::<u8>::alloc(1 << 16).unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     memset_async(&mut buffer, 1, &stream).unwrap();
     let opener = std::thread::spawn(move || gate.open());
     // From pageable memory: it lands after the stream's work, and the stream's next work after it.
@@ -299,10 +298,10 @@ fn a_blocking_copy_and_a_stream_that_does_not_wait_for_it_are_ordered() {
 
 #[test]
 fn a_blocking_copy_sees_what_was_put_raw_on_a_blocking_stream() {
-    let _turn = turn();
+    let alone = alone();
     let stream = Stream::new().unwrap();
     let mut buffer = DeviceBuffer::from_slice(&[1_u8; 1 << 20]).unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     let (raw, address) = (stream.as_raw(), buffer.as_mut_ptr());
     // Behind the tracker's back, as a kernel of another library would.
     // SAFETY: the bytes are the buffer's, and nothing reaches them until the copy below has waited for the fill.
@@ -314,7 +313,7 @@ fn a_blocking_copy_sees_what_was_put_raw_on_a_blocking_stream() {
 
 #[test]
 fn raw_work_on_rows_and_layers_is_ordered_by_the_accesses_of_their_owners() {
-    let _turn = turn();
+    let alone = alone();
     let (first, second) = (Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap());
     let mut rows = PitchedBuffer::<u8>::alloc(8, 3).unwrap();
     let mut layers = PitchedVolume::<u8>::alloc(8, 3, 2).unwrap();
@@ -324,7 +323,7 @@ fn raw_work_on_rows_and_layers_is_ordered_by_the_accesses_of_their_owners() {
         unsafe { stream.enqueue(accesses, common::put_nothing) }.unwrap();
         hazard::added_waits() - waits
     };
-    let gate = Gate::on(&first);
+    let gate = Gate::on(&alone, &first);
     // The last row and the last layer: the owners' accesses are of all the memory.
     memset_2d_async(&mut rows.plane_mut().rows_mut(2..).unwrap(), 1, &first).unwrap();
     memset_3d_async(&mut layers.volume_mut().layers_mut(1..).unwrap(), 2, &first).unwrap();
@@ -340,7 +339,7 @@ fn raw_work_on_rows_and_layers_is_ordered_by_the_accesses_of_their_owners() {
 
 #[test]
 fn memory_lent_to_the_host_is_refused_to_who_reaches_it_without_a_borrow() {
-    let _turn = turn();
+    let _alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let mut buffer = PinnedBuffer::<u8>::alloc(64).unwrap();
     // As a graph would: an access that the borrow checker does not see. The ledger outlives it here.
@@ -364,11 +363,11 @@ fn memory_lent_to_the_host_is_refused_to_who_reaches_it_without_a_borrow() {
 
 #[test]
 fn a_buffer_dropped_with_work_pending_on_a_dropped_stream_waits_for_it() {
-    let _turn = turn();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let mut event = Event::without_timing().unwrap();
     let mut buffer = DeviceBuffer::<u8>::alloc(1 << 16).unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     memset_async(&mut buffer, 1, &stream).unwrap();
     event.record(&stream).unwrap();
     drop(stream);
@@ -380,10 +379,10 @@ fn a_buffer_dropped_with_work_pending_on_a_dropped_stream_waits_for_it() {
 
 #[test]
 fn a_stream_put_in_the_pool_is_still_waited_for() {
-    let _turn = turn();
+    let alone = alone();
     let (a, b) = two();
     let mut buffer = DeviceBuffer::<u8>::alloc(4096).unwrap();
-    let gate = Gate::on(&a);
+    let gate = Gate::on(&alone, &a);
     memset_async(&mut buffer, 1, &a).unwrap();
     drop(a);
     assert_eq!(added(|| memset_async(&mut buffer, 2, &b).unwrap()), 1);
@@ -394,14 +393,14 @@ fn a_stream_put_in_the_pool_is_still_waited_for() {
 
 #[test]
 fn off_and_on_again_leaves_nothing_unknown() {
-    let _turn = turn();
+    let alone = alone();
     let (a, b) = two();
     let mut buffer = DeviceBuffer::<u8>::alloc(4096).unwrap();
     assert_eq!(hazard::policy(), Policy::Order);
     hazard::set_policy(Policy::Off).unwrap_err();
     // SAFETY: the only stream used before the tracker is on again is `a`, and the host keeps away.
     unsafe { hazard::set_policy_off() }.unwrap();
-    let gate = Gate::on(&a);
+    let gate = Gate::on(&alone, &a);
     memset_async(&mut buffer, 1, &a).unwrap();
     let opener = std::thread::spawn(move || gate.open());
     hazard::set_policy(Policy::Order).unwrap();

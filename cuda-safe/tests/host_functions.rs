@@ -26,11 +26,11 @@ fn host_functions_run_in_the_order_of_their_stream() {
 
 #[test]
 fn more_functions_than_a_stream_has_room_for_all_run_once_and_in_order_whatever_their_size() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let order = Arc::new(Mutex::new(Vec::new()));
     for _ in 0..2 {
-        let gate = Gate::on(&stream);
+        let gate = Gate::on(&alone, &stream);
         for number in 0..700_usize {
             let order = Arc::clone(&order);
             if number % 3 == 0 {
@@ -50,11 +50,11 @@ fn more_functions_than_a_stream_has_room_for_all_run_once_and_in_order_whatever_
 
 #[test]
 fn what_a_function_owns_is_dropped_when_it_has_run() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let owned = Arc::new(());
     let held = Arc::clone(&owned);
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     stream.launch_host_fn(move || drop(held)).unwrap();
     assert_eq!(Arc::strong_count(&owned), 2);
     gate.open();
@@ -115,7 +115,7 @@ fn cuda_is_refused_in_a_host_function() {
 
 #[test]
 fn a_buffer_dropped_in_a_host_function_is_freed_later() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let mut buffer = DeviceBuffer::<u8>::alloc(32 << 20).unwrap();
     memset_async(&mut buffer, 1, &stream).unwrap();
@@ -128,7 +128,7 @@ fn a_buffer_dropped_in_a_host_function_is_freed_later() {
         // SAFETY: the call has filled it.
         unsafe { attributes.assume_init() }.type_ == sys::cudaMemoryTypeDevice
     };
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     stream.launch_host_fn(move || drop(buffer)).unwrap();
     assert!(is_memory());
     gate.open();

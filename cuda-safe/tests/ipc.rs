@@ -22,7 +22,7 @@ fn interprocess() -> Event {
 
 #[test]
 fn another_process_waits_for_an_event_and_then_finds_what_was_written_before_it() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let mut buffer = DeviceBuffer::<u8>::alloc(LEN).unwrap();
     let mut event = interprocess();
@@ -34,7 +34,7 @@ fn another_process_waits_for_an_event_and_then_finds_what_was_written_before_it(
             return;
         }
     };
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     memset_async(&mut buffer, 5, &stream).unwrap();
     event.record(&stream).unwrap();
     let mut gift = handle.as_bytes().to_vec();

@@ -70,7 +70,7 @@ fn what_fails_leaves_nothing_behind() {
     });
     leaves_nothing("a buffer taken apart and put together", || {
         let device = DeviceBuffer::<u8>::alloc(BYTES).unwrap();
-        let (on, pointer) = (device.device(), device.into_raw());
+        let (on, pointer) = (device.device(), device.into_raw().unwrap());
         #[expect(unsafe_code, reason = "puts the buffer together again")]
         // SAFETY: pointer, length and device are those of the buffer that was just taken apart.
         unsafe { DeviceBuffer::from_raw(on, pointer, BYTES) }.unwrap();

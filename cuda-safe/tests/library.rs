@@ -82,11 +82,11 @@ fn assert_unloaded(raw: sys::cudaLibrary_t) {
 
 #[test]
 fn a_kernel_of_a_library_runs_and_is_ordered_like_any_other() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let (library, one, other) = (load(), Stream::non_blocking()?, Stream::non_blocking()?);
     let double_it = double_it(&library);
     let mut data = DeviceBuffer::from_slice(&[1_u32, 2, 3])?;
-    let gate = Gate::on(&one);
+    let gate = Gate::on(&alone, &one);
     // SAFETY: there are as many threads as elements.
     unsafe { launch!(double_it<<<1, 3, 0, &one>>>(&mut data)) }?;
     let before = hazard::added_waits();
@@ -168,6 +168,7 @@ fn what_the_compiler_says_is_in_the_error() {
 #[test]
 fn what_does_not_compile_is_unloaded_and_what_does_costs_one_call() {
     const CALLS: &str = "CUDA_EMULATOR_CALLS";
+    let _alone = alone();
     let wrong = [
         (PTX.replace("mul.wide.u32", "multiply.u32"), sys::cudaErrorInvalidPtx),
         (PTX.replace("%tid.x", "%nobodys"), sys::cudaErrorInvalidPtx),
@@ -187,7 +188,6 @@ fn what_does_not_compile_is_unloaded_and_what_does_costs_one_call() {
         assert!(lines > 10, "the emulator wrote down {lines} calls");
         return;
     }
-    let _alone = alone();
     let calls = || -> Vec<String> {
         let Some(file) = &counted else { return Vec::new() };
         let text = std::fs::read_to_string(file).unwrap();
@@ -306,7 +306,7 @@ fn a_kernel_keeps_its_library_loaded() -> Result<()> {
 
 #[test]
 fn unloading_waits_for_launches_that_still_run() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let (library, stream) = (load(), Stream::non_blocking()?);
     let (kernel, raw) = (double_it(&library), library.as_raw());
     let mut data = DeviceBuffer::from_slice(&[1_u32])?;
@@ -315,7 +315,7 @@ fn unloading_waits_for_launches_that_still_run() -> Result<()> {
     unsafe { kernel.launch((1, 1), &stream, (&mut data,)) }?;
     stream.synchronize()?;
     let mut passed = Event::without_timing()?;
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     // SAFETY: as above.
     unsafe { kernel.launch((1, 1), &stream, (&mut data,)) }?;
     passed.record(&stream)?;
@@ -337,7 +337,7 @@ fn unloading_waits_for_launches_that_still_run() -> Result<()> {
 
 #[test]
 fn a_graph_keeps_the_libraries_of_its_kernels_loaded() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let mut stream = Stream::non_blocking()?;
     let mut data = DeviceBuffer::from_slice(&[1_u32])?;
     let (added, captured) = (load(), load());
@@ -362,7 +362,7 @@ fn a_graph_keeps_the_libraries_of_its_kernels_loaded() -> Result<()> {
     assert_eq!(data.to_vec()?, [4]);
     // A launch that is under way outlives its executable graph, and so does the code.
     let mut passed = Event::without_timing()?;
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     exec.launch(&stream)?;
     passed.record(&stream)?;
     assert!(!passed.is_done()?);
@@ -397,13 +397,13 @@ fn a_library_dropped_in_a_host_function_is_unloaded_later() -> Result<()> {
 
 #[test]
 fn a_variable_is_a_buffer_that_copies_and_launches_are_ordered_on() -> Result<()> {
-    let _alone = alone();
+    let alone = alone();
     let (library, stream) = (load(), Stream::non_blocking()?);
     let mut count = library.global::<u32>("count")?;
     assert_eq!((count.len(), count.to_vec()?), (1, vec![5]));
     let tally = tally(&library)?.using(count.access_mut())?;
     memcpy(&mut count, &[100])?;
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     // SAFETY: any number of threads will do.
     unsafe { tally.launch((2, 32), &stream, (1,)) }?;
     let mut copied = DeviceBuffer::<u32>::alloc(1)?;
@@ -434,12 +434,12 @@ fn a_variable_is_a_buffer_only_once_the_kernels_that_were_launched_before_are_ov
 #[test]
 fn a_kernel_that_is_told_of_more_memory_forgets_neither_what_it_was_told_before_nor_its_library() -> Result<()>
 {
-    let _alone = alone();
+    let alone = alone();
     let (library, stream, more) = (load(), Stream::non_blocking()?, DeviceBuffer::from_slice(&[1_u8])?);
     let raw = library.as_raw();
     let mut count = library.global::<u32>("count")?;
     let tally = tally(&library)?.using(count.access_mut())?.using(more.access())?;
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     // SAFETY: any number of threads will do.
     unsafe { tally.launch((1, 1), &stream, (1,)) }?;
     let mut copied = DeviceBuffer::<u32>::alloc(1)?;
@@ -485,6 +485,8 @@ fn a_variable_has_one_buffer_at_a_time_of_elements_that_fit_it() -> Result<()> {
     let _alone = alone();
     let library = load();
     let count = library.global::<u32>("count")?;
+    let (error, count) = count.into_raw().unwrap_err();
+    assert!(matches!(error.detail(), Detail::Unsupported { .. }), "{error}");
     let error = refusal(library.global::<u32>("count"));
     assert!(
         matches!(error.detail(), Detail::Taken { .. }) && error.to_string().contains("of count"),

@@ -93,6 +93,7 @@ fn a_function_is_told_until_it_is_taken_back_and_may_not_call_cuda() -> Result<(
 #[test]
 fn a_listener_that_is_dropped_in_a_host_function_is_taken_back_later() -> Result<()> {
     const CALLS: &str = "CUDA_EMULATOR_CALLS";
+    let _alone = alone();
     let counted = std::env::var_os(CALLS);
     if counted.is_none() && std::env::var("CUDA_RUNNER").is_ok_and(|runner| runner == "emulator") {
         // The emulator looks at its variables when it is loaded: this test again, with them.
@@ -104,7 +105,6 @@ fn a_listener_that_is_dropped_in_a_host_function_is_taken_back_later() -> Result
         assert!(child.unwrap().success());
         return Ok(());
     }
-    let _alone = alone();
     let taken_back = || -> Option<usize> {
         let calls = std::fs::read_to_string(counted.as_ref()?).unwrap();
         Some(calls.lines().filter(|call| call.ends_with(" cudaLogsUnregisterCallback")).count())

@@ -1,8 +1,11 @@
 //! Managed memory: owners, guards, copies, and hints about where its pages should be.
+//!
+//! Each test runs alone: they count pages of the whole device, and small buffers share the pages that advice is about.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+mod common;
 
+use common::alone;
 use cuda_safe::copy::{CopyBatch, memcpy_2d, memcpy_3d};
 use cuda_safe::error::Detail;
 use cuda_safe::memory::managed::{Advice, Attachment, RangeAttributes};
@@ -11,12 +14,6 @@ use cuda_safe::{
     Device, DeviceBuffer, PinnedBuffer, PitchedBuffer, PitchedVolume, Registered, Result, Stream, memcpy,
     memcpy_async, memset, memset_async,
 };
-
-/// One test at a time: what is counted here is of the whole device, and small buffers share pages, which is what advice is about.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 fn numbers(count: u32, first: u32) -> Vec<u32> {
     (first..first + count).collect()
@@ -73,7 +70,7 @@ fn memory_can_be_given_up_and_taken_over() -> Result<()> {
     let _alone = alone();
     let buffer = ManagedBuffer::from_slice(&numbers(8, 1))?;
     let device = buffer.device();
-    let pointer = buffer.into_raw();
+    let pointer = buffer.into_raw()?;
     // SAFETY: it was given up just now, with as many elements.
     let again = unsafe { ManagedBuffer::from_raw(device, pointer, 8) }?;
     assert_eq!(again.to_vec()?, numbers(8, 1));

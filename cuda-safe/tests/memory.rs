@@ -134,7 +134,7 @@ fn a_buffer_taken_apart_can_be_put_together_again() {
     let _alone = alone();
     let buffer = DeviceBuffer::from_slice(&[1_u32, 2, 3]).unwrap();
     let device = buffer.device();
-    let pointer = buffer.into_raw();
+    let pointer = buffer.into_raw().unwrap();
     // SAFETY: pointer, length and device are those of the buffer that was just taken apart.
     let buffer = unsafe { DeviceBuffer::from_raw(device, pointer, 3) }.unwrap();
     assert_eq!(buffer.to_vec().unwrap(), [1, 2, 3]);
@@ -161,9 +161,9 @@ fn a_buffer_belongs_to_its_device_whatever_device_and_thread_it_is_used_from() {
 
 #[test]
 fn a_buffer_dropped_while_a_copy_into_it_is_pending_waits_for_it() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     let mut buffer = DeviceBuffer::<u8>::alloc(1 << 20).unwrap();
     memset_async(&mut buffer, 1, &stream).unwrap();
     let dropped = std::thread::spawn(move || drop(buffer));
@@ -208,9 +208,9 @@ fn freeing_leaves_no_error_behind() {
 
 #[test]
 fn memory_of_a_pool_is_there_for_every_stream_once_its_own_has_come_to_it() {
-    let _alone = alone();
+    let alone = alone();
     let (first, second) = (Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap());
-    let gate = Gate::on(&first);
+    let gate = Gate::on(&alone, &first);
     let mut buffer = DeviceBuffer::<u32>::alloc_async(1000, &first).unwrap();
     memset_async(&mut buffer, 5, &second).unwrap();
     gate.open();
@@ -221,10 +221,10 @@ fn memory_of_a_pool_is_there_for_every_stream_once_its_own_has_come_to_it() {
 
 #[test]
 fn memory_of_a_pool_is_freed_after_its_last_use_without_a_wait_on_the_host() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let mut back = PinnedBuffer::<u32>::alloc(1000).unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     for n in 1..=3 {
         let mut buffer = DeviceBuffer::<u32>::alloc_async(1000, &stream).unwrap();
         memset_async(&mut buffer, n, &stream).unwrap();

@@ -47,11 +47,11 @@ fn every_kind_of_pinned_memory_works() {
 
 #[test]
 fn the_host_waits_for_a_copy_into_the_memory() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let device = DeviceBuffer::from_slice(&[7_u32; 1000]).unwrap();
     let mut pinned = PinnedBuffer::from_slice(&[1_u32; 1000]).unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     memcpy_async(&mut pinned, &device, &stream).unwrap();
     let opener = std::thread::spawn(move || gate.open());
     assert_eq!(*pinned.host().unwrap(), [7; 1000]);
@@ -60,11 +60,11 @@ fn the_host_waits_for_a_copy_into_the_memory() {
 
 #[test]
 fn the_host_may_read_what_a_pending_copy_only_reads() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let mut device = DeviceBuffer::<u32>::alloc(1000).unwrap();
     let pinned = PinnedBuffer::from_slice(&[1_u32; 1000]).unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     memcpy_async(&mut device, &pinned, &stream).unwrap();
     // Would wait for ever otherwise: the gate is closed.
     assert_eq!(pinned.host().unwrap()[999], 1);
@@ -73,11 +73,11 @@ fn the_host_may_read_what_a_pending_copy_only_reads() {
 
 #[test]
 fn the_host_waits_before_it_writes_what_a_pending_copy_reads() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let mut device = DeviceBuffer::<u32>::alloc(1000).unwrap();
     let mut pinned = PinnedBuffer::from_slice(&[1_u32; 1000]).unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     memcpy_async(&mut device, &pinned, &stream).unwrap();
     let opener = std::thread::spawn(move || gate.open());
     pinned.host_mut().unwrap().fill(2);
@@ -87,11 +87,11 @@ fn the_host_waits_before_it_writes_what_a_pending_copy_reads() {
 
 #[test]
 fn the_host_may_use_one_half_while_a_stream_uses_the_other() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let device = DeviceBuffer::from_slice(&[7_u32; 500]).unwrap();
     let mut pinned = PinnedBuffer::from_slice(&[1_u32; 1000]).unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     let (mut left, mut right) = pinned.split_at_mut(500).unwrap();
     memcpy_async(&mut right, &device, &stream).unwrap();
     // Would wait for ever otherwise: the gate is closed.
@@ -103,11 +103,11 @@ fn the_host_may_use_one_half_while_a_stream_uses_the_other() {
 
 #[test]
 fn pinned_memory_read_after_its_stream_was_dropped_holds_what_the_stream_wrote() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let device = DeviceBuffer::from_slice(&[7_u32; 1000]).unwrap();
     let mut pinned = PinnedBuffer::from_slice(&[1_u32; 1000]).unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     memcpy_async(&mut pinned, &device, &stream).unwrap();
     drop(stream);
     let opener = std::thread::spawn(move || gate.open());
@@ -117,11 +117,11 @@ fn pinned_memory_read_after_its_stream_was_dropped_holds_what_the_stream_wrote()
 
 #[test]
 fn pinned_memory_dropped_while_a_copy_into_it_is_pending_waits_for_it() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let device = DeviceBuffer::from_slice(&[7_u32; 1000]).unwrap();
     let mut pinned = PinnedBuffer::from_slice(&[1_u32; 1000]).unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     memcpy_async(&mut pinned, &device, &stream).unwrap();
     let opener = std::thread::spawn(move || gate.open());
     drop(pinned);
@@ -193,7 +193,7 @@ fn a_buffer_taken_apart_can_be_put_together_again() {
     let _alone = alone();
     let buffer = PinnedBuffer::from_slice(&[1_u32, 2, 3]).unwrap();
     let device = buffer.device();
-    let pointer = buffer.into_raw();
+    let pointer = buffer.into_raw().unwrap();
     // SAFETY: pointer, length and device are those of the buffer that was just taken apart.
     let buffer = unsafe { PinnedBuffer::from_raw(device, pointer, 3) }.unwrap();
     assert_eq!(*buffer.host().unwrap(), [1, 2, 3]);

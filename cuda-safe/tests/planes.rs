@@ -155,6 +155,7 @@ fn extents_that_differ_are_refused_with_both_before_any_call() {
 
 #[test]
 fn planes_that_do_not_fit_their_memory_are_refused_on_the_host_too() {
+    let _alone = alone();
     let host = [0_u32; 12];
     let mut room = [0_u32; 12];
     let length = |error: cuda_safe::Error| error.detail();
@@ -271,14 +272,14 @@ fn planes_are_borrowed_for_a_scope() {
 
 #[test]
 fn work_on_two_streams_is_ordered_by_what_a_plane_spans() {
-    let _alone = alone();
+    let alone = alone();
     let (first, second) = (Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap());
     let source = PinnedBuffer::from_slice(&[3_u8; 8]).unwrap();
     let mut device = DeviceBuffer::<u8>::alloc_zeroed(32).unwrap();
     let mut back = PinnedBuffer::<u8>::alloc(8).unwrap();
     device.device().synchronize().unwrap();
     let waits = hazard::added_waits();
-    let gate = Gate::on(&first);
+    let gate = Gate::on(&alone, &first);
     let (mut upper, mut lower) = device.plane_mut(4, 8).unwrap().split_at_row_mut(4).unwrap();
     memcpy_2d_async(&mut upper.columns_mut(..2).unwrap(), &source.plane(2, 4), &first).unwrap();
     // Other rows do not wait: this would be for ever, as the gate is closed.
@@ -294,11 +295,11 @@ fn work_on_two_streams_is_ordered_by_what_a_plane_spans() {
 
 #[test]
 fn a_blocking_copy_to_the_host_sees_what_streams_were_given_before() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let source = PinnedBuffer::from_slice(&numbers(6)).unwrap();
     let mut device = PitchedBuffer::<u32>::alloc(3, 2).unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     memcpy_2d_async(&mut device, &source.plane(3, 2), &stream).unwrap();
     let opener = std::thread::spawn(move || gate.open());
     assert_eq!(device.to_vec().unwrap(), numbers(6));
@@ -307,12 +308,12 @@ fn a_blocking_copy_to_the_host_sees_what_streams_were_given_before() {
 
 #[test]
 fn pitched_memory_dropped_with_work_pending_is_freed_after_it() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let source = PinnedBuffer::from_slice(&numbers(6)).unwrap();
     let mut back = PinnedBuffer::<u32>::alloc(6).unwrap();
     let mut device = PitchedVolume::<u32>::alloc(3, 2, 1).unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     memcpy_3d_async(&mut device, &source.volume(3, 2, 1), &stream).unwrap();
     memcpy_3d_async(&mut back.volume_mut(3, 2, 1), &device, &stream).unwrap();
     let opener = std::thread::spawn(move || gate.open());

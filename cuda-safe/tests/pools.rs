@@ -37,12 +37,12 @@ fn a_buffer_outlives_the_pool_that_it_is_from() {
 
 #[test]
 fn a_pool_dropped_with_work_pending_on_its_memory_waits_for_nothing() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let pool = MemoryPool::new().unwrap();
     let mut buffer = DeviceBuffer::<u8>::alloc_from(&pool, 1000, &stream).unwrap();
     stream.synchronize().unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     memset_async(&mut buffer, 5, &stream).unwrap();
     drop(pool);
     drop(buffer);

@@ -99,12 +99,12 @@ fn blocking_copies_take_registered_memory_on_either_side() {
 
 #[test]
 fn a_shared_container_is_read_by_a_copy_while_its_other_owners_read() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let shared: Arc<[u32]> = (0..1000).collect();
     let source = Registered::new(shared.clone()).unwrap();
     let mut device = DeviceBuffer::<u32>::alloc(1000).unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     memcpy_async(&mut device, &source, &stream).unwrap();
     // Would wait for ever otherwise: the gate is closed.
     assert_eq!(source.host().unwrap()[999], shared[999]);
@@ -116,11 +116,11 @@ fn a_shared_container_is_read_by_a_copy_while_its_other_owners_read() {
 
 #[test]
 fn the_host_waits_for_a_copy_into_the_memory() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let device = DeviceBuffer::from_slice(&[7_u32; 1000]).unwrap();
     let mut memory = Registered::new(vec![1_u32; 1000]).unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     memcpy_async(&mut memory, &device, &stream).unwrap();
     let opener = std::thread::spawn(move || gate.open());
     assert_eq!(*memory.host().unwrap(), [7; 1000]);
@@ -131,11 +131,11 @@ fn the_host_waits_for_a_copy_into_the_memory() {
 
 #[test]
 fn a_container_comes_back_only_once_pending_work_is_done() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let mut device = DeviceBuffer::<u32>::alloc(1000).unwrap();
     let memory = Registered::new(vec![4_u32; 1000]).unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     memcpy_async(&mut device, &memory, &stream).unwrap();
     let opener = std::thread::spawn(move || gate.open());
     let mut numbers = memory.into_inner().unwrap();
@@ -147,7 +147,7 @@ fn a_container_comes_back_only_once_pending_work_is_done() {
 
 #[test]
 fn a_container_comes_back_only_once_another_device_is_done_with_it() {
-    let _alone = alone();
+    let alone = alone();
     if Device::count().unwrap() < 2 {
         eprintln!("one device only: no other one to wait for");
         return;
@@ -159,7 +159,7 @@ fn a_container_comes_back_only_once_another_device_is_done_with_it() {
     for dropped in [false, true] {
         let (container, drops) = Watched::new(1000);
         let mut memory = Registered::with_flags(container, RegisterFlags::PORTABLE).unwrap();
-        let gate = Gate::on(&stream);
+        let gate = Gate::on(&alone, &stream);
         memcpy_async(&mut memory, &device, &stream).unwrap();
         let opening = Arc::new(AtomicUsize::new(0));
         let seen = opening.clone();
@@ -180,12 +180,12 @@ fn a_container_comes_back_only_once_another_device_is_done_with_it() {
 
 #[test]
 fn a_container_dropped_while_a_copy_into_it_is_pending_is_dropped_after_it() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let device = DeviceBuffer::from_slice(&[7_u32; 1000]).unwrap();
     let (container, drops) = Watched::new(1000);
     let mut memory = Registered::new(container).unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     memcpy_async(&mut memory, &device, &stream).unwrap();
     let opener = std::thread::spawn(move || gate.open());
     drop(memory);
@@ -272,9 +272,12 @@ fn elements_without_bytes_and_unknown_flags_are_refused_with_the_container() {
     let (error, units) = Registered::new(vec![(), ()]).unwrap_err();
     assert!(matches!(error.detail(), Detail::ZeroSized { .. }) && units.len() == 2);
     // The second one would have devices take the elements for memory of another device, in one piece.
-    for flags in
-        [0x80, sys::cudaHostRegisterIoMemory, sys::cudaHostRegisterIoMemory | sys::cudaHostRegisterMapped]
-    {
+    for flags in [
+        0x80,
+        sys::cudaHostRegisterReadOnly,
+        sys::cudaHostRegisterIoMemory,
+        sys::cudaHostRegisterIoMemory | sys::cudaHostRegisterMapped,
+    ] {
         let flags = RegisterFlags::from_bits_retain(flags);
         let (error, bytes) = Registered::with_flags(vec![1_u8], flags).unwrap_err();
         assert_eq!((error.code(), bytes), (sys::cudaErrorInvalidValue, vec![1]));
@@ -294,6 +297,27 @@ fn every_kind_of_registered_memory_works() {
         assert!(!memory.device_ptr().unwrap().is_null(), "{flags:?}");
         assert_eq!(memory.into_inner().unwrap(), [3; 64], "{flags:?}");
     }
+}
+
+#[test]
+fn memory_that_devices_only_read_is_a_source_and_is_read_by_the_host() {
+    let _alone = alone();
+    let stream = Stream::non_blocking().unwrap();
+    let mut device = DeviceBuffer::<u8>::alloc(4).unwrap();
+    let numbers = match Registered::read_only(vec![1_u8, 2, 3, 4]) {
+        Ok(numbers) => numbers,
+        Err((error, numbers)) => {
+            // Not every device knows this.
+            assert_eq!((error.code(), numbers), (sys::cudaErrorNotSupported, vec![1, 2, 3, 4]));
+            return;
+        }
+    };
+    memcpy_async(&mut device, &numbers.slice(..).unwrap(), &stream).unwrap();
+    assert_eq!(*numbers.host().unwrap(), [1, 2, 3, 4]);
+    assert_eq!(numbers.into_inner().unwrap().0, [1, 2, 3, 4]);
+    assert_eq!(device.to_vec().unwrap(), [1, 2, 3, 4]);
+    let (error, shared) = Registered::read_only(Arc::<[()]>::from([()])).unwrap_err();
+    assert!(matches!(error.detail(), Detail::ZeroSized { .. }) && shared.len() == 1);
 }
 
 #[test]

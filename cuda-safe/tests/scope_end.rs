@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Barrier, OnceLock};
 
-use common::Gate;
+use common::{Gate, alone};
 use cuda_safe::error::Detail;
 use cuda_safe::{DeviceBuffer, Result, Stream, check, sys};
 
@@ -21,6 +21,7 @@ const CAME_BACK: &str = "the scope has returned";
 
 #[test]
 fn a_scope_that_cannot_wait_for_its_work_ends_the_process() {
+    let _alone = alone();
     let name = "a_scope_that_cannot_wait_for_its_work_ends_the_process";
     if std::env::var_os(CHILD).is_some() {
         return end_a_scope_that_cannot_wait();
@@ -107,6 +108,7 @@ fn end_while_another_thread_is_in_a_scope() -> Result<()> {
 
 #[test]
 fn a_scope_of_another_thread_does_not_return_once_the_runtime_is_gone_and_the_process_ends() -> Result<()> {
+    let _alone = alone();
     let name = "a_scope_of_another_thread_does_not_return_once_the_runtime_is_gone_and_the_process_ends";
     if std::env::var_os(CHILD).is_some() {
         return end_while_another_thread_is_in_a_scope();
@@ -132,6 +134,7 @@ static LATE: OnceLock<Stream> = OnceLock::new();
 
 #[test]
 fn a_scope_of_the_thread_that_ends_the_process_returns() -> Result<()> {
+    let _alone = alone();
     let name = "a_scope_of_the_thread_that_ends_the_process_returns";
     if std::env::var_os(CHILD).is_some() {
         // SAFETY: sets a timer whose signal ends a process that hangs.
@@ -152,10 +155,11 @@ fn a_scope_of_the_thread_that_ends_the_process_returns() -> Result<()> {
 
 #[test]
 fn a_host_function_that_panics_in_a_scope_is_reported_and_all_is_over() {
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let device = DeviceBuffer::from_slice(&[7_u8; 64]).unwrap();
     let mut borrowed = [0_u8; 64];
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     let opener = std::thread::spawn(move || gate.open());
     let error = stream
         .scope(|scope| {

@@ -155,7 +155,7 @@ fn pinned_memory_is_given_back_on_request() {
 
 #[test]
 fn a_staged_copy_comes_after_raw_work_of_a_blocking_stream() {
-    let _alone = alone();
+    let alone = alone();
     configure(everything());
     const LEN: usize = 200_000;
     let blocking = Stream::new().unwrap();
@@ -165,7 +165,7 @@ fn a_staged_copy_comes_after_raw_work_of_a_blocking_stream() {
     Device::current().unwrap().synchronize().unwrap();
 
     // Upwards: what the stream reads is what was there before.
-    let gate = Gate::on(&blocking);
+    let gate = Gate::on(&alone, &blocking);
     // SAFETY: both buffers have as many bytes, and live until the stream is done.
     unsafe { check!(cudaMemcpyAsync(to, from, LEN, sys::cudaMemcpyDeviceToDevice, blocking.as_raw())) }
         .unwrap();
@@ -177,7 +177,7 @@ fn a_staged_copy_comes_after_raw_work_of_a_blocking_stream() {
     assert!(aside.to_vec().unwrap() == bytes(LEN, 8));
 
     // Downwards: what the stream writes has been written.
-    let gate = Gate::on(&blocking);
+    let gate = Gate::on(&alone, &blocking);
     // SAFETY: the buffer has as many bytes, and lives until the stream is done.
     unsafe { check!(cudaMemsetAsync(from, 7, LEN, blocking.as_raw())) }.unwrap();
     let opener = std::thread::spawn(move || gate.open());
@@ -188,13 +188,13 @@ fn a_staged_copy_comes_after_raw_work_of_a_blocking_stream() {
 
 #[test]
 fn a_staged_copy_does_not_wait_for_streams_that_have_nothing_to_do_with_it() {
-    let _alone = alone();
+    let alone = alone();
     configure(everything());
     let stream = Stream::non_blocking().unwrap();
     let host = bytes(200_000, 10);
     let mut device = DeviceBuffer::<u8>::alloc(host.len()).unwrap();
     // From here on pinning more would be waiting for nothing either, but freeing would wait for the gate.
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     let ((), copies) = staged_by(|| memcpy(&mut device, &host).unwrap());
     assert_eq!(copies, 1);
     let (back, copies) = staged_by(|| device.to_vec().unwrap());
@@ -204,7 +204,7 @@ fn a_staged_copy_does_not_wait_for_streams_that_have_nothing_to_do_with_it() {
 
 #[test]
 fn the_tracker_orders_staged_copies_with_all_streams() {
-    let _alone = alone();
+    let alone = alone();
     configure(everything());
     const LEN: usize = 200_000;
     let stream = Stream::non_blocking().unwrap();
@@ -212,7 +212,7 @@ fn the_tracker_orders_staged_copies_with_all_streams() {
     let mut pinned = PinnedBuffer::<u8>::alloc(LEN).unwrap();
     Device::current().unwrap().synchronize().unwrap();
 
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     memset_async(&mut device, 5, &stream).unwrap();
     let opener = std::thread::spawn(move || gate.open());
     let (back, copies) = staged_by(|| device.to_vec().unwrap());

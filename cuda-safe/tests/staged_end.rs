@@ -83,7 +83,7 @@ fn a_process_ends_while_a_copy_waits_for_a_stream_that_never_comes_to_it() {
             let mut device = DeviceBuffer::<u8>::alloc(1 << 16).unwrap();
             // Warm: everything that a copy needs is there.
             memcpy(&mut device, &vec![1_u8; 1 << 16]).unwrap();
-            let gate = Gate::on(&stream);
+            let gate = Gate::on(&common::alone(), &stream);
             begun.send(()).unwrap();
             let _ = memcpy(&mut device, &vec![2_u8; 1 << 16]);
             drop(gate);

@@ -31,10 +31,10 @@ fn a_stream_says_what_it_was_made_with() {
 
 #[test]
 fn a_stream_is_done_when_all_it_was_given_is() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     assert!(stream.is_done().unwrap());
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     assert!(!stream.is_done().unwrap());
     gate.open();
     stream.synchronize().unwrap();
@@ -43,12 +43,12 @@ fn a_stream_is_done_when_all_it_was_given_is() {
 
 #[test]
 fn an_event_stands_for_what_came_before_it_and_nothing_after() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let mut event = Event::without_timing().unwrap();
     event.record(&stream).unwrap();
     event.synchronize().unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     assert!(event.is_done().unwrap(), "the gate came after the record");
     event.record(&stream).unwrap();
     assert!(!event.is_done().unwrap(), "recording again moves the mark");
@@ -59,9 +59,9 @@ fn an_event_stands_for_what_came_before_it_and_nothing_after() {
 
 #[test]
 fn an_event_that_was_never_recorded_stands_for_nothing_even_with_a_used_handle() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     let mut former = Event::with_flags(EventFlags::BLOCKING_SYNC).unwrap();
     former.record(&stream).unwrap();
     drop(former);
@@ -79,10 +79,10 @@ fn an_event_that_was_never_recorded_stands_for_nothing_even_with_a_used_handle()
 
 #[test]
 fn a_stream_that_waits_for_an_event_goes_on_when_it_is_complete() {
-    let _alone = alone();
+    let alone = alone();
     let (producer, consumer) = (Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap());
     let mut ready = Event::without_timing().unwrap();
-    let gate = Gate::on(&producer);
+    let gate = Gate::on(&alone, &producer);
     ready.record(&producer).unwrap();
     consumer.wait(&ready).unwrap();
     let (tell, told) = channel();
@@ -96,13 +96,13 @@ fn a_stream_that_waits_for_an_event_goes_on_when_it_is_complete() {
 
 #[test]
 fn a_wait_stands_for_the_mark_as_it_was_when_it_was_given() {
-    let _alone = alone();
+    let alone = alone();
     let (first, second, waiter) =
         (Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap(), Stream::non_blocking().unwrap());
     let mut event = Event::without_timing().unwrap();
     event.record(&first).unwrap();
     waiter.wait(&event).unwrap();
-    let gate = Gate::on(&second);
+    let gate = Gate::on(&alone, &second);
     event.record(&second).unwrap();
     waiter.synchronize().unwrap();
     assert!(!event.is_done().unwrap());
@@ -143,7 +143,7 @@ fn an_event_is_refused_on_a_stream_of_another_device() {
 
 #[test]
 fn a_stream_of_another_device_needs_no_switch() {
-    let _alone = alone();
+    let alone = alone();
     if Device::count().unwrap() < 2 {
         eprintln!("one device only: nothing to switch");
         return;
@@ -151,7 +151,7 @@ fn a_stream_of_another_device_needs_no_switch() {
     let other = Device::new(1).unwrap();
     let stream = Stream::builder().device(other).non_blocking().build().unwrap();
     let mut event = Event::on(other, EventFlags::DISABLE_TIMING).unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     event.record(&stream).unwrap();
     let here = Stream::non_blocking().unwrap();
     here.wait(&event).unwrap();
@@ -166,12 +166,12 @@ fn a_stream_of_another_device_needs_no_switch() {
 
 #[test]
 fn a_dropped_stream_serves_again_only_when_its_work_is_done() {
-    let _alone = alone();
+    let alone = alone();
     // A priority of its own keeps the other tests' streams away.
     let make = || Stream::builder().non_blocking().priority(-77).build().unwrap();
     let stream = make();
     let raw = stream.as_raw();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     drop(stream);
     let second = make();
     assert_ne!(second.as_raw(), raw, "the gate still holds the first one");
@@ -182,10 +182,10 @@ fn a_dropped_stream_serves_again_only_when_its_work_is_done() {
 
 #[test]
 fn a_stream_taken_apart_can_be_put_together_again() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::builder().non_blocking().build().unwrap();
     let mut buffer = DeviceBuffer::<u8>::alloc(64).unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     memset_async(&mut buffer, 3, &stream).unwrap();
     let raw = stream.into_raw();
     // What the stream was given is still on the books: another one waits for it.
@@ -203,9 +203,9 @@ fn a_stream_taken_apart_can_be_put_together_again() {
 
 #[test]
 fn a_scope_is_over_when_it_returns() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     let opener = std::thread::spawn(move || gate.open());
     let answer = stream.scope(|scope| scope.stream().device().ordinal()).unwrap();
     assert_eq!(answer, stream.device().ordinal());
@@ -325,12 +325,13 @@ fn work_of_a_thread_on_its_own_stream_is_waited_for_by_others() {
 
 #[test]
 fn work_of_a_thread_that_has_ended_is_waited_for_by_streams_and_not_by_the_host() {
-    let _alone = alone();
+    let alone = alone();
     let [mut one, mut other] = [(); 2].map(|()| DeviceBuffer::<u8>::alloc(256).unwrap());
+    let held = alone.clone();
     let gate;
     (gate, one, other) = std::thread::spawn(move || {
         let mine = Stream::per_thread().unwrap();
-        let gate = Gate::on(&mine);
+        let gate = Gate::on(&held, &mine);
         memset_async(&mut one, 1, &mine).unwrap();
         memset_async(&mut other, 1, &mine).unwrap();
         (gate, one, other)

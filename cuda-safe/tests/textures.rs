@@ -208,7 +208,9 @@ fn a_texture_keeps_its_memory_and_knows_whose_it_is() {
     assert!(!part.shares(&buffer.slice(..512).unwrap().access()));
     assert!(part.shares(&buffer.slice(..513).unwrap().access()));
     // Memory with a share elsewhere cannot be given up, nor freed by its owner.
-    assert!(buffer.into_raw().is_null());
+    let (error, buffer) = buffer.into_raw().unwrap_err();
+    assert_eq!(error.detail(), Detail::InGraph);
+    drop(buffer);
     image.free().unwrap();
     assert_eq!(texture.resource_desc().unwrap().resType, sys::cudaResourceTypeArray);
 }
@@ -221,11 +223,11 @@ fn use_of(texture: &Texture<f32>, stream: &Stream) {
 
 #[test]
 fn an_object_is_destroyed_after_the_work_that_uses_it() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::new().unwrap();
     let image = Array::<f32>::alloc_2d(8, 8).unwrap();
     let texture = make(&image).unwrap();
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     use_of(&texture, &stream);
     let began = Barrier::new(2);
     std::thread::scope(|threads| {

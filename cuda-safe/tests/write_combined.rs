@@ -42,12 +42,12 @@ fn devices_and_copies_write_it_too() {
 
 #[test]
 fn writing_waits_for_the_copy_that_still_reads() {
-    let _alone = alone();
+    let alone = alone();
     let stream = Stream::non_blocking().unwrap();
     let mut device = DeviceBuffer::<u32>::alloc(100).unwrap();
     let mut buffer = WriteCombinedBuffer::<u32>::alloc(100).unwrap();
     buffer.write().unwrap().fill(3);
-    let gate = Gate::on(&stream);
+    let gate = Gate::on(&alone, &stream);
     memcpy_async(&mut device, &buffer, &stream).unwrap();
     let opener = std::thread::spawn(move || gate.open());
     buffer.write().unwrap().fill(4);

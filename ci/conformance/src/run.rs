@@ -45,10 +45,20 @@ pub(crate) fn here(cases: &Cases, ids: &[String]) -> Result<(), String> {
 /// Where a helper finds what the case hands it.
 const HANDED: &str = "CONFORMANCE_HANDED";
 
+/// This program, for cases in a process of their own.
+///
+/// Without the driver's cache of compiled code: code that is in it is not compiled again, so that the compiler has nothing to
+/// report, and an answer would depend on the runs before.
+fn command() -> Command {
+    let program = std::env::current_exe().expect("this program has a path");
+    let mut command = Command::new(program);
+    command.arg("--here").env("CUDA_CACHE_DISABLE", "1");
+    command
+}
+
 /// Starts a helper in a process of its own, waits for it, and gives its answer.
 pub(crate) fn beside(id: &str, handed: &str) -> String {
-    let program = std::env::current_exe().expect("this program has a path");
-    let output = Command::new(program).arg("--here").arg(id).env(HANDED, handed).output();
+    let output = command().arg(id).env(HANDED, handed).output();
     let output = output.expect("this program starts again");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let answer = text.lines().find_map(|line| line.strip_prefix(END));
@@ -94,9 +104,7 @@ pub(crate) fn all(chosen: &[&Case], jobs: usize, limit: Duration) -> BTreeMap<St
 
 /// Runs a batch in one process: what was answered, and what is left for another because this one ended.
 fn child(batch: &[String], limit: Duration) -> (Vec<(String, String)>, Vec<String>) {
-    let program = std::env::current_exe().expect("this program has a path");
-    let mut child = Command::new(program)
-        .arg("--here")
+    let mut child = command()
         .args(batch)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "calls two functions of the runtime")]
 
 use crate::error::{Error, Result};
+use crate::stream;
 use crate::sys;
 
 // The two functions have a header of their own, which some toolkits lack. Every runtime library has the
@@ -17,7 +18,7 @@ unsafe extern "C" {
 /// Stands for `cudaProfilerStart`.
 ///
 /// # Errors
-/// Returns the runtime's error if there is no device.
+/// Returns the runtime's error if there is no device. Refused inside a host function.
 ///
 /// # Examples
 /// ```
@@ -33,6 +34,7 @@ unsafe extern "C" {
 #[doc(alias = "cudaProfilerStart")]
 #[track_caller]
 pub fn profiler_start() -> Result<()> {
+    stream::ensure_idle("profiler_start")?;
     Error::check("cudaProfilerStart", cudaProfilerStart())
 }
 
@@ -41,9 +43,10 @@ pub fn profiler_start() -> Result<()> {
 /// Stands for `cudaProfilerStop`.
 ///
 /// # Errors
-/// Returns the runtime's error if there is no device.
+/// Returns the runtime's error if there is no device. Refused inside a host function.
 #[doc(alias = "cudaProfilerStop")]
 #[track_caller]
 pub fn profiler_stop() -> Result<()> {
+    stream::ensure_idle("profiler_stop")?;
     Error::check("cudaProfilerStop", cudaProfilerStop())
 }

@@ -375,10 +375,20 @@ impl Allocation {
         Self::new(pointer, bytes, device, kind, Ledger::new(bytes))
     }
 
-    /// Gives the memory up without freeing it.
-    pub(crate) fn give_up(&mut self) -> *mut u8 {
-        self.bytes = 0;
-        self.pointer
+    /// Waits for the work that still uses the memory and gives it up without freeing it. An error changes nothing, so that
+    /// the owner can be given back.
+    #[track_caller]
+    pub(crate) fn give_up(&mut self, api: &'static str) -> Result<*mut u8> {
+        if matches!(self.kind, Kind::Foreign | Kind::Registered) {
+            let what = "giving up memory that the crate has not allocated, which its owner frees";
+            return Err(Error::refused(api, Detail::Unsupported { what }));
+        }
+        if self.bytes > 0 {
+            stream::ensure_idle(api)?;
+            stream::wait_host(&self.ledger, 0..self.bytes, Mode::Write)?;
+            self.bytes = 0;
+        }
+        Ok(self.pointer)
     }
 
     /// The first byte; null where there are none.

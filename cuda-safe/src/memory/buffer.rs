@@ -16,7 +16,7 @@ use super::size;
 use super::slice::{Slice, SliceMut, describe};
 use super::span::Span;
 use crate::device::Device;
-use crate::error::Result;
+use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Mode};
 #[cfg(doc)]
 use crate::sys;
@@ -279,10 +279,17 @@ impl<T, M: Place> Buffer<T, M> {
         self.allocation
     }
 
-    /// The allocation, to be given up; none while a graph holds it too, which then frees it.
-    #[inline]
-    pub(super) fn only_allocation(&mut self) -> Option<&mut Allocation> {
-        self.allocation.only()
+    /// Waits for the work that still uses the memory and gives it up without freeing it, or gives the owner back with the
+    /// error.
+    #[track_caller]
+    pub(super) fn give_up(mut self, api: &'static str) -> core::result::Result<*mut T, (Error, Self)> {
+        let Some(allocation) = self.allocation.only() else {
+            return Err((Error::refused(api, Detail::InGraph), self));
+        };
+        match allocation.give_up(api) {
+            Ok(pointer) => Ok(pointer.cast()),
+            Err(error) => Err((error, self)),
+        }
     }
 }
 

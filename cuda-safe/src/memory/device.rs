@@ -11,7 +11,7 @@ use super::place::OnDevice;
 use super::pool::MemoryPool;
 use super::size;
 use crate::device::Device;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::stream::AsStream;
 #[cfg(doc)]
 use crate::sys;
@@ -135,7 +135,7 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
     /// # Safety
     /// - `pointer` came from `cudaMalloc` on `device`, or from [`into_raw`](Self::into_raw), and nobody else frees it.
     /// - It has room for `len` elements of `T`, and nobody else uses them, but in order with what this crate does there.
-    /// - Work that uses the memory and was not given to a stream through this crate is complete.
+    /// - Work that uses the memory is complete: [`into_raw`](Self::into_raw) waits for what it knows of.
     #[track_caller]
     pub unsafe fn from_raw(device: Device, pointer: *mut T, len: usize) -> Result<Self> {
         // SAFETY: the caller vouches for all of it.
@@ -212,12 +212,17 @@ impl<T> DeviceBuffer<T> {
         Allocation::free_on(self.into_shared(), stream.as_stream())
     }
 
-    /// Gives the memory up without freeing it, and without waiting for the work that still uses it.
+    /// Waits for the work that still uses the buffer, and gives the memory up without freeing it.
     ///
-    /// [`from_raw`](Self::from_raw) or `cudaFree` frees it, also where it came from [`alloc_async`](Self::alloc_async).
-    /// Null where a graph or a texture has a share, which then frees it.
-    #[must_use = "the memory is leaked otherwise"]
-    pub fn into_raw(mut self) -> *mut T {
-        self.only_allocation().map_or(std::ptr::null_mut(), Allocation::give_up).cast()
+    /// [`from_raw`](Self::from_raw) or `cudaFree` frees it, also where it is memory of a pool, which
+    /// [`free_async`](Self::free_async) then no longer frees in the order of a stream.
+    ///
+    /// # Errors
+    /// Each error comes with the buffer: `InGraph` while a graph or a texture holds the memory too; `Unsupported` for memory
+    /// that `cudaFree` does not free: [adopted](Self::adopt) memory, a variable of a library, and memory of another process
+    /// ([`IpcMemHandle::open`](super::IpcMemHandle::open)); the failure of the work that was waited for; a refusal inside a host function.
+    #[track_caller]
+    pub fn into_raw(self) -> core::result::Result<*mut T, (Error, Self)> {
+        self.give_up("DeviceBuffer::into_raw")
     }
 }

@@ -126,7 +126,7 @@ impl<T: AnyBitPattern> ManagedBuffer<T> {
     /// - `pointer` came from `cudaMallocManaged` with `device` current, or from [`into_raw`](Self::into_raw), and nobody else
     ///   frees it.
     /// - It has room for `len` elements of `T`, and nobody else reaches them.
-    /// - Work that uses the memory and was not given to a stream through this crate is complete.
+    /// - Work that uses the memory is complete: [`into_raw`](Self::into_raw) waits for what it knows of.
     #[track_caller]
     pub unsafe fn from_raw(device: Device, pointer: *mut T, len: usize) -> Result<Self> {
         supported("ManagedBuffer::from_raw")?;
@@ -169,12 +169,16 @@ impl<T> ManagedBuffer<T> {
         Allocation::free_owned(self.into_shared())
     }
 
-    /// Gives the memory up without freeing it, and without waiting for the work that still uses it.
+    /// Waits for the work that still uses the buffer, and gives the memory up without freeing it.
     ///
     /// [`from_raw`](Self::from_raw) or `cudaFree` frees it.
-    #[must_use = "the memory is leaked otherwise"]
-    pub fn into_raw(mut self) -> *mut T {
-        self.only_allocation().map_or(std::ptr::null_mut(), Allocation::give_up).cast()
+    ///
+    /// # Errors
+    /// Each error comes with the buffer: `InGraph` while a graph holds the memory too; `Unsupported` for a variable of a
+    /// library, which `cudaFree` does not free; the failure of the work that was waited for; a refusal inside a host function.
+    #[track_caller]
+    pub fn into_raw(self) -> core::result::Result<*mut T, (Error, Self)> {
+        self.give_up("ManagedBuffer::into_raw")
     }
 }
 

@@ -93,7 +93,7 @@ pub use registered::{RegisterFlags, Registered};
 pub use slice::{
     DeviceSlice, DeviceSliceMut, ManagedSlice, ManagedSliceMut, PinnedSlice, PinnedSliceMut, Slice, SliceMut,
 };
-pub use stable::{Stable, StableMut};
+pub use stable::{ReadOnly, Stable, StableMut};
 pub use symbol::{Symbol, SymbolSlice};
 pub use volume::{Volume, VolumeMut};
 pub use write_combined::{HostWriter, WriteCombinedBuffer, WriteCombinedSlice, WriteCombinedSliceMut};

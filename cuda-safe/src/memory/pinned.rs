@@ -1,8 +1,6 @@
 //! Page-locked memory of the host, owned.
 #![expect(unsafe_code, reason = "takes over raw pinned pointers")]
 
-use std::ptr;
-
 use bitflags::bitflags;
 use bytemuck::AnyBitPattern;
 
@@ -98,7 +96,7 @@ impl<T: AnyBitPattern> PinnedBuffer<T> {
     /// # Safety
     /// - `pointer` came from one of these functions, or from [`into_raw`](Self::into_raw), and nobody else frees it.
     /// - It has room for `len` elements of `T`, and nobody else reaches them.
-    /// - Work that uses the memory and was not given to a stream through this crate is complete.
+    /// - Work that uses the memory is complete: [`into_raw`](Self::into_raw) waits for what it knows of.
     #[track_caller]
     pub unsafe fn from_raw(device: Device, pointer: *mut T, len: usize) -> Result<Self> {
         // SAFETY: the caller vouches for all of it.
@@ -153,11 +151,15 @@ impl<T> PinnedBuffer<T> {
         Allocation::free_owned(self.into_shared())
     }
 
-    /// Gives the memory up without freeing it, and without waiting for the work that still uses it.
+    /// Waits for the work that still uses the buffer, and gives the memory up without freeing it.
     ///
     /// [`from_raw`](Self::from_raw) or `cudaFreeHost` frees it.
-    #[must_use = "the memory is leaked otherwise"]
-    pub fn into_raw(mut self) -> *mut T {
-        self.only_allocation().map_or(ptr::null_mut(), Allocation::give_up).cast()
+    ///
+    /// # Errors
+    /// Each error comes with the buffer: `InGraph` while a graph holds the memory too; the failure of the work that was
+    /// waited for; a refusal inside a host function.
+    #[track_caller]
+    pub fn into_raw(self) -> core::result::Result<*mut T, (Error, Self)> {
+        self.give_up("PinnedBuffer::into_raw")
     }
 }

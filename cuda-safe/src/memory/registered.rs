@@ -14,14 +14,15 @@ use super::shared::Shared;
 use super::size;
 use super::slice::{PinnedSlice, PinnedSliceMut};
 use super::span::Span;
-use super::stable::{Stable, StableMut};
+use super::stable::{ReadOnly, Stable, StableMut};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Mode};
 use crate::sys;
 
 bitflags! {
-    /// How memory is registered. On systems with unified addresses, all of it is portable and mapped anyway.
+    /// How memory is registered. On systems with unified addresses, all of it is portable and mapped anyway. Memory that
+    /// devices only read has a constructor of its own: [`Registered::read_only`].
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub struct RegisterFlags: u32 {
         /// Counts as pinned for every device, not only for the one that was current.
@@ -30,9 +31,6 @@ bitflags! {
         /// Kernels can use it.
         #[doc(alias = "cudaHostRegisterMapped")]
         const MAPPED = sys::cudaHostRegisterMapped;
-        /// Devices only read it: work that writes it fails. Not every device knows this.
-        #[doc(alias = "cudaHostRegisterReadOnly")]
-        const READ_ONLY = sys::cudaHostRegisterReadOnly;
     }
 }
 
@@ -101,6 +99,11 @@ impl<C: Stable> Registered<C> {
             let error = Error::refused("Registered::with_flags", detail);
             return Err((error.with_code(sys::cudaErrorInvalidValue), container));
         }
+        Self::register(container, flags.bits())
+    }
+
+    #[track_caller]
+    fn register(container: C, flags: u32) -> core::result::Result<Self, (Error, C)> {
         // From here on the container stays where it is, so that the pointer stays its own.
         let mut container = Box::new(container);
         let (pointer, len) = container.elements();
@@ -111,12 +114,40 @@ impl<C: Stable> Registered<C> {
         };
         // SAFETY: `Stable` promises that so many elements are there, stay there, and are reached by nobody but other owners,
         // who only read; the box goes along.
-        let allocation =
-            unsafe { Allocation::registered(device, pointer.cast(), bytes, flags.bits(), container) };
+        let allocation = unsafe { Allocation::registered(device, pointer.cast(), bytes, flags, container) };
         match allocation {
             Ok(allocation) => Ok(Self { allocation: Shared::kept(allocation), len, container: PhantomData }),
             Err((error, container)) => Err((error, *container)),
         }
+    }
+
+    /// Page-locks the elements for devices that only read them, and takes the container over, or gives it back with the error.
+    ///
+    /// Stands for [`cudaHostRegister`](sys::cudaHostRegister) with `cudaHostRegisterReadOnly`, which lets memory be registered
+    /// that the program itself cannot write. The runtime fails copies into such memory, so it is no destination here; the
+    /// host writes the elements when it has the container back.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and what the runtime fails with where a device has no such registration.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::{DeviceBuffer, Registered, Stream, memcpy_async};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let stream = Stream::new()?;
+    /// let mut device = DeviceBuffer::<u32>::alloc(3)?;
+    /// let numbers = Registered::read_only(vec![1, 2, 3])?;
+    /// memcpy_async(&mut device, &numbers, &stream)?;
+    /// assert_eq!(numbers.into_inner()?.0, vec![1, 2, 3]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaHostRegisterReadOnly")]
+    #[track_caller]
+    pub fn read_only(container: C) -> core::result::Result<Registered<ReadOnly<C>>, (Error, C)> {
+        let registered = Registered::register(ReadOnly(container), sys::cudaHostRegisterReadOnly);
+        registered.map_err(|(error, container)| (error, container.0))
     }
 
     /// Waits for the work that still uses the elements, makes them pageable again, and gives the container back.

@@ -9,7 +9,7 @@ use bytemuck::AnyBitPattern;
 
 /// A container that [`Registered`] can own: its elements stay where they are.
 ///
-/// Implemented for `Vec<T>`, `Box<[T]>`, `Box<[T; N]>` and `Arc<[T]>`. A memory map or another container becomes one
+/// Implemented for `Vec<T>`, `Box<[T]>`, `Box<[T; N]>`, `Arc<[T]>`, and [`ReadOnly`] around each. A memory map or another container becomes one
 /// through a type of one's own around it.
 ///
 /// # Safety
@@ -39,7 +39,7 @@ pub unsafe trait Stable: Send + 'static {
 /// the container is dropped or used again.
 #[diagnostic::on_unimplemented(
     message = "the elements of `{Self}` cannot be written while it is registered",
-    label = "other owners may be reading them"
+    label = "they are shared, or for reading only"
 )]
 pub unsafe trait StableMut: Stable {}
 
@@ -78,6 +78,21 @@ unsafe impl<T: AnyBitPattern + Send + Sync, const N: usize> Stable for Box<[T; N
 
 // SAFETY: a box is the only owner of its elements, and the pointer is the one for writing.
 unsafe impl<T: AnyBitPattern + Send + Sync, const N: usize> StableMut for Box<[T; N]> {}
+
+/// A container that devices only read: what [`Registered::read_only`] owns.
+///
+/// It is no [`StableMut`], so its elements are no destination of copies and no argument that a kernel writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ReadOnly<C>(pub C);
+
+// SAFETY: the elements are the container's, which keeps the promises.
+unsafe impl<C: Stable> Stable for ReadOnly<C> {
+    type Element = C::Element;
+
+    fn elements(&mut self) -> (*mut C::Element, usize) {
+        self.0.elements()
+    }
+}
 
 // SAFETY: shared elements never move while an owner lives, and while there may be another one nobody writes them: the
 // registered owner is one, so no other is ever the only one.

@@ -4,6 +4,9 @@
 use std::ops::Range;
 
 use super::enqueue::BOOKS;
+use super::legacy::{self, LegacyStream};
+use super::owned::Stream;
+use super::view::AsStream as _;
 use super::{busy, deferred, host_function, per_thread, pool, port};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
@@ -64,26 +67,52 @@ pub(crate) fn is_quiet(ledger: &Ledger, range: Range<usize>, mode: Mode) -> bool
 }
 
 /// Blocks until a stream has done all that it has been given so far, whatever became of its handle.
+///
+/// The handle of a per-thread stream means another stream on another thread. As long as its thread lives, other threads wait
+/// for it by an event of the legacy stream, which comes after the work of all blocking streams of the device.
 #[track_caller]
 fn wait_slot(slot: &Slot) -> Result<()> {
     let device = Device::from_ordinal(slot.device());
-    if slot.kind == Kind::PerThread && !per_thread::is_mine(slot) {
-        return wait_device(device);
-    }
-    let coverage = BOOKS.coverage_by_event(slot);
+    let elsewhere = slot.kind == Kind::PerThread && !per_thread::is_mine(slot);
+    let mut coverage = if elsewhere {
+        BOOKS.coverage_by_event(LegacyStream::of(device)?.as_stream().slot())
+    } else {
+        BOOKS.coverage_by_event(slot)
+    };
+    // The last event of a stream that is gone may be used again as soon as its work is complete, so the host waits for an
+    // event of its own behind it, on a stream that nobody else has.
+    let is_gone = matches!(*slot.reach(), Reach::Event(_));
+    let behind = if is_gone { Some(Stream::builder().device(device).non_blocking().build()?) } else { None };
+    let event = pool::event(device, sys::cudaEventDisableTiming)?;
     // The handle is only held for the record: the wait may be long, and others may want to wait for the
     // stream meanwhile.
     let reach = slot.reach();
-    if *reach == Reach::Over {
-        return Ok(());
-    }
-    let Reach::Stream(number) = *reach else {
-        drop(reach);
-        return wait_device(device);
+    let recorded = match (*reach, &behind) {
+        (Reach::Over, _) => {
+            pool::keep_event(device, sys::cudaEventDisableTiming, event);
+            return Ok(());
+        }
+        (Reach::Stream(number), _) => {
+            let raw = if elsewhere { legacy::HANDLE } else { pool::raw_stream(number) };
+            // SAFETY: the slot's lock is held, so the handle that it names is live, as the legacy stream's always is; the event
+            // is ours.
+            unsafe { port::record(device, raw, slot.kind, event.0) }
+        }
+        (Reach::Event(number), Some(behind)) => {
+            coverage = BOOKS.coverage_by_last_event(slot);
+            let (raw, last) = (behind.as_raw(), pool::raw_event(number));
+            // SAFETY: the stream is ours; the event belongs to the slot, whose lock is held, and is not destroyed.
+            let waits = unsafe { check!(cudaStreamWaitEvent(raw, last, 0)) };
+            // SAFETY: the stream and the event are ours.
+            waits.and_then(|()| unsafe { port::record(device, raw, Kind::NonBlocking, event.0) })
+        }
+        // Also where the stream has gone only now.
+        (Reach::Device | Reach::Event(_), _) => {
+            drop(reach);
+            pool::keep_event(device, sys::cudaEventDisableTiming, event);
+            return wait_device(device);
+        }
     };
-    let event = pool::event(device, sys::cudaEventDisableTiming)?;
-    // SAFETY: the slot's lock is held, so the handle that it names is live; the event is ours.
-    let recorded = unsafe { port::record(device, pool::raw_stream(number), slot.kind, event.0) };
     drop(reach);
     let waited = recorded.and_then(|()| {
         // SAFETY: the event is ours.

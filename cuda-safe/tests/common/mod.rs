@@ -2,27 +2,56 @@
 #![allow(dead_code, clippy::unwrap_used, reason = "test support: each binary uses a part of it")]
 
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 
 use cuda_safe::stream::AsStream;
 
-/// One test at a time in a process, for as long as the guard lives.
+/// One test at a time in a process: the first value of every test of a program that has gates, so that it is dropped last.
 ///
-/// Freeing may wait for the whole device, and may keep other calls waiting meanwhile. A test that frees would so wait for the gate
-/// of another one, which cannot get to opening it.
-pub(crate) fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+/// `cudaFree`, `cudaMalloc`, the creation of streams and graphs, and the loading of kernels may wait for the whole device,
+/// and keep every other call of the process waiting meanwhile. Where one test does this while another one holds a gate,
+/// the owner of the gate waits for a lock of the driver and never gets to open the gate. A gate is therefore made of this
+/// value, and keeps it; `tests/gates.rs` checks that every other test of the program begins with one.
+#[derive(Clone)]
+pub(crate) struct Alone(Arc<Held>);
+
+struct Held(());
+
+/// The thread of the test that runs alone.
+static OWNER: Mutex<Option<ThreadId>> = Mutex::new(None);
+static GONE: Condvar = Condvar::new();
+
+fn owner() -> MutexGuard<'static, Option<ThreadId>> {
+    OWNER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits until no other test of the process runs.
+pub(crate) fn alone() -> Alone {
+    let me = thread::current().id();
+    assert_ne!(*owner(), Some(me), "this test runs alone already");
+    let taken = GONE.wait_while(owner(), |owner| owner.is_some());
+    *taken.unwrap_or_else(PoisonError::into_inner) = Some(me);
+    Alone(Arc::new(Held(())))
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        *owner() = None;
+        GONE.notify_one();
+    }
 }
 
 /// Holds a stream until it is opened or dropped, whichever way the test ends.
 pub(crate) struct Gate {
     open: Sender<()>,
+    // The test is over when the gate is open, also where another thread opens it.
+    alone: Alone,
 }
 
 impl Gate {
     /// Puts a gate on a stream: nothing given to it later runs before the gate is open.
-    pub(crate) fn on(stream: &impl AsStream) -> Self {
+    pub(crate) fn on(alone: &Alone, stream: &impl AsStream) -> Self {
         let (open, opened) = channel::<()>();
         stream
             .as_stream()
@@ -31,7 +60,7 @@ impl Gate {
                 let _ = opened.recv();
             })
             .unwrap();
-        Self { open }
+        Self { open, alone: alone.clone() }
     }
 
     /// Opens the gate.

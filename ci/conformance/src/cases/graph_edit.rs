@@ -168,8 +168,89 @@ fn objects(cases: &mut Cases) {
     });
 }
 
+/// What becomes of the outermost of three graphs.
+#[derive(Clone, Copy, PartialEq)]
+enum Made {
+    Clone,
+    Child,
+    Executable,
+}
+
+/// A graph within a graph within a graph, of which the innermost has a user object, and one more owner of all three. The
+/// owners go one after the other, this one first.
+fn deep(log: &mut Log, made: Made, first: usize) -> Result<(), Setup> {
+    let (mut called, mut ended, mut node, mut object) = (0_u8, 0_u8, ptr::null_mut(), ptr::null_mut());
+    let mut graphs = [graph(log)?, graph(log)?, graph(log)?];
+    let call = cudaHostNodeParams { fn_: Some(counts), userData: (&raw mut called).cast() };
+    need!(log, cudaGraphAddHostNode(&raw mut node, graphs[0], ptr::null(), 0, &raw const call));
+    let alone = cuda_sys::cudaUserObjectNoDestructorSync.0;
+    need!(log, cudaUserObjectCreate(&raw mut object, (&raw mut ended).cast(), Some(counts), 1, alone));
+    need!(log, cudaGraphRetainUserObject(graphs[0], object, 1, cuda_sys::cudaGraphUserObjectMove.0));
+    for at in [1, 2] {
+        need!(log, cudaGraphAddChildGraphNode(&raw mut node, graphs[at], ptr::null(), 0, graphs[at - 1]));
+    }
+    let mut run = ptr::null_mut();
+    let mut other = ptr::null_mut();
+    match made {
+        Made::Clone => need!(log, cudaGraphClone(&raw mut other, graphs[2])),
+        Made::Child => {
+            other = graph(log)?;
+            need!(log, cudaGraphAddChildGraphNode(&raw mut node, other, ptr::null(), 0, graphs[2]));
+        }
+        Made::Executable => run = ready(log, graphs[2])?,
+    }
+    // The other owner is the fourth. It goes first, last, and in between.
+    let mut order = [0, 1, 2, 3];
+    order.rotate_left(first);
+    let on = stream(log)?;
+    for (at, owner) in order.into_iter().enumerate() {
+        if at == 3 {
+            // The last owner still calls the function.
+            if owner < 3 {
+                run = ready(log, graphs[owner])?;
+            } else if made != Made::Executable {
+                run = ready(log, other)?;
+            }
+            need!(log, cudaGraphLaunch(run, on));
+            need!(log, cudaStreamSynchronize(on));
+            // SAFETY: both are alive, and the launch is over.
+            let counts =
+                unsafe { (ptr::read_volatile(&raw const called), ptr::read_volatile(&raw const ended)) };
+            log.fact(&format!("{first}: called, ended"), format_args!("{counts:?}"));
+        }
+        match (owner, made) {
+            (3, Made::Executable) => ask!(log, cudaGraphExecDestroy(run)),
+            (3, _) => ask!(log, cudaGraphDestroy(other)),
+            _ => ask!(log, cudaGraphDestroy(std::mem::replace(&mut graphs[owner], ptr::null_mut()))),
+        };
+        if at == 3 && !(owner == 3 && made == Made::Executable) {
+            ask!(log, cudaGraphExecDestroy(run));
+        }
+    }
+    // The runtime does this some time later, on a thread of its own.
+    // SAFETY: the number is alive.
+    while unsafe { ptr::read_volatile(&raw const ended) } == 0 {
+        std::thread::yield_now();
+    }
+    // SAFETY: as above.
+    log.fact(&format!("{first}: ended"), unsafe { ptr::read_volatile(&raw const ended) });
+    Ok(())
+}
+
+fn deep_objects(cases: &mut Cases) {
+    for (name, made) in [
+        ("cudaGraphClone", Made::Clone),
+        ("cudaGraphAddChildGraphNode", Made::Child),
+        ("cudaGraphInstantiate", Made::Executable),
+    ] {
+        let id = format!("{name}/a user object of a graph within a graph within a graph");
+        cases.add(id, Safe::Works, move |log| (0..4).try_for_each(|first| deep(log, made, first))).alone();
+    }
+}
+
 pub(super) fn add(cases: &mut Cases) {
     attributes(cases);
     work(cases);
     objects(cases);
+    deep_objects(cases);
 }

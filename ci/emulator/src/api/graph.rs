@@ -120,11 +120,8 @@ api! {
         if machine.graphs.allocates(original.addr())? {
             return Err(cudaErrorNotSupported);
         }
-        let copy = machine.graphs.duplicate(original.addr())?;
         let m = &mut *machine;
-        for (user, count) in &m.graphs.get(copy)?.users {
-            m.users.retain(*user, *count)?;
-        }
+        let copy = m.graphs.duplicate(&mut m.users, original.addr())?;
         out.write(graph(copy));
         Ok(())
     }

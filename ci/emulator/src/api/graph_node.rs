@@ -79,13 +79,9 @@ pub(super) fn child(machine: &mut Guard, child: cudaGraph_t) -> Answer<Act> {
         // Not asked of a GPU: as for copies.
         return Err(cudaErrorNotSupported);
     }
-    let copy = machine.graphs.duplicate(child.addr())?;
     let m = &mut **machine;
-    let it = m.graphs.get_mut(copy)?;
-    it.owned = true;
-    for (user, count) in &it.users {
-        m.users.retain(*user, *count)?;
-    }
+    let copy = m.graphs.duplicate(&mut m.users, child.addr())?;
+    m.graphs.get_mut(copy)?.owned = true;
     Ok(Act::Child(copy))
 }
 

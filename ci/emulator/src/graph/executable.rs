@@ -278,7 +278,7 @@ mod tests {
         let mut graphs = Graphs::default();
         let (graph, node) = nested(&mut graphs);
         let mut exec = exec(&graphs, graph);
-        let copy = graphs.duplicate(graph).unwrap();
+        let copy = graphs.duplicate(&mut Users::default(), graph).unwrap();
         let Act::Child(child) = graphs.get(copy).unwrap().nodes.values().nth(1).unwrap().act else {
             panic!()
         };

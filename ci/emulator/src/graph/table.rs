@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::executable::Exec;
 use super::memory::GraphMemories;
 use super::node::Act;
+use super::user::Users;
 use crate::error::Answer;
 use crate::sys::cudaErrorInvalidValue;
 
@@ -171,21 +172,24 @@ impl Graphs {
         Ok(false)
     }
 
-    /// Copies a graph with all that it owns.
-    pub(crate) fn duplicate(&mut self, graph: usize) -> Answer<usize> {
+    /// Copies a graph with all that it owns. The copy and each graph in it hold references to user objects of their own.
+    pub(crate) fn duplicate(&mut self, counts: &mut Users, graph: usize) -> Answer<usize> {
         let source = self.get(graph)?;
         let (nodes, users) = (source.nodes.clone(), source.users.clone());
+        for (user, count) in &users {
+            counts.retain(*user, *count)?;
+        }
         let copy = self.create();
         let mut twins = HashMap::new();
         for (old, mut node) in nodes {
             if let Act::Child(child) = node.act {
-                let child = self.duplicate(child)?;
+                let child = self.duplicate(counts, child)?;
                 self.get_mut(child)?.owned = true;
                 node.act = Act::Child(child);
             }
             if let Act::Conditional(bodies) = &mut node.act {
                 for body in bodies {
-                    *body = self.duplicate(*body)?;
+                    *body = self.duplicate(counts, *body)?;
                     self.get_mut(*body)?.owned = true;
                 }
             }
@@ -283,7 +287,7 @@ mod tests {
         let graph = graphs.create();
         let a = add(&mut graphs, graph, &[]);
         add(&mut graphs, graph, &[a]);
-        let copy = graphs.duplicate(graph).unwrap();
+        let copy = graphs.duplicate(&mut Users::default(), graph).unwrap();
         let [(from, to)] = graphs.get(copy).unwrap().edges()[..] else { panic!() };
         assert_eq!(graphs.node(from).unwrap().twin, Some(a));
         assert_ne!(to, from);

@@ -18,8 +18,8 @@ use crate::{check, process, stream, sys};
 impl Allocation {
     /// Waits for the work that still uses the memory and frees it.
     ///
-    /// Where the thread may not wait or call the runtime, in a host function for one, the memory is freed later. Memory
-    /// that work may still be using, because waiting failed, is leaked. Device memory of a lost context is given to the
+    /// Where the thread may not wait or call the runtime, as in a host function, or where a capture does not permit the wait,
+    /// the memory is freed later. Memory that work may still be using, because waiting failed, is leaked. Device memory of a lost context is given to the
     /// runtime all the same: nothing runs there any more.
     #[inline]
     #[track_caller]
@@ -63,7 +63,7 @@ impl Allocation {
         }
         let quiet = stream::wait_host(&self.ledger, 0..self.bytes, Mode::Write);
         match (self.kind, quiet) {
-            (_, Err(error)) if error.is_refused() => {
+            (_, Err(error)) if error.is_refused() || is_of_a_capture(&error) => {
                 self.defer();
                 Err(error)
             }
@@ -223,7 +223,7 @@ impl Allocation {
     fn free_pool(&mut self) -> Result<()> {
         let freed = reaper(self.device).and_then(|stream| self.enqueue_free(stream.as_stream()));
         match &freed {
-            Err(error) if error.is_refused() => self.defer(),
+            Err(error) if error.is_refused() || is_of_a_capture(error) => self.defer(),
             // Whatever went wrong, nobody frees the memory again.
             _ => self.bytes = 0,
         }
@@ -254,6 +254,16 @@ impl Allocation {
         // Nobody could take the error; `free` is for who wants it. At process exit the runtime only says that it is gone.
         let _ = self.free();
     }
+}
+
+/// Whether a wait has failed because of a capture, which is over some time.
+fn is_of_a_capture(error: &Error) -> bool {
+    [
+        sys::cudaErrorStreamCaptureUnsupported,
+        sys::cudaErrorStreamCaptureInvalidated,
+        sys::cudaErrorStreamCaptureImplicit,
+    ]
+    .contains(&error.code())
 }
 
 /// What else is to be freed where the program frees memory and so waits for the devices anyway.

@@ -96,7 +96,7 @@ impl<T: ArrayElement> Array<T> {
     /// # Safety
     /// - `raw` came from `cudaMallocArray` or `cudaMalloc3DArray` on `device`, or from [`into_raw`](Self::into_raw), nobody
     ///   else frees it, and it has memory.
-    /// - Work that uses it and was not given to a stream through this crate is complete.
+    /// - Work that uses it is complete: [`into_raw`](Self::into_raw) waits for what it knows of.
     #[track_caller]
     pub unsafe fn from_raw(device: Device, raw: sys::cudaArray_t) -> Result<Self> {
         // SAFETY: the caller says that the array is live and of the device.
@@ -248,13 +248,23 @@ impl<T> Array<T> {
         self.allocation.only().map_or(Ok(()), Allocation::free)
     }
 
-    /// Gives the array up without freeing it, and without waiting for the work that still uses it.
+    /// Waits for the work that still uses the array, and gives it up without freeing it.
     ///
-    /// [`from_raw`](Self::from_raw) or `cudaFreeArray` frees it. Null where a graph, a texture or a surface has a share, which then
-    /// frees it.
-    #[must_use = "the array is leaked otherwise"]
-    pub fn into_raw(mut self) -> sys::cudaArray_t {
-        self.allocation.only().map_or(std::ptr::null_mut(), Allocation::give_up).cast()
+    /// [`from_raw`](Self::from_raw) or `cudaFreeArray` frees it.
+    ///
+    /// # Errors
+    /// Each error comes with the array: `InGraph` while a graph, a texture or a surface holds it too; the failure of the work
+    /// that was waited for; a refusal inside a host function.
+    #[track_caller]
+    pub fn into_raw(mut self) -> core::result::Result<sys::cudaArray_t, (Error, Self)> {
+        const API: &str = "Array::into_raw";
+        let Some(allocation) = self.allocation.only() else {
+            return Err((Error::refused(API, Detail::InGraph), self));
+        };
+        match allocation.give_up(API) {
+            Ok(array) => Ok(array.cast()),
+            Err(error) => Err((error, self)),
+        }
     }
 
     /// All of it, as views are made from.

@@ -1,0 +1,465 @@
+//! No function of the crate calls CUDA in a host function or in a listener of the log, where CUDA forbids it.
+//!
+//! `check!` refuses there, so what calls the runtime through it need not. The first test reads the sources for the other
+//! calls; the second one makes the functions of the crate fail, and looks at the emulator's log of calls.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::mpsc::channel;
+
+use common::alone;
+use cuda_safe::copy::CopyBatch;
+use cuda_safe::device::{CacheConfig, DeviceFlags, Limit, RemoteWritesScope, profiler_start, profiler_stop};
+use cuda_safe::device::{driver_version, runtime_version};
+use cuda_safe::error::{Detail, peek_last, take_last};
+use cuda_safe::graph::{GraphExec, InstantiateFlags, Node};
+use cuda_safe::memory::managed::Advice;
+use cuda_safe::memory::{
+    Array, ArrayBuilder, ManagedBuffer, MemoryLocation, MemoryPool, PinnedFlags, PointerAttributes,
+};
+use cuda_safe::stream::{AsStream, EventFlags, MemSyncDomain, RecordFlags, SyncPolicy};
+use cuda_safe::{
+    Device, DeviceBuffer, Event, Graph, MappedFlag, PinnedBuffer, PitchedBuffer, PitchedVolume, Registered,
+    Result, Stream, Texture, WriteCombinedBuffer, memcpy, memcpy_async, memset, memset_async, sys,
+};
+
+/// Functions that are called other than through `check!`, and why this does not happen in a host function.
+const UNCHECKED: &[(&str, &[&str])] = &[
+    (
+        "the submission of an operation refuses first",
+        &[
+            "cudaEventRecord",
+            "cudaFreeAsync",
+            "cudaGraphLaunch",
+            "cudaLaunchHostFunc",
+            "cudaLaunchKernelExC",
+            "cudaMallocAsync",
+            "cudaMallocFromPoolAsync",
+            "cudaMemcpy",
+            "cudaMemcpy2D",
+            "cudaMemcpy2DAsync",
+            "cudaMemcpy3D",
+            "cudaMemcpy3DAsync",
+            "cudaMemcpy3DBatchAsync",
+            "cudaMemcpy3DWithAttributesAsync",
+            "cudaMemcpyAsync",
+            "cudaMemcpyBatchAsync",
+            "cudaMemcpyWithAttributesAsync",
+            "cudaMemsetAsync",
+            "cudaStreamWaitEvent",
+        ],
+    ),
+    (
+        "the current device is asked for first, or made current, which is refused",
+        &[
+            "cudaHostAlloc",
+            "cudaHostRegister",
+            "cudaMalloc",
+            "cudaMalloc3D",
+            "cudaMalloc3DArray",
+            "cudaMallocArray",
+            "cudaMallocManaged",
+            "cudaMallocMipmappedArray",
+            "cudaMallocPitch",
+            "cudaMemGetInfo",
+        ],
+    ),
+    (
+        "its function begins with a refusal",
+        &[
+            "cudaDeviceGetDefaultMemPool",
+            "cudaEventQuery",
+            "cudaGetDeviceCount",
+            "cudaLibraryGetKernel",
+            "cudaLibraryLoadData",
+            "cudaLibraryLoadFromFile",
+            "cudaMemPoolGetAttribute",
+            "cudaMemPoolSetAttribute",
+            "cudaProfilerStart",
+            "cudaProfilerStop",
+            "cudaStreamIsCapturing",
+            "cudaStreamQuery",
+        ],
+    ),
+    (
+        "what is dropped there is destroyed by the next thread that waits",
+        &[
+            "cudaEventDestroy",
+            "cudaGraphDestroy",
+            "cudaGraphExecDestroy",
+            "cudaIpcCloseMemHandle",
+            "cudaMemPoolDestroy",
+            "cudaStreamDestroy",
+            "cudaStreamSynchronize",
+            "cudaUserObjectRelease",
+        ],
+    ),
+    ("clears what a call before it has left", &["cudaGetLastError"]),
+    (
+        "asked for the versions in an error, of a call before it",
+        &["cudaDriverGetVersion", "cudaRuntimeGetVersion"],
+    ),
+    ("looks a text up, and is no call into CUDA", &["cudaGetErrorName", "cudaGetErrorString"]),
+];
+
+fn unchecked(folder: &Path, found: &mut BTreeSet<String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            unchecked(&path, found);
+            continue;
+        }
+        let source = std::fs::read_to_string(&path).unwrap();
+        let code = source.lines().map(str::trim_start).filter(|line| !line.starts_with("//"));
+        for line in code {
+            for (at, _) in line.match_indices("cuda") {
+                let (before, name) = (&line[..at], &line[at..]);
+                let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
+                let (name, after) = name.split_at(end);
+                let of_the_runtime = name["cuda".len()..].starts_with(|c: char| c.is_ascii_uppercase());
+                // Numbers are made with parentheses too.
+                let number = ["cudaError", "cudaResourceViewFormat", "cudaMemLocationType"].contains(&name);
+                if of_the_runtime && after.starts_with('(') && !number && !before.ends_with("check!(") {
+                    found.insert(name.to_owned());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_call_that_is_not_checked_has_a_reason() {
+    let _alone = alone();
+    let mut found = BTreeSet::new();
+    unchecked(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
+    assert!(found.len() > 40, "{found:?}");
+    for name in found {
+        let known = UNCHECKED.iter().any(|(_, names)| names.contains(&name.as_str()));
+        assert!(
+            known,
+            "{name} is called without `check!`: say in UNCHECKED why no host function comes to it"
+        );
+    }
+}
+
+/// What functions are tried on.
+struct Things {
+    device: Device,
+    stream: Stream,
+    other: Stream,
+    event: Event,
+    pool: MemoryPool,
+    buffer: DeviceBuffer<u8>,
+    pinned: PinnedBuffer<u8>,
+    array: Array<u8>,
+    texture: Texture<u8>,
+    managed: Option<ManagedBuffer<u8>>,
+    graph: Graph,
+    inner: Graph,
+    nodes: [Node; 4],
+    exec: GraphExec,
+}
+
+impl Things {
+    fn new() -> Result<Self> {
+        let mut buffer = DeviceBuffer::alloc(64)?;
+        let mut event = Event::new()?;
+        let (mut graph, mut inner) = (Graph::new()?, Graph::new()?);
+        inner.add_empty(&[])?;
+        let fill = graph.add_memset(&[], &mut buffer, 1)?;
+        let call = graph.add_host_fn(&[fill], || ())?;
+        let mark = graph.add_event_record(&[call], &mut event)?;
+        let within = graph.add_graph(&[mark], &inner)?;
+        let exec = graph.instantiate()?;
+        let array = Array::alloc_2d(8, 8)?;
+        Ok(Self {
+            device: Device::current()?,
+            stream: Stream::non_blocking()?,
+            other: Stream::new()?,
+            event,
+            pool: MemoryPool::new()?,
+            buffer,
+            pinned: PinnedBuffer::alloc(64)?,
+            texture: Texture::new(&array, &cuda_safe::texture::TextureDesc::default())?,
+            array,
+            managed: ManagedBuffer::alloc(64).ok(),
+            graph,
+            inner,
+            nodes: [fill, call, mark, within],
+            exec,
+        })
+    }
+}
+
+/// Calls functions that are all to be refused. Those that were not.
+#[expect(clippy::too_many_lines, reason = "one line a function")]
+fn not_refused(things: &mut Things) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut tried = 0;
+    macro_rules! refused {
+        ($($call:expr;)*) => {$(
+            tried += 1;
+            match $call {
+                Ok(_) => wrong.push(format!("{}: Ok", stringify!($call))),
+                Err(error) if error.detail() != Detail::InCallback => {
+                    wrong.push(format!("{}: {:?} {:?}", stringify!($call), error.code(), error.detail()));
+                }
+                Err(_) => {}
+            }
+        )*};
+    }
+    let Things { device, stream, other, event, pool, buffer, pinned, array, texture, managed, .. } = things;
+    let (device, here) = (*device, MemoryLocation::Device(*device));
+    refused! {
+        Device::count();
+        Device::new(0);
+        Device::all();
+        Device::current();
+        Device::by_pci_bus_id("0000:00:00.0");
+        Device::set_valid(&[]);
+        Device::set_valid(&[device]);
+        device.set_current();
+        device.init(None);
+        device.init(Some(DeviceFlags::empty()));
+        device.with_current(|| Ok(()));
+        device.synchronize();
+        device.memory_info();
+        device.stream_priority_range();
+        device.properties();
+        device.compute_capability();
+        device.attribute(sys::cudaDevAttrWarpSize);
+        device.pci_bus_id();
+        device.limit(Limit::StackSize);
+        device.set_limit(Limit::StackSize, 1024);
+        device.cache_config();
+        device.set_cache_config(CacheConfig::PREFER_NONE);
+        device.reset_persisting_l2_cache();
+        device.flush_gpudirect_rdma_writes(RemoteWritesScope::Owner);
+        device.texture_1d_linear_max_width(&sys::cudaChannelFormatDesc::default());
+        device.flags();
+        device.set_flags(DeviceFlags::empty());
+        device.graph_memory();
+        device.reset_graph_memory_peaks();
+        device.trim_graph_memory();
+        device.can_access_peer(&device);
+        device.enable_peer_access(&device);
+        device.default_memory_pool();
+        device.memory_pool();
+        device.set_memory_pool(pool);
+        profiler_start();
+        profiler_stop();
+        driver_version();
+        runtime_version();
+        take_last();
+        peek_last();
+
+        Stream::new();
+        Stream::non_blocking();
+        Stream::legacy();
+        Stream::per_thread();
+        Stream::builder().device(device).priority(-1).build();
+        stream.priority();
+        stream.id();
+        stream.synchronize();
+        stream.is_done();
+        stream.wait(event);
+        stream.launch_host_fn(|| ());
+        stream.scope(|_| ());
+        stream.capture(|_| Ok(()));
+        stream.as_stream().sync_policy();
+        stream.as_stream().set_sync_policy(SyncPolicy::AUTO);
+        stream.as_stream().set_access_policy(None);
+        stream.as_stream().access_policy_window();
+        stream.as_stream().set_priority(0);
+        stream.as_stream().mem_sync_domain();
+        stream.as_stream().set_mem_sync_domain(MemSyncDomain::DEFAULT);
+        stream.as_stream().mem_sync_domain_map();
+        stream.as_stream().copy_attributes_from(other);
+        Event::new();
+        Event::without_timing();
+        Event::with_flags(EventFlags::empty());
+        Event::on(device, EventFlags::DISABLE_TIMING);
+        event.record(stream);
+        event.record_with(stream, RecordFlags::EXTERNAL);
+        event.synchronize();
+        event.is_done();
+        event.elapsed_ms(event);
+        event.ipc_handle();
+
+        DeviceBuffer::<u8>::alloc(64);
+        DeviceBuffer::<u8>::alloc_on(device, 64);
+        DeviceBuffer::<u8>::alloc_zeroed(64);
+        DeviceBuffer::from_slice(&[1_u8]);
+        DeviceBuffer::<u8>::alloc_async(64, stream);
+        DeviceBuffer::<u8>::alloc_from(pool, 64, stream);
+        buffer.ipc_handle();
+        buffer.export_pool_pointer();
+        buffer.to_vec();
+        PinnedBuffer::<u8>::alloc(64);
+        PinnedBuffer::<u8>::with_flags(64, PinnedFlags::PORTABLE);
+        pinned.flags();
+        pinned.device_ptr();
+        WriteCombinedBuffer::<u8>::alloc(64);
+        ManagedBuffer::<u8>::alloc(64);
+        PitchedBuffer::<u8>::alloc(8, 8);
+        PitchedVolume::<u8>::alloc(8, 8, 8);
+        MappedFlag::new();
+        Registered::new(vec![1_u8]).map_err(|(error, _)| error);
+        Registered::read_only(vec![1_u8]).map_err(|(error, _)| error);
+        PointerAttributes::of(buffer.as_ptr());
+        MemoryPool::new();
+        pool.release_threshold();
+        pool.set_release_threshold(0);
+        pool.reuse();
+        pool.statistics();
+        pool.reset_watermarks();
+        pool.trim_to(0);
+        pool.access(device);
+        pool.enable_access(device);
+        pool.export();
+        Array::<u8>::alloc_1d(8);
+        Array::<u8>::alloc_2d(8, 8);
+        Array::<u8>::alloc_3d(8, 8, 8);
+        ArrayBuilder::plane(8, 8).mipmapped::<u8>(2);
+        ArrayBuilder::plane(8, 8).device(device).alloc::<u8>();
+        ArrayBuilder::plane(8, 8).sparse::<u8>();
+        array.info();
+        array.descriptor();
+        Texture::new(array, &cuda_safe::texture::TextureDesc::default());
+        texture.resource_desc();
+        texture.texture_desc();
+
+        memcpy(buffer, &[0; 64]);
+        memcpy_async(buffer, pinned, stream);
+        memset(buffer, 1);
+        memset_async(buffer, 1, stream);
+        CopyBatch::new().copy(buffer, pinned).enqueue(stream);
+    }
+    if let Some(managed) = managed {
+        refused! {
+            managed.advise(Advice::SetReadMostly);
+            managed.range_attributes();
+            managed.as_slice().is_read_mostly();
+            managed.as_slice().last_prefetch_location();
+            managed.prefetch_async(here, stream);
+        }
+    }
+    let Things { stream, event, buffer, pinned, graph, inner, nodes, exec, .. } = things;
+    let [fill, call, mark, within] = *nodes;
+    refused! {
+        Graph::new();
+        graph.add_empty(&[]);
+        graph.add_memset(&[], buffer, 1);
+        graph.add_memcpy(&[], buffer, pinned);
+        graph.add_host_fn(&[], || ());
+        graph.add_event_record(&[], event);
+        graph.add_event_wait(&[], event);
+        graph.add_alloc::<u8>(&[], 64);
+        graph.add_graph(&[], inner);
+        graph.set_memset(fill, buffer, 2);
+        graph.set_host_fn(call, || ());
+        graph.set_event(mark, event);
+        graph.event(mark);
+        graph.graph_within(within);
+        graph.add_dependencies(&[(fill, within)]);
+        graph.remove_dependencies(&[(fill, call)]);
+        graph.dependencies(call);
+        graph.dependent_nodes(call);
+        graph.edges();
+        graph.root_nodes();
+        graph.node_kind(fill);
+        graph.node_count();
+        graph.destroy_node(fill);
+        graph.try_clone();
+        graph.instantiate();
+        graph.instantiate_with_flags(InstantiateFlags::empty());
+        graph.write_dot("/nowhere/at/all");
+        exec.launch(stream);
+        exec.upload(stream);
+        exec.update(graph);
+        exec.set_memset(graph, fill, buffer, 2);
+        exec.set_host_fn(graph, call, || ());
+        exec.set_event(graph, mark, event);
+        exec.set_graph(graph, within, inner);
+        exec.set_enabled(graph, fill, false);
+        exec.is_enabled(graph, fill);
+        exec.flags();
+    }
+    assert!(tried > 150, "{tried} functions were tried");
+    wrong
+}
+
+const CALLS: &str = "CUDA_EMULATOR_CALLS";
+
+/// Calls of the process so far, which the emulator writes down.
+fn calls() -> usize {
+    std::env::var_os(CALLS).map_or(0, |file| std::fs::read_to_string(file).unwrap().lines().count())
+}
+
+/// On the emulator this test again, with a file for the calls: it looks at its variables when it is loaded.
+fn again_with_calls(name: &str) -> bool {
+    if std::env::var_os(CALLS).is_some() || std::env::var("CUDA_RUNNER").as_deref() != Ok("emulator") {
+        return false;
+    }
+    let file = std::env::temp_dir().join(format!("cuda-callbacks-{name}-{}", std::process::id()));
+    let mut program = std::process::Command::new(std::env::current_exe().unwrap());
+    let child = program.args(["--exact", name, "--nocapture"]).env(CALLS, &file).status();
+    let _ = std::fs::remove_file(&file);
+    assert!(child.unwrap().success());
+    true
+}
+
+#[test]
+fn nothing_calls_cuda_in_a_host_function() -> Result<()> {
+    let _alone = alone();
+    if again_with_calls("nothing_calls_cuda_in_a_host_function") {
+        return Ok(());
+    }
+    let mut things = Things::new()?;
+    let stream = Stream::non_blocking()?;
+    let (tell, told) = channel();
+    stream.launch_host_fn(move || {
+        let before = calls();
+        let wrong = not_refused(&mut things);
+        let made = calls() - before;
+        tell.send((wrong, made)).unwrap();
+    })?;
+    // Nobody calls CUDA meanwhile.
+    let (wrong, made) = told.recv().unwrap();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert_eq!(made, 0, "calls were made in a host function");
+    stream.synchronize()
+}
+
+#[cfg(cudart_13_0)]
+#[test]
+fn nothing_calls_cuda_in_a_listener() -> Result<()> {
+    let _alone = alone();
+    if again_with_calls("nothing_calls_cuda_in_a_listener") {
+        return Ok(());
+    }
+    let things = std::sync::Mutex::new(Some(Things::new()?));
+    let (tell, told) = channel();
+    let listener = cuda_safe::logs::on_message(move |_, _| {
+        // Once is enough.
+        let Some(mut things) = things.lock().unwrap().take() else { return };
+        let before = calls();
+        let wrong = not_refused(&mut things);
+        let made = calls() - before;
+        tell.send((wrong, made)).unwrap();
+    })?;
+    assert!(DeviceBuffer::<u8>::alloc(1 << 60).is_err());
+    let _ = take_last();
+    listener.stop()?;
+    // A driver writes down what it likes; the emulator writes down each call that fails.
+    let told = told.try_recv();
+    assert!(told.is_ok() || std::env::var_os(CALLS).is_none(), "nothing was written down");
+    if let Ok((wrong, made)) = told {
+        assert!(wrong.is_empty(), "{wrong:#?}");
+        assert_eq!(made, 0, "calls were made in a listener");
+    }
+    Device::current()?.synchronize()
+}
