@@ -1,4 +1,5 @@
 //! Accesses: which bytes of which allocation an operation reads or writes.
+#![expect(unsafe_code, reason = "declares an access that a borrow vouches for")]
 
 use std::fmt;
 use std::ops::Range;
@@ -69,9 +70,12 @@ impl<'a> Access<'a> {
 
     /// The same access, made through a borrow that is exclusive to every byte of the range, and entered by one thread at a time while
     /// that lasts: where the range is the whole allocation, nobody else can be entering an access of it.
+    ///
+    /// # Safety
+    /// It is so until the operation is committed.
     #[must_use]
     #[inline]
-    pub fn exclusive(mut self) -> Self {
+    pub unsafe fn exclusive(mut self) -> Self {
         self.exclusive = true;
         self
     }
@@ -156,15 +160,6 @@ impl<'a> Access<'a> {
         (self.address(), self.start) < (other.address(), other.start)
     }
 
-    /// The same access in a place of its own, made where it is needed: what goes out of the usual way by reference need then not be in
-    /// memory on the usual way.
-    #[expect(clippy::inline_always, reason = "it is about where the fields are stored")]
-    #[inline(always)]
-    pub fn copied(self) -> Self {
-        let Self { ledger, start, end, mode, unborrowed, exclusive, at_call, fill } = self;
-        Self { ledger, start, end, mode, unborrowed, exclusive, at_call, fill }
-    }
-
     /// The ledger of the allocation.
     pub fn ledger(&self) -> &'a Ledger {
         self.ledger
@@ -204,7 +199,7 @@ impl fmt::Debug for Access<'_> {
 
 /// How an operation uses a whole allocation: a few bits, which need not be in memory.
 #[derive(Clone, Copy, Debug)]
-pub struct Manner {
+pub(crate) struct Manner {
     pub(crate) mode: Mode,
     pub(crate) exclusive: bool,
     pub(crate) at_call: bool,

@@ -1,15 +1,16 @@
 //! The ledger of one allocation: who last read and wrote which bytes, and whether the host is looking.
+#![expect(unsafe_code, reason = "declares what keepers of memory vouch for")]
 
 use std::fmt;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
 use crate::access::{Access, Manner, Mode, Want};
 use crate::clock::{Clock, Stamp};
-use crate::enter::First;
 use crate::entry::{Conflict, View};
 use crate::knowledge::Known;
 use crate::list::List;
 use crate::primitives::{AtomicBool, AtomicU64, Mutex, constructor, fence};
+use crate::submission::First;
 use crate::waits::Place;
 use crate::word::{LISTED, Word};
 
@@ -37,7 +38,10 @@ pub struct Ledger {
 }
 
 /// What keeps an allocation alive, and with it this ledger of it.
-pub trait Keeper: Send + Sync {
+///
+/// # Safety
+/// The ledger is always the same one, stays where it is, and lives as long as the keeper does.
+pub unsafe trait Keeper: Send + Sync {
     /// The ledger of what it keeps.
     fn ledger(&self) -> &Ledger;
 }
@@ -91,9 +95,18 @@ impl Ledger {
     }
 
     /// Says how another keeper of the allocation is made: without that, graphs cannot use it.
+    ///
+    /// # Safety
+    /// The function may be called with the number for as long as the allocation's owner is borrowed, and gives a keeper of this ledger's
+    /// allocation.
     #[inline]
-    pub fn kept_by(&mut self, keep: Option<Keep>) {
-        self.keep = keep;
+    pub unsafe fn kept_by(&mut self, keep: Keep) {
+        self.keep = Some(keep);
+    }
+
+    /// Forgets how another keeper of the allocation is made.
+    pub fn not_kept(&mut self) {
+        self.keep = None;
     }
 
     /// How another keeper of the allocation is made, to be asked for with a borrow of the memory.
@@ -380,7 +393,10 @@ impl Ledger {
     }
 
     /// Counts a host guard out.
-    pub fn host_leaves(&self, mode: Mode) {
+    ///
+    /// # Safety
+    /// The guard was counted in, and lends no memory any more.
+    pub unsafe fn host_leaves(&self, mode: Mode) {
         self.hosts.leave(mode);
     }
 

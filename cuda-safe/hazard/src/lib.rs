@@ -116,12 +116,10 @@
 //! and between the left columns of all rows of an allocation and what is beside them in the last row.
 
 mod access;
-mod again;
 mod clock;
 mod device;
-mod enter;
-mod entered;
 mod entry;
+mod fast;
 pub mod happens_before;
 mod knowledge;
 mod ledger;
@@ -135,33 +133,27 @@ pub mod primitives;
 #[cfg(not(loom))]
 mod primitives;
 mod run;
-mod series;
 mod slot;
+mod slow;
 mod snapshot;
 mod sorted;
+mod submission;
 mod table;
 mod uses;
 mod waits;
 mod word;
 
-pub use access::Manner;
 pub use access::{Access, Mode};
-pub use ledger::Ledger;
-pub use policy::Policy;
-pub use series::{Repeat, Series};
-pub use waits::AddedWait;
-
-pub use again::Again;
 pub use clock::{SlotId, Stamp, Tick};
-pub use enter::{First, Refusal};
 pub use entry::Conflict;
-pub use ledger::{Keep, Keeper};
+pub use ledger::{Keep, Keeper, Ledger};
 pub use order::{Port, Route};
-pub use slot::{Kind, Lane, Reach, Slot};
-pub use snapshot::Coverage;
-pub use snapshot::Snapshot;
+pub use policy::Policy;
+pub use run::{Repeat, Series};
+pub use slot::{Kind, Reach, Slot};
+pub use snapshot::{Coverage, Snapshot};
 pub use sorted::Sorted;
+pub use submission::{First, Operation, Refusal, Submission};
 pub use table::{Books, TooManyStreams};
 pub use uses::{Listed, Uses};
-pub use waits::Hazard;
-pub use waits::Place;
+pub use waits::{AddedWait, Hazard, Place};

@@ -2,9 +2,9 @@
 
 use crate::access::{Access, Mode, Want};
 use crate::clock::{SlotId, Stamp, Tick};
-use crate::enter::First;
 use crate::entry::{Conflict, Entry, View, outside, redundant};
 use crate::run::Run;
+use crate::submission::First;
 use crate::waits::Place;
 use crate::word::Word;
 

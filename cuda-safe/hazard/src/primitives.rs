@@ -232,10 +232,3 @@ pub use modelled::*;
 pub(crate) use native::*;
 // Timelines are made while one thread runs, or under a lock.
 pub(crate) use std::sync::OnceLock;
-
-/// Says that this branch is rare: its code is put elsewhere, and the common one goes straight on. Behind the driver the
-/// processor has forgotten where branches go, and takes each that goes elsewhere for one that does not, so it costs as
-/// much as a dozen instructions.
-#[cold]
-#[inline(never)]
-pub(crate) fn rare() {}

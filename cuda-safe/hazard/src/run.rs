@@ -6,20 +6,14 @@
 //! by giving the tick to each entry, before anything else is done with the list. So a run says nothing that its entries would not, and
 //! while it lasts they stay as they are: nothing has to be looked at again.
 //!
-//! Why nothing has to be ordered then, and what becomes of a tick that is given up, `again` says.
+//! Why nothing has to be ordered then, and what becomes of a tick that is given up, `fast` says.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::fmt;
 
-use crate::access::Manner;
-use crate::again::Again;
-use crate::clock::{Stamp, Tick};
+use crate::access::Access;
+use crate::clock::Stamp;
 use crate::ledger::Ledger;
-use crate::order::Port;
-use crate::primitives::LockGuard;
-use crate::slot::{Kind, Lane, Slot};
-use crate::sorted::Sorted;
-use crate::table::Books;
-use crate::waits::Place;
+use crate::sorted::new_number;
 
 /// Entries of a list that have one tick, which is told them later.
 #[derive(Clone, Copy, Debug)]
@@ -46,60 +40,47 @@ impl Run {
     }
 }
 
-impl Books {
-    /// Enters an operation by the short way. None, with nothing entered that would count, where it has to go the usual one.
-    pub(crate) fn again_sorted<'a, P: Port>(
-        &self,
-        slot: &'a Slot,
-        accesses: &Sorted<'_>,
-        port: &P,
-        at: Place,
-    ) -> Option<Again<'a>> {
-        let otherwise = |lane: &mut Lane, ledger: &Ledger, manner| {
-            self.enter_otherwise(slot, lane, ledger, manner, port, at)
-        };
-        let (lane, tick) = slot.lock_sorted(slot.kind, accesses, otherwise)?;
-        Some(Again::new(slot, lane, tick, true))
+/// The accesses of an operation to one allocation, which is made again and again with just these: what the tracker knows them by.
+///
+/// For operations with many accesses whose program sees by itself that they are the same as last time. Everything else takes
+/// an ordinary [`Operation`](crate::Operation).
+#[derive(Debug)]
+pub struct Series(u64);
+
+/// The accesses of a [`Series`], made once more.
+#[derive(Clone, Copy)]
+pub struct Repeat<'r, 'a> {
+    pub(crate) number: u64,
+    pub(crate) ledger: &'a Ledger,
+    pub(crate) unborrowed: bool,
+    pub(crate) accesses: &'r [Access<'a>],
+}
+
+impl Series {
+    /// A series that nothing is known of yet.
+    #[must_use]
+    pub fn begin() -> Self {
+        Self(new_number())
+    }
+
+    /// The accesses of the series once more, of which any one says what allocation they are of.
+    #[must_use]
+    #[inline]
+    pub fn again<'a>(&self, one: &Access<'a>) -> Repeat<'_, 'a> {
+        Repeat { number: self.0, ledger: one.ledger, unborrowed: one.unborrowed, accesses: &[] }
+    }
+
+    /// The accesses of the series once more, with all that the tracker may have to be told of them. None where there are none.
+    #[must_use]
+    pub fn told<'r, 'a>(&self, all: &'r [Access<'a>]) -> Option<Repeat<'r, 'a>> {
+        let unborrowed = all.iter().any(|access| access.unborrowed);
+        all.first().map(|first| Repeat { number: self.0, ledger: first.ledger, unborrowed, accesses: all })
     }
 }
 
-impl Slot {
-    /// [`Books::again_sorted`] in pieces, as [`lock_again`](Self::lock_again).
-    #[inline]
-    pub fn lock_sorted(
-        &self,
-        kind: Kind,
-        accesses: &Sorted<'_>,
-        otherwise: impl Fn(&mut Lane, &Ledger, Manner) -> bool,
-    ) -> Option<(LockGuard<'_, Lane>, Tick)> {
-        // What no borrow stands for is to be held against guards; nothing at all is no operation that counts.
-        if accesses.kinds().unborrowed || accesses.ends().is_empty() {
-            return None;
-        }
-        let mut lane = self.lane.lock();
-        if !self.orders.load(Relaxed) || !self.is_caught_up(kind, &lane) {
-            return None;
-        }
-        let me = self.next_by_owner();
-        let (mut rest, mut start) = (accesses.as_slice(), 0);
-        for end in accesses.ends() {
-            let (group, behind) = rest.split_at_checked(end - start).unwrap_or_default();
-            let entered = match group {
-                [access] if access.is_whole() => {
-                    let (ledger, manner) = (access.ledger, access.manner(start == 0 && behind.is_empty()));
-                    ledger.stamp_plainly(manner, me, lane.clock.first())
-                        || otherwise(&mut lane, ledger, manner)
-                }
-                [first, ..] => first.ledger.stamp_run(accesses.number(), group, me),
-                [] => false,
-            };
-            if !entered {
-                self.give_up(lane, start > 0);
-                return None;
-            }
-            (rest, start) = (behind, *end);
-        }
-        Some((lane, me.tick))
+impl fmt::Debug for Repeat<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "series {} of {:p}, {} told", self.number, self.ledger, self.accesses.len())
     }
 }
 

@@ -170,9 +170,10 @@ mod tests {
             let [one, next] = [Access::read(&ledger, 0..10), Access::read(&ledger, 10..20)];
             let all = Sorted::of(vec![one, next.unborrowed()]);
             assert!(all.kinds().unborrowed && all.as_slice().len() == 2);
-            let alone = Sorted::of(vec![one.exclusive(), next]);
+            let exclusive = |access| Access { exclusive: true, ..access };
+            let alone = Sorted::of(vec![exclusive(one), next]);
             assert!(!alone.kinds().unborrowed && alone.as_slice().len() == 2);
-            assert_eq!(Sorted::of(vec![one.exclusive(), next.exclusive()]).as_slice().len(), 1);
+            assert_eq!(Sorted::of(vec![exclusive(one), exclusive(next)]).as_slice().len(), 1);
         });
     }
 

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use std::panic::Location;
 use std::sync::Arc;
 
+use cuda_hazard::Operation;
+
 use super::graph::Graph;
 use super::handle::{Handle, Raw};
 use super::host;
@@ -12,7 +14,7 @@ use super::steps::Steps;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Listed, Uses};
-use crate::stream::{AsStream, Call, StreamRef};
+use crate::stream::{AsStream, Call};
 use crate::{check, stream, sys};
 
 /// A graph that can be launched, any number of times. It holds the memory that its nodes use.
@@ -103,37 +105,20 @@ impl GraphExec {
         let stream = stream.as_stream();
         stream.ensure_not_captured("GraphExec::launch")?;
         self.ensure_device("GraphExec::launch", stream.device())?;
-        if !self.acts {
-            return self.launch_nothing(stream, place);
-        }
-        let (raw, filling) = (self.raw, self.uses.fills().then(|| stream.copied()));
-        let asked = Call { api: "cudaGraphLaunch", place, bytes: || 0 };
-        let call = move |handle| {
-            if let Some(stream) = filling {
-                stream.note_fill();
-            }
-            // SAFETY: graph and stream are live while they are borrowed, and nobody launches the graph meanwhile.
-            unsafe { sys::cudaGraphLaunch(raw, handle) }
-        };
-        // SAFETY: the accesses are all that the nodes touch of tracked memory, which the graph keeps until the books say that the
+        // The nodes may be nothing for the device to do, though the graph has accesses: by a copy that was refused while it was captured, or
+        // for a node that launches may skip.
+        let accesses = self.uses.accesses();
+        let operation = if self.acts { Operation::new(accesses) } else { Operation::mark(accesses) };
+        // SAFETY: the accesses are all that the nodes touch of tracked memory, which the graph keeps until the tracker says that the
         // launch is over; what else they touch is the duty of who made the nodes with unsafe code.
-        unsafe { stream.enqueue_call_with(self.uses.accesses(), asked, call) }
-    }
-
-    /// [`launch`](Self::launch) of a graph whose nodes may be nothing for the device to do, though it was told of memory: by a copy that
-    /// was refused while it was captured, or for a node that launches may skip.
-    #[cold]
-    #[inline(never)]
-    fn launch_nothing(&self, stream: StreamRef<'_>, place: &'static Location<'static>) -> Result<()> {
-        let call = |handle| {
-            if self.uses.fills() {
-                stream.note_fill();
-            }
-            // SAFETY: graph and stream are live while they are borrowed, and nobody launches the graph meanwhile.
-            unsafe { check!(cudaGraphLaunch(self.raw, handle)) }.map_err(|error| error.at(place))
-        };
-        // SAFETY: the accesses are all that the nodes touch of tracked memory, or more, as in `launch`.
-        unsafe { stream.enqueue_mark(self.uses.accesses(), place, call) }
+        let submission = unsafe { stream.begin(operation, place) }?;
+        if self.uses.fills() {
+            stream.note_fill();
+        }
+        // SAFETY: graph and stream are live while they are borrowed, and nobody launches the graph meanwhile.
+        let code = unsafe { sys::cudaGraphLaunch(self.raw, stream.as_raw()) };
+        submission.commit(code == sys::cudaSuccess);
+        Call { api: "cudaGraphLaunch", place, bytes: 0 }.check(code)
     }
 
     /// Prepares the next launch, so that it costs less. Only a hint: nothing runs.
@@ -155,7 +140,7 @@ impl GraphExec {
             unsafe { check!(cudaGraphUpload(raw, stream)) }.map_err(|error| error.at(place))
         };
         // SAFETY: an upload touches no memory of the program's.
-        unsafe { stream.enqueue_at(&[], place, call) }
+        unsafe { stream.submit(Operation::new(&[]), place, call) }
     }
 
     /// Takes over what the nodes of another graph of the same shape do. Launches under way do not notice.

@@ -138,7 +138,7 @@ impl Drop for Given {
         }
         let mut ledger = std::mem::replace(&mut self.ledger, Ledger::new(0));
         // There is no owner any more that another one could be made of.
-        ledger.kept_by(None);
+        ledger.not_kept();
         drop_functions(self.functions.take().map(|functions| Going { ledger, functions }));
     }
 }

@@ -171,7 +171,8 @@ impl Drop for ForeignStream {
                 if last {
                     adopted.swap_remove(at);
                     let reach = owned::last_event(self.device(), self.raw, self.slot);
-                    BOOKS.dismiss(self.slot, reach);
+                    // SAFETY: nobody has the slot any more; the reach is that of the last event.
+                    unsafe { BOOKS.dismiss(self.slot, reach) };
                 }
             }
         }

@@ -52,7 +52,8 @@ pub(crate) fn wait_host(ledger: &Ledger, range: Range<usize>, mode: Mode) -> Res
         let Some(slot) = slot else { return Err(Error::refused("host access", Detail::HostBorrowed)) };
         wait_device(Device::from_ordinal(slot.device()))?;
     }
-    BOOKS.prune(access);
+    // SAFETY: access histories are known to this tracker alone.
+    unsafe { BOOKS.prune(access) };
     deferred::run();
     Ok(())
 }
@@ -92,7 +93,8 @@ fn wait_slot(slot: &Slot) -> Result<()> {
     pool::keep_event(device, sys::cudaEventDisableTiming, event);
     given_up(device, &waited);
     waited?;
-    BOOKS.completed_all(&coverage);
+    // SAFETY: the call above has waited for it.
+    unsafe { BOOKS.completed_all(&coverage) };
     Ok(())
 }
 
@@ -122,7 +124,8 @@ pub(super) fn wait_device(device: Device) -> Result<()> {
     };
     given_up(device, &waited);
     waited?;
-    BOOKS.completed_all(&coverage);
+    // SAFETY: the call above has waited for it.
+    unsafe { BOOKS.completed_all(&coverage) };
     Ok(())
 }
 

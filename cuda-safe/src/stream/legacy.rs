@@ -52,7 +52,8 @@ impl LegacyStream {
     #[inline(never)]
     #[track_caller]
     fn of_any(device: Device, known: Option<&OnceLock<&'static Slot>>) -> Result<Self> {
-        match BOOKS.legacy(device.ordinal(), Reach::Stream(NUMBER)) {
+        // SAFETY: this is the number of every device's legacy stream, which is always there.
+        match unsafe { BOOKS.legacy(device.ordinal(), Reach::Stream(NUMBER)) } {
             Ok(slot) => {
                 if let Some(known) = known {
                     known.get_or_init(|| slot);

@@ -113,7 +113,9 @@ impl Stream {
     ///
     /// To be done only while the stream has been given nothing that is not over.
     pub(crate) fn set_apart(&self, apart: bool) {
-        *self.slot.reach() = if apart { Reach::Over } else { Reach::Stream(self.raw.expose_provenance()) };
+        let reach = if apart { Reach::Over } else { Reach::Stream(self.raw.expose_provenance()) };
+        // SAFETY: the stream has been given nothing that is not over, or is reached by its handle as before.
+        *unsafe { self.slot.reach_mut() } = reach;
     }
 
     /// Takes over a stream that was made elsewhere.
@@ -148,7 +150,8 @@ impl Stream {
         let raw = self.raw;
         let device = self.device();
         let reach = last_event(device, raw, self.slot);
-        enqueue::BOOKS.dismiss(self.slot, reach);
+        // SAFETY: nobody has the slot any more; the reach is that of the last event.
+        unsafe { enqueue::BOOKS.dismiss(self.slot, reach) };
         let _ = std::mem::ManuallyDrop::new(self);
         raw
     }
@@ -196,7 +199,8 @@ pub(super) fn last_event(device: Device, raw: sys::cudaStream_t, slot: &Slot) ->
         let event = pool::event(device, sys::cudaEventDisableTiming)?;
         // SAFETY: the stream lives until the end of the caller, and the event is ours.
         let record = || unsafe { port::record(device, raw, slot.kind, event.0) };
-        let recorded = enqueue::BOOKS.record_last(slot, record).and_then(|()| {
+        // SAFETY: the call records an event, which is all that the stream is reached by from now on.
+        let recorded = unsafe { enqueue::BOOKS.record_last(slot, record) }.and_then(|()| {
             if !slot.kind.blocking() {
                 return Ok(());
             }

@@ -1,4 +1,5 @@
 //! The policy of the process: how it is chosen, and changing it.
+#![expect(unsafe_code, reason = "changes what the tracker may be relied on for")]
 
 use super::enqueue::BOOKS;
 use super::{busy, host};
@@ -32,13 +33,15 @@ pub(crate) fn set_policy(policy: Policy) -> Result<()> {
             Detail::Unsupported { what: "Policy::Off as a safe choice" },
         ));
     }
-    if BOOKS.set_policy(policy) != Some(Policy::Off) {
+    // SAFETY: it is not `Off`; coming from that, all devices are waited for below.
+    if unsafe { BOOKS.set_policy(policy) } != Some(Policy::Off) {
         return Ok(());
     }
     // What was done without books is on none: it has to be over.
     for device in BOOKS.devices() {
         if let Err(error) = host::wait_device(Device::from_ordinal(device)) {
-            BOOKS.set_policy(Policy::Off);
+            // SAFETY: as it was before, which was the program's choice.
+            unsafe { BOOKS.set_policy(Policy::Off) };
             return Err(error);
         }
     }
@@ -48,7 +51,8 @@ pub(crate) fn set_policy(policy: Policy) -> Result<()> {
 #[track_caller]
 pub(crate) fn set_policy_off() -> Result<()> {
     busy::ensure_idle("hazard::set_policy_off")?;
-    BOOKS.set_policy(Policy::Off);
+    // SAFETY: `hazard::set_policy_off`, the only caller, asks for the same.
+    unsafe { BOOKS.set_policy(Policy::Off) };
     Ok(())
 }
 

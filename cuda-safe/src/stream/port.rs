@@ -37,7 +37,8 @@ impl Runtime {
     }
 }
 
-impl Port for Runtime {
+// SAFETY: events are recorded and waited for as the head of this file says.
+unsafe impl Port for Runtime {
     type Error = Error;
 
     #[expect(clippy::inline_always, reason = "measured: of two streams in turn each operation comes here")]

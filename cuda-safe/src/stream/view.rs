@@ -9,7 +9,6 @@ use super::recorder::Recorder;
 use super::{busy, deferred, host_function, per_thread};
 use crate::device::{Device, Switched};
 use crate::error::{Detail, Error, Result};
-use crate::hint::rare;
 use crate::{check, sys};
 use cuda_hazard::{Kind, Slot};
 
@@ -67,15 +66,6 @@ impl<'a> StreamRef<'a> {
         Self { recorder: Some(recorder), ..stream }
     }
 
-    /// The same view in a place of its own, made where it is needed: what goes out of the usual way by reference need then not be in
-    /// memory on the usual way.
-    #[expect(clippy::inline_always, reason = "it is about where the fields are stored")]
-    #[inline(always)]
-    pub(crate) fn copied(&self) -> Self {
-        let Self { raw, slot, recorder, owner } = *self;
-        Self { raw, slot, recorder, owner }
-    }
-
     /// Where operations go instead, while the stream is captured.
     #[inline]
     pub(super) fn recorder(&self) -> Option<&'a Recorder> {
@@ -117,15 +107,6 @@ impl<'a> StreamRef<'a> {
         if self.recorder.is_none() { Ok(()) } else { Err(captured(api)) }
     }
 
-    /// The kind of a stream that is not captured and whose handle means the same one everywhere: nothing need be seen to before a call.
-    #[inline]
-    pub(super) fn plain(&self) -> Option<Kind> {
-        match self.slot.kind {
-            kind @ (Kind::Blocking | Kind::NonBlocking) if self.recorder.is_none() => Some(kind),
-            _ => None,
-        }
-    }
-
     /// The stream's slot in the books.
     #[inline]
     pub(super) fn slot(&self) -> &'static Slot {
@@ -142,7 +123,8 @@ impl<'a> StreamRef<'a> {
     #[cfg(cudart_12_8)]
     #[inline]
     pub(crate) fn take_fill(&self) -> bool {
-        self.slot.take_fill()
+        // SAFETY: the caller puts something between the fill and its batch.
+        unsafe { self.slot.take_fill() }
     }
 
     /// The device that the stream is of.
@@ -230,7 +212,8 @@ impl<'a> StreamRef<'a> {
             unsafe { check!(cudaStreamSynchronize(self.raw)) }
         };
         self.waited(waited)?;
-        BOOKS.completed_all(&coverage);
+        // SAFETY: the stream had done all that it was given when the call above returned.
+        unsafe { BOOKS.completed_all(&coverage) };
         deferred::run();
         host_function::panicked(self.slot)
     }
@@ -257,7 +240,8 @@ impl<'a> StreamRef<'a> {
             return Ok(false);
         }
         self.waited(Error::check("cudaStreamQuery", code))?;
-        BOOKS.completed_all(&coverage);
+        // SAFETY: the stream had done all that it was given when the call above returned.
+        unsafe { BOOKS.completed_all(&coverage) };
         deferred::run();
         host_function::panicked(self.slot)?;
         Ok(true)
@@ -285,33 +269,6 @@ impl<'a> StreamRef<'a> {
     #[doc(alias = "cudaStreamWaitEvent")]
     #[track_caller]
     pub fn wait(&self, event: &Event) -> Result<()> {
-        if let Some(kind) = self.plain()
-            && event.mark() == Mark::Recorded
-            && let Some(_entered) = busy::try_enter()
-        {
-            let wait = || {
-                // SAFETY: stream and event live while the view and the borrow do.
-                match unsafe { sys::cudaStreamWaitEvent(self.raw, event.as_raw(), 0) } {
-                    sys::cudaSuccess => Ok(()),
-                    code => {
-                        rare();
-                        Err(code)
-                    }
-                }
-            };
-            return match BOOKS.wait(self.slot, kind, event.snapshot(), wait) {
-                Ok(()) => Ok(()),
-                Err(code) => Err(Error::from_code("cudaStreamWaitEvent", code)),
-            };
-        }
-        self.copied().wait_otherwise(event)
-    }
-
-    /// [`wait`](Self::wait) of any stream for any event.
-    #[cold]
-    #[inline(never)]
-    #[track_caller]
-    fn wait_otherwise(self, event: &Event) -> Result<()> {
         let _entered = busy::enter("StreamRef::wait")?;
         self.ensure_not_captured("StreamRef::wait")?;
         if matches!(event.mark(), Mark::Nothing) {
@@ -320,11 +277,20 @@ impl<'a> StreamRef<'a> {
         let _current = self.switch()?;
         let wait = || {
             // SAFETY: stream and event live while the view and the borrow do.
-            unsafe { check!(cudaStreamWaitEvent(self.raw, event.as_raw(), 0)) }
+            match unsafe { sys::cudaStreamWaitEvent(self.raw, event.as_raw(), 0) } {
+                sys::cudaSuccess => Ok(()),
+                code => Err(code),
+            }
         };
-        match event.mark() {
-            Mark::Recorded => BOOKS.wait(self.slot, self.slot.kind, event.snapshot(), wait),
+        let waits = match event.mark() {
+            // SAFETY: the snapshot is what the event stands for.
+            Mark::Recorded => unsafe { BOOKS.wait(self.slot, event.snapshot(), wait) },
             Mark::Nothing | Mark::Unknown => wait(),
+        };
+        // No closure, which would hide the caller.
+        match waits {
+            Ok(()) => Ok(()),
+            Err(code) => Err(Error::from_code("cudaStreamWaitEvent", code)),
         }
     }
 
