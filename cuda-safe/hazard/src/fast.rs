@@ -10,7 +10,7 @@
 //! - *Epoch covered by the clock* (FastTrack): the last access was of another stream, which this one waits for already.
 //! - An interval of an allocation: the list's entries that conflict with it are covered so too. It is entered under the list's lock.
 //! - A prepared list of intervals that its stream enters again: one epoch stands for all of them, until anybody else looks at the
-//!   list ([`Run`](crate::run)).
+//!   list (a run: `prepared`).
 //!
 //! A write that is the operation's only access comes this way too where the stream does not wait yet for the one operation in its way,
 //! and that is CUDA's already: the stream is ordered after it first, and the access entered then. So programs do that use their
@@ -26,13 +26,12 @@
 
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
-use crate::access::{Access, Manner, Mode};
-use crate::ledger::Ledger;
+use crate::entry::{Manner, Mode};
+use crate::ledger::{Access, Ledger};
 use crate::order::Port;
-use crate::primitives::{LockGuard, fence};
-use crate::run::Repeat;
-use crate::slot::{Lane, Slot};
-use crate::sorted::Sorted;
+use crate::prepared::{Repeat, Sorted};
+use crate::primitives::fence;
+use crate::slot::{Lane, LaneGuard, Slot};
 use crate::submission::{Accesses, Operation, Submission};
 use crate::table::Books;
 use crate::waits::Place;
@@ -209,7 +208,7 @@ impl Books {
 impl Slot {
     /// Locks the stream's end of its queue, if the policy is to order and the legacy rule has nothing for the next operation.
     #[inline]
-    fn lock_caught_up(&self) -> Option<LockGuard<'_, Lane>> {
+    fn lock_caught_up(&self) -> Option<LaneGuard<'_>> {
         let lane = self.lane.lock();
         (self.orders.load(Relaxed) && self.is_caught_up(&lane)).then_some(lane)
     }
@@ -225,7 +224,7 @@ impl Slot {
     /// a failed one.
     #[cold]
     #[inline(never)]
-    fn give_up(&self, lane: LockGuard<'_, Lane>, entered: bool) {
+    fn give_up(&self, lane: LaneGuard<'_>, entered: bool) {
         if entered {
             drop(Submission::new(self, lane, true, false));
         }

@@ -1,10 +1,11 @@
 //! Knowledge: what a stream is ordered after, how it learns that, and what of it an operation may rely on.
 #![expect(unsafe_code, reason = "declares functions whose callers vouch for their calls")]
 
-use crate::access::Access;
 use crate::clock::{Brief, Clock, Stamp};
-use crate::entry::{Conflict, View};
-use crate::slot::{Kind, Lane, Slot};
+use crate::device::Kind;
+use crate::entry::{Conflict, FullView, View};
+use crate::ledger::Access;
+use crate::slot::{Lane, Slot};
 use crate::snapshot::Snapshot;
 use crate::table::Books;
 
@@ -345,25 +346,6 @@ impl<'a> Known<'a> {
         Self { books, slot, clock: &lane.clock, pending, by_rule: true, me }
     }
 
-    /// The same without what the legacy rule gives this very operation: of what is read during the call, before the stream is there. What
-    /// the rule gave earlier ones counts, since as long as these have not come to it the stream has something to do.
-    #[inline]
-    pub(crate) fn at_call(self) -> Self {
-        Self { pending: None, by_rule: false, ..self }
-    }
-
-    /// Whether `stamp` is ordered before this access of the operation.
-    #[inline]
-    pub(crate) fn puts_behind(&self, access: &Access<'_>, stamp: Stamp) -> bool {
-        if access.at_call { self.at_call().knows(stamp) } else { self.knows(stamp) }
-    }
-
-    /// Whether all of the stream's operations are ordered before this one, whatever is read during the call.
-    #[inline]
-    pub(crate) fn puts_all_behind(&self) -> bool {
-        self.slot.is_solid()
-    }
-
     /// Whether another stream's operation is ordered before this one though the stream's own clock does not say so.
     #[inline(never)]
     fn knows_otherwise(&self, stamp: Stamp) -> bool {
@@ -400,5 +382,17 @@ impl View for Known<'_> {
             return self.by_rule || stamp.tick <= self.slot.provable() || stamp == self.me;
         }
         self.clock.covers(stamp) || self.knows_otherwise(stamp)
+    }
+}
+
+impl FullView for Known<'_> {
+    #[inline]
+    fn at_call(&self) -> Self {
+        Self { pending: None, by_rule: false, ..*self }
+    }
+
+    #[inline]
+    fn puts_all_behind(&self) -> bool {
+        self.slot.is_solid()
     }
 }

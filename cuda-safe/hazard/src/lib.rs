@@ -115,7 +115,6 @@
 //! the same moment; before a copy from pinned memory that CUDA's documents, but not its driver, put behind the legacy stream's work;
 //! and between the left columns of all rows of an allocation and what is beside them in the last row.
 
-mod access;
 mod clock;
 mod device;
 mod entry;
@@ -127,33 +126,32 @@ mod list;
 pub mod lock;
 mod order;
 mod policy;
+mod prepared;
 #[cfg(loom)]
 #[doc(hidden)]
 pub mod primitives;
 #[cfg(not(loom))]
 mod primitives;
-mod run;
 mod slot;
 mod slow;
 mod snapshot;
-mod sorted;
 mod submission;
 mod table;
 mod uses;
 mod waits;
 mod word;
 
-pub use access::{Access, Mode};
 pub use clock::{SlotId, Stamp, Tick};
-pub use entry::Conflict;
-pub use ledger::{Keep, Keeper, Ledger};
+pub use entry::{Conflict, First, Mode};
+pub use ledger::{Access, Keep, Keeper, Ledger};
 pub use order::{Port, Route};
 pub use policy::Policy;
-pub use run::{Repeat, Series};
-pub use slot::{Kind, Reach, Slot};
+
+pub use device::Kind;
+pub use prepared::{Repeat, Series, Sorted};
+pub use slot::{Reach, Slot};
 pub use snapshot::{Coverage, Snapshot};
-pub use sorted::Sorted;
-pub use submission::{First, Operation, Refusal, Submission};
+pub use submission::{Operation, Refusal, Submission};
 pub use table::{Books, TooManyStreams};
 pub use uses::{Listed, Uses};
 pub use waits::{AddedWait, Hazard, Place};

@@ -2,10 +2,11 @@
 #![expect(unsafe_code, reason = "declares what a port vouches for")]
 
 use crate::clock::{Brief, Clock, Stamp};
-use crate::entry::{Conflict, View};
+use crate::device::Kind;
+use crate::entry::{Conflict, FullView, View};
 use crate::knowledge::Known;
 use crate::primitives::Arc;
-use crate::slot::{Kind, Lane, Reach, Slot};
+use crate::slot::{Lane, Reach, Slot};
 use crate::table::Books;
 use crate::waits::{Place, Wait};
 

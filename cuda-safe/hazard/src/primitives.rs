@@ -9,7 +9,6 @@ mod native {
     use std::sync::atomic::Ordering::Relaxed;
     use std::sync::{PoisonError, TryLockError};
 
-    pub(crate) use crate::lock::{Lock, LockGuard};
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
     pub(crate) use std::sync::{Arc, MutexGuard};
 
@@ -168,10 +167,6 @@ mod modelled {
             self.0.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner)
         }
     }
-
-    /// Loom looks at what locks guard and not at how they are made: `tests/lock_loom.rs` does that.
-    pub(crate) type Lock<T> = Mutex<T>;
-    pub(crate) type LockGuard<'a, T> = MutexGuard<'a, T>;
 
     pub(crate) fn pause(_turn: u32) {
         loom::thread::yield_now();

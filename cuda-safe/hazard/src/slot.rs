@@ -5,31 +5,15 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::clock::{Brief, Clock, SlotId, Stamp, Tick};
-use crate::device::DeviceBook;
+use crate::device::{DeviceBook, Kind};
+#[cfg(not(loom))]
+use crate::lock::{Lock, LockGuard};
 use crate::policy::Policy;
-use crate::primitives::{Arc, AtomicBool, AtomicU64, Lock, Mutex};
+use crate::primitives::{Arc, AtomicBool, AtomicU64, Mutex};
+// Loom looks at what locks guard and not at how they are made: `tests/lock_loom.rs` does that.
+#[cfg(loom)]
+use crate::primitives::{Mutex as Lock, MutexGuard as LockGuard};
 use crate::waits::Waits;
-
-/// How a stream relates to the legacy stream of its device, and how others can reach it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// Ordered with the legacy stream, both ways.
-    Blocking,
-    /// Ordered with nothing but what it waits for.
-    NonBlocking,
-    /// The legacy stream itself.
-    Legacy,
-    /// One thread's own default stream: ordered with the legacy stream, and its handle means another stream
-    /// to every other thread.
-    PerThread,
-}
-
-impl Kind {
-    /// Whether the legacy stream orders itself with it.
-    pub fn blocking(self) -> bool {
-        matches!(self, Self::Blocking | Self::PerThread)
-    }
-}
 
 /// How a slot's stream can be waited for. The numbers are raw handles, which mean nothing here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +48,9 @@ pub(crate) struct Lane {
     /// only.
     pub(crate) untold: bool,
 }
+
+/// A lane, locked.
+pub(crate) type LaneGuard<'a> = LockGuard<'a, Lane>;
 
 /// A stream's identity in the books.
 ///

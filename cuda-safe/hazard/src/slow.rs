@@ -3,16 +3,15 @@
 
 use std::sync::atomic::Ordering::SeqCst;
 
-use crate::access::Access;
 use crate::clock::Stamp;
-use crate::entry::{Conflict, View};
+use crate::entry::{Conflict, FullView, View};
 use crate::knowledge::Known;
-use crate::ledger::{Before, Next};
+use crate::ledger::{Access, Before, Next};
 use crate::order::Port;
 use crate::policy::Policy;
-use crate::primitives::{LockGuard, fence, pause};
-use crate::slot::{Lane, Slot};
-use crate::sorted::{Kinds, by_allocation, in_order, sorted};
+use crate::prepared::{Kinds, by_allocation, in_order, sorted};
+use crate::primitives::{fence, pause};
+use crate::slot::{Lane, LaneGuard, Slot};
 use crate::submission::{Accesses, Operation, Refusal, Submission};
 use crate::table::Books;
 use crate::waits::{Hazard, Place};
@@ -67,7 +66,7 @@ impl Books {
     fn enter_sorted<'a, P: Port>(
         &self,
         step: &Step<'a, '_, P>,
-        lane: LockGuard<'a, Lane>,
+        lane: LaneGuard<'a>,
         accesses: &[Access<'_>],
     ) -> Result<Submission<'a>, Refusal<P::Error>> {
         let enter = |lane, sorted: &[Access<'_>]| self.enter(step, lane, sorted, Kinds::of(sorted));
@@ -94,7 +93,7 @@ impl Books {
     fn enter<'a, P: Port>(
         &self,
         step: &Step<'a, '_, P>,
-        mut lane: LockGuard<'a, Lane>,
+        mut lane: LaneGuard<'a>,
         accesses: &[Access<'_>],
         kinds: Kinds,
     ) -> Result<Submission<'a>, Refusal<P::Error>> {
@@ -298,7 +297,7 @@ fn only_behind(accesses: &[Access<'_>], view: &Known<'_>) -> Option<Stamp> {
             Before::Only(stamp) => stamp,
             Before::Listed => return None,
         };
-        if view.puts_behind(access, stamp) {
+        if view.puts_behind(access.at_call, stamp) {
             continue;
         }
         match &mut only {

@@ -2,7 +2,8 @@
 #![expect(unsafe_code, reason = "declares functions that are told what is complete")]
 
 use crate::clock::{Clock, SlotId, Stamp};
-use crate::slot::{Kind, Slot};
+use crate::device::Kind;
+use crate::slot::Slot;
 use crate::table::Books;
 
 /// What an event stands for: all that its stream was ordered after when it was recorded.

@@ -8,13 +8,14 @@
 use std::fmt;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::access::Access;
 use crate::clock::{Stamp, Tick};
+use crate::device::Kind;
+use crate::entry::First;
+use crate::ledger::Access;
 use crate::policy::Policy;
-use crate::primitives::LockGuard;
-use crate::slot::{Kind, Lane, Slot};
+use crate::prepared::Sorted;
+use crate::slot::{Lane, LaneGuard, Slot};
 use crate::snapshot::Coverage;
-use crate::sorted::Sorted;
 use crate::table::Books;
 use crate::waits::{Hazard, Place};
 
@@ -80,20 +81,13 @@ pub enum Refusal<E> {
     Call(E),
 }
 
-/// The operation that made an allocation, which its access history begins with.
-#[derive(Clone, Copy, Debug)]
-pub struct First {
-    pub(crate) stamp: Stamp,
-    pub(crate) place: Option<Place>,
-}
-
 /// An operation that is entered and not yet CUDA's.
 ///
 /// Its sequence number is published when this is dropped, whatever happens, or others would wait for it for ever.
 #[must_use = "dropped, the operation counts as failed"]
 pub struct Submission<'a> {
     slot: &'a Slot,
-    pub(crate) lane: LockGuard<'a, Lane>,
+    pub(crate) lane: LaneGuard<'a>,
     tick: Tick,
     /// Whether it counts as one of the stream's, being sure to put something on it.
     acts: bool,
@@ -105,7 +99,7 @@ pub struct Submission<'a> {
 impl<'a> Submission<'a> {
     /// The next operation of a stream, whose lock is held.
     #[inline]
-    pub(crate) fn new(slot: &'a Slot, lane: LockGuard<'a, Lane>, acts: bool, pending: bool) -> Self {
+    pub(crate) fn new(slot: &'a Slot, lane: LaneGuard<'a>, acts: bool, pending: bool) -> Self {
         Self { slot, lane, tick: slot.next_by_owner().tick, acts, pending, done: false }
     }
 

@@ -4,10 +4,10 @@
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use crate::clock::{Clock, SlotId, Stamp};
-use crate::device::DeviceBook;
+use crate::device::{DeviceBook, Kind};
 use crate::policy::Policy;
 use crate::primitives::{Arc, AtomicU32, Mutex, OnceLock, constructor};
-use crate::slot::{Kind, Reach, Slot};
+use crate::slot::{Reach, Slot};
 use crate::waits::{self, AddedWait, Order};
 
 /// Slots in the first block; each further block is as large as all before it together.

@@ -263,7 +263,7 @@ mod tests {
         let books: &'static Books = Box::leak(Box::new(Books::new(Policy::default)));
         // SAFETY: there is no such device, and nothing is given to its streams.
         let enrol = || unsafe { books.enrol(DEVICE, Kind::NonBlocking, Reach::Device) };
-        let slot = (0..4000).map(|_| enrol().unwrap()).last();
+        let slot = (0..4000).map(|_| enrol().unwrap()).next_back();
         // SAFETY: nobody else has the slot, and so its lane.
         let put = || unsafe { parcel::put(slot.unwrap(), || (), Location::caller()) };
         let times = |count: usize| (0..count).filter(|_| put().is_ok()).count();
