@@ -1,10 +1,12 @@
-//! What the calling thread is in the middle of: handing an operation to CUDA, or running a host function for
-//! a stream.
+//! What the calling thread is in the middle of: handing an operation to CUDA, running a host function for
+//! a stream, or its end; and which streams are its own.
 //!
-//! Either forbids what could wait for the thread itself.
+//! Either of the first two forbids what could wait for the thread itself.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::panic::Location;
+
+use cuda_hazard::{Slot, SlotId};
 
 use crate::error::{Detail, Error, Result};
 
@@ -21,6 +23,38 @@ enum Busy {
 
 thread_local! {
     static BUSY: Cell<Busy> = const { Cell::new(Busy::Idle) };
+    /// The thread's own streams, as the tracker knows them.
+    static OWN: RefCell<Vec<SlotId>> = const { RefCell::new(Vec::new()) };
+    /// Whether the thread has given its streams back. What variables of the thread do when they are dropped later, would be taken for
+    /// what another thread does that has a slot now.
+    static ENDING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What is refused to a thread that has given its streams back.
+pub(super) const ENDED: Detail =
+    Detail::Unsupported { what: "the default stream of a thread that is ending" };
+
+/// The thread has given its streams back.
+pub(super) fn end() {
+    ENDING.set(true);
+}
+
+/// Refuses the streams of a thread that has given them back.
+#[inline]
+#[track_caller]
+pub(super) fn ensure_going_on(api: &'static str) -> Result<()> {
+    if ENDING.get() { Err(Error::refused(api, ENDED)) } else { Ok(()) }
+}
+
+/// The thread has a stream of its own with this slot.
+pub(super) fn owns(slot: SlotId) {
+    // A thread whose variables are gone is ending.
+    let _ = OWN.try_with(|own| own.borrow_mut().push(slot));
+}
+
+/// Whether the slot is that of a stream of the calling thread.
+pub(super) fn is_mine(slot: &Slot) -> bool {
+    OWN.try_with(|own| own.borrow().contains(&slot.id)).unwrap_or(false)
 }
 
 /// Puts the thread back to what it was in before.

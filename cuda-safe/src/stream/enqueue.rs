@@ -13,18 +13,16 @@
 
 use std::panic::Location;
 
-use cuda_hazard::{Books, Coverage, Operation, Refusal, Repeat};
+use cuda_hazard::{Coverage, Operation, Refusal, Repeat};
 
+use super::busy;
 use super::port::Runtime;
+use super::tracker::BOOKS;
 use super::view::StreamRef;
-use super::{busy, policy};
 use crate::device::Switched;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Ledger};
 use crate::sys;
-
-/// The tracker of this process.
-pub(crate) static BOOKS: Books = Books::new(policy::initial);
 
 /// An operation between its begin and its commit: the tracker has it, and the runtime is about to.
 ///

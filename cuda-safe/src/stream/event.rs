@@ -5,8 +5,8 @@ use std::panic::Location;
 
 use bitflags::bitflags;
 
-use super::enqueue::BOOKS;
 use super::pool::{self, RawEvent};
+use super::tracker::BOOKS;
 use super::view::AsStream;
 use super::{busy, deferred, port};
 use crate::device::Device;

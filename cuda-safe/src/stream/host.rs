@@ -3,8 +3,9 @@
 
 use std::ops::Range;
 
-use super::enqueue::BOOKS;
-use super::{busy, deferred, host_function, per_thread, pool, port};
+use super::port::{self, given_up, wait_device};
+use super::tracker::BOOKS;
+use super::{busy, deferred, host_function, pool};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Ledger, Mode};
@@ -68,7 +69,7 @@ pub(crate) fn is_quiet(ledger: &Ledger, range: Range<usize>, mode: Mode) -> bool
 #[track_caller]
 fn wait_slot(slot: &Slot) -> Result<()> {
     let device = Device::from_ordinal(slot.device());
-    if slot.kind == Kind::PerThread && !per_thread::is_mine(slot) {
+    if slot.kind == Kind::PerThread && !busy::is_mine(slot) {
         return wait_device(device);
     }
     let coverage = BOOKS.coverage_by_event(slot);
@@ -111,29 +112,4 @@ pub(crate) fn synchronize_device(device: Device) -> Result<()> {
     wait_device(device)?;
     deferred::run();
     host_function::panicked_on(device.ordinal())
-}
-
-/// [`synchronize_device`] in the middle of an operation.
-#[track_caller]
-pub(super) fn wait_device(device: Device) -> Result<()> {
-    let coverage = BOOKS.coverage_of_device(device.ordinal());
-    let waited = {
-        let _current = device.switch()?;
-        // SAFETY: the call takes nothing and waits.
-        unsafe { check!(cudaDeviceSynchronize()) }
-    };
-    given_up(device, &waited);
-    waited?;
-    // SAFETY: the call above has waited for it.
-    unsafe { BOOKS.completed_all(&coverage) };
-    Ok(())
-}
-
-/// After a lost context no host function runs any more: drops those that are still waiting for their turn.
-fn given_up(device: Device, waited: &Result<()>) {
-    if let Err(error) = waited
-        && error.is_sticky()
-    {
-        host_function::abandon(device.ordinal());
-    }
 }

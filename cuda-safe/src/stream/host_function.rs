@@ -16,7 +16,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use cuda_hazard::Operation;
 
 use super::busy;
-use super::enqueue::Submission;
 use super::parcel::{self, Parcel, Ticket};
 use super::view::StreamRef;
 use crate::error::{Detail, Error, Result};
@@ -95,7 +94,11 @@ impl StreamRef<'_> {
         // SAFETY: the stream lives while the view does.
         let code = unsafe { launch(self.as_raw(), number) };
         if code != sys::cudaSuccess {
-            return Err(not_launched(submission, number, code, place));
+            let back = take_back(number);
+            submission.commit(false);
+            // Once the stream is unlocked: what it owns may do anything.
+            drop(back);
+            return Err(Error::from_code("cudaLaunchHostFunc", code).at(place));
         }
         submission.commit(true);
         Ok(())
@@ -112,16 +115,6 @@ unsafe fn launch(stream: sys::cudaStream_t, number: u64) -> sys::cudaError_t {
     // SAFETY: the caller vouches for the stream; the function may be called at any time, from any thread, with a number that
     // stands for a function or no longer does.
     unsafe { sys::cudaLaunchHostFunc(stream, Some(call), data) }
-}
-
-/// The runtime has refused a function, which is dropped once the stream is unlocked: what it owns may do anything.
-#[cold]
-#[inline(never)]
-fn not_launched(submission: Submission, number: u64, code: sys::cudaError_t, place: Place) -> Error {
-    let back = take_back(number);
-    submission.commit(false);
-    drop(back);
-    Error::from_code("cudaLaunchHostFunc", code).at(place)
 }
 
 /// Takes a function back that the runtime refused. None where somebody else who found the context lost was faster: that one may still

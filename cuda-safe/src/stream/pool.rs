@@ -10,7 +10,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::attributes;
-use super::enqueue::BOOKS;
+use super::tracker::BOOKS;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::{check, sys};
