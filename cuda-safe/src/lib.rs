@@ -60,7 +60,6 @@ pub mod element;
 pub mod error;
 pub mod graph;
 pub mod hazard;
-mod hint;
 pub mod launch;
 #[cfg(cudart_12_8)]
 pub mod library;
@@ -71,7 +70,6 @@ mod process;
 pub mod soundness;
 pub mod stream;
 pub mod texture;
-mod thread;
 
 #[doc(hidden)]
 pub use bytemuck;

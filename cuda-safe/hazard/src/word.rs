@@ -5,8 +5,8 @@
 //! own tick matters: a stream that is ordered after the write but not after the later read may still read.
 //! What does not fit goes to the list.
 
-use crate::access::Mode;
 use crate::clock::{SlotId, Stamp, Tick};
+use crate::entry::Mode;
 
 const SLOT_BITS: u32 = 13;
 const TICK_BITS: u32 = 48;

@@ -57,15 +57,31 @@ unsafe fn within(
     shape: Shape,
     stream: Option<sys::cudaStream_t>,
 ) -> Result<()> {
-    let code = match shape {
+    // SAFETY: as the caller says.
+    let code = unsafe { calls(kind, destination, source, shape, stream) };
+    Error::check(name(shape, stream.is_some()), code)
+}
+
+/// The call for sides of this shape.
+///
+/// # Safety
+/// As for [`copy`].
+#[inline]
+pub(super) unsafe fn calls(
+    kind: sys::cudaMemcpyKind,
+    destination: (*mut u8, &Layout),
+    source: (*mut u8, &Layout),
+    shape: Shape,
+    stream: Option<sys::cudaStream_t>,
+) -> sys::cudaError_t {
+    match shape {
         // SAFETY: as the caller says.
         Shape::Linear { bytes } => unsafe { linear(kind, destination.0, source.0, bytes, stream) },
         // SAFETY: as the caller says.
         Shape::Plane { row, rows } => unsafe { plane(kind, destination, source, (row, rows), stream) },
         // SAFETY: as the caller says.
         Shape::Volume { .. } => unsafe { volume(kind, destination, source, shape, stream) },
-    };
-    Error::check(name(shape, stream.is_some()), code)
+    }
 }
 
 /// The function that copies sides of this shape.

@@ -99,7 +99,7 @@ pub(super) trait Copies {
 #[cfg(cudart_12_8)]
 #[inline]
 pub(super) fn behind_fills(stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
-    if stream.take_fill() { behind_fill(stream.copied(), raw) } else { Ok(()) }
+    if stream.take_fill() { behind_fill(stream, raw) } else { Ok(()) }
 }
 
 #[cfg(cudart_12_8)]

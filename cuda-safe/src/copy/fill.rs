@@ -6,6 +6,8 @@ use std::panic::Location;
 
 use bytemuck::{NoUninit, bytes_of};
 
+use cuda_hazard::Operation;
+
 use super::call::{extent, pitched};
 use super::operand::{AsyncDestination, Operand, Side};
 use super::plain::Plain;
@@ -69,7 +71,7 @@ pub fn memset_async<D: AsyncDestination + ?Sized>(
     {
         return set_plain(stream, plain, access, value);
     }
-    set_any(stream.copied(), destination, value)
+    set_any(stream, destination, value)
 }
 
 /// Has a stream fill whatever can be filled.
@@ -92,18 +94,16 @@ fn set_plain(stream: StreamRef<'_>, destination: Plain<'_>, access: Access<'_>, 
     if bytes == 0 {
         return Ok(());
     }
-    let asked = Call { api: "cudaMemsetAsync", place: Location::caller(), bytes: move || bytes };
-    let noted = access.is_fill().then(|| stream.copied());
-    let call = move |raw| {
-        if let Some(stream) = noted {
-            stream.note_fill();
-        }
-        // SAFETY: this is memory of so many bytes, for which any value is valid; its owner waits for this before it frees; and the
-        // stream is live.
-        unsafe { sys::cudaMemsetAsync(pointer, c_int::from(value), bytes, raw) }
-    };
+    let asked = Call { api: "cudaMemsetAsync", place: Location::caller(), bytes };
     // SAFETY: the access is all that the call touches.
-    unsafe { stream.enqueue_call([access], asked, call) }
+    let submission = unsafe { stream.begin(Operation::new(&[access]), asked.place) };
+    let submission = submission.map_err(|error| asked.about(error))?;
+    note(stream, &access);
+    // SAFETY: this is memory of so many bytes, for which any value is valid; its owner waits for this before it frees; and the
+    // stream is live.
+    let code = unsafe { sys::cudaMemsetAsync(pointer, c_int::from(value), bytes, stream.as_raw()) };
+    submission.commit(code == sys::cudaSuccess);
+    asked.check(code)
 }
 
 /// Notes with the stream, which is about to get it, a fill of pinned memory: see [`behind_fills`](super::batch::call::behind_fills).

@@ -100,5 +100,5 @@ where
     if let Some(copy) = plain::copy(Dimensions::One, destination.plain_mut(), source.plain()) {
         return copy.enqueue(stream);
     }
-    enqueue_anew("memcpy_async", stream.copied(), destination, source)
+    enqueue_anew("memcpy_async", stream, destination, source)
 }

@@ -9,6 +9,8 @@ use std::panic::Location;
 
 use bytemuck::{AnyBitPattern, NoUninit};
 
+use cuda_hazard::Operation;
+
 use super::call;
 use super::direction::Direction;
 use super::operand::{Dimensions, Side};
@@ -19,7 +21,6 @@ use super::transfer::waits;
 use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::{Access, Ledger, Mode};
-use crate::hint::rare;
 use crate::memory::allocation::Allocation;
 use crate::memory::grid::Grid;
 use crate::memory::managed::extent;
@@ -28,6 +29,7 @@ use crate::memory::size::Layout;
 use crate::memory::span::Span;
 use crate::memory::{AnyPlace, Place};
 use crate::stream::{AsStream, Call, LegacyStream, StreamRef};
+use crate::sys;
 
 /// One side of a copy in short: elements in a row, or in rows.
 #[derive(Clone, Copy, Debug)]
@@ -100,11 +102,8 @@ impl<'a> Plain<'a> {
         Range { start, end }: Range<usize>,
         alone: bool,
     ) -> Option<Self> {
-        if allocation.pool_device().is_some() {
-            rare();
-            if !Device::is_only_one() {
-                return None;
-            }
+        if allocation.pool_device().is_some() && !Device::is_only_one() {
+            return None;
         }
         let side = Side::of(residence, allocation.on());
         let ledger = Some(allocation.ledger());
@@ -127,7 +126,8 @@ impl<'a> Plain<'a> {
     #[inline]
     fn written(&self) -> Option<Access<'a>> {
         let write = self.access(Mode::Write)?;
-        Some(if self.alone { write.exclusive() } else { write })
+        // SAFETY: the side was borrowed exclusively for all these bytes, until the call returns.
+        Some(if self.alone { unsafe { write.exclusive() } } else { write })
     }
 
     /// The access of what a stream fills by such a borrow.
@@ -217,54 +217,31 @@ impl Copy<'_> {
         let place = Location::caller();
         // What the types say of the sides leaves one of these.
         match (self.to.written(), self.from.source()) {
-            (Some(write), Some(read)) => self.call(stream, place, [write, read]),
-            (Some(write), None) => self.call(stream, place, [write]),
-            (None, Some(read)) => self.call(stream, place, [read]),
-            (None, None) => self.call(stream, place, []),
+            (Some(write), Some(read)) => self.call(stream, place, &[write, read]),
+            (Some(one), None) | (None, Some(one)) => self.call(stream, place, &[one]),
+            (None, None) => self.call(stream, place, &[]),
         }
     }
 
-    #[expect(clippy::inline_always, reason = "as above")]
-    #[inline(always)]
-    fn call<const N: usize>(
+    #[inline]
+    fn call(
         self,
         stream: StreamRef<'_>,
         place: &'static Location<'static>,
-        accesses: [Access<'_>; N],
+        accesses: &[Access<'_>],
     ) -> Result<()> {
         let (kind, shape) = (self.direction.kind(), self.shape);
-        let asked = Call { api: call::name(shape, true), place, bytes: move || shape.bytes() };
-        let (to, from) = (self.to.pointer, self.from.pointer);
-        let (to_layout, from_layout) = (self.to.layout, self.from.layout);
-        // SAFETY of all calls below: both sides are memory of this shape that outlives the copy, the direction is theirs, and the stream is
-        // live. Of the `enqueue_call`s: the accesses are all that the copy touches of tracked memory, whose owners wait for it before
-        // they free; memory that is not tracked is borrowed by a scope that outlives the copy.
-        match shape {
-            Shape::Linear { bytes } => {
-                // SAFETY: as above.
-                let copy = move |raw| unsafe { call::linear(kind, to, from, bytes, Some(raw)) };
-                // SAFETY: as above.
-                unsafe { stream.enqueue_call(accesses, asked, copy) }
-            }
-            Shape::Plane { row, rows } => {
-                let copy = move |raw| {
-                    let (to, from) = ((to, &to_layout), (from, &from_layout));
-                    // SAFETY: as above.
-                    unsafe { call::plane(kind, to, from, (row, rows), Some(raw)) }
-                };
-                // SAFETY: as above.
-                unsafe { stream.enqueue_call(accesses, asked, copy) }
-            }
-            Shape::Volume { .. } => {
-                let copy = move |raw| {
-                    let (to, from) = ((to, &to_layout), (from, &from_layout));
-                    // SAFETY: as above.
-                    unsafe { call::volume(kind, to, from, shape, Some(raw)) }
-                };
-                // SAFETY: as above.
-                unsafe { stream.enqueue_call(accesses, asked, copy) }
-            }
-        }
+        let asked = Call { api: call::name(shape, true), place, bytes: shape.bytes() };
+        // SAFETY: the accesses are all that the copy touches of tracked memory, whose owners wait for it before they free; memory
+        // that is not tracked is borrowed by a scope that outlives the copy.
+        let submission = unsafe { stream.begin(Operation::new(accesses), place) };
+        let submission = submission.map_err(|error| asked.about(error))?;
+        let (to, from) = ((self.to.pointer, &self.to.layout), (self.from.pointer, &self.from.layout));
+        let raw = Some(stream.as_raw());
+        // SAFETY: both sides are memory of this shape that outlives the copy, the direction is theirs, and the stream is live.
+        let code = unsafe { call::calls(kind, to, from, shape, raw) };
+        submission.commit(code == sys::cudaSuccess);
+        asked.check(code)
     }
 
     /// Has the legacy stream of the device make it, and the host wait as far as `cudaMemcpy` does. `down`: to pageable memory.
@@ -281,20 +258,26 @@ impl Copy<'_> {
         let legacy = LegacyStream::of(device)?;
         let (kind, shape, bytes) = (self.direction.kind(), self.shape, self.shape.bytes());
         let (to, from) = (self.to.pointer, self.from.pointer);
-        let asked = Call { api: call::name(shape, false), place, bytes: move || bytes };
+        let asked = Call { api: call::name(shape, false), place, bytes };
+        let waits = waits(self.direction, self.from.side);
+        // SAFETY: the access is all that the call touches of tracked memory.
+        let submission = unsafe { legacy.as_stream().begin(Operation::new(&[access]), place) };
+        let submission = submission.map_err(|error| asked.about(error))?;
+        let covered = if waits { submission.covers() } else { None };
         // SAFETY of both: both sides are borrowed memory of so many bytes, the host's for as long as it is needed: the call returns once the
         // host's side is done. The direction is theirs.
-        let call = move |_| {
-            if down {
-                // SAFETY: as above.
-                unsafe { quick::down(to, from, bytes, Room::Had) }
-            } else {
-                // SAFETY: as above.
-                unsafe { call::linear(kind, to, from, bytes, None) }
-            }
+        let code = if down {
+            // SAFETY: as above.
+            unsafe { quick::down(to, from, bytes, Room::Had) }
+        } else {
+            // SAFETY: as above.
+            unsafe { call::linear(kind, to, from, bytes, None) }
         };
-        let waits = waits(self.direction, self.from.side);
-        // SAFETY: the access is all that the call touches of tracked memory; where it is said to wait, it returns once the copy is done.
-        unsafe { legacy.as_stream().enqueue_call_blocking([access], waits, asked, call) }
+        match code {
+            // SAFETY: where it waits, the call returns once the copy is done.
+            sys::cudaSuccess if waits => unsafe { submission.commit_blocking(covered) },
+            _ => submission.commit(code == sys::cudaSuccess),
+        }
+        asked.check(code)
     }
 }

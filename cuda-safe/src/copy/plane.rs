@@ -84,7 +84,7 @@ where
     if let Some(copy) = plain::copy(Dimensions::Two, destination.plain_mut(), source.plain()) {
         return copy.enqueue(stream);
     }
-    enqueue_anew("memcpy_2d_async", stream.copied(), destination, source)
+    enqueue_anew("memcpy_2d_async", stream, destination, source)
 }
 
 /// Sets every *byte* of the rows of the destination to `value`, on the legacy stream of its device.

@@ -226,7 +226,7 @@ impl<'scope> Scope<'scope, '_> {
         if let Some(copy) = plain::copy(Dimensions::One, destination.plain_mut(), source.plain()) {
             return copy.enqueue(stream);
         }
-        enqueue_anew("Scope::memcpy_async", stream.copied(), destination, source)
+        enqueue_anew("Scope::memcpy_async", stream, destination, source)
     }
 
     /// Gives the scope's stream the copy of the rows of `source` to those of `destination`, and returns, as a rule: with
@@ -269,7 +269,7 @@ impl<'scope> Scope<'scope, '_> {
         if let Some(copy) = plain::copy(Dimensions::Two, destination.plain_mut(), source.plain()) {
             return copy.enqueue(stream);
         }
-        enqueue_anew("Scope::memcpy_2d_async", stream.copied(), destination, source)
+        enqueue_anew("Scope::memcpy_2d_async", stream, destination, source)
     }
 
     /// Gives the scope's stream the copy of the layers of `source` to those of `destination`, and returns, as a rule: with
@@ -294,6 +294,6 @@ impl<'scope> Scope<'scope, '_> {
         if let Some(copy) = plain::copy(Dimensions::Three, destination.plain_mut(), source.plain()) {
             return copy.enqueue(stream);
         }
-        enqueue_anew("Scope::memcpy_3d_async", stream.copied(), destination, source)
+        enqueue_anew("Scope::memcpy_3d_async", stream, destination, source)
     }
 }

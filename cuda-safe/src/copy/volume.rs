@@ -79,7 +79,7 @@ where
     if let Some(copy) = plain::copy(Dimensions::Three, destination.plain_mut(), source.plain()) {
         return copy.enqueue(stream);
     }
-    enqueue_anew("memcpy_3d_async", stream.copied(), destination, source)
+    enqueue_anew("memcpy_3d_async", stream, destination, source)
 }
 
 /// Sets every *byte* of the rows of the destination to `value`, on the legacy stream of its device.

@@ -10,6 +10,8 @@
 use std::cell::OnceCell;
 use std::panic::Location;
 
+use cuda_hazard::Operation;
+
 use super::operand::Operand;
 use super::peer;
 use super::shape::Shape;
@@ -110,7 +112,7 @@ impl<'a> Whole<'a> {
         };
         // SAFETY: the accesses are all that the copies touch of tracked memory, whose owners wait for them before they free; the rest is
         // the caller's duty.
-        unsafe { stream.enqueue_sorted(sorted, place, call) }
+        unsafe { stream.submit(Operation::prepared(sorted), place, call) }
             .map_err(|error| error.at(place).with_detail(Detail::Transfer { bytes: self.bytes }))
     }
 

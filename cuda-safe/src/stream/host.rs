@@ -3,11 +3,12 @@
 
 use std::ops::Range;
 
-use super::enqueue::BOOKS;
-use super::legacy::{self, LegacyStream};
+use super::legacy::LegacyStream;
 use super::owned::Stream;
+use super::port::{self, given_up, wait_device};
+use super::tracker::{BOOKS, LEGACY};
 use super::view::AsStream as _;
-use super::{busy, deferred, host_function, per_thread, pool, port};
+use super::{busy, deferred, host_function, pool};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Ledger, Mode};
@@ -55,7 +56,8 @@ pub(crate) fn wait_host(ledger: &Ledger, range: Range<usize>, mode: Mode) -> Res
         let Some(slot) = slot else { return Err(Error::refused("host access", Detail::HostBorrowed)) };
         wait_device(Device::from_ordinal(slot.device()))?;
     }
-    BOOKS.prune(access);
+    // SAFETY: access histories are known to this tracker alone.
+    unsafe { BOOKS.prune(access) };
     deferred::run();
     Ok(())
 }
@@ -73,7 +75,7 @@ pub(crate) fn is_quiet(ledger: &Ledger, range: Range<usize>, mode: Mode) -> bool
 #[track_caller]
 fn wait_slot(slot: &Slot) -> Result<()> {
     let device = Device::from_ordinal(slot.device());
-    let elsewhere = slot.kind == Kind::PerThread && !per_thread::is_mine(slot);
+    let elsewhere = slot.kind == Kind::PerThread && !busy::is_mine(slot);
     let mut coverage = if elsewhere {
         BOOKS.coverage_by_event(LegacyStream::of(device)?.as_stream().slot())
     } else {
@@ -93,7 +95,7 @@ fn wait_slot(slot: &Slot) -> Result<()> {
             return Ok(());
         }
         (Reach::Stream(number), _) => {
-            let raw = if elsewhere { legacy::HANDLE } else { pool::raw_stream(number) };
+            let raw = if elsewhere { LEGACY } else { pool::raw_stream(number) };
             // SAFETY: the slot's lock is held, so the handle that it names is live, as the legacy stream's always is; the event
             // is ours.
             unsafe { port::record(device, raw, slot.kind, event.0) }
@@ -121,7 +123,8 @@ fn wait_slot(slot: &Slot) -> Result<()> {
     pool::keep_event(device, sys::cudaEventDisableTiming, event);
     given_up(device, &waited);
     waited?;
-    BOOKS.completed_all(&coverage);
+    // SAFETY: the call above has waited for it.
+    unsafe { BOOKS.completed_all(&coverage) };
     Ok(())
 }
 
@@ -138,28 +141,4 @@ pub(crate) fn synchronize_device(device: Device) -> Result<()> {
     wait_device(device)?;
     deferred::run();
     host_function::panicked_on(device.ordinal())
-}
-
-/// [`synchronize_device`] in the middle of an operation.
-#[track_caller]
-pub(super) fn wait_device(device: Device) -> Result<()> {
-    let coverage = BOOKS.coverage_of_device(device.ordinal());
-    let waited = {
-        let _current = device.switch()?;
-        // SAFETY: the call takes nothing and waits.
-        unsafe { check!(cudaDeviceSynchronize()) }
-    };
-    given_up(device, &waited);
-    waited?;
-    BOOKS.completed_all(&coverage);
-    Ok(())
-}
-
-/// After a lost context no host function runs any more: drops those that are still waiting for their turn.
-fn given_up(device: Device, waited: &Result<()>) {
-    if let Err(error) = waited
-        && error.is_sticky()
-    {
-        host_function::abandon(device.ordinal());
-    }
 }

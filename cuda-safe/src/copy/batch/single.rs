@@ -4,6 +4,8 @@
 use std::ffi::c_void;
 use std::panic::Location;
 
+use cuda_hazard::Operation;
+
 use super::CopyAttributes;
 use super::attributes::Order;
 use crate::copy::copies::Copies;
@@ -69,7 +71,7 @@ where
     let accesses: Vec<Access<'_>> =
         destination.access(Mode::Write).into_iter().chain(source.source()).collect();
     // SAFETY: the accesses are all that the copy touches of tracked memory, whose owners wait for it before they free.
-    unsafe { stream.enqueue_at(&accesses, place, |raw| single.hand_over(stream, raw)) }
+    unsafe { stream.submit(Operation::new(&accesses), place, |raw| single.hand_over(stream, raw)) }
         .map_err(|error| error.at(place).with_detail(Detail::Transfer { bytes }))
 }
 

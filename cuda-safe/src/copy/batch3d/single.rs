@@ -3,6 +3,8 @@
 
 use std::panic::Location;
 
+use cuda_hazard::Operation;
+
 use super::super::batch::CopyAttributes;
 use super::super::batch::attributes::Order;
 use super::super::copies::Copies;
@@ -105,7 +107,7 @@ fn copy(
     let entry = Entry { destination, source, shape, attributes };
     let call = |raw| entry.hand_over(stream, raw);
     // SAFETY: the accesses are all that the copy touches of tracked memory, whose owners wait for it before they free.
-    unsafe { stream.enqueue_at(&accesses, place, call) }
+    unsafe { stream.submit(Operation::new(&accesses), place, call) }
         .map_err(|error| error.at(place).with_detail(Detail::Transfer { bytes }))
 }
 

@@ -5,6 +5,8 @@ use std::panic::Location;
 
 use bytemuck::AnyBitPattern;
 
+use cuda_hazard::Operation;
+
 use super::ManagedBuffer;
 use crate::check;
 use crate::error::Result;
@@ -81,6 +83,6 @@ impl<T: AnyBitPattern> ManagedBuffer<T> {
                 .map_err(|error| error.at(place))
         };
         // SAFETY: the operation touches the buffer and nothing else, and is put on this stream.
-        unsafe { stream.as_stream().enqueue_mark(&access, place, call) }
+        unsafe { stream.as_stream().submit(Operation::mark(&access), place, call) }
     }
 }

@@ -5,6 +5,8 @@ use std::ffi::c_void;
 use std::ops::Range;
 use std::panic::Location;
 
+use cuda_hazard::Operation;
+
 use super::super::location::MemoryLocation;
 use super::super::place::Managed;
 use super::super::slice::{Slice, SliceMut};
@@ -183,12 +185,9 @@ fn put(
     }
     let accesses = std::mem::take(&mut ranges.accesses);
     let call = |raw| call(&mut ranges, raw).map_err(|error| error.at(place));
-    if !acts {
-        // SAFETY: the operation touches these ranges and nothing else, and is put on this stream.
-        return unsafe { stream.enqueue_mark(&accesses, place, call) };
-    }
-    // SAFETY: as above.
-    unsafe { stream.enqueue_at(&accesses, place, call) }
+    let operation = if acts { Operation::new(&accesses) } else { Operation::mark(&accesses) };
+    // SAFETY: the operation touches these ranges and nothing else, and is put on this stream.
+    unsafe { stream.submit(operation, place, call) }
 }
 
 #[cfg(test)]

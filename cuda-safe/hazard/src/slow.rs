@@ -1,19 +1,18 @@
-//! Entering operations: what happens, in which order, between `enqueue` and CUDA.
+//! The slow path of an operation: what happens, in which order, before CUDA has it.
+#![expect(unsafe_code, reason = "declares how operations begin")]
 
 use std::sync::atomic::Ordering::SeqCst;
 
-use crate::access::Access;
-use crate::again::Again;
 use crate::clock::Stamp;
-use crate::entered::Entered;
-use crate::entry::{Conflict, View};
+use crate::entry::{Conflict, FullView, View};
 use crate::knowledge::Known;
-use crate::ledger::{Before, Next};
+use crate::ledger::{Access, Before, Next};
 use crate::order::Port;
 use crate::policy::Policy;
+use crate::prepared::{Kinds, by_allocation, in_order, sorted};
 use crate::primitives::{fence, pause};
-use crate::slot::{Lane, Slot};
-use crate::sorted::{Kinds, Sorted, by_allocation, in_order, sorted};
+use crate::slot::{Lane, LaneGuard, Slot};
+use crate::submission::{Accesses, Operation, Refusal, Submission};
 use crate::table::Books;
 use crate::waits::{Hazard, Place};
 
@@ -23,128 +22,42 @@ const INLINE: usize = 16;
 /// The same for the usual launch.
 const FEW: usize = 4;
 
-/// The operation that made an allocation, which its ledger begins with.
-#[derive(Clone, Copy, Debug)]
-pub struct First {
-    pub(crate) stamp: Stamp,
-    pub(crate) place: Option<Place>,
-}
-
-/// Why an operation was not entered, or failed.
-#[derive(Clone, Copy, Debug)]
-pub enum Refusal<E> {
-    /// Nothing orders it after a conflicting one, and the policy is to say so.
-    Hazard(Hazard),
-    /// It would reach memory that a live host guard lends out.
-    HostBorrowed,
-    /// A call failed: its own, or one that was to order it.
-    Call(E),
-}
-
 /// An operation that is to be entered, but for its accesses.
 struct Step<'s, 'p, P> {
     slot: &'s Slot,
     policy: Policy,
     /// Whether it counts as one of the stream's where it has accesses, being sure to put something on it.
-    real: bool,
+    acts: bool,
     port: &'p P,
     at: Place,
 }
 
 impl Books {
-    /// Puts one operation on a stream: enters its accesses, orders it, and has `call` hand it to CUDA.
+    /// Begins an operation: enters its accesses, and orders its stream after all that conflicts with them.
     ///
-    /// If `real` is set, `accesses` has any bytes and `call` succeeds, `call` must have put at least one operation on the
-    /// stream: one that the device does something for. Gives what `call` gave, and the operation's stamp.
-    #[inline]
-    pub fn enqueue<P: Port, R>(
-        &self,
-        slot: &Slot,
-        accesses: &[Access<'_>],
-        real: bool,
+    /// # Errors
+    /// A hazard under [`Policy::Error`], memory that the host has, or the failure of a call that was to order it.
+    ///
+    /// # Safety
+    /// - The slot is of this tracker, and the access histories of the accesses are known to no other tracker.
+    /// - The caller makes its call before it [commits](Submission::commit), and commits as done only what CUDA took. Unless the operation
+    ///   is a [mark](Operation::mark), what it took gives the device something to do if `accesses` has any bytes.
+    /// - An access that is [exclusive](Access::exclusive) or said not to be [made during the call](Access::at_call) is so.
+    pub unsafe fn begin_slow<'a, P: Port>(
+        &'a self,
+        slot: &'a Slot,
+        operation: Operation<'_, '_>,
         port: &P,
         at: Place,
-        call: impl FnOnce() -> Result<R, P::Error>,
-    ) -> Result<(R, Stamp), Refusal<P::Error>> {
-        if real && let Some(again) = self.again(slot, accesses, port, at) {
-            return again.hand_over(call);
-        }
-        self.enqueue_anew(slot, accesses, real, port, at, call)
-    }
-
-    /// [`enqueue`](Self::enqueue) where the short way was tried.
-    pub fn enqueue_anew<P: Port, R>(
-        &self,
-        slot: &Slot,
-        accesses: &[Access<'_>],
-        real: bool,
-        port: &P,
-        at: Place,
-        call: impl FnOnce() -> Result<R, P::Error>,
-    ) -> Result<(R, Stamp), Refusal<P::Error>> {
-        let mut lane = slot.lane.lock();
-        let lane = &mut *lane;
+    ) -> Result<Submission<'a>, Refusal<P::Error>> {
+        let lane = slot.lane.lock();
         // Asked for once: it may change at any moment, and what is entered by the one must be published by the same.
         let policy = self.policy();
-        self.enter_sorted(&Step { slot, policy, real, port, at }, lane, accesses)?.hand_over(lane, call)
-    }
-
-    /// [`enqueue`](Self::enqueue) of an operation whose accesses were put in order before: nothing is paid again for how many there
-    /// are, but for each its entry.
-    #[inline]
-    pub fn enqueue_sorted<P: Port, R>(
-        &self,
-        slot: &Slot,
-        accesses: &Sorted<'_>,
-        port: &P,
-        at: Place,
-        call: impl FnOnce() -> Result<R, P::Error>,
-    ) -> Result<(R, Stamp), Refusal<P::Error>> {
-        if let Some(again) = self.again_sorted(slot, accesses, port, at) {
-            return again.hand_over(call);
+        let step = Step { slot, policy, acts: operation.acts, port, at };
+        match operation.accesses {
+            Accesses::Listed(accesses) => self.enter_sorted(&step, lane, accesses),
+            Accesses::Prepared(accesses) => self.enter(&step, lane, accesses.as_slice(), accesses.kinds()),
         }
-        self.enqueue_sorted_anew(slot, accesses, port, at, call)
-    }
-
-    /// [`enqueue_sorted`](Self::enqueue_sorted) where the short way was tried.
-    pub fn enqueue_sorted_anew<P: Port, R>(
-        &self,
-        slot: &Slot,
-        accesses: &Sorted<'_>,
-        port: &P,
-        at: Place,
-        call: impl FnOnce() -> Result<R, P::Error>,
-    ) -> Result<(R, Stamp), Refusal<P::Error>> {
-        let (list, kinds) = (accesses.as_slice(), accesses.kinds());
-        let mut lane = slot.lane.lock();
-        let lane = &mut *lane;
-        let policy = self.policy();
-        self.enter(&Step { slot, policy, real: true, port, at }, lane, list, kinds)?.hand_over(lane, call)
-    }
-
-    /// Puts an operation on a stream that makes memory which nobody else has yet: there is nothing to order it
-    /// after, and it need not be found in a ledger before the memory is there. Gives what its ledger begins
-    /// with. The device does nothing for it, so that it puts neither a blocking stream behind the legacy one nor
-    /// the other way round. (Where it is given memory that the legacy stream, or another one before it, has yet to come to the end of, as a pool
-    /// does on the legacy stream's account, an H200 does put the stream behind that: the stream's end then proves that the memory is there.)
-    #[inline]
-    pub fn enqueue_first<E>(
-        &self,
-        slot: &Slot,
-        at: Place,
-        call: impl FnOnce() -> Result<(), E>,
-    ) -> Result<First, E> {
-        let bare = slot.bare();
-        let first = self.first(&bare, at);
-        call()?;
-        Ok(first)
-    }
-
-    /// What the ledger of memory begins with that an operation makes.
-    #[inline]
-    pub fn first(&self, operation: &Again<'_>, at: Place) -> First {
-        let tells = !operation.is_under_order() && self.policy() == Policy::Error;
-        First { stamp: operation.stamp(), place: tells.then_some(at) }
     }
 
     /// Enters accesses that are in any order, some of them perhaps empty.
@@ -153,11 +66,10 @@ impl Books {
     fn enter_sorted<'a, P: Port>(
         &self,
         step: &Step<'a, '_, P>,
-        lane: &mut Lane,
+        lane: LaneGuard<'a>,
         accesses: &[Access<'_>],
-    ) -> Result<Entered<'a>, Refusal<P::Error>> {
-        let enter =
-            |lane: &mut Lane, sorted: &[Access<'_>]| self.enter(step, lane, sorted, Kinds::of(sorted));
+    ) -> Result<Submission<'a>, Refusal<P::Error>> {
+        let enter = |lane, sorted: &[Access<'_>]| self.enter(step, lane, sorted, Kinds::of(sorted));
         match accesses {
             // None at all, too.
             _ if in_order(accesses) => enter(lane, accesses),
@@ -181,30 +93,30 @@ impl Books {
     fn enter<'a, P: Port>(
         &self,
         step: &Step<'a, '_, P>,
-        lane: &mut Lane,
+        mut lane: LaneGuard<'a>,
         accesses: &[Access<'_>],
         kinds: Kinds,
-    ) -> Result<Entered<'a>, Refusal<P::Error>> {
-        let Step { slot, policy, real, at, .. } = *step;
-        let real = real && !accesses.is_empty();
-        let pending = real && self.catch_up(slot, lane);
+    ) -> Result<Submission<'a>, Refusal<P::Error>> {
+        let Step { slot, policy, acts, at, .. } = *step;
+        let acts = acts && !accesses.is_empty();
+        let pending = acts && self.catch_up(slot, &mut lane);
         if policy == Policy::Error {
-            self.refuse(slot, lane, pending, accesses, at)?;
+            self.refuse(slot, &lane, pending, accesses, at)?;
         }
         if kinds.unborrowed && lent_against(accesses) {
             return Err(Refusal::HostBorrowed);
         }
-        let entered = Entered::new(slot, real, pending);
+        let mut entered = Submission::new(slot, lane, acts, pending);
         if policy == Policy::Off {
             return Ok(entered);
         }
-        let (me, mut rest, mut behind) = (entered.me(), accesses, None);
+        let (me, mut rest, mut behind) = (entered.stamp(), accesses, None);
         if policy == Policy::Order {
-            let view = Known::new(self, slot, lane, pending, me);
+            let view = Known::new(self, slot, &entered.lane, pending, me);
             (rest, behind) = stamp_next(accesses, &view);
         }
         if !rest.is_empty() {
-            self.enter_late(step, lane, &Whole { accesses, kinds, pending, me }, rest, behind)?;
+            self.enter_late(step, &mut entered.lane, &Whole { accesses, kinds, pending, me }, rest, behind)?;
         }
         // Again, now that whoever takes a guard from here on sees the stamps. One fence for all of them.
         if kinds.unborrowed {
@@ -385,7 +297,7 @@ fn only_behind(accesses: &[Access<'_>], view: &Known<'_>) -> Option<Stamp> {
             Before::Only(stamp) => stamp,
             Before::Listed => return None,
         };
-        if view.puts_behind(access, stamp) {
+        if view.puts_behind(access.at_call, stamp) {
             continue;
         }
         match &mut only {
