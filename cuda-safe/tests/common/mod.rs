@@ -12,7 +12,7 @@ use cuda_safe::stream::AsStream;
 /// `cudaFree`, `cudaMalloc`, the creation of streams and graphs, and the loading of kernels may wait for the whole device,
 /// and keep every other call of the process waiting meanwhile. Where one test does this while another one holds a gate,
 /// the owner of the gate waits for a lock of the driver and never gets to open the gate. A gate is therefore made of this
-/// value, and keeps it; `tests/gates.rs` checks that every other test of the program begins with one.
+/// value, and keeps it; `tests/sources.rs` checks that every other test of the program begins with one.
 #[derive(Clone)]
 pub(crate) struct Alone(Arc<Held>);
 
