@@ -1,7 +1,8 @@
 //! No function of the crate calls CUDA in a host function or in a listener of the log, where CUDA forbids it.
 //!
-//! `check!` refuses there, so what calls the runtime through it need not; `tests/sources.rs` asks for a reason of each other
-//! call. These tests have some 180 functions refuse, and look at the emulator's log of calls.
+//! `check!` refuses there, so what calls the runtime through it need not; `tests/sources.rs` asks for a
+//! reason of each other call. These tests have some 180 functions refuse, and look at the emulator's log of
+//! calls.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;

@@ -1,8 +1,9 @@
-//! Rules that only the sources show: each test of a program that holds streams runs alone, and each call of the runtime is
-//! checked or has a reason.
+//! Rules that only the sources show: each test of a program that holds streams runs alone, and each call of
+//! the runtime is checked or has a reason.
 //!
-//! `cudaFree`, allocations, the creation of streams and graphs, and the loading of kernels may wait for a gate of another
-//! test and keep its owner from opening it. The emulator does not have this lock of the driver.
+//! `cudaFree`, allocations, the creation of streams and graphs, and the loading of kernels may wait for a
+//! gate of another test and keep its owner from opening it. The emulator does not have this lock of the
+//! driver.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::BTreeSet;

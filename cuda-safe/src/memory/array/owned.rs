@@ -253,8 +253,8 @@ impl<T> Array<T> {
     /// [`from_raw`](Self::from_raw) or `cudaFreeArray` frees it.
     ///
     /// # Errors
-    /// Each error comes with the array: `InGraph` while a graph, a texture or a surface holds it too; the failure of the work
-    /// that was waited for; a refusal inside a host function.
+    /// Each error comes with the array: `InGraph` while a graph, a texture or a surface holds it too; the
+    /// failure of the work that was waited for; a refusal inside a host function.
     #[track_caller]
     #[allow(clippy::result_large_err, reason = "the array comes back with the error, as every owner does")]
     pub fn into_raw(mut self) -> core::result::Result<sys::cudaArray_t, (Error, Self)> {
