@@ -308,10 +308,11 @@ pub fn peek_last() -> Result<()> {
 
 /// Calls a runtime function and turns its code into a [`Result`](crate::Result): the `CHECK(...)` of CUDA C++ programs.
 ///
-/// A bare name is looked up in [`sys`](crate::sys) and needs no import; a path is taken as written, so functions of
-/// other libraries that return `cudaError_t` work too. A bare name is not called in a host function or a listener of
-/// [`logs`](crate::logs), where CUDA forbids calls: the result is a refusal, `InCallback`. The call is as unsafe as it is without the macro, and the
-/// place that the error remembers is that of the macro, or, in a `#[track_caller]` function, that of its caller.
+/// A bare name is looked up in [`sys`](crate::sys) and needs no import; a path is taken as written, so
+/// functions of other libraries that return `cudaError_t` work too. A bare name is not called in a host
+/// function or a listener of `logs`, where CUDA forbids calls: the result is a refusal,
+/// `InCallback`. The call is as unsafe as it is without the macro, and the place that the error remembers is
+/// that of the macro, or, in a `#[track_caller]` function, that of its caller.
 ///
 /// # Examples
 /// ```

@@ -47,8 +47,8 @@ const HANDED: &str = "CONFORMANCE_HANDED";
 
 /// This program, for cases in a process of their own.
 ///
-/// Without the driver's cache of compiled code: code that is in it is not compiled again, so that the compiler has nothing to
-/// report, and an answer would depend on the runs before.
+/// Without the driver's cache of compiled code: code that is in it is not compiled again, so that the
+/// compiler has nothing to report, and an answer would depend on the runs before.
 fn command() -> Command {
     let program = std::env::current_exe().expect("this program has a path");
     let mut command = Command::new(program);

@@ -356,8 +356,8 @@ impl Allocation {
         Self::new(pointer, bytes, device, kind, Ledger::new(bytes))
     }
 
-    /// Waits for the work that still uses the memory and gives it up without freeing it. An error changes nothing, so that
-    /// the owner can be given back.
+    /// Waits for the work that still uses the memory and gives it up without freeing it. An error changes
+    /// nothing, so that the owner can be given back.
     #[track_caller]
     pub(crate) fn give_up(&mut self, api: &'static str) -> Result<*mut u8> {
         if matches!(self.kind, Kind::Foreign | Kind::Registered) {

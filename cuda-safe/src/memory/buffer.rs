@@ -279,8 +279,8 @@ impl<T, M: Place> Buffer<T, M> {
         self.allocation
     }
 
-    /// Waits for the work that still uses the memory and gives it up without freeing it, or gives the owner back with the
-    /// error.
+    /// Waits for the work that still uses the memory and gives it up without freeing it, or gives the owner
+    /// back with the error.
     #[track_caller]
     pub(super) fn give_up(mut self, api: &'static str) -> core::result::Result<*mut T, (Error, Self)> {
         let Some(allocation) = self.allocation.only() else {

@@ -218,9 +218,10 @@ impl<T> DeviceBuffer<T> {
     /// [`free_async`](Self::free_async) then no longer frees in the order of a stream.
     ///
     /// # Errors
-    /// Each error comes with the buffer: `InGraph` while a graph or a texture holds the memory too; `Unsupported` for memory
-    /// that `cudaFree` does not free: [adopted](Self::adopt) memory, a variable of a library, and memory of another process
-    /// ([`IpcMemHandle::open`](super::IpcMemHandle::open)); the failure of the work that was waited for; a refusal inside a host function.
+    /// Each error comes with the buffer: `InGraph` while a graph or a texture holds the memory too;
+    /// `Unsupported` for memory that `cudaFree` does not free: [adopted](Self::adopt) memory, a variable of a
+    /// library, and memory of another process ([`IpcMemHandle::open`](super::IpcMemHandle::open)); the
+    /// failure of the work that was waited for; a refusal inside a host function.
     #[track_caller]
     pub fn into_raw(self) -> core::result::Result<*mut T, (Error, Self)> {
         self.give_up("DeviceBuffer::into_raw")

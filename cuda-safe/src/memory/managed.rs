@@ -174,8 +174,9 @@ impl<T> ManagedBuffer<T> {
     /// [`from_raw`](Self::from_raw) or `cudaFree` frees it.
     ///
     /// # Errors
-    /// Each error comes with the buffer: `InGraph` while a graph holds the memory too; `Unsupported` for a variable of a
-    /// library, which `cudaFree` does not free; the failure of the work that was waited for; a refusal inside a host function.
+    /// Each error comes with the buffer: `InGraph` while a graph holds the memory too; `Unsupported` for a
+    /// variable of a library, which `cudaFree` does not free; the failure of the work that was waited for; a
+    /// refusal inside a host function.
     #[track_caller]
     pub fn into_raw(self) -> core::result::Result<*mut T, (Error, Self)> {
         self.give_up("ManagedBuffer::into_raw")

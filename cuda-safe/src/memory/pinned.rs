@@ -156,8 +156,8 @@ impl<T> PinnedBuffer<T> {
     /// [`from_raw`](Self::from_raw) or `cudaFreeHost` frees it.
     ///
     /// # Errors
-    /// Each error comes with the buffer: `InGraph` while a graph holds the memory too; the failure of the work that was
-    /// waited for; a refusal inside a host function.
+    /// Each error comes with the buffer: `InGraph` while a graph holds the memory too; the failure of the
+    /// work that was waited for; a refusal inside a host function.
     #[track_caller]
     pub fn into_raw(self) -> core::result::Result<*mut T, (Error, Self)> {
         self.give_up("PinnedBuffer::into_raw")

@@ -21,8 +21,8 @@ use crate::hazard::{Access, Mode};
 use crate::sys;
 
 bitflags! {
-    /// How memory is registered. On systems with unified addresses, all of it is portable and mapped anyway. Memory that
-    /// devices only read has a constructor of its own: [`Registered::read_only`].
+    /// How memory is registered. On systems with unified addresses, all of it is portable and mapped anyway.
+    /// Memory that devices only read has a constructor of its own: [`Registered::read_only`].
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub struct RegisterFlags: u32 {
         /// Counts as pinned for every device, not only for the one that was current.
@@ -121,11 +121,12 @@ impl<C: Stable> Registered<C> {
         }
     }
 
-    /// Page-locks the elements for devices that only read them, and takes the container over, or gives it back with the error.
+    /// Page-locks the elements for devices that only read them, and takes the container over, or gives it
+    /// back with the error.
     ///
-    /// Stands for [`cudaHostRegister`](sys::cudaHostRegister) with `cudaHostRegisterReadOnly`, which lets memory be registered
-    /// that the program itself cannot write. The runtime fails copies into such memory, so it is no destination here; the
-    /// host writes the elements when it has the container back.
+    /// Stands for [`cudaHostRegister`](sys::cudaHostRegister) with `cudaHostRegisterReadOnly`, which lets
+    /// memory be registered that the program itself cannot write. The runtime fails copies into such memory,
+    /// so it is no destination here; the host writes the elements when it has the container back.
     ///
     /// # Errors
     /// As [`new`](Self::new), and what the runtime fails with where a device has no such registration.

@@ -9,8 +9,8 @@ use bytemuck::AnyBitPattern;
 
 /// A container that [`Registered`] can own: its elements stay where they are.
 ///
-/// Implemented for `Vec<T>`, `Box<[T]>`, `Box<[T; N]>`, `Arc<[T]>`, and [`ReadOnly`] around each. A memory map or another container becomes one
-/// through a type of one's own around it.
+/// Implemented for `Vec<T>`, `Box<[T]>`, `Box<[T; N]>`, `Arc<[T]>`, and [`ReadOnly`] around each. A memory
+/// map or another container becomes one through a type of one's own around it.
 ///
 /// # Safety
 /// - [`elements`](Self::elements) gives a pointer to as many elements as it says: initialised, aligned, and in one allocation.

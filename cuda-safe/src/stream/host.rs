@@ -70,8 +70,9 @@ pub(crate) fn is_quiet(ledger: &Ledger, range: Range<usize>, mode: Mode) -> bool
 
 /// Blocks until a stream has done all that it has been given so far, whatever became of its handle.
 ///
-/// The handle of a per-thread stream means another stream on another thread. As long as its thread lives, other threads wait
-/// for it by an event of the legacy stream, which comes after the work of all blocking streams of the device.
+/// The handle of a per-thread stream means another stream on another thread. As long as its thread lives,
+/// other threads wait for it by an event of the legacy stream, which comes after the work of all blocking
+/// streams of the device.
 #[track_caller]
 fn wait_slot(slot: &Slot) -> Result<()> {
     let device = Device::from_ordinal(slot.device());
@@ -81,8 +82,8 @@ fn wait_slot(slot: &Slot) -> Result<()> {
     } else {
         BOOKS.coverage_by_event(slot)
     };
-    // The last event of a stream that is gone may be used again as soon as its work is complete, so the host waits for an
-    // event of its own behind it, on a stream that nobody else has.
+    // The last event of a stream that is gone may be used again as soon as its work is complete, so the host
+    // waits for an event of its own behind it, on a stream that nobody else has.
     let is_gone = matches!(*slot.reach(), Reach::Event(_));
     let behind = if is_gone { Some(Stream::builder().device(device).non_blocking().build()?) } else { None };
     let event = pool::event(device, sys::cudaEventDisableTiming)?;
@@ -96,14 +97,15 @@ fn wait_slot(slot: &Slot) -> Result<()> {
         }
         (Reach::Stream(number), _) => {
             let raw = if elsewhere { LEGACY } else { pool::raw_stream(number) };
-            // SAFETY: the slot's lock is held, so the handle that it names is live, as the legacy stream's always is; the event
-            // is ours.
+            // SAFETY: the slot's lock is held, so the handle that it names is live, as the legacy stream's
+            // always is; the event is ours.
             unsafe { port::record(device, raw, slot.kind, event.0) }
         }
         (Reach::Event(number), Some(behind)) => {
             coverage = BOOKS.coverage_by_last_event(slot);
             let (raw, last) = (behind.as_raw(), pool::raw_event(number));
-            // SAFETY: the stream is ours; the event belongs to the slot, whose lock is held, and is not destroyed.
+            // SAFETY: the stream is ours; the event belongs to the slot, whose lock is held, and is not
+            // destroyed.
             let waits = unsafe { check!(cudaStreamWaitEvent(raw, last, 0)) };
             // SAFETY: the stream and the event are ours.
             waits.and_then(|()| unsafe { port::record(device, raw, Kind::NonBlocking, event.0) })

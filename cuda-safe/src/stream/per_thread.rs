@@ -25,12 +25,15 @@ const HANDLE: sys::cudaStream_t = std::ptr::without_provenance_mut(2);
 /// is done all the same; the legacy stream is made to wait for it.
 ///
 /// # Ordering
-/// Where the host wants memory that another thread's stream still uses (`host()`, `free`, a drop), it waits for that stream:
+/// Where the host wants memory that another thread's stream still uses (`host()`, `free`, a drop), it waits
+/// for that stream:
 ///
-/// - On the stream's own thread, and on any thread once that thread has ended, it waits for this stream alone.
-/// - While that thread lives, nobody else has a handle of its stream. The host then waits for an event of the legacy stream,
-///   which comes after the work of *all* blocking streams of the device. Work of non-blocking streams does not hold it up.
-///   A raw capture of a blocking stream does not permit this wait and is spoiled by it; the memory is freed later then.
+/// - On the stream's own thread, and on any thread once that thread has ended, it waits for this stream
+///   alone.
+/// - While that thread lives, nobody else has a handle of its stream. The host then waits for an event of the
+///   legacy stream, which comes after the work of *all* blocking streams of the device. Work of non-blocking
+///   streams does not hold it up. A raw capture of a blocking stream does not permit this wait and is spoiled
+///   by it; the memory is freed later then.
 ///
 /// A thread that hands memory on can synchronize its stream first: nobody waits then.
 ///

@@ -176,8 +176,8 @@ enum Made {
     Executable,
 }
 
-/// A graph within a graph within a graph, of which the innermost has a user object, and one more owner of all three. The
-/// owners go one after the other, this one first.
+/// A graph within a graph within a graph, of which the innermost has a user object, and one more owner of all
+/// three. The owners go one after the other, this one first.
 fn deep(log: &mut Log, made: Made, first: usize) -> Result<(), Setup> {
     let (mut called, mut ended, mut node, mut object) = (0_u8, 0_u8, ptr::null_mut(), ptr::null_mut());
     let mut graphs = [graph(log)?, graph(log)?, graph(log)?];

@@ -172,7 +172,8 @@ impl Graphs {
         Ok(false)
     }
 
-    /// Copies a graph with all that it owns. The copy and each graph in it hold references to user objects of their own.
+    /// Copies a graph with all that it owns. The copy and each graph in it hold references to user objects of
+    /// their own.
     pub(crate) fn duplicate(&mut self, counts: &mut Users, graph: usize) -> Answer<usize> {
         let source = self.get(graph)?;
         let (nodes, users) = (source.nodes.clone(), source.users.clone());

@@ -20,9 +20,10 @@ use crate::{check, process, stream, sys};
 impl Allocation {
     /// Waits for the work that still uses the memory and frees it.
     ///
-    /// Where the thread may not wait or call the runtime, as in a host function, or where a capture does not permit the wait,
-    /// the memory is freed later. Memory that work may still be using, because waiting failed, is leaked. Device memory of a lost context is given to the
-    /// runtime all the same: nothing runs there any more.
+    /// Where the thread may not wait or call the runtime, as in a host function, or where a capture does not
+    /// permit the wait, the memory is freed later. Memory that work may still be using, because waiting
+    /// failed, is leaked. Device memory of a lost context is given to the runtime all the same: nothing runs
+    /// there any more.
     #[inline]
     #[track_caller]
     pub(crate) fn free(&mut self) -> Result<()> {

@@ -253,9 +253,10 @@ impl<T> Array<T> {
     /// [`from_raw`](Self::from_raw) or `cudaFreeArray` frees it.
     ///
     /// # Errors
-    /// Each error comes with the array: `InGraph` while a graph, a texture or a surface holds it too; the failure of the work
-    /// that was waited for; a refusal inside a host function.
+    /// Each error comes with the array: `InGraph` while a graph, a texture or a surface holds it too; the
+    /// failure of the work that was waited for; a refusal inside a host function.
     #[track_caller]
+    #[allow(clippy::result_large_err, reason = "the array comes back with the error, as every owner does")]
     pub fn into_raw(mut self) -> core::result::Result<sys::cudaArray_t, (Error, Self)> {
         const API: &str = "Array::into_raw";
         let Some(allocation) = self.allocation.only() else {
