@@ -11,6 +11,7 @@ use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::ptr;
 
+#[cfg(feature = "staged")]
 pub(crate) use self::free::on_free;
 use super::managed;
 use super::mapped::Mapped;
