@@ -1,4 +1,5 @@
 //! Copies that are in the middle when the process ends, or forks. A binary of its own: it starts itself, and forks.
+#![cfg(feature = "staged")]
 #![expect(unsafe_code, reason = "forks")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 

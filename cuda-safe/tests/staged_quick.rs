@@ -1,4 +1,5 @@
 //! Small copies from a device to pageable memory: when they go by way of a pinned slot, and that nobody can tell.
+#![cfg(feature = "staged")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
