@@ -42,6 +42,7 @@
 //! | [`library`] | code that is loaded at run time: PTX, cubins, fatbinaries, their kernels and variables |
 //! | [`logs`] | what runtime and driver write down about calls that go wrong |
 //! | [`texture`] | textures and surfaces: images that kernels read and write by coordinates |
+//! | [`process`] | everything the crate does to the whole process, and how to switch it off |
 //! | [`soundness`] | what safe code may try, what becomes of it, and the tests that show it |
 //! | [`sys`] | the raw bindings, re-exported |
 //!
@@ -65,7 +66,7 @@ pub mod library;
 #[cfg(cudart_13_0)]
 pub mod logs;
 pub mod memory;
-mod process;
+pub mod process;
 pub mod soundness;
 pub mod stream;
 pub mod texture;
