@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 // Which process this is: a number that a fork changes in the child.
 //
-// In the child of a fork the runtime cannot be used, and inherited owners are the parent's. Owners keep the number of the
-// process that made them, and their drop does nothing in another one. To ask the system every time would be a call into
-// the kernel for every event and every buffer, so the number is a count of this crate, which the C library raises in each
-// child as it forks. A child of a bare `clone`, which the C library does not see, is not noticed.
+// In the child of a fork the runtime cannot be used, and inherited owners are the parent's. Owners keep the
+// number of the process that made them, and their drop does nothing in another one. To ask the system every
+// time would be a call into the kernel for every event and every buffer, so the number is a count of this
+// crate, which the C library raises in each child as it forks. A child of a bare `clone`, which the C library
+// does not see, is not noticed.
 //
 // Any thread may ask; only the first question blocks, for a moment.
 
@@ -49,7 +50,8 @@ pub(crate) fn is(number_then: u32) -> bool {
 fn first_time() -> u32 {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // SAFETY: the function only adds to an atomic, which is allowed in a child of a process with many threads.
+        // SAFETY: the function only adds to an atomic, which is allowed in a child of a process with many
+        // threads.
         let code = unsafe { pthread_atfork(None, None, Some(forked)) };
         NUMBER.store(if code == 0 { 1 } else { ASKS }, Ordering::Relaxed);
     });

@@ -1,5 +1,5 @@
-//! Large blocking copies between pageable memory and a device, by the crate's own engine. A binary of its own: how they are made is a
-//! setting of the process.
+//! Large blocking copies between pageable memory and a device, by the crate's own engine. A binary of its
+//! own: how they are made is a setting of the process.
 #![cfg(feature = "staged")]
 #![expect(unsafe_code, reason = "puts work on streams behind the crate's back")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]

@@ -1,16 +1,16 @@
 //! Staged copies: large blocking copies between pageable memory and a device, faster than `cudaMemcpy`.
 //!
 //! [`memcpy`](crate::memcpy), [`DeviceBuffer::from_slice`](crate::DeviceBuffer::from_slice) and
-//! [`DeviceBuffer::to_vec`](crate::DeviceBuffer::to_vec) stage a copy where that is faster; nothing else changes. The
-//! crate `cuda-staging` makes them, with worker threads and a ring of page-locked chunks. Without the cargo feature
-//! `staged`, which is on by default, that crate is not compiled, this module is empty, and every copy is one
-//! `cudaMemcpy`.
+//! [`DeviceBuffer::to_vec`](crate::DeviceBuffer::to_vec) stage a copy where that is faster; nothing else
+//! changes. The crate `cuda-staging` makes them, with worker threads and a ring of page-locked chunks.
+//! Without the cargo feature `staged`, which is on by default, that crate is not compiled, this module is
+//! empty, and every copy is one `cudaMemcpy`.
 //!
 //! # Ordering
-//! As `cudaMemcpy`, a staged copy is on the legacy stream: it begins after all work that the legacy stream, and so every
-//! blocking stream of the device, was given before, and it is complete when the call returns. For the tracker it is an
-//! operation of the legacy stream. The tracker does not know the streams of `cuda-staging`: they have nothing to do before
-//! the wait for the legacy stream, nor after the call.
+//! As `cudaMemcpy`, a staged copy is on the legacy stream: it begins after all work that the legacy stream,
+//! and so every blocking stream of the device, was given before, and it is complete when the call returns.
+//! For the tracker it is an operation of the legacy stream. The tracker does not know the streams of
+//! `cuda-staging`: they have nothing to do before the wait for the legacy stream, nor after the call.
 //!
 //! # Examples
 //! ```
@@ -31,12 +31,12 @@ pub(crate) use self::backend::*;
 
 /// Frees all page-locked memory that no copy uses.
 ///
-/// As everything that frees memory, this waits for all work of the devices. Without it, memory that no copy has used for
-/// a second is freed when the program next frees memory of its own, device or pinned.
+/// As everything that frees memory, this waits for all work of the devices. Without it, memory that no copy
+/// has used for a second is freed when the program next frees memory of its own, device or pinned.
 ///
 /// # Errors
-/// Those of the runtime; a refusal inside a host function, where no memory can be freed. Memory that the runtime refuses
-/// to free stays for the next call.
+/// Those of the runtime; a refusal inside a host function, where no memory can be freed. Memory that the
+/// runtime refuses to free stays for the next call.
 #[cfg(feature = "staged")]
 #[doc(alias = "cudaFreeHost")]
 #[track_caller]
@@ -78,8 +78,9 @@ mod backend {
         Error::from_code(error.api(), error.code())
     }
 
-    /// Prepares a copy; returns `None` if `cudaMemcpy` is to make it. `new` is the host's memory if that was allocated
-    /// just now. It may wait for the device, so it is called before the operation begins on its stream.
+    /// Prepares a copy; returns `None` if `cudaMemcpy` is to make it. `new` is the host's memory if that was
+    /// allocated just now. It may wait for the device, so it is called before the operation begins on its
+    /// stream.
     pub(crate) fn prepare(
         device: Device,
         direction: Direction,
@@ -111,8 +112,8 @@ mod backend {
         unsafe { prepared.run(stream, wait, host, device) }.map_err(from_staging)
     }
 
-    /// Counts a copy that [`bounce_to_host`] is about to make, and may allocate the bounce buffer for it. Allocating may
-    /// wait, so this is called before the operation begins on its stream.
+    /// Counts a copy that [`bounce_to_host`] is about to make, and may allocate the bounce buffer for it.
+    /// Allocating may wait, so this is called before the operation begins on its stream.
     #[inline]
     pub(crate) fn count_bounce(device: Device, bytes: usize, memory: HostMemory) {
         if cuda_staging::wants_bounce_buffer(bytes, memory) {

@@ -186,7 +186,8 @@ mod tests {
 
     const CHUNK: usize = 4096;
 
-    /// One test at a time, with small chunks from the first byte on and no failures. At its end all rings are back.
+    /// One test at a time, with small chunks from the first byte on and no failures. At its end all rings are
+    /// back.
     struct Alone(#[expect(dead_code, reason = "held")] MutexGuard<'static, ()>);
 
     fn alone(threads: usize, pinned: usize) -> Alone {
