@@ -394,10 +394,10 @@ mod tests {
                         match self.direction {
                             // SAFETY: as above.
                             Direction::HostToDevice => unsafe { place.write(value(chunk, piece)) },
-                            // SAFETY: as above.
-                            Direction::DeviceToHost => {
-                                self.host[chunk][piece].with_mut(|to| unsafe { to.copy_from(place, 1) })
-                            }
+                            Direction::DeviceToHost => self.host[chunk][piece].with_mut(|to| {
+                                // SAFETY: as above.
+                                unsafe { to.copy_from(place, 1) };
+                            }),
                         }
                     });
                     if self.schedule.moved(chunk) {
@@ -440,14 +440,14 @@ mod tests {
             fn submit(&self, chunk: usize) -> Result<(), Infallible> {
                 let (slot, remote) = (self.slot(chunk), &self.remote[chunk]);
                 match self.direction {
-                    // SAFETY: the device has the slot to itself, which is what is tested.
-                    Direction::HostToDevice => {
-                        slot.with_mut(|slot| remote.with_mut(|remote| unsafe { remote.copy_from(slot, 1) }))
-                    }
-                    // SAFETY: as above.
-                    Direction::DeviceToHost => {
-                        slot.with_mut(|slot| remote.with(|remote| unsafe { slot.copy_from(remote, 1) }))
-                    }
+                    Direction::HostToDevice => slot.with_mut(|slot| {
+                        // SAFETY: the device has the slot to itself, which is what is tested.
+                        remote.with_mut(|remote| unsafe { remote.copy_from(slot, 1) });
+                    }),
+                    Direction::DeviceToHost => slot.with_mut(|slot| {
+                        // SAFETY: as above.
+                        remote.with(|remote| unsafe { slot.copy_from(remote, 1) });
+                    }),
                 }
                 Ok(())
             }
