@@ -180,7 +180,7 @@ impl Error {
     /// Whether the device's context is lost: every later call fails with the same code until the process ends.
     #[must_use]
     pub fn is_sticky(&self) -> bool {
-        !self.refused && class::of(self.code) == class::Class::Sticky
+        !self.refused && is_sticky(self.code)
     }
 
     /// Whether the failure is that of an *earlier* asynchronous operation and not of the call that reported it.
@@ -200,6 +200,11 @@ impl Error {
     pub fn is_not_ready(&self) -> bool {
         !self.refused && self.code == sys::cudaErrorNotReady
     }
+}
+
+/// Whether a code means that the context of the device is lost.
+pub(crate) fn is_sticky(code: cudaError_t) -> bool {
+    class::of(code) == class::Class::Sticky
 }
 
 /// A string of the runtime's static tables.

@@ -158,7 +158,7 @@ fn to_vec<T: AnyBitPattern>(span: Span<'_, T>) -> Result<Vec<T>> {
     let mut elements = Vec::with_capacity(len);
     // A vector may have more room than was asked for.
     let room = elements.spare_capacity_mut().get_mut(..len).unwrap_or(&mut []);
-    staged::wish_for_large_pages(room);
+    staged::request_large_pages(room);
     transfer("to_vec", How::BlockingFresh, &Operand::of_room(room), &Operand::of_span::<T, OnDevice>(span))?;
     // SAFETY: the copy was of `len` elements to the start of the room and is complete on the host's side; any bytes are
     // a valid `T`.

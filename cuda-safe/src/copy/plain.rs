@@ -15,8 +15,7 @@ use super::call;
 use super::direction::Direction;
 use super::operand::{Dimensions, Side};
 use super::shape::Shape;
-use super::staged;
-use super::staged::quick::{self, Room};
+use super::staged::{HostMemory, bounce_to_host, count_bounce, is_never_staged};
 use super::transfer::waits;
 use crate::device::Device;
 use crate::error::Result;
@@ -184,14 +183,14 @@ pub(super) fn block(destination: Option<Plain<'_>>, source: Option<Plain<'_>>) -
     let shape = Shape::new(Dimensions::One, &to.layout);
     let bytes = shape.bytes();
     let lent = to.may_be_lent_managed() || from.may_be_lent_managed();
-    if bytes == 0 || lent || !staged::never(bytes) || !to.pairs_with(&from, Dimensions::One) {
+    if bytes == 0 || lent || !is_never_staged(bytes) || !to.pairs_with(&from, Dimensions::One) {
         return Ok(false);
     }
     let (copy, place) = (Copy { direction, shape, to, from }, Location::caller());
     let (device, access, down) = match (direction, to.written(), from.access(Mode::Read)) {
         (Direction::HostToDevice(device), Some(write), None) => (device, write, false),
         (Direction::DeviceToHost(device), None, Some(read)) => {
-            quick::note(device, bytes, Room::Had);
+            count_bounce(device, bytes, HostMemory::Existing);
             (device, read, true)
         }
         _ => return Ok(false),
@@ -268,7 +267,7 @@ impl Copy<'_> {
         // host's side is done. The direction is theirs.
         let code = if down {
             // SAFETY: as above.
-            unsafe { quick::down(to, from, bytes, Room::Had) }
+            unsafe { bounce_to_host(to, from, bytes, HostMemory::Existing) }
         } else {
             // SAFETY: as above.
             unsafe { call::linear(kind, to, from, bytes, None) }

@@ -8,8 +8,7 @@ use super::direction::Direction;
 use super::operand::{Operand, Side, sealed};
 use super::peer;
 use super::shape::Shape;
-use super::staged::quick::{self, Room};
-use super::staged::{self, Company, Layout, Staged, Way};
+use super::staged::{self, HostMemory, Layout, Prepared, Traffic, Wait};
 use crate::check;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
@@ -69,7 +68,7 @@ pub(super) fn transfer(
             | Direction::DeviceToDevice(device)
             | Direction::Managed(device)
             | Direction::Peer { destination: device, .. },
-        ) => match stage(how, direction, destination, source, shape, Company::Alone) {
+        ) => match stage(how, direction, destination, source, shape, Traffic::OneWay) {
             // No closure: it would hide the caller's place.
             Some(transfer) => match LegacyStream::of(device) {
                 Ok(legacy) => staged(legacy.as_stream(), transfer, destination, source),
@@ -146,20 +145,21 @@ fn blocking(
     let accesses = Accesses::of(destination.access(Mode::Write), source.access(Mode::Read));
     let settles = must_settle(destination, source);
     // Memory of a pool is copied with its device current, and arrays by calls of their own.
-    let is_quick = matches!(how, How::BlockingFresh)
+    let bounces = matches!(how, How::BlockingFresh)
         && matches!((direction, shape), (Direction::DeviceToHost(_), Shape::Linear { .. }))
         && source.pool().is_none()
         && source.array().is_none();
-    if is_quick {
-        quick::note(device, shape.bytes(), Room::New);
+    if bounces {
+        staged::count_bounce(device, shape.bytes(), HostMemory::New);
     }
     let call = |raw| {
         // SAFETY of both: both operands are borrowed memory of this shape, the host's for as long as it is needed: for these directions
         // the call returns once the host's side is done, or it is waited for below. The direction is that of the operands.
-        let copied = if is_quick {
+        let copied = if bounces {
             let (to, from) = (destination.pointer(), source.pointer().cast_const());
             // SAFETY: as above.
-            Error::check("cudaMemcpy", unsafe { quick::down(to, from, shape.bytes(), Room::New) })
+            let code = unsafe { staged::bounce_to_host(to, from, shape.bytes(), HostMemory::New) };
+            Error::check("cudaMemcpy", code)
         } else {
             // SAFETY: as above.
             unsafe { call::copy(direction, destination, source, shape, None) }
@@ -187,19 +187,19 @@ fn stage(
     destination: &Operand<'_>,
     source: &Operand<'_>,
     shape: Shape,
-    company: Company,
-) -> Option<Staged> {
-    if staged::never(shape.bytes()) || destination.array().is_some() || source.array().is_some() {
+    traffic: Traffic,
+) -> Option<Prepared> {
+    if staged::is_never_staged(shape.bytes()) || destination.array().is_some() || source.array().is_some() {
         return None;
     }
     let (device, way) = match (direction, destination.side(), source.side()) {
-        (Direction::HostToDevice(device), _, Side::Pageable) => (device, Way::Up),
-        (Direction::DeviceToHost(device), Side::Pageable, _) => (device, Way::Down),
+        (Direction::HostToDevice(device), _, Side::Pageable) => (device, staged::Direction::HostToDevice),
+        (Direction::DeviceToHost(device), Side::Pageable, _) => (device, staged::Direction::DeviceToHost),
         _ => return None,
     };
     let (host, remote) = match way {
-        Way::Up => (source.layout(), destination.layout()),
-        Way::Down => (destination.layout(), source.layout()),
+        staged::Direction::HostToDevice => (source.layout(), destination.layout()),
+        staged::Direction::DeviceToHost => (destination.layout(), source.layout()),
     };
     let rows =
         |row_bytes, rows| Layout { row_bytes, rows, host_pitch: host.pitch, device_pitch: remote.pitch };
@@ -215,7 +215,7 @@ fn stage(
         Shape::Volume { .. } => return None,
     };
     let fresh = matches!(how, How::BlockingFresh).then(|| destination.pointer());
-    Staged::prepare(device, way, layout, fresh, company)
+    staged::prepare(device, way, layout, fresh, traffic)
 }
 
 /// Copies between pageable memory and a device by the engine, in the order of any stream of that device; none where the engine is not to
@@ -225,14 +225,14 @@ pub(super) fn staged_on(
     stream: StreamRef<'_>,
     destination: &Operand<'_>,
     source: &Operand<'_>,
-    company: Company,
+    traffic: Traffic,
 ) -> Option<Result<()>> {
     let shape = match Shape::of("staged copy", destination, source) {
         Ok(shape) => shape,
         Err(error) => return Some(Err(error)),
     };
     let direction = Direction::of(destination.side(), source.side());
-    let transfer = stage(How::Blocking, direction, destination, source, shape, company)?;
+    let transfer = stage(How::Blocking, direction, destination, source, shape, traffic)?;
     Some(staged(stream, transfer, destination, source))
 }
 
@@ -240,23 +240,23 @@ pub(super) fn staged_on(
 #[track_caller]
 fn staged(
     stream: StreamRef<'_>,
-    transfer: Staged,
+    transfer: Prepared,
     destination: &Operand<'_>,
     source: &Operand<'_>,
 ) -> Result<()> {
     let place = Location::caller();
     let accesses = Accesses::of(destination.access(Mode::Write), source.access(Mode::Read));
-    let (host, remote) = match transfer.way() {
-        Way::Up => (source.pointer(), destination.pointer()),
-        Way::Down => (destination.pointer(), source.pointer()),
+    let (host, remote) = match transfer.direction() {
+        staged::Direction::HostToDevice => (source.pointer(), destination.pointer()),
+        staged::Direction::DeviceToHost => (destination.pointer(), source.pointer()),
     };
     // A pipeline's stages wait for each other as a rule, and its copies want the processors.
-    let hurry = stream.is_legacy();
+    let wait = if stream.is_legacy() { Wait::Spin } else { Wait::Sleep };
     let call = |raw| {
-        let _current = stream.device().switch()?;
-        // SAFETY: both operands are borrowed memory of at least as many bytes as the transfer was prepared with, the accesses of
-        // the device's side are entered, and the stream was given the waits that they need; its device is current.
-        unsafe { transfer.run(raw, hurry, host, remote) }.map_err(|error| error.at(place))
+        // SAFETY: both operands are borrowed memory of at least as many bytes as the transfer was prepared with, the
+        // accesses of the device's side are entered, and the stream, one of the device, was given the waits that they
+        // need.
+        unsafe { staged::run(transfer, raw, wait, (host, remote)) }.map_err(|error| error.at(place))
     };
     // SAFETY: the accesses are all that the copy touches of tracked memory; it begins with an event on the stream, waits for
     // it, and is complete when it returns.

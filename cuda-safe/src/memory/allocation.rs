@@ -11,6 +11,7 @@ use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::ptr;
 
+#[cfg(feature = "staged")]
 pub(crate) use self::free::on_free;
 use cuda_hazard::Operation;
 

@@ -274,6 +274,7 @@ fn is_of_a_capture(error: &Error) -> bool {
 static ON_FREE: OnceLock<fn()> = OnceLock::new();
 
 /// Has `f` called, from now on, whenever memory of a device or pinned memory was freed. Of several functions the first counts.
+#[cfg(feature = "staged")]
 pub(crate) fn on_free(f: fn()) {
     let _ = ON_FREE.set(f);
 }

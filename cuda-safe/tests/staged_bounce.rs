@@ -1,4 +1,6 @@
-//! Small copies from a device to pageable memory: when they go by way of a pinned slot, and that nobody can tell.
+//! Small copies from a device to pageable memory: when they use the bounce buffer, and that the result is the
+//! same.
+#![cfg(feature = "staged")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +13,8 @@ use cuda_safe::{DeviceBuffer, Result, Stream, memcpy, memset_async};
 
 const MIB: usize = 1 << 20;
 
-/// The slot and the settings are the process's: the tests take turns, and each begins without a slot.
+/// Bounce buffer and settings belong to the process: one test at a time, each without a bounce buffer at
+/// first.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     let guard = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -25,7 +28,7 @@ fn bytes(len: usize) -> Vec<u8> {
     (0..=250).cycle().take(len).collect()
 }
 
-/// Copies 4 KiB down so many times.
+/// Copies 4 KiB to the host so many times.
 fn copies(count: usize) -> Result<()> {
     let device = DeviceBuffer::from_slice(&bytes(4096))?;
     let mut host = vec![0_u8; 4096];
@@ -104,7 +107,7 @@ fn several_threads_at_once_get_what_is_theirs() -> Result<()> {
 }
 
 #[test]
-fn it_goes_back_when_asked_for_and_comes_when_it_is_earned_anew() -> Result<()> {
+fn it_is_released_on_request_and_allocated_once_it_is_earned_again() -> Result<()> {
     let _alone = alone();
     copies(500)?;
     staged::release()?;
@@ -117,13 +120,13 @@ fn it_goes_back_when_asked_for_and_comes_when_it_is_earned_anew() -> Result<()> 
 }
 
 #[test]
-fn unused_for_a_second_it_goes_back_with_other_memory() -> Result<()> {
+fn unused_for_a_second_it_is_freed_with_other_memory() -> Result<()> {
     let _alone = alone();
     copies(500)?;
     let buffers = [DeviceBuffer::<u8>::alloc(16)?, DeviceBuffer::alloc(16)?, DeviceBuffer::alloc(16)?];
     let mut pinned = Vec::new();
     for buffer in buffers {
-        // The first looks whether the slot was used.
+        // The first looks whether the bounce buffer was used.
         drop(buffer);
         pinned.push(statistics().pinned);
         sleep(Duration::from_millis(1100));
@@ -133,7 +136,7 @@ fn unused_for_a_second_it_goes_back_with_other_memory() -> Result<()> {
 }
 
 #[test]
-fn without_the_engine_with_a_size_of_ones_own_or_too_little_memory_there_is_no_slot() -> Result<()> {
+fn switched_off_with_a_threshold_or_too_little_memory_there_is_no_bounce_buffer() -> Result<()> {
     let _alone = alone();
     let settings = Settings::default();
     for without in [
