@@ -65,14 +65,14 @@ pub(crate) enum Mode {
 
 /// What kind of memory one side is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum MemoryType {
     Pageable,
     Pinned,
     Managed,
     Device,
 }
 
-impl Place {
+impl MemoryType {
     /// Whether the bytes are the host's, where `host` says that the program takes managed memory for that.
     fn on_host(self, host: bool) -> bool {
         match self {
@@ -87,7 +87,13 @@ impl Place {
 ///
 /// # Errors
 /// `cudaErrorInvalidValue`, with a line on standard error, where the bytes are not all there or not to be copied.
-pub(crate) fn place(call: &str, book: &Book, address: u64, span: Option<u64>, device: bool) -> Answer<Place> {
+pub(crate) fn memory_type(
+    call: &str,
+    book: &Book,
+    address: u64,
+    span: Option<u64>,
+    device: bool,
+) -> Answer<MemoryType> {
     let size = span.unwrap_or(u64::MAX);
     let wrong = |what: String| {
         eprintln!("CUDA emulator: {call}: {size} bytes at {address:#x}: {what}");
@@ -96,9 +102,9 @@ pub(crate) fn place(call: &str, book: &Book, address: u64, span: Option<u64>, de
     match book.find(address, size) {
         Found::Inside(it) => match it.kind {
             Kind::Heap => Err(wrong(format!("only kernels reach {it}"))),
-            Kind::Pinned | Kind::Registered => Ok(Place::Pinned),
-            Kind::Managed => Ok(Place::Managed),
-            Kind::Device | Kind::Pool | Kind::Array | Kind::Symbol | Kind::Imported => Ok(Place::Device),
+            Kind::Pinned | Kind::Registered => Ok(MemoryType::Pinned),
+            Kind::Managed => Ok(MemoryType::Managed),
+            Kind::Device | Kind::Pool | Kind::Array | Kind::Symbol | Kind::Imported => Ok(MemoryType::Device),
         },
         Found::Beyond(it) => Err(wrong(format!("past the end of {it}"))),
         Found::Unknown if book.on_device(address) => {
@@ -106,7 +112,7 @@ pub(crate) fn place(call: &str, book: &Book, address: u64, span: Option<u64>, de
         }
         Found::Unknown if device && address != 0 => Err(wrong("no memory that a device reaches".to_owned())),
         Found::Unknown if device || address == 0 => Err(cudaErrorInvalidValue),
-        Found::Unknown => Ok(Place::Pageable),
+        Found::Unknown => Ok(MemoryType::Pageable),
     }
 }
 
@@ -130,9 +136,9 @@ pub(crate) struct Planned {
 }
 
 /// One side of a copy that was found possible.
-pub(crate) fn end(side: Side, place: Place) -> End {
+pub(crate) fn end(side: Side, place: MemoryType) -> End {
     let memory = match place {
-        Place::Pageable => Memory::Pageable(usize::try_from(side.address).unwrap_or(0)),
+        MemoryType::Pageable => Memory::Pageable(usize::try_from(side.address).unwrap_or(0)),
         _ => Memory::Known(side.address),
     };
     End { memory, pitch: side.pitch, slice: side.slice }
@@ -150,9 +156,9 @@ pub(crate) fn plan(call: &Call, book: &Book, request: &Request, mode: Mode) -> A
         return Err(cudaErrorInvalidValue);
     }
     let look = |side: Side, device| {
-        let found = place(call.name, book, side.address, volume.span(side.pitch, side.slice), device)?;
+        let found = memory_type(call.name, book, side.address, volume.span(side.pitch, side.slice), device)?;
         // The pitch of host memory may be any.
-        let host = matches!(found, Place::Pageable | Place::Pinned);
+        let host = matches!(found, MemoryType::Pageable | MemoryType::Pinned);
         if host || side.pitch <= LARGEST_PITCH { Ok(found) } else { Err(cudaErrorInvalidValue) }
     };
     let (target, source) = (look(to, to_device)?, look(from, from_device)?);
@@ -160,12 +166,12 @@ pub(crate) fn plan(call: &Call, book: &Book, request: &Request, mode: Mode) -> A
     let target_on_host = target.on_host(to_host);
     let source_on_host = source.on_host(false);
     let waits = match mode {
-        Mode::Blocking => target_on_host || source == Place::Pinned,
+        Mode::Blocking => target_on_host || source == MemoryType::Pinned,
         Mode::Asynchronous => target_on_host && source_on_host,
         Mode::Captured => false,
     };
     let mut copy = Copy { to: end(to, target), from: end(from, source), volume };
-    if source == Place::Pageable && !target_on_host && mode != Mode::Captured {
+    if source == MemoryType::Pageable && !target_on_host && mode != Mode::Captured {
         take_source(&mut copy, book);
     }
     Ok(Planned { copy, waits })

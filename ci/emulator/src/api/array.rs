@@ -12,7 +12,8 @@ use crate::stream::before_free;
 use crate::sys::{
     cudaArray_const_t, cudaArray_t, cudaArrayDeferredMapping, cudaArrayMemoryRequirements, cudaArraySparse,
     cudaArraySparseProperties, cudaArraySparsePropertiesSingleMipTail, cudaChannelFormatDesc,
-    cudaErrorInvalidValue, cudaExtent, cudaMipmappedArray_const_t, cudaMipmappedArray_t,
+    cudaChannelFormatKind, cudaErrorInvalidValue, cudaExtent, cudaMipmappedArray_const_t,
+    cudaMipmappedArray_t,
 };
 
 /// What the memory of an array is mapped in multiples of.
@@ -269,6 +270,18 @@ api! {
         let first = u32::try_from(first).map_err(|_| cudaErrorInvalidValue)?;
         put(Some(out), sparse(found.format, tiled, first, tail, false))
     }
+}
+
+/// Puts a description together.
+#[unsafe(no_mangle)]
+extern "C" fn cudaCreateChannelDesc(
+    x: c_int,
+    y: c_int,
+    z: c_int,
+    w: c_int,
+    f: cudaChannelFormatKind,
+) -> cudaChannelFormatDesc {
+    cudaChannelFormatDesc { x, y, z, w, f }
 }
 
 #[cfg(test)]

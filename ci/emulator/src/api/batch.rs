@@ -5,8 +5,8 @@
 use core::ffi::{c_ulonglong, c_void};
 
 use super::array::handle;
+use super::memcpy::{solid_part, volume};
 use super::memcpy_array::copyable;
-use super::memcpy_shaped::{solid_part, volume};
 use super::{Call, address, api, wide};
 use crate::error::Answer;
 use crate::machine::Guard;

@@ -8,7 +8,7 @@ use super::kernel::{MOST_BLOCKS, MOST_SHARED, PORTABLE, SHARED, attributes, prog
 use super::{Call, Out, api, ordinal, put};
 use crate::error::Answer;
 use crate::exec::{Launch, Program};
-use crate::module::registry::{Entry, registry};
+use crate::module::registry::{KernelEntry, registry};
 use crate::sys::{
     cudaErrorInvalidClusterSize, cudaErrorInvalidDeviceFunction, cudaErrorInvalidValue, cudaFuncAttribute,
     cudaFuncAttributeClusterSchedulingPolicyPreference, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -60,7 +60,7 @@ fn asked(
 }
 
 /// Sets an attribute of a kernel.
-fn set(program: &Program, entry: &mut Entry, attribute: cudaFuncAttribute, value: c_int) -> Answer {
+fn set(program: &Program, entry: &mut KernelEntry, attribute: cudaFuncAttribute, value: c_int) -> Answer {
     match attribute {
         it if it == cudaFuncAttributeMaxDynamicSharedMemorySize => {
             let bytes = u32::try_from(value).map_err(|_| cudaErrorInvalidValue)?;

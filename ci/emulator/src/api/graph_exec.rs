@@ -6,7 +6,7 @@ use core::ffi::{c_uint, c_ulonglong, c_void};
 use super::graph::node;
 use super::graph_node::general;
 use super::graph_params as params;
-use super::symbol_copy::{Part, Way};
+use super::symbol::{VariableRange, VariableSide};
 use super::{Call, Out, api, put};
 use crate::error::Answer;
 use crate::graph::{Act, Exec, Mismatch, kind, launch, release};
@@ -179,8 +179,8 @@ api! {
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, variable: *const c_void, src: *const c_void,
         count: usize, offset: usize, kind: cudaMemcpyKind,
     ) {
-        let part = Part { variable, offset, count };
-        set(call, exec, node, |machine, device| params::symbol(call, machine, device, Way::To, part, src, kind))
+        let part = VariableRange { variable, offset, count };
+        set(call, exec, node, |machine, device| params::symbol(call, machine, device, VariableSide::To, part, src, kind))
     }
 
     /// The same, from a variable.
@@ -188,8 +188,8 @@ api! {
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, dst: *mut c_void, variable: *const c_void,
         count: usize, offset: usize, kind: cudaMemcpyKind,
     ) {
-        let part = Part { variable, offset, count };
-        set(call, exec, node, |machine, device| params::symbol(call, machine, device, Way::From, part, dst, kind))
+        let part = VariableRange { variable, offset, count };
+        set(call, exec, node, |machine, device| params::symbol(call, machine, device, VariableSide::From, part, dst, kind))
     }
 
     /// Changes what a memset node writes, in an executable graph.

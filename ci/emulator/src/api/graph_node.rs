@@ -6,7 +6,7 @@ use core::ffi::{c_int, c_void};
 use super::capture::{graph, handles, plain};
 use super::graph::node;
 use super::graph_params as params;
-use super::symbol_copy::{Part, Way};
+use super::symbol::{VariableRange, VariableSide};
 use super::{Call, Out, address, api, conditional, ordinal, pointer, put, wide};
 use crate::error::Answer;
 use crate::graph::{Act, kind};
@@ -24,7 +24,7 @@ use crate::sys::{
 
 /// Where a new node goes.
 #[derive(Clone, Copy)]
-struct Place {
+struct NodePlace {
     graph: cudaGraph_t,
     before: *const cudaGraphNode_t,
     count: usize,
@@ -34,7 +34,7 @@ struct Place {
 fn add(
     call: &Call,
     out: Out<'_, cudaGraphNode_t>,
-    place: Place,
+    place: NodePlace,
     act: impl FnOnce(&mut Guard, usize) -> Answer<Act>,
 ) -> Answer {
     let (mut machine, device) = call.context()?;
@@ -139,7 +139,7 @@ api! {
     fn cudaGraphAddEmptyNode(
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
     ) {
-        add(call, out, Place { graph, before, count }, |_, _| Ok(Act::Nothing))
+        add(call, out, NodePlace { graph, before, count }, |_, _| Ok(Act::Nothing))
     }
 
     /// Adds a node of any kind.
@@ -149,7 +149,7 @@ api! {
     ) {
         // SAFETY: the program says that there are so many, or none.
         unsafe { plain(edges, count) }?;
-        add(call, out, Place { graph, before, count }, |machine, device| {
+        add(call, out, NodePlace { graph, before, count }, |machine, device| {
             let act = general(call, machine, device, given)?;
             if let Act::Conditional(bodies) = &act {
                 // SAFETY: `general` has read the structure, so it is there.
@@ -170,7 +170,7 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         given: *const cudaKernelNodeParams,
     ) {
-        add(call, out, Place { graph, before, count }, |machine, device| params::kernel(machine, device, given))
+        add(call, out, NodePlace { graph, before, count }, |machine, device| params::kernel(machine, device, given))
     }
 
     /// What a kernel node launches.
@@ -224,7 +224,7 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         given: *const cudaMemcpy3DParms,
     ) {
-        add(call, out, Place { graph, before, count }, |machine, _| params::shaped(call, machine, given))
+        add(call, out, NodePlace { graph, before, count }, |machine, _| params::shaped(call, machine, given))
     }
 
     /// What a copy node copies.
@@ -242,7 +242,7 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         dst: *mut c_void, src: *const c_void, bytes: usize, kind: cudaMemcpyKind,
     ) {
-        let place = Place { graph, before, count };
+        let place = NodePlace { graph, before, count };
         add(call, out, place, |machine, _| params::linear(call, machine, dst, src, bytes, kind))
     }
 
@@ -258,9 +258,9 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         variable: *const c_void, src: *const c_void, bytes: usize, offset: usize, kind: cudaMemcpyKind,
     ) {
-        let part = Part { variable, offset, count: bytes };
-        add(call, out, Place { graph, before, count }, |machine, device| {
-            params::symbol(call, machine, device, Way::To, part, src, kind)
+        let part = VariableRange { variable, offset, count: bytes };
+        add(call, out, NodePlace { graph, before, count }, |machine, device| {
+            params::symbol(call, machine, device, VariableSide::To, part, src, kind)
         })
     }
 
@@ -269,9 +269,9 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         dst: *mut c_void, variable: *const c_void, bytes: usize, offset: usize, kind: cudaMemcpyKind,
     ) {
-        let part = Part { variable, offset, count: bytes };
-        add(call, out, Place { graph, before, count }, |machine, device| {
-            params::symbol(call, machine, device, Way::From, part, dst, kind)
+        let part = VariableRange { variable, offset, count: bytes };
+        add(call, out, NodePlace { graph, before, count }, |machine, device| {
+            params::symbol(call, machine, device, VariableSide::From, part, dst, kind)
         })
     }
 
@@ -280,8 +280,8 @@ api! {
         call, node: cudaGraphNode_t, variable: *const c_void, src: *const c_void, count: usize, offset: usize,
         kind: cudaMemcpyKind,
     ) {
-        let part = Part { variable, offset, count };
-        set(call, node, |machine, device| params::symbol(call, machine, device, Way::To, part, src, kind))
+        let part = VariableRange { variable, offset, count };
+        set(call, node, |machine, device| params::symbol(call, machine, device, VariableSide::To, part, src, kind))
     }
 
     /// Changes what a copy node copies, from a variable.
@@ -289,8 +289,8 @@ api! {
         call, node: cudaGraphNode_t, dst: *mut c_void, variable: *const c_void, count: usize, offset: usize,
         kind: cudaMemcpyKind,
     ) {
-        let part = Part { variable, offset, count };
-        set(call, node, |machine, device| params::symbol(call, machine, device, Way::From, part, dst, kind))
+        let part = VariableRange { variable, offset, count };
+        set(call, node, |machine, device| params::symbol(call, machine, device, VariableSide::From, part, dst, kind))
     }
 
     /// Adds a memset.
@@ -298,7 +298,7 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         given: *const cudaMemsetParams,
     ) {
-        add(call, out, Place { graph, before, count }, |machine, _| params::fill(call, machine, given))
+        add(call, out, NodePlace { graph, before, count }, |machine, _| params::fill(call, machine, given))
     }
 
     /// What a memset node writes.
@@ -316,7 +316,7 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         given: *const cudaHostNodeParams,
     ) {
-        add(call, out, Place { graph, before, count }, |_, _| params::host(given))
+        add(call, out, NodePlace { graph, before, count }, |_, _| params::host(given))
     }
 
     /// What a host node calls.
@@ -337,7 +337,7 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         inner: cudaGraph_t,
     ) {
-        add(call, out, Place { graph, before, count }, |machine, _| child(machine, inner))
+        add(call, out, NodePlace { graph, before, count }, |machine, _| child(machine, inner))
     }
 
     /// The graph that a node owns.
@@ -350,7 +350,7 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         event: cudaEvent_t,
     ) {
-        add(call, out, Place { graph, before, count }, |machine, _| params::event(machine, event).map(Act::Record))
+        add(call, out, NodePlace { graph, before, count }, |machine, _| params::event(machine, event).map(Act::Record))
     }
 
     /// The event that a node records.
@@ -368,7 +368,7 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         event: cudaEvent_t,
     ) {
-        add(call, out, Place { graph, before, count }, |machine, _| params::event(machine, event).map(Act::Wait))
+        add(call, out, NodePlace { graph, before, count }, |machine, _| params::event(machine, event).map(Act::Wait))
     }
 
     /// The event that a node waits for.
@@ -387,7 +387,7 @@ api! {
         given: Option<&mut cudaMemAllocNodeParams>,
     ) {
         let given = given.ok_or(cudaErrorInvalidValue)?;
-        add(call, out, Place { graph, before, count }, |machine, _| {
+        add(call, out, NodePlace { graph, before, count }, |machine, _| {
             let bytes = wide(given.bytesize);
             if bytes == 0 {
                 return Err(cudaErrorInvalidValue);
@@ -417,7 +417,7 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         memory: *mut c_void,
     ) {
-        add(call, out, Place { graph, before, count }, |machine, _| {
+        add(call, out, NodePlace { graph, before, count }, |machine, _| {
             let start = address(memory);
             machine.book.starting_at(start, &[Kind::Pool]).ok_or(cudaErrorInvalidValue)?;
             let mut others = machine.graphs.get(graph.addr())?.nodes.values();

@@ -126,7 +126,7 @@ fn arguments(program: &Program, args: *mut *mut c_void) -> Answer<Vec<u8>> {
 
 /// What is launched, and in which shape.
 #[derive(Clone, Copy)]
-pub(super) struct Shape {
+pub(super) struct LaunchShape {
     pub(super) grid: dim3,
     pub(super) block: dim3,
     pub(super) shared: usize,
@@ -139,14 +139,14 @@ pub(super) fn prepare(
     machine: &mut Guard,
     device: usize,
     function: *const c_void,
-    shape: Shape,
+    shape: LaunchShape,
     args: *mut *mut c_void,
 ) -> Answer<Launch> {
     static NUMBER: AtomicU64 = AtomicU64::new(1);
     if function.is_null() {
         return Err(cudaErrorInvalidDeviceFunction);
     }
-    let Shape { grid, block, shared, cooperative, cluster } = shape;
+    let LaunchShape { grid, block, shared, cooperative, cluster } = shape;
     let mut registry = registry();
     let program = program(machine, &mut registry, device, function)?;
     let entry = registry.kernel(function.addr())?;
@@ -220,7 +220,7 @@ fn launch(
     let (mut machine, device, stream): (Guard, usize, Key) = call.stream(configuration.stream)?;
     let Configuration { grid, block, shared, .. } = configuration;
     let Attributes { cooperative, cluster } = attributes;
-    let shape = Shape { grid, block, shared, cooperative, cluster };
+    let shape = LaunchShape { grid, block, shared, cooperative, cluster };
     let launch = prepare(&mut machine, device, function, shape, args)?;
     if machine.is_captured(stream) {
         if machine.streams.get(stream)?.device != device {

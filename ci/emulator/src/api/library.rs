@@ -11,7 +11,7 @@ use crate::graph::capture::permits_waiting;
 use crate::machine::Guard;
 use crate::module::fatbin::{FATBIN_MAGIC, WRAPPER_MAGIC, fatbins, whole};
 use crate::module::image::variables;
-use crate::module::library::{Damage, Image, read};
+use crate::module::library::{CodeImage, Damage, read};
 use crate::module::load::load;
 use crate::module::registry::registry;
 use crate::ptx::Module;
@@ -86,20 +86,20 @@ fn read_at(code: *const c_void) -> Result<Module, Damage> {
     // SAFETY: text ends in a zero byte, and everything else has more bytes than it takes to find out that it is no text.
     let head = unsafe { CStr::from_ptr(start.cast()) }.to_bytes();
     if head.starts_with(b"\x7fELF") {
-        return read(&Image::Cubin);
+        return read(&CodeImage::Cubin);
     }
     if head.starts_with(&FATBIN_MAGIC.to_le_bytes()) {
         // SAFETY: the program passes a fatbinary, which says how long it is.
-        return read(&Image::Fatbin(unsafe { whole(start) }.map_err(|error| damaged(&error))?));
+        return read(&CodeImage::Fatbin(unsafe { whole(start) }.map_err(|error| damaged(&error))?));
     }
     if head.starts_with(&WRAPPER_MAGIC.to_le_bytes()) {
         // SAFETY: the program passes a wrapper.
         let list = unsafe { fatbins(code) }.map_err(|error| damaged(&error))?;
         let first = list.first().ok_or_else(|| damaged(&"no fatbinary"))?;
-        return read(&Image::Fatbin(first));
+        return read(&CodeImage::Fatbin(first));
     }
     // SAFETY: what is nothing else is text that ends in a zero byte.
-    read(&Image::Text(unsafe { CStr::from_ptr(start.cast()) }))
+    read(&CodeImage::Text(unsafe { CStr::from_ptr(start.cast()) }))
 }
 
 /// Keeps a library that was read, and tells what the compiler says.
@@ -207,13 +207,13 @@ api! {
         let path = text(name)?.to_string_lossy().into_owned();
         let bytes = std::fs::read(path).map_err(|_| cudaErrorFileNotFound)?;
         let found = if bytes.starts_with(b"\x7fELF") {
-            read(&Image::Cubin)
+            read(&CodeImage::Cubin)
         } else if bytes.starts_with(&FATBIN_MAGIC.to_le_bytes()) {
-            read(&Image::Fatbin(&bytes))
+            read(&CodeImage::Fatbin(&bytes))
         } else {
             let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
             let text = CString::new(bytes.get(..end).unwrap_or_default()).unwrap_or_default();
-            read(&Image::Text(&text))
+            read(&CodeImage::Text(&text))
         };
         keep(out, &jit, found)
     }

@@ -18,7 +18,7 @@ const KEPT: usize = 25_600;
 
 /// A function of the program's.
 #[derive(Clone, Copy)]
-struct Told {
+struct LogCallback {
     handle: usize,
     function: unsafe extern "C" fn(*mut c_void, cudaLogLevel, *mut c_char, usize),
     user: usize,
@@ -29,7 +29,7 @@ struct Log {
     first: u32,
     lines: VecDeque<String>,
     bytes: usize,
-    told: Vec<Told>,
+    told: Vec<LogCallback>,
     handles: usize,
 }
 
@@ -101,7 +101,7 @@ api! {
         let mut log = LOG.lock();
         log.handles += 16;
         let handle = log.handles;
-        log.told.push(Told { handle, function, user: user.expose_provenance() });
+        log.told.push(LogCallback { handle, function, user: user.expose_provenance() });
         out.map_or(Ok(()), |out| put(Some(out), core::ptr::without_provenance_mut(handle)))
     }
 

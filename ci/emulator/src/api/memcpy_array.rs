@@ -172,14 +172,14 @@ fn from_array(
 
 /// Which way bytes are copied by the older functions.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum ArraySide {
     To,
     From,
 }
 
 fn bytes(
     call: &Call,
-    way: Way,
+    way: ArraySide,
     corner: Corner<crate::sys::cudaArray>,
     memory: *const c_void,
     count: usize,
@@ -189,7 +189,7 @@ fn bytes(
     let volume = Volume::row(wide(count));
     copy(call, stream, volume, mode, |book| {
         given(corner.array)?;
-        one_of(kind, if way == Way::To { &TO } else { &FROM })?;
+        one_of(kind, if way == ArraySide::To { &TO } else { &FROM })?;
         let linear = linear(
             Rows {
                 memory,
@@ -198,7 +198,7 @@ fn bytes(
             Volume::row(0),
         )?;
         let array = run(call, book, corner, volume.width)?;
-        let (to, from) = if way == Way::To { (array, linear) } else { (linear, array) };
+        let (to, from) = if way == ArraySide::To { (array, linear) } else { (linear, array) };
         Ok(Request { to, from, volume, kind })
     })
 }
@@ -261,7 +261,7 @@ api! {
     fn cudaMemcpyToArray | cudaMemcpyToArray_ptds(
         call, dst: cudaArray_t, x: usize, y: usize, src: *const c_void, count: usize, kind: cudaMemcpyKind,
     ) {
-        bytes(call, Way::To, at(dst, x, y), src, count, kind, (NULL, Mode::Blocking))
+        bytes(call, ArraySide::To, at(dst, x, y), src, count, kind, (NULL, Mode::Blocking))
     }
 
     /// Copies bytes to an array, row after row, in stream order.
@@ -269,14 +269,14 @@ api! {
         call, dst: cudaArray_t, x: usize, y: usize, src: *const c_void, count: usize, kind: cudaMemcpyKind,
         stream: cudaStream_t,
     ) {
-        bytes(call, Way::To, at(dst, x, y), src, count, kind, (stream, Mode::Asynchronous))
+        bytes(call, ArraySide::To, at(dst, x, y), src, count, kind, (stream, Mode::Asynchronous))
     }
 
     /// Copies bytes from an array, row after row, ordered with the default stream.
     fn cudaMemcpyFromArray | cudaMemcpyFromArray_ptds(
         call, dst: *mut c_void, src: cudaArray_const_t, x: usize, y: usize, count: usize, kind: cudaMemcpyKind,
     ) {
-        bytes(call, Way::From, at(src, x, y), dst, count, kind, (NULL, Mode::Blocking))
+        bytes(call, ArraySide::From, at(src, x, y), dst, count, kind, (NULL, Mode::Blocking))
     }
 
     /// Copies bytes from an array, row after row, in stream order.
@@ -284,7 +284,7 @@ api! {
         call, dst: *mut c_void, src: cudaArray_const_t, x: usize, y: usize, count: usize, kind: cudaMemcpyKind,
         stream: cudaStream_t,
     ) {
-        bytes(call, Way::From, at(src, x, y), dst, count, kind, (stream, Mode::Asynchronous))
+        bytes(call, ArraySide::From, at(src, x, y), dst, count, kind, (stream, Mode::Asynchronous))
     }
 
     /// Copies bytes between arrays, row after row, ordered with the default stream.

@@ -15,14 +15,14 @@ use crate::sys::*;
 
 /// A function that is called for a device.
 #[derive(Clone, Copy)]
-struct Registered {
+struct Notification {
     device: usize,
     number: usize,
     function: unsafe extern "C" fn(*mut cudaAsyncNotificationInfo_t, *mut c_void, cudaAsyncCallbackHandle_t),
     user: usize,
 }
 
-static REGISTERED: Mutex<Vec<Registered>> = Mutex::new(Vec::new());
+static REGISTERED: Mutex<Vec<Notification>> = Mutex::new(Vec::new());
 static NEXT: AtomicUsize = AtomicUsize::new(1);
 
 thread_local! {
@@ -33,7 +33,7 @@ thread_local! {
 const FIRST: usize = 0x00ca_0000_0000;
 const STRIDE: usize = 0x40;
 
-fn registered() -> MutexGuard<'static, Vec<Registered>> {
+fn registered() -> MutexGuard<'static, Vec<Notification>> {
     REGISTERED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -87,7 +87,7 @@ api! {
         let device = ordinal(&machine, device)?;
         let function = function.ok_or(cudaErrorInvalidValue)?;
         let number = FIRST + NEXT.fetch_add(1, Ordering::Relaxed) * STRIDE;
-        registered().push(Registered { device, number, function, user: user.expose_provenance() });
+        registered().push(Notification { device, number, function, user: user.expose_provenance() });
         out.write(core::ptr::without_provenance_mut(number));
         Ok(())
     }

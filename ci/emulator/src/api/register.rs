@@ -8,7 +8,7 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use super::enter;
 use crate::module::fatbin::fatbins;
 use crate::module::load::load;
-use crate::module::registry::{Entry, Variable, registry};
+use crate::module::registry::{KernelEntry, RegisteredVariable, registry};
 
 /// What a program holds for a module: only its address matters, and what it points to.
 type Handle = *mut *mut c_void;
@@ -63,7 +63,7 @@ extern "C" fn __cudaRegisterFunction(
 ) {
     if let (Some(module), Some(c_name)) = (module(handle), text(name)) {
         let name = c_name.to_string_lossy().into_owned();
-        registry().add_kernel(host.addr(), Entry::new(module, name, c_name));
+        registry().add_kernel(host.addr(), KernelEntry::new(module, name, c_name));
     }
 }
 
@@ -80,7 +80,7 @@ extern "C" fn __cudaRegisterVar(
 ) {
     if let (Some(module), Some(name)) = (module(handle), text(name)) {
         let name = name.to_string_lossy().into_owned();
-        let variable = Variable { module, name, size: super::wide(size), managed: None };
+        let variable = RegisteredVariable { module, name, size: super::wide(size), managed: None };
         registry().add_variable(host.addr(), variable);
     }
 }
@@ -99,7 +99,7 @@ extern "C" fn __cudaRegisterManagedVar(
     if let (Some(module), Some(name)) = (module(handle), text(name)) {
         let name = name.to_string_lossy().into_owned();
         let managed = Some(host.expose_provenance());
-        let variable = Variable { module, name, size: super::wide(size), managed };
+        let variable = RegisteredVariable { module, name, size: super::wide(size), managed };
         registry().add_variable(host.addr(), variable);
     }
 }

@@ -1,4 +1,4 @@
-//! Texture objects.
+//! Texture and surface objects.
 #![expect(unsafe_code, reason = "exports C functions, and reads the structures that they are given")]
 
 use super::array::handle;
@@ -6,8 +6,10 @@ use super::{Out, address, api, put, wide};
 use crate::device::attribute;
 use crate::error::Answer;
 use crate::machine::Guard;
-use crate::memory::{Found, Kind, Object, Source, Told, is_layered, is_plain};
-use crate::sys::{self, *};
+use crate::memory::{Found, Kind, Object, ResourceDesc, Source, is_layered, is_plain};
+use crate::sys::{
+    self, cudaErrorInvalidDevice, cudaErrorInvalidValue, cudaResourceDesc, cudaSurfaceObject_t, *,
+};
 
 /// The allocation that a texture's memory begins in, which may be none: all that counts is that it begins where textures can.
 fn linear(machine: &Guard, device: usize, start: u64) -> Answer<Option<u64>> {
@@ -148,7 +150,7 @@ api! {
         if let Some(view) = &view {
             visible(&machine, source, view)?;
         }
-        let object = Object { device, source, resource: Told(resource), texture: Some(texture), view };
+        let object = Object { device, source, resource: ResourceDesc(resource), texture: Some(texture), view };
         out.write(machine.book.objects.add(object));
         Ok(())
     }
@@ -195,5 +197,45 @@ api! {
         }
         // Without a view there is nothing to write and no error, wherever it would be written to.
         found.view.map_or(Ok(()), |view| put(out, view))
+    }
+}
+
+api! {
+    /// Makes a surface of an array.
+    fn cudaCreateSurfaceObject(call, out: Out<'_, cudaSurfaceObject_t>, resource: *const cudaResourceDesc) {
+        let (mut machine, device) = call.context()?;
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        // SAFETY: the program passes such a structure, or null.
+        let resource = *unsafe { resource.as_ref() }.ok_or(cudaErrorInvalidValue)?;
+        let (source, _) = source(&machine, device, &resource)?;
+        // An array that was not made for surfaces is taken as well.
+        let Source::Array(_) = source else { return Err(cudaErrorInvalidValue) };
+        let object = Object { device, source, resource: ResourceDesc(resource), texture: None, view: None };
+        out.write(machine.book.objects.add(object));
+        Ok(())
+    }
+
+    /// Destroys a surface.
+    fn cudaDestroySurfaceObject(call, surface: cudaSurfaceObject_t) {
+        let (mut machine, _) = call.context()?;
+        // As with other handles that may be null, nothing is no error.
+        if surface == 0 {
+            return Ok(());
+        }
+        if machine.book.objects.get(surface)?.texture.is_some() {
+            return Err(cudaErrorInvalidValue);
+        }
+        machine.book.objects.remove(surface)
+    }
+
+    /// What a surface was made of.
+    fn cudaGetSurfaceObjectResourceDesc(call, out: Out<'_, cudaResourceDesc>, surface: cudaSurfaceObject_t) {
+        let (machine, _) = call.context()?;
+        let found = machine.book.objects.get(surface)?;
+        if found.texture.is_some() {
+            return Err(cudaErrorInvalidValue);
+        }
+        // Nowhere to write is another error than it is for textures.
+        put(Some(out.ok_or(cudaErrorInvalidDevice)?), found.resource.0)
     }
 }

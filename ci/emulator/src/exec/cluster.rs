@@ -3,14 +3,6 @@
 //! A block that is in no cluster is one of its own. An address in the window of shared memory has the rank of the block that it is of
 //! above the offset, plus one; with zero there, it is of the block that uses it.
 
-use super::env::Fault;
-use super::file::Word;
-use super::launch::Context;
-use super::lower::low;
-use super::memory::lanes;
-use super::program::Ins;
-use super::warp::{Flow, Group, Wait, Warp};
-
 /// Where the rank stands in an address. No block has that much shared memory.
 pub(super) const RANK: u32 = 24;
 
@@ -83,7 +75,7 @@ impl Cluster {
         }
     }
 
-    fn arrive(&mut self, threads: u32) {
+    pub(super) fn arrive(&mut self, threads: u32) {
         self.arrived += threads;
         self.open();
     }
@@ -98,102 +90,5 @@ impl Cluster {
     /// Says how many threads are at the barrier.
     pub(super) fn describe(&self) -> String {
         format!("{} of {} threads at the cluster's barrier", self.arrived, self.live)
-    }
-}
-
-impl Warp {
-    /// `barrier.cluster.arrive`.
-    pub(super) fn cluster_arrive(
-        &mut self,
-        cx: &mut Context<'_>,
-        group: &mut Group,
-        mask: u32,
-    ) -> Result<Flow, Fault> {
-        if let Some(lane) = lanes(mask).find(|&lane| self.arrived[lane].is_some()) {
-            let what = "a second arrival at the cluster's barrier, without a wait behind the first";
-            let thread = self.thread(u32::try_from(lane).unwrap_or(0));
-            return Err(cx.fault(Fault::LAUNCH_FAILURE, what, thread, group.pc));
-        }
-        let generation = cx.cluster.generation;
-        lanes(mask).for_each(|lane| self.arrived[lane] = Some(generation));
-        cx.cluster.arrive(mask.count_ones());
-        group.pc += 1;
-        Ok(Flow::Next)
-    }
-
-    /// `barrier.cluster.wait`: the threads stay at the instruction until the barrier has opened.
-    pub(super) fn cluster_wait(
-        &mut self,
-        cx: &mut Context<'_>,
-        group: &mut Group,
-        mask: u32,
-    ) -> Result<Flow, Fault> {
-        self.split(group, mask);
-        let first = self.arrived[(group.mask.trailing_zeros() & 31) as usize];
-        let same = lanes(group.mask).filter(|&l| self.arrived[l] == first).fold(0, |m, l| m | 1 << l);
-        self.leave_behind(group, same);
-        let Some(generation) = first else {
-            let what = "a wait at the cluster's barrier, at which the thread has not arrived";
-            let thread = self.thread(group.mask.trailing_zeros());
-            return Err(cx.fault(Fault::LAUNCH_FAILURE, what, thread, group.pc));
-        };
-        if cx.cluster.generation != generation {
-            lanes(group.mask).for_each(|lane| self.arrived[lane] = None);
-            group.pc += 1;
-            return Ok(Flow::Next);
-        }
-        group.wait = Wait::Cluster(generation);
-        self.park(*group);
-        Ok(Flow::Leave)
-    }
-
-    /// Whether threads wait for other blocks of the cluster.
-    pub(super) fn waits_for_cluster(&self) -> bool {
-        self.groups.iter().any(|group| matches!(group.wait, Wait::Cluster(_)))
-    }
-
-    /// `mapa`: the same place of another block's shared memory.
-    pub(super) fn map_address(
-        &mut self,
-        cx: &Context<'_>,
-        ins: &Ins,
-        wide: bool,
-        mask: u32,
-        pc: u32,
-    ) -> Result<(), Fault> {
-        let count = cx.launch.cluster_blocks();
-        for lane in lanes(mask) {
-            let rank = u32::row(&self.file, ins.s[2])[lane];
-            if rank >= count {
-                let what = format!("an address in block {rank} of a cluster, which has {count}");
-                let thread = self.thread(u32::try_from(lane).unwrap_or(0));
-                return Err(cx.fault(Fault::ILLEGAL_ADDRESS, &what, thread, pc));
-            }
-            let within = (1 << RANK) - 1;
-            let rank = u64::from(rank + 1) << RANK;
-            if wide {
-                // What stands above the window's addresses says that they are generic.
-                let window = !((1 << 56) - 1);
-                let a = u64::row(&self.file, ins.s[1])[lane];
-                u64::row_mut(&mut self.file, ins.s[0])[lane] = a & (window | within) | rank;
-            } else {
-                let a = u64::from(u32::row(&self.file, ins.s[1])[lane]);
-                u32::row_mut(&mut self.file, ins.s[0])[lane] = low(a & within | rank);
-            }
-        }
-        Ok(())
-    }
-
-    /// `getctarank`: the rank of the block that an address of shared memory is of.
-    pub(super) fn rank_of(&mut self, cx: &Context<'_>, ins: &Ins, wide: bool, mask: u32) {
-        for lane in lanes(mask) {
-            let a = if wide {
-                u64::row(&self.file, ins.s[1])[lane] & ((1 << 56) - 1)
-            } else {
-                u64::from(u32::row(&self.file, ins.s[1])[lane])
-            };
-            let rank = parts(a).1.map_or(cx.rank, low);
-            u32::row_mut(&mut self.file, ins.s[0])[lane] = rank;
-        }
     }
 }

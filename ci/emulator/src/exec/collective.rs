@@ -3,11 +3,10 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::cluster::parts;
-use super::file::{LANES, Slot, Word};
+use super::file::{LANES, Slot, Word, lanes, low};
 use super::launch::Context;
-use super::lower::{LOCAL, PARAM, SHARED, low};
-use super::memory::lanes;
 use super::program::{Ins, NONE, Op, Reduce, Shuffle, Special, Vote};
+use super::program::{LOCAL, PARAM, SHARED};
 use super::warp::{Flow, Group, Wait, Warp};
 use crate::ptx::Space;
 

@@ -4,9 +4,8 @@
 //! by address, and it gives back control after a bounded number of instructions, so that a kernel that polls a flag
 //! never holds the machine up.
 
-use core::fmt;
-
-use super::image::{Image, Refused, Texture};
+use super::fault::{Fault, Refused};
+use super::image::{Image, Texture};
 
 /// One live allocation, as a kernel may use it.
 #[derive(Clone, Copy, Debug)]
@@ -98,43 +97,3 @@ pub enum Step {
     /// The task is over because of an error, which ends the context as on hardware.
     Fault(Fault),
 }
-
-/// Why a kernel died.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// The number of the `cudaError_t` that hardware gives for it.
-    pub code: u32,
-    /// What happened, where, to which thread of which kernel.
-    pub message: String,
-}
-
-impl Fault {
-    /// `cudaErrorLaunchOutOfResources`.
-    pub const OUT_OF_RESOURCES: u32 = 701;
-    /// `cudaErrorIllegalAddress`.
-    pub const ILLEGAL_ADDRESS: u32 = 700;
-    /// `cudaErrorAssert`.
-    pub const ASSERT: u32 = 710;
-    /// `cudaErrorHardwareStackError`.
-    pub const STACK: u32 = 714;
-    /// `cudaErrorIllegalInstruction`.
-    pub const ILLEGAL_INSTRUCTION: u32 = 715;
-    /// `cudaErrorMisalignedAddress`.
-    pub const MISALIGNED_ADDRESS: u32 = 716;
-    /// `cudaErrorInvalidAddressSpace`.
-    pub const INVALID_ADDRESS_SPACE: u32 = 717;
-    /// `cudaErrorInvalidPc`.
-    pub const INVALID_PC: u32 = 718;
-    /// `cudaErrorLaunchFailure`.
-    pub const LAUNCH_FAILURE: u32 = 719;
-    /// `cudaErrorNotSupported`.
-    pub const NOT_SUPPORTED: u32 = 801;
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (error {})", self.message, self.code)
-    }
-}
-
-impl core::error::Error for Fault {}

@@ -107,6 +107,23 @@ impl File {
     }
 }
 
+/// The lanes of a mask.
+#[inline]
+pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    let mut left = mask;
+    std::iter::from_fn(move || {
+        let lane = left.trailing_zeros();
+        left &= left.wrapping_sub(1);
+        (lane < 32).then_some(lane as usize)
+    })
+}
+
+/// The low 32 bits.
+#[inline]
+pub(super) fn low(bits: u64) -> u32 {
+    bits as u32
+}
+
 /// A row's element.
 pub trait Word: Copy + Default {
     /// A register's or constant's row.

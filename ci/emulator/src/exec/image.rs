@@ -11,15 +11,12 @@
 use half::f16;
 
 use super::bytes::{read8, read16, read32};
-use super::env::Fault;
-use super::program::Geometry;
-
-/// Why an image cannot be used: the code of the fault, and words.
-pub type Refused = (u32, String);
+use super::fault::{Fault, Refused};
+use super::program::{Boundary, Geometry, Read, Touch};
 
 /// What the numbers of an element are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum NumberKind {
     /// Floating-point numbers.
     Float,
     /// Integers with a sign.
@@ -32,7 +29,7 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Channels {
     /// What the numbers are.
-    pub kind: Kind,
+    pub kind: NumberKind,
     /// Bytes of each.
     pub bytes: u64,
     /// How many: 1, 2 or 4.
@@ -137,7 +134,7 @@ enum Texel {
 impl Texture {
     /// Whether what is read are numbers with a fraction.
     fn floats(&self) -> bool {
-        self.normalized_read || self.image.channels.kind == Kind::Float
+        self.normalized_read || self.image.channels.kind == NumberKind::Float
     }
 
     /// Reads one element; a number that it has not is 0, and the fourth is 1.
@@ -150,17 +147,17 @@ impl Texture {
             _ => read32(channel(n)),
         };
         let integer = |n: u64| match (kind, bytes) {
-            (Kind::Signed, 1) => i32::from(read8(channel(n)).cast_signed()).cast_unsigned(),
-            (Kind::Signed, 2) => i32::from(read16(channel(n)).cast_signed()).cast_unsigned(),
+            (NumberKind::Signed, 1) => i32::from(read8(channel(n)).cast_signed()).cast_unsigned(),
+            (NumberKind::Signed, 2) => i32::from(read16(channel(n)).cast_signed()).cast_unsigned(),
             _ => bits(n),
         };
         let float = |n: u64| match (kind, bytes) {
-            (Kind::Float, 2) => f16::from_bits(read16(channel(n))).to_f32(),
-            (Kind::Float, _) => f32::from_bits(bits(n)),
-            (Kind::Unsigned, 1) => bits(n) as f32 / 255.0,
-            (Kind::Unsigned, _) => bits(n) as f32 / 65_535.0,
-            (Kind::Signed, 1) => (integer(n).cast_signed() as f32 / 127.0).max(-1.0),
-            (Kind::Signed, _) => (integer(n).cast_signed() as f32 / 32_767.0).max(-1.0),
+            (NumberKind::Float, 2) => f16::from_bits(read16(channel(n))).to_f32(),
+            (NumberKind::Float, _) => f32::from_bits(bits(n)),
+            (NumberKind::Unsigned, 1) => bits(n) as f32 / 255.0,
+            (NumberKind::Unsigned, _) => bits(n) as f32 / 65_535.0,
+            (NumberKind::Signed, 1) => (integer(n).cast_signed() as f32 / 127.0).max(-1.0),
+            (NumberKind::Signed, _) => (integer(n).cast_signed() as f32 / 32_767.0).max(-1.0),
         };
         if self.floats() {
             Texel::Floats(
@@ -278,7 +275,7 @@ impl Texture {
     /// Reads what an instruction asks for, as the bits of four registers. `note` is told of every element that is read.
     pub(super) fn read(
         &self,
-        read: super::program::Read,
+        read: Read,
         given: [u32; 3],
         note: &mut dyn FnMut(*mut u8),
     ) -> Result<[u32; 4], Refused> {
@@ -307,24 +304,9 @@ impl Texture {
     }
 }
 
-/// What a surface does outside of its image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Boundary {
-    /// Ends the kernel.
-    Trap,
-    /// Takes the nearest element.
-    Clamp,
-    /// Reads zeros and writes nothing.
-    Zero,
-}
-
 impl Image {
     /// Where a surface's access is: so many bytes from byte `x` of a row on. None where nothing is read or written.
-    pub(super) fn place(
-        &self,
-        touch: super::program::Touch,
-        given: [u32; 3],
-    ) -> Result<Option<*mut u8>, Refused> {
+    pub(super) fn place(&self, touch: Touch, given: [u32; 3]) -> Result<Option<*mut u8>, Refused> {
         self.expect(touch.geometry)?;
         let (bytes, element) = (touch.bytes(), self.element());
         if bytes != element {
@@ -369,7 +351,6 @@ impl Image {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exec::program::Read;
 
     /// A texture of 4 numbers, 0, 10, 20 and 30.
     fn line(numbers: &mut [f32; 4], address: Address, linear: bool, normalized: bool) -> Texture {
@@ -381,7 +362,7 @@ mod tests {
                 size: [4, 1, 1],
                 pitch: 16,
                 slice: 16,
-                channels: Channels { kind: Kind::Float, bytes: 4, count: 1 },
+                channels: Channels { kind: NumberKind::Float, bytes: 4, count: 1 },
             },
             address: [address; 3],
             linear,

@@ -1,25 +1,11 @@
 //! How a warp reads textures, and reads and writes surfaces.
 
 use super::bytes::{read, write};
-use super::env::Fault;
-use super::file::{LANES, Slot, Slots, Word};
-use super::image::Refused;
+use super::fault::{Fault, Refused};
+use super::file::{Slot, Slots, Word, lanes, low};
 use super::launch::Context;
-use super::lower::low;
-use super::memory::lanes;
 use super::program::{Element, NONE, Read, Touch};
 use super::warp::Warp;
-
-/// The handle and the coordinates that each lane's next access to an image has.
-#[derive(Clone, Debug)]
-pub(super) struct Given {
-    handles: [u64; LANES],
-    at: [[u32; 3]; LANES],
-}
-
-impl Given {
-    pub(super) const NOTHING: Self = Self { handles: [0; LANES], at: [[0; 3]; LANES] };
-}
 
 /// The numbers of an access to a surface: how many bytes each lies behind the first, and its slot.
 fn parts(touch: Touch, s: &Slots) -> impl Iterator<Item = (usize, Slot)> {

@@ -1,9 +1,12 @@
 //! A launched kernel as work on a stream: its blocks, in bounded steps.
 
 use super::barrier::Barriers;
+use super::bytes::write;
 use super::cluster::Cluster;
-use super::env::{Env, Fault, Step, Task};
+use super::env::{Env, Region, Step, Task};
+use super::fault::Fault;
 use super::launch::{Cached, Context, Launch};
+use super::program::Element;
 use super::warp::{Turn, Warp};
 
 /// How many instructions a block runs before another has its turn.
@@ -157,7 +160,7 @@ impl Kernel {
             message: format!("kernel {}: no memory for its grid-wide barrier", self.launch.program.name),
         };
         let region = env.region(self.workspace).ok_or_else(fault)?;
-        super::bytes::clear(&region, self.workspace, WORKSPACE).ok_or_else(fault)?;
+        clear(&region, self.workspace, WORKSPACE).ok_or_else(fault)?;
         env.wrote(region.host, WORKSPACE);
         Ok(())
     }
@@ -288,4 +291,16 @@ impl Task for Kernel {
         }
         step
     }
+}
+
+/// Sets bytes of a region to zero; nothing when they are not all in it.
+fn clear(region: &Region, address: u64, bytes: u64) -> Option<()> {
+    let end = address.checked_add(bytes)?;
+    if address < region.start || end > region.end || !region.writable {
+        return None;
+    }
+    for at in address - region.start..end - region.start {
+        write(region.host.wrapping_add(usize::try_from(at).ok()?), Element::U8, 0);
+    }
+    Some(())
 }

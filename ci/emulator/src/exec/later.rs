@@ -3,64 +3,20 @@
 //! A thread's copies are made when it waits for them, and not before: whoever reads too early finds what was there. Addresses are checked
 //! when a copy is asked for, and again when it is made. Bulk copies, whose end a barrier in memory counts, are made at once.
 
-use std::collections::VecDeque;
-
 use super::bytes::{read8, write};
-use super::env::Fault;
-use super::file::{LANES, Slots, Word};
+use super::fault::Fault;
+use super::file::{LANES, Slots, Word, lanes};
 use super::launch::Context;
-use super::memory::{Verb, lanes};
-use super::program::{Access, Element, NONE};
-use super::warp::Warp;
-
-/// A `cp.async`, or a bulk copy.
-#[derive(Clone, Copy, Debug)]
-pub struct Copy {
-    /// Where to; its address is in slot 3.
-    pub to: Access,
-    /// Where from; its address is in slot 4.
-    pub from: Access,
-    /// How many bytes; of a bulk copy the number is in slot 0, of another one that of those that are read, where it is told. The
-    /// rest becomes zeros.
-    pub bytes: Option<u32>,
-    /// The barrier of a bulk copy that counts its bytes, whose address is in slot 1.
-    pub counted: Option<Access>,
-}
-
-/// A copy that was asked for.
-#[derive(Clone, Copy, Debug)]
-struct Asked {
-    copy: Copy,
-    to: u64,
-    from: u64,
-    /// How many bytes there are to read, and to write.
-    bytes: (u64, u64),
-    pc: u32,
-}
-
-/// The copies of a thread that it has not waited for.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Later {
-    /// Those that are in no group yet.
-    open: Vec<Asked>,
-    groups: VecDeque<Vec<Asked>>,
-}
-
-/// Until when copies are made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
-    /// Until so many groups are left.
-    Groups(u32),
-    /// Until none is left, whether in a group or not.
-    All,
-}
+use super::memory::Verb;
+use super::program::{AsyncCopy, Element, NONE, Until};
+use super::warp::{Asked, Warp};
 
 impl Warp {
     /// Asks for a copy that is made later.
     pub(super) fn ask(
         &mut self,
         cx: &mut Context<'_>,
-        copy: Copy,
+        copy: AsyncCopy,
         s: &Slots,
         mask: u32,
         pc: u32,
@@ -125,7 +81,7 @@ impl Warp {
         asked: &Asked,
         lane: usize,
     ) -> Result<(*mut u8, *mut u8), Fault> {
-        let (Copy { to, from, .. }, (read, all), pc) = (asked.copy, asked.bytes, asked.pc);
+        let (AsyncCopy { to, from, .. }, (read, all), pc) = (asked.copy, asked.bytes, asked.pc);
         let from = match read {
             0 => core::ptr::null_mut(),
             // The source is aligned as the whole is, and reaches no further than what is read.
@@ -138,7 +94,7 @@ impl Warp {
     pub(super) fn copy_bulk(
         &mut self,
         cx: &mut Context<'_>,
-        copy: Copy,
+        copy: AsyncCopy,
         s: &Slots,
         mask: u32,
         pc: u32,

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::cluster::Cluster;
-use super::env::{Env, Fault};
+use super::env::Env;
+use super::fault::Fault;
 use super::program::Program;
 
 /// A launch: the kernel, its shape and its arguments.

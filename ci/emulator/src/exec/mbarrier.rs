@@ -4,48 +4,15 @@
 //! each), bytes that are still to be counted (23 bits, with a sign), and in the highest bit the phase's parity.
 
 use super::bytes::{read64, write};
-use super::env::Fault;
-use super::file::{Slots, Word};
+use super::fault::Fault;
+use super::file::{Slots, Word, lanes, low};
 use super::launch::Context;
-use super::memory::{Verb, lanes};
-use super::program::{Access, Element, NONE};
+use super::memory::Verb;
+use super::program::{Access, Element, Meet, NONE, Until};
 use super::warp::{Flow, Group, Warp};
 
 const COUNT: u64 = (1 << 20) - 1;
 const BYTES: u64 = (1 << 23) - 1;
-
-/// What is done to a barrier. Its address is in slot 4, what it is given in slot 1, what it gives in slot 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meet {
-    /// Begins, with so many arrivals to each phase.
-    Init,
-    /// Ends: the bytes may be used for other things.
-    Invalidate,
-    /// So many more bytes are to be counted.
-    Expect,
-    /// So many bytes are counted.
-    Complete,
-    /// So many arrive; with `expects`, one arrives after so many more bytes are to be counted; with `drops`, later phases do not wait for
-    /// them. Gives what the barrier was before.
-    Arrive {
-        /// Whether the number is of bytes.
-        expects: bool,
-        /// Whether they come no more.
-        drops: bool,
-    },
-    /// One arrives once all copies of the thread are made; unless it was `counted` before, it is waited for besides the others.
-    ArriveAfterCopies {
-        /// Whether the barrier was begun with it.
-        counted: bool,
-    },
-    /// Whether a phase is over: that of a state, or the last of a parity. With `waits`, others get a turn where it is not.
-    Test {
-        /// Whether the phase is told by its parity.
-        by_parity: bool,
-        /// Whether the thread has nothing else to do.
-        waits: bool,
-    },
-}
 
 /// What is in the bits of a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +55,7 @@ impl State {
 
 /// The arrivals that were pending in a state.
 pub(super) fn pending(state: u64) -> u32 {
-    super::lower::low(state & COUNT)
+    low(state & COUNT)
 }
 
 impl Warp {
@@ -102,7 +69,7 @@ impl Warp {
     ) -> Result<Flow, Fault> {
         let (addresses, pc) = (self.addresses(access, s[4]), group.pc);
         if let Meet::ArriveAfterCopies { .. } = meet {
-            self.make(cx, super::later::Until::All, mask)?;
+            self.make(cx, Until::All, mask)?;
         }
         let mut over = 0;
         for lane in lanes(mask) {

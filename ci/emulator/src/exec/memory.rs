@@ -1,11 +1,11 @@
 //! How a warp reaches memory: every access is checked, in every lane.
 
 use super::bytes::{change, read8, read16, read32, read64, write};
-use super::env::Fault;
-use super::file::{FULL, LANES, Slot, Slots, Word};
+use super::fault::Fault;
+use super::file::{FULL, LANES, Slot, Slots, Word, lanes, low};
 use super::launch::{Cached, Context};
-use super::lower::{LOCAL, PARAM, SHARED};
 use super::program::{Access, Element, Modify};
+use super::program::{LOCAL, PARAM, SHARED};
 use super::warp::Warp;
 use crate::ptx::Space;
 
@@ -143,7 +143,7 @@ impl Warp {
                 let (b, c) = (u32::row(&self.file, s[1])[lane], u32::row(&self.file, s[2])[lane]);
                 let old = change(at[lane], a.element, u64::from(b), u64::from(c), modify);
                 if wants {
-                    u32::row_mut(&mut self.file, s[0])[lane] = super::lower::low(old);
+                    u32::row_mut(&mut self.file, s[0])[lane] = low(old);
                 }
             }
         }
@@ -184,7 +184,7 @@ impl Warp {
                 lanes(mask).for_each(|lane| row[lane] = value);
             } else {
                 let row = u32::row_mut(&mut self.file, slot);
-                lanes(mask).for_each(|lane| row[lane] = super::lower::low(value));
+                lanes(mask).for_each(|lane| row[lane] = low(value));
             }
         }
         Ok(())
@@ -451,14 +451,4 @@ impl Warp {
 
 fn extend(value: u64, bits: u32) -> u64 {
     (value.cast_signed() << (64 - bits) >> (64 - bits)).cast_unsigned()
-}
-
-/// The lanes of a mask.
-pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
-    let mut left = mask;
-    std::iter::from_fn(move || {
-        let lane = left.trailing_zeros();
-        left &= left.wrapping_sub(1);
-        (lane < 32).then_some(lane as usize)
-    })
 }

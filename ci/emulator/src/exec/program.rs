@@ -4,14 +4,20 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::file::{Alu, Constants, Sizes, Slot, Slots};
-use super::image::Boundary;
-use super::later::{Copy, Until};
-use super::matrix::Matrix;
-use super::mbarrier::Meet;
+use super::number::Number;
 use crate::ptx::Space;
 
 /// A slot that is not used.
 pub const NONE: Slot = Slot::MAX;
+
+/// Where function addresses start: the function with number `n` of a module is at `CODE + 16·n`.
+pub const CODE: u64 = 0x0400_0000_0000_0000;
+/// Where the window over a block's shared memory starts.
+pub const SHARED: u64 = 0x0100_0000_0000_0000;
+/// Where the window over a thread's local memory starts.
+pub const LOCAL: u64 = 0x0200_0000_0000_0000;
+/// Where the window over a kernel's arguments starts.
+pub const PARAM: u64 = 0x0300_0000_0000_0000;
 
 /// A lowered kernel.
 #[derive(Debug)]
@@ -35,9 +41,9 @@ pub struct Program {
     /// Matrix operations that instructions refer to.
     pub matrices: Vec<Matrix>,
     /// Asynchronous copies that instructions refer to.
-    pub copies: Vec<Copy>,
+    pub copies: Vec<AsyncCopy>,
     /// Calls that instructions refer to.
-    pub calls: Vec<Call>,
+    pub calls: Vec<CallSite>,
     /// Branch tables that instructions refer to.
     pub tables: Vec<Vec<u32>>,
     /// Constants.
@@ -85,7 +91,7 @@ pub struct Routine {
 
 /// What a call needs to know.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct CallSite {
     /// Who is called; nobody when the address is in a register.
     pub target: Option<Target>,
     /// The function that calls.
@@ -115,14 +121,14 @@ pub enum Target {
 
 /// A predicate in front of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Guard {
+pub struct Predicate {
     /// The predicate; [`NONE`] for none.
     pub slot: Slot,
     /// Whether it is negated.
     pub negated: bool,
 }
 
-impl Guard {
+impl Predicate {
     /// No guard.
     pub const ALWAYS: Self = Self { slot: NONE, negated: false };
 }
@@ -135,7 +141,7 @@ pub struct Ins {
     /// Its registers; the first is the destination.
     pub s: Slots,
     /// Its guard.
-    pub guard: Guard,
+    pub guard: Predicate,
 }
 
 /// How an element of memory becomes a register.
@@ -241,6 +247,17 @@ pub struct Read {
     pub floats: bool,
 }
 
+/// What a surface does outside of its image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Boundary {
+    /// Ends the kernel.
+    Trap,
+    /// Takes the nearest element.
+    Clamp,
+    /// Reads zeros and writes nothing.
+    Zero,
+}
+
 /// A read or a write of a surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Touch {
@@ -260,6 +277,132 @@ impl Touch {
     pub fn bytes(&self) -> u64 {
         u64::from(self.element.size()) * u64::from(self.count)
     }
+}
+
+/// A `cp.async`, or a bulk copy.
+#[derive(Clone, Copy, Debug)]
+pub struct AsyncCopy {
+    /// Where to; its address is in slot 3.
+    pub to: Access,
+    /// Where from; its address is in slot 4.
+    pub from: Access,
+    /// How many bytes; of a bulk copy the number is in slot 0, of another one that of those that are read, where it is told. The
+    /// rest becomes zeros.
+    pub bytes: Option<u32>,
+    /// The barrier of a bulk copy that counts its bytes, whose address is in slot 1.
+    pub counted: Option<Access>,
+}
+
+/// Until when copies are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// Until so many groups are left.
+    Groups(u32),
+    /// Until none is left, whether in a group or not.
+    All,
+}
+
+/// What is done to a barrier. Its address is in slot 4, what it is given in slot 1, what it gives in slot 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meet {
+    /// Begins, with so many arrivals to each phase.
+    Init,
+    /// Ends: the bytes may be used for other things.
+    Invalidate,
+    /// So many more bytes are to be counted.
+    Expect,
+    /// So many bytes are counted.
+    Complete,
+    /// So many arrive; with `expects`, one arrives after so many more bytes are to be counted; with `drops`, later phases do not wait for
+    /// them. Gives what the barrier was before.
+    Arrive {
+        /// Whether the number is of bytes.
+        expects: bool,
+        /// Whether they come no more.
+        drops: bool,
+    },
+    /// One arrives once all copies of the thread are made; unless it was `counted` before, it is waited for besides the others.
+    ArriveAfterCopies {
+        /// Whether the barrier was begun with it.
+        counted: bool,
+    },
+    /// Whether a phase is over: that of a state, or the last of a parity. With `waits`, others get a turn where it is not.
+    Test {
+        /// Whether the phase is told by its parity.
+        by_parity: bool,
+        /// Whether the thread has nothing else to do.
+        waits: bool,
+    },
+}
+
+/// What a matrix operation does. Its address, if it has one, is in slot 4, and the elements from one row to the next in slot 3.
+#[derive(Clone, Copy, Debug)]
+pub enum Matrix {
+    /// `ldmatrix`: so many of 8 rows of 8 elements of 16 bits, whose rows the lanes give the addresses of.
+    LoadRows(Access, u8, Order),
+    /// `stmatrix`.
+    StoreRows(Access, u8, Order),
+    /// `movmatrix`: rows become columns.
+    Transpose,
+    /// `wmma.load`.
+    Load(Access, Tile, Order),
+    /// `wmma.store`.
+    Store(Access, Tile, Order),
+    /// `mma` and `wmma.mma`.
+    Multiply(Multiply),
+}
+
+/// Which elements lie beside each other in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Those of a row.
+    Rows,
+    /// Those of a column.
+    Columns,
+}
+
+/// A matrix in registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tile {
+    /// Its rows.
+    pub rows: usize,
+    /// Its columns.
+    pub columns: usize,
+    /// Its elements.
+    pub number: Number,
+    /// Registers of each lane.
+    pub registers: usize,
+    /// Which element is where.
+    pub spread: Spread,
+}
+
+/// Which lane has which elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spread {
+    /// The first factor of `mma`.
+    Left,
+    /// The second factor.
+    Right,
+    /// Sums.
+    Sums,
+    /// A fragment of `wmma`, of which nothing is promised: lane after lane in the order of rows, from the start again where lanes have more
+    /// elements than there are.
+    Fragment,
+}
+
+/// A product of two matrices, added to a third one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Multiply {
+    /// The first factor.
+    pub a: Tile,
+    /// The second factor.
+    pub b: Tile,
+    /// What is added.
+    pub c: Tile,
+    /// The result, of the same rows and columns.
+    pub d: Tile,
+    /// Whether integers stop at the largest and the smallest.
+    pub saturates: bool,
 }
 
 /// What an atomic operation makes of the old value and two operands.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::node::Act;
 use crate::error::{Answer, Code};
 use crate::machine::Machine;
-use crate::stream::{Key, Tick, Work};
+use crate::stream::{Key, Mark, Tick, Work};
 use crate::sys::{
     cudaErrorCapturedEvent, cudaErrorIllegalState, cudaErrorInvalidValue, cudaErrorStreamCaptureImplicit,
     cudaErrorStreamCaptureInvalidated, cudaErrorStreamCaptureIsolation, cudaErrorStreamCaptureMerge,
@@ -73,13 +73,6 @@ pub(crate) struct Captures {
     last: Id,
     all: BTreeMap<Id, Capture>,
     of: BTreeMap<Key, Id>,
-}
-
-/// Where in a capture an event was recorded.
-#[derive(Clone, Debug)]
-pub(crate) struct Mark {
-    capture: Id,
-    after: Vec<usize>,
 }
 
 impl Captures {

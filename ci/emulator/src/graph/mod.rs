@@ -6,14 +6,16 @@
 
 pub(crate) mod capture;
 mod executable;
+mod launch;
 mod memory;
 mod node;
 mod table;
 mod user;
 
 pub(crate) use capture::Captures;
-pub(crate) use executable::{Exec, Mismatch, launch, release};
+pub(crate) use executable::{Exec, Mismatch};
+pub(crate) use launch::{launch, release};
 pub(crate) use memory::GraphMemory;
-pub(crate) use node::{Act, KernelNode, Value, kind};
+pub(crate) use node::{Act, AttributeValue, KernelNode, kind};
 pub(crate) use table::Graphs;
 pub(crate) use user::Users;

@@ -16,12 +16,12 @@ use crate::sys::{
 
 /// An attribute's value, of whose bytes only those need be there that the attribute has.
 #[derive(Clone, Copy)]
-pub(crate) struct Value(pub(crate) cudaLaunchAttributeValue);
+pub(crate) struct AttributeValue(pub(crate) cudaLaunchAttributeValue);
 
 // SAFETY: addresses in it are only given back to the program.
-unsafe impl Send for Value {}
+unsafe impl Send for AttributeValue {}
 
-impl fmt::Debug for Value {
+impl fmt::Debug for AttributeValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Value")
     }
@@ -35,7 +35,7 @@ pub(crate) struct KernelNode {
     /// The address of each argument in the launch's own copy.
     arguments: Vec<usize>,
     /// Attributes that have no effect here, by their identifiers.
-    others: BTreeMap<u32, Value>,
+    others: BTreeMap<u32, AttributeValue>,
 }
 
 impl KernelNode {
@@ -65,7 +65,7 @@ impl KernelNode {
     }
 
     /// Attributes that have no effect here.
-    pub(crate) fn others(&mut self) -> &mut BTreeMap<u32, Value> {
+    pub(crate) fn others(&mut self) -> &mut BTreeMap<u32, AttributeValue> {
         &mut self.others
     }
 

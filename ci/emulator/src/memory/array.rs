@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::allocation::Kind;
 use super::book::Book;
-use super::format::Format;
+use super::format::{Extent, Format};
 use crate::error::Answer;
 use crate::sys::{
     cudaArrayCubemap, cudaArrayDeferredMapping, cudaArrayLayered, cudaArraySparse, cudaChannelFormatDesc,
@@ -20,14 +20,6 @@ const REMEMBERED: usize = 256;
 const ALIGNMENT: u64 = 512;
 /// Bytes from one handle to the next.
 const STEP: u64 = 16;
-
-/// Width, height and depth in elements, rows and layers, as the program gave them: zero where there is no such dimension.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Extent {
-    pub(crate) width: u64,
-    pub(crate) height: u64,
-    pub(crate) depth: u64,
-}
 
 impl Extent {
     /// The extent of a mipmap level; layers do not become fewer.
@@ -62,7 +54,7 @@ pub(crate) struct Array {
     pub(crate) part_of: Option<u64>,
     /// Its planes, where the format has more than one.
     planes: Vec<u64>,
-    allocation: Memory,
+    allocation: ArrayMemory,
 }
 
 /// A live mipmapped array.
@@ -72,12 +64,12 @@ pub(crate) struct Mipmap {
     pub(crate) extent: Extent,
     pub(crate) flags: u32,
     levels: Vec<u64>,
-    allocation: Memory,
+    allocation: ArrayMemory,
 }
 
 /// The allocation behind an array, which is gone when the book has no such one any more.
 #[derive(Clone, Copy, Debug)]
-struct Memory {
+struct ArrayMemory {
     start: u64,
     serial: u64,
 }
@@ -219,15 +211,15 @@ impl Book {
         Ok(handle)
     }
 
-    /// Memory for an array, and the first address behind it.
-    fn array_memory(&mut self, wanted: Wanted, size: u64, call: &'static str) -> Answer<(Memory, u64)> {
+    /// ArrayMemory for an array, and the first address behind it.
+    fn array_memory(&mut self, wanted: Wanted, size: u64, call: &'static str) -> Answer<(ArrayMemory, u64)> {
         let size = if backed(wanted.flags) { size } else { 0 };
         let start = self.allocate(wanted.device, size, Kind::Array, call)?;
         let serial = self.starting_at(start, &[Kind::Array]).map_or(0, |it| it.serial);
-        Ok((Memory { start, serial }, start + size.next_multiple_of(ALIGNMENT)))
+        Ok((ArrayMemory { start, serial }, start + size.next_multiple_of(ALIGNMENT)))
     }
 
-    fn is_live(&self, memory: Memory) -> bool {
+    fn is_live(&self, memory: ArrayMemory) -> bool {
         self.starting_at(memory.start, &[Kind::Array]).is_some_and(|it| it.serial == memory.serial)
     }
 
@@ -294,7 +286,13 @@ impl Book {
     }
 }
 
-fn entry(wanted: Wanted, allocation: Memory, start: u64, part_of: Option<u64>, planes: Vec<u64>) -> Array {
+fn entry(
+    wanted: Wanted,
+    allocation: ArrayMemory,
+    start: u64,
+    part_of: Option<u64>,
+    planes: Vec<u64>,
+) -> Array {
     let Wanted { device, desc, format, extent, flags } = wanted;
     Array { desc, format, extent, flags, device, start, part_of, planes, allocation }
 }
@@ -302,7 +300,7 @@ fn entry(wanted: Wanted, allocation: Memory, start: u64, part_of: Option<u64>, p
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::{Found, Object, Source, Told};
+    use crate::memory::{Found, Object, ResourceDesc, Source};
     use crate::sys::{
         cudaArraySurfaceLoadStore, cudaChannelFormatKindFloat, cudaChannelFormatKindNV12, cudaResourceDesc,
     };
@@ -333,7 +331,7 @@ mod tests {
         let array = Wanted { device: 1, ..wanted(10, 4, 0, cudaArraySurfaceLoadStore) };
         let array = book.make_array(array, "cudaMallocArray").unwrap();
         let [there, here] = [1, 0].map(|device| {
-            let (source, resource) = (Source::Array(array), Told(cudaResourceDesc::default()));
+            let (source, resource) = (Source::Array(array), ResourceDesc(cudaResourceDesc::default()));
             book.objects.add(Object { device, source, resource, texture: None, view: None })
         });
         assert!(book.surface(there, 1).is_ok());

@@ -8,14 +8,13 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use super::advice::Advices;
 use super::allocation::{Allocation, Kind};
 use super::array::Arrays;
-use super::heap::Heap;
 use super::object::Objects;
-use super::pool::Pools;
-use super::reuse::Reuse;
+use super::pool::{PoolKey, Pools};
 use super::shared::{self, Backing, Ticket};
-use super::space::{ALIGNMENT, GAP, Space, map, unmap};
+use super::space::{ALIGNMENT, AddressSpace, GAP, map, unmap};
 use super::written::Written;
 use crate::error::Answer;
+use crate::stream::{Key, Tick};
 use crate::sys::{
     cudaErrorHostMemoryAlreadyRegistered, cudaErrorHostMemoryNotRegistered, cudaErrorInvalidDevice,
     cudaErrorInvalidValue, cudaErrorMapBufferObjectFailed, cudaErrorMemoryAllocation,
@@ -39,10 +38,70 @@ pub(crate) enum Found<'a> {
     Beyond(&'a Allocation),
 }
 
+/// The size of a device's heap before the program sets one.
+const DEFAULT_LIMIT: u64 = 8 << 20;
+
+/// The heap of one device.
+#[derive(Debug)]
+pub(crate) struct Heap {
+    limit: u64,
+    used: u64,
+    /// Whether a kernel has allocated from it: its size is settled then.
+    touched: bool,
+}
+
+impl Default for Heap {
+    fn default() -> Self {
+        Self { limit: DEFAULT_LIMIT, used: 0, touched: false }
+    }
+}
+
+/// What a heap allocation costs beyond its bytes, as on hardware, where the heap keeps headers.
+const HEADER: u64 = 16;
+
+fn charge(bytes: u64) -> Option<u64> {
+    bytes.checked_next_multiple_of(16)?.checked_add(HEADER)
+}
+
+/// Memory of pools that a stream will free: an allocation that comes after the free may have it before the free has run.
+///
+/// Memory that was freed is the device's again, and anybody's. Before that, only an allocation of the same size is given the
+/// memory: work that is still to run on the old allocation finds all its bytes where they were.
+#[derive(Debug, Default)]
+pub(crate) struct Reuse {
+    /// What streams were told to free: where it starts, on which stream, and by which operation.
+    offered: BTreeMap<u64, (Key, Tick)>,
+    /// How many frees are still to come of memory that is another allocation's by now.
+    passed_on: HashMap<u64, u32>,
+}
+
+impl Reuse {
+    /// Says that an operation of a stream will free memory.
+    pub(crate) fn offer(&mut self, start: u64, stream: Key, free: Tick) {
+        self.offered.insert(start, (stream, free));
+    }
+
+    /// Whether a free that a stream has come to is of memory that is another allocation's: it then ends nothing.
+    fn is_passed_on(&mut self, start: u64) -> bool {
+        let Some(count) = self.passed_on.get_mut(&start) else { return false };
+        *count -= 1;
+        if *count == 0 {
+            self.passed_on.remove(&start);
+        }
+        true
+    }
+
+    /// Forgets memory whose life ends.
+    pub(super) fn forget(&mut self, start: u64) {
+        self.offered.remove(&start);
+        self.passed_on.remove(&start);
+    }
+}
+
 /// The book of one process.
 #[derive(Debug)]
 pub(crate) struct Book {
-    pub(super) spaces: Vec<Space>,
+    pub(super) spaces: Vec<AddressSpace>,
     /// Bytes in use on each device.
     used: Vec<u64>,
     pub(super) heaps: Vec<Heap>,
@@ -71,7 +130,7 @@ pub(crate) struct Book {
 impl Book {
     /// A book for `devices` devices with `total` bytes of memory each; none where the system has no addresses left.
     pub(crate) fn new(devices: usize, total: u64) -> Option<Self> {
-        let spaces = (0..devices).map(|_| Space::reserve(total)).collect::<Option<Vec<_>>>()?;
+        let spaces = (0..devices).map(|_| AddressSpace::reserve(total)).collect::<Option<Vec<_>>>()?;
         let heaps = (0..devices).map(|_| Heap::default()).collect();
         let used = vec![0; devices];
         Some(Self {
@@ -358,6 +417,112 @@ impl Book {
     }
 }
 
+/// The device heap: memory that `malloc` in a kernel allocates. Kernels reach it; copies from the host do not.
+impl Book {
+    /// Serves `malloc` in a kernel on a device; none when the heap is full.
+    pub(crate) fn heap_malloc(&mut self, device: usize, bytes: u64) -> Option<u64> {
+        let heap = self.heaps.get_mut(device)?;
+        heap.touched = true;
+        let charged = charge(bytes).filter(|charged| *charged <= heap.limit - heap.used.min(heap.limit))?;
+        let address = self.allocate(device, bytes.max(1), Kind::Heap, "malloc in a kernel").ok()?;
+        self.heaps.get_mut(device)?.used += charged;
+        Some(address)
+    }
+
+    /// Serves `free` in a kernel; whether there was such an allocation.
+    pub(crate) fn heap_free(&mut self, device: usize, address: u64) -> bool {
+        let Some(size) = self.starting_at(address, &[Kind::Heap]).map(|it| it.size) else { return false };
+        if let (Some(heap), Some(charged)) = (self.heaps.get_mut(device), charge(size)) {
+            heap.used = heap.used.saturating_sub(charged);
+        }
+        self.remove(address, "free in a kernel").is_some()
+    }
+
+    /// The size of a device's heap in bytes.
+    pub(crate) fn heap_limit(&self, device: usize) -> u64 {
+        self.heaps.get(device).map_or(0, |heap| heap.limit)
+    }
+
+    /// Sets the size of a device's heap; whether that was still possible.
+    pub(crate) fn set_heap_limit(&mut self, device: usize, bytes: u64) -> bool {
+        let total = self.room(device).1;
+        match self.heaps.get_mut(device) {
+            Some(heap) if bytes <= total && (!heap.touched || bytes == heap.limit) => {
+                heap.limit = bytes;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Reuse of stream-ordered memory.
+impl Book {
+    /// What of a pool is still to be freed and has so many bytes: where it starts, on which stream that is to be, and by which operation.
+    pub(crate) fn to_be_had(&self, pool: PoolKey, size: u64) -> Vec<(u64, Key, Tick)> {
+        let fits = |start: u64| {
+            self.starting_at(start, &[Kind::Pool]).is_some_and(|it| it.size == size)
+                && !self.is_shared(start)
+                && self.pools.of(start).is_some_and(|(key, _)| key == pool)
+        };
+        let offered = self.reuse.offered.iter().filter(|(start, _)| fits(**start));
+        offered.map(|(start, (stream, free))| (*start, *stream, *free)).collect()
+    }
+
+    /// Gives memory that is still to be freed to another allocation.
+    pub(crate) fn pass_on(&mut self, start: u64, call: &'static str) {
+        self.reuse.offered.remove(&start);
+        *self.reuse.passed_on.entry(start).or_default() += 1;
+        self.begin_anew(start, call);
+    }
+
+    /// Ends stream-ordered memory, unless it is another allocation's by now.
+    pub(crate) fn free(&mut self, start: u64, call: &'static str) {
+        if !self.reuse.is_passed_on(start) {
+            self.remove(start, call);
+        }
+    }
+}
+/// Notes on written bytes.
+impl Book {
+    /// Takes notes of what is written from now on; none where the system has no addresses for them.
+    pub(crate) fn watch(&mut self) -> Option<()> {
+        self.written = Some(Written::on(self.spaces.iter().map(AddressSpace::bytes))?);
+        Some(())
+    }
+
+    /// Says that bytes of one allocation, at a place of this process's, were written.
+    pub(crate) fn wrote(&self, at: *mut u8, bytes: u64) {
+        self.note(at, bytes, true);
+    }
+
+    pub(super) fn note(&self, at: *mut u8, bytes: u64, written: bool) {
+        if let Some(notes) = &self.written {
+            notes.set(at, usize::try_from(bytes).unwrap_or(0), written);
+        }
+    }
+
+    /// Says that a row was copied from one place of this process's to another. What to tell of it, if it is a copy to the host of bytes
+    /// that nobody has written.
+    pub(crate) fn copied(&self, to: *mut u8, from: *mut u8, bytes: usize, call: &str) -> Option<String> {
+        let missing = self.written.as_ref()?.copied(to, from, bytes)?;
+        self.tell(from.wrapping_add(missing), call)
+    }
+
+    /// What to tell of a read of bytes of one allocation, at a place of this process's, if nobody has written all of them.
+    pub(crate) fn unwritten(&self, at: *mut u8, bytes: u64, reader: &str) -> Option<String> {
+        let missing = self.written.as_ref()?.missing(at, usize::try_from(bytes).unwrap_or(0))?;
+        self.tell(at.wrapping_add(missing), reader)
+    }
+
+    fn tell(&self, at: *mut u8, reader: &str) -> Option<String> {
+        let address = self.spaces.iter().find_map(|space| space.address(at))?;
+        let it = self.at(address)?;
+        let news = self.written.as_ref().is_some_and(|notes| notes.is_news(it.serial, reader));
+        news.then(|| format!("nobody has written byte {} of {it}", address - it.start))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -415,5 +580,18 @@ mod tests {
         assert_eq!(book.unregister(start + 1), Err(cudaErrorInvalidValue));
         book.unregister(start).unwrap();
         assert_eq!(book.unregister(start), Err(cudaErrorHostMemoryNotRegistered));
+    }
+
+    #[test]
+    fn the_heap_has_a_limit_that_settles_with_the_first_allocation() {
+        let mut book = Book::new(1, 1 << 24).unwrap();
+        assert!(book.set_heap_limit(0, 4096));
+        let a = book.heap_malloc(0, 4000).unwrap();
+        assert_eq!(a % 16, 0);
+        assert_eq!(book.heap_malloc(0, 4000), None);
+        assert!(!book.set_heap_limit(0, 8192));
+        assert!(book.heap_free(0, a));
+        assert!(!book.heap_free(0, a), "freed twice");
+        assert!(book.heap_malloc(0, 4000).is_some());
     }
 }

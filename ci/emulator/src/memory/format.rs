@@ -1,8 +1,15 @@
 //! What the elements of an array are: how many channels of how many bits, and how large that makes them.
 
-use super::array::Extent;
 use crate::error::Answer;
 use crate::sys::*;
+
+/// Width, height and depth in elements, rows and layers, as the program gave them: zero where there is no such dimension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Extent {
+    pub(crate) width: u64,
+    pub(crate) height: u64,
+    pub(crate) depth: u64,
+}
 
 /// A format whose description was found right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,9 +8,9 @@ use super::array::{Array, is_cube, is_layered};
 use super::book::Book;
 use super::format::Format;
 use crate::error::Answer;
-use crate::exec::env::Fault;
-use crate::exec::image::{Address, Channels, Image, Kind, Refused, Texture};
+use crate::exec::image::{Address, Channels, Image, NumberKind, Texture};
 use crate::exec::program::Geometry;
+use crate::exec::{Fault, Refused};
 use crate::sys::{
     self, cudaArraySurfaceLoadStore, cudaChannelFormatDesc, cudaChannelFormatKindFloat,
     cudaErrorInvalidValue, cudaFilterModeLinear, cudaReadModeNormalizedFloat, cudaResourceDesc,
@@ -39,17 +39,17 @@ pub(crate) enum Source {
 
 /// What the program said that an object is of, to be told again.
 #[derive(Clone, Copy)]
-pub(crate) struct Told(pub(crate) cudaResourceDesc);
+pub(crate) struct ResourceDesc(pub(crate) cudaResourceDesc);
 
 // SAFETY: nobody follows the pointers in it.
-unsafe impl Send for Told {}
+unsafe impl Send for ResourceDesc {}
 
 /// A live object.
 #[derive(Clone, Copy)]
 pub(crate) struct Object {
     pub(crate) device: usize,
     pub(crate) source: Source,
-    pub(crate) resource: Told,
+    pub(crate) resource: ResourceDesc,
     /// None for surfaces.
     pub(crate) texture: Option<cudaTextureDesc>,
     pub(crate) view: Option<cudaResourceViewDesc>,
@@ -89,9 +89,9 @@ impl Objects {
 
 fn channels(desc: cudaChannelFormatDesc) -> Channels {
     let kind = match desc.f {
-        sys::cudaChannelFormatKindFloat => Kind::Float,
-        sys::cudaChannelFormatKindSigned => Kind::Signed,
-        _ => Kind::Unsigned,
+        sys::cudaChannelFormatKindFloat => NumberKind::Float,
+        sys::cudaChannelFormatKindSigned => NumberKind::Signed,
+        _ => NumberKind::Unsigned,
     };
     let count = match (desc.y, desc.w) {
         (0, _) => 1,
@@ -203,7 +203,7 @@ impl Book {
         };
         let normalized_read = desc.readMode == cudaReadModeNormalizedFloat
             && image.channels.bytes < 4
-            && image.channels.kind != Kind::Float;
+            && image.channels.kind != NumberKind::Float;
         let texture = Texture {
             image,
             address: desc.addressMode.map(address),
@@ -212,7 +212,7 @@ impl Book {
             normalized_coords,
             border: desc.borderColor,
         };
-        if texture.linear && !normalized_read && image.channels.kind != Kind::Float {
+        if texture.linear && !normalized_read && image.channels.kind != NumberKind::Float {
             return unknown("linearly filtered integers");
         }
         Ok(texture)

@@ -25,7 +25,7 @@ const NOTHING_STALE: (u64, u64, usize) = (u64::MAX, 0, 0);
 
 /// The address space of one device.
 #[derive(Debug)]
-pub(crate) struct Space {
+pub(crate) struct AddressSpace {
     /// The first device address.
     base: u64,
     /// Where the byte at `base` is for this process.
@@ -41,9 +41,9 @@ pub(crate) struct Space {
 }
 
 // SAFETY: the pointer is an address of a mapping that lives as long as the process; whoever uses it holds the machine.
-unsafe impl Send for Space {}
+unsafe impl Send for AddressSpace {}
 
-impl Space {
+impl AddressSpace {
     /// Reserves addresses for a device with `memory` bytes; none where the system refuses.
     pub(crate) fn reserve(memory: u64) -> Option<Self> {
         let length = memory.checked_mul(SPREAD)?.max(1 << 20);
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn addresses_are_aligned_apart_and_not_reused_at_once() {
-        let mut space = Space::reserve(1 << 20).unwrap();
+        let mut space = AddressSpace::reserve(1 << 20).unwrap();
         let (a, _) = space.take(1, ALIGNMENT, GAP).unwrap();
         let (b, _) = space.take(300, ALIGNMENT, GAP).unwrap();
         assert_eq!((a % ALIGNMENT, b % ALIGNMENT), (0, 0));
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn freed_addresses_serve_again_once_the_range_is_used_up() {
-        let mut space = Space::reserve(1 << 20).unwrap();
+        let mut space = AddressSpace::reserve(1 << 20).unwrap();
         let mut taken = Vec::new();
         while let Some((address, _)) = space.take(100_000, ALIGNMENT, GAP) {
             taken.push(address);
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn the_bytes_are_elsewhere_and_start_as_zero_after_a_large_block_was_given_back() {
-        let mut space = Space::reserve(1 << 20).unwrap();
+        let mut space = AddressSpace::reserve(1 << 20).unwrap();
         let (address, host) = space.take(1 << 19, ALIGNMENT, GAP).unwrap();
         assert_ne!(usize::try_from(address).unwrap(), host.addr());
         // SAFETY: `host` is the first of 2^19 bytes of this space's own mapping.
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn pages_of_small_allocations_come_back_and_neighbours_keep_their_bytes() {
-        let mut space = Space::reserve(1 << 24).unwrap();
+        let mut space = AddressSpace::reserve(1 << 24).unwrap();
         let (kept, bytes) = space.take(16, ALIGNMENT, GAP).unwrap();
         // SAFETY: the memory was just handed out.
         unsafe { bytes.write(7) };

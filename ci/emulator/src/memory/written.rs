@@ -7,8 +7,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 
-use super::book::Book;
-use super::space::{Space, map};
+use super::space::map;
 
 /// What a byte's note says.
 const WRITTEN: u8 = 1;
@@ -42,7 +41,7 @@ pub(crate) struct Written {
 
 impl Written {
     /// Notes for spaces of so many bytes; none where the system has no addresses for them.
-    fn on(spaces: impl Iterator<Item = (*mut u8, u64)>) -> Option<Self> {
+    pub(super) fn on(spaces: impl Iterator<Item = (*mut u8, u64)>) -> Option<Self> {
         let notes = spaces.map(|(bytes, length)| {
             let first = map(length, libc::PROT_READ | libc::PROT_WRITE)?;
             Some(Notes { bytes, length: usize::try_from(length).ok()?, first })
@@ -59,7 +58,7 @@ impl Written {
     }
 
     /// Says of bytes, all of one allocation, that they have been written, or that they are new.
-    fn set(&self, at: *mut u8, bytes: usize, written: bool) {
+    pub(super) fn set(&self, at: *mut u8, bytes: usize, written: bool) {
         let Some(note) = self.note(at) else { return };
         if written || bytes < LARGE {
             // SAFETY: there is a note on each byte of a space, and an allocation lies within one.
@@ -77,7 +76,7 @@ impl Written {
     }
 
     /// Follows a copy of bytes. Which of them nobody has written, if the copy is to the host and there is such a one.
-    fn copied(&self, to: *mut u8, from: *mut u8, bytes: usize) -> Option<usize> {
+    pub(super) fn copied(&self, to: *mut u8, from: *mut u8, bytes: usize) -> Option<usize> {
         match (self.note(to), self.note(from)) {
             // SAFETY: both are notes on so many bytes, each of one allocation; the two may overlap.
             (Some(to), Some(from)) => unsafe { core::ptr::copy(from, to, bytes) },
@@ -88,7 +87,7 @@ impl Written {
     }
 
     /// The first of some bytes that nobody has written, counted from zero.
-    fn missing(&self, at: *mut u8, bytes: usize) -> Option<usize> {
+    pub(super) fn missing(&self, at: *mut u8, bytes: usize) -> Option<usize> {
         let note = self.note(at)?;
         // SAFETY: there is a note on each byte of a space, and the bytes are of one allocation.
         let notes = unsafe { core::slice::from_raw_parts(note, bytes) };
@@ -96,7 +95,7 @@ impl Written {
     }
 
     /// Counts a read; whether it is to be told: each reader of an allocation once.
-    fn is_news(&self, allocation: u64, reader: &str) -> bool {
+    pub(super) fn is_news(&self, allocation: u64, reader: &str) -> bool {
         self.reads.set(self.reads.get() + 1);
         let mut told = self.told.borrow_mut();
         told.len() < TOLD && told.insert((allocation, reader.to_owned()))
@@ -112,49 +111,9 @@ impl Written {
     }
 }
 
-impl Book {
-    /// Takes notes of what is written from now on; none where the system has no addresses for them.
-    pub(crate) fn watch(&mut self) -> Option<()> {
-        self.written = Some(Written::on(self.spaces.iter().map(Space::bytes))?);
-        Some(())
-    }
-
-    /// Says that bytes of one allocation, at a place of this process's, were written.
-    pub(crate) fn wrote(&self, at: *mut u8, bytes: u64) {
-        self.note(at, bytes, true);
-    }
-
-    pub(super) fn note(&self, at: *mut u8, bytes: u64, written: bool) {
-        if let Some(notes) = &self.written {
-            notes.set(at, usize::try_from(bytes).unwrap_or(0), written);
-        }
-    }
-
-    /// Says that a row was copied from one place of this process's to another. What to tell of it, if it is a copy to the host of bytes
-    /// that nobody has written.
-    pub(crate) fn copied(&self, to: *mut u8, from: *mut u8, bytes: usize, call: &str) -> Option<String> {
-        let missing = self.written.as_ref()?.copied(to, from, bytes)?;
-        self.tell(from.wrapping_add(missing), call)
-    }
-
-    /// What to tell of a read of bytes of one allocation, at a place of this process's, if nobody has written all of them.
-    pub(crate) fn unwritten(&self, at: *mut u8, bytes: u64, reader: &str) -> Option<String> {
-        let missing = self.written.as_ref()?.missing(at, usize::try_from(bytes).unwrap_or(0))?;
-        self.tell(at.wrapping_add(missing), reader)
-    }
-
-    fn tell(&self, at: *mut u8, reader: &str) -> Option<String> {
-        let address = self.spaces.iter().find_map(|space| space.address(at))?;
-        let it = self.at(address)?;
-        let news = self.written.as_ref().is_some_and(|notes| notes.is_news(it.serial, reader));
-        news.then(|| format!("nobody has written byte {} of {it}", address - it.start))
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::Kind;
-    use super::*;
+    use super::super::{Book, Kind};
 
     /// A book that takes notes, and where two allocations of it have their bytes.
     fn two(bytes: u64) -> (Book, [*mut u8; 2]) {

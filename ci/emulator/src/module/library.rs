@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
 use super::fatbin::{FatbinError, ptx};
-use super::registry::{CAPABILITY, Entry, Registry, code_of};
+use super::registry::{CAPABILITY, KernelEntry, Registry, code_of};
 use crate::error::{Answer, Code};
 use crate::ptx::{Module, check, parse};
 use crate::sys::{
@@ -30,7 +30,7 @@ const NEWEST: (u32, u32) = (9, 0);
 
 /// What a program may load.
 #[derive(Debug)]
-pub(crate) enum Image<'a> {
+pub(crate) enum CodeImage<'a> {
     /// PTX.
     Text(&'a CStr),
     /// A fatbinary.
@@ -61,13 +61,13 @@ impl Damage {
 }
 
 /// Reads code.
-pub(crate) fn read(code: &Image<'_>) -> Result<Module, Damage> {
+pub(crate) fn read(code: &CodeImage<'_>) -> Result<Module, Damage> {
     let text = match code {
-        Image::Text(text) => text.to_string_lossy().into_owned(),
-        Image::Fatbin(bytes) => {
+        CodeImage::Text(text) => text.to_string_lossy().into_owned(),
+        CodeImage::Fatbin(bytes) => {
             ptx(bytes, CAPABILITY).map_err(|error| Damage::at_once(code_of(&error), &error))?
         }
-        Image::Cubin => {
+        CodeImage::Cubin => {
             let error = FatbinError::NoPtx("machine code, which is not interpreted".to_owned());
             return Err(Damage::at_once(code_of(&error), &error));
         }
@@ -117,7 +117,7 @@ impl Registry {
             let name = c_name.to_string_lossy().into_owned();
             // Programs may keep the name; there are few.
             let lasting: &'static CStr = Box::leak(c_name.clone().into_boxed_c_str());
-            self.add_kernel(handle, Entry::new(module, name, lasting));
+            self.add_kernel(handle, KernelEntry::new(module, name, lasting));
             kernels.push((c_name, handle));
         }
         let handle = self.new_handle();
@@ -140,7 +140,7 @@ impl Registry {
     }
 
     /// A kernel of the program's own, for what takes no handles of libraries' kernels.
-    pub(crate) fn own_kernel(&self, host: usize) -> Answer<&Entry> {
+    pub(crate) fn own_kernel(&self, host: usize) -> Answer<&KernelEntry> {
         let loaded = self.libraries.values().any(|it| it.kernels.iter().any(|(_, handle)| *handle == host));
         if loaded { Err(cudaErrorInvalidDeviceFunction) } else { self.kernel(host) }
     }
@@ -173,7 +173,7 @@ mod tests {
     fn a_fatbinary_has_the_kernels_of_its_ptx_and_machine_code_alone_has_none() {
         let arch = |code: &str| format!("-gencode=arch=compute_90,code={code}");
         let whole = compile(SOURCE, "-fatbin", &[&arch("compute_90")]);
-        let module = read(&Image::Fatbin(&whole)).unwrap();
+        let module = read(&CodeImage::Fatbin(&whole)).unwrap();
         let mut registry = Registry::default();
         let handle = registry.add_library(module);
         let library = registry.library(handle).unwrap();
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(registry.remove_library(handle).unwrap(), (Vec::new(), false));
         assert!(registry.kernel(kernels[0].1).is_err() && registry.library(handle).is_err());
         let machine = compile(SOURCE, "-fatbin", &[&arch("sm_90")]);
-        for image in [Image::Fatbin(&machine), Image::Cubin] {
+        for image in [CodeImage::Fatbin(&machine), CodeImage::Cubin] {
             let damage = read(&image).unwrap_err();
             assert_eq!((damage.code, damage.late), (cudaErrorNoKernelImageForDevice, false));
             assert!(damage.text.contains("code=compute_XX"), "{damage:?}");
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn text_that_is_no_good_is_told_apart_with_its_line_and_late() {
         let of = |text: &CStr| {
-            let damage = read(&Image::Text(text)).unwrap_err();
+            let damage = read(&CodeImage::Text(text)).unwrap_err();
             assert!(damage.late);
             (damage.code, damage.text.split_once(':').map(|(line, _)| line.to_owned()))
         };
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(of(c"\n.version 99.0\n.target sm_70\n"), (cudaErrorUnsupportedPtxVersion, line(2)));
         assert_eq!(of(c".version 9.0\n.target sm_120a\n"), (cudaErrorInvalidPtx, line(2)));
         assert_eq!(of(c".version 9.0\n.target sm_90\n}"), (cudaErrorInvalidPtx, line(3)));
-        assert!(read(&Image::Text(c".version 9.0\n.target sm_90a\n.address_size 64\n")).is_ok());
+        assert!(read(&CodeImage::Text(c".version 9.0\n.target sm_90a\n.address_size 64\n")).is_ok());
     }
 
     #[test]

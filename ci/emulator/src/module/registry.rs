@@ -25,7 +25,7 @@ pub(super) const CAPABILITY: u32 = 90;
 
 /// One registered module.
 #[derive(Debug)]
-pub(crate) struct Registered {
+pub(crate) struct RegisteredModule {
     fatbins: Result<Vec<&'static [u8]>, FatbinError>,
     parsed: Option<Result<Arc<Module>, Code>>,
     /// The module on each device that has used it.
@@ -43,7 +43,7 @@ pub(crate) struct Instance {
 
 /// A registered kernel.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct KernelEntry {
     pub(crate) module: usize,
     pub(crate) name: String,
     /// The name for C, which lives as long as the process.
@@ -56,7 +56,7 @@ pub(crate) struct Entry {
     pub(crate) scheduling: i32,
 }
 
-impl Entry {
+impl KernelEntry {
     /// A kernel of which nothing was set.
     pub(crate) fn new(module: usize, name: String, c_name: &'static core::ffi::CStr) -> Self {
         Self { module, name, c_name, dynamic: None, carveout: -1, non_portable: false, scheduling: 0 }
@@ -65,7 +65,7 @@ impl Entry {
 
 /// A registered variable.
 #[derive(Clone, Debug)]
-pub(crate) struct Variable {
+pub(crate) struct RegisteredVariable {
     pub(crate) module: usize,
     pub(crate) name: String,
     pub(crate) size: u64,
@@ -76,9 +76,9 @@ pub(crate) struct Variable {
 /// All that was registered.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
-    modules: Vec<Registered>,
-    kernels: HashMap<usize, Entry>,
-    variables: HashMap<usize, Variable>,
+    modules: Vec<RegisteredModule>,
+    kernels: HashMap<usize, KernelEntry>,
+    variables: HashMap<usize, RegisteredVariable>,
     /// What was loaded at run time, by handle.
     pub(super) libraries: HashMap<usize, Library>,
     pub(super) handles: usize,
@@ -93,7 +93,7 @@ pub(crate) fn registry() -> parking_lot::MappedMutexGuard<'static, Registry> {
 
 impl Registry {
     pub(crate) fn add(&mut self, fatbins: Result<Vec<&'static [u8]>, FatbinError>) -> usize {
-        self.modules.push(Registered { fatbins, parsed: None, instances: HashMap::new(), live: true });
+        self.modules.push(RegisteredModule { fatbins, parsed: None, instances: HashMap::new(), live: true });
         self.modules.len() - 1
     }
 
@@ -125,23 +125,23 @@ impl Registry {
         }
     }
 
-    pub(crate) fn add_kernel(&mut self, host: usize, entry: Entry) {
+    pub(crate) fn add_kernel(&mut self, host: usize, entry: KernelEntry) {
         self.kernels.insert(host, entry);
     }
 
-    pub(crate) fn add_variable(&mut self, host: usize, variable: Variable) {
+    pub(crate) fn add_variable(&mut self, host: usize, variable: RegisteredVariable) {
         self.variables.insert(host, variable);
     }
 
-    pub(crate) fn kernel(&self, host: usize) -> Answer<&Entry> {
+    pub(crate) fn kernel(&self, host: usize) -> Answer<&KernelEntry> {
         self.kernels.get(&host).ok_or(cudaErrorInvalidResourceHandle)
     }
 
-    pub(crate) fn kernel_mut(&mut self, host: usize) -> Answer<&mut Entry> {
+    pub(crate) fn kernel_mut(&mut self, host: usize) -> Answer<&mut KernelEntry> {
         self.kernels.get_mut(&host).ok_or(cudaErrorInvalidResourceHandle)
     }
 
-    pub(crate) fn variable(&self, host: usize) -> Answer<&Variable> {
+    pub(crate) fn variable(&self, host: usize) -> Answer<&RegisteredVariable> {
         self.variables.get(&host).ok_or(cudaErrorInvalidSymbol)
     }
 
@@ -178,7 +178,7 @@ impl Registry {
     }
 
     /// The managed variable whose data is at an address.
-    pub(crate) fn managed_at(&self, data: u64) -> Option<Variable> {
+    pub(crate) fn managed_at(&self, data: u64) -> Option<RegisteredVariable> {
         let managed = self.variables.values().filter(|v| v.managed.is_some());
         managed.into_iter().find(|v| self.anywhere(v.module, &v.name) == Some(data)).cloned()
     }

@@ -191,7 +191,7 @@ pub enum Operand {
 
 /// The predicate in front of an instruction.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Guard {
+pub struct PredicateOperand {
     /// The predicate register.
     pub name: Name,
     /// `@!p`.
@@ -202,7 +202,7 @@ pub struct Guard {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instruction {
     /// The predicate that guards it.
-    pub guard: Option<Guard>,
+    pub guard: Option<PredicateOperand>,
     /// The word before the first dot.
     pub opcode: Name,
     /// The words after it, in order.

@@ -1,8 +1,9 @@
 //! The machine as a running kernel sees it.
 #![expect(unsafe_code, reason = "writes to the C standard output")]
 
+use crate::exec::Refused;
 use crate::exec::env::{Env, Region};
-use crate::exec::image::{Image, Refused, Texture};
+use crate::exec::image::{Image, Texture};
 use crate::memory::{Allocation, Book, Kind};
 use crate::sys::{cudaMemAccessFlagsProtNone, cudaMemAccessFlagsProtReadWrite};
 

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use super::around::{Around, show};
 use super::host::Caller;
-use super::queue::{PATIENCE, Picked, Tick};
+use super::names::Tick;
+use super::queue::{PATIENCE, Picked};
 use super::work::Work;
 use crate::device::Device;
 use crate::error::{Answer, Code};
@@ -242,11 +243,21 @@ fn background() {
     }
 }
 
+/// Completes the operation whose function has returned. The thread that called the function calls this.
+fn called(tick: Tick) -> Answer {
+    let mut machine = machine::lock()?;
+    machine.queue.complete(tick);
+    leave_the_rest(&machine);
+    drop(machine);
+    machine::announce();
+    Ok(())
+}
+
 impl Device {
     /// The thread that calls host functions for this device, started by the first call.
     fn caller(&mut self) -> Option<&Caller> {
         if self.caller.is_none() {
-            self.caller = Caller::start();
+            self.caller = Caller::start(called);
         }
         self.caller.as_ref()
     }

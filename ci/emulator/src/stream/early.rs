@@ -12,8 +12,9 @@
 use super::copy::{Copy, Memory};
 use super::drive::queued;
 use super::fill::Fill;
-use super::queue::{Queue, Tick};
-use super::table::{Key, Streams};
+use super::names::{Key, Tick};
+use super::queue::Queue;
+use super::table::Streams;
 use super::work::Work;
 use crate::error::Answer;
 use crate::machine::Guard;

@@ -5,19 +5,23 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::moments::{Await, Moments};
-use super::queue::{Queue, Tick};
+use super::names::Tick;
+use super::queue::Queue;
+use super::work::Record;
 use crate::error::Answer;
-use crate::graph::capture::Mark;
 use crate::memory::{Ticket, unnamed_file};
 use crate::sys::{
     CUevent_st, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaErrorMapBufferObjectFailed,
     cudaEvent_t, cudaEventDisableTiming, cudaEventInterprocess,
 };
 
-/// The moment that an event marks, once it has come.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Record {
-    pub(crate) event: usize,
+/// Where in a capture an event was recorded.
+#[derive(Clone, Debug)]
+pub(crate) struct Mark {
+    /// The number of the capture.
+    pub(crate) capture: u64,
+    /// The nodes that it comes after.
+    pub(crate) after: Vec<usize>,
 }
 
 /// One event.

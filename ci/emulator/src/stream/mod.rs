@@ -14,8 +14,8 @@ mod event;
 mod fill;
 mod host;
 mod moments;
+mod names;
 mod queue;
-mod random;
 mod submit;
 mod table;
 #[cfg(test)]
@@ -26,12 +26,13 @@ pub(crate) use around::access;
 pub(crate) use copy::{Copy, End, Memory, Volume};
 pub(crate) use drive::{before_free, nudge, synchronize};
 pub(crate) use early::{submit_past_fill, taken_early};
-pub(crate) use event::{Events, Record};
+pub(crate) use event::{Events, Mark};
 pub(crate) use fill::Fill;
 pub(crate) use host::{Caller, HostCall};
-pub(crate) use queue::{Queue, Tick};
+pub(crate) use names::{Key, Tick};
+pub(crate) use queue::Queue;
 #[allow(unused_imports, reason = "launches are what it is for")]
 pub(crate) use submit::submit_task;
 pub(crate) use submit::{Part, submit, submit_after, submit_all, submit_aside, submit_everywhere};
-pub(crate) use table::{Key, Streams};
-pub(crate) use work::Work;
+pub(crate) use table::Streams;
+pub(crate) use work::{Record, Work};

@@ -9,20 +9,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use super::fill::Fill;
-use super::random::Random;
+use super::names::Tick;
 use super::work::Work;
 use crate::config::Schedule;
 use crate::thread;
-
-/// The name of an operation; zero names none.
-pub(crate) type Tick = u64;
 
 /// How long an operation that nothing asks for stays where it is.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(50);
 
 /// One operation that is not done.
 #[derive(Debug)]
-struct Entry {
+struct Operation {
     device: usize,
     call: &'static str,
     /// Taken out while a step of it runs.
@@ -54,7 +51,7 @@ pub(crate) struct Queue {
     schedule: Schedule,
     random: Random,
     last: Tick,
-    entries: BTreeMap<Tick, Entry>,
+    entries: BTreeMap<Tick, Operation>,
     /// What has nothing left before it.
     ready: Vec<Tick>,
     /// How many threads are running wanted work.
@@ -101,7 +98,7 @@ impl Queue {
         let (work, wanted, after) = (Some(work), self.schedule == Schedule::Eager, Vec::new());
         self.entries.insert(
             tick,
-            Entry { device, call, work, submitted, used, wanted, turns: 0, before, unmet, after },
+            Operation { device, call, work, submitted, used, wanted, turns: 0, before, unmet, after },
         );
         tick
     }
@@ -180,7 +177,7 @@ impl Queue {
     }
 
     /// The first operation that nobody wants, which has waited longest.
-    fn first_unwanted(&self) -> Option<(Tick, &Entry)> {
+    fn first_unwanted(&self) -> Option<(Tick, &Operation)> {
         self.entries.iter().find(|entry| !entry.1.wanted).map(|(tick, entry)| (*tick, entry))
     }
 
@@ -291,6 +288,30 @@ impl Queue {
         let entry = self.entries.get_mut(&tick)?;
         let work = entry.work.take()?;
         Some(Picked { tick, device: entry.device, call: entry.call, work })
+    }
+}
+
+/// Splitmix64.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `end`, which is not zero.
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        let end = u64::try_from(end).unwrap_or(u64::MAX).max(1);
+        usize::try_from(self.next() % end).unwrap_or(0)
     }
 }
 
@@ -435,5 +456,16 @@ mod tests {
         assert_eq!(order(1), order(1));
         assert_eq!(order(1), order_after(1, 5));
         assert!((2..20).any(|seed| order(seed) != order(1)));
+    }
+
+    #[test]
+    fn a_seed_gives_the_same_numbers_again_and_another_gives_others() {
+        let draw = |seed| {
+            let mut random = Random::new(seed);
+            (0..20).map(|_| random.below(1000)).collect::<Vec<_>>()
+        };
+        assert_eq!(draw(5), draw(5));
+        assert_ne!(draw(5), draw(6));
+        assert!(draw(5).iter().all(|n| *n < 1000));
     }
 }

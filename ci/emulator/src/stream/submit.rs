@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::drive::{queued, wait_for};
-use super::queue::Tick;
-use super::table::Key;
+use super::names::{Key, Tick};
 use super::work::Work;
 use crate::error::Answer;
 use crate::exec::env::Task;

@@ -2,16 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::queue::{Queue, Tick};
+use super::names::{Key, Tick};
+use super::queue::Queue;
 use crate::error::Answer;
 use crate::sys::{
     CUstream_st, cudaAccessPolicyWindow, cudaErrorInvalidResourceHandle, cudaLaunchMemSyncDomain,
     cudaLaunchMemSyncDomainDefault, cudaLaunchMemSyncDomainMap, cudaStream_t,
 };
 use crate::thread;
-
-/// The name of a stream, never used again.
-pub(crate) type Key = u64;
 
 /// One stream.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Key, Tick, Work, nudge, submit, submit_task, synchronize};
 use crate::error::Code;
-use crate::exec::env::{Env, Fault, Step, Task};
+use crate::exec::{Env, Fault, Step, Task};
 use crate::machine::{self, Guard};
 use crate::sys::cudaErrorLaunchFailure;
 

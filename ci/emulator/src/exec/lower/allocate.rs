@@ -7,9 +7,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::operand::{FRAME, class};
 use crate::exec::file::{CONSTANT, Class, Sizes, Slot};
 use crate::exec::program::{Ins, NONE, Op};
+
+/// The frame pointer, in every function.
+pub(super) const FRAME: Slot = 0;
 
 /// Where a register is in use: from the first to the last instruction that touches it.
 #[derive(Clone, Copy, Debug)]
@@ -115,6 +117,15 @@ fn touch(live: &mut [Vec<Option<Interval>>; 3], slot: Slot, at: u32, block: u32,
                 interval.block = None;
             }
         }
+    }
+}
+
+/// The class that a slot is marked with.
+pub(super) fn class(slot: Slot) -> Class {
+    match slot >> 30 {
+        0 => Class::Word,
+        1 => Class::Wide,
+        _ => Class::Pred,
     }
 }
 

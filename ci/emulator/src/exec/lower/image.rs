@@ -4,7 +4,7 @@
 
 use super::integer::operand;
 use super::{Failure, Lower, UNKNOWN};
-use crate::exec::image::Boundary;
+use crate::exec::program::Boundary;
 use crate::exec::program::{Element, Geometry, NONE, Op, Read, Touch};
 use crate::ptx::{Instruction, Operand, Type};
 

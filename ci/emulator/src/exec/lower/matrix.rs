@@ -4,9 +4,9 @@ use super::integer::operand;
 use super::memory::space;
 use super::{Failure, Lower, UNKNOWN};
 use crate::exec::file::Slot;
-use crate::exec::matrix::{Matrix, Multiply, Order, Spread, Tile};
 use crate::exec::number::Number;
 use crate::exec::program::{Element, NONE, Op};
+use crate::exec::program::{Matrix, Multiply, Order, Spread, Tile};
 use crate::ptx::{Instruction, Operand, Type};
 
 impl Lower<'_> {

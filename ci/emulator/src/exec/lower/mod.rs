@@ -28,18 +28,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::file::{Alu, Class, Constants, LANES, Sizes, Slot};
-use super::program::{Call, Guard, Ins, NONE, Op, Program, Routine};
+use super::program::{CODE, CallSite, Ins, NONE, Op, Predicate, Program, Routine};
 use crate::ptx::ast::Name;
 use crate::ptx::{Function, Instruction, Module, Space, Statement, Variable};
-
-/// Where function addresses start: the function with number `n` of a module is at `CODE + 16·n`.
-pub const CODE: u64 = 0x0400_0000_0000_0000;
-/// Where the window over a block's shared memory starts.
-pub const SHARED: u64 = 0x0100_0000_0000_0000;
-/// Where the window over a thread's local memory starts.
-pub const LOCAL: u64 = 0x0200_0000_0000_0000;
-/// Where the window over a kernel's arguments starts.
-pub const PARAM: u64 = 0x0300_0000_0000_0000;
 
 /// Addresses of a module's variables on one device.
 pub type Addresses = HashMap<Name, u64>;
@@ -72,8 +63,6 @@ enum Symbol {
     Targets(Vec<Name>),
 }
 
-pub(in crate::exec) use operand::low;
-
 /// Why an instruction cannot be lowered.
 type Failure = String;
 
@@ -96,7 +85,7 @@ struct Lower<'m> {
     counts: Sizes,
     routine: Routine,
     number: u32,
-    guard: Guard,
+    guard: Predicate,
     line: u32,
 }
 
@@ -183,7 +172,7 @@ impl<'m> Lower<'m> {
             unsupported: Vec::new(),
             matrices: Vec::new(),
             copies: Vec::new(),
-            calls: Vec::<Call>::new(),
+            calls: Vec::<CallSite>::new(),
             tables: Vec::new(),
             constants: Arc::default(),
             // The first word is the frame pointer.
@@ -217,7 +206,7 @@ impl<'m> Lower<'m> {
             counts: Sizes::default(),
             routine: Routine::default(),
             number: 0,
-            guard: Guard::ALWAYS,
+            guard: Predicate::ALWAYS,
             line: 0,
         }
     }
@@ -232,7 +221,7 @@ impl<'m> Lower<'m> {
         self.tables.clear();
         self.counts = Sizes { words: 1, wides: 0, preds: 0 };
         self.line = f.line;
-        self.guard = Guard::ALWAYS;
+        self.guard = Predicate::ALWAYS;
         if f.entry {
             for (v, (at, _)) in f.prototype.params.iter().zip(self.program.params.clone()) {
                 self.declare(v.name.clone(), Symbol::Argument(at));
@@ -251,7 +240,7 @@ impl<'m> Lower<'m> {
             self.statement(f, statement);
         }
         // A function may end without a return.
-        self.guard = Guard::ALWAYS;
+        self.guard = Predicate::ALWAYS;
         self.emit(Op::Return, &[]);
         self.finish();
     }
@@ -344,11 +333,11 @@ impl<'m> Lower<'m> {
     }
 
     fn guarded(&mut self, f: &Function, i: &Instruction) -> Result<(), Failure> {
-        self.guard = Guard::ALWAYS;
+        self.guard = Predicate::ALWAYS;
         if let Some(guard) = &i.guard {
             match self.lookup(&guard.name) {
                 Some(Symbol::Register(Class::Pred, slot)) => {
-                    self.guard = Guard { slot, negated: guard.negated };
+                    self.guard = Predicate { slot, negated: guard.negated };
                 }
                 _ => return Err(format!("{} is not a predicate", guard.name)),
             }

@@ -1,12 +1,10 @@
 //! Operands: names, constants and addresses become slots.
 
-use super::{Failure, LOCAL, Lower, SHARED, Symbol};
-use crate::exec::file::{CONSTANT, Class, Slot};
-use crate::exec::program::{Op, Special};
+use super::allocate::FRAME;
+use super::{Failure, Lower, Symbol};
+use crate::exec::file::{CONSTANT, Class, Slot, low};
+use crate::exec::program::{LOCAL, Op, PARAM, SHARED, Special};
 use crate::ptx::{Operand, Type};
-
-/// The frame pointer, in every function.
-pub(super) const FRAME: Slot = 0;
 
 impl Class {
     /// The class of registers that hold a type.
@@ -29,15 +27,6 @@ impl Class {
 
     pub(super) fn constant(self, number: usize) -> Slot {
         self.tag() | CONSTANT | Slot::try_from(number).unwrap_or(CONSTANT - 1)
-    }
-}
-
-/// The class that a slot is marked with.
-pub(super) fn class(slot: Slot) -> Class {
-    match slot >> 30 {
-        0 => Class::Word,
-        1 => Class::Wide,
-        _ => Class::Pred,
     }
 }
 
@@ -175,12 +164,6 @@ impl Lower<'_> {
     }
 }
 
-/// The low 32 bits.
-#[expect(clippy::cast_possible_truncation, reason = "that is what it is for")]
-pub(in crate::exec) fn low(bits: u64) -> u32 {
-    bits as u32
-}
-
 /// An integer constant at a type; in a place for a floating-point number it is that number.
 fn integer_bits(v: u64, ty: Type) -> u64 {
     match ty {
@@ -253,7 +236,7 @@ pub(super) fn window(space: crate::ptx::Space) -> u64 {
     match space {
         crate::ptx::Space::Shared => SHARED,
         crate::ptx::Space::Local => LOCAL,
-        crate::ptx::Space::Param => super::PARAM,
+        crate::ptx::Space::Param => PARAM,
         _ => 0,
     }
 }
