@@ -1,4 +1,4 @@
-//! What the environment says about the machine to be.
+//! The configuration of the machine, from the environment.
 //!
 //! | variable | meaning | default |
 //! |---|---|---|
@@ -31,18 +31,18 @@ pub(crate) struct Config {
     pub(crate) devices: usize,
     /// Bytes of memory of each device.
     pub(crate) memory: u64,
-    /// Bytes of each device beyond which the program is told so.
+    /// A program that uses more bytes of a device than this gets a notification.
     pub(crate) budget: Option<u64>,
     pub(crate) schedule: Schedule,
     /// Freeing waits for the work of the device.
     pub(crate) free_waits: bool,
     pub(crate) leaks: bool,
-    /// Reads of what nobody has written are told.
+    /// Reports reads of bytes that nobody has written.
     pub(crate) initcheck: bool,
 }
 
 impl Config {
-    /// Reads the process's environment; an answer of the wrong form is an error that names the variable.
+    /// Reads the process's environment. A value of the wrong form is an error that names the variable.
     pub(crate) fn from_env() -> Result<Self, String> {
         Self::read(|name| std::env::var(name).ok())
     }

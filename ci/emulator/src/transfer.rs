@@ -1,5 +1,4 @@
-//! Decides about a copy before it is queued: where both sides are, whether the direction is possible, and whether the
-//! call waits.
+//! Checks a copy before it is queued: both sides, the direction, and whether the call waits.
 //!
 //! | source → destination | blocking call | asynchronous call |
 //! |---|---|---|
@@ -9,11 +8,11 @@
 //! | host → host | waits | waits |
 //! | device → device | does not wait | does not wait |
 //!
-//! That is as little waiting as CUDA's rules allow. Managed memory counts as the device's, unless the program says that
-//! it copies to the host.
+//! The call waits as little as CUDA's rules allow. Managed memory counts as the device's, unless the
+//! direction names the host.
 //!
-//! A small asynchronous copy from pinned memory to the device takes its bytes, too, where only the legacy stream's order
-//! says that it should wait: see `stream::early`.
+//! A small asynchronous copy from pinned memory to the device also reads its bytes in the call, if only the
+//! legacy stream's order would delay it: see `stream::early`.
 
 use crate::api::Call;
 use crate::error::Answer;
@@ -54,7 +53,7 @@ pub(crate) struct Request {
     pub(crate) kind: cudaMemcpyKind,
 }
 
-/// Whether the call is one that may wait.
+/// Whether the call may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Blocking,
@@ -63,7 +62,7 @@ pub(crate) enum Mode {
     Captured,
 }
 
-/// What kind of memory one side is.
+/// The kind of memory on one side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MemoryType {
     Pageable,
@@ -73,7 +72,7 @@ pub(crate) enum MemoryType {
 }
 
 impl MemoryType {
-    /// Whether the bytes are the host's, where `host` says that the program takes managed memory for that.
+    /// Whether the bytes are on the host. `host` tells that the direction names the host, for managed memory.
     fn on_host(self, host: bool) -> bool {
         match self {
             Self::Pageable | Self::Pinned => true,
@@ -83,10 +82,11 @@ impl MemoryType {
     }
 }
 
-/// What kind of memory lies at `span` bytes from an address. `device` says that the program claims it for a device.
+/// The kind of memory at `span` bytes from an address. `device` tells that the direction names a device.
 ///
 /// # Errors
-/// `cudaErrorInvalidValue`, with a line on standard error, where the bytes are not all there or not to be copied.
+/// `cudaErrorInvalidValue`, with a line on standard error, if some of the bytes do not exist or cannot be
+/// copied.
 pub(crate) fn memory_type(
     call: &str,
     book: &Book,
@@ -147,8 +147,8 @@ pub(crate) fn end(side: Side, place: MemoryType) -> End {
 /// Checks a copy.
 ///
 /// # Errors
-/// `cudaErrorInvalidMemcpyDirection` for a direction that there is not, `cudaErrorInvalidValue` for a side that is not
-/// where the program says.
+/// `cudaErrorInvalidMemcpyDirection` for an invalid direction, `cudaErrorInvalidValue` for a side whose
+/// memory does not fit the direction.
 pub(crate) fn plan(call: &Call, book: &Book, request: &Request, mode: Mode) -> Answer<Planned> {
     let (to_device, from_device) = claims(request.kind)?;
     let Request { to, from, volume, .. } = *request;
@@ -179,18 +179,18 @@ pub(crate) fn plan(call: &Call, book: &Book, request: &Request, mode: Mode) -> A
 
 #[expect(unsafe_code, reason = "reads the program's memory")]
 fn take_source(copy: &mut Copy, book: &Book) {
-    // SAFETY: the program called a copy function with this source, which it thereby says can be read.
+    // SAFETY: the program called a copy function with this source, and thereby promises that it can be read.
     unsafe { copy.stage(book) };
 }
 
-/// Takes the bytes out of the source of an asynchronous copy now, where hardware does not wait for what it should.
+/// Reads the source of an asynchronous copy now, if hardware ignores an order for it.
 pub(crate) fn take_early(machine: &Guard, stream: Key, copy: &mut Copy) {
     if taken_early(machine, stream, copy) {
         take_source(copy, &machine.book);
     }
 }
 
-/// Memory of a pool is found only where the current device has access to it, whatever stream the copy is for.
+/// Memory of a pool is found only if the current device has access to it, whatever stream the copy is for.
 pub(crate) fn reachable<const N: usize>(machine: &Guard, ends: [&End; N]) -> Answer {
     let device = crate::thread::device();
     let peers = machine.devices.get(device).map_or(&[][..], |device| &device.peers);
@@ -204,7 +204,7 @@ pub(crate) fn reachable<const N: usize>(machine: &Guard, ends: [&End; N]) -> Ans
     if ends.iter().any(hidden) { Err(cudaErrorInvalidValue) } else { Ok(()) }
 }
 
-/// Checks a copy, puts it on a stream, and waits where the call does.
+/// Checks a copy, puts it on a stream, and waits if the call does.
 ///
 /// # Errors
 /// Those of [`plan`], and the error that ended the device's context.

@@ -16,7 +16,7 @@ use crate::sys::{
     cudaMipmappedArray_t,
 };
 
-/// What the memory of an array is mapped in multiples of.
+/// The memory of an array is mapped in multiples of this size.
 const MAPPED: u64 = 64 << 10;
 
 /// The address that a handle stands for.
@@ -33,7 +33,7 @@ fn back(extent: Extent) -> cudaExtent {
     cudaExtent { width: size(extent.width), height: size(extent.height), depth: size(extent.depth) }
 }
 
-/// What a program wants made, checked, on the current device.
+/// Checks the array that a program wants, on the current device.
 fn wanted(
     call: &Call,
     desc: Option<&cudaChannelFormatDesc>,
@@ -61,7 +61,7 @@ fn make(
     Ok(())
 }
 
-/// How much memory would have to be mapped for an array that has none.
+/// The size of the memory that would have to be mapped for an array that has none.
 fn requirements(
     format: Format,
     extents: impl Iterator<Item = Extent>,
@@ -178,7 +178,7 @@ api! {
         put(Some(out), pointer(machine.book.plane(handle(array), plane)?).cast())
     }
 
-    /// What an array was made with.
+    /// The description with which an array was made.
     fn cudaArrayGetInfo(
         call, desc: Out<'_, cudaChannelFormatDesc>, extent: Out<'_, cudaExtent>, flags: Out<'_, c_uint>,
         array: cudaArray_t,
@@ -197,7 +197,7 @@ api! {
         Ok(())
     }
 
-    /// What the elements of an array are.
+    /// The format of an array's elements.
     fn cudaGetChannelDesc(call, desc: Out<'_, cudaChannelFormatDesc>, array: cudaArray_const_t) {
         let (machine, _) = call.context()?;
         let out = desc.ok_or(cudaErrorInvalidValue)?;
@@ -243,7 +243,7 @@ api! {
         put(Some(out), sparse(found.format, found.tiled(), 0, 0, false))
     }
 
-    /// How a sparse mipmapped array is divided into tiles, and which levels are too small for one.
+    /// Returns how a sparse mipmapped array is divided into tiles, and which levels are too small for one.
     fn cudaMipmappedArrayGetSparseProperties(
         call, out: Out<'_, cudaArraySparseProperties>, mipmap: cudaMipmappedArray_t,
     ) {

@@ -15,7 +15,7 @@ const FLAGS: u32 = cudaArrayLayered
 /// For video, which a format of two planes must be: `CUDA_ARRAY3D_VIDEO_ENCODE_DECODE` of the driver API.
 const VIDEO: u32 = 0x100;
 
-/// What the dimensions of an array mean.
+/// The meaning of an array's dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ArrayShape {
     Line,
@@ -52,7 +52,7 @@ fn shape(extent: Extent, flags: u32) -> Option<ArrayShape> {
     }
 }
 
-/// The attributes that say how large a texture of a shape may be: width, height, depth.
+/// The attributes that limit a texture of a shape: width, height, depth.
 fn texture(shape: ArrayShape, gather: bool, levels: bool) -> [Option<cudaDeviceAttr>; 3] {
     match shape {
         ArrayShape::Line if levels => [Some(cudaDevAttrMaxTexture1DMipmappedWidth), None, None],
@@ -123,7 +123,7 @@ fn within(device: usize, extent: Extent, limits: [Option<cudaDeviceAttr>; 3]) ->
     })
 }
 
-/// Checks what a new array is to be.
+/// Checks the parameters of a new array.
 ///
 /// # Errors
 /// `cudaErrorInvalidValue`.

@@ -1,4 +1,4 @@
-//! What a node does, as programs say it and ask for it.
+//! Node parameters, as programs pass them and read them back.
 #![expect(unsafe_code, reason = "reads the structures that a program passes")]
 
 use core::ffi::{c_int, c_void};

@@ -40,7 +40,7 @@ api! {
 
 const NULL: cudaStream_t = core::ptr::null_mut();
 
-/// Copies what `request` finds on the machine.
+/// Copies as `request` describes.
 fn copy(
     call: &Call,
     stream: cudaStream_t,
@@ -126,7 +126,8 @@ fn corner(memory: cudaPitchedPtr, at: cudaPos, volume: Volume) -> Answer<Side> {
     Ok(Side { address: offset.ok_or(cudaErrorInvalidValue)?, pitch, slice })
 }
 
-/// The bytes of an extent, which counts elements of an array where there is one; two arrays must agree on them.
+/// The bytes of an extent. It counts elements of an array if one side is an array; two arrays must agree on
+/// their elements.
 pub(super) fn volume(extent: cudaExtent, to: Option<&Array>, from: Option<&Array>) -> Answer<Volume> {
     let element = match (to, from) {
         (Some(to), Some(from)) if to.format.element() != from.format.element() => {

@@ -1,7 +1,7 @@
 //! Copies to, from and between arrays by rows, and the older ones by bytes.
 //!
-//! Offsets and widths are in bytes and whole elements, heights in rows; of an array with layers or depth these copies
-//! know the first. A direction that would have the array on the host is refused.
+//! Offsets and widths are in bytes and must be whole elements; heights are in rows. These copies only reach
+//! the first layer of an array. A direction that would put the array on the host is refused.
 #![expect(unsafe_code, reason = "exports C functions")]
 
 use core::ffi::c_void;
@@ -39,7 +39,7 @@ struct Rows {
     pitch: usize,
 }
 
-/// What an array is for a copy: it must have memory that is copied as a whole.
+/// The array behind a handle, for a copy. It must have memory that is copied as a whole.
 ///
 /// # Errors
 /// Those of [`Book::array`], and `cudaErrorInvalidValue`.
@@ -115,7 +115,8 @@ fn one_of(kind: cudaMemcpyKind, kinds: &[cudaMemcpyKind]) -> Answer {
 const TO: [cudaMemcpyKind; 2] = [cudaMemcpyHostToDevice, cudaMemcpyDeviceToDevice];
 const FROM: [cudaMemcpyKind; 2] = [cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice];
 
-/// Checks what `request` finds on the machine and copies it. Nothing to copy is no error, whatever the rest is.
+/// Checks the copy that `request` describes and runs it. A zero-length copy is a no-op, whatever the other
+/// arguments are.
 fn copy(
     call: &Call,
     stream: cudaStream_t,

@@ -9,7 +9,7 @@ use crate::stream::{Fill, Volume, Work, submit, synchronize};
 use crate::sys::{cudaErrorIllegalAddress, cudaErrorInvalidValue, cudaExtent, cudaPitchedPtr, cudaStream_t};
 use crate::transfer::{MemoryType, Mode, memory_type};
 
-/// What to write and where.
+/// The bytes to write, and their place.
 #[derive(Clone, Copy)]
 struct FillRequest {
     address: u64,
@@ -25,7 +25,8 @@ fn set(call: &Call, stream: cudaStream_t, request: FillRequest, mode: Mode) -> A
     if volume.is_empty() {
         return Ok(());
     }
-    // CUDA counts in 64 bits without looking for overflow: a range that wraps around passes its check and faults later.
+    // CUDA counts in 64 bits without an overflow check: a range that wraps around passes its check and faults
+    // later.
     let span = wrapping_span(volume, pitch, slice);
     let wraps = address != 0 && address.checked_add(span).is_none();
     if wraps {

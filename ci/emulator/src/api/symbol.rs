@@ -1,10 +1,11 @@
 //! Variables of modules: their addresses and sizes, and copies to and from them.
 //!
-//! Hardware checks an asynchronous copy against the memory of the module, not against the variable. It accepts a copy that
-//! goes past the end of a variable if the copy ends within another variable, or within the constants, which are one piece
-//! of memory. Such a copy reads or overwrites what lies there. Hardware refuses a copy that touches the gap between two
-//! variables. Here nothing lies behind a variable: of a copy that hardware accepts, writes past the end are dropped, reads
-//! past the end give the pattern of new memory, and a line on standard error reports the copy.
+//! Hardware checks an asynchronous copy against the memory of the module, not against the variable. It
+//! accepts a copy that goes past the end of a variable if the copy ends within another variable, or within
+//! the constants, which are one piece of memory. Such a copy reads or overwrites what lies there. Hardware
+//! refuses a copy that touches the gap between two variables. Here nothing lies behind a variable: of a copy
+//! that hardware accepts, writes past the end are dropped, reads past the end give the pattern of new memory,
+//! and a line on standard error reports the copy.
 #![expect(unsafe_code, reason = "exports C functions")]
 
 use core::ffi::c_void;
@@ -52,7 +53,8 @@ fn named(registry: &Registry, host: *const c_void) -> Answer<RegisteredVariable>
     }
 }
 
-/// Whether hardware takes an asynchronous copy of this part of a variable although it goes past the variable's end.
+/// Whether hardware accepts an asynchronous copy of this range of a variable although it goes past the
+/// variable's end.
 pub(super) fn taken(part: VariableRange, of: Living) -> Answer<bool> {
     let inside = wide(part.offset).checked_add(wide(part.count)).is_some_and(|end| end <= of.size);
     if inside {
@@ -200,7 +202,7 @@ api! {
     }
 }
 
-/// What hardware begins a variable at a multiple of.
+/// Hardware aligns variables to this many bytes.
 const APART: u64 = 256;
 
 /// Where hardware has the variables of one module: each a piece of memory, and all constants together one.
@@ -236,7 +238,8 @@ impl Layout {
         it
     }
 
-    /// Whether hardware takes an asynchronous copy of this part of a variable, by the place of its name in the module.
+    /// Whether hardware accepts an asynchronous copy of this range of a variable. `variable` is its position
+    /// in the module.
     pub(super) fn takes(&self, variable: usize, part: VariableRange) -> bool {
         let first = self.starts.get(variable).and_then(|at| at.checked_add(wide(part.offset)));
         let last = first.and_then(|first| first.checked_add(wide(part.count)));
@@ -256,7 +259,7 @@ pub(super) struct Beyond {
     pub(super) kind: cudaMemcpyKind,
 }
 
-/// Puts what there is of such a copy on a stream.
+/// Puts the part of such a copy that is possible here on a stream.
 ///
 /// # Errors
 /// Those of [`plan`].
@@ -289,7 +292,7 @@ fn copy_beyond(machine: &mut Guard, call: &Call, stream: Key, asked: Beyond) -> 
     submit(machine, stream, name, Work::Copies(copies), &[]).map(drop)
 }
 
-/// What a copy from behind a variable brings.
+/// The bytes that a copy from behind a variable yields.
 fn garbage(to: u64, place: MemoryType, bytes: u64) -> Copy {
     let read = vec![POISON; usize::try_from(bytes).unwrap_or(0)];
     let from = End { memory: Memory::Staged(read), pitch: 0, slice: 0 };
@@ -314,7 +317,8 @@ mod tests {
 
     #[test]
     fn hardware_takes_what_ends_up_in_another_variable_or_in_the_constants() {
-        // A constant, a variable that its neighbour follows at once, that neighbour, a number, another constant.
+        // A constant, a variable that its neighbour follows at once, that neighbour, a number, another
+        // constant.
         let sizes = [(64, 4, true), (256, 4, false), (16, 4, false), (4, 4, false), (8, 16, true)];
         let layout = Layout::new(&sizes);
         assert_eq!(layout.starts, [0, 256, 512, 768, 64]);

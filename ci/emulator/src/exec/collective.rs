@@ -1,4 +1,4 @@
-//! What lanes of a warp do together: shuffles, votes, matches, reductions. And special registers.
+//! Operations of a whole warp: shuffles, votes, matches, reductions. And special registers.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -73,7 +73,8 @@ impl Warp {
         Flow::Next
     }
 
-    /// Takes along the lanes that came here before. Says no, with the group set aside, where members of the mask are still to come.
+    /// Takes along the lanes that came here before. If members of the mask are still missing, sets the group
+    /// aside and returns false.
     pub(super) fn meet(&mut self, group: &mut Group, members: u32) -> bool {
         let (pc, depth) = (group.pc, group.depth);
         self.groups.retain(|g| {

@@ -2,12 +2,12 @@
 
 use core::fmt;
 
-/// Why a kernel died.
+/// The error that ended a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The number of the `cudaError_t` that hardware gives for it.
     pub code: u32,
-    /// What happened, where, to which thread of which kernel.
+    /// The error, with its place, thread and kernel.
     pub message: String,
 }
 
@@ -42,5 +42,5 @@ impl fmt::Display for Fault {
 
 impl core::error::Error for Fault {}
 
-/// Why an image cannot be used: the code of the fault, and words.
+/// The reason why an image cannot be used: the code of the fault, and a message.
 pub type Refused = (u32, String);

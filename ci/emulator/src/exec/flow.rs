@@ -18,7 +18,7 @@ impl Warp {
         self.split(group, mask);
         match ins.op {
             Op::Table(table) => {
-                // One target at a time; the others come back to this instruction.
+                // One target at a time. Lanes with other targets come back to this instruction.
                 let same = self.alike(ins.s[0], mask);
                 let index = self.uniform(ins.s[0], mask);
                 self.leave_behind(group, same);
@@ -41,7 +41,7 @@ impl Warp {
         Ok(Flow::Leave)
     }
 
-    /// Ends threads, whose copies are still made.
+    /// Ends threads. Their pending copies are made first.
     fn end(&mut self, cx: &mut Context<'_>, mask: u32) -> Result<(), Fault> {
         if !cx.program.copies.is_empty() {
             self.make(cx, Until::All, mask)?;
@@ -236,7 +236,7 @@ impl Warp {
             _ => 0,
         };
         if reduces {
-            // It stays at the instruction, and finds the result there when the barrier has opened.
+            // The group stays at the instruction, and finds the result there when the barrier has opened.
             lanes(group.mask).for_each(|l| self.reducing[l] = Some(generation));
         } else {
             group.pc += 1;
@@ -249,7 +249,7 @@ impl Warp {
         Ok(Flow::Leave)
     }
 
-    /// Gives the result of a reduction to lanes that come back for it; answers whether these do.
+    /// Gives the result of a reduction to lanes that come back for it. Returns whether these lanes do.
     fn reduced(&mut self, cx: &Context<'_>, ins: &Ins, group: &mut Group, id: u32) -> bool {
         let first = self.reducing[(group.mask.trailing_zeros() & 31) as usize];
         let same = lanes(group.mask).filter(|&l| self.reducing[l] == first).fold(0, |m, l| m | 1 << l);
@@ -322,7 +322,7 @@ impl Warp {
         self.groups.iter().any(|group| matches!(group.wait, Wait::Cluster(_)))
     }
 
-    /// `mapa`: the same place of another block's shared memory.
+    /// `mapa`: the same offset in another block's shared memory.
     pub(super) fn map_address(
         &mut self,
         cx: &Context<'_>,
@@ -342,7 +342,7 @@ impl Warp {
             let within = (1 << RANK) - 1;
             let rank = u64::from(rank + 1) << RANK;
             if wide {
-                // What stands above the window's addresses says that they are generic.
+                // The bits above the window mark the address as a generic one.
                 let window = !((1 << 56) - 1);
                 let a = u64::row(&self.file, ins.s[1])[lane];
                 u64::row_mut(&mut self.file, ins.s[0])[lane] = a & (window | within) | rank;

@@ -1,7 +1,8 @@
-//! Copies to shared memory that a kernel does not wait for at once.
+//! Asynchronous copies to shared memory.
 //!
-//! A thread's copies are made when it waits for them, and not before: whoever reads too early finds what was there. Addresses are checked
-//! when a copy is asked for, and again when it is made. Bulk copies, whose end a barrier in memory counts, are made at once.
+//! A thread's copies are made when the thread waits for them, and not before: a thread that reads too early
+//! finds the old bytes. Addresses are checked when a copy is requested, and again when it is made. Bulk
+//! copies, whose end a barrier in memory counts, are made at once.
 
 use super::bytes::{read8, write};
 use super::fault::Fault;
@@ -12,7 +13,7 @@ use super::program::{AsyncCopy, Element, NONE, Until};
 use super::warp::{Asked, Warp};
 
 impl Warp {
-    /// Asks for a copy that is made later.
+    /// Requests a copy that is made later.
     pub(super) fn ask(
         &mut self,
         cx: &mut Context<'_>,
@@ -37,7 +38,7 @@ impl Warp {
         Ok(())
     }
 
-    /// Makes a group of the copies that each lane has asked for.
+    /// Makes a group of the copies that each lane has requested.
     pub(super) fn close_group(&mut self, mask: u32) {
         for lane in lanes(mask) {
             let later = &mut self.later[lane];
@@ -45,7 +46,7 @@ impl Warp {
         }
     }
 
-    /// Makes copies that were asked for, the oldest first.
+    /// Makes requested copies, the oldest first.
     pub(super) fn make(&mut self, cx: &mut Context<'_>, until: Until, mask: u32) -> Result<(), Fault> {
         for lane in lanes(mask) {
             let left = if let Until::Groups(left) = until { left as usize } else { 0 };
@@ -74,7 +75,7 @@ impl Warp {
         Ok(())
     }
 
-    /// Where the bytes of a copy are; nowhere for a source of which nothing is read.
+    /// The bytes of a copy's target and source; null for a source without bytes to read.
     fn places(
         &mut self,
         cx: &mut Context<'_>,
@@ -84,7 +85,7 @@ impl Warp {
         let (AsyncCopy { to, from, .. }, (read, all), pc) = (asked.copy, asked.bytes, asked.pc);
         let from = match read {
             0 => core::ptr::null_mut(),
-            // The source is aligned as the whole is, and reaches no further than what is read.
+            // The source is aligned to the full size, and only the bytes to read must exist.
             _ => self.reach_range(cx, from, asked.from, (read, all), lane, pc, Verb::Read)?,
         };
         Ok((self.reach_range(cx, to, asked.to, (all, all), lane, pc, Verb::Write)?, from))
@@ -110,7 +111,7 @@ impl Warp {
                 return Err(cx.fault(Fault::MISALIGNED_ADDRESS, &what, thread, pc));
             }
             let (to, from) = (to[lane], from[lane]);
-            // Piece by piece, each of which is aligned.
+            // The copy is made in pieces, and each piece is aligned.
             for at in (0..bytes).step_by(usize::try_from(BULK).unwrap_or(16)) {
                 let asked = Asked { copy, to: to + at, from: from + at, bytes: (BULK, BULK), pc };
                 self.make_one(cx, &asked, lane)?;
@@ -123,5 +124,5 @@ impl Warp {
     }
 }
 
-/// What addresses and lengths of bulk copies are multiples of.
+/// Addresses and lengths of bulk copies are multiples of this.
 const BULK: u64 = 16;

@@ -1,11 +1,11 @@
-//! Matrices that the lanes of a warp hold together: how they are spread over registers, loaded, stored and multiplied.
+//! Matrices that the lanes of a warp hold together: their layout in registers, loads, stores and products.
 //!
-//! A matrix instruction has more registers than an instruction has slots. So they are first laid on the warp's table
-//! ([`Op::Lay`](super::program::Op::Lay)), the operation takes its operands from there and leaves its results there, and these go back to
-//! registers ([`Op::Take`](super::program::Op::Take)).
+//! A matrix instruction has more registers than an instruction has slots. So its registers are first laid on
+//! the warp's table ([`Op::Lay`](super::program::Op::Lay)). The operation takes its operands from the table
+//! and leaves its results there, and these go back to registers ([`Op::Take`](super::program::Op::Take)).
 //!
-//! Sums are of 64-bit numbers, rounded once at their end. Tensor cores round otherwise, in ways that NVIDIA does not promise, so compare with a
-//! tolerance.
+//! Sums are of 64-bit numbers, rounded once at their end. Tensor cores round differently, in ways that NVIDIA
+//! does not promise, so compare with a tolerance.
 
 use super::fault::Fault;
 use super::file::{FULL, LANES, Slots, Word, lanes, low};
@@ -38,7 +38,7 @@ impl Tile {
         let per = self.number.per_register();
         let (group, within) = (lane / 4, lane % 4);
         let (register, part) = (element / per, element % per);
-        // Registers take turns in the rows, eight apart; then they go on in the columns.
+        // Registers alternate in the rows, eight apart; then they go on in the columns.
         let turns = self.rows / 8;
         match self.spread {
             Spread::Left => {
@@ -53,7 +53,7 @@ impl Tile {
         }
     }
 
-    /// All lanes' elements, with where they are in the matrix.
+    /// All lanes' elements, with their positions in the matrix.
     fn all(self) -> impl Iterator<Item = (usize, usize, (usize, usize))> {
         let each = self.elements();
         (0..LANES).flat_map(move |lane| (0..each).map(move |at| (lane, at, self.place(lane, at))))
@@ -133,7 +133,7 @@ impl Warp {
         }
     }
 
-    /// A matrix operation, which all lanes make together.
+    /// Runs a matrix operation, in which all lanes take part.
     pub(super) fn matrix(
         &mut self,
         cx: &mut Context<'_>,

@@ -1,7 +1,8 @@
 //! Barriers in shared memory: `mbarrier`.
 //!
-//! What the 64 bits of a barrier are is not told to programs. Here: arrivals that are pending, arrivals that each phase waits for (20 bits
-//! each), bytes that are still to be counted (23 bits, with a sign), and in the highest bit the phase's parity.
+//! Programs do not see the layout of a barrier's 64 bits. Here they hold the pending arrivals and the
+//! arrivals that each phase waits for (20 bits each), the bytes that are still to be counted (23 bits, with a
+//! sign), and in the highest bit the parity of the phase.
 
 use super::bytes::{read64, write};
 use super::fault::Fault;
@@ -14,7 +15,7 @@ use super::warp::{Flow, Group, Warp};
 const COUNT: u64 = (1 << 20) - 1;
 const BYTES: u64 = (1 << 23) - 1;
 
-/// What is in the bits of a barrier.
+/// The fields in the bits of a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct State {
     pending: u64,
@@ -38,7 +39,7 @@ impl State {
         self.pending | self.expected << 20 | bytes << 40 | u64::from(self.odd) << 63
     }
 
-    /// So many have arrived. Says no where no more than `pending` are to come.
+    /// Counts arrivals. Returns false if more arrive than are pending.
     fn arrive(&mut self, count: u64) -> bool {
         let fits = count <= self.pending;
         self.pending = self.pending.saturating_sub(count);

@@ -1,4 +1,4 @@
-//! How a warp reaches memory: every access is checked, in every lane.
+//! Memory access of a warp: every access is checked, in every lane.
 
 use super::bytes::{change, read8, read16, read32, read64, write};
 use super::fault::Fault;
@@ -9,12 +9,12 @@ use super::program::{LOCAL, PARAM, SHARED};
 use super::warp::Warp;
 use crate::ptx::Space;
 
-/// A window's width: the highest byte of a generic address says which window it is in.
+/// The width of a window: the highest byte of a generic address selects the window.
 const WINDOW: u64 = (1 << 56) - 1;
 
 type Pointers = [*mut u8; LANES];
 
-/// What a thread wanted to do with memory, for messages.
+/// The kind of access that a thread attempts, for messages.
 #[derive(Clone, Copy)]
 pub(super) enum Verb {
     Read,
@@ -190,12 +190,12 @@ impl Warp {
         Ok(())
     }
 
-    /// Tells what is read of bytes that nobody has written.
+    /// Reports reads of bytes that nobody has written.
     fn tell_unwritten(&self, cx: &mut Context<'_>, a: Access, at: &Pointers, mask: u32, pc: u32) {
         lanes(mask).for_each(|lane| self.tell_unwritten_at(cx, at[lane], a.bytes(), lane, pc));
     }
 
-    /// The same of one lane.
+    /// Does the same for one lane.
     fn tell_unwritten_at(&self, cx: &mut Context<'_>, at: *mut u8, bytes: u64, lane: usize, pc: u32) {
         if let Some(told) = cx.env.unwritten(at, bytes, &cx.program.name) {
             let what = format!("read of {bytes} bytes: {told}");
@@ -260,7 +260,8 @@ impl Warp {
         addresses
     }
 
-    /// Checks one address and finds its bytes; where initcheck is on, tells of those that are read and notes those that are written.
+    /// Checks one address and finds its bytes. With initcheck, reports reads of unwritten bytes and notes
+    /// writes.
     #[expect(clippy::too_many_arguments, reason = "an error message tells all of them")]
     pub(super) fn reach(
         &mut self,

@@ -1,7 +1,7 @@
 //! Runs kernels: PTX functions lowered once, then interpreted a warp at a time.
 //!
-//! [`mod@lower`] makes a [`program`] of a kernel, [`launch`] says with what shape and arguments it runs, [`kernel`] runs it
-//! as a [`env::Task`] in bounded steps. The machine around it is an [`env::Env`].
+//! [`mod@lower`] makes a [`program`] of a kernel, [`launch`] holds its shape and arguments, and [`kernel`]
+//! runs it as a [`env::Task`] in bounded steps. The machine around it is an [`env::Env`].
 
 mod barrier;
 mod builtin;

@@ -1,8 +1,8 @@
 //! One warp: 32 threads that run together while they are at the same instruction.
 //!
-//! Threads that part ways form groups. Of the groups that can go on, the one deepest in calls and lowest in the code
-//! runs, so that those that are ahead are caught up with; and now and then another, so that threads of one warp may
-//! wait for each other.
+//! Threads that part ways form groups. Of the groups that can go on, the one deepest in calls and lowest in
+//! the code runs, so that the others are caught up with. Now and then another group runs, so that threads of
+//! one warp may wait for each other.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use super::file::{File, LANES, Word, lanes};
 use super::launch::{Context, Launch};
 use super::program::{AsyncCopy, Program};
 
-/// After how many backward jumps another group of the warp gets a turn.
+/// The number of backward jumps after which another group of the warp gets a turn.
 const PATIENCE: u32 = 512;
-/// How many instructions such a turn lasts.
+/// The number of instructions of such a turn.
 pub(super) const TURN: u32 = 2048;
 
 /// Threads of a warp that are at the same instruction.
@@ -27,7 +27,7 @@ pub(super) struct Group {
     pub(super) stamp: u64,
 }
 
-/// What a group waits for.
+/// The event that a group waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
     Nothing,
@@ -41,7 +41,7 @@ pub(super) enum Wait {
     Warp(u32),
 }
 
-/// Where a turn left a warp.
+/// The state of a warp after a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
     /// It can go on.
@@ -52,11 +52,11 @@ pub(super) enum Turn {
     Over,
 }
 
-/// What an instruction does to the flow of its group.
+/// The effect of an instruction on the flow of its group.
 pub(super) enum Flow {
     /// The group goes on with the next instruction.
     Next,
-    /// The group is gone or must be chosen anew.
+    /// The group is gone or must be chosen again.
     Leave,
 }
 
@@ -79,7 +79,7 @@ pub(super) struct Saved {
     pub(super) preds: Vec<bool>,
 }
 
-/// The handle and the coordinates that each lane's next access to an image has.
+/// The handle and the coordinates of each lane's next access to an image.
 #[derive(Clone, Debug)]
 pub(super) struct Given {
     pub(super) handles: [u64; LANES],
@@ -90,13 +90,13 @@ impl Given {
     pub(super) const NOTHING: Self = Self { handles: [0; LANES], at: [[0; 3]; LANES] };
 }
 
-/// A copy that was asked for.
+/// A requested copy.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asked {
     pub(super) copy: AsyncCopy,
     pub(super) to: u64,
     pub(super) from: u64,
-    /// How many bytes there are to read, and to write.
+    /// The number of bytes to read, and to write.
     pub(super) bytes: (u64, u64),
     pub(super) pc: u32,
 }
@@ -129,9 +129,9 @@ pub(super) struct Warp {
     pub(super) side: u32,
     /// The copies that each lane has not waited for.
     pub(super) later: Vec<Later>,
-    /// What matrix operations are given, and what they give.
+    /// The operands and results of matrix operations.
     pub(super) table: Table,
-    /// What the next access of each lane to an image is of.
+    /// The next image access of each lane.
     pub(super) given: Given,
     pub(super) tid: [[u32; LANES]; 3],
     /// The generation of the barrier whose reduction a lane will fetch.
@@ -184,7 +184,7 @@ impl Warp {
         self.active.fill(0);
         for lane in 0..LANES {
             self.frames[lane].clear();
-            // Not cleared: what a thread left on its stack is what another finds.
+            // Not cleared: a thread finds the bytes that another one left on its stack.
             self.grow(lane, frame);
         }
         self.groups.clear();
@@ -225,10 +225,10 @@ impl Warp {
         self.groups.push(group);
     }
 
-    /// Takes the group that runs next, and up to where it runs before another must be looked at.
+    /// Takes the group that runs next, and the instruction at which another group must be considered.
     pub(super) fn pick(&mut self, cx: &Context<'_>) -> Option<(Group, Option<u32>)> {
         self.wake(cx);
-        // After many turns of a loop the group that has waited longest has its turn.
+        // After many turns of a loop, the group that has waited longest runs.
         let fair = self.unfair >= PATIENCE;
         let ready = |g: &&Group| g.wait == Wait::Nothing;
         let chosen = if fair {
@@ -284,7 +284,7 @@ impl Warp {
         }
     }
 
-    /// Splits a group where only some of its lanes take part in an instruction: the others go on.
+    /// Splits a group if only some of its lanes take part in an instruction: the others go on.
     pub(super) fn split(&mut self, group: &mut Group, mask: u32) {
         if mask != group.mask {
             let others = Group { mask: group.mask & !mask, pc: group.pc + 1, ..*group };
@@ -302,7 +302,7 @@ impl Warp {
         cx.cluster.exit(mask.count_ones(), u32::try_from(arrived).unwrap_or(0));
     }
 
-    /// Says where the threads of this warp wait.
+    /// Describes where the threads of this warp wait.
     pub(super) fn describe(&self, cx: &Context<'_>, out: &mut Vec<String>) {
         for g in &self.groups {
             let from = cx.launch.thread(self.thread(g.mask.trailing_zeros()));
@@ -315,7 +315,7 @@ impl Warp {
                 }
                 Wait::Nothing => "ready".into(),
             };
-            // A barrier is passed by waking up behind it.
+            // A group that waits at a barrier continues behind it.
             let pc = if matches!(g.wait, Wait::Barrier(..) | Wait::Warp(_)) {
                 g.pc.saturating_sub(1)
             } else {
@@ -325,7 +325,7 @@ impl Warp {
         }
     }
 
-    /// A value that all lanes of a mask are expected to share: that of the first.
+    /// A value that all lanes of a mask share: that of the first.
     pub(super) fn uniform(&self, slot: u32, mask: u32) -> u32 {
         u32::row(&self.file, slot)[(mask.trailing_zeros() & 31) as usize]
     }

@@ -1,4 +1,4 @@
-//! Executable graphs: a flat copy of a graph, which launches put on the queue.
+//! Executable graphs: a flat copy of a graph, whose launches put it on the queue.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ pub(crate) struct ExecNode {
     /// The node of the graph that it was made from.
     pub(crate) source: usize,
     pub(crate) act: Act,
-    /// The places of what it comes after.
+    /// The indices of its dependencies.
     pub(super) before: Vec<usize>,
     pub(super) device: usize,
     pub(super) call: &'static str,
@@ -36,18 +36,19 @@ pub(crate) struct Exec {
     users: Vec<(usize, u32)>,
 }
 
-/// Why an executable graph cannot be brought up to date with a graph.
+/// The reason why an executable graph cannot be updated from a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mismatch {
-    /// There are other nodes or edges: at this node of the new graph, where it has one.
+    /// There are other nodes or edges: at this node of the new graph, if it has one.
     Topology(usize),
-    /// A node does something of another kind.
+    /// A node has another kind.
     Kind(usize),
-    /// A node does the same to what it may not do it to.
+    /// A node has parameters that may not change.
     Parameters(usize),
 }
 
-/// Lays a graph out flat: a child graph becomes its nodes between two empty ones. Answers with where `graph` ends.
+/// Lays a graph out flat: a child graph becomes its nodes between two empty ones. Returns the ends of
+/// `graph`.
 fn lay_out(graphs: &Graphs, graph: usize, after: &[usize], steps: &mut Vec<ExecNode>) -> Answer<Vec<usize>> {
     let it = graphs.get(graph)?;
     let mut places = HashMap::new();
@@ -94,7 +95,7 @@ impl Exec {
     /// Makes a graph executable.
     ///
     /// # Errors
-    /// `cudaErrorInvalidValue` where it has a cycle.
+    /// `cudaErrorInvalidValue` if it has a cycle.
     pub(crate) fn new(graphs: &Graphs, counts: &mut Users, graph: usize, flags: u64) -> Answer<Self> {
         let mut steps = Vec::new();
         lay_out(graphs, graph, &[], &mut steps)?;
@@ -110,7 +111,7 @@ impl Exec {
         self.steps.iter_mut().rev().find(|step| step.source == source).ok_or(cudaErrorInvalidValue)
     }
 
-    /// Takes over what the nodes of another graph of the same shape do.
+    /// Takes over the acts of another graph of the same shape.
     pub(crate) fn update(
         &mut self,
         graphs: &Graphs,
@@ -122,7 +123,7 @@ impl Exec {
         Ok(replace(&mut self.steps, &steps, book))
     }
 
-    /// Takes over what the nodes of another graph do, for the child graph of one node.
+    /// Takes over the acts of another graph, for the child graph of one node.
     pub(crate) fn update_child(
         &mut self,
         graphs: &Graphs,
@@ -133,7 +134,7 @@ impl Exec {
         let entry = self.steps.iter().position(|step| step.source == source).ok_or(cudaErrorInvalidValue)?;
         let exit = self.steps.iter().rposition(|step| step.source == source).ok_or(cudaErrorInvalidValue)?;
         let root = self.steps.get(entry).ok_or(cudaErrorInvalidValue)?;
-        // Places are counted from the step that the child graph hangs on, here and there.
+        // Indices count from the step that the child graph depends on, in both graphs.
         let mut wanted = vec![ExecNode { before: Vec::new(), ..root.clone() }];
         lay_out(graphs, graph, &[0], &mut wanted)?;
         let mut inner = self.steps.get(entry..exit).ok_or(cudaErrorInvalidValue)?.to_vec();
@@ -148,13 +149,14 @@ impl Exec {
         Ok(done)
     }
 
-    /// What it still holds at its end: the end of its last launch, and references to user objects.
+    /// The resources that it still holds at its end: the end of its last launch, and references to user
+    /// objects.
     pub(crate) fn into_rest(self) -> (Tick, Vec<(usize, u32)>) {
         (self.last, self.users)
     }
 }
 
-/// Gives steps what others of the same shape do; changes nothing where the shapes differ.
+/// Gives steps the acts of others of the same shape. Changes nothing if the shapes differ.
 fn replace(steps: &mut [ExecNode], with: &[ExecNode], book: &Book) -> Result<(), Mismatch> {
     let shape =
         with.iter().enumerate().find(|(at, new)| steps.get(*at).is_none_or(|old| old.before != new.before));

@@ -6,7 +6,8 @@ use crate::machine::Guard;
 use crate::stream::{Key, Part, Tick, Work, submit_after, submit_all};
 use crate::sys::{cudaErrorInvalidValue, cudaGraphInstantiateFlagAutoFreeOnLaunch};
 
-/// What an operation does with the memory of its graph: the address, and how much it allocates, none where it frees.
+/// The effect of an act on the memory of its graph: the address, and the bytes that it allocates, or `None`
+/// if it frees.
 fn memory(act: &Act) -> Option<(u64, Option<u64>)> {
     match act {
         Act::Alloc(address, bytes) => Some((*address, Some(*bytes))),
@@ -15,10 +16,12 @@ fn memory(act: &Act) -> Option<(u64, Option<u64>)> {
     }
 }
 
-/// Puts all nodes of an executable graph on the queue, after what the stream has to do and after its last launch.
+/// Puts all nodes of an executable graph on the queue, after the pending work of the stream and after its
+/// last launch.
 ///
 /// # Errors
-/// `cudaErrorInvalidValue` where there is no such graph, or its last launch has allocated what nothing has freed.
+/// `cudaErrorInvalidValue` if there is no such graph, or if memory that its last launch allocated is still in
+/// use.
 pub(crate) fn launch(machine: &mut Guard, exec: usize, stream: Key, call: &'static str) -> Answer {
     let m = &mut **machine;
     let it = m.graphs.exec(exec)?;
@@ -55,7 +58,7 @@ pub(crate) fn launch(machine: &mut Guard, exec: usize, stream: Key, call: &'stat
     Ok(())
 }
 
-/// Releases what an executable graph held, once its last launch is over.
+/// Releases the resources of an executable graph, once its last launch is over.
 pub(crate) fn release(machine: &mut Guard, users: Vec<(usize, u32)>, device: usize, after: Tick) -> Answer {
     if !machine.queue.pending(after) {
         for (user, count) in users {

@@ -1,8 +1,8 @@
-//! Graphs: their nodes and edges, what was instantiated from them, and streams that are captured into them.
+//! Graphs: their nodes and edges, executable graphs, and streams that are captured into graphs.
 //!
-//! A [`Graph`] is a list of [`Node`]s with what each comes after. An executable one is a flat copy of it, whose child
-//! graphs are laid out in place; launching it puts every node on the queue. While a stream is captured, what is put on
-//! it becomes a node instead ([`capture`]).
+//! A [`Graph`] is a list of [`Node`]s with their dependencies. An executable graph is a flat copy of it,
+//! whose child graphs are laid out in place. A launch puts every node on the queue. While a stream is
+//! captured, its work becomes nodes instead ([`capture`]).
 
 pub(crate) mod capture;
 mod executable;

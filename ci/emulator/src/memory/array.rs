@@ -1,7 +1,8 @@
-//! CUDA arrays: memory without addresses, in elements of a few channels, with bounds in up to three dimensions.
+//! CUDA arrays: memory without addresses, in elements of a few channels, with bounds in up to three
+//! dimensions.
 //!
-//! An array's bytes lie row after row in an allocation of the book. Its handle is an address in the gap behind them,
-//! where nothing is: a handle that is taken for a pointer finds no memory.
+//! An array's bytes lie row after row in an allocation of the book. Its handle is an address in the gap
+//! behind them: a handle that is taken for a pointer finds no memory.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -16,7 +17,7 @@ use crate::sys::{
 
 /// How many freed handles are remembered.
 const REMEMBERED: usize = 256;
-/// What every level of a mipmapped array and every plane of a format starts at a multiple of.
+/// The alignment of every level of a mipmapped array and every plane of a format.
 const ALIGNMENT: u64 = 512;
 /// Bytes from one handle to the next.
 const STEP: u64 = 16;
@@ -50,9 +51,9 @@ pub(crate) struct Array {
     pub(crate) device: usize,
     /// Where its first byte is.
     pub(crate) start: u64,
-    /// What it is a level or a plane of: another handle frees it.
+    /// The array that it is a level or a plane of, whose handle frees it.
     pub(crate) part_of: Option<u64>,
-    /// Its planes, where the format has more than one.
+    /// Its planes, if the format has more than one.
     planes: Vec<u64>,
     allocation: ArrayMemory,
 }
@@ -75,7 +76,8 @@ struct ArrayMemory {
 }
 
 impl Array {
-    /// Whether it has memory: sparse arrays and those that are mapped later have none, and only the driver gives them any.
+    /// Whether it has memory. Sparse arrays and those that are mapped later have none, and only the driver
+    /// maps any.
     pub(crate) fn is_backed(&self) -> bool {
         backed(self.flags)
     }
@@ -102,14 +104,14 @@ impl Array {
 }
 
 impl Array {
-    /// The extent of what is divided into tiles: layers are, each on its own.
+    /// The extent that is divided into tiles: each layer is divided on its own.
     pub(crate) fn tiled(&self) -> Extent {
         self.extent.tiled(self.flags)
     }
 }
 
 impl Mipmap {
-    /// The extent of what is divided into tiles: layers are, each on its own.
+    /// The extent that is divided into tiles: each layer is divided on its own.
     pub(crate) fn tiled(&self) -> Extent {
         self.extent.tiled(self.flags)
     }
@@ -154,7 +156,7 @@ pub(crate) struct Arrays {
     freed: VecDeque<u64>,
 }
 
-/// What a new array is to be like.
+/// The parameters of a new array.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted {
     pub(crate) device: usize,
@@ -165,7 +167,7 @@ pub(crate) struct Wanted {
 }
 
 impl Book {
-    /// Makes an array and answers with its handle.
+    /// Makes an array and returns its handle.
     pub(crate) fn make_array(&mut self, wanted: Wanted, call: &'static str) -> Answer<u64> {
         let size = bytes(wanted.format, wanted.extent).ok_or(cudaErrorInvalidValue)?;
         let (allocation, handle) = self.array_memory(wanted, size, call)?;
@@ -183,7 +185,7 @@ impl Book {
         Ok(handle)
     }
 
-    /// Makes a mipmapped array of up to so many levels, and answers with its handle.
+    /// Makes a mipmapped array of up to so many levels, and returns its handle.
     pub(crate) fn make_mipmap(&mut self, wanted: Wanted, levels: u32, call: &'static str) -> Answer<u64> {
         let layered = layered(wanted.flags);
         let levels = levels.clamp(1, wanted.extent.levels(layered));

@@ -1,6 +1,6 @@
-//! The book of live allocations, by address, and of what was freed lately.
+//! The live allocations, by address, and those that were freed lately.
 //!
-//! Nothing here waits or runs anything: callers synchronise first where the runtime does.
+//! Nothing here waits or runs work: callers synchronise first if the runtime does.
 #![expect(unsafe_code, reason = "fills and unmaps memory that the book owns")]
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -22,12 +22,12 @@ use crate::sys::{
 
 /// How many freed allocations are remembered, for messages.
 const REMEMBERED: usize = 256;
-/// New memory is filled with this up to [`POISONED`] bytes, so that reading what was never written shows.
+/// New memory is filled with this up to [`POISONED`] bytes, so that reads of unwritten memory show.
 pub(crate) const POISON: u8 = 0xcd;
 const POISONED: u64 = 1 << 20;
 const PAGE: u64 = 4096;
 
-/// What lies at a range of addresses.
+/// The memory at a range of addresses.
 #[derive(Debug)]
 pub(crate) enum Found<'a> {
     /// Memory that the machine does not know: pageable, or no memory at all.
@@ -56,32 +56,35 @@ impl Default for Heap {
     }
 }
 
-/// What a heap allocation costs beyond its bytes, as on hardware, where the heap keeps headers.
+/// The cost of a heap allocation beyond its bytes, as on hardware, whose heap keeps headers.
 const HEADER: u64 = 16;
 
 fn charge(bytes: u64) -> Option<u64> {
     bytes.checked_next_multiple_of(16)?.checked_add(HEADER)
 }
 
-/// Memory of pools that a stream will free: an allocation that comes after the free may have it before the free has run.
+/// Memory of pools that a stream will free: an allocation that comes after the free may have it before the
+/// free has run.
 ///
-/// Memory that was freed is the device's again, and anybody's. Before that, only an allocation of the same size is given the
-/// memory: work that is still to run on the old allocation finds all its bytes where they were.
+/// Memory that was freed is the device's again, and anybody's. Before that, only an allocation of the same
+/// size is given the memory: work that is still to run on the old allocation finds all its bytes where they
+/// were.
 #[derive(Debug, Default)]
 pub(crate) struct Reuse {
-    /// What streams were told to free: where it starts, on which stream, and by which operation.
+    /// Memory with a pending free: its start, the stream of the free, and the operation.
     offered: BTreeMap<u64, (Key, Tick)>,
     /// How many frees are still to come of memory that is another allocation's by now.
     passed_on: HashMap<u64, u32>,
 }
 
 impl Reuse {
-    /// Says that an operation of a stream will free memory.
+    /// Offers memory whose free is pending on a stream.
     pub(crate) fn offer(&mut self, start: u64, stream: Key, free: Tick) {
         self.offered.insert(start, (stream, free));
     }
 
-    /// Whether a free that a stream has come to is of memory that is another allocation's: it then ends nothing.
+    /// Whether a free that a stream has come to is of memory that is another allocation's: it then ends
+    /// nothing.
     fn is_passed_on(&mut self, start: u64) -> bool {
         let Some(count) = self.passed_on.get_mut(&start) else { return false };
         *count -= 1;
@@ -107,28 +110,29 @@ pub(crate) struct Book {
     pub(super) heaps: Vec<Heap>,
     total: u64,
     live: BTreeMap<u64, Allocation>,
-    /// What a stream has been told to free, and has not freed yet.
+    /// Memory whose free is pending on a stream.
     leaving: HashSet<u64>,
     pub(crate) reuse: Reuse,
     freed: VecDeque<(Allocation, &'static str)>,
     serial: u64,
-    /// What is known of managed memory.
+    /// The advice about managed memory.
     pub(crate) advices: Advices,
-    /// What is known of arrays.
+    /// The arrays.
     pub(super) arrays: Arrays,
     /// Textures and surfaces.
     pub(crate) objects: Objects,
     pub(crate) pools: Pools,
-    /// What is behind memory that other processes may open, or that is another process's.
+    /// The files behind memory that other processes may open, or that another process owns.
     backings: HashMap<u64, Backing>,
     /// How often another process's memory was opened.
     opened: Vec<(Ticket, u64, usize)>,
-    /// Which bytes have been written, where that is asked for.
+    /// The bytes that have been written, if initcheck is on.
     pub(crate) written: Option<Written>,
 }
 
 impl Book {
-    /// A book for `devices` devices with `total` bytes of memory each; none where the system has no addresses left.
+    /// A book for `devices` devices with `total` bytes of memory each; `None` if the system has no addresses
+    /// left.
     pub(crate) fn new(devices: usize, total: u64) -> Option<Self> {
         let spaces = (0..devices).map(|_| AddressSpace::reserve(total)).collect::<Option<Vec<_>>>()?;
         let heaps = (0..devices).map(|_| Heap::default()).collect();
@@ -184,17 +188,17 @@ impl Book {
         Ok(start)
     }
 
-    /// Lets other processes open device memory: what they need for that.
+    /// Lets other processes open device memory. Returns the ticket that they need.
     pub(crate) fn share(&mut self, start: u64) -> Answer<Ticket> {
         let it = self.live.get(&start).ok_or(cudaErrorInvalidValue)?;
         if let Some(backing) = self.backings.get(&start) {
             return backing.ticket(it).ok_or(cudaErrorInvalidValue);
         }
-        // SAFETY: no other allocation has bytes in the pages of this one, as there is a gap after each, and whoever holds
-        // the book is the only one who reaches device memory.
+        // SAFETY: no other allocation has bytes in the pages of this one, as there is a gap after each, and
+        // whoever holds the book is the only one who reaches device memory.
         let backing = unsafe { shared::share(it.host, it.size) }.ok_or(cudaErrorMapBufferObjectFailed)?;
         let ticket = backing.ticket(it).ok_or(cudaErrorInvalidValue)?;
-        // What the others write is not seen here.
+        // Writes of other processes are not seen here.
         self.wrote(it.host, it.size);
         self.backings.insert(start, backing);
         Ok(ticket)
@@ -206,7 +210,8 @@ impl Book {
             ticket.device().filter(|device| *device < self.spaces.len()).ok_or(cudaErrorInvalidDevice)?;
         let file = ticket.open().ok_or(cudaErrorMapBufferObjectFailed)?;
         let space = self.spaces.get_mut(device).ok_or(cudaErrorInvalidDevice)?;
-        // Whole pages, and as far into the first one as there: so the bytes lie as they do in the other process.
+        // Whole pages, and as far into the first one as there: so the bytes lie as they do in the other
+        // process.
         let span = ticket.offset.checked_add(ticket.size).ok_or(cudaErrorInvalidValue)?;
         let (first, host) = space.take(span, PAGE, GAP).ok_or(cudaErrorMemoryAllocation)?;
         // SAFETY: the pages were just taken and nothing else has bytes in them.
@@ -222,7 +227,7 @@ impl Book {
         Ok(start)
     }
 
-    /// Opens another process's memory; where it is open already, counts that.
+    /// Opens another process's memory. If it is open already, counts one more user.
     pub(crate) fn open_once_more(&mut self, ticket: &Ticket, call: &'static str) -> Answer<u64> {
         if let Some((_, start, count)) = self.opened.iter_mut().find(|it| it.0 == *ticket) {
             *count += 1;
@@ -303,7 +308,7 @@ impl Book {
         self.live.get(&address).filter(|it| kinds.contains(&it.kind))
     }
 
-    /// What lies at `size` bytes from an address.
+    /// The memory at `size` bytes from an address.
     pub(crate) fn find(&self, address: u64, size: u64) -> Found<'_> {
         match self.at(address) {
             None => Found::Unknown,
@@ -317,7 +322,7 @@ impl Book {
         self.spaces.iter().any(|space| space.owns(address))
     }
 
-    /// Says that a stream will free memory; whether it is the first to be told.
+    /// Notes that a stream will free memory. Returns false if a free is pending already.
     pub(crate) fn leaves(&mut self, start: u64) -> bool {
         self.leaving.insert(start)
     }
@@ -330,12 +335,13 @@ impl Book {
         }
     }
 
-    /// What is in stream-ordered memory that begins in the place of another: nothing that anybody wrote.
+    /// Poisons stream-ordered memory that replaces another allocation: nobody has written its contents.
     pub(crate) fn poison(&mut self, start: u64) {
         let Some(it) = self.starting_at(start, &[Kind::Pool]) else { return };
         let (host, size) = (it.host, it.size);
         let poisoned = usize::try_from(size.min(POISONED)).unwrap_or(0);
-        // SAFETY: the allocation is live and has so many bytes, and whoever holds the book is the only one who reaches device memory.
+        // SAFETY: the allocation is live and has so many bytes, and whoever holds the book is the only one
+        // who reaches device memory.
         unsafe { host.write_bytes(POISON, poisoned) };
         self.note(host, size, false);
     }
@@ -392,7 +398,7 @@ impl Book {
         live
     }
 
-    /// Says in words what is nearest to an address that no live allocation covers.
+    /// Describes the memory nearest to an address that no live allocation covers.
     pub(crate) fn nearest(&self, address: u64) -> Option<String> {
         if let Some((gone, call)) = self.freed.iter().rev().find(|entry| entry.0.contains(address)) {
             let offset = address - gone.start;
@@ -417,9 +423,10 @@ impl Book {
     }
 }
 
-/// The device heap: memory that `malloc` in a kernel allocates. Kernels reach it; copies from the host do not.
+/// The device heap: memory that `malloc` in a kernel allocates. Kernels reach it; copies from the host do
+/// not.
 impl Book {
-    /// Serves `malloc` in a kernel on a device; none when the heap is full.
+    /// Serves `malloc` in a kernel on a device; `None` if the heap is full.
     pub(crate) fn heap_malloc(&mut self, device: usize, bytes: u64) -> Option<u64> {
         let heap = self.heaps.get_mut(device)?;
         heap.touched = true;
@@ -458,7 +465,8 @@ impl Book {
 
 /// Reuse of stream-ordered memory.
 impl Book {
-    /// What of a pool is still to be freed and has so many bytes: where it starts, on which stream that is to be, and by which operation.
+    /// Memory of a pool with a pending free and so many bytes: its start, the stream of the free, and the
+    /// operation.
     pub(crate) fn to_be_had(&self, pool: PoolKey, size: u64) -> Vec<(u64, Key, Tick)> {
         let fits = |start: u64| {
             self.starting_at(start, &[Kind::Pool]).is_some_and(|it| it.size == size)
@@ -485,13 +493,13 @@ impl Book {
 }
 /// Notes on written bytes.
 impl Book {
-    /// Takes notes of what is written from now on; none where the system has no addresses for them.
+    /// Takes notes of writes from now on; `None` if the system has no addresses for them.
     pub(crate) fn watch(&mut self) -> Option<()> {
         self.written = Some(Written::on(self.spaces.iter().map(AddressSpace::bytes))?);
         Some(())
     }
 
-    /// Says that bytes of one allocation, at a place of this process's, were written.
+    /// Records that bytes of one allocation, at an address of this process, were written.
     pub(crate) fn wrote(&self, at: *mut u8, bytes: u64) {
         self.note(at, bytes, true);
     }
@@ -502,14 +510,15 @@ impl Book {
         }
     }
 
-    /// Says that a row was copied from one place of this process's to another. What to tell of it, if it is a copy to the host of bytes
-    /// that nobody has written.
+    /// Records that a row was copied from one address of this process to another. Returns a report if it is a
+    /// copy to the host of bytes that nobody has written.
     pub(crate) fn copied(&self, to: *mut u8, from: *mut u8, bytes: usize, call: &str) -> Option<String> {
         let missing = self.written.as_ref()?.copied(to, from, bytes)?;
         self.tell(from.wrapping_add(missing), call)
     }
 
-    /// What to tell of a read of bytes of one allocation, at a place of this process's, if nobody has written all of them.
+    /// Returns a report of a read of bytes of one allocation, at an address of this process, if nobody has
+    /// written all of them.
     pub(crate) fn unwritten(&self, at: *mut u8, bytes: u64, reader: &str) -> Option<String> {
         let missing = self.written.as_ref()?.missing(at, usize::try_from(bytes).unwrap_or(0))?;
         self.tell(at.wrapping_add(missing), reader)

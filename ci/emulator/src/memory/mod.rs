@@ -1,5 +1,5 @@
-//! All memory that the machine knows: device memory, pinned and registered host memory, managed memory, CUDA arrays,
-//! the device heap. Everything else is pageable memory, of which the machine knows nothing.
+//! All memory that the machine knows: device memory, pinned and registered host memory, managed memory, CUDA
+//! arrays, the device heap. Everything else is pageable memory, which the machine does not know.
 
 mod advice;
 mod allocation;

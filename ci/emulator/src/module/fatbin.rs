@@ -1,6 +1,7 @@
-//! The container that nvcc embeds in programs: one or more fatbinaries, each with entries of PTX text or machine code.
+//! The container that nvcc embeds in programs: one or more fatbinaries, each with entries of PTX text or
+//! machine code.
 //!
-//! Only PTX text is read. Machine code is skipped over, and its architecture remembered for a better error message.
+//! Only PTX text is read. Machine code is skipped, and its architecture kept for the error message.
 #![expect(
     unsafe_code,
     reason = "the container is reached through pointers that the program's constructor passes"
@@ -24,7 +25,7 @@ pub enum FatbinError {
     Malformed(&'static str),
     /// The compressed text cannot be unpacked.
     Packed(String),
-    /// There is no PTX that this device may run; holds what is there instead.
+    /// There is no PTX that this device may run. Holds a description of the entries.
     NoPtx(String),
 }
 
@@ -75,7 +76,7 @@ fn size(bytes: u32) -> Result<usize, FatbinError> {
     usize::try_from(bytes).map_err(|_| FatbinError::Malformed("an entry too large"))
 }
 
-/// Finds the text of the newest PTX in a fatbinary that a device of compute capability `cc` (as 90 for 9.0) may run.
+/// Finds the newest PTX in a fatbinary that a device of compute capability `cc` (90 for 9.0) may run.
 ///
 /// # Errors
 /// When the bytes are not a fatbinary, hold no such PTX, or hold it damaged.
@@ -136,7 +137,8 @@ pub fn ptx(fatbin: &[u8], cc: u32) -> Result<String, FatbinError> {
 /// When the wrapper or a fatbinary behind it is not one.
 ///
 /// # Safety
-/// `wrapper` is null or points to a wrapper as nvcc lays it out; what it points to lives as long as the answer is used.
+/// `wrapper` is null or points to a wrapper as nvcc lays it out, whose contents live as long as the result is
+/// used.
 pub unsafe fn fatbins<'a>(wrapper: *const c_void) -> Result<Vec<&'a [u8]>, FatbinError> {
     #[repr(C)]
     #[derive(Clone, Copy)]
@@ -176,10 +178,10 @@ pub unsafe fn fatbins<'a>(wrapper: *const c_void) -> Result<Vec<&'a [u8]>, Fatbi
     Ok(list)
 }
 
-/// The bytes of a fatbinary, whose header tells their number.
+/// The bytes of a fatbinary, whose header has their number.
 ///
 /// # Safety
-/// `start` is null or points to a fatbinary that lives as long as the answer is used.
+/// `start` is null or points to a fatbinary that lives as long as the result is used.
 pub(crate) unsafe fn whole<'a>(start: *const u8) -> Result<&'a [u8], FatbinError> {
     if start.is_null() {
         return Err(FatbinError::Malformed("no fatbinary"));
@@ -191,7 +193,7 @@ pub(crate) unsafe fn whole<'a>(start: *const u8) -> Result<&'a [u8], FatbinError
     }
     let length = u64::from(read_u16(header, 6)?).saturating_add(read_u64(header, 8)?);
     let length = usize::try_from(length).map_err(|_| FatbinError::Malformed("too large"))?;
-    // SAFETY: the header says how many bytes follow, and the caller vouches for the header.
+    // SAFETY: the header has the number of bytes that follow, and the caller vouches for the header.
     Ok(unsafe { core::slice::from_raw_parts(start, length) })
 }
 

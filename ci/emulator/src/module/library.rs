@@ -16,19 +16,20 @@ use crate::sys::{
 #[derive(Debug)]
 pub(crate) struct Library {
     pub(crate) module: usize,
-    /// What everything but unloading it answers, where its code was loaded and turned out to be no good.
+    /// The error of every call on the library except the one that unloads it, if its code turned out to be
+    /// invalid.
     damage: Option<Code>,
     /// The handles of its kernels, in the order of the code.
     pub(crate) kernels: Vec<(CString, usize)>,
 }
 
-/// Handles are no addresses of anything, and none is given twice: what is used after its end is found.
+/// Handles are no addresses of anything, and none is given out twice, so that a use after the end is found.
 const FIRST_HANDLE: usize = 0x1EAF_0000_0000;
 
 /// The newest version of PTX that CUDA 13.0 has.
 const NEWEST: (u32, u32) = (9, 0);
 
-/// What a program may load.
+/// The code that a program may load.
 #[derive(Debug)]
 pub(crate) enum CodeImage<'a> {
     /// PTX.
@@ -39,18 +40,18 @@ pub(crate) enum CodeImage<'a> {
     Cubin,
 }
 
-/// Why there is no module.
+/// The reason why there is no module.
 #[derive(Debug)]
 pub(crate) struct Damage {
     pub(crate) code: Code,
-    /// What a compiler would say.
+    /// The message of the compiler.
     pub(crate) text: String,
-    /// Whether the code is loaded nevertheless, and the answer given to who wants something of it: so an H200 takes text.
+    /// Whether the code is loaded nevertheless, and later calls on the library fail: an H200 treats text so.
     pub(crate) late: bool,
 }
 
 impl Damage {
-    /// What is told by the call that loads the code.
+    /// Damage that the call that loads the code reports.
     pub(crate) fn at_once(code: Code, text: &dyn core::fmt::Display) -> Self {
         Self { code, text: text.to_string(), late: false }
     }
@@ -125,7 +126,7 @@ impl Registry {
         handle
     }
 
-    /// Keeps a library that has nothing but the answer to all questions.
+    /// Keeps a library that only has an error.
     pub(crate) fn add_damaged(&mut self, code: Code) -> usize {
         let handle = self.add_library(Module::default());
         if let Some(library) = self.libraries.get_mut(&handle) {
@@ -139,7 +140,7 @@ impl Registry {
         FIRST_HANDLE + self.handles
     }
 
-    /// A kernel of the program's own, for what takes no handles of libraries' kernels.
+    /// A kernel of the program's own, for functions that take no handles of libraries' kernels.
     pub(crate) fn own_kernel(&self, host: usize) -> Answer<&KernelEntry> {
         let loaded = self.libraries.values().any(|it| it.kernels.iter().any(|(_, handle)| *handle == host));
         if loaded { Err(cudaErrorInvalidDeviceFunction) } else { self.kernel(host) }
@@ -150,7 +151,8 @@ impl Registry {
         library.damage.map_or(Ok(library), Err)
     }
 
-    /// Forgets a library. Gives where its variables were, and whether work or a graph still has a kernel of it.
+    /// Forgets a library. Returns the addresses of its variables, and whether work or a graph still has a
+    /// kernel of it.
     pub(crate) fn remove_library(&mut self, handle: usize) -> Answer<(Vec<u64>, bool)> {
         let library = self.libraries.remove(&handle).ok_or(cudaErrorInvalidResourceHandle)?;
         let (mut places, used) = self.traces(library.module);

@@ -13,7 +13,7 @@ use crate::thread;
 pub(crate) type HostFunction = unsafe extern "C" fn(*mut core::ffi::c_void);
 type Callback = unsafe extern "C" fn(cudaStream_t, cudaError_t, *mut core::ffi::c_void);
 
-/// What to call, and with what.
+/// The function to call, and its arguments.
 #[derive(Clone, Copy, Debug)]
 enum HostTarget {
     Function(HostFunction),
@@ -39,7 +39,7 @@ impl HostCall {
         Self { target, data: data.expose_provenance() }
     }
 
-    /// The function and its argument, where it is no callback.
+    /// The function and its argument; `None` for a callback.
     pub(crate) fn parts(&self) -> Option<(HostFunction, *mut core::ffi::c_void)> {
         let HostTarget::Function(function) = self.target else { return None };
         Some((function, core::ptr::with_exposed_provenance_mut(self.data)))
@@ -69,8 +69,8 @@ impl HostCall {
 pub(crate) struct Caller(Sender<(Tick, HostCall, Code)>);
 
 impl Caller {
-    /// Starts the thread, which reports each call that has returned to `called`, and ends once that fails. Returns `None`
-    /// if the system refuses.
+    /// Starts the thread. It reports each call that has returned to `called`, and ends if that fails. Returns
+    /// `None` if the system refuses.
     pub(super) fn start(called: fn(Tick) -> Answer) -> Option<Self> {
         let (sender, receiver) = channel();
         let builder = std::thread::Builder::new().name("cuda-host-func".to_owned());

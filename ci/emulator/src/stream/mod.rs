@@ -1,8 +1,9 @@
 //! Streams, events and the queue of asynchronous work.
 //!
-//! Every operation on a stream is an entry of one [`Queue`]: a graph in which an operation knows what it must come
-//! after. Streams and events only remember entries. Whoever waits for an entry runs what it needs, in bounded steps
-//! under the machine's lock; a background thread runs what has waited long enough ([`drive`]).
+//! Every operation on a stream is an entry of one [`Queue`]: a graph of operations and their dependencies.
+//! Streams and events only remember entries. A thread that waits for an entry runs its pending work, in
+//! bounded steps under the machine's lock. A background thread runs work that has been pending for long
+//! enough ([`drive`]).
 //!
 //! To put work on a stream: [`submit`], which is all that a launch needs.
 

@@ -3,5 +3,5 @@
 /// The name of a stream, never used again.
 pub(crate) type Key = u64;
 
-/// The name of an operation; zero names none.
+/// The name of an operation; zero names no operation.
 pub(crate) type Tick = u64;

@@ -1,8 +1,9 @@
 //! The queue of asynchronous work: which operation waits for which, and which one may run next.
 //!
-//! An operation is named by its tick. Ticks only grow and are never used again, so that "is it done" is "is it gone".
-//! An operation runs when everything before it is done *and* it is wanted: because something waits for it, asked about
-//! it, because it has waited long enough, or because the schedule wants everything.
+//! An operation is named by its tick. Ticks only grow and are never used again, so that an operation is done
+//! if its tick is gone from the queue. An operation runs when all its dependencies are done *and* it is
+//! wanted: because a thread waits for it or queried it, because it has been pending for long enough, or
+//! because the schedule wants everything.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +15,7 @@ use super::work::Work;
 use crate::config::Schedule;
 use crate::thread;
 
-/// How long an operation that nothing asks for stays where it is.
+/// The time that an operation stays pending if nothing asks for it.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(50);
 
 /// One operation that is not done.
@@ -52,7 +53,7 @@ pub(crate) struct Queue {
     random: Random,
     last: Tick,
     entries: BTreeMap<Tick, Operation>,
-    /// What has nothing left before it.
+    /// Operations without pending dependencies.
     ready: Vec<Tick>,
     /// How many threads are running wanted work.
     pub(super) drivers: usize,
@@ -124,8 +125,8 @@ impl Queue {
         self.entries.contains_key(&tick)
     }
 
-    /// Whether an operation is not done, and it, or what it comes after, is more than a mark: where only marks are left,
-    /// hardware is done at once.
+    /// Whether an operation is pending and it, or one of its dependencies, is more than a mark. If only marks
+    /// are left, hardware is done at once.
     pub(crate) fn busy(&self, tick: Tick) -> bool {
         let (mut open, mut seen) = (vec![tick], BTreeSet::new());
         while let Some(tick) = open.pop() {
@@ -152,7 +153,7 @@ impl Queue {
         false
     }
 
-    /// The memset that an operation is and what it comes after, if it is one that has not run.
+    /// The memset of an operation and its dependencies, if it is a pending memset.
     pub(crate) fn fill(&self, tick: Tick) -> Option<(&Fill, &[Tick])> {
         let entry = self.entries.get(&tick)?;
         if let Some(Work::Fill(fill)) = &entry.work { Some((fill, &entry.before)) } else { None }
@@ -176,19 +177,20 @@ impl Queue {
         }
     }
 
-    /// The first operation that nobody wants, which has waited longest.
+    /// The unwanted operation that has been pending longest.
     fn first_unwanted(&self) -> Option<(Tick, &Operation)> {
         self.entries.iter().find(|entry| !entry.1.wanted).map(|(tick, entry)| (*tick, entry))
     }
 
-    /// Whether something that nobody wants has waited long enough in a process that has computed little since, by what its threads have
-    /// `used`: for as long as it may be patient. Where a seed is to repeat the run, that is long.
+    /// Whether an unwanted operation is overdue although the process has computed little since, by the time
+    /// that its threads have `used`. The limit is the patience of the queue, and is longer if a seed is to
+    /// repeat the run.
     pub(crate) fn overdue_by_the_clock_only(&self, now: Instant, used: Duration, longest: Duration) -> bool {
         let most = if matches!(self.schedule, Schedule::Random(_)) { longest } else { PATIENCE };
         self.first_unwanted().is_some_and(|(_, it)| it.submitted + PATIENCE <= now && used < it.used + most)
     }
 
-    /// Wants what has waited long enough, and says when the next one will have.
+    /// Wants overdue operations, and returns the time at which the next one becomes overdue.
     pub(crate) fn want_overdue(&mut self, now: Instant) -> Option<Instant> {
         loop {
             let (tick, due) =
@@ -200,9 +202,9 @@ impl Queue {
         }
     }
 
-    /// Takes the next wanted operation that may run. What has had fewer turns goes first, so that a kernel which polls
-    /// holds nothing up; among equals the late schedule prefers what was queued last, so that nothing comes first which
-    /// the program has not ordered before something else.
+    /// Takes the next wanted operation that may run. Operations with fewer turns go first, so that a polling
+    /// kernel delays nothing. Among equals the late schedule prefers the last one queued, so that nothing
+    /// runs first unless the program has ordered it.
     pub(crate) fn pick(&mut self) -> Option<Picked> {
         let wanted: Vec<(usize, u64, Tick)> = self
             .ready
@@ -238,7 +240,8 @@ impl Queue {
         self.ready.iter().any(|tick| self.entries.get(tick).is_some_and(|it| it.wanted))
     }
 
-    /// Whether the last operation queued is the only one that nothing wants: the background thread knows of no other.
+    /// Whether the last operation queued is the only unwanted one: the background thread does not know it
+    /// yet.
     pub(crate) fn first_to_be_patient_with(&self) -> bool {
         let unwanted = |tick: &Tick| self.entries.get(tick).is_some_and(|it| !it.wanted);
         unwanted(&self.last) && self.entries.values().rev().skip(1).all(|it| it.wanted)
@@ -267,7 +270,7 @@ impl Queue {
         }
     }
 
-    /// Says that an operation is done.
+    /// Marks an operation as done.
     pub(crate) fn complete(&mut self, tick: Tick) {
         let Some(done) = self.entries.remove(&tick) else { return };
         for later in done.after {

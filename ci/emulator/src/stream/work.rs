@@ -1,4 +1,4 @@
-//! What an operation on a stream does when its turn comes.
+//! The operations of a stream.
 
 use std::fmt;
 

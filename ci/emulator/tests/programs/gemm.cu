@@ -8,7 +8,8 @@
 
 constexpr int TILE = 32, STEP = 16, PAD = 8;
 
-// Each of four warps has 16 x 16 elements of a block's 32 x 32. Where `waits` is not set, the wait for the tile is forgotten.
+// Each of four warps has 16 x 16 elements of a block's 32 x 32. Without `waits`, the wait for the tile is
+// missing.
 __global__ void gemm(const half* a, const half* b, float* c, int n, bool waits) {
     __shared__ __align__(16) half left[2][TILE][STEP + PAD];
     __shared__ __align__(16) half right[2][STEP][TILE + PAD];

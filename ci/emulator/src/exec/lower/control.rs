@@ -106,7 +106,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Where in the frame the things that a call passes are. Registers and constants are given a place there.
+    /// The places in the frame of the values that a call passes. Registers and constants get a place there.
     #[expect(clippy::type_complexity, reason = "a list that one caller takes apart at once")]
     fn passed(
         &mut self,

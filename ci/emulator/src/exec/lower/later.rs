@@ -1,4 +1,4 @@
-//! Copies that a kernel does not wait for at once, and barriers in shared memory.
+//! Asynchronous copies, and barriers in shared memory.
 
 use super::integer::operand;
 use super::memory::space;
@@ -44,7 +44,7 @@ impl Lower<'_> {
             _ => return Err("4, 8 or 16 bytes are copied".into()),
         };
         let (mut read, mut ignored) = (NONE, NONE);
-        // A cache policy, which has 64 bits, says nothing here.
+        // A cache policy, which has 64 bits, has no effect here.
         for extra in i.operands.iter().skip(3) {
             match self.named(extra) {
                 Some((crate::exec::file::Class::Pred, slot)) => ignored = slot,
@@ -124,7 +124,7 @@ impl Lower<'_> {
             return Err(UNKNOWN.into());
         };
         let test = matches!(meet, Meet::Test { .. });
-        // An arrival may give a state; a barrier of another block gives none.
+        // An arrival may return a state. A barrier of another block returns none.
         let gives = arrive && !matches!(operand(i, 0)?, Operand::Address(..)) || test;
         let first = usize::from(gives);
         let d = match operand(i, 0)? {

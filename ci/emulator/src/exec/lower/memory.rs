@@ -51,7 +51,7 @@ pub(super) struct MemoryOperand {
     pub(super) slot: Slot,
     wide: bool,
     offset: i64,
-    /// An argument of the kernel at a fixed place.
+    /// Whether it is an argument of the kernel at a fixed offset.
     argument: bool,
 }
 
@@ -128,7 +128,7 @@ impl Lower<'_> {
             _ => single,
         };
         let count = vector(parts.len())?;
-        // Registers may be wider than what is loaded.
+        // Registers may be wider than the loaded element.
         let class = parts.iter().find_map(|p| self.named(p)).map_or(Class::of(ty), |(class, _)| class);
         let whole = if class == Class::Wide { Type::B64 } else { Type::B32 };
         if class == Class::Pred || class == Class::Word && element == Element::U64 {
@@ -177,7 +177,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// The same of several elements, each of which is changed by itself.
+    /// Does the same for several elements, each of which is changed by itself.
     fn atomics(
         &mut self,
         i: &Instruction,
@@ -191,7 +191,7 @@ impl Lower<'_> {
             let b = self.src(value, ty)?;
             let d = if wants { self.register(Class::of(ty)) } else { NONE };
             olds.push(d);
-            // The first of them has all looked at: where they begin and end.
+            // The access of the first element covers all of them, so that the whole range is checked.
             let count = if n == 0 { u8::try_from(values.len()).unwrap_or(0) } else { 1 };
             let access = self.access(&place, element, count, ty.size() == 8)?;
             self.emit(Op::Atomic(access, op, wants), &[d, b, b, NONE, place.slot]);
@@ -239,7 +239,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Old PTX passes arguments in registers: they travel through the frame all the same.
+    /// Old PTX passes arguments in registers. They travel through the frame all the same.
     pub(super) fn register_arguments(&mut self, f: &Function) {
         let places = self.routine.params.clone();
         for (v, (at, _)) in f.prototype.params.iter().zip(places) {
@@ -289,7 +289,7 @@ fn f32_of(v: u64) -> f32 {
     f32::from_bits(low(v))
 }
 
-/// What an atomic operation of a name does at a type.
+/// The function of an atomic operation at a type.
 fn modify(op: &str, ty: Type) -> Option<Modify> {
     Some(match (op, ty) {
         ("exch", _) => |_, b, _| b,

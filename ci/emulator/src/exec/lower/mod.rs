@@ -1,8 +1,8 @@
-//! Lowers PTX functions to a [`Program`]: names become registers and addresses, each instruction one or a few
-//! operations over 32 lanes.
+//! Lowers PTX functions to a [`Program`]: names become registers and addresses, and each instruction becomes
+//! one or a few operations over 32 lanes.
 //!
-//! An instruction that cannot be lowered becomes one that explains itself when a kernel meets it, so that a module is
-//! as usable as its kernels are.
+//! An instruction that cannot be lowered becomes one that explains itself when a kernel reaches it, so that a
+//! module stays usable as far as its kernels are.
 
 #[macro_use]
 mod macros;
@@ -35,7 +35,7 @@ use crate::ptx::{Function, Instruction, Module, Space, Statement, Variable};
 /// Addresses of a module's variables on one device.
 pub type Addresses = HashMap<Name, u64>;
 
-/// The address that stands for a function in pointers: its place in the module makes it.
+/// The address that stands for a function in pointers. It depends on the function's position in the module.
 #[must_use]
 pub fn code_address(module: &Module, name: &str) -> Option<u64> {
     let name = resolve(module, name);
@@ -47,7 +47,7 @@ fn resolve<'m>(module: &'m Module, name: &'m str) -> &'m str {
     module.aliases.iter().find(|(new, _)| **new == *name).map_or(name, |(_, old)| old)
 }
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Debug)]
 enum Symbol {
     Register(Class, Slot),
@@ -63,10 +63,10 @@ enum Symbol {
     Targets(Vec<Name>),
 }
 
-/// Why an instruction cannot be lowered.
+/// The reason why an instruction cannot be lowered.
 type Failure = String;
 
-/// The failure of an instruction that is known, but not in this form.
+/// The failure of a known instruction in an unknown form.
 const UNKNOWN: &str = "this form is not known to the emulator";
 
 struct Lower<'m> {
@@ -77,7 +77,7 @@ struct Lower<'m> {
     wides: HashMap<u64, Slot>,
     constants: Constants,
     routines: HashMap<Name, u32>,
-    // Of the function at hand:
+    // The state of the current function:
     scopes: Vec<HashMap<Name, Symbol>>,
     labels: HashMap<Name, u32>,
     jumps: Vec<(u32, Name)>,
@@ -89,7 +89,7 @@ struct Lower<'m> {
     line: u32,
 }
 
-/// Lowers a kernel and all that it may call. Answers nothing when the module has no such kernel.
+/// Lowers a kernel and all functions that it may call. Returns `None` if the module has no such kernel.
 #[must_use]
 pub fn lower(module: &Module, kernel: &str, addresses: &Addresses) -> Option<Program> {
     let kernel = module.function(kernel).filter(|f| f.entry)?;
@@ -115,7 +115,7 @@ pub fn lower(module: &Module, kernel: &str, addresses: &Addresses) -> Option<Pro
             lower.program.by_number.insert(at, number);
         }
     }
-    // Frames are laid out first: calls need those of their callees.
+    // Frames are laid out first: calls need the frames of their callees.
     for f in &reached {
         let routine = layout(f);
         lower.program.functions.push(routine);
@@ -127,7 +127,7 @@ pub fn lower(module: &Module, kernel: &str, addresses: &Addresses) -> Option<Pro
     Some(lower.program)
 }
 
-/// Places what a function returns and takes at the start of its frame.
+/// Puts the results and parameters of a function at the start of its frame.
 fn layout(f: &Function) -> Routine {
     let mut routine = Routine { name: f.name.to_string(), ..Routine::default() };
     if !f.entry {
@@ -143,7 +143,7 @@ fn layout(f: &Function) -> Routine {
     routine
 }
 
-/// Takes room for a variable; answers its offset and size.
+/// Reserves room for a variable. Returns its offset and size.
 fn reserve(frame: &mut u32, v: &Variable) -> (u32, u32) {
     let size = u32::try_from(v.size()).unwrap_or(u32::MAX / 4);
     *frame = frame.next_multiple_of(v.align.max(1));
@@ -323,7 +323,7 @@ impl<'m> Lower<'m> {
                 let slot = self.register(class);
                 self.declare(v.name.clone(), Symbol::Register(class, slot));
             }
-            // Declared in a function, but of the module: found by name.
+            // Declared in a function, but owned by the module: found by name.
             Space::Shared | Space::Global | Space::Const => {}
             Space::Local | Space::Param | Space::Generic => {
                 let (at, size) = reserve(&mut self.routine.frame, v);
@@ -389,7 +389,7 @@ impl<'m> Lower<'m> {
         }
     }
 
-    // What the families of instructions are made of.
+    // Helpers that the families of instructions share.
 
     fn here(&self) -> u32 {
         u32::try_from(self.program.code.len()).unwrap_or(u32::MAX)

@@ -16,7 +16,7 @@ impl Class {
         }
     }
 
-    /// What marks a slot of this class while a function is being lowered.
+    /// The mark of slots of this class while a function is being lowered.
     pub(super) fn tag(self) -> Slot {
         match self {
             Self::Word => 0,
@@ -132,7 +132,7 @@ impl Lower<'_> {
         })
     }
 
-    /// The register that an instruction writes; a sink gets one that nothing reads.
+    /// The register that an instruction writes. A sink gets one that nothing reads.
     pub(super) fn dst(&mut self, operand: &Operand, ty: Type) -> Result<Slot, Failure> {
         let class = Class::of(ty);
         if matches!(operand, Operand::Name(name) if &**name == "_") {
@@ -164,7 +164,7 @@ impl Lower<'_> {
     }
 }
 
-/// An integer constant at a type; in a place for a floating-point number it is that number.
+/// An integer constant at a type. As a floating-point operand it is that number.
 fn integer_bits(v: u64, ty: Type) -> u64 {
     match ty {
         Type::F64 if v != 0 => {
@@ -231,7 +231,7 @@ fn special(name: &str) -> Option<Special> {
     })
 }
 
-/// Where a window over a memory space starts.
+/// The start of the window over a memory space.
 pub(super) fn window(space: crate::ptx::Space) -> u64 {
     match space {
         crate::ptx::Space::Shared => SHARED,

@@ -194,7 +194,7 @@ fn integers_of_64_and_16_bits() {
     );
 }
 
-/// Rounds an exact sum of a 64-bit number and the sign of what is missing, bit by bit, to 24 digits.
+/// Rounds an exact sum of a 64-bit number and the sign of the missing rest, bit by bit, to 24 digits.
 fn nearest_not(mode: &str, value: f64) -> f32 {
     let near = value as f32;
     let wide = f64::from(near);

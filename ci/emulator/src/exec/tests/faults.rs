@@ -1,4 +1,4 @@
-//! Kernels that do what they must not, and functions that the machine provides.
+//! Kernels with errors, and functions that the machine provides.
 
 use super::super::Fault;
 use super::{arg, cuda};

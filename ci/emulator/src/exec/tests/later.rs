@@ -1,4 +1,4 @@
-//! Copies that a kernel does not wait for at once, and barriers in shared memory.
+//! Asynchronous copies, and barriers in shared memory.
 
 use super::super::Fault;
 use super::{arg, cuda};
@@ -85,7 +85,7 @@ fn blocks_meet_at_barriers_in_shared_memory_phase_after_phase() {
              __shared__ int box;
              if (threadIdx.x == 0) { init(&full, blockDim.x); init(&empty, blockDim.x); }
              __syncthreads();
-             // The last warp makes, the others use.
+             // The last warp produces, the others consume.
              if (threadIdx.x >= 96) {
                  for (int n = 0; n < 4; n++) { empty.arrive_and_wait(); if (threadIdx.x == 96) box = n * n + 1; (void)full.arrive(); }
                  empty.arrive_and_drop();

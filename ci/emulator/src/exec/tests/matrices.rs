@@ -40,7 +40,7 @@ fn transposed(values: &[i32], rows: usize) -> Vec<i32> {
     (0..values.len()).map(|i| values[i % rows * columns + i / rows]).collect()
 }
 
-/// Runs a kernel on one warp and gives what it wrote.
+/// Runs a kernel on one warp and returns its output.
 fn run<T: bytemuck::Pod>(m: &mut Loaded, kernel: &str, inputs: [u64; 3], count: usize) -> Vec<T> {
     let out = m.machine.alloc(count * size_of::<T>());
     let args: Vec<Vec<u8>> = inputs.into_iter().chain([out]).map(arg).collect();
