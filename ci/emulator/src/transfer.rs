@@ -72,7 +72,8 @@ pub(crate) enum MemoryType {
 }
 
 impl MemoryType {
-    /// Whether the bytes are on the host. `host` tells that the direction names the host, for managed memory.
+    /// Whether the bytes are on the host. With `host`, the direction names the host, which decides for
+    /// managed memory.
     fn on_host(self, host: bool) -> bool {
         match self {
             Self::Pageable | Self::Pinned => true,
@@ -82,7 +83,7 @@ impl MemoryType {
     }
 }
 
-/// The kind of memory at `span` bytes from an address. `device` tells that the direction names a device.
+/// The kind of memory at `span` bytes from an address. With `device`, the direction names a device.
 ///
 /// # Errors
 /// `cudaErrorInvalidValue`, with a line on standard error, if some of the bytes do not exist or cannot be

@@ -48,7 +48,7 @@ fn add(
     Ok(())
 }
 
-/// Has a node do something else of the same kind.
+/// Replaces the act of a node by another of the same kind.
 fn set(call: &Call, node: cudaGraphNode_t, act: impl FnOnce(&mut Guard, usize) -> Answer<Act>) -> Answer {
     let (mut machine, _) = call.context()?;
     let device = machine.graphs.node(node.addr())?.device;
@@ -152,7 +152,7 @@ api! {
         add(call, out, NodePlace { graph, before, count }, |machine, device| {
             let act = general(call, machine, device, given)?;
             if let Act::Conditional(bodies) = &act {
-                // SAFETY: `general` has read the structure, so it is there.
+                // SAFETY: `general` has read the structure, so that the pointer is valid.
                 let given = unsafe { &mut *given };
                 given.__bindgen_anon_1.conditional.phGraph_out = conditional::list(bodies);
             }

@@ -22,7 +22,7 @@ use crate::sys::{
     cudaJitOption, cudaJitOverrideDirectiveValues, cudaKernel_t, cudaLibrary_t, cudaLibraryOption,
 };
 
-/// The options of the compiler, as far as they have an effect here.
+/// The options of the compiler that have an effect here.
 struct Jit {
     options: *mut cudaJitOption,
     values: *mut *mut c_void,
@@ -79,7 +79,7 @@ impl Jit {
     }
 }
 
-/// Reads code that a program has in memory. The first bytes tell its format.
+/// Reads code that a program has in memory. The first bytes determine its format.
 fn read_at(code: *const c_void) -> Result<Module, Damage> {
     let damaged = |error: &dyn core::fmt::Display| Damage::at_once(cudaErrorInvalidKernelImage, error);
     let start = code.cast::<u8>();
@@ -178,7 +178,7 @@ fn tell(
 }
 
 api! {
-    /// Loads code from memory. Options for the compiler only change where its logs go.
+    /// Loads code from memory. Of the options for the compiler, only the log buffers have an effect here.
     fn cudaLibraryLoadData(
         call, out: Out<'_, cudaLibrary_t>, code: *const c_void, options: *mut cudaJitOption, values: *mut *mut c_void,
         count: c_uint, _library_options: *mut cudaLibraryOption, _library_values: *mut *mut c_void, _library_count: c_uint,

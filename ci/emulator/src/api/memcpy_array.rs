@@ -69,7 +69,8 @@ fn part<T>(call: &Call, book: &Book, corner: Corner<T>, volume: Volume) -> Answe
         || !volume.width.is_multiple_of(element)
     {
         eprintln!(
-            "CUDA emulator: {}: {} bytes and {} rows from byte {x} of row {y} on are not in an array of {} bytes and {} rows, \
+            "CUDA emulator: {}: {} bytes and {} rows from byte {x} of row {y} on are not in an \
+             array of {} bytes and {} rows, \
              or no whole elements of {element} bytes",
             call.name,
             volume.width,

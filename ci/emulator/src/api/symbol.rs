@@ -285,7 +285,8 @@ fn copy_beyond(machine: &mut Guard, call: &Call, stream: Key, asked: Beyond) -> 
     }
     let rest = if way == VariableSide::To { "the others are dropped" } else { "the others are read as 0xcd" };
     eprintln!(
-        "CUDA emulator: {name}: {count} bytes from byte {offset} on are not within a variable of {} bytes. Hardware takes \
+        "CUDA emulator: {name}: {count} bytes from byte {offset} on are not within a variable of \
+         {} bytes. Hardware takes \
          this, and copies what lies behind the variable; here {inside} bytes are copied, and {rest}",
         of.size
     );

@@ -8,7 +8,8 @@
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     clippy::needless_range_loop,
-    reason = "registers hold bits; reading them at a narrower type truncates by definition, and lanes index several rows at once"
+    reason = "registers hold bits; reading them at a narrower type truncates by definition, \
+              and lanes index several rows at once"
 )]
 
 use std::sync::Arc;

@@ -223,7 +223,8 @@ impl Warp {
                 let there = cx.place(other.pc.saturating_sub(1));
                 let [x, y, z] = cx.launch.thread(self.thread(other.mask.trailing_zeros()));
                 let what = format!(
-                    "threads of one warp wait at barrier {id} in different places (thread ({x},{y},{z}){there})"
+                    "threads of one warp wait at barrier {id} in different places \
+                     (thread ({x},{y},{z}){there})"
                 );
                 return wrong(cx, &what, group.pc);
             }

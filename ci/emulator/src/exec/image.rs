@@ -270,7 +270,8 @@ impl Texture {
         if geometry == Geometry::Line && self.address[0] == self.address[1] {
             return Ok(true);
         }
-        let why = "a linear filter over the border of layered lines, or of lines with other bounds in the second dimension, is not \
+        let why = "a linear filter over the border of layered lines, or of lines with other bounds in the \
+                       second dimension, is not \
                    known to the emulator";
         Err((Fault::NOT_SUPPORTED, why.to_owned()))
     }

@@ -327,8 +327,8 @@ impl Book {
         self.leaving.insert(start)
     }
 
-    /// Has another allocation begin in the place of one that a stream will free.
-    pub(super) fn begin_anew(&mut self, start: u64, call: &'static str) {
+    /// Makes another allocation begin in the place of one whose free is pending.
+    pub(super) fn replace(&mut self, start: u64, call: &'static str) {
         self.leaving.remove(&start);
         if let Some(old) = self.live.remove(&start) {
             self.enter(Allocation { call, ..old });
@@ -481,7 +481,7 @@ impl Book {
     pub(crate) fn pass_on(&mut self, start: u64, call: &'static str) {
         self.reuse.offered.remove(&start);
         *self.reuse.passed_on.entry(start).or_default() += 1;
-        self.begin_anew(start, call);
+        self.replace(start, call);
     }
 
     /// Ends stream-ordered memory, unless it is another allocation's by now.

@@ -169,7 +169,8 @@ mod tests {
     use crate::sys::cudaErrorNoKernelImageForDevice;
     use crate::testing::compile;
 
-    const SOURCE: &str = "__global__ void first() {} __device__ int variable; extern \"C\" __global__ void second(int* p) { *p = variable; }";
+    const SOURCE: &str = "__global__ void first() {} __device__ int variable; \
+                          extern \"C\" __global__ void second(int* p) { *p = variable; }";
 
     #[test]
     fn a_fatbinary_has_the_kernels_of_its_ptx_and_machine_code_alone_has_none() {

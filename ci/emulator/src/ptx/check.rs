@@ -109,7 +109,8 @@ mod tests {
     /// Puts lines into a function of their own, from its fourth line on.
     fn told(lines: &str) -> Option<(u32, String)> {
         let text = format!(
-            ".version 8.0\n.target sm_70\n.address_size 64 .func f(.reg .b32 %in) {{ .reg .b32 %r<3>, %one; .reg .pred %p;\n{lines}\n}}"
+            ".version 8.0\n.target sm_70\n.address_size 64 .func f(.reg .b32 %in) {{ \
+             .reg .b32 %r<3>, %one; .reg .pred %p;\n{lines}\n}}"
         );
         check(&parse(&text).unwrap()).err().map(|error| (error.line, error.message))
     }

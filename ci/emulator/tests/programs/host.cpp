@@ -1,4 +1,4 @@
-// What a program without kernels sees of the machine, one case a run: host CASE
+// The machine as a program without kernels sees it, one case a run: host CASE
 #include "check.h"
 
 #include <sys/wait.h>

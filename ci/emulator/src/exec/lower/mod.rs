@@ -1,8 +1,8 @@
 //! Lowers PTX functions to a [`Program`]: names become registers and addresses, and each instruction becomes
 //! one or a few operations over 32 lanes.
 //!
-//! An instruction that cannot be lowered becomes one that explains itself when a kernel reaches it, so that a
-//! module stays usable as far as its kernels are.
+//! An instruction that cannot be lowered becomes one that explains itself when a kernel reaches it, so that
+//! all other kernels of the module stay usable.
 
 #[macro_use]
 mod macros;
