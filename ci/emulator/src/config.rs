@@ -6,7 +6,7 @@
 //! | `CUDA_EMULATOR_MEMORY` | memory of each device in MiB | 16384 |
 //! | `CUDA_EMULATOR_SCHEDULE` | `late`, `eager` or `random:SEED` (`random` alone picks a seed) | `late` |
 //! | `CUDA_EMULATOR_BUDGET` | MiB of each device that a process may use without a notification | none |
-//! | `CUDA_EMULATOR_FREE` | `waits`: a free waits for all work of the device; `at-once`: it does not | `waits` |
+//! | `CUDA_EMULATOR_FREE` | `waits`: a free waits for the device; `at-once`: it does not | `waits` |
 //! | `CUDA_EMULATOR_LEAKS` | `1`: list leaks at exit | `0` |
 //! | `CUDA_EMULATOR_INITCHECK` | `1`: report reads of unwritten device memory | `0` |
 //!

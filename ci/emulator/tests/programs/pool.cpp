@@ -131,7 +131,8 @@ void pool_waits() {
 
 int main(int count, char **arguments) {
     const std::map<std::string, std::function<void()>> cases = {
-        {"pool_stream", pool_stream}, {"pool_events", pool_events}, {"pool_legacy", pool_legacy}, {"pool_waits", pool_waits}};
+        {"pool_stream", pool_stream}, {"pool_events", pool_events}, {"pool_legacy", pool_legacy},
+        {"pool_waits", pool_waits}};
     const auto found = cases.find(count > 1 ? arguments[1] : "");
     EXPECT(found != cases.end());
     found->second();
