@@ -1,4 +1,4 @@
-//! Calls, returns, indirect jumps and exits of a warp, and the barriers of its block.
+//! Calls, returns, indirect jumps and exits of a warp, and the barriers of its block and its cluster.
 
 use super::cluster::{RANK, parts};
 use super::fault::Fault;

@@ -1,6 +1,6 @@
 //! Graphs: their nodes and edges, executable graphs, and streams that are captured into graphs.
 //!
-//! A [`Graph`] is a list of [`Node`]s with their dependencies. An executable graph is a flat copy of it,
+//! A `Graph` is a list of `Node`s with their dependencies. An executable graph is a flat copy of it,
 //! whose child graphs are laid out in place. A launch puts every node on the queue. While a stream is
 //! captured, its work becomes nodes instead ([`capture`]).
 

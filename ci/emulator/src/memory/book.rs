@@ -1,4 +1,5 @@
-//! The live allocations, by address, and those that were freed lately.
+//! The live allocations, by address, and those that were freed lately; the device heap; the reuse of memory
+//! with a pending free.
 //!
 //! Nothing here waits or runs work: callers synchronise first if the runtime does.
 #![expect(unsafe_code, reason = "fills and unmaps memory that the book owns")]

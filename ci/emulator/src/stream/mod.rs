@@ -5,7 +5,7 @@
 //! bounded steps under the machine's lock. A background thread runs work that has been pending for long
 //! enough ([`drive`]).
 //!
-//! To put work on a stream: [`submit`], which is all that a launch needs.
+//! To put work on a stream: [`submit()`], which is all that a launch needs.
 
 mod around;
 mod copy;
