@@ -38,7 +38,7 @@ const RULES: [(&str, cudaMemPoolAttr); 3] = [
     ("waits", cuda_sys::cudaMemPoolReuseAllowInternalDependencies),
 ];
 
-/// A pool with some rules enabled. With `tight`, there is room for one allocation only.
+/// A pool with some rules enabled. With `tight`, a second allocation does not fit.
 fn pool(log: &mut Log, on: [bool; 3], tight: bool) -> Result<cudaMemPool_t, Setup> {
     let mut wanted = cuda_sys::cudaMemPoolProps {
         allocType: cuda_sys::cudaMemAllocationTypePinned,

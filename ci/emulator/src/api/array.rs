@@ -243,7 +243,7 @@ api! {
         put(Some(out), sparse(found.format, found.tiled(), 0, 0, false))
     }
 
-    /// Returns how a sparse mipmapped array is divided into tiles, and which levels are too small for one.
+    /// Returns how a sparse mipmapped array is divided into tiles, and which levels are smaller than a tile.
     fn cudaMipmappedArrayGetSparseProperties(
         call, out: Out<'_, cudaArraySparseProperties>, mipmap: cudaMipmappedArray_t,
     ) {

@@ -195,7 +195,7 @@ impl Warp {
         lanes(mask).for_each(|lane| self.tell_unwritten_at(cx, at[lane], a.bytes(), lane, pc));
     }
 
-    /// Does the same for one lane.
+    /// Does the same for a single lane.
     fn tell_unwritten_at(&self, cx: &mut Context<'_>, at: *mut u8, bytes: u64, lane: usize, pc: u32) {
         if let Some(told) = cx.env.unwritten(at, bytes, &cx.program.name) {
             let what = format!("read of {bytes} bytes: {told}");

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::allocation::Allocation;
 
 const PAGE: u64 = 4096;
-/// The first bytes of a ticket, so that other bytes are not taken for one.
+/// The first bytes of a ticket, so that other bytes are no ticket.
 const MAGIC: u32 = 0x7e0d_ec1d;
 /// How long a ticket is in bytes.
 const LENGTH: usize = 40;

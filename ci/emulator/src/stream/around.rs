@@ -22,7 +22,7 @@ pub(crate) fn access(book: &Book, it: &Allocation, device: usize, peers: &[usize
     }
 }
 
-/// The surroundings of a kernel on one device, for one step.
+/// The surroundings of a kernel on a device, during a single step.
 pub(super) struct Around<'a> {
     pub(super) book: &'a mut Book,
     pub(super) device: usize,

@@ -152,8 +152,8 @@ pub(crate) fn synchronize(machine: &mut Guard, device: usize, ticks: &[Tick]) ->
     machine.devices.get(device).and_then(|device| device.fault).map_or(Ok(()), Err)
 }
 
-/// The wait before a free. CUDA only says that a free may wait: `CUDA_EMULATOR_FREE=at-once` switches the wait
-/// off, to show that a program does not rely on it.
+/// The wait before a free. CUDA only says that a free may wait. `CUDA_EMULATOR_FREE=at-once` switches the
+/// wait off, to show that a program does not rely on it.
 pub(crate) fn before_free(machine: &mut Guard, device: usize) -> Answer {
     if !machine.config.free_waits {
         return Ok(());

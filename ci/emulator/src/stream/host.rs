@@ -64,7 +64,7 @@ impl HostCall {
     }
 }
 
-/// The thread that calls the program's functions for one device.
+/// The thread of a device that calls the program's functions.
 #[derive(Debug)]
 pub(crate) struct Caller(Sender<(Tick, HostCall, Code)>);
 
