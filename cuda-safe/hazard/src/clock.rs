@@ -96,12 +96,6 @@ impl Clock {
         }
     }
 
-    /// One of the operations that the clock tells of, or none: tick 0 of no stream.
-    #[inline]
-    pub(crate) fn first(&self) -> Stamp {
-        self.few[0]
-    }
-
     /// The entries.
     #[inline]
     fn entries(&self) -> &[Stamp] {

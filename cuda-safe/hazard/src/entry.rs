@@ -16,16 +16,6 @@ pub enum Mode {
     Write,
 }
 
-/// How an operation uses a whole allocation: a few bits, which need not be in memory.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Manner {
-    pub(crate) mode: Mode,
-    pub(crate) exclusive: bool,
-    pub(crate) at_call: bool,
-    /// Whether it uses no other memory.
-    pub(crate) alone: bool,
-}
-
 /// An access whose allocation is understood.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Want {
@@ -70,8 +60,6 @@ pub(crate) trait FullView: View + Sized {
     /// The same without what the legacy rule gives this very operation: of what is read during the call, before the stream is there. What
     /// the rule gave earlier ones counts, since as long as these have not come to it the stream has something to do.
     fn at_call(&self) -> Self;
-    /// Whether all of the stream's operations are ordered before this one, whatever is read during the call.
-    fn puts_all_behind(&self) -> bool;
 
     /// Whether `stamp` is ordered before an access of the operation, which is one that may be made during the call or not.
     #[inline]

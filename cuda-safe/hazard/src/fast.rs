@@ -12,30 +12,21 @@
 //! - A prepared list of intervals that its stream enters again: one epoch stands for all of them, until anybody else looks at the
 //!   list (a run: `prepared`).
 //!
-//! A write that is the operation's only access comes this way too where the stream does not wait yet for the one operation in its way,
-//! and that is CUDA's already: the stream is ordered after it first, and the access entered then. So programs do that use their
-//! streams in turn.
-//!
 //! # Why it need not be the usual order of steps
 //! The slow path enters allocations in the order of their addresses, because it may wait at one for who has come to it before. Here
-//! nobody waits: where no entry is possible, the
-//! operation gives its tick up, which is then published like that of a failed one, and takes the slow path with the next one. So whoever
-//! waits for this operation waits for one that comes to its end. An operation of which anything is entered is not ordered after
-//! others here, which may take long: that is for its only access, before it is entered.
+//! nobody waits: where no entry is possible, the operation gives its sequence number up, which is then published like that of a
+//! failed one, and takes the slow path with the next one. So whoever waits for this operation waits for one that comes to its end.
 #![expect(unsafe_code, reason = "declares how operations begin")]
 
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
-use crate::entry::{Manner, Mode};
-use crate::ledger::{Access, Ledger};
-use crate::order::Port;
+use crate::knowledge::Known;
+use crate::ledger::{Access, Next};
 use crate::prepared::{Repeat, Sorted};
 use crate::primitives::fence;
 use crate::slot::{Lane, LaneGuard, Slot};
 use crate::submission::{Accesses, Operation, Submission};
 use crate::table::Books;
-use crate::waits::Place;
-use crate::word::Word;
 
 /// So many accesses that are not all whole take the slow path, where the parts of an allocation are entered together.
 const FEW: usize = 4;
@@ -46,30 +37,22 @@ impl Books {
     /// # Safety
     /// As for [`begin_slow`](Self::begin_slow).
     #[inline]
-    pub unsafe fn begin_fast<'a, P: Port>(
+    pub unsafe fn begin_fast<'a>(
         &'a self,
         slot: &'a Slot,
         operation: Operation<'_, '_>,
-        port: &P,
-        at: Place,
     ) -> Option<Submission<'a>> {
         if !operation.acts {
             return None;
         }
         match operation.accesses {
-            Accesses::Listed(accesses) => self.begin_listed(slot, accesses, port, at),
-            Accesses::Prepared(accesses) => self.begin_prepared(slot, accesses, port, at),
+            Accesses::Listed(accesses) => self.begin_listed(slot, accesses),
+            Accesses::Prepared(accesses) => self.begin_prepared(slot, accesses),
         }
     }
 
     #[inline]
-    fn begin_listed<'a, P: Port>(
-        &'a self,
-        slot: &'a Slot,
-        accesses: &[Access<'_>],
-        port: &P,
-        at: Place,
-    ) -> Option<Submission<'a>> {
+    fn begin_listed<'a>(&'a self, slot: &'a Slot, accesses: &[Access<'_>]) -> Option<Submission<'a>> {
         if accesses.is_empty() {
             // It uses no memory that others know of: there is nothing to order it after.
             return Some(Submission::new(slot, slot.lane.lock(), false, false));
@@ -77,12 +60,12 @@ impl Books {
         if accesses.len() > FEW && !accesses.iter().all(Access::is_whole) {
             return None;
         }
-        let mut lane = slot.lock_caught_up()?;
-        let alone = accesses.len() == 1;
+        let lane = slot.lock_caught_up()?;
+        let view = Known::new(self, slot, &lane, false, slot.next_by_owner());
         for (index, access) in accesses.iter().enumerate() {
             let entered = !is_lent(access)
                 && if access.is_whole() {
-                    self.enter_whole(slot, &mut lane, access.ledger, access.manner(alone), port, at)
+                    enter_whole(access, &view)
                 } else {
                     slot.enter_part(&lane, access)
                 };
@@ -100,26 +83,18 @@ impl Books {
 
     /// The same of an operation whose accesses were put in order before.
     #[inline]
-    fn begin_prepared<'a, P: Port>(
-        &'a self,
-        slot: &'a Slot,
-        accesses: &Sorted<'_>,
-        port: &P,
-        at: Place,
-    ) -> Option<Submission<'a>> {
+    fn begin_prepared<'a>(&'a self, slot: &'a Slot, accesses: &Sorted<'_>) -> Option<Submission<'a>> {
         // An access that no borrow stands for is to be held against guards; no access at all is no operation that counts.
         if accesses.kinds().unborrowed || accesses.ends().is_empty() {
             return None;
         }
-        let mut lane = slot.lock_caught_up()?;
+        let lane = slot.lock_caught_up()?;
+        let view = Known::new(self, slot, &lane, false, slot.next_by_owner());
         let (mut rest, mut start) = (accesses.as_slice(), 0);
         for end in accesses.ends() {
             let (group, behind) = rest.split_at_checked(end - start).unwrap_or_default();
             let entered = match group {
-                [access] if access.is_whole() => {
-                    let manner = access.manner(start == 0 && behind.is_empty());
-                    self.enter_whole(slot, &mut lane, access.ledger, manner, port, at)
-                }
+                [access] if access.is_whole() => enter_whole(access, &view),
                 [first, ..] => first.ledger.stamp_run(accesses.number(), group, slot.next_by_owner()),
                 [] => false,
             };
@@ -158,51 +133,6 @@ impl Books {
         }
         Some(Submission::new(slot, lane, true, false))
     }
-
-    /// Enters an access to a whole allocation. Returns false, with nothing entered, where that takes the slow path.
-    #[inline]
-    fn enter_whole<P: Port>(
-        &self,
-        slot: &Slot,
-        lane: &mut Lane,
-        ledger: &Ledger,
-        manner: Manner,
-        port: &P,
-        at: Place,
-    ) -> bool {
-        ledger.stamp_plainly(manner, slot.next_by_owner(), lane.clock.first())
-            || self.enter_whole_otherwise(slot, lane, ledger, manner, port, at)
-    }
-
-    /// The same where it takes more than one look: the last access was of the stream itself but not alike, or of another one that this
-    /// one's clock covers. That is so whenever the access is made, for what a clock says is in the stream's queue, or over. For a write
-    /// that is the operation's only access, the stream may be ordered after the other operation first.
-    #[cold]
-    #[inline(never)]
-    fn enter_whole_otherwise<P: Port>(
-        &self,
-        slot: &Slot,
-        lane: &mut Lane,
-        ledger: &Ledger,
-        manner: Manner,
-        port: &P,
-        at: Place,
-    ) -> bool {
-        let (me, bits) = (slot.next_by_owner(), ledger.bits());
-        let next = if Word::is_of(bits, me.slot) {
-            // An access that may be made during the call is not behind all that the stream has, unless it is solid.
-            let here = !manner.at_call || slot.is_solid();
-            if here { Word::again(bits, manner.mode, me) } else { None }
-        } else {
-            let Some(stamp) = Word::in_the_way(bits, manner.mode) else { return false };
-            // Reads are in each other's way only in the short form.
-            let orders = manner.alone && manner.mode == Mode::Write;
-            let behind = stamp.slot != me.slot
-                && (lane.clock.covers(stamp) || orders && self.put_behind(slot, lane, stamp, port, at));
-            if behind { Word::only(manner.mode, me) } else { None }
-        };
-        next.is_some_and(|next| ledger.replace(bits, next, manner.exclusive))
-    }
 }
 
 impl Slot {
@@ -229,6 +159,15 @@ impl Slot {
             drop(Submission::new(self, lane, true, false));
         }
     }
+}
+
+/// Enters an access to a whole allocation. Returns false, with nothing entered, where that takes the slow path.
+///
+/// So does the first use of an allocation: two threads that use the same new ones in different orders would both give up half-way, and
+/// each wait for what the other one has given up.
+#[inline]
+fn enter_whole(access: &Access<'_>, view: &Known<'_>) -> bool {
+    !access.ledger.is_unused() && access.ledger.stamp_next(access, view) == Next::Entered
 }
 
 /// Whether the host has memory that the access would reach without a borrow.

@@ -390,9 +390,4 @@ impl FullView for Known<'_> {
     fn at_call(&self) -> Self {
         Self { pending: None, by_rule: false, ..*self }
     }
-
-    #[inline]
-    fn puts_all_behind(&self) -> bool {
-        self.slot.is_solid()
-    }
 }

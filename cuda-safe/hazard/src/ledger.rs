@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
 use crate::clock::{Clock, Stamp};
-use crate::entry::{Conflict, First, FullView, Manner, Mode, View, Want};
+use crate::entry::{Conflict, First, FullView, Mode, View, Want};
 use crate::list::List;
 use crate::primitives::{AtomicBool, AtomicU64, Mutex, constructor, fence};
 use crate::waits::Place;
@@ -210,12 +210,6 @@ impl<'a> Access<'a> {
         self.start == 0 && self.end >= bytes && bytes != 0
     }
 
-    /// What is left to be said of it where it is of a whole allocation; `alone` is whether its operation has no other access.
-    #[inline]
-    pub(crate) fn manner(&self, alone: bool) -> Manner {
-        Manner { mode: self.mode, exclusive: self.exclusive, at_call: self.at_call, alone }
-    }
-
     /// What the access wants of its allocation.
     #[inline]
     pub(crate) fn want(&self) -> Want {
@@ -343,17 +337,6 @@ impl Ledger {
         self.stamp_list(group, view, place, out);
     }
 
-    /// Enters an access to the whole allocation where the last one was of the same stream and alike, so that all that came before is
-    /// ordered, or of the stream of `known`, and not after that, behind which this one is. Says no, and does nothing, where anything else
-    /// is the case.
-    #[inline]
-    pub(crate) fn stamp_plainly(&self, manner: Manner, me: Stamp, known: Stamp) -> bool {
-        let bits = self.bits();
-        let alike = Word::alike(bits, manner.mode, me);
-        let next = alike.or_else(|| Word::taken_over(bits, manner.mode, me, known));
-        next.is_some_and(|next| self.replace(bits, next, manner.exclusive))
-    }
-
     /// What the last accesses were, in bits of a [`Word`].
     #[inline]
     pub(crate) fn bits(&self) -> u64 {
@@ -374,21 +357,11 @@ impl Ledger {
     /// they are not. `exclusive` is whether the access is so.
     #[inline]
     pub(crate) fn replace(&self, bits: u64, next: u64, exclusive: bool) -> bool {
-        if !exclusive {
-            return self.word.compare_exchange(bits, next, SeqCst, Acquire).is_ok();
-        }
         if !self.is_its_own(exclusive) {
-            return self.exchange(bits, next);
+            return self.word.compare_exchange(bits, next, SeqCst, Acquire).is_ok();
         }
         self.word.store(next, Release);
         true
-    }
-
-    /// [`replace`](Self::replace) of a ledger that others may look at.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn exchange(&self, bits: u64, next: u64) -> bool {
-        self.word.compare_exchange(bits, next, SeqCst, Acquire).is_ok()
     }
 
     /// Enters one access in the long form where all that it conflicts with is ordered before it: by the stream itself, or by what its `clock`
@@ -414,21 +387,22 @@ impl Ledger {
         if !access.is_whole() {
             return Next::Unclear;
         }
+        let late;
+        let view = if access.at_call {
+            late = view.at_call();
+            &late
+        } else {
+            view
+        };
         let bits = self.word.load(Acquire);
-        let next = match Word::in_the_way(bits, access.mode) {
-            Some(stamp) if view.puts_behind(access.at_call, stamp) => Word::only(access.mode, view.me()),
-            Some(stamp) if access.mode == Mode::Write => return Next::Behind(stamp),
-            // Reads may run at once, and both are to be told of.
-            Some(_) => return Next::Unclear,
-            None => after_more(bits, access, view),
-        };
-        let Some(next) = next else {
-            return match self.before(access.mode) {
-                Before::Only(stamp) if !view.puts_behind(access.at_call, stamp) => Next::Behind(stamp),
+        match after(Word::unpack(bits), access.mode, view).and_then(Word::pack) {
+            Some(next) if self.replace(bits, next, access.exclusive) => Next::Entered,
+            Some(_) => Next::Unclear,
+            None => match self.before(access.mode) {
+                Before::Only(stamp) if !view.knows(stamp) => Next::Behind(stamp),
                 _ => Next::Unclear,
-            };
-        };
-        if self.replace(bits, next, access.exclusive) { Next::Entered } else { Next::Unclear }
+            },
+        }
     }
 
     /// Whether nobody else looks at the word of the whole allocation before the borrow ends that an access is made by, which is
@@ -625,24 +599,6 @@ impl View for Short<'_> {
     fn knows(&self, stamp: Stamp) -> bool {
         stamp.slot == self.me.slot || self.clock.covers(stamp)
     }
-}
-
-/// The bits after a whole access where that takes more than one look.
-#[inline(never)]
-fn after_more<V: FullView>(bits: u64, access: &Access<'_>, view: &V) -> Option<u64> {
-    if (!access.at_call || view.puts_all_behind())
-        && let Some(next) = Word::again(bits, access.mode, view.me())
-    {
-        return Some(next);
-    }
-    let late;
-    let view = if access.at_call {
-        late = view.at_call();
-        &late
-    } else {
-        view
-    };
-    after(Word::unpack(bits), access.mode, view).and_then(Word::pack)
 }
 
 /// The word after a whole access of mode `mode`, if all it meets is ordered before it and a word can say it.

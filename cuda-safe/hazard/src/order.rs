@@ -6,7 +6,7 @@ use crate::device::Kind;
 use crate::entry::{Conflict, FullView, View};
 use crate::knowledge::Known;
 use crate::primitives::Arc;
-use crate::slot::{Lane, Reach, Slot};
+use crate::slot::{Lane, Slot};
 use crate::table::Books;
 use crate::waits::{Place, Wait};
 
@@ -28,14 +28,6 @@ pub unsafe trait Port {
     /// # Errors
     /// The failure of a call.
     fn order(&self, waiter: &Slot, other: &Slot, kept: &mut usize) -> Result<Route, Self::Error>;
-
-    /// [`order`](Self::order) after another stream of the same device, which is neither the legacy one nor a thread's own, by an event
-    /// recorded on it just now: what most waits are. Says no where it cannot be reached so, or a call fails: `order` then does it, or tells
-    /// why not.
-    fn order_plainly(&self, waiter: &Slot, other: &Slot, kept: &mut usize) -> bool {
-        let reach = *other.reach();
-        matches!(reach, Reach::Stream(_)) && self.order(waiter, other, kept).is_ok()
-    }
 }
 
 /// How a [`Port`] has ordered one stream after another.
@@ -52,36 +44,6 @@ pub enum Route {
 }
 
 impl Books {
-    /// Orders the stream after one operation of another stream that stands against its next one, of which nothing is entered yet: says
-    /// whether it is so now. It is not where the other operation is not CUDA's yet, or where ordering it is more than the usual wait.
-    #[inline]
-    pub(crate) fn put_behind<P: Port>(
-        &self,
-        slot: &Slot,
-        lane: &mut Lane,
-        stamp: Stamp,
-        port: &P,
-        at: Place,
-    ) -> bool {
-        let Some(other) = self.slot(stamp.slot) else { return false };
-        if other.completed() >= stamp.tick {
-            return true;
-        }
-        // As below: what the wait is worth is read before the call.
-        let (known, tick) = (other.brief(), other.submitted());
-        // Of the legacy stream and of a thread's own one there is more.
-        let plain = tick >= stamp.tick
-            && known != Brief::Many
-            && Arc::ptr_eq(&slot.device, &other.device)
-            && gives_no_more(slot, lane, other);
-        if !plain || !port.order_plainly(slot, other, &mut lane.kept) {
-            return false;
-        }
-        self.learn_brief(slot, lane, Stamp { slot: stamp.slot, tick }, known);
-        self.note(slot, Conflict { stamp, place: None }, Route::Stream, at);
-        true
-    }
-
     /// Orders the stream after every conflict that it is not yet ordered after. `rule` says whether it may be so by the legacy rule, which
     /// then has something for the operation or not.
     #[cold]

@@ -67,16 +67,6 @@ impl Drop for Entered {
     }
 }
 
-/// The thread begins to hand an operation to CUDA, if it is in the middle of nothing.
-#[inline]
-pub(super) fn try_enter() -> Option<Entered> {
-    if BUSY.get() != Busy::Idle {
-        return None;
-    }
-    BUSY.set(Busy::Entering);
-    Some(Entered(Busy::Idle))
-}
-
 /// The thread begins to hand an operation to CUDA.
 ///
 /// # Errors
@@ -84,11 +74,7 @@ pub(super) fn try_enter() -> Option<Entered> {
 #[inline]
 #[track_caller]
 pub(super) fn enter(api: &'static str) -> Result<Entered> {
-    // No closure, which would hide the caller.
-    match try_enter() {
-        Some(entered) => Ok(entered),
-        None => Err(refused(api)),
-    }
+    begin(api, Location::caller())
 }
 
 /// [`enter`] on behalf of a call site elsewhere.
@@ -97,7 +83,11 @@ pub(super) fn enter(api: &'static str) -> Result<Entered> {
 /// As for `enter`.
 #[inline]
 pub(super) fn begin(api: &'static str, place: &'static Location<'static>) -> Result<Entered> {
-    try_enter().ok_or_else(|| refused(api).at(place))
+    if BUSY.get() != Busy::Idle {
+        return Err(refused(api).at(place));
+    }
+    BUSY.set(Busy::Entering);
+    Ok(Entered(Busy::Idle))
 }
 
 /// The thread begins to run a host function.

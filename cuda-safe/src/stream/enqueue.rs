@@ -176,7 +176,7 @@ impl StreamRef<'_> {
         let current = self.switch().map_err(|error| error.at(place))?;
         let (slot, port) = (self.slot(), Runtime::new(self.as_raw()));
         // SAFETY: the caller's duties are these and more; the slot is of this process's tracker, which alone knows access histories.
-        let state = match unsafe { BOOKS.begin_fast(slot, operation, &port, place) } {
+        let state = match unsafe { BOOKS.begin_fast(slot, operation) } {
             Some(state) => state,
             // SAFETY: as above.
             None => match unsafe { BOOKS.begin_slow(slot, operation, &port, place) } {
@@ -213,7 +213,7 @@ impl StreamRef<'_> {
         if self.recorder().is_some() {
             return None;
         }
-        let _entered = busy::try_enter()?;
+        let _entered = busy::enter("enqueue").ok()?;
         let _current = self.switch().ok()?;
         // SAFETY: the caller's duties are these and more.
         let submission = unsafe { BOOKS.begin_repeated(self.slot(), repeats) }?;

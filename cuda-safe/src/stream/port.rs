@@ -42,24 +42,6 @@ impl Runtime {
 unsafe impl Port for Runtime {
     type Error = Error;
 
-    #[expect(clippy::inline_always, reason = "measured: of two streams in turn each operation comes here")]
-    #[inline(always)]
-    fn order_plainly(&self, _: &Slot, other: &Slot, kept: &mut usize) -> bool {
-        if *kept == 0 {
-            return false;
-        }
-        let reach = other.reach();
-        let Reach::Stream(number) = *reach else { return false };
-        let event = pool::raw_event(*kept);
-        // SAFETY: the slot's lock is held, so the handle that it names is live, and means the same stream everywhere; nobody else has
-        // the event.
-        let recorded = unsafe { sys::cudaEventRecord(event, pool::raw_stream(number)) };
-        // SAFETY: the waiting stream lives, as the caller borrows it; the event is as above.
-        recorded == sys::cudaSuccess
-            && unsafe { sys::cudaStreamWaitEvent(self.raw, event, 0) } == sys::cudaSuccess
-    }
-
-    #[cold]
     #[inline(never)]
     fn order(&self, waiter: &Slot, other: &Slot, kept: &mut usize) -> Result<Route> {
         let device = Device::from_ordinal(other.device());
@@ -231,7 +213,6 @@ mod tests {
             let (waiter, captured) = (waiter.as_stream(), captured.as_stream());
             let (port, other) = (Runtime::new(waiter.as_raw()), captured.slot());
             // As a thread does that has just found that the slot had something to do.
-            assert!(!port.order_plainly(waiter.slot(), other, &mut kept));
             assert_eq!(port.order(waiter.slot(), other, &mut kept)?, Route::Host);
             apart = Some(other);
             memset_async(&mut buffer, 7, &waiter)

@@ -68,7 +68,7 @@ impl Tracker {
         call: impl FnOnce() -> Result<R, P::Error>,
     ) -> Result<(R, Stamp), Refusal<P::Error>> {
         // SAFETY: no memory depends on it.
-        let submission = match unsafe { self.0.begin_fast(slot, operation, port, at) } {
+        let submission = match unsafe { self.0.begin_fast(slot, operation) } {
             Some(submission) => submission,
             // SAFETY: as above.
             None => unsafe { self.0.begin_slow(slot, operation, port, at) }?,
@@ -111,7 +111,7 @@ impl Tracker {
         call: impl FnOnce() -> Result<(), E>,
     ) -> Result<First, E> {
         // SAFETY: no memory depends on it.
-        let submission = unsafe { self.0.begin_fast(slot, Operation::new(&[]), &NoPort, at) };
+        let submission = unsafe { self.0.begin_fast(slot, Operation::new(&[])) };
         // Nothing stands against an operation without accesses.
         let submission = submission.unwrap();
         call()?;

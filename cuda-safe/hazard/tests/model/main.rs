@@ -213,10 +213,6 @@ unsafe impl cuda_hazard::Port for Meanwhile<'_> {
         // Else the whole device is waited for, of which nothing is noted here.
         Ok(if self.comes(other) { cuda_hazard::Route::Stream } else { cuda_hazard::Route::Host })
     }
-
-    fn order_plainly(&self, _: &cuda_hazard::Slot, other: &cuda_hazard::Slot, _: &mut usize) -> bool {
-        *other.reach() != cuda_hazard::Reach::Device && self.comes(other)
-    }
 }
 
 #[test]
