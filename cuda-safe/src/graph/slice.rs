@@ -8,8 +8,8 @@ use std::ops::{Range, RangeBounds};
 use bytemuck::AnyBitPattern;
 
 use super::memory::GraphBuffer;
-use crate::copy::{GraphDestination, GraphSource, NodeDestination, NodeSource, Operand, Side};
-use crate::error::{Detail, Error, Result};
+use crate::copy::{Destination, InGraph, MemoryType, Operand, Source, of_another_graph};
+use crate::error::Result;
 use crate::hazard::{Access, Mode};
 use crate::launch::KernelArg;
 use crate::memory::size;
@@ -71,11 +71,7 @@ impl<T> GraphBuffer<T> {
     /// Refuses anything but nodes of the graph that the memory is of.
     #[track_caller]
     pub(super) fn ensure_of(&self, graph: u64, api: &'static str) -> Result<()> {
-        if self.graph() == graph {
-            return Ok(());
-        }
-        let what = "memory of a graph's own anywhere but in nodes of that graph";
-        Err(Error::refused(api, Detail::Unsupported { what }))
+        if self.graph() == graph { Ok(()) } else { Err(of_another_graph(api)) }
     }
 }
 
@@ -109,12 +105,10 @@ impl<'a, T> GraphSlice<'a, T> {
         Access::new(self.of.ledger(), self.bytes(), mode)
     }
 
-    /// One side of a copy or a fill, of a node of the graph with this number.
-    #[track_caller]
-    fn operand(&self, graph: u64) -> Result<Operand<'a>> {
-        self.of.ensure_of(graph, "Graph")?;
-        let books = (self.of.ledger(), self.bytes());
-        Ok(Operand::unborrowed(self.pointer(), self.len(), Side::Device(self.of.device()), books))
+    /// One side of a copy or a fill, of a node of the graph.
+    fn operand(&self) -> Operand<'a> {
+        let (memory, books) = (MemoryType::Device(self.of.device()), (self.of.ledger(), self.bytes()));
+        Operand::unborrowed(self.pointer(), self.len(), memory, books).of_graph(self.of.graph())
     }
 
     /// The address, for a kernel of a node of the same graph.
@@ -186,14 +180,12 @@ impl Drop for Making {
 /// What nodes copy from.
 macro_rules! read {
     ($($memory:ty),*) => { $(
-        impl<T: AnyBitPattern> NodeSource for $memory {
-            fn operand_in(&self, graph: u64) -> Result<Operand<'_>> {
-                self.all().operand(graph)
-            }
-        }
-
-        impl<T: AnyBitPattern> GraphSource for $memory {
+        impl<T: AnyBitPattern> Source<InGraph> for $memory {
             type Element = T;
+
+            fn operand(&self) -> Result<Operand<'_>> {
+                Ok(self.all().operand())
+            }
         }
     )* };
 }
@@ -201,14 +193,12 @@ macro_rules! read {
 /// What nodes copy to and fill.
 macro_rules! written {
     ($($memory:ty),*) => { $(
-        impl<T: AnyBitPattern> NodeDestination for $memory {
-            fn operand_mut_in(&mut self, graph: u64) -> Result<Operand<'_>> {
-                self.all().operand(graph)
-            }
-        }
-
-        impl<T: AnyBitPattern> GraphDestination for $memory {
+        impl<T: AnyBitPattern> Destination<InGraph> for $memory {
             type Element = T;
+
+            fn operand_mut(&mut self) -> Result<Operand<'_>> {
+                Ok(self.all().operand())
+            }
         }
     )* };
 }
