@@ -49,6 +49,7 @@ pub use view::{AsStream, StreamRef};
 pub(crate) use busy::{ensure_idle, enter_callback, in_callback};
 pub(crate) use call::Call;
 pub(crate) use deferred::defer;
+pub(crate) use enqueue::Submission;
 pub(crate) use host::{is_quiet, synchronize_device, wait_host};
 pub(crate) use host_function::guarded;
 pub(crate) use policy::{added_waits, policy, recent_waits, set_policy, set_policy_off};

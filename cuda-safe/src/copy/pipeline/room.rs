@@ -5,10 +5,10 @@ use std::ops::Range;
 use bytemuck::{AnyBitPattern, NoUninit};
 
 use super::array::{PipelineInput, PipelineOutput};
-use crate::copy::linear::memcpy_async;
 use crate::copy::operand::Operand;
 use crate::copy::staged::Traffic;
 use crate::copy::transfer::staged_on;
+use crate::copy::verbs::memcpy_async;
 use crate::device::Device;
 use crate::error::Result;
 use crate::memory::{DeviceBuffer, DeviceSlice, DeviceSliceMut, OnDevice};
