@@ -26,7 +26,6 @@ mod ipc;
 mod legacy;
 mod methods;
 mod owned;
-mod parcel;
 mod per_thread;
 mod policy;
 mod pool;

@@ -80,14 +80,6 @@ impl StreamRef<'_> {
         entered.goes_on();
         Some(again)
     }
-
-    /// Begins an operation that reaches no memory that streams use, by the short way: it is to be put on the stream before
-    /// what this gives is over. None where it has to go the usual way.
-    #[inline]
-    pub(in crate::stream) fn begin_again(&self, place: &'static Location<'static>) -> Option<Going<'static>> {
-        let (lane, tick) = self.again(&[], place)?;
-        Some(Going::new(self.slot(), lane, tick, false))
-    }
 }
 
 /// [`Books::take_turn`] for an operation on the stream `raw` of this slot.
