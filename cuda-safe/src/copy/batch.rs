@@ -236,7 +236,7 @@ impl<'a> CopyBatch<'a> {
     ) -> Result<()> {
         let (destination, source) = match (destination, source) {
             (Ok(destination), Ok(source)) => (destination, source),
-            (Err(error), _) | (_, Err(error)) => return Err(*error),
+            (Err(error), _) | (_, Err(error)) => return Err(error.clone()),
         };
         let Some(shape) = self.whole.count("CopyBatch", destination, source)? else { return Ok(()) };
         let direction = Direction::of(destination.side(), source.side());

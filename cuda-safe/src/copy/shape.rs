@@ -129,7 +129,7 @@ mod tests {
     fn sides_of_different_lengths_are_refused_with_both() {
         let (mut a, b) = ([0_u32; 4], [0_u32; 5]);
         let error = Shape::of("memcpy", &Operand::of_slice_mut(&mut a), &Operand::of_slice(&b)).unwrap_err();
-        assert_eq!(error.detail(), Detail::LengthMismatch { destination: 4, source: 5 });
+        assert_eq!(error.detail(), &Detail::LengthMismatch { destination: 4, source: 5 });
         assert_eq!(error.api(), "memcpy");
     }
 
@@ -146,7 +146,7 @@ mod tests {
         let error =
             Shape::of("memcpy", &Operand::of_slice(&a[2..6]), &Operand::of_slice(&a[4..8])).unwrap_err();
         let (destination, source) = (a[2..].as_ptr().addr(), a[4..].as_ptr().addr());
-        assert_eq!(error.detail(), Detail::Overlapping { destination, source, bytes: 4 });
+        assert_eq!(error.detail(), &Detail::Overlapping { destination, source, bytes: 4 });
         assert!(Shape::of("memcpy", &Operand::of_slice(&a[0..4]), &Operand::of_slice(&a[4..8])).is_ok());
     }
 
@@ -163,7 +163,7 @@ mod tests {
         let (mut to, from) = (PlaneMut::of_slice(&mut a, 3, 2).unwrap(), Plane::of_slice(&b, 2, 3).unwrap());
         let error = Shape::of("memcpy_2d", &to.operand_mut().unwrap(), &from.operand().unwrap()).unwrap_err();
         let expected = Detail::ExtentMismatch { destination: [3, 2, 1], source: [2, 3, 1] };
-        assert_eq!(error.detail(), expected);
+        assert_eq!(error.detail(), &expected);
     }
 
     #[test]

@@ -280,7 +280,7 @@ impl<S: Source<Shape>, Shape> sealed::Source<Shape> for Result<S> {
     fn operand(&self) -> Result<Operand<'_>> {
         match self {
             Ok(source) => source.operand(),
-            Err(error) => Err(*error),
+            Err(error) => Err(error.clone()),
         }
     }
 
@@ -300,7 +300,7 @@ impl<D: Destination<Shape>, Shape> sealed::Destination<Shape> for Result<D> {
     fn operand_mut(&mut self) -> Result<Operand<'_>> {
         match self {
             Ok(destination) => destination.operand_mut(),
-            Err(error) => Err(*error),
+            Err(error) => Err(error.clone()),
         }
     }
 

@@ -69,7 +69,7 @@ impl<S: SymbolPart> private::SymbolPart for Result<S> {
     fn part(&self) -> Result<SymbolSlice<S::Element>> {
         match self {
             Ok(symbol) => symbol.part(),
-            Err(error) => Err(*error),
+            Err(error) => Err(error.clone()),
         }
     }
 }

@@ -93,8 +93,8 @@ impl<'a> Whole<'a> {
         clash: impl FnOnce() -> Option<Detail>,
         call: impl FnOnce(sys::cudaStream_t) -> Result<()>,
     ) -> Result<()> {
-        if let Some(error) = self.error {
-            return Err(error);
+        if let Some(error) = &self.error {
+            return Err(error.clone());
         }
         if self.bytes == 0 {
             return Ok(());

@@ -5,7 +5,7 @@ use std::ptr;
 
 use super::names::lasting;
 use super::{Library, c_name};
-use crate::error::{Detail, Error, Result, Text, quietly};
+use crate::error::{Detail, Error, Result, quietly};
 use crate::hazard::Uses;
 use crate::launch::{Kernel, Parameters};
 use crate::memory::{keeper, relax};
@@ -94,7 +94,7 @@ impl Library {
             [] => "it has none".to_owned(),
             known => format!("it has {}", known.join(", ")),
         };
-        let (name, known) = (Text::keep(name.to_owned()), Some(Text::keep(known)));
+        let (name, known) = (name.to_owned(), Some(known));
         error.with_detail(Detail::NoSuchName { what: "kernel", name, known })
     }
 }

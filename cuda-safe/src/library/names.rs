@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::sync::{Mutex, PoisonError};
 
-use crate::error::{Detail, Error, Result, Text};
+use crate::error::{Detail, Error, Result};
 
 /// A name for C.
 #[track_caller]
@@ -18,7 +18,7 @@ pub(super) fn c_name(api: &'static str, name: &str) -> Result<CString> {
 /// The error with what the compiler said, if it did.
 pub(super) fn explained(error: Error, log: Option<String>) -> Error {
     match log {
-        Some(log) => error.with_detail(Detail::Compiler { log: Text::keep(log) }),
+        Some(log) => error.with_detail(Detail::Compiler { log }),
         None => error,
     }
 }

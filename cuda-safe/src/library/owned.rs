@@ -8,7 +8,7 @@ use std::ptr;
 
 use super::loaded::Loaded;
 use super::{LibraryBuilder, c_name};
-use crate::error::{Detail, Error, Result, Text};
+use crate::error::{Detail, Error, Result};
 use crate::memory::{Shared, relax};
 use crate::{check, stream, sys};
 
@@ -239,7 +239,7 @@ impl Library {
             // A driver that compiles late says here what it says otherwise where the code is loaded.
             return super::explained(error, self.loaded.lent().and_then(|lent| lent.errors.text()));
         }
-        error.with_detail(Detail::NoSuchName { what, name: Text::keep(name.to_owned()), known: None })
+        error.with_detail(Detail::NoSuchName { what, name: name.to_owned(), known: None })
     }
 
     /// Unloads the library, if nobody else has anything of it, after all that was launched of it: what a drop does, with the error.

@@ -9,7 +9,7 @@ use bytemuck::AnyBitPattern;
 use super::loaded::Taken;
 use super::{Library, c_name};
 use crate::device::Device;
-use crate::error::{Detail, Error, Result, Text};
+use crate::error::{Detail, Error, Result};
 use crate::memory::{DeviceBuffer, ManagedBuffer, MemoryKind, PointerAttributes, relax, size};
 #[cfg(doc)]
 use crate::sys;
@@ -134,7 +134,7 @@ impl Library {
         }
         let start = pointer.addr();
         let Some(taken) = Taken::new(&self.loaded, start..start.saturating_add(bytes)) else {
-            return Err(Error::refused(api, Detail::Taken { name: Text::keep(name.to_owned()) }));
+            return Err(Error::refused(api, Detail::Taken { name: name.to_owned() }));
         };
         self.loaded.wait()?;
         Ok(Variable { pointer, bytes, taken })

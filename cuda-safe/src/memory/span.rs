@@ -179,7 +179,7 @@ mod tests {
         assert_eq!((left.range(), right.range()), (0..24, 24..80));
         assert!(span.split("test", 10).unwrap().1.range().is_empty());
         let error = span.split("test", 11).unwrap_err();
-        assert_eq!(error.detail(), Detail::OutOfRange { start: 0, end: 11, len: 10 });
+        assert_eq!(error.detail(), &Detail::OutOfRange { start: 0, end: 11, len: 10 });
     }
 
     #[test]

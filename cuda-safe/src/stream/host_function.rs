@@ -1,16 +1,18 @@
 //! Functions that a stream runs on the host.
 //!
-//! The runtime gets a number, not a pointer: the closures wait here, in boxes, as pending tasks. A task that never runs, because the
-//! context was lost before its turn, is dropped as soon as that is known; if the runtime came to it all the same, it would find
-//! nothing. A panic stays in Rust: it is caught, and the stream's next synchronisation reports it.
+//! The runtime gets a number, not a pointer: the closures wait here, in boxes, as pending tasks. A task that
+//! never runs, because the context was lost before its turn, is dropped as soon as that is known; if the
+//! runtime came to it all the same, it would find nothing. A panic stays in Rust: it is caught, and the
+//! stream's next synchronisation reports it.
 //!
 //! # Why a task runs at most once, and is never called after it was dropped
-//! A number stands for one task for as long as the process lives. The call that runs a task, the launch that takes it back because the
-//! runtime refused it, and the drop after a lost context all remove it first, under a lock: one of them gets it.
+//! A number stands for one task for as long as the process lives. The call that runs a task, the launch that
+//! takes it back because the runtime refused it, and the drop after a lost context all remove it first, under
+//! a lock: one of them gets it.
 //!
 //! # Why the locks cannot wait for each other
-//! The lock of pending tasks is held to add or to remove some, and never over a CUDA call, a task, or a task's drop, which may do
-//! anything.
+//! The lock of pending tasks is held to add or to remove some, and never over a CUDA call, a task, or a
+//! task's drop, which may do anything.
 #![expect(unsafe_code, reason = "gives the runtime a function to call")]
 
 use std::collections::VecDeque;
@@ -34,8 +36,8 @@ struct Task {
     place: Place,
 }
 
-/// The pending tasks of a stream, and of those that share its lock. With the lock in one line of the cache, which goes from the thread
-/// that launches to the one that runs and back.
+/// The pending tasks of a stream, and of those that share its lock. With the lock in one line of the cache,
+/// which goes from the thread that launches to the one that runs and back.
 #[repr(align(64))]
 struct Locked(Mutex<Pending>);
 
@@ -140,8 +142,8 @@ impl StreamRef<'_> {
         let number = add(Task { run: Box::new(f), slot: slot.id, device: slot.device.ordinal, place });
         let data = std::ptr::without_provenance_mut(number);
         let launch = |stream| {
-            // SAFETY: the stream lives while the view does; `call` may be called at any time, from any thread, with a number that
-            // stands for a task or no longer does.
+            // SAFETY: the stream lives while the view does; `call` may be called at any time, from any
+            // thread, with a number that stands for a task or no longer does.
             let code = unsafe { sys::cudaLaunchHostFunc(stream, Some(call), data) };
             Error::check("cudaLaunchHostFunc", code).map_err(|error| error.at(place))
         };
@@ -162,7 +164,8 @@ unsafe extern "C" fn call(data: *mut c_void) {
     }
 }
 
-/// Runs a function of the program's on a thread of the runtime's: nothing in it calls CUDA, and nothing unwinds out of it.
+/// Runs a function of the program's on a thread of the runtime's: nothing in it calls CUDA, and nothing
+/// unwinds out of it.
 pub(crate) fn guarded(f: impl FnOnce(), slot: Option<SlotId>, device: i32, place: Place) {
     let _entered = busy::enter_callback();
     if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {

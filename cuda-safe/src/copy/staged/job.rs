@@ -106,8 +106,8 @@ impl Job {
 
     /// What came of it, once all threads have left: without an error everything is there, and no slot is in use.
     pub(super) fn outcome(&self) -> Result<()> {
-        match *self.error.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(error) => Err(error),
+        match self.error.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            Some(error) => Err(error.clone()),
             None => Ok(()),
         }
     }
