@@ -16,8 +16,9 @@ use std::sync::{Mutex, PoisonError};
 use super::handle::{Handle, Raw};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
+use crate::hazard::books::Keeper;
 use crate::hazard::{Access, Ledger, Mode, Uses};
-use crate::memory::{Kept, Shared, keeper};
+use crate::memory::{Retained, retain, retained};
 use crate::{check, process, stream, sys};
 
 /// What the runtime is given the address of.
@@ -119,11 +120,13 @@ unsafe impl Send for Given {}
 // SAFETY: as above; references to objects are not reached while they are shared.
 unsafe impl Sync for Given {}
 
-impl Kept for Given {
+impl Keeper for Given {
     fn ledger(&self) -> &Ledger {
         &self.ledger
     }
+}
 
+impl Retained for Given {
     fn ledger_mut(&mut self) -> &mut Ledger {
         &mut self.ledger
     }
@@ -208,7 +211,7 @@ pub(super) fn taken(api: &'static str, objects: &[sys::cudaUserObject_t]) -> Res
 #[track_caller]
 fn uses(api: &'static str, functions: Functions) -> Result<Uses> {
     let given = Given { ledger: Ledger::new(1), functions: Some(functions), process: process::number() };
-    let owner = Shared::kept(given);
+    let owner = retained(given);
     let (mut uses, access) = (Uses::default(), Access::read(owner.ledger(), 0..1));
-    if uses.add(&access, || keeper(&access)) { Ok(uses) } else { Err(Error::refused(api, Detail::NotKept)) }
+    if uses.add(&access, || retain(&access)) { Ok(uses) } else { Err(Error::refused(api, Detail::NotKept)) }
 }

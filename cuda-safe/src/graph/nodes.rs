@@ -10,7 +10,7 @@ use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Uses};
 use crate::launch::{Arguments, Kernel, LaunchConfig};
-use crate::memory::keeper;
+use crate::memory::retain;
 use crate::{check, stream, sys};
 
 /// A node of a graph, to name as what another one comes after.
@@ -66,7 +66,7 @@ impl Graph {
             .collect();
         let _current = self.device().switch()?;
         let mut raw = std::ptr::null_mut();
-        // Kept before there is a node, and whatever comes of that.
+        // Retained before there is a node, and whatever comes of that.
         self.uses.add_all(&uses);
         let place = Place { graph: self.as_raw(), before: raws.as_ptr(), count: raws.len() };
         if let Err(error) = make(&raw mut raw, place) {
@@ -297,7 +297,7 @@ impl Graph {
 #[track_caller]
 pub(super) fn kept(api: &'static str, accesses: &[Access<'_>]) -> Result<Uses> {
     let mut uses = Uses::default();
-    if accesses.iter().all(|access| uses.add(access, || keeper(access))) {
+    if accesses.iter().all(|access| uses.add(access, || retain(access))) {
         Ok(uses)
     } else {
         Err(Error::refused(api, Detail::NotKept))

@@ -6,12 +6,15 @@
 //! all other variables. Each launch enters that in the module's books, which are one set for each device, and one for managed
 //! variables, which all devices share. Kernels of modules without variables know nothing of all this.
 
+use std::sync::Arc;
+
 use std::sync::OnceLock;
 
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
+use crate::hazard::books::Keeper;
 use crate::hazard::{Access, Ledger, Mode};
-use crate::memory::{Kept, Shared};
+use crate::memory::{Retained, retained};
 
 /// Accesses of one launch that are put together without asking for memory.
 const INLINE: usize = 24;
@@ -33,15 +36,15 @@ pub struct Module {
     constant_bytes: usize,
     device_bytes: usize,
     devices: OnceLock<Box<[OnDevice]>>,
-    managed: OnceLock<Shared<Books>>,
+    managed: OnceLock<Arc<Books>>,
     managed_bytes: usize,
 }
 
 /// The books about what each device has of its own.
 #[derive(Debug)]
 struct OnDevice {
-    constants: Shared<Books>,
-    variables: Shared<Books>,
+    constants: Arc<Books>,
+    variables: Arc<Books>,
 }
 
 /// The books about variables of one kind.
@@ -50,16 +53,18 @@ struct Books(Ledger);
 
 impl Books {
     /// Graphs become owners of the books, too. The variables stay for as long as the program does.
-    fn shared(bytes: usize) -> Shared<Self> {
-        Shared::kept(Self(Ledger::new(bytes)))
+    fn shared(bytes: usize) -> Arc<Self> {
+        retained(Self(Ledger::new(bytes)))
     }
 }
 
-impl Kept for Books {
+impl Keeper for Books {
     fn ledger(&self) -> &Ledger {
         &self.0
     }
+}
 
+impl Retained for Books {
     fn ledger_mut(&mut self) -> &mut Ledger {
         &mut self.0
     }

@@ -8,7 +8,7 @@ use super::{Library, c_name};
 use crate::error::{Detail, Error, Result, quietly};
 use crate::hazard::Uses;
 use crate::launch::{Kernel, Parameters};
-use crate::memory::{keeper, relax};
+use crate::memory::{relax, retain};
 use crate::{check, stream, sys};
 
 impl Library {
@@ -57,7 +57,7 @@ impl Library {
         }
         let mut held = Uses::default();
         let alive = self.loaded.alive();
-        if !held.add(&alive, || keeper(&alive)) {
+        if !held.add(&alive, || retain(&alive)) {
             return Err(Error::refused(API, Detail::NotKept));
         }
         // SAFETY: the handle is of a kernel of the library, which `held` keeps loaded; the caller says that `P` are its parameters, and

@@ -3,12 +3,13 @@
 
 use std::mem::ManuallyDrop;
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::log::Log;
 use crate::error::{Detail, Error, Result};
+use crate::hazard::books::Keeper;
 use crate::hazard::{Access, Ledger, Mode};
-use crate::memory::{Kept, Shared, relax};
+use crate::memory::{Retained, relax, retained};
 use crate::{check, process, stream, sys};
 
 /// What the driver was given the addresses of, and may look at or write to until the library is unloaded.
@@ -42,10 +43,10 @@ unsafe impl Sync for Loaded {}
 
 impl Loaded {
     /// The owner of a library that was just loaded.
-    pub(super) fn new(raw: sys::cudaLibrary_t, lent: Box<Lent>) -> Shared<Self> {
+    pub(super) fn new(raw: sys::cudaLibrary_t, lent: Box<Lent>) -> Arc<Self> {
         let (process, ledger) = (process::number(), Ledger::new(1));
         let lent = ManuallyDrop::new(Some(lent));
-        Shared::kept(Self { raw, process, ledger, lent, taken: Mutex::default() })
+        retained(Self { raw, process, ledger, lent, taken: Mutex::default() })
     }
 
     pub(super) fn raw(&self) -> sys::cudaLibrary_t {
@@ -125,11 +126,13 @@ impl Drop for Loaded {
     }
 }
 
-impl Kept for Loaded {
+impl Keeper for Loaded {
     fn ledger(&self) -> &Ledger {
         &self.ledger
     }
+}
 
+impl Retained for Loaded {
     fn ledger_mut(&mut self) -> &mut Ledger {
         &mut self.ledger
     }
@@ -137,13 +140,13 @@ impl Kept for Loaded {
 
 /// The bytes of a variable, which keep its library loaded, and of which there is one owner at a time.
 pub(super) struct Taken {
-    library: Shared<Loaded>,
+    library: Arc<Loaded>,
     bytes: Range<usize>,
 }
 
 impl Taken {
     /// Takes these bytes, if nobody has any of them.
-    pub(super) fn new(library: &Shared<Loaded>, bytes: Range<usize>) -> Option<Self> {
+    pub(super) fn new(library: &Arc<Loaded>, bytes: Range<usize>) -> Option<Self> {
         let mut taken = library.taken();
         if taken.iter().any(|other| other.start < bytes.end && bytes.start < other.end) {
             return None;

@@ -5,11 +5,12 @@ use std::ffi::{CStr, c_void};
 use std::fmt;
 use std::path::Path;
 use std::ptr;
+use std::sync::Arc;
 
 use super::loaded::Loaded;
 use super::{LibraryBuilder, c_name};
 use crate::error::{Detail, Error, Result};
-use crate::memory::{Shared, relax};
+use crate::memory::relax;
 use crate::{check, stream, sys};
 
 /// Code that was loaded at run time, unloaded when nobody has it or anything of it any more.
@@ -53,11 +54,11 @@ use crate::{check, stream, sys};
 /// ```
 #[doc(alias = "cudaLibrary_t")]
 pub struct Library {
-    pub(super) loaded: Shared<Loaded>,
+    pub(super) loaded: Arc<Loaded>,
 }
 
 impl Library {
-    pub(super) fn of(loaded: Shared<Loaded>) -> Self {
+    pub(super) fn of(loaded: Arc<Loaded>) -> Self {
         Self { loaded }
     }
 
@@ -261,7 +262,7 @@ impl Library {
     #[doc(alias = "cudaLibraryUnload")]
     #[track_caller]
     pub fn unload(mut self) -> Result<()> {
-        match self.loaded.only() {
+        match Arc::get_mut(&mut self.loaded) {
             Some(loaded) => loaded.unload(),
             None => Ok(()),
         }

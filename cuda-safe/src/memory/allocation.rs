@@ -10,15 +10,17 @@ use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::ptr;
+use std::sync::Arc;
 
 pub(crate) use self::free::on_free;
 use super::managed;
 use super::mapped::Mapped;
 use super::pool::{self, MemoryPool};
 use super::relaxed::relax;
-use super::shared::{Kept, Shared};
+use super::retain::{Retained, retained};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
+use crate::hazard::books::Keeper;
 use crate::hazard::{Ledger, Mode};
 use crate::stream::StreamRef;
 use crate::{process, stream, sys};
@@ -72,13 +74,13 @@ unsafe impl Sync for Allocation {}
 impl Allocation {
     /// Allocates memory of a device, the current one where none is named. No bytes, no call that allocates.
     #[track_caller]
-    pub(crate) fn device(device: impl Into<Option<Device>>, bytes: usize) -> Result<Shared<Self>> {
+    pub(crate) fn device(device: impl Into<Option<Device>>, bytes: usize) -> Result<Arc<Self>> {
         let kind = Kind::Device;
         let (pointer, device) = Self::allocate(device.into(), bytes, kind, "cudaMalloc", |pointer| {
             // SAFETY: the pointer is to a live variable of the caller, which the call fills.
             unsafe { sys::cudaMalloc(pointer, bytes) }
         })?;
-        Ok(Shared::made(|| Self::new(pointer, bytes, device, kind, Ledger::new(bytes))))
+        Ok(retained(Self::new(pointer, bytes, device, kind, Ledger::new(bytes))))
     }
 
     /// Allocates rows of so many bytes on a device, and gives the pitch that it chose. There must be bytes.
@@ -213,11 +215,11 @@ impl Allocation {
         stream: StreamRef<'_>,
         from: Option<(&MemoryPool, Device)>,
         bytes: usize,
-    ) -> Result<Shared<Self>> {
+    ) -> Result<Arc<Self>> {
         stream.ensure_not_captured("alloc_async")?;
         let device = from.map_or_else(|| stream.device(), |(_, device)| device);
         if bytes == 0 {
-            return Ok(Shared::kept(Self::new(ptr::null_mut(), 0, device, Kind::Pool, Ledger::new(0))));
+            return Ok(retained(Self::new(ptr::null_mut(), 0, device, Kind::Pool, Ledger::new(0))));
         }
         if from.is_none() {
             pool::before_first_use(stream.device());
@@ -231,9 +233,13 @@ impl Allocation {
         // begins with it.
         let made = unsafe { stream.enqueue_first_again(place, call) };
         match made {
-            Some((sys::cudaSuccess, first)) => Ok(Shared::made(|| {
-                Self::new(pointer.cast(), bytes, device, Kind::Pool, Ledger::written(bytes, first))
-            })),
+            Some((sys::cudaSuccess, first)) => Ok(retained(Self::new(
+                pointer.cast(),
+                bytes,
+                device,
+                Kind::Pool,
+                Ledger::written(bytes, first),
+            ))),
             Some((code, _)) => Err(refused_in_order(from, code, bytes, place)),
             None => Self::pool_anew(stream.copied(), from, bytes, device, place),
         }
@@ -248,7 +254,7 @@ impl Allocation {
         bytes: usize,
         device: Device,
         place: &'static Location<'static>,
-    ) -> Result<Shared<Self>> {
+    ) -> Result<Arc<Self>> {
         let mut pointer = ptr::null_mut();
         let call = |raw| {
             // SAFETY: the pool, if there is one, lives while the caller's borrow does; the variable is live, and so is the stream.
@@ -259,7 +265,7 @@ impl Allocation {
         };
         // SAFETY: as in `pool`.
         let first = unsafe { stream.enqueue_first(place, call) }?;
-        Ok(Shared::kept(Self::new(pointer.cast(), bytes, device, Kind::Pool, Ledger::written(bytes, first))))
+        Ok(retained(Self::new(pointer.cast(), bytes, device, Kind::Pool, Ledger::written(bytes, first))))
     }
 
     #[inline]
@@ -416,11 +422,13 @@ impl Allocation {
     }
 }
 
-impl Kept for Allocation {
+impl Keeper for Allocation {
     fn ledger(&self) -> &Ledger {
         &self.ledger
     }
+}
 
+impl Retained for Allocation {
     fn ledger_mut(&mut self) -> &mut Ledger {
         &mut self.ledger
     }

@@ -33,7 +33,7 @@
 pub(crate) mod allocation;
 pub(crate) mod array;
 mod attributes;
-mod block;
+
 mod buffer;
 mod device;
 mod device_ptr;
@@ -52,7 +52,7 @@ pub(crate) mod pool;
 mod reaper;
 mod registered;
 mod relaxed;
-mod shared;
+mod retain;
 pub(crate) mod size;
 mod slice;
 pub(crate) mod span;
@@ -63,7 +63,7 @@ mod write_combined;
 
 pub(crate) use allocation::on_free;
 pub(crate) use relaxed::relax;
-pub(crate) use shared::{Kept, Shared, keeper};
+pub(crate) use retain::{Retained, retain, retained};
 
 pub use array::{
     Array, ArrayBuilder, ArrayElement, ArrayFlags, ArrayInfo, ArrayKind, ArrayView, ArrayViewMut, Half,

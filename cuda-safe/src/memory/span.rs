@@ -149,14 +149,15 @@ impl<T> ExactSizeIterator for Chunks<'_, T> {}
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::super::allocation::Allocation;
-    use super::super::shared::Shared;
     use super::Span;
     use crate::device::Device;
     use crate::error::Detail;
 
     /// An allocation without bytes: enough for arithmetic, and no call is made.
-    fn nothing() -> Shared<Allocation> {
+    fn nothing() -> Arc<Allocation> {
         Allocation::device(Some(Device::from_ordinal(0)), 0).unwrap()
     }
 

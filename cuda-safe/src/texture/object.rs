@@ -8,7 +8,7 @@ use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::books::Keeper;
 use crate::hazard::{Access, Ledger, Mode};
-use crate::memory::{Kept, keeper, relax};
+use crate::memory::{Retained, relax, retain};
 use crate::{check, process, stream, sys};
 
 /// Which of the two.
@@ -52,7 +52,7 @@ impl Object {
         stream::ensure_idle(api)?;
         let range = memory.range();
         // Held before there is an object.
-        let Some(memory) = keeper(memory) else { return Err(Error::refused(api, Detail::NotKept)) };
+        let Some(memory) = retain(memory) else { return Err(Error::refused(api, Detail::NotKept)) };
         let _current = device.switch()?;
         // Otherwise a capture in progress would refuse to have an object made, and be spoiled by the attempt.
         relax()?;
@@ -159,11 +159,13 @@ impl Drop for Object {
     }
 }
 
-impl Kept for Object {
+impl Keeper for Object {
     fn ledger(&self) -> &Ledger {
         &self.ledger
     }
+}
 
+impl Retained for Object {
     fn ledger_mut(&mut self) -> &mut Ledger {
         &mut self.ledger
     }

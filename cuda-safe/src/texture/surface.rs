@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use super::check::Layout;
 use super::object::{Object, Sort};
@@ -11,7 +12,7 @@ use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Mode};
 use crate::launch::SurfaceObject;
-use crate::memory::{ArrayElement, ArrayKind, Shared, relax};
+use crate::memory::{ArrayElement, ArrayKind, relax, retained};
 use crate::{check, sys};
 
 /// An array of elements `T` that kernels read and write by coordinates, destroyed when it is dropped.
@@ -42,7 +43,7 @@ use crate::{check, sys};
 /// ```
 #[doc(alias = "cudaSurfaceObject_t")]
 pub struct Surface<T> {
-    object: Shared<Object>,
+    object: Arc<Object>,
     kind: ArrayKind,
     extent: [usize; 3],
     elements: PhantomData<fn() -> T>,
@@ -94,7 +95,7 @@ impl<T: ArrayElement> Surface<T> {
         let plain = sys::cudaTextureDesc::default();
         let object = Object::new(Sort::Surface, device, memory, &resource.raw, &plain, None)?;
         let extent = resource.extent;
-        Ok(Self { object: Shared::kept(object), kind, extent, elements: PhantomData })
+        Ok(Self { object: retained(object), kind, extent, elements: PhantomData })
     }
 }
 
@@ -186,7 +187,7 @@ impl<T> Surface<T> {
     #[doc(alias = "cudaDestroySurfaceObject")]
     #[track_caller]
     pub fn destroy(mut self) -> Result<()> {
-        self.object.only().map_or(Ok(()), Object::destroy)
+        Arc::get_mut(&mut self.object).map_or(Ok(()), Object::destroy)
     }
 }
 

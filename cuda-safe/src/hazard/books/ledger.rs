@@ -116,12 +116,6 @@ impl Ledger {
         self.word.load(SeqCst) == 0
     }
 
-    /// Whether it has nothing that is to be dropped.
-    #[inline]
-    pub(crate) fn is_bare(&mut self) -> bool {
-        self.list.get_mut().is_none()
-    }
-
     /// Enters the accesses `group`, all of this ledger, in one step, and collects the conflicts with accesses
     /// that were there before.
     #[inline]

@@ -3,12 +3,12 @@
 
 use std::mem::ManuallyDrop;
 use std::panic::Location;
+use std::sync::Arc;
 use std::sync::OnceLock;
 
 use super::super::mapped::Mapped;
 use super::super::reaper::reaper;
 use super::super::relaxed::relax;
-use super::super::shared::Shared;
 use super::{Allocation, Kind};
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Ledger, Mode};
@@ -36,18 +36,9 @@ impl Allocation {
 
     /// [`free`](Self::free) for the only owner; nothing where there are others, of which the last one frees it.
     #[track_caller]
-    pub(crate) fn free_owned(mut owner: Shared<Self>) -> Result<()> {
+    pub(crate) fn free_owned(mut owner: Arc<Self>) -> Result<()> {
         // No closure in between, which would hide the caller's line.
-        let freed = if let Some(allocation) = owner.only() { allocation.free() } else { Ok(()) };
-        Self::let_go(owner);
-        freed
-    }
-
-    /// Lets an owner go, which as a rule has freed the memory: then nothing is left but a block.
-    #[inline]
-    fn let_go(owner: Shared<Self>) {
-        // The container is not dropped either, by whoever drops the allocation: it was given up, or is leaked.
-        owner.let_go(|this| this.bytes == 0 && !this.pointer.is_null() && this.ledger.is_bare());
+        if let Some(allocation) = Arc::get_mut(&mut owner) { allocation.free() } else { Ok(()) }
     }
 
     /// [`free`](Self::free) of any memory that is not free yet.
@@ -179,11 +170,8 @@ impl Allocation {
 
     /// Frees memory of a pool in the order of a stream, after all work that still uses it. Nothing where there are other owners.
     #[track_caller]
-    pub(crate) fn free_on(mut owner: Shared<Self>, stream: StreamRef<'_>) -> Result<()> {
-        let freed =
-            if let Some(allocation) = owner.only() { allocation.free_only_on(stream) } else { Ok(()) };
-        Self::let_go(owner);
-        freed
+    pub(crate) fn free_on(mut owner: Arc<Self>, stream: StreamRef<'_>) -> Result<()> {
+        if let Some(allocation) = Arc::get_mut(&mut owner) { allocation.free_only_on(stream) } else { Ok(()) }
     }
 
     /// [`free_on`](Self::free_on) for the only owner.

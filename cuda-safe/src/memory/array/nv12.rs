@@ -1,12 +1,14 @@
 //! Images of the format NV12: two planes in one array.
 #![expect(unsafe_code, reason = "asks the runtime for the planes")]
 
+use std::sync::Arc;
+
 use super::region::Region;
 use super::view::{ArrayView, ArrayViewMut};
 use crate::device::Device;
 use crate::error::Result;
 use crate::memory::allocation::Allocation;
-use crate::memory::shared::Shared;
+use crate::memory::retain::retained;
 use crate::{check, sys};
 
 /// An array of the format NV12, freed when it is dropped: a plane of brightness, and one of half its width and height with two
@@ -15,7 +17,7 @@ use crate::{check, sys};
 /// [`ArrayBuilder::nv12`](super::ArrayBuilder::nv12) makes it. The planes are copied to and from as arrays are.
 #[derive(Debug)]
 pub struct Nv12Array {
-    allocation: Shared<Allocation>,
+    allocation: Arc<Allocation>,
     luma: Plane,
     chroma: Plane,
 }
@@ -38,7 +40,7 @@ impl Nv12Array {
     /// The owner of what was made. Where a plane cannot be had, what was made is freed again.
     #[track_caller]
     pub(super) fn new(allocation: Allocation, [width, height]: [usize; 2]) -> Result<Self> {
-        let allocation = Shared::kept(allocation);
+        let allocation = retained(allocation);
         let raw = {
             let _current = allocation.on().switch()?;
             let plane = |index| {
@@ -103,6 +105,6 @@ impl Nv12Array {
     #[doc(alias = "cudaFreeArray")]
     #[track_caller]
     pub fn free(mut self) -> Result<()> {
-        self.allocation.only().map_or(Ok(()), Allocation::free)
+        Arc::get_mut(&mut self.allocation).map_or(Ok(()), Allocation::free)
     }
 }

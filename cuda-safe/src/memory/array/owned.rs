@@ -4,6 +4,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
+use std::sync::Arc;
 
 use super::builder::ArrayBuilder;
 use super::element::ArrayElement;
@@ -14,7 +15,7 @@ use crate::check;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::memory::allocation::{Allocation, Kind};
-use crate::memory::shared::Shared;
+use crate::memory::retain::retained;
 use crate::sys;
 
 /// A CUDA array of elements `T` on a device, freed when it is dropped.
@@ -40,7 +41,7 @@ use crate::sys;
 /// ```
 #[doc(alias = "cudaArray_t")]
 pub struct Array<T> {
-    allocation: Shared<Allocation>,
+    allocation: Arc<Allocation>,
     kind: ArrayKind,
     extent: [usize; 3],
     flags: ArrayFlags,
@@ -55,7 +56,7 @@ impl<T: ArrayElement> Array<T> {
         extent: [usize; 3],
         flags: ArrayFlags,
     ) -> Self {
-        Self { allocation: Shared::kept(allocation), kind, extent, flags, elements: PhantomData }
+        Self { allocation: retained(allocation), kind, extent, flags, elements: PhantomData }
     }
 
     /// Makes an array of one row on the current device.
@@ -245,7 +246,7 @@ impl<T> Array<T> {
     #[doc(alias = "cudaFreeArray")]
     #[track_caller]
     pub fn free(mut self) -> Result<()> {
-        self.allocation.only().map_or(Ok(()), Allocation::free)
+        Arc::get_mut(&mut self.allocation).map_or(Ok(()), Allocation::free)
     }
 
     /// Gives the array up without freeing it, and without waiting for the work that still uses it.
@@ -254,7 +255,7 @@ impl<T> Array<T> {
     /// frees it.
     #[must_use = "the array is leaked otherwise"]
     pub fn into_raw(mut self) -> sys::cudaArray_t {
-        self.allocation.only().map_or(std::ptr::null_mut(), Allocation::give_up).cast()
+        Arc::get_mut(&mut self.allocation).map_or(std::ptr::null_mut(), Allocation::give_up).cast()
     }
 
     /// All of it, as views are made from.
