@@ -6,9 +6,7 @@
 //! all other variables. Each launch enters that in the module's books, which are one set for each device, and one for managed
 //! variables, which all devices share. Kernels of modules without variables know nothing of all this.
 
-use std::sync::Arc;
-
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
@@ -173,7 +171,7 @@ impl Uses {
             // No borrow of a variable keeps the host away from it.
             Ok(Access::new(self.module.ledger(one.space, device)?, one.start..one.end, one.mode).unborrowed())
         });
-        with_more(accesses, uses.len(), all, enqueue)
+        with_all(accesses.len() + uses.len(), accesses.iter().copied().map(Ok).chain(all), enqueue)
     }
 
     fn everything(&self, space: Space, mode: Mode) -> Use {
@@ -188,36 +186,26 @@ pub(super) fn joined<'a, R>(
     more: &[Access<'a>],
     enqueue: impl FnOnce(&[Access<'_>]) -> Result<R>,
 ) -> Result<R> {
-    with_more(accesses, more.len(), more.iter().map(|access| Ok(*access)), enqueue)
+    let all = accesses.iter().chain(more).copied().map(Ok);
+    with_all(accesses.len() + more.len(), all, enqueue)
 }
 
-/// Calls `enqueue` with these accesses and `count` more.
+/// Calls `enqueue` with a list of `count` accesses, which the iterator gives.
 #[track_caller]
-fn with_more<'a, R>(
-    accesses: &[Access<'a>],
+fn with_all<'a, R>(
     count: usize,
-    more: impl Iterator<Item = Result<Access<'a>>>,
+    mut all: impl Iterator<Item = Result<Access<'a>>>,
     enqueue: impl FnOnce(&[Access<'_>]) -> Result<R>,
 ) -> Result<R> {
-    static NOTHING: Ledger = Ledger::new(0);
-    let none = Access::read(&NOTHING, 0..0);
-    let total = accesses.len() + count;
-    let mut few = [none; INLINE];
-    let mut many = Vec::new();
-    let all: &mut [Access<'_>] = match few.get_mut(..total) {
-        Some(few) => few,
-        None => {
-            many.resize(total, none);
-            &mut many
-        }
-    };
-    for (place, access) in all.iter_mut().zip(accesses) {
-        *place = *access;
+    if count > INLINE {
+        return enqueue(&all.collect::<Result<Vec<_>>>()?);
     }
-    for (place, access) in all.iter_mut().skip(accesses.len()).zip(more) {
+    let Some(first) = all.next() else { return enqueue(&[]) };
+    let mut few = [first?; INLINE];
+    for (place, access) in few.iter_mut().skip(1).zip(all) {
         *place = access?;
     }
-    enqueue(all)
+    enqueue(few.get(..count).unwrap_or(&few))
 }
 
 #[cfg(test)]

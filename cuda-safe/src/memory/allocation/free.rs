@@ -3,8 +3,7 @@
 
 use std::mem::ManuallyDrop;
 use std::panic::Location;
-use std::sync::Arc;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::super::mapped::Mapped;
 use super::super::reaper::reaper;
