@@ -22,9 +22,9 @@ pub enum Notice {
     Other(u32),
 }
 
-type Function = dyn Fn(Notice) + Send + Sync;
+type OnNotice = dyn Fn(Notice) + Send + Sync;
 
-static FUNCTIONS: Register<Function> = Register::new();
+static FUNCTIONS: Register<OnNotice> = Register::new();
 
 /// Has a function called when a device's driver has something to tell, until this is dropped.
 #[derive(Debug)]

@@ -506,9 +506,9 @@ pub(crate) const BUILT: i32 = {
 };
 
 /// A version number as people write it.
-struct Version(i32);
+struct Dotted(i32);
 
-impl fmt::Display for Version {
+impl fmt::Display for Dotted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.0 / 1000, self.0 % 1000 / 10)
     }
@@ -521,8 +521,8 @@ fn write_versions(f: &mut fmt::Formatter<'_>, driver: i32, runtime: i32, built: 
             f,
             "the loaded libcudart is of CUDA {}, but this program was built for CUDA {}: put the CUDA {} \
              library first on the loader path (LD_LIBRARY_PATH), or build with CUDA_PATH set to a CUDA {} toolkit",
-            Version(runtime),
-            Version(built),
+            Dotted(runtime),
+            Dotted(built),
             built / 1000,
             runtime / 1000
         );
@@ -531,7 +531,7 @@ fn write_versions(f: &mut fmt::Formatter<'_>, driver: i32, runtime: i32, built: 
         return write!(
             f,
             "no NVIDIA driver answers (runtime CUDA {}): install one, or run where there is a GPU",
-            Version(runtime)
+            Dotted(runtime)
         );
     }
     if driver < runtime {
@@ -539,12 +539,12 @@ fn write_versions(f: &mut fmt::Formatter<'_>, driver: i32, runtime: i32, built: 
             f,
             "the driver supports CUDA up to {}, the runtime is CUDA {}: update the driver, or build with \
              CUDA_PATH set to a toolkit no newer than {}",
-            Version(driver),
-            Version(runtime),
-            Version(driver)
+            Dotted(driver),
+            Dotted(runtime),
+            Dotted(driver)
         );
     }
-    write!(f, "the driver supports CUDA {}, the runtime is CUDA {}", Version(driver), Version(runtime))
+    write!(f, "the driver supports CUDA {}, the runtime is CUDA {}", Dotted(driver), Dotted(runtime))
 }
 
 #[cfg(test)]

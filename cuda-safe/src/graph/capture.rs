@@ -75,12 +75,12 @@ impl AsStream for Capture<'_> {
 }
 
 /// A capture that has begun, on a stream that nobody else has.
-struct Open {
+struct OpenCapture {
     stream: ManuallyDrop<Stream>,
     ended: bool,
 }
 
-impl Open {
+impl OpenCapture {
     #[track_caller]
     fn begin(stream: Stream) -> Result<Self> {
         let mode = sys::cudaStreamCaptureModeThreadLocal;
@@ -111,7 +111,7 @@ impl Open {
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenCapture {
     /// Ends the capture, also when a panic passes through. A stream whose capture did not end is never used again.
     fn drop(&mut self) {
         if !self.ended
@@ -177,7 +177,7 @@ impl Stream {
         // Dropped after the capture and its graph, in this order.
         let functions = RefCell::default();
         let recorder = Recorder::default();
-        let mut open = Open::begin(hidden)?;
+        let mut open = OpenCapture::begin(hidden)?;
         let stream = StreamRef::captured(open.stream.as_stream(), &recorder);
         f(&Capture { stream, functions: &functions })?;
         let raw = open.end()?;

@@ -142,20 +142,20 @@ impl Drop for Given {
         let mut ledger = std::mem::replace(&mut self.ledger, Ledger::new(0));
         // There is no owner any more that another one could be made of.
         ledger.kept_by(None);
-        drop_functions(self.functions.take().map(|functions| Going { ledger, functions }));
+        drop_functions(self.functions.take().map(|functions| Retired { ledger, functions }));
     }
 }
 
 /// Functions that no executable graph has any more, which launches under way may still call.
-struct Going {
+struct Retired {
     ledger: Ledger,
     functions: Functions,
 }
 
 // SAFETY: as for `Given`.
-unsafe impl Send for Going {}
+unsafe impl Send for Retired {}
 
-impl Going {
+impl Retired {
     /// Whether all launches that call the function are known to be over.
     fn is_done(&self) -> bool {
         stream::is_quiet(&self.ledger, 0..1, Mode::Write)
@@ -163,17 +163,17 @@ impl Going {
 }
 
 /// Functions whose last launch was not known to be over when they went.
-static GOING: Mutex<Vec<Going>> = Mutex::new(Vec::new());
+static RETIRED: Mutex<Vec<Retired>> = Mutex::new(Vec::new());
 
 /// Drops the functions that nobody calls any more, this one among them if that is so.
-fn drop_functions(one: Option<Going>) {
-    let over: Vec<Going> = {
-        let mut going = GOING.lock().unwrap_or_else(PoisonError::into_inner);
-        going.extend(one);
-        going.extract_if(.., |it| it.is_done()).collect()
+fn drop_functions(one: Option<Retired>) {
+    let over: Vec<Retired> = {
+        let mut retired = RETIRED.lock().unwrap_or_else(PoisonError::into_inner);
+        retired.extend(one);
+        retired.extract_if(.., |it| it.is_done()).collect()
     };
     // Not under the lock: what a function owns may be such a graph.
-    for Going { functions, .. } in over {
+    for Retired { functions, .. } in over {
         functions.end();
     }
 }

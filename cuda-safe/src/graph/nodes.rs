@@ -39,7 +39,7 @@ impl Node {
 }
 
 /// Where the runtime is to put a node.
-pub(super) struct Place {
+pub(super) struct NodePlace {
     pub(super) graph: sys::cudaGraph_t,
     pub(super) before: *const sys::cudaGraphNode_t,
     pub(super) count: usize,
@@ -55,7 +55,7 @@ impl Graph {
         after: &[Node],
         uses: Uses,
         acts: bool,
-        make: impl FnOnce(*mut sys::cudaGraphNode_t, Place) -> Result<()>,
+        make: impl FnOnce(*mut sys::cudaGraphNode_t, NodePlace) -> Result<()>,
     ) -> Result<Node> {
         stream::ensure_idle(api)?;
         let Order { direct, before } = self.steps.order(api, self.number, after, &uses)?;
@@ -68,7 +68,7 @@ impl Graph {
         let mut raw = std::ptr::null_mut();
         // Retained before there is a node, and whatever comes of that.
         self.uses.add_all(&uses);
-        let place = Place { graph: self.as_raw(), before: raws.as_ptr(), count: raws.len() };
+        let place = NodePlace { graph: self.as_raw(), before: raws.as_ptr(), count: raws.len() };
         if let Err(error) = make(&raw mut raw, place) {
             self.steps.failed(&uses);
             return Err(error);

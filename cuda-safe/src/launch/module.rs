@@ -33,14 +33,14 @@ pub enum Space {
 pub struct Module {
     constant_bytes: usize,
     device_bytes: usize,
-    devices: OnceLock<Box<[OnDevice]>>,
+    devices: OnceLock<Box<[PerDevice]>>,
     managed: OnceLock<Arc<Books>>,
     managed_bytes: usize,
 }
 
 /// The books about what each device has of its own.
 #[derive(Debug)]
-struct OnDevice {
+struct PerDevice {
     constants: Arc<Books>,
     variables: Arc<Books>,
 }
@@ -93,12 +93,12 @@ impl Module {
 
     /// The books of a device, made for all devices when they are first asked for.
     #[track_caller]
-    fn books(&self, device: Device) -> Result<&OnDevice> {
+    fn books(&self, device: Device) -> Result<&PerDevice> {
         let devices = match self.devices.get() {
             Some(devices) => devices,
             None => {
                 let count = Device::count()?;
-                let books = |_| OnDevice {
+                let books = |_| PerDevice {
                     constants: Books::shared(self.constant_bytes),
                     variables: Books::shared(self.device_bytes),
                 };

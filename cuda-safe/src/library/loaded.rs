@@ -13,7 +13,7 @@ use crate::memory::{Retained, relax, retained};
 use crate::{check, process, stream, sys};
 
 /// What the driver was given the addresses of, and may look at or write to until the library is unloaded.
-pub(super) struct Lent {
+pub(super) struct LentToDriver {
     pub(super) errors: Log,
     pub(super) information: Option<Log>,
     /// The code, where the driver was told that it stays.
@@ -31,7 +31,7 @@ pub(super) struct Loaded {
     /// The books about who runs the code: launches read its one byte.
     ledger: Ledger,
     /// Dropped only once the library is unloaded.
-    lent: ManuallyDrop<Option<Box<Lent>>>,
+    lent: ManuallyDrop<Option<Box<LentToDriver>>>,
     /// Where the variables are that have an owner.
     taken: Mutex<Vec<Range<usize>>>,
 }
@@ -43,7 +43,7 @@ unsafe impl Sync for Loaded {}
 
 impl Loaded {
     /// The owner of a library that was just loaded.
-    pub(super) fn new(raw: sys::cudaLibrary_t, lent: Box<Lent>) -> Arc<Self> {
+    pub(super) fn new(raw: sys::cudaLibrary_t, lent: Box<LentToDriver>) -> Arc<Self> {
         let (process, ledger) = (process::number(), Ledger::new(1));
         let lent = ManuallyDrop::new(Some(lent));
         retained(Self { raw, process, ledger, lent, taken: Mutex::default() })
@@ -53,7 +53,7 @@ impl Loaded {
         self.raw
     }
 
-    pub(super) fn lent(&self) -> Option<&Lent> {
+    pub(super) fn lent(&self) -> Option<&LentToDriver> {
         self.lent.as_deref()
     }
 

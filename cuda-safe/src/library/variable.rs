@@ -123,7 +123,7 @@ impl Library {
         what: &'static str,
         name: &str,
         find: impl FnOnce(*mut *mut c_void, *mut usize, *const std::ffi::c_char) -> Result<()>,
-    ) -> Result<Variable> {
+    ) -> Result<Global> {
         stream::ensure_idle(api)?;
         relax()?;
         let c_name = c_name(api, name)?;
@@ -137,18 +137,18 @@ impl Library {
             return Err(Error::refused(api, Detail::Taken { name: name.to_owned() }));
         };
         self.loaded.wait()?;
-        Ok(Variable { pointer, bytes, taken })
+        Ok(Global { pointer, bytes, taken })
     }
 }
 
 /// A variable that nobody else has a buffer of.
-struct Variable {
+struct Global {
     pointer: *mut c_void,
     bytes: usize,
     taken: Taken,
 }
 
-impl Variable {
+impl Global {
     /// How many elements it has, if it is made of such.
     #[track_caller]
     fn elements<T>(&self, api: &'static str) -> Result<usize> {

@@ -12,7 +12,7 @@ use std::panic::Location;
 use std::ptr;
 use std::sync::Arc;
 
-pub(crate) use self::free::on_free;
+pub(crate) use self::free::{abandon, on_free};
 use super::managed;
 use super::mapped::Mapped;
 use super::pool::{self, MemoryPool};

@@ -33,7 +33,6 @@
 pub(crate) mod allocation;
 pub(crate) mod array;
 mod attributes;
-
 mod buffer;
 mod device;
 mod device_ptr;
@@ -49,7 +48,6 @@ mod pitched;
 pub(crate) mod place;
 mod plane;
 pub(crate) mod pool;
-mod reaper;
 mod registered;
 mod relaxed;
 mod retain;
@@ -101,6 +99,6 @@ pub use write_combined::{HostWriter, WriteCombinedBuffer, WriteCombinedSlice, Wr
 /// Forgets what the crate itself keeps of a device's memory: the device is reset, and all of it is gone.
 pub(crate) fn abandon(device: crate::Device) {
     flag::abandon(device);
-    reaper::abandon(device);
+    allocation::abandon(device);
     pool::abandon(device);
 }

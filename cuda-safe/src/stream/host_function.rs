@@ -277,8 +277,8 @@ mod tests {
     #[test]
     fn a_task_may_launch_and_abandon_others_when_it_is_dropped() {
         const DEVICE: i32 = 7779;
-        struct Again(Arc<AtomicU32>);
-        impl Drop for Again {
+        struct LaunchesWhenDropped(Arc<AtomicU32>);
+        impl Drop for LaunchesWhenDropped {
             fn drop(&mut self) {
                 let (drops, runs) = (Arc::clone(&self.0), Arc::default());
                 let number = add(task(DEVICE, &drops, &runs));
@@ -287,7 +287,7 @@ mod tests {
             }
         }
         let drops = Arc::default();
-        let owned = Again(Arc::clone(&drops));
+        let owned = LaunchesWhenDropped(Arc::clone(&drops));
         let run = Box::new(move || drop(owned));
         add(Task { run, slot: SlotId(0), device: DEVICE, place: Location::caller() });
         abandon(DEVICE);

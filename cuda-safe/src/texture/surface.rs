@@ -5,7 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::check::Layout;
+use super::check::ImageLayout;
 use super::object::{Object, Sort};
 use super::source::{Resource, TextureSource};
 use crate::device::Device;
@@ -72,15 +72,15 @@ impl<T: ArrayElement> Surface<T> {
         let api = "Surface::new";
         let resource = source.resource(api)?;
         let (asked, instead) = match (resource.layout, resource.kind) {
-            (Layout::Array, Some(kind)) if resource.writable => return Self::of(&resource, kind),
-            (Layout::Array, _) => (
+            (ImageLayout::Array, Some(kind)) if resource.writable => return Self::of(&resource, kind),
+            (ImageLayout::Array, _) => (
                 "surface of an array that was not made for surfaces",
                 "make the array with ArrayBuilder::surface",
             ),
-            (Layout::Mipmapped, _) => {
+            (ImageLayout::Mipmapped, _) => {
                 ("surface of all levels of a mipmapped array", "make one of each level()")
             }
-            (Layout::Linear | Layout::Pitched, _) => (
+            (ImageLayout::Linear | ImageLayout::Pitched, _) => (
                 "surface of linear memory",
                 "kernels write that by its address; a surface is made of an Array",
             ),

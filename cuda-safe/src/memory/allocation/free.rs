@@ -3,15 +3,15 @@
 
 use std::mem::ManuallyDrop;
 use std::panic::Location;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::super::mapped::Mapped;
-use super::super::reaper::reaper;
 use super::super::relaxed::relax;
 use super::{Allocation, Kind};
+use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Ledger, Mode};
-use crate::stream::{AsStream, Call, StreamRef};
+use crate::stream::{AsStream, Call, Stream, StreamRef};
 use crate::{check, process, stream, sys};
 
 impl Allocation {
@@ -241,6 +241,28 @@ impl Allocation {
         // Nobody could take the error; `free` is for who wants it. At process exit the runtime only says that it is gone.
         let _ = self.free();
     }
+}
+
+/// Streams on which memory of pools is freed when its owner is dropped, one for each device that has had any.
+static REAPERS: Mutex<Vec<&'static Stream>> = Mutex::new(Vec::new());
+
+/// The stream on which memory of a device's pool is freed when its owner is dropped.
+#[track_caller]
+fn reaper(device: Device) -> Result<&'static Stream> {
+    let mut reapers = REAPERS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(reaper) = reapers.iter().find(|stream| stream.device() == device) {
+        return Ok(reaper);
+    }
+    // For as long as the process lives.
+    let reaper: &'static Stream =
+        Box::leak(Box::new(Stream::builder().device(device).non_blocking().build()?));
+    reapers.push(reaper);
+    Ok(reaper)
+}
+
+/// Forgets the stream that frees memory of pools of a device, which a reset has taken with it.
+pub(crate) fn abandon(device: Device) {
+    REAPERS.lock().unwrap_or_else(PoisonError::into_inner).retain(|stream| stream.device() != device);
 }
 
 /// What else is to be freed where the program frees memory and so waits for the devices anyway.

@@ -18,13 +18,13 @@ use crate::{check, sys};
 #[derive(Debug)]
 pub struct Nv12Array {
     allocation: Arc<Allocation>,
-    luma: Plane,
-    chroma: Plane,
+    luma: Nv12Plane,
+    chroma: Nv12Plane,
 }
 
 /// One of the planes.
 #[derive(Clone, Copy, Debug)]
-struct Plane {
+struct Nv12Plane {
     raw: sys::cudaArray_t,
     extent: [usize; 3],
     /// The first byte in the ledger.
@@ -32,9 +32,9 @@ struct Plane {
 }
 
 // SAFETY: the handles are of arrays that live as long as the allocation, and may be used from any thread.
-unsafe impl Send for Plane {}
+unsafe impl Send for Nv12Plane {}
 // SAFETY: as above.
-unsafe impl Sync for Plane {}
+unsafe impl Sync for Nv12Plane {}
 
 impl Nv12Array {
     /// The owner of what was made. Where a plane cannot be had, what was made is freed again.
@@ -53,13 +53,13 @@ impl Nv12Array {
         };
         let [luma, chroma] = raw;
         Ok(Self {
-            luma: Plane { raw: luma, extent: [width, height, 1], base: 0 },
-            chroma: Plane { raw: chroma, extent: [width / 2, height / 2, 1], base: width * height },
+            luma: Nv12Plane { raw: luma, extent: [width, height, 1], base: 0 },
+            chroma: Nv12Plane { raw: chroma, extent: [width / 2, height / 2, 1], base: width * height },
             allocation,
         })
     }
 
-    fn region<T>(&self, plane: Plane) -> Region<'_, T> {
+    fn region<T>(&self, plane: Nv12Plane) -> Region<'_, T> {
         Region::whole(&self.allocation, plane.raw, plane.base, plane.extent)
     }
 
