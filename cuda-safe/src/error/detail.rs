@@ -329,18 +329,19 @@ impl fmt::Display for Detail {
                 let least = destination.min(source);
                 write!(
                     f,
-                    "lengths differ: the destination has {destination} elements, the source {source}; copy a part of {least} of the \
-                     longer one"
+                    "lengths differ: the destination has {destination} elements, the source {source}; copy a \
+                     part of {least} of the longer one"
                 )
             }
             Self::ExtentMismatch { destination, source } => write!(
                 f,
-                "extents differ: the destination has width, height and depth {destination:?}, the source {source:?}; copy parts that have \
-                 the same"
+                "extents differ: the destination has width, height and depth {destination:?}, the source \
+                 {source:?}; copy parts that have the same"
             ),
             Self::Pitch { pitch, row, align } => write!(
                 f,
-                "a pitch of {pitch} bytes does not do for rows of {row} bytes whose elements are aligned to {align}"
+                "a pitch of {pitch} bytes does not do for rows of {row} bytes whose elements are aligned to \
+                 {align}"
             ),
             Self::WrongLength { what, needed, found } => {
                 write!(f, "{what} has {found} elements, {needed} are needed")
@@ -350,8 +351,8 @@ impl fmt::Display for Detail {
             }
             Self::Overlapping { destination, source, bytes } => write!(
                 f,
-                "source and destination overlap: {bytes} bytes from byte {source} to byte {destination} of the same memory; copy them to \
-                 other memory first"
+                "source and destination overlap: {bytes} bytes from byte {source} to byte {destination} of \
+                 the same memory; copy them to other memory first"
             ),
             Self::OutOfRange { start, end, len } => {
                 write!(f, "range {start}..{end} does not fit in {len} elements")
@@ -376,7 +377,8 @@ impl fmt::Display for Detail {
                 let fitting = u64::from(grid).next_multiple_of(u64::from(cluster.max(1)));
                 write!(
                     f,
-                    "{what} is {grid} blocks, which clusters of {cluster} along it do not divide: launch {fitting}, or smaller clusters"
+                    "{what} is {grid} blocks, which clusters of {cluster} along it do not divide: launch \
+                     {fitting}, or smaller clusters"
                 )
             }
             Self::ClusterSize { asked, limit, portable } => {
@@ -395,7 +397,8 @@ impl fmt::Display for Detail {
             Self::OtherClusters { asked, declared } => {
                 write!(
                     f,
-                    "clusters of {asked:?} blocks were asked for, but the kernel's source says {declared:?}: ask for none"
+                    "clusters of {asked:?} blocks were asked for, but the kernel's source says {declared:?}: \
+                     ask for none"
                 )
             }
             Self::LimitAsked { limit, value } => write!(f, "asked to set {limit:?} to {value}"),
@@ -426,15 +429,17 @@ impl fmt::Display for Detail {
             Self::Hazard { first: Some(first), second } => {
                 write!(
                     f,
-                    "nothing orders the operation at {second} after the conflicting one at {first}: have its stream wait for an event \
-                     that is recorded behind that, or wait for that on the host first"
+                    "nothing orders the operation at {second} after the conflicting one at {first}: have its \
+                     stream wait for an event that is recorded behind that, or wait for that on the host \
+                     first"
                 )
             }
             Self::Hazard { first: None, second } => {
                 write!(
                     f,
-                    "nothing orders the operation at {second} after an earlier conflicting one: have its stream wait for an event \
-                     that is recorded behind that, or wait for that on the host first"
+                    "nothing orders the operation at {second} after an earlier conflicting one: have its \
+                     stream wait for an event that is recorded behind that, or wait for that on the host \
+                     first"
                 )
             }
             Self::Nested => f.write_str("an operation was started inside the closure of another one"),
@@ -445,8 +450,9 @@ impl fmt::Display for Detail {
             Self::NotKept => f.write_str("a graph cannot keep this memory for as long as it lives"),
             Self::NodesUnordered { other } => write!(
                 f,
-                "the node would use memory that node {other} of the graph (0 is the first) uses, one of them writes it, and nothing orders \
-                 the two: name one as what the other comes after when it is added, or by Graph::add_dependencies"
+                "the node would use memory that node {other} of the graph (0 is the first) uses, one of them \
+                 writes it, and nothing orders the two: name one as what the other comes after when it is \
+                 added, or by Graph::add_dependencies"
             ),
             Self::Update { why, node } => {
                 write!(f, "the graph cannot be taken over: {why}")?;
@@ -520,7 +526,8 @@ fn write_versions(f: &mut fmt::Formatter<'_>, driver: i32, runtime: i32, built: 
         return write!(
             f,
             "the loaded libcudart is of CUDA {}, but this program was built for CUDA {}: put the CUDA {} \
-             library first on the loader path (LD_LIBRARY_PATH), or build with CUDA_PATH set to a CUDA {} toolkit",
+             library first on the loader path (LD_LIBRARY_PATH), or build with CUDA_PATH set to a CUDA {} \
+             toolkit",
             Dotted(runtime),
             Dotted(built),
             built / 1000,
