@@ -38,7 +38,7 @@ pub struct Ledger {
 /// What keeps an allocation alive, and with it this ledger of it.
 ///
 /// # Safety
-/// The ledger is always the same one, stays where it is, and lives as long as the keeper does.
+/// The ledger is always the same one. It lives as long as the keeper does, and stays where it is while the keeper is not moved.
 pub unsafe trait Keeper: Send + Sync {
     /// The ledger of what it keeps.
     fn ledger(&self) -> &Ledger;
@@ -300,12 +300,6 @@ impl Ledger {
     #[inline]
     pub fn is_unused(&self) -> bool {
         self.word.load(SeqCst) == 0
-    }
-
-    /// Whether it has nothing that is to be dropped.
-    #[inline]
-    pub fn is_bare(&mut self) -> bool {
-        self.list.get_mut().is_none()
     }
 
     /// Enters the accesses `group`, all of this ledger, in one step, and collects the conflicts with accesses

@@ -37,12 +37,6 @@ mod native {
                 Err(TryLockError::WouldBlock) => None,
             }
         }
-
-        /// The value, of a mutex that nobody else has.
-        #[inline]
-        pub(crate) fn get_mut(&mut self) -> &mut T {
-            self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
-        }
     }
 
     thread_local! {

@@ -33,7 +33,6 @@
 pub(crate) mod allocation;
 pub(crate) mod array;
 mod attributes;
-mod block;
 mod buffer;
 mod device;
 mod device_ptr;
@@ -49,10 +48,9 @@ mod pitched;
 pub(crate) mod place;
 mod plane;
 pub(crate) mod pool;
-mod reaper;
 mod registered;
 mod relaxed;
-mod shared;
+mod retain;
 pub(crate) mod size;
 mod slice;
 pub(crate) mod span;
@@ -64,7 +62,7 @@ mod write_combined;
 #[cfg(feature = "staged")]
 pub(crate) use allocation::on_free;
 pub(crate) use relaxed::relax;
-pub(crate) use shared::{Kept, Shared, keeper};
+pub(crate) use retain::{Retained, retain, retained};
 
 pub use array::{
     Array, ArrayBuilder, ArrayElement, ArrayFlags, ArrayInfo, ArrayKind, ArrayView, ArrayViewMut, Half,
@@ -102,6 +100,6 @@ pub use write_combined::{HostWriter, WriteCombinedBuffer, WriteCombinedSlice, Wr
 /// Forgets what the crate itself keeps of a device's memory: the device is reset, and all of it is gone.
 pub(crate) fn abandon(device: crate::Device) {
     flag::abandon(device);
-    reaper::abandon(device);
+    allocation::abandon(device);
     pool::abandon(device);
 }

@@ -4,13 +4,14 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
+use std::sync::Arc;
 
 use bitflags::bitflags;
 
 use super::allocation::Allocation;
 use super::guard::{HostMut, HostRef};
 use super::mapped::mapped_pointer;
-use super::shared::Shared;
+use super::retain::retained;
 use super::size;
 use super::slice::{PinnedSlice, PinnedSliceMut};
 use super::span::Span;
@@ -64,7 +65,7 @@ bitflags! {
 #[doc(alias = "cudaHostUnregister")]
 pub struct Registered<C> {
     /// With the container in it; in a box because it goes into errors.
-    allocation: Shared<Allocation>,
+    allocation: Arc<Allocation>,
     len: usize,
     container: PhantomData<C>,
 }
@@ -116,7 +117,7 @@ impl<C: Stable> Registered<C> {
         // who only read; the box goes along.
         let allocation = unsafe { Allocation::registered(device, pointer.cast(), bytes, flags, container) };
         match allocation {
-            Ok(allocation) => Ok(Self { allocation: Shared::kept(allocation), len, container: PhantomData }),
+            Ok(allocation) => Ok(Self { allocation: retained(allocation), len, container: PhantomData }),
             Err((error, container)) => Err((error, *container)),
         }
     }
@@ -162,7 +163,7 @@ impl<C: Stable> Registered<C> {
     #[doc(alias = "cudaHostUnregister")]
     #[track_caller]
     pub fn into_inner(mut self) -> core::result::Result<C, (Error, Self)> {
-        let Some(allocation) = self.allocation.only() else {
+        let Some(allocation) = Arc::get_mut(&mut self.allocation) else {
             return Err((Error::refused("Registered::into_inner", Detail::InGraph), self));
         };
         match allocation.take_container() {

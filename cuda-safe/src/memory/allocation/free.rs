@@ -3,18 +3,17 @@
 
 use std::mem::ManuallyDrop;
 use std::panic::Location;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cuda_hazard::Operation;
 
 use super::super::mapped::Mapped;
-use super::super::reaper::reaper;
 use super::super::relaxed::relax;
-use super::super::shared::Shared;
 use super::{Allocation, Kind};
+use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Ledger, Mode};
-use crate::stream::{AsStream, Call, StreamRef};
+use crate::stream::{AsStream, Call, Stream, StreamRef};
 use crate::{check, process, stream, sys};
 
 impl Allocation {
@@ -39,18 +38,9 @@ impl Allocation {
 
     /// [`free`](Self::free) for the only owner; nothing where there are others, of which the last one frees it.
     #[track_caller]
-    pub(crate) fn free_owned(mut owner: Shared<Self>) -> Result<()> {
+    pub(crate) fn free_owned(mut owner: Arc<Self>) -> Result<()> {
         // No closure in between, which would hide the caller's line.
-        let freed = if let Some(allocation) = owner.only() { allocation.free() } else { Ok(()) };
-        Self::let_go(owner);
-        freed
-    }
-
-    /// Lets an owner go, which as a rule has freed the memory: then nothing is left but a block.
-    #[inline]
-    fn let_go(owner: Shared<Self>) {
-        // The container is not dropped either, by whoever drops the allocation: it was given up, or is leaked.
-        owner.let_go(|this| this.bytes == 0 && !this.pointer.is_null() && this.ledger.is_bare());
+        if let Some(allocation) = Arc::get_mut(&mut owner) { allocation.free() } else { Ok(()) }
     }
 
     /// [`free`](Self::free) of any memory that is not free yet.
@@ -182,11 +172,8 @@ impl Allocation {
 
     /// Frees memory of a pool in the order of a stream, after all work that still uses it. Nothing where there are other owners.
     #[track_caller]
-    pub(crate) fn free_on(mut owner: Shared<Self>, stream: StreamRef<'_>) -> Result<()> {
-        let freed =
-            if let Some(allocation) = owner.only() { allocation.free_only_on(stream) } else { Ok(()) };
-        Self::let_go(owner);
-        freed
+    pub(crate) fn free_on(mut owner: Arc<Self>, stream: StreamRef<'_>) -> Result<()> {
+        if let Some(allocation) = Arc::get_mut(&mut owner) { allocation.free_only_on(stream) } else { Ok(()) }
     }
 
     /// [`free_on`](Self::free_on) for the only owner.
@@ -268,6 +255,28 @@ fn is_of_a_capture(error: &Error) -> bool {
         sys::cudaErrorStreamCaptureImplicit,
     ]
     .contains(&error.code())
+}
+
+/// Streams on which memory of pools is freed when its owner is dropped, one for each device that has had any.
+static REAPERS: Mutex<Vec<&'static Stream>> = Mutex::new(Vec::new());
+
+/// The stream on which memory of a device's pool is freed when its owner is dropped.
+#[track_caller]
+fn reaper(device: Device) -> Result<&'static Stream> {
+    let mut reapers = REAPERS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(reaper) = reapers.iter().find(|stream| stream.device() == device) {
+        return Ok(reaper);
+    }
+    // For as long as the process lives.
+    let reaper: &'static Stream =
+        Box::leak(Box::new(Stream::builder().device(device).non_blocking().build()?));
+    reapers.push(reaper);
+    Ok(reaper)
+}
+
+/// Forgets the stream that frees memory of pools of a device, which a reset has taken with it.
+pub(crate) fn abandon(device: Device) {
+    REAPERS.lock().unwrap_or_else(PoisonError::into_inner).retain(|stream| stream.device() != device);
 }
 
 /// What else is to be freed where the program frees memory and so waits for the devices anyway.

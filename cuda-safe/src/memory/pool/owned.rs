@@ -39,12 +39,12 @@ use crate::{check, process, stream, sys};
 #[doc(alias = "cudaMemPoolDestroy")]
 #[doc(alias = "cudaMemPool_t")]
 pub struct MemoryPool {
-    handle: Arc<Handle>,
+    handle: Arc<PoolHandle>,
 }
 
 /// The handle of a pool.
 #[derive(Debug)]
-pub(super) struct Handle {
+pub(super) struct PoolHandle {
     raw: sys::cudaMemPool_t,
     location: MemoryLocation,
     kind: PoolKind,
@@ -55,14 +55,14 @@ pub(super) struct Handle {
 }
 
 // SAFETY: the handle of a pool is a name that the runtime takes from any thread.
-unsafe impl Send for Handle {}
+unsafe impl Send for PoolHandle {}
 // SAFETY: as above; the runtime locks the pool itself.
-unsafe impl Sync for Handle {}
+unsafe impl Sync for PoolHandle {}
 
 /// The pools that the program owns, by the numbers of their handles.
-static OWNED: Mutex<Vec<(usize, Weak<Handle>)>> = Mutex::new(Vec::new());
+static OWNED: Mutex<Vec<(usize, Weak<PoolHandle>)>> = Mutex::new(Vec::new());
 
-fn owned() -> MutexGuard<'static, Vec<(usize, Weak<Handle>)>> {
+fn owned() -> MutexGuard<'static, Vec<(usize, Weak<PoolHandle>)>> {
     OWNED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -79,7 +79,7 @@ impl MemoryPool {
     /// The owner of a pool that was just made.
     pub(super) fn own(raw: sys::cudaMemPool_t, device: Device) -> Self {
         let location = MemoryLocation::Device(device);
-        let handle = Arc::new(Handle {
+        let handle = Arc::new(PoolHandle {
             raw,
             location,
             kind: PoolKind::Pinned,
@@ -92,7 +92,9 @@ impl MemoryPool {
 
     /// A pool that is there by itself and stays.
     pub(super) fn default_one(raw: sys::cudaMemPool_t, location: MemoryLocation, kind: PoolKind) -> Self {
-        Self { handle: Arc::new(Handle { raw, location, kind, owned: false, process: process::number() }) }
+        Self {
+            handle: Arc::new(PoolHandle { raw, location, kind, owned: false, process: process::number() }),
+        }
     }
 
     /// The pool of the program's that has this handle, if it still lives.
@@ -187,14 +189,14 @@ pub(super) fn enter(api: &'static str) -> Result<()> {
     relax()
 }
 
-impl Handle {
+impl PoolHandle {
     /// Takes the handle out of the list. To be done before it is destroyed, as the number then serves again.
     fn forget(&self) {
         owned().retain(|(number, _)| *number != self.raw.addr());
     }
 }
 
-impl Drop for Handle {
+impl Drop for PoolHandle {
     fn drop(&mut self) {
         // In the child of a fork the runtime is not usable and the pool is the parent's.
         if !self.owned || !process::is(self.process) {
