@@ -16,7 +16,8 @@ impl Recorder {
     /// Notes what an operation uses that is about to be captured.
     ///
     /// # Errors
-    /// `NotKept` where nothing would keep the memory for as long as the graph lives; nothing is captured then.
+    /// `NotKept` where nothing would keep the memory for as long as the graph lives; nothing is captured
+    /// then.
     #[track_caller]
     pub(super) fn note(&self, accesses: &[Access<'_>]) -> Result<()> {
         let refused = || Error::refused("capture", Detail::NotKept);
