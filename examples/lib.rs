@@ -12,5 +12,5 @@ pub fn yes_no(answer: bool) -> &'static str {
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
-#[doc = include_str!("../docs/porting.md")]
+#[doc = include_str!("../cuda-safe/docs/porting.md")]
 struct Documents;
