@@ -10,6 +10,12 @@ pub fn yes_no(answer: bool) -> &'static str {
     if answer { "yes" } else { "no" }
 }
 
+/// What the programs of `bench/` share.
+pub mod bench {
+    pub mod interval;
+    pub mod program;
+}
+
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 #[doc = include_str!("../cuda-safe/docs/porting.md")]

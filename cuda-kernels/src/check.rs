@@ -43,8 +43,9 @@ fn length(api: &'static str, what: &'static str, found: usize, needed: usize) ->
     }
 }
 
+/// Refuses memory of another device than the stream's.
 #[track_caller]
-fn device(
+pub(crate) fn device(
     api: &'static str,
     what: &'static str,
     memory: Option<Device>,

@@ -1,37 +1,38 @@
 //! Many copies by one kernel, within a device or between it and pinned memory.
 //!
-//! The runtime takes some 4 µs to submit each copy between two places of a device, one by one or in a batch. A kernel that
-//! moves all of them costs one launch. Small copies from and to pinned memory are faster by a kernel, too: on an H200 64 copies of
-//! 4 KiB take 15 µs, and 30 to 90 by one call of the runtime (`CopyBatch` of `cuda-safe`). From some 64 KiB each on there is no
-//! difference, but that those of a batch are done by the copy engines, and leave the multiprocessors to other work.
+//! The runtime takes some 4 µs to submit each copy within a device, alone or in a batch. One kernel that moves all of them
+//! costs one launch. It is also faster for small copies from and to pinned memory: on an H200, 64 copies of 4 KiB take
+//! 15 µs, and 30 to 90 µs by one call of the runtime (`CopyBatch` of `cuda-safe`). From some 64 KiB each on, both take as
+//! long; the copies of a batch are done by the copy engines and leave the multiprocessors to other work.
 //!
-//! What to copy goes to the kernel by value, as its parameter: nothing is allocated on the device, nothing is copied
-//! there first, and nothing has to live until the kernel has run. A launch takes up to 128 ranges, or 1024 where the
-//! driver takes larger parameters (CUDA 12.1); more ranges are more launches.
+//! [`copy_many`] copies once. A [`CopyManyPlan`] is for copies between the same memory again and again: it checks the pairs
+//! once, and each enqueue only compares them.
 //!
-//! Blocks copy 16 bytes at a time where source and destination lie alike to 16 bytes, else 8, 4, 2, or single bytes.
+//! The kernel gets the list of copies by value, as its parameter: the device needs no memory for it. A launch takes up to
+//! 128 ranges, or 1024 where the driver takes larger parameters (CUDA 12.1); more ranges are more launches.
 //!
-//! A program copies between the same places again and again. So a thread keeps the tables of its last calls: what is copied again is only
-//! compared with them, and the tracker need not be told of it anew.
+//! Blocks copy 16 bytes at a time if source and destination have the same alignment to 16 bytes, else 8, 4, 2, or single
+//! bytes.
+#![expect(unsafe_code, reason = "launches kernels after checking what they rely on")]
 
-mod any;
-mod kept;
-mod noted;
+mod plan;
 mod table;
-mod usual;
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
-use cuda_safe::Result;
 use cuda_safe::bytemuck::{AnyBitPattern, NoUninit};
+use cuda_safe::device::{Version, driver_version};
+use cuda_safe::error::Detail;
 use cuda_safe::hazard::Access;
 use cuda_safe::launch::{KernelInput, KernelOutput};
 use cuda_safe::stream::{AsStream, StreamRef};
+use cuda_safe::{Error, Result};
 
-use self::any::any;
-use self::kept::Kept;
-use self::usual::Usual;
-use crate::kernels;
+pub use self::plan::CopyManyPlan;
+use self::table::Table;
+use crate::check;
+use crate::kernels::{self, CopyManyRange};
 
 const API: &str = "copy_many";
 
@@ -39,14 +40,11 @@ const API: &str = "copy_many";
 const SMALL: usize = kernels::COPY_MANY_SMALL as usize;
 const LARGE: usize = kernels::COPY_MANY_LARGE as usize;
 
-/// So many pairs cost no less where they are compared with those of the last calls.
-const FEW: usize = 2;
-
 /// Copies each source to its destination, all of them by one kernel.
 ///
-/// The pairs are of any number, each of any length and alignment; either side is what a kernel can reach: device memory,
-/// pinned memory, or a part of these. Pairs without elements are left out; without any other, nothing is launched. The
-/// copies are not ordered among themselves. What the pairs borrow, they borrow only for the call.
+/// There may be any number of pairs, each of any length and alignment. Either side is memory that a kernel can reach:
+/// device memory, pinned memory, or a part of these. Pairs without elements are left out; without any other, nothing is
+/// launched. The copies are not ordered among themselves. The pairs are borrowed for the call only.
 ///
 /// # Ordering
 /// In the order of the stream, and after conflicting work that other streams were given before. Returns when the launch is
@@ -79,50 +77,180 @@ where
     D: KernelOutput<T>,
     S: KernelInput<T>,
 {
-    // What the books are told borrows the pairs.
-    let pairs: Vec<(D, S)> = pairs.into_iter().collect();
-    let stream = stream.as_stream();
-    if pairs.len() <= FEW {
-        return anew(&pairs, stream, None);
-    }
-    let mut kept = Kept::take();
-    let answer = match kept.again(&pairs, stream) {
-        Some(answer) => answer,
-        None => anew(&pairs, stream, Some(&mut kept)),
-    };
-    kept.put_back();
-    answer
-}
-
-/// Copies pairs that are not those of the last calls, which what is `kept` of is to remember them.
-#[inline(never)]
-#[track_caller]
-fn anew<T, D, S>(pairs: &[(D, S)], stream: StreamRef<'_>, kept: Option<&mut Kept>) -> Result<()>
-where
-    T: AnyBitPattern + NoUninit,
-    D: KernelOutput<T>,
-    S: KernelInput<T>,
-{
-    let mut usual = Usual::new();
-    if !usual.take(pairs, stream.device()) {
-        return any(pairs, stream);
-    }
-    usual.launch(stream)?;
-    // The device is at it already.
-    if let Some(kept) = kept {
-        kept.keep(usual.table());
+    let (pairs, stream) = (pairs.into_iter().collect::<Vec<_>>(), stream.as_stream());
+    for (pairs, table) in pairs.chunks(most(pairs.len())).zip(tables(&pairs, Some(stream))?) {
+        // SAFETY: the table is of these pairs, of which `tables` has checked that no destination overlaps another one or a
+        // source, and that the stream's device reaches them.
+        unsafe { table.launch(None, &accesses(pairs), stream) }?;
     }
     Ok(())
 }
 
-/// So many addresses from one on.
-#[inline]
-fn range(start: usize, bytes: usize) -> Range<usize> {
-    start..start.saturating_add(bytes)
+/// The tables of the launches that copy these pairs. A `stream` is one whose device has to reach the memory.
+#[track_caller]
+fn tables<T, D, S>(pairs: &[(D, S)], stream: Option<StreamRef<'_>>) -> Result<Vec<Table>>
+where
+    T: 'static,
+    D: KernelOutput<T>,
+    S: KernelInput<T>,
+{
+    if size_of::<T>() == 0 {
+        return Err(Error::refused(API, Detail::ZeroSized { type_name: std::any::type_name::<T>() }));
+    }
+    let most = most(pairs.len());
+    let (mut ranges, mut ends) = (Vec::with_capacity(pairs.len()), Vec::new());
+    for pairs in pairs.chunks(most) {
+        for pair in pairs {
+            ranges.extend(range(pair, stream)?);
+        }
+        ends.push(ranges.len());
+    }
+    refuse_overlaps(&ranges)?;
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    starts.zip(&ends).map(|(start, end)| Table::new(ranges.get(start..*end).unwrap_or_default())).collect()
 }
 
-/// Whether what the first copy reads comes before what it writes, in the order of the books.
+/// What a pair copies: nothing if it has no elements.
 #[inline]
-fn reads_first(write: Option<&Access<'_>>, read: Option<&Access<'_>>) -> bool {
-    matches!((write, read), (Some(write), Some(read)) if read.is_before(write))
+#[track_caller]
+fn range<T, D, S>(pair: &(D, S), stream: Option<StreamRef<'_>>) -> Result<Option<CopyManyRange>>
+where
+    T: 'static,
+    D: KernelOutput<T>,
+    S: KernelInput<T>,
+{
+    let (destination, source) = pair;
+    let (elements, element) = (destination.elements(), size_of::<T>());
+    if source.elements() != elements {
+        let detail = Detail::LengthMismatch { destination: elements, source: source.elements() };
+        return Err(Error::refused(API, detail));
+    }
+    if let Some(stream) = stream {
+        check::device(API, "the destination", destination.device(), &stream)?;
+        check::device(API, "the source", source.device(), &stream)?;
+    }
+    if elements == 0 {
+        return Ok(None);
+    }
+    let bytes = elements.checked_mul(element).and_then(|bytes| u64::try_from(bytes).ok());
+    let Some(bytes) = bytes else {
+        let detail = Detail::Overflow { what: "the size in bytes", left: elements, right: element };
+        return Err(Error::refused(API, detail));
+    };
+    Ok(Some(CopyManyRange { from: source.value()?.cast(), to: destination.value()?.cast(), bytes }))
+}
+
+/// The accesses of pairs, those that touch as one: what is written and what is read, that first which the tracker takes
+/// first.
+#[inline]
+fn accesses<T, D, S>(pairs: &[(D, S)]) -> Vec<Access<'_>>
+where
+    T: 'static,
+    D: KernelOutput<T>,
+    S: KernelInput<T>,
+{
+    let (writes, reads) =
+        (pairs.iter().map(|pair| pair.0.access()), pairs.iter().map(|pair| pair.1.access()));
+    let mut accesses = Vec::with_capacity(2 * pairs.len());
+    let first = (writes.clone().flatten().next(), reads.clone().flatten().next());
+    if matches!(first, (Some(write), Some(read)) if read.is_before(&write)) {
+        append(&mut accesses, reads);
+        append(&mut accesses, writes);
+    } else {
+        append(&mut accesses, writes);
+        append(&mut accesses, reads);
+    }
+    accesses
+}
+
+/// Adds accesses to a list, those that touch as one.
+#[inline]
+fn append<'a>(accesses: &mut Vec<Access<'a>>, more: impl Iterator<Item = Option<Access<'a>>>) {
+    for access in more.flatten().filter(|access| !access.is_empty()) {
+        if !accesses.last_mut().is_some_and(|last| last.take_in(&access)) {
+            accesses.push(access);
+        }
+    }
+}
+
+/// How many of so many pairs go into one launch.
+fn most(pairs: usize) -> usize {
+    /// Whether the driver takes parameters of 32 KiB.
+    static TAKES_LARGE: OnceLock<bool> = OnceLock::new();
+    let takes_large = || driver_version().is_ok_and(|found| found >= Version { major: 12, minor: 1 });
+    if pairs > SMALL && *TAKES_LARGE.get_or_init(takes_large) { LARGE } else { SMALL }
+}
+
+/// The bytes of one side of a copy.
+struct Side {
+    bytes: Range<usize>,
+    is_written: bool,
+}
+
+/// Refuses copies of which one writes what another one reads or writes: borrowed memory cannot, but two owners may stand for
+/// the same memory.
+#[track_caller]
+fn refuse_overlaps(ranges: &[CopyManyRange]) -> Result<()> {
+    let side = |start: usize, bytes: u64, is_written| {
+        let end = start.saturating_add(usize::try_from(bytes).unwrap_or(usize::MAX));
+        Side { bytes: start..end, is_written }
+    };
+    let written = ranges.iter().map(|range| side(range.to.addr(), range.bytes, true));
+    let read = ranges.iter().map(|range| side(range.from.addr(), range.bytes, false));
+    // As a rule destinations are in order, and no source is among them.
+    if written.clone().is_sorted_by(|one, next| one.bytes.end <= next.bytes.start) {
+        let start = written.clone().next().map_or(0, |first| first.bytes.start);
+        let end = written.clone().next_back().map_or(0, |last| last.bytes.end);
+        if read.clone().all(|read| read.bytes.end <= start || end <= read.bytes.start) {
+            return Ok(());
+        }
+    }
+    let mut sides: Vec<Side> = written.chain(read).collect();
+    // Stable, for this sort makes use of parts that are in order already.
+    sides.sort_by_key(|side| side.bytes.start);
+    // Of the sides so far, those that end last: among all of them, and among those that are written.
+    let (mut last, mut last_written): (Option<&Side>, Option<&Side>) = (None, None);
+    for side in &sides {
+        let before = if side.is_written { last } else { last_written };
+        if let Some(before) = before.filter(|before| before.bytes.end > side.bytes.start) {
+            let (destination, source) = if side.is_written { (side, before) } else { (before, side) };
+            let bytes = side.bytes.end.min(before.bytes.end) - side.bytes.start;
+            let (destination, source) = (destination.bytes.start, source.bytes.start);
+            return Err(Error::refused(API, Detail::Overlapping { destination, source, bytes }));
+        }
+        let later = |before: Option<&Side>| before.is_none_or(|before| before.bytes.end < side.bytes.end);
+        if later(last) {
+            last = Some(side);
+        }
+        if side.is_written && later(last_written) {
+            last_written = Some(side);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_twice_or_read_as_well_is_refused() {
+        let refused = |copies: &[(usize, usize, u64)]| {
+            let range = |&(to, from, bytes): &(usize, usize, u64)| {
+                let (to, from) = (std::ptr::without_provenance_mut(to), std::ptr::without_provenance(from));
+                CopyManyRange { from, to, bytes }
+            };
+            let ranges: Vec<_> = copies.iter().map(range).collect();
+            refuse_overlaps(&ranges).err().map(|error| error.detail())
+        };
+        let overlapping =
+            |destination, source, bytes| Some(Detail::Overlapping { destination, source, bytes });
+        assert_eq!(refused(&[]), None);
+        let touching = [(100, 0, 10), (110, 0, 10), (90, 5, 10)];
+        assert_eq!(refused(&touching), None, "they touch, and share sources");
+        assert_eq!(refused(&[(100, 0, 10), (50, 20, 10), (109, 40, 2)]), overlapping(109, 100, 1));
+        assert_eq!(refused(&[(100, 0, 10), (200, 10, 10), (300, 195, 10)]), overlapping(200, 195, 5));
+        assert_eq!(refused(&[(0, 1000, 900), (2000, 899, 1)]), overlapping(0, 899, 1));
+        assert_eq!(refused(&[(10, 5, 10)]), overlapping(10, 5, 5));
+    }
 }

@@ -46,7 +46,7 @@ pub mod kernels {
 }
 
 pub use cluster::cluster_histogram;
-pub use copy_many::copy_many;
+pub use copy_many::{CopyManyPlan, copy_many};
 pub use fill::{Fill, fill};
 pub use gate::{gate, gate_announced, gate_then_write, raise_flag};
 pub use heap::heap_squares;

@@ -3,13 +3,13 @@
 #![expect(unsafe_code, reason = "launches a kernel that goes wrong")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-#[path = "../../cuda-safe/tests/common/everything.rs"]
-mod everything;
+#[path = "../../cuda-safe/tests/common/mod.rs"]
+mod common;
 
+use common::everything::everything;
 use cuda_kernels::kernels::fault_trap;
 use cuda_safe::stream::Stream;
 use cuda_safe::{DeviceBuffer, launch};
-use everything::everything;
 
 #[test]
 fn everything_can_be_dropped_after_a_fault() {

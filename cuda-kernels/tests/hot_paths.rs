@@ -11,8 +11,8 @@ use std::cell::Cell;
 use std::path::PathBuf;
 use std::process::Command;
 
-use cuda_kernels::copy_many;
 use cuda_kernels::kernels::{add_one, vector_add};
+use cuda_kernels::{CopyManyPlan, copy_many};
 use cuda_safe::copy::{CopyBatch, CopyBatch3d};
 use cuda_safe::{
     Device, DeviceBuffer, Event, PinnedBuffer, PitchedBuffer, Result, Stream, launch, memcpy, memcpy_async,
@@ -156,9 +156,15 @@ fn operations() -> Result<()> {
     });
     stream.synchronize()?;
 
-    // The list of the pairs is all: what the kernel is told, and what the books are, is on the stack.
-    let (mut into, from) = (a.slice_mut(..)?.chunks_mut(8)?.step_by(2).collect::<Vec<_>>(), b.slice(..)?);
-    costs("many copies by one kernel", &["cudaLaunchKernel"], 1, || {
+    // The lists of the pairs and of their accesses are all.
+    let mut fresh = DeviceBuffer::<f32>::alloc(64)?;
+    let (mut into, from) = (fresh.slice_mut(..)?.chunks_mut(8)?.step_by(2).collect::<Vec<_>>(), b.slice(..)?);
+    let plan = CopyManyPlan::new(into.iter_mut().zip(from.chunks(8)?))?;
+    costs("many copies by one kernel, planned", &["cudaLaunchKernel"], 2, || {
+        plan.enqueue(into.iter_mut().zip(from.chunks(8)?), &stream)
+    });
+    // Without a plan, the kernel's table and what it is made from come to that.
+    costs("many copies by one kernel", &["cudaLaunchKernel"], 6, || {
         copy_many(into.iter_mut().zip(from.chunks(8)?), &stream)
     });
     stream.synchronize()?;

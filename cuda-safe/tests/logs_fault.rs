@@ -2,8 +2,7 @@
 #![cfg(cudart_13_0)]
 #![expect(unsafe_code, reason = "launches a kernel")]
 
-#[path = "common/everything.rs"]
-mod everything;
+mod common;
 
 use std::sync::Mutex;
 use std::sync::mpsc::channel;

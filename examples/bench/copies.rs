@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::Options;
-use crate::program::Program;
 use crate::table::median;
+use examples::bench::program::Program;
 
 const COPIES: u32 = 64;
 const SIZES: [u32; 3] = [256, 4096, 65536];

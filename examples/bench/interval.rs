@@ -2,7 +2,8 @@
 
 /// The interval between two of the values that holds the median of what they were drawn from with a probability of at least
 /// 95 %, whatever its distribution; nothing where there are too few values for any.
-pub(crate) fn of_median(values: &[f64]) -> Option<[f64; 2]> {
+#[must_use]
+pub fn of_median(values: &[f64]) -> Option<[f64; 2]> {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
     let rank = rank(values.len());

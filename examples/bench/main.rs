@@ -3,9 +3,7 @@
 
 mod builds;
 mod copies;
-mod interval;
 mod operations;
-mod program;
 mod stream;
 mod table;
 mod transfers;

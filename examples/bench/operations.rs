@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use anyhow::{Context as _, bail, ensure};
 
 use crate::Options;
-use crate::program::Program;
 use crate::table::{self, Met, Row};
+use examples::bench::program::Program;
 
 /// An operation that is measured: its name in the programs, and in the table; the calls of a batch; and by how much Rust may
 /// be slower, in nanoseconds, unless it is less than 2 %.

@@ -7,8 +7,8 @@ use std::process::Command;
 use anyhow::{Context as _, ensure};
 
 use crate::Options;
-use crate::program::Program;
 use crate::table::median;
+use examples::bench::program::Program;
 
 /// The cases that the C++ twin has.
 const CASES: [(&str, &str); 3] = [

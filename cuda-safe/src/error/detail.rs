@@ -205,6 +205,11 @@ pub enum Detail {
     Capturing,
     /// Memory that a graph still holds.
     InGraph,
+    /// Memory that differs from that which a plan was made for.
+    NotPlanned {
+        /// Which of the plan's operands: 0 is the first.
+        index: usize,
+    },
     /// Memory that nothing would keep for as long as a graph that uses it.
     NotKept,
     /// A node of a graph that would conflict with another one which nothing orders it with.

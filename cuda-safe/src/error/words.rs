@@ -126,6 +126,9 @@ impl fmt::Display for Detail {
             Self::InGraph => {
                 f.write_str("a graph still holds the memory: drop that and its executable forms first")
             }
+            Self::NotPlanned { index } => {
+                write!(f, "the plan was made for other memory than that of operand {index}")
+            }
             Self::NotKept => f.write_str("a graph cannot keep this memory for as long as it lives"),
             Self::NodesUnordered { other } => write!(
                 f,

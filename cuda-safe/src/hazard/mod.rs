@@ -120,8 +120,8 @@ use std::ops::Range;
 use crate::error::{Detail, Error, Result};
 use crate::stream;
 
-pub(crate) use books::Sorted;
-pub use books::{Access, AddedWait, Ledger, Mode, Policy, Repeat, Series};
+pub use books::{Access, AddedWait, Ledger, Mode, Policy};
+pub(crate) use books::{Repeat, Series, Sorted};
 pub(crate) use uses::{Listed, Uses};
 
 /// The policy of the process.

@@ -31,6 +31,7 @@ mod per_thread;
 mod policy;
 mod pool;
 mod port;
+mod prepared;
 mod recorder;
 mod scope;
 mod view;
@@ -43,6 +44,7 @@ pub use ipc::IpcEventHandle;
 pub use legacy::LegacyStream;
 pub use owned::Stream;
 pub use per_thread::PerThreadStream;
+pub use prepared::PreparedAccesses;
 pub use scope::Scope;
 pub use view::{AsStream, StreamRef};
 

@@ -144,5 +144,4 @@ fn parse_error(toolkit: &Toolkit, why: &str) -> Error {
 }
 
 #[cfg(test)]
-#[path = "generate_tests.rs"]
 mod tests;

@@ -186,5 +186,4 @@ fn not_found(looked: &[String]) -> Error {
 }
 
 #[cfg(test)]
-#[path = "search_tests.rs"]
 mod tests;

@@ -8,7 +8,7 @@ use std::io::{Write as _, stdin, stdout};
 use std::time::Instant;
 
 use anyhow::{Context as _, bail, ensure};
-use cuda_kernels::copy_many;
+use cuda_kernels::CopyManyPlan;
 use cuda_safe::copy::{AsyncDestination, AsyncSource};
 use cuda_safe::device::{driver_version, runtime_version};
 use cuda_safe::launch::{KernelInput, KernelOutput};
@@ -76,10 +76,13 @@ where
             to.iter_mut().zip(from).collect::<CopyBatch<'_>>().enqueue(stream)?;
             stream.synchronize()
         }),
-        "kernel" => plan.time(|| {
-            copy_many(to.iter_mut().zip(from), stream)?;
-            stream.synchronize()
-        }),
+        "kernel" => {
+            let copies = CopyManyPlan::new(to.iter_mut().zip(from))?;
+            plan.time(|| {
+                copies.enqueue(to.iter_mut().zip(from), stream)?;
+                stream.synchronize()
+            })
+        }
         _ => return Ok(None),
     }
     .map(Some)

@@ -13,8 +13,6 @@
 #![expect(unsafe_code, reason = "calls `cudaMemcpy`, to compare with")]
 
 mod pipeline;
-#[path = "../program.rs"]
-mod program;
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -24,7 +22,7 @@ use cuda_safe::copy::staged::{self, Settings, configure, statistics};
 use cuda_safe::device::{driver_version, runtime_version};
 use cuda_safe::{Device, DeviceBuffer, Result, check, memcpy, memset, sys};
 
-use crate::program::Program;
+use examples::bench::program::Program;
 
 const MIB: usize = 1 << 20;
 

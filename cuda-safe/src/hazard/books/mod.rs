@@ -31,7 +31,7 @@ pub(crate) use access::Manner;
 pub use access::{Access, Mode};
 pub use ledger::Ledger;
 pub use policy::Policy;
-pub use series::{Repeat, Series};
+pub(crate) use series::{Repeat, Series};
 pub use waits::AddedWait;
 
 pub(crate) use again::Again;

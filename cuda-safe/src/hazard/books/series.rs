@@ -18,11 +18,11 @@ use super::sync::LockGuard;
 /// For operations with many accesses whose program sees by itself that they are the same as last time. Everything else takes
 /// [`StreamRef::enqueue`](crate::stream::StreamRef::enqueue).
 #[derive(Debug)]
-pub struct Series(u64);
+pub(crate) struct Series(u64);
 
 /// The accesses of a [`Series`], made once more.
 #[derive(Clone, Copy)]
-pub struct Repeat<'r, 'a> {
+pub(crate) struct Repeat<'r, 'a> {
     number: u64,
     ledger: &'a Ledger,
     unborrowed: bool,
@@ -32,20 +32,20 @@ pub struct Repeat<'r, 'a> {
 impl Series {
     /// A series that nothing is known of yet.
     #[must_use]
-    pub fn begin() -> Self {
+    pub(crate) fn begin() -> Self {
         Self(new_number())
     }
 
     /// The accesses of the series once more, of which any one says what allocation they are of.
     #[must_use]
     #[inline]
-    pub fn again<'a>(&self, one: &Access<'a>) -> Repeat<'_, 'a> {
+    pub(crate) fn again<'a>(&self, one: &Access<'a>) -> Repeat<'_, 'a> {
         Repeat { number: self.0, ledger: one.ledger, unborrowed: one.unborrowed, accesses: &[] }
     }
 
     /// The accesses of the series once more, with all that the tracker may have to be told of them. None where there are none.
     #[must_use]
-    pub fn told<'r, 'a>(&self, all: &'r [Access<'a>]) -> Option<Repeat<'r, 'a>> {
+    pub(crate) fn told<'r, 'a>(&self, all: &'r [Access<'a>]) -> Option<Repeat<'r, 'a>> {
         let unborrowed = all.iter().any(|access| access.unborrowed);
         all.first().map(|first| Repeat { number: self.0, ledger: first.ledger, unborrowed, accesses: all })
     }

@@ -28,7 +28,7 @@ impl StreamRef<'_> {
     /// - Each series stands, whenever it is used, for accesses to the same bytes of one allocation, of the same kinds, in the same
     ///   order, be the allocation another one by then; where they are told, for just these.
     #[inline]
-    pub unsafe fn enqueue_repeated<R>(
+    pub(crate) unsafe fn enqueue_repeated<R>(
         &self,
         repeats: &[Repeat<'_, '_>],
         f: impl FnOnce(sys::cudaStream_t) -> Result<R>,

@@ -6,17 +6,11 @@
 #![expect(unsafe_code, reason = "switches the tracker off, to see that the test notices")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-#[path = "random_programs/batch.rs"]
 mod batch;
-#[path = "random_programs/bench.rs"]
 mod bench;
-#[path = "random_programs/draw.rs"]
 mod draw;
-#[path = "random_programs/order.rs"]
 mod order;
-#[path = "random_programs/program.rs"]
 mod program;
-#[path = "random_programs/shapes.rs"]
 mod shapes;
 
 use std::collections::HashSet;
