@@ -61,7 +61,8 @@ pub(crate) fn device(
     }
 }
 
-/// A count as the kernels take it, and a grid with a thread for each element; nothing where there are no elements.
+/// A count as the kernels take it, and a grid with a thread for each element; nothing where there are no
+/// elements.
 #[track_caller]
 pub(crate) fn grid(api: &'static str, elements: usize) -> Result<Option<(u32, LaunchConfig)>> {
     if elements == 0 {

@@ -1,38 +1,34 @@
 //! Many copies by one kernel, within a device or between it and pinned memory.
 //!
-//! The runtime takes some 4 µs to submit each copy within a device, alone or in a batch. One kernel that moves all of them
-//! costs one launch. It is also faster for small copies from and to pinned memory: on an H200, 64 copies of 4 KiB take
-//! 15 µs, and 30 to 90 µs by one call of the runtime (`CopyBatch` of `cuda-safe`). From some 64 KiB each on, both take as
-//! long; the copies of a batch are done by the copy engines and leave the multiprocessors to other work.
+//! The runtime takes some 4 µs to submit each copy within a device, alone or in a batch. One kernel that
+//! moves all of them costs one launch. It is also faster for small copies from and to pinned memory: on an
+//! H200, 64 copies of 4 KiB take 15 µs, and 30 to 90 µs by one call of the runtime (`CopyBatch` of
+//! `cuda-safe`). From some 64 KiB each on, both take as long; the copies of a batch are done by the copy
+//! engines and leave the multiprocessors to other work.
 //!
-//! [`copy_many`] copies once. A [`CopyManyPlan`] is for copies between the same memory again and again: it checks the pairs
-//! once, and each enqueue only compares them.
+//! [`copy_many`] copies once. A [`CopyManyPlan`] is for copies between the same memory again and again: it
+//! checks the pairs once, and each enqueue only compares them.
 //!
-//! The kernel gets the list of copies by value, as its parameter: the device needs no memory for it. A launch takes up to
-//! 128 ranges, or 1024 where the driver takes larger parameters (CUDA 12.1); more ranges are more launches.
-//!
-//! Blocks copy 16 bytes at a time if source and destination have the same alignment to 16 bytes, else 8, 4, 2, or single
-//! bytes.
+//! The kernel gets the list of copies by value: the device needs no memory for it. A launch takes up to 128 ranges, or
+//! 1024 if the driver takes larger parameters (CUDA 12.1). Blocks copy 16 bytes at a time if source and destination
+//! have the same alignment to 16 bytes, else 8, 4, 2, or single bytes.
 #![expect(unsafe_code, reason = "launches kernels after checking what they rely on")]
 
-mod plan;
 mod table;
 
-use std::ops::Range;
 use std::sync::OnceLock;
 
 use cuda_safe::bytemuck::{AnyBitPattern, NoUninit};
 use cuda_safe::device::{Version, driver_version};
 use cuda_safe::error::Detail;
-use cuda_safe::hazard::Access;
+use cuda_safe::hazard::{Access, Mode};
 use cuda_safe::launch::{KernelInput, KernelOutput};
-use cuda_safe::stream::{AsStream, StreamRef};
+use cuda_safe::stream::{AsStream, PreparedAccesses, StreamRef};
 use cuda_safe::{Error, Result};
 
-pub use self::plan::CopyManyPlan;
-use self::table::Table;
+use self::table::{Range, Table};
 use crate::check;
-use crate::kernels::{self, CopyManyRange};
+use crate::kernels;
 
 const API: &str = "copy_many";
 
@@ -43,17 +39,17 @@ const LARGE: usize = kernels::COPY_MANY_LARGE as usize;
 /// Copies each source to its destination, all of them by one kernel.
 ///
 /// There may be any number of pairs, each of any length and alignment. Either side is memory that a kernel can reach:
-/// device memory, pinned memory, or a part of these. Pairs without elements are left out; without any other, nothing is
-/// launched. The copies are not ordered among themselves. The pairs are borrowed for the call only.
+/// device memory, pinned memory, or a part of these. Pairs without elements are left out. The copies are not ordered
+/// among themselves. The pairs are borrowed for the call only.
 ///
 /// # Ordering
-/// In the order of the stream, and after conflicting work that other streams were given before. Returns when the launch is
-/// queued.
+/// In the order of the stream, and after conflicting work that other streams were given before. Returns when
+/// the launch is queued.
 ///
 /// # Errors
-/// A pair whose lengths differ, memory of another device than the stream's, a destination that shares a byte with another
-/// destination or with any source: nothing is launched then. Otherwise what a launch reports; with more than 1024 pairs,
-/// earlier launches may have been made.
+/// A pair whose lengths differ, memory of another device than the stream's, a destination that shares a byte
+/// with another destination or with any source: nothing is launched then. Otherwise what a launch reports;
+/// with more than 1024 pairs, earlier launches may have been made.
 ///
 /// # Examples
 /// ```
@@ -79,21 +75,113 @@ where
 {
     let (pairs, stream) = (pairs.into_iter().collect::<Vec<_>>(), stream.as_stream());
     for (pairs, table) in pairs.chunks(most(pairs.len())).zip(tables(&pairs, Some(stream))?) {
-        // SAFETY: the table is of these pairs, of which `tables` has checked that no destination overlaps another one or a
-        // source, and that the stream's device reaches them.
+        // SAFETY: the table is of these pairs, of which `tables` has checked that no destination overlaps
+        // another one or a source, and that the stream's device reaches them.
         unsafe { table.launch(None, &accesses(pairs), stream) }?;
     }
     Ok(())
 }
 
+/// Copies between the same memory that are enqueued many times: [`copy_many`](copy_many()), checked
+/// once.
+///
+/// A plan keeps addresses, lengths and numbers. It neither borrows nor owns the memory: each
+/// [`enqueue`](Self::enqueue) borrows the pairs again and compares them with those of the plan.
+///
+/// # Examples
+/// ```
+/// use cuda_kernels::CopyManyPlan;
+/// use cuda_safe::{DeviceBuffer, Stream};
+///
+/// # fn main() -> cuda_safe::Result<()> {
+/// let stream = Stream::new()?;
+/// let rows = DeviceBuffer::from_slice(&[1_u16, 2, 3, 4, 5, 6])?;
+/// let mut column = DeviceBuffer::<u16>::alloc(3)?;
+/// let plan = CopyManyPlan::new(column.slice_mut(..)?.chunks_mut(1)?.zip(rows.slice(..)?.chunks(1)?.step_by(2)))?;
+/// for _ in 0..3 {
+///     plan.enqueue(column.slice_mut(..)?.chunks_mut(1)?.zip(rows.slice(..)?.chunks(1)?.step_by(2)), &stream)?;
+/// }
+/// assert_eq!(column.to_vec()?, [1, 3, 5]);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct CopyManyPlan {
+    pairs: usize,
+    launches: Vec<(Table, PreparedAccesses)>,
+}
+
+impl CopyManyPlan {
+    /// Makes a plan for pairs as [`copy_many`](copy_many()) takes them. Nothing is launched.
+    ///
+    /// # Errors
+    /// A pair whose lengths differ, a destination that shares a byte with another destination or with any
+    /// source.
+    #[track_caller]
+    pub fn new<T, D, S>(pairs: impl IntoIterator<Item = (D, S)>) -> Result<Self>
+    where
+        T: AnyBitPattern + NoUninit,
+        D: KernelOutput<T>,
+        S: KernelInput<T>,
+    {
+        let pairs: Vec<(D, S)> = pairs.into_iter().collect();
+        let tables = tables(&pairs, None)?;
+        let prepared = pairs.chunks(most(pairs.len())).map(|pairs| PreparedAccesses::new(&accesses(pairs)));
+        Ok(Self { pairs: pairs.len(), launches: tables.into_iter().zip(prepared).collect() })
+    }
+
+    /// Copies each source to its destination, all of them by one kernel. The pairs are those that the plan
+    /// was made for.
+    ///
+    /// # Ordering
+    /// As [`copy_many`](copy_many()).
+    ///
+    /// # Errors
+    /// Other pairs than those of the plan, memory of another device than the stream's: nothing is launched
+    /// then. Otherwise as `copy_many`.
+    #[track_caller]
+    pub fn enqueue<T, D, S>(
+        &self,
+        pairs: impl IntoIterator<Item = (D, S)>,
+        stream: &impl AsStream,
+    ) -> Result<()>
+    where
+        T: AnyBitPattern + NoUninit,
+        D: KernelOutput<T>,
+        S: KernelInput<T>,
+    {
+        let (pairs, stream) = (pairs.into_iter().collect::<Vec<_>>(), stream.as_stream());
+        if pairs.len() != self.pairs {
+            let detail =
+                Detail::WrongLength { what: "the list of pairs", needed: self.pairs, found: pairs.len() };
+            return Err(Error::refused(API, detail));
+        }
+        let mut planned = self.launches.iter().flat_map(|(table, _)| &table.ranges);
+        for (index, pair) in pairs.iter().enumerate() {
+            if let Some(range) = range(pair, Some(stream))?
+                && planned.next() != Some(&range)
+            {
+                return Err(Error::refused(API, Detail::NotPlanned { index }));
+            }
+        }
+        if planned.next().is_some() {
+            return Err(Error::refused(API, Detail::NotPlanned { index: pairs.len() }));
+        }
+        for (pairs, (table, prepared)) in pairs.chunks(most(pairs.len())).zip(&self.launches) {
+            // SAFETY: the pairs are those that the table is of, which `tables` has checked when the plan was
+            // made; the stream's device reaches them.
+            unsafe { table.launch(Some(prepared), &accesses(pairs), stream) }?;
+        }
+        Ok(())
+    }
+}
+
 /// The tables of the launches that copy these pairs. A `stream` is one whose device has to reach the memory.
 #[track_caller]
-fn tables<T, D, S>(pairs: &[(D, S)], stream: Option<StreamRef<'_>>) -> Result<Vec<Table>>
-where
-    T: 'static,
-    D: KernelOutput<T>,
-    S: KernelInput<T>,
-{
+fn tables<T: 'static, D: KernelOutput<T>, S: KernelInput<T>>(
+    pairs: &[(D, S)],
+    stream: Option<StreamRef<'_>>,
+) -> Result<Vec<Table>> {
     if size_of::<T>() == 0 {
         return Err(Error::refused(API, Detail::ZeroSized { type_name: std::any::type_name::<T>() }));
     }
@@ -113,12 +201,10 @@ where
 /// What a pair copies: nothing if it has no elements.
 #[inline]
 #[track_caller]
-fn range<T, D, S>(pair: &(D, S), stream: Option<StreamRef<'_>>) -> Result<Option<CopyManyRange>>
-where
-    T: 'static,
-    D: KernelOutput<T>,
-    S: KernelInput<T>,
-{
+fn range<T: 'static, D: KernelOutput<T>, S: KernelInput<T>>(
+    pair: &(D, S),
+    stream: Option<StreamRef<'_>>,
+) -> Result<Option<Range>> {
     let (destination, source) = pair;
     let (elements, element) = (destination.elements(), size_of::<T>());
     if source.elements() != elements {
@@ -132,45 +218,32 @@ where
     if elements == 0 {
         return Ok(None);
     }
-    let bytes = elements.checked_mul(element).and_then(|bytes| u64::try_from(bytes).ok());
-    let Some(bytes) = bytes else {
+    let Some(bytes) = elements.checked_mul(element) else {
         let detail = Detail::Overflow { what: "the size in bytes", left: elements, right: element };
         return Err(Error::refused(API, detail));
     };
-    Ok(Some(CopyManyRange { from: source.value()?.cast(), to: destination.value()?.cast(), bytes }))
+    Ok(Some(Range { to: destination.value()?.addr(), from: source.value()?.addr(), bytes }))
 }
 
-/// The accesses of pairs, those that touch as one: what is written and what is read, that first which the tracker takes
-/// first.
+/// The accesses of pairs, those that touch as one: first all of what is written or all of what is read, whichever the
+/// tracker takes first.
 #[inline]
-fn accesses<T, D, S>(pairs: &[(D, S)]) -> Vec<Access<'_>>
-where
-    T: 'static,
-    D: KernelOutput<T>,
-    S: KernelInput<T>,
-{
+fn accesses<T: 'static, D: KernelOutput<T>, S: KernelInput<T>>(pairs: &[(D, S)]) -> Vec<Access<'_>> {
     let (writes, reads) =
         (pairs.iter().map(|pair| pair.0.access()), pairs.iter().map(|pair| pair.1.access()));
-    let mut accesses = Vec::with_capacity(2 * pairs.len());
-    let first = (writes.clone().flatten().next(), reads.clone().flatten().next());
-    if matches!(first, (Some(write), Some(read)) if read.is_before(&write)) {
-        append(&mut accesses, reads);
-        append(&mut accesses, writes);
-    } else {
-        append(&mut accesses, writes);
-        append(&mut accesses, reads);
-    }
-    accesses
-}
-
-/// Adds accesses to a list, those that touch as one.
-#[inline]
-fn append<'a>(accesses: &mut Vec<Access<'a>>, more: impl Iterator<Item = Option<Access<'a>>>) {
-    for access in more.flatten().filter(|access| !access.is_empty()) {
+    let mut accesses = Vec::<Access<'_>>::with_capacity(2 * pairs.len());
+    for access in writes.chain(reads).flatten().filter(|access| !access.is_empty()) {
         if !accesses.last_mut().is_some_and(|last| last.take_in(&access)) {
             accesses.push(access);
         }
     }
+    let first_read = accesses.partition_point(|access| access.mode() == Mode::Write);
+    if let (Some(write), Some(read)) = (accesses.first(), accesses.get(first_read))
+        && read.is_before(write)
+    {
+        accesses.rotate_left(first_read);
+    }
+    accesses
 }
 
 /// How many of so many pairs go into one launch.
@@ -181,49 +254,31 @@ fn most(pairs: usize) -> usize {
     if pairs > SMALL && *TAKES_LARGE.get_or_init(takes_large) { LARGE } else { SMALL }
 }
 
-/// The bytes of one side of a copy.
-struct Side {
-    bytes: Range<usize>,
-    is_written: bool,
-}
-
-/// Refuses copies of which one writes what another one reads or writes: borrowed memory cannot, but two owners may stand for
-/// the same memory.
+/// Refuses copies of which one writes what another one reads or writes: borrowed memory cannot, but two owners may
+/// stand for the same memory.
 #[track_caller]
-fn refuse_overlaps(ranges: &[CopyManyRange]) -> Result<()> {
-    let side = |start: usize, bytes: u64, is_written| {
-        let end = start.saturating_add(usize::try_from(bytes).unwrap_or(usize::MAX));
-        Side { bytes: start..end, is_written }
-    };
-    let written = ranges.iter().map(|range| side(range.to.addr(), range.bytes, true));
-    let read = ranges.iter().map(|range| side(range.from.addr(), range.bytes, false));
-    // As a rule destinations are in order, and no source is among them.
-    if written.clone().is_sorted_by(|one, next| one.bytes.end <= next.bytes.start) {
-        let start = written.clone().next().map_or(0, |first| first.bytes.start);
-        let end = written.clone().next_back().map_or(0, |last| last.bytes.end);
-        if read.clone().all(|read| read.bytes.end <= start || end <= read.bytes.start) {
-            return Ok(());
-        }
-    }
-    let mut sides: Vec<Side> = written.chain(read).collect();
+fn refuse_overlaps(ranges: &[Range]) -> Result<()> {
+    let side =
+        |start: usize, bytes: usize, is_written: bool| (start, start.saturating_add(bytes), is_written);
+    let written = ranges.iter().map(|range| side(range.to, range.bytes, true));
+    let read = ranges.iter().map(|range| side(range.from, range.bytes, false));
+    let mut sides: Vec<_> = written.chain(read).collect();
     // Stable, for this sort makes use of parts that are in order already.
-    sides.sort_by_key(|side| side.bytes.start);
+    sides.sort_by_key(|(start, ..)| *start);
     // Of the sides so far, those that end last: among all of them, and among those that are written.
-    let (mut last, mut last_written): (Option<&Side>, Option<&Side>) = (None, None);
-    for side in &sides {
-        let before = if side.is_written { last } else { last_written };
-        if let Some(before) = before.filter(|before| before.bytes.end > side.bytes.start) {
-            let (destination, source) = if side.is_written { (side, before) } else { (before, side) };
-            let bytes = side.bytes.end.min(before.bytes.end) - side.bytes.start;
-            let (destination, source) = (destination.bytes.start, source.bytes.start);
+    let (mut last, mut last_written) = ((0, 0), (0, 0));
+    for (start, end, is_written) in sides {
+        let before = if is_written { last } else { last_written };
+        if start < before.1 {
+            let (destination, source) = if is_written { (start, before.0) } else { (before.0, start) };
+            let bytes = end.min(before.1) - start;
             return Err(Error::refused(API, Detail::Overlapping { destination, source, bytes }));
         }
-        let later = |before: Option<&Side>| before.is_none_or(|before| before.bytes.end < side.bytes.end);
-        if later(last) {
-            last = Some(side);
+        if end > last.1 {
+            last = (start, end);
         }
-        if side.is_written && later(last_written) {
-            last_written = Some(side);
+        if is_written && end > last_written.1 {
+            last_written = (start, end);
         }
     }
     Ok(())
@@ -235,12 +290,8 @@ mod tests {
 
     #[test]
     fn what_is_written_twice_or_read_as_well_is_refused() {
-        let refused = |copies: &[(usize, usize, u64)]| {
-            let range = |&(to, from, bytes): &(usize, usize, u64)| {
-                let (to, from) = (std::ptr::without_provenance_mut(to), std::ptr::without_provenance(from));
-                CopyManyRange { from, to, bytes }
-            };
-            let ranges: Vec<_> = copies.iter().map(range).collect();
+        let refused = |copies: &[(usize, usize, usize)]| {
+            let ranges: Vec<_> = copies.iter().map(|&(to, from, bytes)| Range { to, from, bytes }).collect();
             refuse_overlaps(&ranges).err().map(|error| error.detail())
         };
         let overlapping =

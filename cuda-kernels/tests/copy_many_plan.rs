@@ -1,4 +1,5 @@
-//! Plans of many copies by one kernel, enqueued again and again: the tracker orders each, and other pairs are refused.
+//! Plans of many copies by one kernel, enqueued again and again: the tracker orders each, and other pairs are
+//! refused.
 #![expect(unsafe_code, reason = "a kind of memory of its own, whose books the test keeps")]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,7 +14,8 @@ use cuda_safe::{
     memset_async,
 };
 
-/// One test at a time: freeing may wait for the whole device, and so for the gate of another test; and the waits are counted.
+/// One test at a time: freeing may wait for the whole device, and so for the gate of another test; and the
+/// waits are counted.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)

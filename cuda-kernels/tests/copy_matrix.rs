@@ -1,5 +1,5 @@
-//! Copies between variables of source files and every other kind of memory: the generated test of `cuda-safe`, for the kinds that need
-//! a kernel's source file.
+//! Copies between variables of source files and every other kind of memory: the generated test of
+//! `cuda-safe`, for the kinds that need a kernel's source file.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 

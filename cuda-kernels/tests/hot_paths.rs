@@ -1,8 +1,8 @@
-//! What an operation costs beyond its call: nothing. The CUDA calls of each one are those that a C++ program makes, and none
-//! asks for memory.
+//! What an operation costs beyond its call: nothing. The CUDA calls of each one are those that a C++ program
+//! makes, and none asks for memory.
 //!
-//! Memory is counted by an allocator of this program, calls by the emulator, which writes them down. On a GPU only memory is
-//! counted. A binary of its own, with one test: both counts are the process's.
+//! Memory is counted by an allocator of this program, calls by the emulator, which writes them down. On a GPU
+//! only memory is counted. A binary of its own, with one test: both counts are the process's.
 #![expect(unsafe_code, reason = "counts what is allocated, and launches kernels")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -51,7 +51,8 @@ fn calls() -> Option<Vec<String>> {
     Some(text.lines().map(|line| line.split_once(' ').unwrap().1.to_owned()).collect())
 }
 
-/// Does something often enough that pools are filled, and then once more: it must make these calls, and ask for memory so often.
+/// Does something often enough that pools are filled, and then once more: it must make these calls, and ask
+/// for memory so often.
 fn costs(what: &str, expected: &[&str], memory: usize, mut operation: impl FnMut() -> Result<()>) {
     for _ in 0..4 {
         operation().unwrap();
@@ -163,8 +164,8 @@ fn operations() -> Result<()> {
     costs("many copies by one kernel, planned", &["cudaLaunchKernel"], 2, || {
         plan.enqueue(into.iter_mut().zip(from.chunks(8)?), &stream)
     });
-    // Without a plan, the kernel's table and what it is made from come to that.
-    costs("many copies by one kernel", &["cudaLaunchKernel"], 6, || {
+    // Without a plan, its parts are made for each call: the list of ranges, the table, what is compared for overlap.
+    costs("many copies by one kernel", &["cudaLaunchKernel"], 8, || {
         copy_many(into.iter_mut().zip(from.chunks(8)?), &stream)
     });
     stream.synchronize()?;
@@ -194,7 +195,8 @@ fn operations() -> Result<()> {
     costs("a batch of planes", &calls, 0, || batch.enqueue(&stream));
     stream.synchronize()?;
 
-    // The handle of the legacy stream means another stream on another device, so the device is looked at where there are several.
+    // The handle of the legacy stream means another stream on another device, so the device is looked at
+    // where there are several.
     costs("to the device, blocking", &["cudaGetDevice", "cudaMemcpy"], 0, || memcpy(&mut a, &pageable));
     costs("from the device, blocking", &["cudaGetDevice", "cudaMemcpy"], 0, || memcpy(&mut pageable, &a));
     // Often enough to be worth a pinned slot.

@@ -1,5 +1,5 @@
-//! Measures CUDA C++ against Rust, in turns, and prints tables; see `ci/bench`. Machines drift, so what counts is the difference
-//! within a turn: its median over all turns.
+//! Measures CUDA C++ against Rust, in turns, and prints tables; see `ci/bench`. Machines drift, so what
+//! counts is the difference within a turn: its median over all turns.
 
 mod builds;
 mod copies;

@@ -3,7 +3,6 @@
 
 use std::ffi::c_void;
 use std::mem::offset_of;
-use std::ptr::{null, null_mut};
 
 use cuda_safe::error::Detail;
 use cuda_safe::hazard::Access;
@@ -21,39 +20,53 @@ const BLOCKS: u32 = 4096;
 const CHUNK: usize = kernels::COPY_MANY_CHUNK as usize;
 const ALIGN: usize = kernels::COPY_MANY_ALIGN as usize;
 
-/// The ranges of one launch, as the kernels take them.
+/// One copy: two addresses and a number of bytes, none of which is reached through this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Range {
+    pub(super) to: usize,
+    pub(super) from: usize,
+    pub(super) bytes: usize,
+}
+
+/// The ranges of one launch.
 #[derive(Debug)]
-pub(super) enum Table {
-    Small(Box<Rows<SMALL>>),
-    Large(Box<Rows<LARGE>>),
+pub(super) struct Table {
+    pub(super) ranges: Vec<Range>,
+    /// A [`CopyManySmall`] or a [`CopyManyLarge`]: three words a range, then an end of 32 bits for each.
+    words: Box<[u64]>,
+    chunks: u32,
 }
 
 impl Table {
     /// A table of at most [`LARGE`] ranges.
-    #[inline]
     #[track_caller]
-    pub(super) fn new(ranges: &[CopyManyRange]) -> Result<Self> {
-        if ranges.len() > SMALL {
-            Ok(Self::Large(Box::new(Rows::new(ranges)?)))
-        } else {
-            Ok(Self::Small(Box::new(Rows::new(ranges)?)))
+    pub(super) fn new(ranges: &[Range]) -> Result<Self> {
+        let room = if ranges.len() > SMALL { LARGE } else { SMALL };
+        let (mut words, mut chunks) = (vec![0_u64; 3 * room + room / 2].into_boxed_slice(), 0_u32);
+        let (places, ends) = words.split_at_mut(3 * room);
+        for (index, (range, place)) in ranges.iter().zip(places.as_chunks_mut::<3>().0).enumerate() {
+            let more = u32::try_from(count_chunks(range.to, range.bytes)).ok();
+            let Some(sum) = more.and_then(|more| chunks.checked_add(more)) else {
+                let asked = u64::try_from(range.bytes).unwrap_or(u64::MAX);
+                let limit = u64::from(u32::MAX) * u64::from(kernels::COPY_MANY_CHUNK);
+                let detail = Detail::Limit { what: "the number of bytes of one launch", asked, limit };
+                return Err(Error::refused(API, detail));
+            };
+            *place = [range.from, range.to, range.bytes].map(|word| word as u64);
+            // Two ends a word, the first one in the low half: hosts of CUDA are little-endian.
+            if let Some(end) = ends.get_mut(index / 2) {
+                *end |= u64::from(sum) << (32 * (index % 2));
+            }
+            chunks = sum;
         }
-    }
-
-    /// The ranges.
-    #[inline]
-    pub(super) fn ranges(&self) -> &[CopyManyRange] {
-        match self {
-            Self::Small(rows) => rows.filled(),
-            Self::Large(rows) => rows.filled(),
-        }
+        Ok(Self { ranges: ranges.to_vec(), words, chunks })
     }
 
     /// Launches the kernel, unless there are no ranges. The accesses may have been `prepared`.
     ///
     /// # Safety
-    /// No destination overlaps another one or a source, the stream's device reaches all of them, and the accesses are theirs.
-    #[inline]
+    /// No destination overlaps another one or a source, the stream's device reaches all of them, and the accesses
+    /// are theirs.
     #[track_caller]
     pub(super) unsafe fn launch(
         &self,
@@ -61,86 +74,36 @@ impl Table {
         accesses: &[Access<'_>],
         stream: StreamRef<'_>,
     ) -> Result<()> {
-        match self {
-            // SAFETY: the caller's duties are just these.
-            Self::Small(rows) => unsafe {
-                rows.launch(&kernels::copy_many_small, prepared, accesses, stream)
-            },
-            // SAFETY: as above.
-            Self::Large(rows) => unsafe {
-                rows.launch(&kernels::copy_many_large, prepared, accesses, stream)
-            },
+        if self.ranges.len() > SMALL {
+            // SAFETY: the words are a large table; the rest is the caller's duty.
+            unsafe { self.launch_as(&kernels::copy_many_large, prepared, accesses, stream) }
+        } else {
+            // SAFETY: the same with a small one.
+            unsafe { self.launch_as(&kernels::copy_many_small, prepared, accesses, stream) }
         }
     }
-}
 
-/// What a kernel takes by value, and how much of that is filled.
-#[repr(C)]
-#[derive(Debug)]
-pub(super) struct Rows<const N: usize> {
-    ranges: [CopyManyRange; N],
-    /// The chunks of each range end here.
-    ends: [u32; N],
-    count: u32,
-    chunks: u32,
-}
-
-// SAFETY: the addresses are numbers here: nothing is reached through them on the host.
-unsafe impl<const N: usize> Send for Rows<N> {}
-// SAFETY: as above.
-unsafe impl<const N: usize> Sync for Rows<N> {}
-
-impl<const N: usize> Rows<N> {
-    #[inline]
-    #[track_caller]
-    fn new(ranges: &[CopyManyRange]) -> Result<Self> {
-        let empty = CopyManyRange { from: null(), to: null_mut(), bytes: 0 };
-        let mut rows = Self { ranges: [empty; N], ends: [0; N], count: 0, chunks: 0 };
-        for ((range, place), end) in ranges.iter().zip(&mut rows.ranges).zip(&mut rows.ends) {
-            let more = usize::try_from(range.bytes).ok().map(|bytes| chunks(range.to.addr(), bytes));
-            let sum = more.and_then(|more| rows.chunks.checked_add(u32::try_from(more).ok()?));
-            let Some(sum) = sum else {
-                let limit = u64::from(u32::MAX) * u64::from(kernels::COPY_MANY_CHUNK);
-                let detail =
-                    Detail::Limit { what: "the number of bytes of one launch", asked: range.bytes, limit };
-                return Err(Error::refused(API, detail));
-            };
-            (*place, *end, rows.chunks) = (*range, sum, sum);
-            rows.count += 1;
-        }
-        Ok(rows)
-    }
-
-    #[inline]
-    fn filled(&self) -> &[CopyManyRange] {
-        let count = usize::try_from(self.count).unwrap_or(N);
-        self.ranges.get(..count).unwrap_or_default()
-    }
-
-    /// Launches a kernel by a grid with a block for each chunk, up to as many as keep a device busy.
+    /// Launches this kernel by a grid with a block for each chunk, up to as many as keep a device busy.
     ///
     /// # Safety
-    /// The duties of [`Table::launch`].
-    #[inline]
+    /// The duties of [`launch`](Self::launch), and the words are a `K`.
     #[track_caller]
-    unsafe fn launch<K: ByValue>(
+    unsafe fn launch_as<K: ByValue>(
         &self,
         kernel: &Kernel<(K, u32)>,
         prepared: Option<&PreparedAccesses>,
         accesses: &[Access<'_>],
         stream: StreamRef<'_>,
     ) -> Result<()> {
-        // The kernel takes what this begins with.
-        const { assert!(size_of::<K>() == offset_of!(Self, count) && align_of::<K>() <= align_of::<Self>()) };
-        if self.count == 0 {
+        let mut count = u32::try_from(self.ranges.len()).unwrap_or(0);
+        if count == 0 {
             return Ok(());
         }
         let config = LaunchConfig::new(self.chunks.min(BLOCKS), kernels::COPY_MANY_THREADS);
-        let (rows, count) = ((&raw const *self).cast_mut(), (&raw const self.count).cast_mut());
-        let mut values: [*mut c_void; 2] = [rows.cast(), count.cast()];
+        let mut values: [*mut c_void; 2] = [self.words.as_ptr().cast_mut().cast(), (&raw mut count).cast()];
         match prepared {
-            // SAFETY: a value for each of the kernel's two parameters, which the runtime only reads. The rows are laid out as
-            // the kernel's parameter, and their chunks are counted as the kernel does. The rest is the caller's duty.
+            // SAFETY: a value for each of the kernel's two parameters, which the runtime only reads. The chunks are
+            // counted as the kernel does. The rest is the caller's duty.
             None => unsafe { kernel.launch_with(config, &stream, accesses, &mut values) },
             // SAFETY: as above.
             Some(prepared) => unsafe {
@@ -150,9 +113,9 @@ impl<const N: usize> Rows<N> {
     }
 }
 
-/// How many chunks the kernel makes of bytes for this address: those before the destination is aligned go with the first.
-#[inline]
-fn chunks(to: usize, bytes: usize) -> usize {
+/// How many chunks the kernel makes of bytes for this address: those before the destination is aligned go with
+/// the first.
+fn count_chunks(to: usize, bytes: usize) -> usize {
     if bytes <= CHUNK {
         return 1;
     }
@@ -160,20 +123,22 @@ fn chunks(to: usize, bytes: usize) -> usize {
     bytes.saturating_sub(head).div_ceil(CHUNK)
 }
 
-// Both parts of the rows are where the kernels have them.
-const _: () = assert!(offset_of!(Rows<SMALL>, ranges) == offset_of!(CopyManySmall, ranges));
-const _: () = assert!(offset_of!(Rows<SMALL>, ends) == offset_of!(CopyManySmall, ends));
-const _: () = assert!(offset_of!(Rows<LARGE>, ranges) == offset_of!(CopyManyLarge, ranges));
-const _: () = assert!(offset_of!(Rows<LARGE>, ends) == offset_of!(CopyManyLarge, ends));
+// The words of a table are where the kernels have them.
+const _: () = assert!(cfg!(all(target_endian = "little", target_pointer_width = "64")));
+const _: () = assert!(offset_of!(CopyManyRange, from) == 0 && offset_of!(CopyManyRange, to) == 8);
+const _: () = assert!(offset_of!(CopyManyRange, bytes) == 16 && size_of::<CopyManyRange>() == 24);
+const _: () =
+    assert!(offset_of!(CopyManySmall, ranges) == 0 && offset_of!(CopyManySmall, ends) == 24 * SMALL);
+const _: () =
+    assert!(offset_of!(CopyManyLarge, ranges) == 0 && offset_of!(CopyManyLarge, ends) == 24 * LARGE);
 
 #[cfg(test)]
 mod tests {
-    use super::{CHUNK, chunks};
+    use super::{CHUNK, count_chunks};
 
     #[test]
     fn chunks_are_counted_from_where_the_destination_is_aligned() {
-        assert_eq!((chunks(0, 1), chunks(0, CHUNK), chunks(0, CHUNK + 1)), (1, 1, 2));
-        assert_eq!((chunks(1, 1), chunks(1, 15), chunks(1, 16)), (1, 1, 1));
-        assert_eq!((chunks(1, CHUNK + 15), chunks(1, CHUNK + 16)), (1, 2));
+        assert_eq!([1, CHUNK, CHUNK + 1].map(|bytes| count_chunks(0, bytes)), [1, 1, 2]);
+        assert_eq!([1, 15, 16, CHUNK + 15, CHUNK + 16].map(|bytes| count_chunks(1, bytes)), [1, 1, 1, 1, 2]);
     }
 }
