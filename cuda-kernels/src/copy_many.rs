@@ -82,8 +82,7 @@ where
     Ok(())
 }
 
-/// Copies between the same memory that are enqueued many times: [`copy_many`](copy_many()), checked
-/// once.
+/// Copies between the same memory that are enqueued many times: [`copy_many`](copy_many()), checked once.
 ///
 /// A plan keeps addresses, lengths and numbers. It neither borrows nor owns the memory: each
 /// [`enqueue`](Self::enqueue) borrows the pairs again and compares them with those of the plan.
