@@ -1,4 +1,5 @@
-//! Passes on which functions the toolkit's headers have: `bench/overhead` calls some that CUDA 12 declares otherwise.
+//! Passes on which functions the toolkit's headers have: `bench/overhead` calls some that CUDA 12 declares
+//! otherwise.
 
 use std::process::ExitCode;
 

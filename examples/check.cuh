@@ -1,5 +1,5 @@
-// What every program here shares. CHECK ends the program at the first CUDA call that fails and says which call it was,
-// where it stands and why it failed; EXPECT does the same for anything else that must hold.
+// What every program here shares. CHECK ends the program at the first CUDA call that fails and says which
+// call it was, where it stands and why it failed; EXPECT does the same for anything else that must hold.
 #pragma once
 
 #include <cuda_runtime.h>

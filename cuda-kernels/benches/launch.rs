@@ -1,7 +1,8 @@
-//! What a launch costs on the host: the runtime's call alone, and `launch!` with nothing, and with three buffers, in the books.
+//! What a launch costs on the host: the runtime's call alone, and `launch!` with nothing, and with three
+//! buffers, in the books.
 //!
-//! `cargo bench -p cuda-kernels --bench launch`. The kernel does nothing, so that the queue never fills; medians over many
-//! rounds, in which the three take turns. On the emulator the figures mean nothing.
+//! `cargo bench -p cuda-kernels --bench launch`. The kernel does nothing, so that the queue never fills;
+//! medians over many rounds, in which the three take turns. On the emulator the figures mean nothing.
 #![allow(unsafe_code, clippy::unwrap_used, reason = "compares with the raw call")]
 
 use std::ffi::c_void;

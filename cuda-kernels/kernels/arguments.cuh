@@ -1,4 +1,5 @@
-// Kernels that take arguments of many kinds and write down what they got, for tests of how arguments are passed.
+// Kernels that take arguments of many kinds and write down what they got, for tests of how arguments are
+// passed.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -50,7 +51,8 @@ __global__ void scalars(double* out, bool a, char b, signed char c, unsigned cha
 /// Writes what the structs hold as doubles, field by field in order, and last the sum over the view.
 __global__ void structs(double* out, Padded padded, Nested nested, unsigned char between, Aligned aligned, View view);
 
-/// Writes how many threads ran and how much dynamic shared memory each block could use: each thread fills its part.
+/// Writes how many threads ran and how much dynamic shared memory each block could use: each thread fills its
+/// part.
 __global__ void shape(unsigned* threads, unsigned* shared_words, unsigned words);
 
 /// One of two kernels of the same name: adds to floats.
@@ -62,10 +64,12 @@ __global__ void overloaded(int* data, int value);
 /// A kernel that runs in blocks of up to 64 threads only.
 __global__ void __launch_bounds__(64) bounded(unsigned* out);
 
-/// Meets all blocks of the grid at a barrier between two steps: each counts itself, then writes how many it sees.
+/// Meets all blocks of the grid at a barrier between two steps: each counts itself, then writes how many it
+/// sees.
 __global__ void meet(unsigned* arrived, unsigned* seen);
 
-/// Writes into the elements of `depth` layers of pitched memory, row by row: `value` and the number of the element.
+/// Writes into the elements of `depth` layers of pitched memory, row by row: `value` and the number of the
+/// element.
 __global__ void pitched(cudaPitchedPtr to, unsigned depth, int value);
 
 }  // namespace arguments

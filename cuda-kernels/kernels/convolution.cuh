@@ -9,7 +9,8 @@
 /// The filter. Only the first elements are used, as many as a launch says.
 __constant__ float convolution_filter[CONVOLUTION_MOST];
 
-/// Convolves: `out[i]` is the sum over `k` of `filter[k] * in[i + k - taps / 2]`; past either end `in` is zero.
+/// Convolves: `out[i]` is the sum over `k` of `filter[k] * in[i + k - taps / 2]`; past either end `in` is
+/// zero.
 ///
 /// `taps` is odd and at most `CONVOLUTION_MOST`.
 /// @reads convolution_filter

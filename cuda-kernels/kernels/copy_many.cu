@@ -44,8 +44,9 @@ template <typename Table>
 __device__ void copy_many(const Table& table, unsigned count) {
     const unsigned chunks = table.ends[count - 1];
     for (unsigned chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
-        // A range has a chunk at least, so the first one whose chunks end behind this one is no later than this. It is this one where
-        // all ranges up to here have one chunk each, as many small ones do: nothing is searched then, and nothing waited for twice.
+        // A range has a chunk at least, so the first one whose chunks end behind this one is no later than
+        // this. It is this one where all ranges up to here have one chunk each, as many small ones do:
+        // nothing is searched then, and nothing waited for twice.
         unsigned low = 0, high = min(chunk, count - 1);
         CopyManyRange range = table.ranges[high];
         if (table.ends[high] == chunk + 1) {

@@ -1,5 +1,5 @@
-// Many copies in one launch. The table of what to copy is the kernel's parameter, so that no memory has to hold it
-// until the kernel has run. There are two sizes of table: every launch pays for the whole of it.
+// Many copies in one launch. The table of what to copy is the kernel's parameter, so that no memory has to
+// hold it until the kernel has run. There are two sizes of table: every launch pays for the whole of it.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -22,8 +22,9 @@ struct CopyManyRange {
     unsigned long long bytes;
 };
 
-/// Up to 128 ranges. Chunks are numbered through all ranges: those of range `r` end before `ends[r]`. The bytes of a range
-/// that come before the destination is aligned belong to its first chunk; a range has a chunk at least.
+/// Up to 128 ranges. Chunks are numbered through all ranges: those of range `r` end before `ends[r]`. The
+/// bytes of a range that come before the destination is aligned belong to its first chunk; a range has a
+/// chunk at least.
 struct CopyManySmall {
     struct CopyManyRange ranges[COPY_MANY_SMALL];
     unsigned ends[COPY_MANY_SMALL];
@@ -35,8 +36,8 @@ struct CopyManyLarge {
     unsigned ends[COPY_MANY_LARGE];
 };
 
-/// Copies the first `count` ranges of the table. No two destinations overlap, nor does one overlap a source. Blocks take
-/// chunks in turn, so any grid does.
+/// Copies the first `count` ranges of the table. No two destinations overlap, nor does one overlap a source.
+/// Blocks take chunks in turn, so any grid does.
 extern "C" __global__ void copy_many_small(const __grid_constant__ CopyManySmall table, unsigned count);
 
 /// The same for a large table.

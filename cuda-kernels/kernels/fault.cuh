@@ -1,4 +1,5 @@
-// Kernels that go wrong on purpose, for tests of error reporting. After one of them the device's context is lost.
+// Kernels that go wrong on purpose, for tests of error reporting. After one of them the device's context is
+// lost.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -2,7 +2,8 @@
 
 namespace {
 
-// A volatile load goes to memory every time; the fence keeps what follows behind it, for the host's view as well.
+// A volatile load goes to memory every time; the fence keeps what follows behind it, for the host's view as
+// well.
 __device__ void wait_for(const volatile unsigned* flag) {
     while (*flag == 0u) {
     }

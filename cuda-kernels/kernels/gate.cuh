@@ -1,6 +1,6 @@
-// Gates: kernels that hold their stream until the host opens a flag in mapped pinned memory. With one of these a
-// test decides when work may go on, instead of guessing with a sleep. Launch one thread. A gate that nobody opens
-// never ends.
+// Gates: kernels that hold their stream until the host opens a flag in mapped pinned memory. With one of
+// these a test decides when work may go on, instead of guessing with a sleep. Launch one thread. A gate that
+// nobody opens never ends.
 #pragma once
 
 #include <cuda_runtime.h>

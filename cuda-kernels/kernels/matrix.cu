@@ -28,7 +28,8 @@ extern "C" __global__ void matrix_multiply_tiled(const float* a, const float* b,
     unsigned tiles = inner / MATRIX_TILE + (inner % MATRIX_TILE != 0);
     for (unsigned tile = 0; tile < tiles; ++tile) {
         unsigned start = tile * MATRIX_TILE;
-        // Every thread of the block comes here, also those past the edge: they share in the loads and barriers.
+        // Every thread of the block comes here, also those past the edge: they share in the loads and
+        // barriers.
         bool a_inside = row < rows && start + x < inner;
         bool b_inside = column < columns && start + y < inner;
         tile_a[y][x] = a_inside ? a[static_cast<size_t>(row) * inner + start + x] : 0.0f;

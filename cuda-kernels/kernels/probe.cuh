@@ -44,8 +44,8 @@ __global__ void surface_layers(cudaSurfaceObject_t image, unsigned width, unsign
 /// Writes `{x, y, 7, 255}` to each of `width` x `height` elements of four bytes.
 __global__ void surface_bytes(cudaSurfaceObject_t image, unsigned width, unsigned height);
 
-/// Reads column `x[i]` of row `y[i]`, wherever that is: `out[i]` by zeros outside, `out[count + i]` by the nearest element. Writes -1 there
-/// where it is inside, with zeros outside.
+/// Reads column `x[i]` of row `y[i]`, wherever that is: `out[i]` by zeros outside, `out[count + i]` by the
+/// nearest element. Writes -1 there where it is inside, with zeros outside.
 __global__ void surface_outside(cudaSurfaceObject_t image, const int* x, const int* y, float* out, unsigned count);
 
 /// Reads column `x` of row `y`, and traps outside.

@@ -1,5 +1,5 @@
-// The five kernels by which memory bandwidth is measured, over arrays of doubles: one thread an element, and as many threads as
-// elements. The lengths are multiples of the block.
+// The five kernels by which memory bandwidth is measured, over arrays of doubles: one thread an element, and
+// as many threads as elements. The lengths are multiples of the block.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -41,8 +41,9 @@ __global__ void sum(int* out);
 /// @writes matrix
 __global__ void fill(int base);
 
-/// Adds what `counter` held to `seen`, waits until the flag is no longer zero, and adds `step` to `counter`. Launch one thread.
-/// What it does with the variables is not said, so it counts as a write of all but the constants.
+/// Adds what `counter` held to `seen`, waits until the flag is no longer zero, and adds `step` to `counter`.
+/// Launch one thread. What it does with the variables is not said, so it counts as a write of all but the
+/// constants.
 __global__ void count(unsigned* seen, const volatile unsigned* flag, unsigned step);
 
 /// Waits until the flag is no longer zero, then copies `table` to `out`. Launch one block of 64.

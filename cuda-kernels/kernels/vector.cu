@@ -13,7 +13,8 @@ extern "C" __global__ void vector_add(const float* a, const float* b, float* sum
 
 extern "C" __global__ void scale_offset(float* data, float scale, float offset, unsigned count) {
     unsigned i = global_index();
-    // Written as one fused operation, so that the result does not hang on what the compiler chooses to contract.
+    // Written as one fused operation, so that the result does not hang on what the compiler chooses to
+    // contract.
     if (i < count) data[i] = fmaf(data[i], scale, offset);
 }
 

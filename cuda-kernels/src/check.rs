@@ -43,8 +43,9 @@ fn length(api: &'static str, what: &'static str, found: usize, needed: usize) ->
     }
 }
 
+/// Refuses memory of another device than the stream's.
 #[track_caller]
-fn device(
+pub(crate) fn device(
     api: &'static str,
     what: &'static str,
     memory: Option<Device>,
@@ -60,7 +61,8 @@ fn device(
     }
 }
 
-/// A count as the kernels take it, and a grid with a thread for each element; nothing where there are no elements.
+/// A count as the kernels take it, and a grid with a thread for each element; nothing where there are no
+/// elements.
 #[track_caller]
 pub(crate) fn grid(api: &'static str, elements: usize) -> Result<Option<(u32, LaunchConfig)>> {
     if elements == 0 {

@@ -11,12 +11,14 @@ use crate::{check, kernels};
 /// Blocks of a grid, at most: each counts many values, so that few of them meet at the bins in global memory.
 const BLOCKS: u32 = 256;
 
-/// Adds to each of the bins how often its number is among the values, with the bins spread over the shared memory of clusters of so many
-/// blocks: more of them than one block has room for. Values that are no bin's number count nowhere.
+/// Adds to each of the bins how often its number is among the values, with the bins spread over the shared
+/// memory of clusters of so many blocks: more of them than one block has room for. Values that are no bin's
+/// number count nowhere.
 ///
 /// # Errors
-/// No blocks; memory of another device than the stream's; `ClusterSize` and `DynamicShared` for more blocks than a cluster can have, and
-/// more bins than that has room for ([`kernels::clusters::cluster_histogram`] can be allowed more of both); what the launch reports.
+/// No blocks; memory of another device than the stream's; `ClusterSize` and `DynamicShared` for more blocks
+/// than a cluster can have, and more bins than that has room for ([`kernels::clusters::cluster_histogram`]
+/// can be allowed more of both); what the launch reports.
 #[track_caller]
 pub fn cluster_histogram(
     values: impl KernelInput<u32>,
@@ -38,8 +40,8 @@ pub fn cluster_histogram(
     let config =
         LaunchConfig::new(clusters.saturating_mul(cluster), check::THREADS).with_shared_bytes(shared);
     let attributes = LaunchAttributes::new().cluster(cluster);
-    // SAFETY: the kernel reads the first `count` values and adds to the first `bin_count` bins, and there are as many, on the stream's
-    // device; each block has room for its part of the bins.
+    // SAFETY: the kernel reads the first `count` values and adds to the first `bin_count` bins, and there are
+    // as many, on the stream's device; each block has room for its part of the bins.
     unsafe {
         kernels::clusters::cluster_histogram.launch_ex(
             config,

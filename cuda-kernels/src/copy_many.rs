@@ -1,36 +1,34 @@
 //! Many copies by one kernel, within a device or between it and pinned memory.
 //!
-//! The runtime takes some 4 µs to submit each copy between two places of a device, one by one or in a batch. A kernel that
-//! moves all of them costs one launch. Small copies from and to pinned memory are faster by a kernel, too: on an H200 64 copies of
-//! 4 KiB take 15 µs, and 30 to 90 by one call of the runtime (`CopyBatch` of `cuda-safe`). From some 64 KiB each on there is no
-//! difference, but that those of a batch are done by the copy engines, and leave the multiprocessors to other work.
+//! The runtime takes some 4 µs to submit each copy within a device, alone or in a batch. One kernel that
+//! moves all of them costs one launch. It is also faster for small copies from and to pinned memory: on an
+//! H200, 64 copies of 4 KiB take 15 µs, and 30 to 90 µs by one call of the runtime (`CopyBatch` of
+//! `cuda-safe`). From some 64 KiB each on, both take as long; the copies of a batch are done by the copy
+//! engines and leave the multiprocessors to other work.
 //!
-//! What to copy goes to the kernel by value, as its parameter: nothing is allocated on the device, nothing is copied
-//! there first, and nothing has to live until the kernel has run. A launch takes up to 128 ranges, or 1024 where the
-//! driver takes larger parameters (CUDA 12.1); more ranges are more launches.
+//! [`copy_many`] copies once. A [`CopyManyPlan`] is for copies between the same memory again and again: it
+//! checks the pairs once, and each enqueue only compares them.
 //!
-//! Blocks copy 16 bytes at a time where source and destination lie alike to 16 bytes, else 8, 4, 2, or single bytes.
-//!
-//! A program copies between the same places again and again. So a thread keeps the tables of its last calls: what is copied again is only
-//! compared with them, and the tracker need not be told of it anew.
+//! The kernel gets the list of copies by value: the device needs no memory for it. A launch takes up to 128 ranges, or
+//! 1024 if the driver takes larger parameters (CUDA 12.1). Blocks copy 16 bytes at a time if source and destination
+//! have the same alignment to 16 bytes, else 8, 4, 2, or single bytes.
+#![expect(unsafe_code, reason = "launches kernels after checking what they rely on")]
 
-mod any;
-mod kept;
-mod noted;
 mod table;
-mod usual;
 
-use std::ops::Range;
+use std::sync::OnceLock;
 
-use cuda_safe::Result;
 use cuda_safe::bytemuck::{AnyBitPattern, NoUninit};
-use cuda_safe::hazard::Access;
+use cuda_safe::copy::find_overlap;
+use cuda_safe::device::{Version, driver_version};
+use cuda_safe::error::Detail;
+use cuda_safe::hazard::{Access, Mode};
 use cuda_safe::launch::{KernelInput, KernelOutput};
-use cuda_safe::stream::{AsStream, StreamRef};
+use cuda_safe::stream::{AsStream, PreparedAccesses, StreamRef};
+use cuda_safe::{Error, Result};
 
-use self::any::any;
-use self::kept::Kept;
-use self::usual::Usual;
+use self::table::{Range, Table};
+use crate::check;
 use crate::kernels;
 
 const API: &str = "copy_many";
@@ -39,23 +37,20 @@ const API: &str = "copy_many";
 const SMALL: usize = kernels::COPY_MANY_SMALL as usize;
 const LARGE: usize = kernels::COPY_MANY_LARGE as usize;
 
-/// So many pairs cost no less where they are compared with those of the last calls.
-const FEW: usize = 2;
-
 /// Copies each source to its destination, all of them by one kernel.
 ///
-/// The pairs are of any number, each of any length and alignment; either side is what a kernel can reach: device memory,
-/// pinned memory, or a part of these. Pairs without elements are left out; without any other, nothing is launched. The
-/// copies are not ordered among themselves. What the pairs borrow, they borrow only for the call.
+/// There may be any number of pairs, each of any length and alignment. Either side is memory that a kernel can reach:
+/// device memory, pinned memory, or a part of these. Pairs without elements are left out. The copies are not ordered
+/// among themselves. The pairs are borrowed for the call only.
 ///
 /// # Ordering
-/// In the order of the stream, and after conflicting work that other streams were given before. Returns when the launch is
-/// queued.
+/// In the order of the stream, and after conflicting work that other streams were given before. Returns when
+/// the launch is queued.
 ///
 /// # Errors
-/// A pair whose lengths differ, memory of another device than the stream's, a destination that shares a byte with another
-/// destination or with any source: nothing is launched then. Otherwise what a launch reports; with more than 1024 pairs,
-/// earlier launches may have been made.
+/// A pair whose lengths differ, memory of another device than the stream's, a destination that shares a byte
+/// with another destination or with any source: nothing is launched then. Otherwise what a launch reports;
+/// with more than 1024 pairs, earlier launches may have been made.
 ///
 /// # Examples
 /// ```
@@ -79,50 +74,217 @@ where
     D: KernelOutput<T>,
     S: KernelInput<T>,
 {
-    // What the books are told borrows the pairs.
-    let pairs: Vec<(D, S)> = pairs.into_iter().collect();
-    let stream = stream.as_stream();
-    if pairs.len() <= FEW {
-        return anew(&pairs, stream, None);
-    }
-    let mut kept = Kept::take();
-    let answer = match kept.again(&pairs, stream) {
-        Some(answer) => answer,
-        None => anew(&pairs, stream, Some(&mut kept)),
-    };
-    kept.put_back();
-    answer
-}
-
-/// Copies pairs that are not those of the last calls, which what is `kept` of is to remember them.
-#[inline(never)]
-#[track_caller]
-fn anew<T, D, S>(pairs: &[(D, S)], stream: StreamRef<'_>, kept: Option<&mut Kept>) -> Result<()>
-where
-    T: AnyBitPattern + NoUninit,
-    D: KernelOutput<T>,
-    S: KernelInput<T>,
-{
-    let mut usual = Usual::new();
-    if !usual.take(pairs, stream.device()) {
-        return any(pairs, stream);
-    }
-    usual.launch(stream)?;
-    // The device is at it already.
-    if let Some(kept) = kept {
-        kept.keep(usual.table());
+    let (pairs, stream) = (pairs.into_iter().collect::<Vec<_>>(), stream.as_stream());
+    for (pairs, table) in pairs.chunks(most(pairs.len())).zip(tables(&pairs, Some(stream))?) {
+        // SAFETY: the table is of these pairs, of which `tables` has checked that no destination overlaps
+        // another one or a source, and that the stream's device reaches them.
+        unsafe { table.launch(None, &accesses(pairs), stream) }?;
     }
     Ok(())
 }
 
-/// So many addresses from one on.
-#[inline]
-fn range(start: usize, bytes: usize) -> Range<usize> {
-    start..start.saturating_add(bytes)
+/// Copies between the same memory that are enqueued many times: [`copy_many`](copy_many()), checked once.
+///
+/// A plan keeps addresses, lengths and numbers. It neither borrows nor owns the memory: each
+/// [`enqueue`](Self::enqueue) borrows the pairs again and compares them with those of the plan.
+///
+/// # Examples
+/// ```
+/// use cuda_kernels::CopyManyPlan;
+/// use cuda_safe::{DeviceBuffer, Stream};
+///
+/// # fn main() -> cuda_safe::Result<()> {
+/// let stream = Stream::new()?;
+/// let rows = DeviceBuffer::from_slice(&[1_u16, 2, 3, 4, 5, 6])?;
+/// let mut column = DeviceBuffer::<u16>::alloc(3)?;
+/// let plan = CopyManyPlan::new(column.slice_mut(..)?.chunks_mut(1)?.zip(rows.slice(..)?.chunks(1)?.step_by(2)))?;
+/// for _ in 0..3 {
+///     plan.enqueue(column.slice_mut(..)?.chunks_mut(1)?.zip(rows.slice(..)?.chunks(1)?.step_by(2)), &stream)?;
+/// }
+/// assert_eq!(column.to_vec()?, [1, 3, 5]);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct CopyManyPlan {
+    pairs: usize,
+    launches: Vec<(Table, PreparedAccesses)>,
 }
 
-/// Whether what the first copy reads comes before what it writes, in the order of the books.
+impl CopyManyPlan {
+    /// Makes a plan for pairs as [`copy_many`](copy_many()) takes them. Nothing is launched.
+    ///
+    /// # Errors
+    /// A pair whose lengths differ, a destination that shares a byte with another destination or with any
+    /// source.
+    #[track_caller]
+    pub fn new<T, D, S>(pairs: impl IntoIterator<Item = (D, S)>) -> Result<Self>
+    where
+        T: AnyBitPattern + NoUninit,
+        D: KernelOutput<T>,
+        S: KernelInput<T>,
+    {
+        let pairs: Vec<(D, S)> = pairs.into_iter().collect();
+        let tables = tables(&pairs, None)?;
+        let prepared = pairs.chunks(most(pairs.len())).map(|pairs| PreparedAccesses::new(&accesses(pairs)));
+        Ok(Self { pairs: pairs.len(), launches: tables.into_iter().zip(prepared).collect() })
+    }
+
+    /// Copies each source to its destination, all of them by one kernel. The pairs are those that the plan
+    /// was made for.
+    ///
+    /// # Ordering
+    /// As [`copy_many`](copy_many()).
+    ///
+    /// # Errors
+    /// Other pairs than those of the plan, memory of another device than the stream's: nothing is launched
+    /// then. Otherwise as `copy_many`.
+    #[track_caller]
+    pub fn enqueue<T, D, S>(
+        &self,
+        pairs: impl IntoIterator<Item = (D, S)>,
+        stream: &impl AsStream,
+    ) -> Result<()>
+    where
+        T: AnyBitPattern + NoUninit,
+        D: KernelOutput<T>,
+        S: KernelInput<T>,
+    {
+        let (pairs, stream) = (pairs.into_iter().collect::<Vec<_>>(), stream.as_stream());
+        if pairs.len() != self.pairs {
+            let detail =
+                Detail::WrongLength { what: "the list of pairs", needed: self.pairs, found: pairs.len() };
+            return Err(Error::refused(API, detail));
+        }
+        let mut planned = self.launches.iter().flat_map(|(table, _)| &table.ranges);
+        for (index, pair) in pairs.iter().enumerate() {
+            if let Some(range) = range(pair, Some(stream))?
+                && planned.next() != Some(&range)
+            {
+                return Err(Error::refused(API, Detail::NotPlanned { index }));
+            }
+        }
+        if planned.next().is_some() {
+            return Err(Error::refused(API, Detail::NotPlanned { index: pairs.len() }));
+        }
+        for (pairs, (table, prepared)) in pairs.chunks(most(pairs.len())).zip(&self.launches) {
+            // SAFETY: the pairs are those that the table is of, which `tables` has checked when the plan was
+            // made; the stream's device reaches them.
+            unsafe { table.launch(Some(prepared), &accesses(pairs), stream) }?;
+        }
+        Ok(())
+    }
+}
+
+/// The tables of the launches that copy these pairs. A `stream` is one whose device has to reach the memory.
+#[track_caller]
+fn tables<T: 'static, D: KernelOutput<T>, S: KernelInput<T>>(
+    pairs: &[(D, S)],
+    stream: Option<StreamRef<'_>>,
+) -> Result<Vec<Table>> {
+    if size_of::<T>() == 0 {
+        return Err(Error::refused(API, Detail::ZeroSized { type_name: std::any::type_name::<T>() }));
+    }
+    let most = most(pairs.len());
+    let (mut ranges, mut ends) = (Vec::with_capacity(pairs.len()), Vec::new());
+    for pairs in pairs.chunks(most) {
+        for pair in pairs {
+            ranges.extend(range(pair, stream)?);
+        }
+        ends.push(ranges.len());
+    }
+    refuse_overlaps(&ranges)?;
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    starts.zip(&ends).map(|(start, end)| Table::new(ranges.get(start..*end).unwrap_or_default())).collect()
+}
+
+/// What a pair copies: nothing if it has no elements.
 #[inline]
-fn reads_first(write: Option<&Access<'_>>, read: Option<&Access<'_>>) -> bool {
-    matches!((write, read), (Some(write), Some(read)) if read.is_before(write))
+#[track_caller]
+fn range<T: 'static, D: KernelOutput<T>, S: KernelInput<T>>(
+    pair: &(D, S),
+    stream: Option<StreamRef<'_>>,
+) -> Result<Option<Range>> {
+    let (destination, source) = pair;
+    let (elements, element) = (destination.elements(), size_of::<T>());
+    if source.elements() != elements {
+        let detail = Detail::LengthMismatch { destination: elements, source: source.elements() };
+        return Err(Error::refused(API, detail));
+    }
+    if let Some(stream) = stream {
+        check::device(API, "the destination", destination.device(), &stream)?;
+        check::device(API, "the source", source.device(), &stream)?;
+    }
+    if elements == 0 {
+        return Ok(None);
+    }
+    let Some(bytes) = elements.checked_mul(element) else {
+        let detail = Detail::Overflow { what: "the size in bytes", left: elements, right: element };
+        return Err(Error::refused(API, detail));
+    };
+    Ok(Some(Range { to: destination.value()?.addr(), from: source.value()?.addr(), bytes }))
+}
+
+/// The accesses of pairs, those that touch as one: first all of what is written or all of what is read, whichever the
+/// tracker takes first.
+#[inline]
+fn accesses<T: 'static, D: KernelOutput<T>, S: KernelInput<T>>(pairs: &[(D, S)]) -> Vec<Access<'_>> {
+    let (writes, reads) =
+        (pairs.iter().map(|pair| pair.0.access()), pairs.iter().map(|pair| pair.1.access()));
+    let mut accesses = Vec::<Access<'_>>::with_capacity(2 * pairs.len());
+    for access in writes.chain(reads).flatten().filter(|access| !access.is_empty()) {
+        if !accesses.last_mut().is_some_and(|last| last.take_in(&access)) {
+            accesses.push(access);
+        }
+    }
+    let first_read = accesses.partition_point(|access| access.mode() == Mode::Write);
+    if let (Some(write), Some(read)) = (accesses.first(), accesses.get(first_read))
+        && read.is_before(write)
+    {
+        accesses.rotate_left(first_read);
+    }
+    accesses
+}
+
+/// How many of so many pairs go into one launch.
+fn most(pairs: usize) -> usize {
+    /// Whether the driver takes parameters of 32 KiB.
+    static TAKES_LARGE: OnceLock<bool> = OnceLock::new();
+    let takes_large = || driver_version().is_ok_and(|found| found >= Version { major: 12, minor: 1 });
+    if pairs > SMALL && *TAKES_LARGE.get_or_init(takes_large) { LARGE } else { SMALL }
+}
+
+/// Refuses copies of which one writes what another one reads or writes: borrowed memory cannot, but two owners may
+/// stand for the same memory.
+#[track_caller]
+fn refuse_overlaps(ranges: &[Range]) -> Result<()> {
+    let side = |start: usize, bytes: usize| start..start.saturating_add(bytes);
+    let pairs = ranges.iter().map(|range| (side(range.to, range.bytes), side(range.from, range.bytes)));
+    // No closure, which would hide the caller.
+    match find_overlap(pairs) {
+        None => Ok(()),
+        Some(overlap) => Err(Error::refused(API, overlap)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_twice_or_read_as_well_is_refused() {
+        let refused = |copies: &[(usize, usize, usize)]| {
+            let ranges: Vec<_> = copies.iter().map(|&(to, from, bytes)| Range { to, from, bytes }).collect();
+            refuse_overlaps(&ranges).err().map(|error| error.detail().clone())
+        };
+        let overlapping =
+            |destination, source, bytes| Some(Detail::Overlapping { destination, source, bytes });
+        assert_eq!(refused(&[]), None);
+        let touching = [(100, 0, 10), (110, 0, 10), (90, 5, 10)];
+        assert_eq!(refused(&touching), None, "they touch, and share sources");
+        assert_eq!(refused(&[(100, 0, 10), (50, 20, 10), (109, 40, 2)]), overlapping(109, 100, 1));
+        assert_eq!(refused(&[(100, 0, 10), (200, 10, 10), (300, 195, 10)]), overlapping(200, 195, 5));
+        assert_eq!(refused(&[(0, 1000, 900), (2000, 899, 1)]), overlapping(0, 899, 1));
+        assert_eq!(refused(&[(10, 5, 10)]), overlapping(10, 5, 5));
+    }
 }

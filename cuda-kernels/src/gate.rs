@@ -1,7 +1,8 @@
 //! Kernels that hold their stream until the host opens a flag: what tests have instead of sleeps.
 //!
-//! A gate that nobody opens holds its stream for ever, and with it whoever waits for the stream. A kernel that is launched for the
-//! first time while a gate is closed may wait for the gate: see [`Kernel::load`](cuda_safe::launch::Kernel::load).
+//! A gate that nobody opens holds its stream for ever, and with it whoever waits for the stream. A kernel
+//! that is launched for the first time while a gate is closed may wait for the gate: see
+//! [`Kernel::load`](cuda_safe::launch::Kernel::load).
 #![expect(unsafe_code, reason = "launches kernels after checking what they rely on")]
 
 use cuda_safe::launch::{KernelOutput, LaunchConfig};
@@ -16,7 +17,8 @@ use crate::{check, kernels};
 /// What the launch reports.
 #[track_caller]
 pub fn gate(flag: &MappedFlag, stream: &impl AsStream) -> Result<()> {
-    // SAFETY: the kernel only reads the flag, which the books keep from being freed before the kernel has ended.
+    // SAFETY: the kernel only reads the flag, which the books keep from being freed before the kernel has
+    // ended.
     unsafe { kernels::gate.launch(LaunchConfig::new(1, 1), stream, (flag,)) }
 }
 
@@ -26,7 +28,8 @@ pub fn gate(flag: &MappedFlag, stream: &impl AsStream) -> Result<()> {
 /// What the launch reports.
 #[track_caller]
 pub fn gate_announced(started: &MappedFlag, flag: &MappedFlag, stream: &impl AsStream) -> Result<()> {
-    // SAFETY: the kernel reaches nothing but the flags, which the books keep from being freed before it has ended.
+    // SAFETY: the kernel reaches nothing but the flags, which the books keep from being freed before it has
+    // ended.
     unsafe { kernels::gate_announced.launch(LaunchConfig::new(1, 1), stream, (started, flag)) }
 }
 
@@ -45,7 +48,8 @@ pub fn gate_then_write(
     let needed = out.elements();
     check::output(API, "out", &out, needed, stream)?;
     let count = check::grid(API, needed)?.map_or(0, |(count, _)| count);
-    // SAFETY: the kernel reads the flag and writes the first `count` elements; there are as many, on the stream's device.
+    // SAFETY: the kernel reads the flag and writes the first `count` elements; there are as many, on the
+    // stream's device.
     unsafe { kernels::gate_then_write.launch(LaunchConfig::new(1, 1), stream, (flag, out, value, count)) }
 }
 

@@ -13,12 +13,14 @@ use crate::{check, kernels};
 /// The edge of the blocks.
 const EDGE: u32 = 16;
 
-/// Turns an image by an angle around its middle: `out`, `width` x `height` elements row by row, gets what the texture has at the place
-/// that comes to lie there. The angle is in radians; outside of the image is what the texture's address mode says.
+/// Turns an image by an angle around its middle: `out`, `width` x `height` elements row by row, gets what the
+/// texture has at the place that comes to lie there. The angle is in radians; outside of the image is what
+/// the texture's address mode says.
 ///
 /// # Errors
-/// `out` of another length, or that has memory in common with the texture; texture or memory of another device than the stream's; a
-/// texture of another kind than planes by coordinates that count elements; what the launch reports.
+/// `out` of another length, or that has memory in common with the texture; texture or memory of another
+/// device than the stream's; a texture of another kind than planes by coordinates that count elements; what
+/// the launch reports.
 #[track_caller]
 pub fn rotate(
     image: &Texture<f32>,
@@ -51,15 +53,17 @@ pub fn rotate(
         return Ok(());
     }
     let config = LaunchConfig::new((width.div_ceil(EDGE), height.div_ceil(EDGE)), (EDGE, EDGE));
-    // SAFETY: the kernel writes as many elements as there are, on the stream's device, and reads the texture, which is of `float` and of
-    // other memory; what is outside of that is the texture's to say.
+    // SAFETY: the kernel writes as many elements as there are, on the stream's device, and reads the texture,
+    // which is of `float` and of other memory; what is outside of that is the texture's to say.
     unsafe { kernels::rotate_image.launch(config, stream, (image, out, width, height, angle)) }
 }
 
-/// Paints an image of `width` x `height` elements: each is `step_x` times its column plus `step_y` times its row.
+/// Paints an image of `width` x `height` elements: each is `step_x` times its column plus `step_y` times its
+/// row.
 ///
 /// # Errors
-/// A surface of a smaller image, or of one that is no plane; one of another device than the stream's; what the launch reports.
+/// A surface of a smaller image, or of one that is no plane; one of another device than the stream's; what
+/// the launch reports.
 #[track_caller]
 pub fn paint_gradient(
     image: &mut Surface<f32>,

@@ -1,12 +1,12 @@
 //! CUDA kernels, compiled with this crate, and two ways to launch each of them.
 //!
-//! - The functions of this crate ([`vector_add`], [`matrix_multiply_tiled`], ...) are safe: they check lengths and
-//!   devices, choose the grid, and launch.
-//! - [`kernels`] has the typed handles, to be launched with [`launch!`](cuda_safe::launch!) as in CUDA C++. That is
-//!   `unsafe`: a kernel believes what it is told about lengths.
+//! - The functions of this crate ([`vector_add`], [`matrix_multiply_tiled`], ...) are safe: they check
+//!   lengths and devices, choose the grid, and launch.
+//! - [`kernels`] has the typed handles, to be launched with [`launch!`](cuda_safe::launch!) as in CUDA C++.
+//!   That is `unsafe`: a kernel believes what it is told about lengths.
 //!
-//! All of it is stream-ordered and returns when the launch is queued. Work of other streams on the same memory is
-//! kept in order by `cuda-safe`. Functions over no elements launch nothing.
+//! All of it is stream-ordered and returns when the launch is queued. Work of other streams on the same
+//! memory is kept in order by `cuda-safe`. Functions over no elements launch nothing.
 //!
 //! | module | kernels |
 //! |---|---|
@@ -46,7 +46,7 @@ pub mod kernels {
 }
 
 pub use cluster::cluster_histogram;
-pub use copy_many::copy_many;
+pub use copy_many::{CopyManyPlan, copy_many};
 pub use fill::{Fill, fill};
 pub use gate::{gate, gate_announced, gate_then_write, raise_flag};
 pub use heap::heap_squares;

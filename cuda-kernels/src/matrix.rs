@@ -24,8 +24,8 @@ type Multiply = Kernel<(*const f32, *const f32, *mut f32, u32, u32, u32)>;
 /// Multiplies with one thread an element, each reading a row and a column from global memory.
 ///
 /// # Errors
-/// Memory whose length is not that of its matrix, or of another device than the stream's; a shape whose grid would be
-/// too large; what the launch reports.
+/// Memory whose length is not that of its matrix, or of another device than the stream's; a shape whose grid
+/// would be too large; what the launch reports.
 #[track_caller]
 pub fn matrix_multiply_naive(
     a: impl KernelInput<f32>,
@@ -74,8 +74,8 @@ fn multiply(
     }
     let tile = kernels::MATRIX_TILE;
     let config = LaunchConfig::new((columns.div_ceil(tile), rows.div_ceil(tile)), (tile, tile));
-    // SAFETY: each matrix has the length that the kernel computes from the same sizes, on the stream's device, and the
-    // block is the one that the tiled kernel is written for.
+    // SAFETY: each matrix has the length that the kernel computes from the same sizes, on the stream's
+    // device, and the block is the one that the tiled kernel is written for.
     unsafe { kernel.launch(config, stream, (a, b, product, rows, inner, columns)) }
 }
 

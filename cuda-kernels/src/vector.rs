@@ -24,7 +24,8 @@ pub fn vector_add(
     check::input(API, "b", &b, needed, stream)?;
     check::output(API, "sum", &sum, needed, stream)?;
     let Some((count, config)) = check::grid(API, needed)? else { return Ok(()) };
-    // SAFETY: the kernel touches the first `count` elements of each, and each has as many, on the stream's device.
+    // SAFETY: the kernel touches the first `count` elements of each, and each has as many, on the stream's
+    // device.
     unsafe { kernels::vector_add.launch(config, stream, (a, b, sum, count)) }
 }
 
@@ -90,7 +91,8 @@ pub fn square(
     check::input(API, "numbers", &numbers, needed, stream)?;
     check::output(API, "squares", &squares, needed, stream)?;
     let Some((count, config)) = check::grid(API, needed)? else { return Ok(()) };
-    // SAFETY: the kernel touches the first `count` elements of each, and each has as many, on the stream's device.
+    // SAFETY: the kernel touches the first `count` elements of each, and each has as many, on the stream's
+    // device.
     unsafe { kernels::square.launch(config, stream, (numbers, squares, count)) }
 }
 
@@ -109,6 +111,7 @@ pub fn copy_values(
     check::input(API, "from", &from, needed, stream)?;
     check::output(API, "to", &to, needed, stream)?;
     let Some((count, config)) = check::grid(API, needed)? else { return Ok(()) };
-    // SAFETY: the kernel touches the first `count` elements of each, and each has as many, on the stream's device.
+    // SAFETY: the kernel touches the first `count` elements of each, and each has as many, on the stream's
+    // device.
     unsafe { kernels::copy_values.launch(config, stream, (from, to, count)) }
 }

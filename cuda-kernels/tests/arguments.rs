@@ -56,8 +56,8 @@ fn structs_arrive_field_by_field() -> Result<()> {
     };
     let aligned = arguments_Aligned { values: [0.25, 0.5, 0.75, 1.0] };
     let view = arguments_View { data: data.as_ptr(), count: data.len() };
-    // SAFETY: the kernel writes eighteen numbers and reads the view's three; nothing else uses these until the copy below
-    // has waited for the kernel.
+    // SAFETY: the kernel writes eighteen numbers and reads the view's three; nothing else uses these until
+    // the copy below has waited for the kernel.
     unsafe { launch!(arguments_structs<<<1, 1, 0, &stream>>>(&mut out, padded, nested, 77, aligned, view)) }?;
     let expected =
         [200.0, 2.5, -3.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 1.0, -0.5, 300.0, 77.0, 0.25, 0.5, 0.75, 1.0, 42.0];

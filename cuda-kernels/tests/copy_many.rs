@@ -1,4 +1,5 @@
-//! Many copies by one kernel: every alignment, lengths around the edges of words and chunks, and what is refused.
+//! Many copies by one kernel: every alignment, lengths around the edges of words and chunks, and what is
+//! refused.
 #![expect(
     unsafe_code,
     reason = "a kind of memory of its own, of which two values may stand for the same bytes"

@@ -1,19 +1,19 @@
-//! Copies between variables of source files and every other kind of memory: the generated test of `cuda-safe`, for the kinds that need
-//! a kernel's source file.
+//! Copies between variables of source files and every other kind of memory: the generated test of
+//! `cuda-safe`, for the kinds that need a kernel's source file.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+#[path = "../../cuda-safe/tests/common/mod.rs"]
+mod common;
 #[path = "../../cuda-safe/tests/matrix/mod.rs"]
 mod matrix;
-#[path = "../../cuda-safe/tests/common/schedules.rs"]
-mod schedules;
 
+use common::schedules::in_all_schedules;
 use cuda_kernels::kernels::{variables_matrix, variables_table};
 use cuda_safe::copy::memcpy_to_symbol;
 use cuda_safe::memory::{Symbol, SymbolSlice};
 use cuda_safe::{Device, Result};
 use matrix::{Bounds, Destination, Entry, Memory, Source, holds, run, second, standard};
-use schedules::in_all_schedules;
 
 /// A part of a variable on a device: as many elements as a box and its guards have.
 struct Variable {

@@ -1,20 +1,21 @@
-//! Everything that owns something of CUDA's, dropped after a kernel's fault. It loses the device for the process: one test, in a binary
-//! of its own.
+//! Everything that owns something of CUDA's, dropped after a kernel's fault. It loses the device for the
+//! process: one test, in a binary of its own.
 #![expect(unsafe_code, reason = "launches a kernel that goes wrong")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-#[path = "../../cuda-safe/tests/common/everything.rs"]
-mod everything;
+#[path = "../../cuda-safe/tests/common/mod.rs"]
+mod common;
 
+use common::everything::everything;
 use cuda_kernels::kernels::fault_trap;
 use cuda_safe::stream::Stream;
 use cuda_safe::{DeviceBuffer, launch};
-use everything::everything;
 
 #[test]
 fn everything_can_be_dropped_after_a_fault() {
     let stream = Stream::non_blocking().unwrap();
-    // Loading a kernel may wait for what streams hold, and here for the test itself; so may what is made for the first time.
+    // Loading a kernel may wait for what streams hold, and here for the test itself; so may what is made for
+    // the first time.
     fault_trap.load().unwrap();
     drop(everything(&stream, || ()));
     let before = everything(&stream, || ());

@@ -1,5 +1,6 @@
-//! A kernel that stops with a trap while copies wait behind it: what every later call says, and what becomes of memory that a copy
-//! may still be using. Faults on purpose, and loses the device for the process: one test, in a binary of its own.
+//! A kernel that stops with a trap while copies wait behind it: what every later call says, and what becomes
+//! of memory that a copy may still be using. Faults on purpose, and loses the device for the process: one
+//! test, in a binary of its own.
 #![expect(
     unsafe_code,
     reason = "launches a kernel that goes wrong, and looks at memory that must not have been freed"

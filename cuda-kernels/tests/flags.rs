@@ -19,7 +19,8 @@ fn the_host_opens_a_gate_that_a_kernel_waits_at() {
     let (started, open) = (MappedFlag::new().unwrap(), MappedFlag::new().unwrap());
     gate_announced(&started, &open, &stream).unwrap();
     while started.load() == 0 {
-        // On real hardware the kernel starts by itself; the question makes sure that its launch was handed over.
+        // On real hardware the kernel starts by itself; the question makes sure that its launch was handed
+        // over.
         assert!(!stream.is_done().unwrap());
     }
     open.set(1);

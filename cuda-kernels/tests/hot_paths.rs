@@ -1,8 +1,8 @@
 //! What an operation costs beyond its call: nothing. The CUDA calls of each one are those that a C++ program
 //! makes, and none asks for memory, but for an owner's counted block and what a closure captures.
 //!
-//! Memory is counted by an allocator of this program, calls by the emulator, which writes them down. On a GPU only memory is
-//! counted. A binary of its own, with one test: both counts are the process's.
+//! Memory is counted by an allocator of this program, calls by the emulator, which writes them down. On a GPU
+//! only memory is counted. A binary of its own, with one test: both counts are the process's.
 #![expect(unsafe_code, reason = "counts what is allocated, and launches kernels")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -11,8 +11,8 @@ use std::cell::Cell;
 use std::path::PathBuf;
 use std::process::Command;
 
-use cuda_kernels::copy_many;
 use cuda_kernels::kernels::{add_one, vector_add};
+use cuda_kernels::{CopyManyPlan, copy_many};
 use cuda_safe::copy::{CopyBatch, CopyBatch3d};
 use cuda_safe::{
     Device, DeviceBuffer, Event, PinnedBuffer, PitchedBuffer, Result, Stream, launch, memcpy, memcpy_async,
@@ -51,7 +51,8 @@ fn calls() -> Option<Vec<String>> {
     Some(text.lines().map(|line| line.split_once(' ').unwrap().1.to_owned()).collect())
 }
 
-/// Does something often enough that pools are filled, and then once more: it must make these calls, and ask for memory so often.
+/// Does something often enough that pools are filled, and then once more: it must make these calls, and ask
+/// for memory so often.
 fn costs(what: &str, expected: &[&str], memory: usize, mut operation: impl FnMut() -> Result<()>) {
     for _ in 0..4 {
         operation().unwrap();
@@ -165,9 +166,15 @@ fn operations() -> Result<()> {
     });
     stream.synchronize()?;
 
-    // The list of the pairs is all: what the kernel is told, and what the books are, is on the stack.
-    let (mut into, from) = (a.slice_mut(..)?.chunks_mut(8)?.step_by(2).collect::<Vec<_>>(), b.slice(..)?);
-    costs("many copies by one kernel", &["cudaLaunchKernel"], 1, || {
+    // The lists of the pairs and of their accesses are all.
+    let mut fresh = DeviceBuffer::<f32>::alloc(64)?;
+    let (mut into, from) = (fresh.slice_mut(..)?.chunks_mut(8)?.step_by(2).collect::<Vec<_>>(), b.slice(..)?);
+    let plan = CopyManyPlan::new(into.iter_mut().zip(from.chunks(8)?))?;
+    costs("many copies by one kernel, planned", &["cudaLaunchKernel"], 2, || {
+        plan.enqueue(into.iter_mut().zip(from.chunks(8)?), &stream)
+    });
+    // Without a plan, its parts are made for each call: the list of ranges, the table, what is compared for overlap.
+    costs("many copies by one kernel", &["cudaLaunchKernel"], 8, || {
         copy_many(into.iter_mut().zip(from.chunks(8)?), &stream)
     });
     stream.synchronize()?;
@@ -197,7 +204,8 @@ fn operations() -> Result<()> {
     costs("a batch of planes", &calls, 0, || batch.enqueue(&stream));
     stream.synchronize()?;
 
-    // The handle of the legacy stream means another stream on another device, so the device is looked at where there are several.
+    // The handle of the legacy stream means another stream on another device, so the device is looked at
+    // where there are several.
     costs("to the device, blocking", &["cudaGetDevice", "cudaMemcpy"], 0, || memcpy(&mut a, &pageable));
     costs("from the device, blocking", &["cudaGetDevice", "cudaMemcpy"], 0, || memcpy(&mut pageable, &a));
     // Often enough to be worth a pinned slot.

@@ -1,4 +1,5 @@
-//! Textures and surfaces of one image on several streams: the tracker orders what conflicts, and nothing else.
+//! Textures and surfaces of one image on several streams: the tracker orders what conflicts, and nothing
+//! else.
 #![expect(unsafe_code, reason = "launches kernels without their safe functions")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 

@@ -85,7 +85,8 @@ fn variables_of_a_library_are_not_those_of_the_program() -> Result<()> {
     memcpy(&mut counter, &[100])?;
     assert_eq!((own.to_vec()?, counter.to_vec()?), (vec![7], vec![100]));
     let mut matrix = loaded.global::<i32>("_ZN9variables6matrixE")?;
-    // SAFETY: the parameter is that of the header, which says that the kernel writes the matrix and nothing else.
+    // SAFETY: the parameter is that of the header, which says that the kernel writes the matrix and nothing
+    // else.
     let fill = unsafe { loaded.kernel::<(i32,)>(&fill.mangled_name()?) }?.using(matrix.access_mut())?;
     // SAFETY: one block of 64, as the header asks for.
     unsafe { launch!(fill<<<1, 64, 0, &Stream::non_blocking()?>>>(1000)) }?;

@@ -1,5 +1,5 @@
-//! A kernel of a file that was compiled for other GPUs than this one. A binary of its own: what is registered with the runtime is for the
-//! whole process.
+//! A kernel of a file that was compiled for other GPUs than this one. A binary of its own: what is registered
+//! with the runtime is for the whole process.
 #![expect(unsafe_code, reason = "registers a kernel without code, as nvcc's code registers those with some")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -100,7 +100,8 @@ fn a_kernel_without_code_for_this_device_is_an_error_of_its_launch() {
     let (null, stub_address) = (ptr::null_mut(), stub as *const c_void);
     // SAFETY: the wrapper and the code are laid out as nvcc lays them out, and live as long as the process.
     let handle = unsafe { __cudaRegisterFatBinary(Box::leak(Box::new(wrapper))) };
-    // SAFETY: the handle is from the call above, the name lives as long as the process, and what is null is not looked at.
+    // SAFETY: the handle is from the call above, the name lives as long as the process, and what is null is
+    // not looked at.
     unsafe {
         __cudaRegisterFunction(
             handle,

@@ -195,7 +195,8 @@ fn a_variable_set_on_one_stream_waits_for_the_kernel_of_another_that_reads_it() 
     assert_eq!(out.to_vec()?, [1; 64]);
     assert_eq!(table.to_vec()?, [2; 64]);
 
-    // And the other way round: the kernel comes after a copy that is held by what its stream was given before.
+    // And the other way round: the kernel comes after a copy that is held by what its stream was given
+    // before.
     let held = MappedFlag::new()?;
     let last = PinnedBuffer::from_slice(&[3; 64])?;
     Device::current()?.synchronize()?;

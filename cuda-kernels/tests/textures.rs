@@ -102,8 +102,9 @@ fn between_the_middles_of_elements_a_linear_filter_gives_a_mean() -> Result<()> 
     let border = TextureDesc { border_color: [100.0, 0.0, 0.0, 0.0], ..mode(AddressMode::Border) };
     let texture = Texture::new(&line, &linear(border))?;
     let found = read(&kernels::probe_line, &texture, &[0.0, 4.0, -1.0])?;
-    // Of a line half is border wherever it is read: devices take it for the only row of a plane and read that at its edge, where the row
-    // before counts as much. So 50 and 65, the means in the line's own direction, are mixed with 100 once more.
+    // Of a line half is border wherever it is read: devices take it for the only row of a plane and read that
+    // at its edge, where the row before counts as much. So 50 and 65, the means in the line's own direction,
+    // are mixed with 100 once more.
     assert_relative_eq!(found[..], [75.0, 82.5, 100.0][..], epsilon = 1.0);
     // An image that is repeated goes on at its other end.
     let texture = Texture::new(&line, &linear(normalized(mode(AddressMode::Wrap))))?;
@@ -336,7 +337,8 @@ fn a_node_that_is_set_to_another_texture_keeps_that_and_lets_the_former_go() -> 
     exec.launch(&stream)?;
     // SAFETY: as above.
     unsafe { exec.set_kernel(&graph, node, &kernels::probe_line, config, (&texture, &at, &mut out, 2)) }?;
-    // The graph, which has the former one too, is not launched any more; the launch that is under way is waited for.
+    // The graph, which has the former one too, is not launched any more; the launch that is under way is
+    // waited for.
     drop((graph, former, texture));
     let mut found = [0.0; 2];
     for round in [1.0_f32, 5.0] {

@@ -19,7 +19,7 @@
 use crate::error::{Detail, Error, Result};
 use crate::stream;
 
-pub use cuda_hazard::{Access, AddedWait, Ledger, Mode, Policy, Repeat, Series};
+pub use cuda_hazard::{Access, AddedWait, Ledger, Mode, Policy};
 pub(crate) use cuda_hazard::{Listed, Sorted, Uses};
 
 /// The policy of the process.

@@ -5,13 +5,11 @@
 
 mod common;
 mod matrix;
-#[path = "common/schedules.rs"]
-mod schedules;
 
 use common::alone;
+use common::schedules::in_all_schedules;
 use cuda_safe::memory::ArrayElement;
 use matrix::{Element, Entry, arrays, holds, run, second, standard, with_peer_access};
-use schedules::in_all_schedules;
 
 fn all_pairs<T: Element>(kinds: &[Entry<T>]) {
     let tally = run(kinds, |_, _| true);

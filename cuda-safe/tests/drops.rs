@@ -9,8 +9,6 @@
 )]
 
 mod common;
-#[path = "common/everything.rs"]
-mod everything;
 
 use std::cell::RefCell;
 use std::mem::forget;
@@ -18,12 +16,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
 use std::sync::Mutex;
 
+use common::everything::{Owner, everything, last_device};
 use common::{Alone, Gate, alone};
 use cuda_safe::{
     CopyBatch, Device, DeviceBuffer, Event, ManagedBuffer, PinnedBuffer, Registered, Result, Stream,
     WriteCombinedBuffer, memcpy_async, memset_async,
 };
-use everything::{Owner, everything, last_device};
 
 /// Set in the process that is to end with owners alive.
 const CHILD: &str = "CUDA_SAFE_DROPS_AT_EXIT";

@@ -4,11 +4,9 @@
 #![expect(unsafe_code, reason = "opens memory and events of another process")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-#[path = "common/child.rs"]
-mod child;
 mod common;
 
-use child::Talk;
+use common::child::{self, Talk};
 use common::{Gate, alone};
 use cuda_safe::memory::IpcMemHandle;
 use cuda_safe::stream::{Event, EventFlags, IpcEventHandle, Stream};

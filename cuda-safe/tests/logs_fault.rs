@@ -2,8 +2,7 @@
 #![cfg(cudart_13_0)]
 #![expect(unsafe_code, reason = "launches a kernel")]
 
-#[path = "common/everything.rs"]
-mod everything;
+mod common;
 
 use std::sync::Mutex;
 use std::sync::mpsc::channel;
@@ -32,7 +31,7 @@ fn everything_can_be_dropped_by_who_is_told_of_a_call_that_fails() -> Result<()>
     let streams = [Stream::non_blocking()?, Stream::non_blocking()?];
     let spare: Vec<Stream> = (0..100).map(|_| Stream::non_blocking()).collect::<Result<_>>()?;
     let (used, unused) = (foreign()?, (0..100).map(|_| foreign()).collect::<Result<Vec<_>>>()?);
-    let owned = Mutex::new((everything::everything(&streams[0], || ()), spare, unused));
+    let owned = Mutex::new((common::everything::everything(&streams[0], || ()), spare, unused));
     // SAFETY: as above.
     unsafe { ends.launch((1, 1), &streams[0], ()) }?;
     streams[1].launch_host_fn(|| ())?;

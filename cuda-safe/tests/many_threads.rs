@@ -8,19 +8,17 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod common;
-#[path = "common/schedules.rs"]
-mod schedules;
 
 use std::sync::Mutex;
 
 use common::alone;
+use common::schedules::in_all_schedules;
 use cuda_safe::copy::CopyBatch;
 use cuda_safe::graph::GraphExec;
 use cuda_safe::stream::{AsStream, StreamRef};
 use cuda_safe::{
     DeviceBuffer, Event, PinnedBuffer, Result, Stream, memcpy, memcpy_async, memset, memset_async,
 };
-use schedules::in_all_schedules;
 
 const THREADS: usize = 4;
 const BUFFERS: usize = 3;

@@ -2,22 +2,18 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
-#[path = "common/schedules.rs"]
-mod schedules;
-#[path = "common/streamed.rs"]
-mod streamed;
 
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use common::alone;
+use common::schedules::in_all_schedules;
+use common::streamed::{Arrays, WAYS, both_ways, hand_on, hand_on_in_place, handed_on, numbers};
 use cuda_safe::copy::Pipeline;
 use cuda_safe::copy::staged::{Settings, configure, statistics};
 use cuda_safe::error::Detail;
 use cuda_safe::hazard::{self, Policy};
 use cuda_safe::{DeviceBuffer, PinnedBuffer, Registered, Stream, memcpy_async, memset_async};
-use schedules::in_all_schedules;
-use streamed::{Arrays, WAYS, both_ways, hand_on, hand_on_in_place, handed_on, numbers};
 
 #[test]
 fn arrays_of_every_kind_and_length_come_through_in_order() {

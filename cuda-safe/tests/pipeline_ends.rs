@@ -2,22 +2,18 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
-#[path = "common/schedules.rs"]
-mod schedules;
-#[path = "common/streamed.rs"]
-mod streamed;
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use common::alone;
+use common::schedules::in_all_schedules;
+use common::streamed::{Arrays, WAYS, both_ways};
 use cuda_safe::copy::Pipeline;
 use cuda_safe::stream::StreamRef;
 use cuda_safe::{
     DeviceBuffer, DeviceSlice, DeviceSliceMut, Error, Result, Stream, memcpy_async, memset_async, sys,
 };
-use schedules::in_all_schedules;
-use streamed::{Arrays, WAYS, both_ways};
 
 const LEN: usize = 1003;
 const CHUNK: usize = 101;

@@ -2,12 +2,12 @@
 #![cfg(unix)]
 #![expect(unsafe_code, reason = "opens memory of another process")]
 
-#[path = "common/child.rs"]
-mod child;
+mod common;
 
 use std::os::fd::AsFd;
 use std::process::Stdio;
 
+use common::child;
 use cuda_safe::memory::{ImportedPool, MemoryPool, PoolPointer};
 use cuda_safe::stream::Stream;
 use cuda_safe::{Device, DeviceBuffer, memcpy, memset};

@@ -22,9 +22,9 @@ pub fn runtime_version() -> Result<c_int, cudaError_t> {
 
 /// Checks that the library that is loaded is of the major version whose headers this program was built with.
 ///
-/// Within one major version the library may be older or newer. Between two, structs and functions of the same name differ, so
-/// that calls would do harm. The loader keeps most wrong libraries away by their name; this finds the others: links, copies
-/// and stand-ins under the right name. Call it once, before anything else.
+/// Within one major version the library may be older or newer. Between two, structs and functions of the same
+/// name differ, so that calls would do harm. The loader keeps most wrong libraries away by their name; this
+/// finds the others: links, copies and stand-ins under the right name. Call it once, before anything else.
 ///
 /// # Errors
 /// The versions differ in their major number, or the library does not tell.

@@ -1,4 +1,5 @@
-//! Layouts and inline helpers as a C++ compiler sees them: another opinion than libclang's, which made the bindings.
+//! Layouts and inline helpers as a C++ compiler sees them: another opinion than libclang's, which made the
+//! bindings.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test")]
 
@@ -102,7 +103,8 @@ fn inline_helpers_and_constants_give_what_they_give_in_c() {
     command.args(["-w", "-o"]).arg(&program).arg(source);
     command.arg("-L").arg(concat!(env!("OUT_DIR"), "/lib")).arg("-lcudart");
     succeeded(&command.output().expect("a C++ compiler runs"));
-    // Some helpers call the library, which needs no device for it: the toolkit's own, whatever runs this test.
+    // Some helpers call the library, which needs no device for it: the toolkit's own, whatever runs this
+    // test.
     let output =
         Command::new(&program).env("LD_LIBRARY_PATH", concat!(env!("OUT_DIR"), "/lib")).output().unwrap();
     succeeded(&output);

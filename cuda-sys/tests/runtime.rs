@@ -1,6 +1,7 @@
 //! What happens with a libcudart that is not the one the headers are from.
 //!
-//! The program under test is this test binary itself, started again with another library first on the loader's path.
+//! The program under test is this test binary itself, started again with another library first on the
+//! loader's path.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test")]
 

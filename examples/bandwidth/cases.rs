@@ -159,7 +159,8 @@ fn peer_read(plan: Plan, bytes: usize) -> Result<f64> {
 fn peer_both(plan: Plan, bytes: usize) -> Result<f64> {
     let (from, mut to, up) = between(0, 1, bytes)?;
     let (back, mut target, _) = between(1, 0, bytes)?;
-    // Both streams are of device 0, which reads with one and writes with the other, so that one clock times both.
+    // Both streams are of device 0, which reads with one and writes with the other, so that one clock times
+    // both.
     let down = Stream::non_blocking()?;
     plan.both(
         bytes,

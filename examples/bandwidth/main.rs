@@ -1,7 +1,8 @@
-//! How fast copies are on this machine: between host and device from every kind of host memory, within a device, and
-//! between two.
+//! How fast copies are on this machine: between host and device from every kind of host memory, within a
+//! device, and between two.
 //!
-//! The method is that of nvbandwidth's copy-engine cases: see `measure.rs`. On the emulator the numbers have no meaning.
+//! The method is that of nvbandwidth's copy-engine cases: see `measure.rs`. On the emulator the numbers have
+//! no meaning.
 #![allow(clippy::cast_precision_loss, reason = "sizes and rates are far below 2^52")]
 
 mod cases;

@@ -1,8 +1,9 @@
 //! How a rate is taken.
 //!
-//! Asynchronous copies by nvbandwidth's method: a kernel of one thread holds the stream until all copies are enqueued, so that
-//! the host's part is not measured; after some copies that do not count, the others run between two events. Blocking
-//! copies have no stream to hold: there the host's clock runs, until the device is done.
+//! Asynchronous copies by nvbandwidth's method: a kernel of one thread holds the stream until all copies are
+//! enqueued, so that the host's part is not measured; after some copies that do not count, the others run
+//! between two events. Blocking copies have no stream to hold: there the host's clock runs, until the device
+//! is done.
 
 use std::time::Instant;
 

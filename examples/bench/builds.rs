@@ -1,5 +1,5 @@
-//! How long builds from nothing take, as `ci/cold` wrote it down: a line `SECONDS WHAT` each, and one that starts with `#`
-//! about the machine.
+//! How long builds from nothing take, as `ci/cold` wrote it down: a line `SECONDS WHAT` each, and one that
+//! starts with `#` about the machine.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -3,13 +3,14 @@
 use std::fmt::Write as _;
 
 use crate::Options;
-use crate::program::Program;
 use crate::table::median;
+use examples::bench::program::Program;
 
 const COPIES: u32 = 64;
 const SIZES: [u32; 3] = [256, 4096, 65536];
 
-/// A direction, what it is called, and how many times as fast as the loop the best way has to be, for copies of 4 KiB.
+/// A direction, what it is called, and how many times as fast as the loop the best way has to be, for copies
+/// of 4 KiB.
 const DIRECTIONS: [(&str, &str, f64); 3] = [
     ("h2d", "host to device, pinned", 1.5),
     ("d2h", "device to host, pinned", 3.0),

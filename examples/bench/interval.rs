@@ -1,8 +1,9 @@
 //! Where the median of what was measured lies, and how sure that is.
 
-/// The interval between two of the values that holds the median of what they were drawn from with a probability of at least
-/// 95 %, whatever its distribution; nothing where there are too few values for any.
-pub(crate) fn of_median(values: &[f64]) -> Option<[f64; 2]> {
+/// The interval between two of the values that holds the median of what they were drawn from with a
+/// probability of at least 95 %, whatever its distribution; nothing where there are too few values for any.
+#[must_use]
+pub fn of_median(values: &[f64]) -> Option<[f64; 2]> {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
     let rank = rank(values.len());
@@ -10,13 +11,14 @@ pub(crate) fn of_median(values: &[f64]) -> Option<[f64; 2]> {
     Some([values[lowest], values[values.len() - rank]])
 }
 
-/// The greatest rank, from one on, such that the values of this rank from below and from above have the median between them in
-/// 95 % of all cases; zero where there is none.
+/// The greatest rank, from one on, such that the values of this rank from below and from above have the
+/// median between them in 95 % of all cases; zero where there is none.
 ///
-/// A value is below the median as often as above, so how many are below is binomial. The interval misses the median where
-/// fewer than `rank` values are on one side of it.
+/// A value is below the median as often as above, so how many are below is binomial. The interval misses the
+/// median where fewer than `rank` values are on one side of it.
 fn rank(values: usize) -> usize {
-    // The probabilities of all counts, as multiples of the middle one, which does not vanish for any number of values.
+    // The probabilities of all counts, as multiples of the middle one, which does not vanish for any number
+    // of values.
     let middle = values / 2;
     let mut weights = vec![1.0; values + 1];
     for below in (0..middle).rev() {

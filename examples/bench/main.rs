@@ -1,11 +1,9 @@
-//! Measures CUDA C++ against Rust, in turns, and prints tables; see `ci/bench`. Machines drift, so what counts is the difference
-//! within a turn: its median over all turns.
+//! Measures CUDA C++ against Rust, in turns, and prints tables; see `ci/bench`. Machines drift, so what
+//! counts is the difference within a turn: its median over all turns.
 
 mod builds;
 mod copies;
-mod interval;
 mod operations;
-mod program;
 mod stream;
 mod table;
 mod transfers;

@@ -1,18 +1,19 @@
 //! What each operation costs the host: C++, the C functions called from Rust, and `cuda-safe`, in turns.
 //!
-//! All three are in one process, on one context: two processes would each find another machine, and the device would change
-//! contexts between them. The process is started several times, because where the loader put things stays so for its life.
+//! All three are in one process, on one context: two processes would each find another machine, and the
+//! device would change contexts between them. The process is started several times, because where the loader
+//! put things stays so for its life.
 
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, bail, ensure};
 
 use crate::Options;
-use crate::program::Program;
 use crate::table::{self, Met, Row};
+use examples::bench::program::Program;
 
-/// An operation that is measured: its name in the programs, and in the table; the calls of a batch; and by how much Rust may
-/// be slower, in nanoseconds, unless it is less than 2 %.
+/// An operation that is measured: its name in the programs, and in the table; the calls of a batch; and by
+/// how much Rust may be slower, in nanoseconds, unless it is less than 2 %.
 pub(crate) struct Operation {
     name: &'static str,
     pub(crate) shown: &'static str,
@@ -24,8 +25,8 @@ const fn operation(name: &'static str, shown: &'static str, calls: u32) -> Opera
     Operation { name, shown, calls, goal: 30.0 }
 }
 
-/// A batch stays well below what a stream takes, some 1,000 operations, before it makes the host wait, and is short, so that
-/// the sides meet the same machine.
+/// A batch stays well below what a stream takes, some 1,000 operations, before it makes the host wait, and is
+/// short, so that the sides meet the same machine.
 const OPERATIONS: [Operation; 25] = [
     operation("launch_two", "launch of a kernel, one buffer and a number", 100),
     Operation {

@@ -6,7 +6,9 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use anyhow::{Context as _, bail, ensure};
 
-pub(crate) struct Program {
+/// A program that is running and answers questions, a line each.
+#[derive(Debug)]
+pub struct Program {
     name: String,
     child: Child,
     questions: ChildStdin,
@@ -16,7 +18,10 @@ pub(crate) struct Program {
 
 impl Program {
     /// Starts a program and waits for the line in which it says what it runs on.
-    pub(crate) fn start(path: &Path, arguments: &[&str]) -> anyhow::Result<Self> {
+    ///
+    /// # Errors
+    /// The program does not start, or ends before it answers.
+    pub fn start(path: &Path, arguments: &[&str]) -> anyhow::Result<Self> {
         let name = format!("{} {}", path.display(), arguments.join(" "));
         let mut child = Command::new(path)
             .args(arguments)
@@ -31,18 +36,25 @@ impl Program {
         Ok(program)
     }
 
-    pub(crate) fn machine(&self) -> &str {
+    /// The line in which the program says what it runs on.
+    #[must_use]
+    pub fn machine(&self) -> &str {
         &self.machine
     }
 
     /// The median time of a call of an operation, in nanoseconds.
-    #[allow(dead_code, reason = "not every program that includes this file asks so")]
-    pub(crate) fn measure(&mut self, operation: &str, calls: u32, batches: u32) -> anyhow::Result<f64> {
+    ///
+    /// # Errors
+    /// As [`ask`](Self::ask).
+    pub fn measure(&mut self, operation: &str, calls: u32, batches: u32) -> anyhow::Result<f64> {
         self.ask(&format!("{operation} {calls} {batches}"))
     }
 
     /// The answer to a question, which is a time.
-    pub(crate) fn ask(&mut self, question: &str) -> anyhow::Result<f64> {
+    ///
+    /// # Errors
+    /// The program ends before it answers, or the answer is not one positive number.
+    pub fn ask(&mut self, question: &str) -> anyhow::Result<f64> {
         match self.ask_for_all(question)?[..] {
             [time] => Ok(time),
             ref times => bail!("{}, asked for {question}: {} times", self.name, times.len()),
@@ -50,7 +62,10 @@ impl Program {
     }
 
     /// The answer to a question, which is times.
-    pub(crate) fn ask_for_all(&mut self, question: &str) -> anyhow::Result<Vec<f64>> {
+    ///
+    /// # Errors
+    /// The program ends before it answers, or the answer has a word that is not a positive number.
+    pub fn ask_for_all(&mut self, question: &str) -> anyhow::Result<Vec<f64>> {
         writeln!(self.questions, "{question}").with_context(|| self.name.clone())?;
         let answer = self.answer()?;
         let time = |word: &str| {
@@ -69,8 +84,11 @@ impl Program {
         Ok(line.trim_end().to_owned())
     }
 
-    /// Lets the program end, which must be in peace.
-    pub(crate) fn end(self) -> anyhow::Result<()> {
+    /// Closes the program's input and waits for its end.
+    ///
+    /// # Errors
+    /// The program ends with a failure.
+    pub fn end(self) -> anyhow::Result<()> {
         let Self { name, mut child, questions, .. } = self;
         drop(questions);
         let status = child.wait()?;

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::interval;
 use crate::operations::{Operation, Starts};
+use examples::bench::interval;
 
 /// Whether Rust is no slower than it may be.
 #[derive(Clone, Copy, PartialEq, Eq)]

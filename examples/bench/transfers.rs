@@ -1,4 +1,5 @@
-//! Large copies: the same measurement in both languages in turns, and `examples/bandwidth` for all the other cases.
+//! Large copies: the same measurement in both languages in turns, and `examples/bandwidth` for all the other
+//! cases.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -7,8 +8,8 @@ use std::process::Command;
 use anyhow::{Context as _, ensure};
 
 use crate::Options;
-use crate::program::Program;
 use crate::table::median;
+use examples::bench::program::Program;
 
 /// The cases that the C++ twin has.
 const CASES: [(&str, &str); 3] = [
@@ -65,7 +66,8 @@ pub(crate) fn report(rows: &[Row]) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// Blocking copies of pageable memory, by a program that takes turns with its twin itself and writes the section.
+/// Blocking copies of pageable memory, by a program that takes turns with its twin itself and writes the
+/// section.
 pub(crate) fn pageable(options: &Options) -> anyhow::Result<Option<String>> {
     let Some([cpp, program]) = &options.staged else { return Ok(None) };
     let mut command = Command::new(program);

@@ -29,7 +29,8 @@ fn main() -> anyhow::Result<()> {
     let at_once = cluster_histogram.max_active_clusters(config, &attributes)?;
     ensure!(at_once >= 1);
     let (stream, arguments) = (Stream::legacy()?, (&d_values, COUNT, &mut d_bins, BIN_COUNT));
-    // SAFETY: there are as many values and bins as the kernel is told, and each block has room for its part of the bins.
+    // SAFETY: there are as many values and bins as the kernel is told, and each block has room for its part
+    // of the bins.
     unsafe { cluster_histogram.launch_ex(config, &attributes, &stream, arguments) }?;
     memcpy(&mut bins, &d_bins)?;
 

@@ -38,7 +38,8 @@ int main() {
     CHECK(cudaEventCreate(&copy_done));
     CHECK(cudaEventCreateWithFlags(&other_done, cudaEventDisableTiming));
 
-    // Kernels are loaded when they are first launched, and loading may wait for the device: once before the gate closes.
+    // Kernels are loaded when they are first launched, and loading may wait for the device: once before the
+    // gate closes.
     *flag = 1;
     gate<<<1, 1, 0, stream>>>(d_flag);
     fill_f32<<<blocks, threads, 0, stream>>>(d_data, 0.0f, n);

@@ -27,7 +27,8 @@ fn main() -> anyhow::Result<()> {
     let mut copy_done = Event::new()?;
     let mut other_done = Event::without_timing()?;
 
-    // Kernels are loaded when they are first launched, and loading may wait for the device: once before the gate closes.
+    // Kernels are loaded when they are first launched, and loading may wait for the device: once before the
+    // gate closes.
     flag.set(1);
     // SAFETY: the flag is open, so the gate ends.
     unsafe { launch!(gate<<<1, 1, 0, &stream>>>(&flag)) }?;

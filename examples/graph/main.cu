@@ -1,8 +1,8 @@
 // The same short work twenty times over, as a graph.
 //
-// A stream is captured once: copy in, two kernels, copy out. Each launch of the graph does all four with one call.
-// In C++ the program must keep the buffers until the last launch is over, and must not touch the pinned memory
-// while one runs.
+// A stream is captured once: copy in, two kernels, copy out. Each launch of the graph does all four with one
+// call. In C++ the program must keep the buffers until the last launch is over, and must not touch the pinned
+// memory while one runs.
 #include "../check.cuh"
 #include "vector.cuh"
 

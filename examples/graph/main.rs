@@ -1,8 +1,8 @@
 //! The same short work twenty times over, as a graph.
 //!
-//! A stream is captured once: copy in, two kernels, copy out. Each launch of the graph does all four with one call.
-//! The graph keeps the buffers itself, and the pinned memory lends itself to the host only when no launch uses it: no
-//! synchronisation is needed before the result is read.
+//! A stream is captured once: copy in, two kernels, copy out. Each launch of the graph does all four with one
+//! call. The graph keeps the buffers itself, and the pinned memory lends itself to the host only when no
+//! launch uses it: no synchronisation is needed before the result is read.
 #![expect(unsafe_code, reason = "launches kernels")]
 use std::process::ExitCode;
 

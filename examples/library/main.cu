@@ -1,4 +1,5 @@
-// A kernel and its constant that are compiled when the program runs: PTX, as NVRTC writes it too. And what is said where that is wrong.
+// A kernel and its constant that are compiled when the program runs: PTX, as NVRTC writes it too. And what is
+// said where that is wrong.
 #include "../check.cuh"
 
 #include <string>

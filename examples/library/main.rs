@@ -1,4 +1,5 @@
-//! A kernel and its constant that are compiled when the program runs: PTX, as NVRTC writes it too. And what is said where that is wrong.
+//! A kernel and its constant that are compiled when the program runs: PTX, as NVRTC writes it too. And what
+//! is said where that is wrong.
 #![expect(unsafe_code, reason = "says what a kernel takes, and launches it")]
 use anyhow::ensure;
 use cuda_safe::library::Library;

@@ -34,7 +34,8 @@ fn main() -> anyhow::Result<()> {
     let mut count = n;
     let mut arguments: [*mut c_void; 4] =
         [(&raw mut d_a).cast(), (&raw mut d_b).cast(), (&raw mut d_sum).cast(), (&raw mut count).cast()];
-    // SAFETY: the arguments are those of the kernel in number, order and type, and the buffers hold `n` floats.
+    // SAFETY: the arguments are those of the kernel in number, order and type, and the buffers hold `n`
+    // floats.
     unsafe {
         check!(cudaLaunchKernel(vector_add.as_raw(), grid, block, arguments.as_mut_ptr(), 0, null_mut()))
     }?;

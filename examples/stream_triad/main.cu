@@ -2,9 +2,9 @@
 //
 // stream_triad [--arraysize N] [--numtimes N] [--csv | --no-times]
 //
-// Each iteration runs the five kernels, each timed by the host's clock; the first iteration does not count. A kernel's rate is
-// that of its best time. The arrays are checked at the end. ("no-times" leaves out what changes from run to run.)
-// ci/compare runs it with: --arraysize 8192 --numtimes 4 --no-times
+// Each iteration runs the five kernels, each timed by the host's clock; the first iteration does not count. A
+// kernel's rate is that of its best time. The arrays are checked at the end. ("no-times" leaves out what
+// changes from run to run.) ci/compare runs it with: --arraysize 8192 --numtimes 4 --no-times
 #include "../check.cuh"
 #include "stream.cuh"
 

@@ -1,7 +1,7 @@
 //! The bandwidth of device memory by five kernels, with BabelStream's sizes and report.
 //!
-//! Each iteration runs the five kernels, each timed by the host's clock; the first iteration does not count. A kernel's rate is
-//! that of its best time. The arrays are checked at the end.
+//! Each iteration runs the five kernels, each timed by the host's clock; the first iteration does not count.
+//! A kernel's rate is that of its best time. The arrays are checked at the end.
 #![expect(unsafe_code, reason = "launches kernels")]
 use std::process::ExitCode;
 use std::time::Instant;
@@ -77,7 +77,8 @@ fn main() -> anyhow::Result<ExitCode> {
     let mut sums = vec![0.0; dot_blocks as usize];
     let stream = Stream::non_blocking()?;
     let [start_a, start_b, start_c] = START;
-    // In all launches: a thread for each element of the arrays that it is given; `d_sums` has an element for each block.
+    // In all launches: a thread for each element of the arrays that it is given; `d_sums` has an element for
+    // each block.
     // SAFETY: see above.
     unsafe {
         launch!(stream_init<<<blocks, STREAM_THREADS, 0, &stream>>>(&mut a, &mut b, &mut c, start_a, start_b, start_c))

@@ -37,7 +37,8 @@ int main() {
     CHECK(cudaStreamCreate(&gated));
     CHECK(cudaStreamCreateWithFlags(&independent, cudaStreamNonBlocking));
 
-    // Kernels are loaded when they are first launched, and loading may wait for the device: once before the gate closes.
+    // Kernels are loaded when they are first launched, and loading may wait for the device: once before the
+    // gate closes.
     *flag = 1;
     gate<<<1, 1, 0, gated>>>(d_flag);
     fill_u32<<<blocks, threads, 0, gated>>>(d_gated, 0, n);
@@ -56,7 +57,8 @@ int main() {
     CHECK(cudaLaunchHostFunc(gated, [](void* counter) { ++*static_cast<std::atomic<int>*>(counter); }, &calls));
     std::printf("after a host function was enqueued: done? %s, calls: %d\n", yes_no(is_done(gated)), calls.load());
 
-    // The legacy stream comes after the gate, yet the host need not wait to fill device memory, or to copy within it.
+    // The legacy stream comes after the gate, yet the host need not wait to fill device memory, or to copy
+    // within it.
     CHECK(cudaMemset(d_set, 1, bytes));
     std::printf("after a memset of device memory: done? %s\n", yes_no(is_done(gated)));
 
@@ -67,7 +69,8 @@ int main() {
     std::printf("the non-blocking stream: done? %s, brought %u; the gated one: done? %s\n", yes_no(is_done(independent)),
                 h_free[n - 1], yes_no(is_done(gated)));
 
-    // A blocking copy to the host waits for all that the blocking streams were given before, whoever opens the gate.
+    // A blocking copy to the host waits for all that the blocking streams were given before, whoever opens
+    // the gate.
     std::vector<unsigned> result(n);
     std::thread opener([flag] { *flag = 1; });
     CHECK(cudaMemcpy(result.data(), d_gated, bytes, cudaMemcpyDeviceToHost));

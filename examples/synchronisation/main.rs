@@ -27,7 +27,8 @@ fn main() -> anyhow::Result<()> {
     let gated = Stream::new()?;
     let independent = Stream::non_blocking()?;
 
-    // Kernels are loaded when they are first launched, and loading may wait for the device: once before the gate closes.
+    // Kernels are loaded when they are first launched, and loading may wait for the device: once before the
+    // gate closes.
     flag.set(1);
     // SAFETY: the flag is open, so the gate ends.
     unsafe { launch!(gate<<<1, 1, 0, &gated>>>(&flag)) }?;
@@ -56,7 +57,8 @@ fn main() -> anyhow::Result<()> {
         calls.load(Ordering::SeqCst)
     );
 
-    // The legacy stream comes after the gate, yet the host need not wait to fill device memory, or to copy within it.
+    // The legacy stream comes after the gate, yet the host need not wait to fill device memory, or to copy
+    // within it.
     memset(&mut d_set, 1)?;
     println!("after a memset of device memory: done? {}", yes_no(gated.is_done()?));
 
@@ -72,7 +74,8 @@ fn main() -> anyhow::Result<()> {
         yes_no(gated.is_done()?)
     );
 
-    // A blocking copy to the host waits for all that the blocking streams were given before, whoever opens the gate.
+    // A blocking copy to the host waits for all that the blocking streams were given before, whoever opens
+    // the gate.
     let mut result = vec![0; len];
     thread::scope(|scope| {
         scope.spawn(|| flag.set(1));

@@ -1,6 +1,7 @@
 //! `bandwidth` and `stream_triad`: what they print, with sizes that say nothing about speed.
 //!
-//! The programs that cargo built are run; a bundle on another machine says in `EXAMPLES_DIR` where its own are.
+//! The programs that cargo built are run; a bundle on another machine says in `EXAMPLES_DIR` where its own
+//! are.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::path::PathBuf;

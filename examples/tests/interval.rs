@@ -1,7 +1,6 @@
 //! How sure `ci/bench` is of a median.
 
-#[path = "../bench/interval.rs"]
-mod interval;
+use examples::bench::interval;
 
 /// The values from one on, not in order.
 fn up_to(count: u32) -> Vec<f64> {

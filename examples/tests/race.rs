@@ -1,5 +1,5 @@
-//! Without the tracker's wait two streams on one buffer give the wrong numbers, every time: the wait is what makes them
-//! right. A gate makes the order a fact: the first stream cannot start before the second is done.
+//! Without the tracker's wait two streams on one buffer give the wrong numbers, every time: the wait is what
+//! makes them right. A gate makes the order a fact: the first stream cannot start before the second is done.
 #![expect(unsafe_code, reason = "launches kernels, and switches the tracker off")]
 
 use cuda_kernels::kernels::{add_one, double_values, gate};
@@ -67,7 +67,8 @@ fn without_the_trackers_wait_the_result_is_wrong_every_time() -> cuda_safe::Resu
         assert!(hazard::added_waits() > added, "the order came from elsewhere");
     }
 
-    // SAFETY: what the host reads and frees is synchronised with; on the device the order is wrong on purpose.
+    // SAFETY: what the host reads and frees is synchronised with; on the device the order is wrong on
+    // purpose.
     unsafe { hazard::set_policy_off() }?;
     for _ in 0..ROUNDS {
         let (doubled, plus_one) = doubled_and_plus_one(&first, &second, &flag)?;

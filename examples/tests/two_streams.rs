@@ -1,6 +1,8 @@
-//! `two_streams`: right by default, refused with both places under `Policy::Error`, wrong without the tracker.
+//! `two_streams`: right by default, refused with both places under `Policy::Error`, wrong without the
+//! tracker.
 //!
-//! The programs that cargo built are run; a bundle on another machine says in `EXAMPLES_DIR` where its own are.
+//! The programs that cargo built are run; a bundle on another machine says in `EXAMPLES_DIR` where its own
+//! are.
 
 use std::env;
 use std::path::PathBuf;

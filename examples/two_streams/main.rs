@@ -16,8 +16,8 @@ use cuda_safe::{Device, DeviceBuffer, PinnedBuffer, Stream, memcpy, memcpy_async
 fn main() -> anyhow::Result<ExitCode> {
     match env::args().nth(1).as_deref() {
         Some("report") => hazard::set_policy(Policy::Error)?,
-        // SAFETY: broken on purpose, for device memory alone: kernels see integers too early. What the host reads and
-        // frees is complete, for it synchronises with both streams before.
+        // SAFETY: broken on purpose, for device memory alone: kernels see integers too early. What the host
+        // reads and frees is complete, for it synchronises with both streams before.
         Some("race") => unsafe { hazard::set_policy_off() }?,
         _ => {}
     }

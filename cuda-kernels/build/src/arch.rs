@@ -8,7 +8,8 @@ use crate::Error;
 /// One architecture that code is made for, written as nvcc does: `sm_90` or `compute_75`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arch {
-    /// Machine code for one generation (`sm_90`); a letter at the end asks for features of that generation alone.
+    /// Machine code for one generation (`sm_90`); a letter at the end asks for features of that generation
+    /// alone.
     Machine(String),
     /// PTX for this generation and all newer ones (`compute_75`).
     Ptx(String),

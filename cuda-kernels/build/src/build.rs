@@ -17,7 +17,8 @@ use crate::{Arch, Error, arch, depfile, generate, header, nvcc, toolkit, unit};
 /// The variable that says, for one build, what code is made.
 const ARCHS: &str = "CUDA_KERNELS_ARCHS";
 
-/// Variables under which crates document and type-check without a toolkit, as `cuda-sys` does: nothing is compiled then.
+/// Variables under which crates document and type-check without a toolkit, as `cuda-sys` does: nothing is
+/// compiled then.
 const DOCUMENTATION_ONLY: [&str; 2] = ["DOCS_RS", "CUDA_SYS_SNAPSHOT"];
 
 /// Collects sources, headers and settings, then compiles: see the crate's page for a whole example.
@@ -86,17 +87,18 @@ impl Build {
 
     /// Says what code is made: `sm_NN` is machine code, `compute_NN` PTX. Called again, it adds.
     ///
-    /// PTX of the oldest generation is added where the list has none. Without a list: `sm_90` and `compute_75`.
+    /// PTX of the oldest generation is added where the list has none. Without a list: `sm_90` and
+    /// `compute_75`.
     pub fn archs<S: AsRef<str>>(mut self, archs: impl IntoIterator<Item = S>) -> Self {
         self.archs.extend(archs.into_iter().map(|arch| arch.as_ref().to_owned()));
         self
     }
 
-    /// Compiles the sources into the crate as the static library `name`, and generates `name.rs` with the handles,
-    /// for [`include_kernels!`] to include.
+    /// Compiles the sources into the crate as the static library `name`, and generates `name.rs` with the
+    /// handles, for [`include_kernels!`] to include.
     ///
-    /// Call it from the build script's only thread: it sets `NVCC` in the environment. A failure is reported to
-    /// cargo and ends the build script.
+    /// Call it from the build script's only thread: it sets `NVCC` in the environment. A failure is reported
+    /// to cargo and ends the build script.
     ///
     /// [`include_kernels!`]: https://docs.rs/cuda-safe
     pub fn compile(self, name: &str) {
@@ -111,7 +113,8 @@ impl Build {
     /// Does what [`compile`](Self::compile) does and returns the failure instead of ending the build script.
     ///
     /// # Errors
-    /// No toolkit, a file that is not there, what nvcc or the C++ compiler refuse, a header that is not plain C++.
+    /// No toolkit, a file that is not there, what nvcc or the C++ compiler refuse, a header that is not plain
+    /// C++.
     pub fn try_compile(&self, name: &str) -> Result<(), Error> {
         let env = Env::from_process();
         let done = self.compile_in(&env, name);

@@ -1,8 +1,8 @@
 //! The `__device__`, `__constant__` and `__managed__` variables that the headers declare.
 //!
-//! bindgen reports neither which of CUDA's words a variable has nor, where it has a number to start with, that it is a
-//! variable at all. So libclang is asked directly: while the headers are read, each of the words stands for an annotation,
-//! which shows in the syntax tree.
+//! bindgen reports neither which of CUDA's words a variable has nor, where it has a number to start with,
+//! that it is a variable at all. So libclang is asked directly: while the headers are read, each of the words
+//! stands for an annotation, which shows in the syntax tree.
 #![expect(unsafe_code, reason = "walks the syntax tree of libclang, a C library")]
 
 use std::ffi::{CStr, CString, c_char, c_uint, c_void};
@@ -53,7 +53,8 @@ pub(crate) fn words() -> String {
     word("__device__", "device") + &word("__constant__", "constant") + &word("__managed__", "managed")
 }
 
-/// The variables that these headers declare and the host may set; `text` includes the headers, `arguments` are clang's.
+/// The variables that these headers declare and the host may set; `text` includes the headers, `arguments`
+/// are clang's.
 pub(crate) fn find(text: &str, headers: &[PathBuf], arguments: &[String]) -> Result<Vec<Declared>, Error> {
     let unreadable =
         |what: &str| Error::Header(format!("the variables of the kernel headers cannot be read: {what}"));
@@ -64,7 +65,8 @@ pub(crate) fn find(text: &str, headers: &[PathBuf], arguments: &[String]) -> Res
     let mut search = Search { headers, found: Vec::new(), refused: None };
     // SAFETY: the unit lives.
     let root = unsafe { clang_sys::clang_getTranslationUnitCursor(unit.unit) };
-    // SAFETY: the unit lives; the visitor gets back the pointer to `search`, which nobody else uses meanwhile.
+    // SAFETY: the unit lives; the visitor gets back the pointer to `search`, which nobody else uses
+    // meanwhile.
     unsafe { clang_sys::clang_visitChildren(root, visit, (&raw mut search).cast()) };
     match search.refused {
         Some(error) => Err(error),
@@ -94,7 +96,8 @@ impl Unit {
         };
         // SAFETY: the library is loaded; the two numbers are flags.
         let index = unsafe { clang_sys::clang_createIndex(0, 0) };
-        // SAFETY: the index is new, and all pointers are to what lives over the call, with the lengths that it is told.
+        // SAFETY: the index is new, and all pointers are to what lives over the call, with the lengths that
+        // it is told.
         let unit = unsafe {
             clang_sys::clang_parseTranslationUnit(
                 index,

@@ -1,4 +1,5 @@
-//! The Rust text of a set of kernels: bindgen's types and constants, and a typed handle for each prototype and variable.
+//! The Rust text of a set of kernels: bindgen's types and constants, and a typed handle for each prototype
+//! and variable.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -145,8 +146,8 @@ fn variable(text: &mut String, module: usize, symbol: &Symbol, (space, start): (
         "#[doc = \"{gap} A `{word}` variable: {len} of `{element}`.\"]\n\
          pub static {name}: ::cuda_safe::memory::Symbol<{element}> = {{\n    \
          unsafe extern \"C\" {{ fn {accessor}() -> *const ::core::ffi::c_void; }}\n    \
-         // SAFETY: the function names this variable, which has the type that the header declares, and these are its bytes in \
-         its module's books.\n    \
+         // SAFETY: the function names this variable, which has the type that the header declares, and \
+         these are its bytes in its module's books.\n    \
          unsafe {{ ::cuda_safe::memory::Symbol::from_parts({name:?}, {accessor}, &MODULE_{module}, \
          ::cuda_safe::launch::Space::{space}, {start}, {len}) }}\n}};\n",
         name = declared.name,
@@ -154,7 +155,8 @@ fn variable(text: &mut String, module: usize, symbol: &Symbol, (space, start): (
     );
 }
 
-/// What a kernel's handle says about the variables of its file, as Rust; none where the file has no variables.
+/// What a kernel's handle says about the variables of its file, as Rust; none where the file has no
+/// variables.
 fn uses(kernel: &Prototype, contents: &Contents, placement: &Placement) -> Result<Option<String>, Error> {
     let said = symbol::uses(&kernel.docs);
     let refuse = |name: &str, why: &str| {
@@ -194,7 +196,8 @@ fn uses(kernel: &Prototype, contents: &Contents, placement: &Placement) -> Resul
     Ok(Some(format!("::cuda_safe::launch::Uses::new(&MODULE_{module}, &[{}])", spelled.join(", "))))
 }
 
-/// What a name in the comment of a kernel can stand for: in the kernel's namespace, those around it, and the global one.
+/// What a name in the comment of a kernel can stand for: in the kernel's namespace, those around it, and the
+/// global one.
 fn seen_from(kernel: &str, name: &str) -> impl Iterator<Item = String> {
     let inner = kernel.rmatch_indices('_').map(move |(at, _)| format!("{}_{name}", &kernel[..at]));
     inner.chain([name.to_owned()])

@@ -66,7 +66,8 @@ pub(crate) fn stand_in(out: &Path) -> Result<PathBuf, Error> {
     Ok(folder)
 }
 
-/// A file that includes the headers after CUDA's own and gives CUDA's words meanings that bindgen and libclang report.
+/// A file that includes the headers after CUDA's own and gives CUDA's words meanings that bindgen and
+/// libclang report.
 fn wrapper(headers: &[PathBuf]) -> Result<String, Error> {
     let mut text = format!(
         "#include <cuda_runtime.h>\n\

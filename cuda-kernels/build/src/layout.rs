@@ -1,4 +1,5 @@
-//! Which of the generated structs may be elements of buffers: those of plain numbers, and whether they have padding.
+//! Which of the generated structs may be elements of buffers: those of plain numbers, and whether they have
+//! padding.
 
 use std::collections::HashMap;
 

@@ -75,8 +75,8 @@ pub(crate) fn includes(
 /// Tells `cc` which nvcc to run; it looks nowhere but at this variable and `PATH`.
 #[expect(unsafe_code, reason = "changes the process's environment, the only way to name an nvcc to cc")]
 fn choose_compiler(nvcc: &Path) {
-    // SAFETY: called before this library starts its threads; build scripts have one thread, which the documentation
-    // of `Build::compile` asks for.
+    // SAFETY: called before this library starts its threads; build scripts have one thread, which the
+    // documentation of `Build::compile` asks for.
     unsafe { env::set_var("NVCC", nvcc) };
 }
 

@@ -1,8 +1,8 @@
 //! Kernel prototypes, read from what bindgen made of the headers.
 //!
-//! bindgen knows nothing of `__global__`. The headers are read with that word defined as an attribute that C++ has
-//! and bindgen reports, "does not return": so a function of type `!` in bindgen's text is a kernel, and every other
-//! function is none.
+//! bindgen knows nothing of `__global__`. The headers are read with that word defined as an attribute that
+//! C++ has and bindgen reports, "does not return": so a function of type `!` in bindgen's text is a kernel,
+//! and every other function is none.
 
 use quote::ToTokens;
 use syn::{
@@ -64,7 +64,8 @@ fn prototype(function: &ForeignItemFn) -> Result<Prototype, Error> {
     Ok(Prototype { name, symbol, parameters, names, docs: docs(&function.attrs) })
 }
 
-/// The type of a parameter as text. C has the handles of textures and surfaces as numbers, which Rust tells from others.
+/// The type of a parameter as text. C has the handles of textures and surfaces as numbers, which Rust tells
+/// from others.
 fn parameter(ty: &Type) -> String {
     let last = match ty {
         Type::Path(path) => path.path.segments.last().map(|segment| segment.ident.to_string()),

@@ -1,5 +1,5 @@
-// Stands in for cuda_runtime.h where there is no toolkit and documentation is all that is wanted: as much of it as
-// prototypes of kernels need. Layouts are not asked for there, so only the names matter.
+// Stands in for cuda_runtime.h where there is no toolkit and documentation is all that is wanted: as much of
+// it as prototypes of kernels need. Layouts are not asked for there, so only the names matter.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

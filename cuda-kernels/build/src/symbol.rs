@@ -1,4 +1,5 @@
-//! The variables of the headers, with the types that bindgen found for them, and what the kernels say about them.
+//! The variables of the headers, with the types that bindgen found for them, and what the kernels say about
+//! them.
 
 use quote::ToTokens;
 use syn::{Attribute, ForeignItem, Item, Type};

@@ -1,8 +1,8 @@
 //! Which source file a variable and a kernel belong to.
 //!
-//! nvcc makes a variable of each file that includes its declaration, and what stands for it on the host is local to that
-//! file. So exactly one file of a build may include a header with variables; it is compiled with functions after its end
-//! that hand out the addresses.
+//! nvcc makes a variable of each file that includes its declaration, and what stands for it on the host is
+//! local to that file. So exactly one file of a build may include a header with variables; it is compiled
+//! with functions after its end that hand out the addresses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

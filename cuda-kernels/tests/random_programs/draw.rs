@@ -31,7 +31,8 @@ pub(crate) enum Flavour {
     Any,
     /// The program orders everything itself.
     Ordered,
-    /// Asynchronous work on memory of devices only, with nothing freed: harmless without the tracker, though wrong.
+    /// Asynchronous work on memory of devices only, with nothing freed: harmless without the tracker, though
+    /// wrong.
     Tame,
 }
 

@@ -1,8 +1,10 @@
-//! Programs that order their own work: a model of what is known to come after what, and the events, waits and synchronisations that
-//! are missing.
+//! Programs that order their own work: a model of what is known to come after what, and the events, waits and
+//! synchronisations that are missing.
 //!
-//! The model knows only what the runtime promises: a stream's own order, events, synchronisation, and the legacy stream's rule, but not
-//! for what a stream copies from pinned memory, which hardware reads without regard to that rule. Where the model is not sure, it puts in an event too many, which no tracker need have asked for; never one too few.
+//! The model knows only what the runtime promises: a stream's own order, events, synchronisation, and the
+//! legacy stream's rule, but not for what a stream copies from pinned memory, which hardware reads without
+//! regard to that rule. Where the model is not sure, it puts in an event too many, which no tracker need have
+//! asked for; never one too few.
 
 use std::ops::Range;
 

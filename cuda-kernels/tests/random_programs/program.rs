@@ -1,8 +1,8 @@
 //! What a program is: its operations, what they mean one after the other, and how one is drawn from a seed.
 //!
-//! An operation that does not fit the state of its program (a copy from memory that is not there, a kernel on memory of another
-//! device) does nothing, for the device and for the interpreter alike. So any part of a program is a program, and a failing one can
-//! be made smaller by leaving operations out.
+//! An operation that does not fit the state of its program (a copy from memory that is not there, a kernel on
+//! memory of another device) does nothing, for the device and for the interpreter alike. So any part of a
+//! program is a program, and a failing one can be made smaller by leaving operations out.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -86,7 +86,8 @@ impl Part {
         })
     }
 
-    /// From the first byte to the last. Rows from the first to the last one of a buffer count up to its end: so the tracker keeps them.
+    /// From the first byte to the last. Rows from the first to the last one of a buffer count up to its end:
+    /// so the tracker keeps them.
     pub(crate) fn range(&self) -> Range<usize> {
         let first = self.offsets().next().unwrap_or(0);
         let end = self.offsets().last().map_or(first, |last| last + 1);
@@ -246,8 +247,8 @@ pub(crate) struct Sequential {
     pub(crate) notes: Notes,
 }
 
-/// What the host functions have noted, those of each stream in their order. A stream that is renewed is another one: nothing orders
-/// what it is given after what the former one had.
+/// What the host functions have noted, those of each stream in their order. A stream that is renewed is
+/// another one: nothing orders what it is given after what the former one had.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Notes {
     renewed: Vec<usize>,

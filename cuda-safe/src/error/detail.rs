@@ -207,6 +207,11 @@ pub enum Detail {
     Capturing,
     /// Memory that a graph still holds.
     InGraph,
+    /// Memory that differs from that which a plan was made for.
+    NotPlanned {
+        /// Which of the plan's operands: 0 is the first.
+        index: usize,
+    },
     /// Memory that nothing would keep for as long as a graph that uses it.
     NotKept,
     /// A node of a graph that would conflict with another one which nothing orders it with.
@@ -444,6 +449,9 @@ impl fmt::Display for Detail {
             }
             Self::Nested => f.write_str("an operation was started inside the closure of another one"),
             Self::Capturing => f.write_str("not possible while a stream is being captured"),
+            Self::NotPlanned { index } => {
+                write!(f, "the plan was made for other memory than that of operand {index}")
+            }
             Self::InGraph => {
                 f.write_str("a graph still holds the memory: drop that and its executable forms first")
             }

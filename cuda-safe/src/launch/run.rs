@@ -9,7 +9,7 @@ use cuda_hazard::Operation;
 use crate::device::Device;
 use crate::error::{self, Result};
 use crate::hazard::Access;
-use crate::stream::{AsStream, StreamRef};
+use crate::stream::{AsStream, PreparedAccesses, StreamRef};
 use crate::sys;
 
 use super::way::{PLAIN, TOGETHER, Way};
@@ -91,6 +91,42 @@ impl<P> Kernel<P> {
         config.check(self.name)?;
         // SAFETY: the caller's duties are just these.
         unsafe { self.put(PLAIN, &config, stream.as_stream(), accesses, values, Location::caller()) }
+    }
+
+    /// [`launch_with`](Self::launch_with) for a launch that is made many times with the same accesses, which were put in
+    /// order once.
+    ///
+    /// # Ordering
+    /// As `launch_with`.
+    ///
+    /// # Errors
+    /// As `launch_with`.
+    ///
+    /// # Safety
+    /// The duties of `launch_with`.
+    #[doc(alias = "cudaLaunchKernel")]
+    #[inline]
+    #[track_caller]
+    pub unsafe fn launch_prepared(
+        &self,
+        config: impl Into<LaunchConfig>,
+        stream: &impl AsStream,
+        prepared: &PreparedAccesses,
+        accesses: &[Access<'_>],
+        values: &mut [*mut c_void],
+    ) -> Result<()> {
+        let (config, stream, place) = (config.into(), stream.as_stream(), Location::caller());
+        config.check(self.name)?;
+        if self.symbols.is_some() || self.held.is_some() {
+            // SAFETY: the caller's duties are just these.
+            return unsafe { self.put(PLAIN, &config, stream, accesses, values, place) };
+        }
+        let call = |raw| {
+            // SAFETY: as in `put`, with the caller's duties.
+            unsafe { self.call(PLAIN, &config, stream, values, raw, place) }
+        };
+        // SAFETY: as in `put`, with the caller's duties; the handle has no variables and nothing else.
+        unsafe { stream.enqueue_prepared_at(prepared, accesses, place, call) }
     }
 
     /// [`launch`](Self::launch) with attributes, clusters of blocks among them: what `cudaLaunchKernelEx` does in CUDA C++.
@@ -238,27 +274,45 @@ impl<P> Kernel<P> {
         values: &mut [*mut c_void],
         place: &'static Location<'static>,
     ) -> Result<()> {
-        let call = |raw: sys::cudaStream_t| {
-            let (kernel, values) = (self.as_raw(), values.as_mut_ptr());
-            let launch = || {
-                // SAFETY: the stub is a kernel's (`from_stub`), and the caller says that `values` has a pointer for each
-                // parameter; the stream is live; what the kernel does is the caller's duty.
-                unsafe { way.put(kernel, config, values, raw) }
-            };
-            match launch() {
-                sys::cudaSuccess => Ok(()),
-                sys::cudaErrorInvalidResourceHandle => {
-                    let code = on_device(stream.device(), launch);
-                    self.launched(way, code, config, stream.device(), place)
-                }
-                code => self.launched(way, code, config, stream.device(), place),
-            }
+        let call = |raw| {
+            // SAFETY: the caller's duties are just these.
+            unsafe { self.call(way, config, stream, values, raw, place) }
         };
         // SAFETY: the caller says that the accesses are those of all the memory that the kernel reaches, to which those of the
         // variables come that its handle says it uses, and the closure puts one launch on the stream and nothing else.
         let enqueue =
             |accesses: &[Access<'_>]| unsafe { stream.submit(Operation::new(accesses), place, call) };
         self.reaching(stream.device(), accesses, enqueue)
+    }
+
+    /// Calls the runtime, which puts the launch on the stream `raw`.
+    ///
+    /// # Safety
+    /// The duties of [`launch_with`](Self::launch_with), and that the launch is entered in the books.
+    #[inline]
+    unsafe fn call<W: Way>(
+        &self,
+        way: W,
+        config: &LaunchConfig,
+        stream: StreamRef<'_>,
+        values: &mut [*mut c_void],
+        raw: sys::cudaStream_t,
+        place: &'static Location<'static>,
+    ) -> Result<()> {
+        let (kernel, values) = (self.as_raw(), values.as_mut_ptr());
+        let launch = || {
+            // SAFETY: the stub is a kernel's (`from_stub`), and the caller says that `values` has a pointer for each
+            // parameter; the stream is live; what the kernel does is the caller's duty.
+            unsafe { way.put(kernel, config, values, raw) }
+        };
+        match launch() {
+            sys::cudaSuccess => Ok(()),
+            sys::cudaErrorInvalidResourceHandle => {
+                let code = on_device(stream.device(), launch);
+                self.launched(way, code, config, stream.device(), place)
+            }
+            code => self.launched(way, code, config, stream.device(), place),
+        }
     }
 }
 

@@ -197,42 +197,27 @@ impl StreamRef<'_> {
         Ok(Submission { state: Some(state), _entered: entered, _current: current })
     }
 
-    /// [`enqueue`](Self::enqueue) of an operation that does again what its stream did last to the same
-    /// memory, where the tracker need not be told what that is: the program has seen that its accesses are
-    /// those of some [`Series`](crate::hazard::Series), one for each allocation. It costs the same however
-    /// many they are.
+    /// Begins an operation whose accesses the tracker knows by the numbers of their [`Series`](cuda_hazard::Series), one for each
+    /// allocation. The cost does not depend on the number of accesses.
     ///
-    /// None, with nothing done and `f` not called, where the tracker needs more: the first time, and where
-    /// anybody else has used the memory since. The operation then goes in by `enqueue`, or by this with the
-    /// accesses [told](crate::hazard::Series::told), which is what makes the next one find them. Of an
-    /// operation with two series of one allocation the tracker has to be told each time.
-    ///
-    /// # Ordering
-    /// As `enqueue`.
-    ///
-    /// # Errors
-    /// What `f` fails with.
+    /// Returns `None`, with nothing entered, if the tracker needs the accesses: the first time, and if another
+    /// operation has used the memory since. The caller then tries once more with the accesses
+    /// [told](cuda_hazard::Series::told), or [`begin`](Self::begin)s. An operation with two series of one
+    /// allocation must tell its accesses every time.
     ///
     /// # Safety
-    /// - The duties of `enqueue`, the accesses being those of all the series.
+    /// - The duties of `begin`, the accesses being those of all the series.
     /// - Each series stands, whenever it is used, for accesses to the same bytes of one allocation, of the
-    ///   same kinds, in the same order, be the allocation another one by then; where they are told, for just
-    ///   these.
-    pub unsafe fn enqueue_repeated<R>(
-        &self,
-        repeats: &[Repeat<'_, '_>],
-        f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
-    ) -> Option<Result<R>> {
+    ///   same kinds, in the same order. The allocation may be another one each time. Told accesses are these.
+    pub(super) unsafe fn begin_repeated(self, repeats: &[Repeat<'_, '_>]) -> Option<Submission> {
         if self.recorder().is_some() {
             return None;
         }
-        let _entered = busy::enter("enqueue").ok()?;
-        let _current = self.switch().ok()?;
+        let entered = busy::enter("enqueue").ok()?;
+        let current = self.switch().ok()?;
         // SAFETY: the caller's duties are these and more.
-        let submission = unsafe { BOOKS.begin_repeated(self.slot(), repeats) }?;
-        let answer = f(self.as_raw());
-        submission.commit(answer.is_ok());
-        Some(answer)
+        let state = unsafe { BOOKS.begin_repeated(self.slot(), repeats) }?;
+        Some(Submission { state: Some(state), _entered: entered, _current: current })
     }
 }
 

@@ -29,6 +29,7 @@ mod per_thread;
 mod policy;
 mod pool;
 mod port;
+mod prepared;
 mod recorder;
 mod scope;
 mod tracker;
@@ -42,6 +43,7 @@ pub use ipc::IpcEventHandle;
 pub use legacy::LegacyStream;
 pub use owned::{Stream, StreamBuilder};
 pub use per_thread::PerThreadStream;
+pub use prepared::PreparedAccesses;
 pub use scope::Scope;
 pub use view::{AsStream, StreamRef};
 

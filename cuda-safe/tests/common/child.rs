@@ -1,5 +1,4 @@
 //! The other process of a test: the test's own program once more, with one of its tests.
-#![allow(dead_code, clippy::unwrap_used, reason = "test support: each binary uses a part of it")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};

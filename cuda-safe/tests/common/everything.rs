@@ -1,5 +1,4 @@
 //! One of everything that owns something of CUDA's, with work pending on it where there can be any.
-#![allow(dead_code, clippy::unwrap_used, reason = "test support: each binary uses a part of it")]
 
 use std::any::Any;
 

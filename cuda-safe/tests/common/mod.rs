@@ -1,6 +1,12 @@
 //! What tests hold streams with, so that an order is proven and not timed.
 #![allow(dead_code, clippy::unwrap_used, reason = "test support: each binary uses a part of it")]
 
+#[cfg(unix)]
+pub(crate) mod child;
+pub(crate) mod everything;
+pub(crate) mod schedules;
+pub(crate) mod streamed;
+
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};

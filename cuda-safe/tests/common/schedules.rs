@@ -1,5 +1,4 @@
 //! Tests again in the schedules of the emulator.
-#![allow(clippy::unwrap_used, reason = "test support")]
 
 /// Runs tests of this binary again in the schedules of the emulator that are not its usual one; nothing elsewhere.
 pub(crate) fn in_all_schedules(tests: &str, count: usize) {

@@ -1,5 +1,4 @@
 //! Host arrays of both kinds for a pipeline, and work whose result is known.
-#![allow(dead_code, clippy::unwrap_used, reason = "test support: each binary uses a part of it")]
 
 use std::ops::Range;
 

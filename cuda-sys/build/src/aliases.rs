@@ -1,7 +1,8 @@
 //! Names that the headers give by `#define NEW OLD`, which bindgen cannot see.
 //!
-//! `cudaStreamAttrValue` is a type in this way, and in CUDA 12 `cudaGetDeviceProperties` is a function whose symbol is
-//! `cudaGetDeviceProperties_v2`. Each becomes a `pub use`, which works for types, functions and constants alike.
+//! `cudaStreamAttrValue` is a type in this way, and in CUDA 12 `cudaGetDeviceProperties` is a function whose
+//! symbol is `cudaGetDeviceProperties_v2`. Each becomes a `pub use`, which works for types, functions and
+//! constants alike.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +11,8 @@ const INTRODUCERS: [&str; 7] = ["fn ", "const ", "type ", "struct ", "union ", "
 
 /// The `pub use` lines for the aliases in `header` between names that are `bound` and names that are not.
 ///
-/// Read by hand, as [`bound_names`] is: build scripts are not optimised, and there regular expressions take longer
-/// over this much text than libclang and bindgen together.
+/// Read by hand, as [`bound_names`] is: build scripts are not optimised, and there regular expressions take
+/// longer over this much text than libclang and bindgen together.
 pub(crate) fn aliases(header: &str, bound: &BTreeSet<&str>) -> String {
     let mut done = BTreeSet::new();
     let mut text = String::new();
@@ -23,8 +24,8 @@ pub(crate) fn aliases(header: &str, bound: &BTreeSet<&str>) -> String {
     text
 }
 
-/// The new and the old name, if a line of a header is `#define NEW OLD` or `#define NEW __CUDART_API_PTSZ(OLD)`, and
-/// nothing but a comment follows.
+/// The new and the old name, if a line of a header is `#define NEW OLD` or `#define NEW
+/// __CUDART_API_PTSZ(OLD)`, and nothing but a comment follows.
 fn alias(line: &str) -> Option<(&str, &str)> {
     let line = blanks(line).strip_prefix('#')?;
     let (new, line) = cuda_name(blanks(blanks(line).strip_prefix("define")?))?;

@@ -7,10 +7,11 @@ use crate::{Bindings, Env, Error, Result, Search, Toolkit, Version, cargo, link}
 /// Set by a person who wants documentation or a type check where there is no toolkit.
 const SNAPSHOT: &str = "CUDA_SYS_SNAPSHOT";
 
-/// Finds the toolkit, writes `bindings.rs` into `OUT_DIR`, links libcudart, and exports `DEP_CUDART_*` and the cfgs.
+/// Finds the toolkit, writes `bindings.rs` into `OUT_DIR`, links libcudart, and exports `DEP_CUDART_*` and
+/// the cfgs.
 ///
-/// On docs.rs, or where `CUDA_SYS_SNAPSHOT` is set, there is no toolkit to ask: then the bindings are the signatures kept in
-/// `snapshot/bindings.rs`, and nothing is linked.
+/// On docs.rs, or where `CUDA_SYS_SNAPSHOT` is set, there is no toolkit to ask: then the bindings are the
+/// signatures kept in `snapshot/bindings.rs`, and nothing is linked.
 ///
 /// # Errors
 /// There is no usable toolkit or libclang; see [`Search::find`] and [`Bindings::generate`].
@@ -48,8 +49,8 @@ fn build_in(env: &Env) -> Result<()> {
     Ok(())
 }
 
-/// `DEP_CUDART_ROOT`, `_INCLUDE` (several folders are separated by colons), `_LIB`, `_NVCC` (where there is one) and `_VERSION`
-/// (as `CUDART_VERSION`) for dependents; the headers for this crate's own tests.
+/// `DEP_CUDART_ROOT`, `_INCLUDE` (several folders are separated by colons), `_LIB`, `_NVCC` (where there is
+/// one) and `_VERSION` (as `CUDART_VERSION`) for dependents; the headers for this crate's own tests.
 fn export(toolkit: &Toolkit) -> Result<()> {
     let includes = std::env::join_paths(toolkit.includes());
     let includes = includes
@@ -83,7 +84,8 @@ fn snapshot(folder: &Path, file: &Path) -> Result<()> {
 
 /// Gives the calling crate the `cudart_*` cfgs of the toolkit that `cuda-sys` was built with.
 ///
-/// For the build script of a crate that has `cuda-sys` as a direct dependency; only such a crate is told the version.
+/// For the build script of a crate that has `cuda-sys` as a direct dependency; only such a crate is told the
+/// version.
 ///
 /// # Errors
 /// The crate does not depend on `cuda-sys`.

@@ -1,6 +1,7 @@
 //! The headers' comments, which are Doxygen's, as rustdoc's Markdown.
 //!
-//! Modest: paragraphs, parameters, code, cross references and notes come out well; exotic commands lose their backslash.
+//! Modest: paragraphs, parameters, code, cross references and notes come out well; exotic commands lose their
+//! backslash.
 
 use std::collections::BTreeSet;
 
@@ -125,7 +126,8 @@ fn push(markdown: &mut String, line: &str) {
     markdown.push('\n');
 }
 
-/// Converts what stands inside a line: word by word, so that punctuation around a name stays outside its markup.
+/// Converts what stands inside a line: word by word, so that punctuation around a name stays outside its
+/// markup.
 fn inline(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut rest = line;
@@ -163,7 +165,8 @@ fn inline(line: &str) -> String {
     out
 }
 
-/// Adds a link to `name` and gives what remains after it. What follows must not turn it into another kind of link.
+/// Adds a link to `name` and gives what remains after it. What follows must not turn it into another kind of
+/// link.
 fn link<'a>(name: &str, rest: &'a str, out: &mut String) -> &'a str {
     out.push_str(&format!("[`{name}`]"));
     let rest = rest.strip_prefix("()").unwrap_or(rest);

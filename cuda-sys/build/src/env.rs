@@ -50,8 +50,8 @@ impl Env {
 
     /// The variables asked for so far, for cargo to watch.
     ///
-    /// `PATH` is left out: it differs between shells, editors and nested cargo runs, and each difference would
-    /// rebuild every crate above. A toolkit that was found stays found.
+    /// `PATH` is left out: it differs between shells, editors and nested cargo runs, and each difference
+    /// would rebuild every crate above. A toolkit that was found stays found.
     #[must_use]
     pub fn asked(&self) -> Vec<String> {
         self.asked.borrow().iter().filter(|name| *name != "PATH").cloned().collect()

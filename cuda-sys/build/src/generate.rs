@@ -16,9 +16,9 @@ const EXTRA_HEADERS: [&str; 2] = ["library_types.h", "cuda_profiler_api.h"];
 
 /// What to generate.
 ///
-/// Names are C's, unchanged. Enums are newtypes, so that a value which a newer driver returns is a value and not undefined
-/// behaviour. All derive or implement `Debug`, structs `Default` (all zero, as C's
-/// `= {0}`), and all that have no union in them `PartialEq`.
+/// Names are C's, unchanged. Enums are newtypes, so that a value which a newer driver returns is a value and
+/// not undefined behaviour. All derive or implement `Debug`, structs `Default` (all zero, as C's `= {0}`),
+/// and all that have no union in them `PartialEq`.
 #[derive(Debug, Clone)]
 pub struct Bindings {
     functions: bool,
@@ -144,5 +144,4 @@ fn parse_error(toolkit: &Toolkit, why: &str) -> Error {
 }
 
 #[cfg(test)]
-#[path = "generate_tests.rs"]
 mod tests;

@@ -4,8 +4,8 @@
 //! other build scripts use the same rules:
 //!
 //! - [`build`] is the whole of `cuda-sys`'s build script.
-//! - [`emit_version_cfgs`] gives the build script of a crate that depends on `cuda-sys` the same `cudart_12_4` ...
-//!   cfgs that `cuda-sys` has.
+//! - [`emit_version_cfgs`] gives the build script of a crate that depends on `cuda-sys` the same
+//!   `cudart_12_4` ... cfgs that `cuda-sys` has.
 //! - [`Search`] finds a toolkit, [`Bindings`] writes Rust for its headers, without linking anything.
 //!
 //! Nothing here reads the process's environment but [`Env::from_process`]; everything else takes it as data.

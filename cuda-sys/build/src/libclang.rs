@@ -5,8 +5,9 @@ use std::process::Command;
 
 use crate::{Env, Error, Result, Search};
 
-/// Makes libclang ready for a bindgen run of the caller's own on this thread, found by the rules that `cuda-sys`
-/// follows. Returns what to give clang besides: where a bare libclang finds the compiler's own headers.
+/// Makes libclang ready for a bindgen run of the caller's own on this thread, found by the rules that
+/// `cuda-sys` follows. Returns what to give clang besides: where a bare libclang finds the compiler's own
+/// headers.
 ///
 /// # Errors
 /// There is no libclang.
@@ -31,8 +32,8 @@ pub(crate) fn load(workspace: &[PathBuf]) -> Result<()> {
 
 #[expect(unsafe_code, reason = "clang-sys can be told where to look by an environment variable only")]
 fn load_from(folder: &Path) -> std::result::Result<(), String> {
-    // SAFETY: no other thread of this process reads or writes the environment: build scripts, which this library
-    // is for, have a single one.
+    // SAFETY: no other thread of this process reads or writes the environment: build scripts, which this
+    // library is for, have a single one.
     unsafe { std::env::set_var("LIBCLANG_PATH", folder) };
     clang_sys::load()
 }
@@ -43,8 +44,8 @@ fn missing(why: &str) -> Error {
         .detail(format!("({})", why.replace('\n', " ")))
 }
 
-/// What to add for headers that a libclang without its own folder of headers lacks, `stddef.h` above all. They are the C
-/// compiler's, looked at last, so that a complete libclang uses its own.
+/// What to add for headers that a libclang without its own folder of headers lacks, `stddef.h` above all.
+/// They are the C compiler's, looked at last, so that a complete libclang uses its own.
 pub(crate) fn builtin_headers() -> Vec<String> {
     let printed = ["cc", "gcc", "clang"].into_iter().find_map(|compiler| {
         let output = Command::new(compiler).arg("-print-file-name=include").output().ok()?;

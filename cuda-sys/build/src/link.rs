@@ -7,8 +7,9 @@ use crate::{Error, Result, Toolkit};
 /// Links the shared library.
 ///
 /// Two links to it are made in `out`: `libcudart.so`, which the linker asks for and NVIDIA's wheels lack, and
-/// `libcudart.so.<major>`, which the loader asks for. Cargo puts search folders on the loader's path only where they lie in
-/// the target folder, as `out` does and a toolkit does not; so a program that cargo runs finds its library.
+/// `libcudart.so.<major>`, which the loader asks for. Cargo puts search folders on the loader's path only
+/// where they lie in the target folder, as `out` does and a toolkit does not; so a program that cargo runs
+/// finds its library.
 pub(crate) fn dylib(toolkit: &Toolkit, out: &Path) -> Result<()> {
     let folder = out.join("lib");
     std::fs::create_dir_all(&folder).map_err(|error| Error::io("create", &folder, &error))?;
@@ -28,8 +29,8 @@ pub(crate) fn dylib(toolkit: &Toolkit, out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Links the static library, and what it needs of the system. It stays a library of its own (`-bundle`) rather than being
-/// copied into `libcuda_sys.rlib`.
+/// Links the static library, and what it needs of the system. It stays a library of its own (`-bundle`)
+/// rather than being copied into `libcuda_sys.rlib`.
 pub(crate) fn static_library(toolkit: &Toolkit) -> Result<()> {
     let Some(library) = toolkit.cudart_static() else {
         return Err(Error::new(format!(

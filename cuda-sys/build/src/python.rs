@@ -13,8 +13,8 @@ pub(crate) fn toolkits_in_environment(prefix: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The folders that may be a toolkit in one folder of unpacked wheels: `nvidia/cu13` and newer, newest first, then
-/// `nvidia` itself, which the wheels of CUDA 12 share.
+/// The folders that may be a toolkit in one folder of unpacked wheels: `nvidia/cu13` and newer, newest first,
+/// then `nvidia` itself, which the wheels of CUDA 12 share.
 pub(crate) fn toolkits_in_site(site: &Path) -> Vec<PathBuf> {
     let nvidia = site.join("nvidia");
     let number = |path: &PathBuf| path.file_name()?.to_str()?.strip_prefix("cu")?.parse::<u32>().ok();

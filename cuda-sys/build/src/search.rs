@@ -1,12 +1,13 @@
 //! The search for a toolkit: an ordered list of places, the first that holds one wins.
 //!
-//! 1. `CUDA_PATH`, `CUDA_HOME`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR`: one that is set but wrong is an error, never passed over
+//! 1. `CUDA_PATH`, `CUDA_HOME`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR`: one that is set but wrong is an error,
+//!    never passed over
 //! 2. `nvcc` on `PATH`, links resolved
 //! 3. `/usr/local/cuda`, `/opt/cuda`, `/usr`
 //! 4. `CONDA_PREFIX`
 //! 5. NVIDIA's Python wheels in the active virtual environment (`VIRTUAL_ENV`)
-//! 6. `cuda-toolkit` in the target folder of the workspace that is built, and of the one that this library is in, where
-//!    `ci/setup` puts it: the second is what a crate elsewhere has that names these crates by path
+//! 6. `cuda-toolkit` in the target folder of the workspace that is built, and of the one that this library is
+//!    in, where `ci/setup` puts it: the second is what a crate elsewhere has that names these crates by path
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +29,8 @@ pub struct Search<'a> {
 impl<'a> Search<'a> {
     /// The places of a Linux system and those that `env` names.
     ///
-    /// Read from `env` too: cargo's `TARGET` for the machine, `OUT_DIR` and `CARGO_MANIFEST_DIR` for the workspace.
+    /// Read from `env` too: cargo's `TARGET` for the machine, `OUT_DIR` and `CARGO_MANIFEST_DIR` for the
+    /// workspace.
     #[must_use]
     pub fn new(env: &'a Env) -> Self {
         let triple = env.cargo("TARGET").map(|triple| triple.to_string_lossy().into_owned());
@@ -38,7 +40,8 @@ impl<'a> Search<'a> {
         Self { env, target: Target::of(&triple), system, workspace: workspace(env, Some(own)) }
     }
 
-    /// Looks in these folders instead of those of the running system, and not in the workspace that this library is in.
+    /// Looks in these folders instead of those of the running system, and not in the workspace that this
+    /// library is in.
     #[must_use]
     pub fn system(mut self, folders: Vec<PathBuf>) -> Self {
         self.system = folders;
@@ -64,7 +67,8 @@ impl<'a> Search<'a> {
         Err(not_found(&looked))
     }
 
-    /// The toolkit that a variable names. What a person has said is not overruled by what happens to be installed.
+    /// The toolkit that a variable names. What a person has said is not overruled by what happens to be
+    /// installed.
     fn named(&self) -> Result<Option<Toolkit>> {
         let set = VARIABLES.into_iter().find_map(|variable| Some((variable, self.env.path(variable)?)));
         let Some((variable, root)) = set else { return Ok(None) };
@@ -144,10 +148,10 @@ impl Place {
     }
 }
 
-/// The `cuda-toolkit` folders of the workspace that is being built: above `OUT_DIR`, which is where the target folder
-/// really is, and beside the packages, in case the target folder was moved after `ci/setup` had run. A crate elsewhere finds
-/// what the workspace of this library, whose folder is `own`, has; where a variable names its toolkit, the folder around that
-/// has the libclang.
+/// The `cuda-toolkit` folders of the workspace that is being built: above `OUT_DIR`, which is where the
+/// target folder really is, and beside the packages, in case the target folder was moved after `ci/setup` had
+/// run. A crate elsewhere finds what the workspace of this library, whose folder is `own`, has; where a
+/// variable names its toolkit, the folder around that has the libclang.
 fn workspace(env: &Env, own: Option<&Path>) -> Vec<PathBuf> {
     let out = env.cargo("OUT_DIR").map(PathBuf::from).unwrap_or_default();
     let package = env.cargo("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();
@@ -186,5 +190,4 @@ fn not_found(looked: &[String]) -> Error {
 }
 
 #[cfg(test)]
-#[path = "search_tests.rs"]
 mod tests;

@@ -89,8 +89,8 @@ impl Toolkit {
     }
 }
 
-/// The shared library of the header's major version. NVIDIA's wheels have no plain `libcudart.so`, so the numbered
-/// name is looked for first; a plain one counts only if it does not turn out to be another major's.
+/// The shared library of the header's major version. NVIDIA's wheels have no plain `libcudart.so`, so the
+/// numbered name is looked for first; a plain one counts only if it does not turn out to be another major's.
 fn cudart(layout: &Layout, version: Version) -> Result<PathBuf, String> {
     let numbered = format!("libcudart.so.{}", version.major);
     if let Some(found) = layout.libs.iter().map(|folder| folder.join(&numbered)).find(|file| file.is_file()) {

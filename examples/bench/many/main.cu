@@ -1,8 +1,9 @@
 // Many small copies: the C++ side of that part of `ci/bench`.
 //
-// Says what it runs on, then answers every line "OPERATION CALLS BATCHES" of standard input with the nanoseconds that 64 copies
-// take until all have arrived: the median over the batches, each of so many rounds, after one batch that is not counted.
-// An operation is a direction, a way and the bytes of a copy: "h2d_loop_4096", "d2h_batch_256", "d2d_kernel_65536".
+// Says what it runs on, then answers every line "OPERATION CALLS BATCHES" of standard input with the
+// nanoseconds that 64 copies take until all have arrived: the median over the batches, each of so many
+// rounds, after one batch that is not counted. An operation is a direction, a way and the bytes of a copy:
+// "h2d_loop_4096", "d2h_batch_256", "d2d_kernel_65536".
 #include "../../check.cuh"
 #include "copy_many.cuh"
 

@@ -1,14 +1,15 @@
 //! Many small copies: the Rust side of that part of `ci/bench`.
 //!
-//! Says what it runs on, then answers every line `OPERATION CALLS BATCHES` of standard input with the nanoseconds that 64 copies
-//! take until all have arrived: the median over the batches, each of so many rounds, after one batch that is not counted.
-//! An operation is a direction, a way and the bytes of a copy: `h2d_loop_4096`, `d2h_batch_256`, `d2d_kernel_65536`.
+//! Says what it runs on, then answers every line `OPERATION CALLS BATCHES` of standard input with the
+//! nanoseconds that 64 copies take until all have arrived: the median over the batches, each of so many
+//! rounds, after one batch that is not counted. An operation is a direction, a way and the bytes of a copy:
+//! `h2d_loop_4096`, `d2h_batch_256`, `d2d_kernel_65536`.
 
 use std::io::{Write as _, stdin, stdout};
 use std::time::Instant;
 
 use anyhow::{Context as _, bail, ensure};
-use cuda_kernels::copy_many;
+use cuda_kernels::CopyManyPlan;
 use cuda_safe::copy::{AsyncDestination, AsyncSource};
 use cuda_safe::device::{driver_version, runtime_version};
 use cuda_safe::launch::{KernelInput, KernelOutput};
@@ -76,10 +77,13 @@ where
             to.iter_mut().zip(from).collect::<CopyBatch<'_>>().enqueue(stream)?;
             stream.synchronize()
         }),
-        "kernel" => plan.time(|| {
-            copy_many(to.iter_mut().zip(from), stream)?;
-            stream.synchronize()
-        }),
+        "kernel" => {
+            let copies = CopyManyPlan::new(to.iter_mut().zip(from))?;
+            plan.time(|| {
+                copies.enqueue(to.iter_mut().zip(from), stream)?;
+                stream.synchronize()
+            })
+        }
         _ => return Ok(None),
     }
     .map(Some)

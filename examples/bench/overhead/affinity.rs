@@ -1,4 +1,5 @@
-//! Keeps the thread that measures on one processor, so that none of its caches are left behind in the middle of a turn.
+//! Keeps the thread that measures on one processor, so that none of its caches are left behind in the middle
+//! of a turn.
 #![expect(unsafe_code, reason = "asks the system for processors")]
 
 use std::io;
@@ -22,7 +23,8 @@ impl Pinned {
         // SAFETY: asks for nothing.
         let here = usize::try_from(unsafe { libc::sched_getcpu() }).context(HINT)?;
         let mut one = none();
-        // SAFETY: a live set; the system has just shown that one of this size has room for all of its processors.
+        // SAFETY: a live set; the system has just shown that one of this size has room for all of its
+        // processors.
         unsafe { libc::CPU_SET(here, &mut one) };
         succeeded(set(&one)).context(HINT)?;
         Ok(Self { before })

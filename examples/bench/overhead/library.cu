@@ -1,7 +1,8 @@
-// What each operation costs the host: the C++ side of `ci/bench`, a library that the Rust program beside it loads, so that both
-// make their calls in one process, through one libcudart, on one context.
+// What each operation costs the host: the C++ side of `ci/bench`, a library that the Rust program beside it
+// loads, so that both make their calls in one process, through one libcudart, on one context.
 //
-// twin_new is told what the operations work on, twin_measure runs a batch of calls of one of them, twin_end ends it.
+// twin_new is told what the operations work on, twin_measure runs a batch of calls of one of them, twin_end
+// ends it.
 #include "../../check.cuh"
 #include "vector.cuh"
 
@@ -35,8 +36,8 @@ const size_t copies = 64, small = 32, apart = 64;
 // Volumes of a batch, what one begins after another, their rows, and what one of these begins after another.
 const size_t solids = 16, solid = 256, solid_row = 32, solid_pitch = 64, solid_rows = 2, solid_layers = 2;
 
-// Nanoseconds that one of many calls takes. The device has nothing to do before, and is waited for after them; some calls
-// ahead bring the code back into the caches that the other sides have used meanwhile.
+// Nanoseconds that one of many calls takes. The device has nothing to do before, and is waited for after
+// them; some calls ahead bring the code back into the caches that the other sides have used meanwhile.
 //
 // The calls are a template's argument and not a std::function, so that the compiler sees into them.
 template <typename Call>

@@ -2,11 +2,13 @@
 //!
 //!     overhead LIBRARY [--unpinned]
 //!
-//! LIBRARY is the C++ side, made from `library.cu` beside this; the others are Rust, through `check!` around the C functions
-//! (`raw.rs`) and through `cuda-safe` (`safe.rs`). All work on the same streams, events and memory (`things.rs`).
+//! LIBRARY is the C++ side, made from `library.cu` beside this; the others are Rust, through `check!` around
+//! the C functions (`raw.rs`) and through `cuda-safe` (`safe.rs`). All work on the same streams, events and
+//! memory (`things.rs`).
 //!
-//! Says what it runs on, then answers every line `OPERATION CALLS TURNS` of standard input with a line of nanoseconds, three
-//! for each turn: what a call took in the batch of the C++, of the raw and of the safe side.
+//! Says what it runs on, then answers every line `OPERATION CALLS TURNS` of standard input with a line of
+//! nanoseconds, three for each turn: what a call took in the batch of the C++, of the raw and of the safe
+//! side.
 
 mod affinity;
 mod raw;
@@ -44,8 +46,8 @@ const COPIES: usize = 64;
 const SMALL: usize = 8;
 const APART: usize = 16;
 
-/// Volumes of a batch, how many elements one begins after another, elements of their rows, bytes that one of these begins
-/// after another, and how many there are.
+/// Volumes of a batch, how many elements one begins after another, elements of their rows, bytes that one of
+/// these begins after another, and how many there are.
 const SOLIDS: usize = 16;
 const SOLID: usize = 64;
 const SOLID_ROW: usize = 8;
@@ -73,8 +75,8 @@ impl Sides {
         Ok(Self { device, twin, handles, things })
     }
 
-    /// Lets the sides take turns at an operation. None of them runs it before all are ready, and what they need for it stays
-    /// until the last turn.
+    /// Lets the sides take turns at an operation. None of them runs it before all are ready, and what they
+    /// need for it stays until the last turn.
     fn take_turns(&mut self, operation: &str, turns: &Turns) -> anyhow::Result<Vec<Times>> {
         let Self { device, twin, handles, things } = self;
         ensure!(twin.measure(operation, 1).is_some(), "the C++ side has no operation {operation}");
@@ -113,7 +115,8 @@ fn main() -> anyhow::Result<()> {
         let turns = Turns { calls: calls.parse()?, counted: counted.parse()? };
         ensure!(turns.calls > 0 && turns.counted > 0, "nothing to measure: {line}");
         let _pinned = if pinned {
-            // Threads inherit the pinning: those that the runtime starts for an operation are to be there before.
+            // Threads inherit the pinning: those that the runtime starts for an operation are to be there
+            // before.
             sides.take_turns(operation, &Turns { calls: 1, counted: 0 })?;
             Some(Pinned::to_one_processor()?)
         } else {

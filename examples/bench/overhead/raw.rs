@@ -196,8 +196,9 @@ pub(crate) fn measure(operation: &str, plan: Plan<'_>, handles: Handles) -> Resu
     let mut count = 0_u32;
     let (one, warp) = (sys::dim3 { x: 1, y: 1, z: 1 }, sys::dim3 { x: 32, y: 1, z: 1 });
     let (add_one, vector_add) = (kernels::add_one.as_raw(), kernels::vector_add.as_raw());
-    // In all of them: the handles are live and of one device, each memory holds the bytes named, and what is enqueued has
-    // ended before another side uses the memory or anything is dropped, because every batch ends with a synchronisation.
+    // In all of them: the handles are live and of one device, each memory holds the bytes named, and what is
+    // enqueued has ended before another side uses the memory or anything is dropped, because every batch ends
+    // with a synchronisation.
     match operation {
         "launch_two" => plan.time(|| {
             let mut values: [*mut c_void; 2] = [(&raw mut numbers).cast(), (&raw mut count).cast()];

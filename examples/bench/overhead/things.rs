@@ -1,5 +1,6 @@
-//! What the operations work on. It is the same for all sides: what the driver does for a stream or for memory depends on where that is and
-//! what came before it, and a side that has its own is some ten nanoseconds faster or slower for that alone.
+//! What the operations work on. It is the same for all sides: what the driver does for a stream or for memory
+//! depends on where that is and what came before it, and a side that has its own is some ten nanoseconds
+//! faster or slower for that alone.
 #![expect(unsafe_code, reason = "captures a kernel")]
 
 use cuda_kernels::kernels;
@@ -76,7 +77,8 @@ impl Things {
     }
 }
 
-/// A graph of a copy, a kernel and a copy. Its memory is its own: what a graph may use at any time is entered by an atomic step more.
+/// A graph of a copy, a kernel and a copy. Its memory is its own: what a graph may use at any time is entered
+/// by an atomic step more.
 fn graph(stream: &mut Stream) -> Result<GraphExec> {
     let (mut numbers, mut a) = (DeviceBuffer::<i32>::alloc(FLOATS)?, DeviceBuffer::alloc(FLOATS)?);
     let mut pinned = PinnedBuffer::from_slice(&[0.0_f32; FLOATS])?;
@@ -89,7 +91,8 @@ fn graph(stream: &mut Stream) -> Result<GraphExec> {
     graph.instantiate()
 }
 
-/// What the C++ and the raw side work on, in the order in which `library.cu` declares it. None of it outlives the [`Things`] that it is of.
+/// What the C++ and the raw side work on, in the order in which `library.cu` declares it. None of it outlives
+/// the [`Things`] that it is of.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Handles {

@@ -53,8 +53,8 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Nanoseconds that one of many calls takes. The device has nothing to do before, and is waited for after them; some calls
-/// ahead bring the code back into the caches that the other sides have used meanwhile.
+/// Nanoseconds that one of many calls takes. The device has nothing to do before, and is waited for after
+/// them; some calls ahead bring the code back into the caches that the other sides have used meanwhile.
 fn time(device: Device, calls: u32, call: &mut impl FnMut() -> Result<()>) -> Result<f64> {
     for _ in 0..=calls / 5 {
         call()?;

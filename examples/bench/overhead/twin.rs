@@ -22,10 +22,12 @@ pub(crate) struct Twin {
 }
 
 impl Twin {
-    /// Loads the library, which stays: the runtime knows its kernels until the process ends. What it is to work on outlives this.
+    /// Loads the library, which stays: the runtime knows its kernels until the process ends. What it is to
+    /// work on outlives this.
     pub(crate) fn load(path: &Path, handles: &Handles) -> anyhow::Result<Self> {
         let path = path.canonicalize().with_context(|| format!("no library {}", path.display()))?;
-        // SAFETY: the library is made from `library.cu`, which at its start only tells the runtime its kernels.
+        // SAFETY: the library is made from `library.cu`, which at its start only tells the runtime its
+        // kernels.
         let library = unsafe { Library::new(&path) }.with_context(|| format!("{}", path.display()))?;
         let library: &'static Library = Box::leak(Box::new(library));
         // SAFETY: `library.cu` defines it so.

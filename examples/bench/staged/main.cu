@@ -1,8 +1,8 @@
 // Blocking copies between pageable memory and a device by cudaMemcpy: the C++ side of the program beside it.
 //
-// Says what it runs on, then answers every line "OPERATION BYTES COPIES" of standard input with the nanoseconds that one copy
-// takes: the median of so many, after one that is not counted. Each copy takes the next part of the memory, so that what it
-// moves is not in the processor's caches.
+// Says what it runs on, then answers every line "OPERATION BYTES COPIES" of standard input with the
+// nanoseconds that one copy takes: the median of so many, after one that is not counted. Each copy takes the
+// next part of the memory, so that what it moves is not in the processor's caches.
 //
 //   up       from memory of the host that holds data to the device
 //   down     from the device to memory of the host that has been written before

@@ -1,20 +1,21 @@
-//! Blocking copies between pageable memory and a device: `cudaMemcpy` in C++, `cudaMemcpy` here, and `memcpy` and `to_vec`, in turns.
+//! Blocking copies between pageable memory and a device: `cudaMemcpy` in C++, `cudaMemcpy` here, and `memcpy`
+//! and `to_vec`, in turns.
 //!
 //!     staged --cpp PROGRAM [--emulator] [--turns N] [--most MIB] [--threads N,N,...]
 //!     staged --pipeline [--emulator] [--turns N] [--most MIB] [--threads N,N,...] [--chunks MIB,...] [--rooms N,...]
 //!            [--work-streams N,...]
 //!
-//! PROGRAM is the C++ twin beside this. Prints a table for people: for each size and way the rates of all three, and how many times as
-//! fast `memcpy` is as `cudaMemcpy` over the same memory in the same process, since where a process has its memory makes a difference
-//! of its own; then the rates of the largest size by the number of threads that work on a copy, those of 64 MiB by the size of the
-//! chunks too, and a pipeline against its stages; with `--pipeline` only that. Machines drift, so they take turns at each size, and what counts is the median.
-//! Run it under `taskset` to see what fewer processors make of it. On the emulator it only shows that it runs.
+//! PROGRAM is the C++ twin beside this. Prints a table for people: for each size and way the rates of all
+//! three, and how many times as fast `memcpy` is as `cudaMemcpy` over the same memory in the same process,
+//! since where a process has its memory makes a difference of its own; then the rates of the largest size by
+//! the number of threads that work on a copy, those of 64 MiB by the size of the chunks too, and a pipeline
+//! against its stages; with `--pipeline` only that. Machines drift, so they take turns at each size, and what
+//! counts is the median. Run it under `taskset` to see what fewer processors make of it. On the emulator it
+//! only shows that it runs.
 
 #![expect(unsafe_code, reason = "calls `cudaMemcpy`, to compare with")]
 
 mod pipeline;
-#[path = "../program.rs"]
-mod program;
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -24,7 +25,7 @@ use cuda_safe::copy::staged::{self, Settings, configure, statistics};
 use cuda_safe::device::{driver_version, runtime_version};
 use cuda_safe::{Device, DeviceBuffer, Result, check, memcpy, memset, sys};
 
-use crate::program::Program;
+use examples::bench::program::Program;
 
 const MIB: usize = 1 << 20;
 
@@ -204,7 +205,8 @@ fn shown(bytes: usize) -> String {
 /// Prints the rates of copies of one size by the size of the chunks and the number of threads.
 fn by_chunk(things: &mut Things, bytes: usize, options: &Options) -> Result<()> {
     let chosen = staged::settings();
-    // Pinned memory as well as threads is bounded: chunks of other sizes are given back, and large ones are not too many.
+    // Pinned memory as well as threads is bounded: chunks of other sizes are given back, and large ones are
+    // not too many.
     println!("\n| {} in GB/s: chunk, threads | up | down | fresh |\n|----|----:|----:|----:|", shown(bytes));
     for chunk in [512 << 10, MIB, 2 * MIB, 4 * MIB] {
         for &threads in options.threads.iter().filter(|&&threads| threads >= 4 || options.emulator) {

@@ -124,7 +124,8 @@ impl Arrays {
     }
 }
 
-/// Prints the rates of the stages alone, each over the whole array, of both ways at once, and of the pipeline.
+/// Prints the rates of the stages alone, each over the whole array, of both ways at once, and of the
+/// pipeline.
 pub(crate) fn run(choice: &Choice) -> Result<()> {
     let bytes = choice.len * size_of::<f32>();
     // As many as keep the device busy for about as long as the link, and longer.

@@ -2,9 +2,9 @@
 //
 // transfer [--size BYTES]     "512MiB", "64KiB" or a number
 //
-// Says what it runs on, then answers every line "CASE COPIES SAMPLES" of standard input with the rate in GB/s: the median of the
-// samples, each of so many copies between two events, after four that do not count. A kernel of one thread holds the
-// stream until all of them are enqueued.
+// Says what it runs on, then answers every line "CASE COPIES SAMPLES" of standard input with the rate in
+// GB/s: the median of the samples, each of so many copies between two events, after four that do not count. A
+// kernel of one thread holds the stream until all of them are enqueued.
 #include "../../check.cuh"
 #include "gate.cuh"
 

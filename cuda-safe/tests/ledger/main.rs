@@ -9,11 +9,8 @@
 //! where several types have such a method.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-#[path = "ledger/examples.rs"]
 mod examples;
-#[path = "ledger/scan.rs"]
 mod scan;
-#[path = "ledger/summary.rs"]
 mod summary;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -142,14 +139,19 @@ fn ambiguous() -> BTreeSet<String> {
     owners.into_iter().filter(|(_, owners)| owners.len() > 1).map(|(name, _)| name).collect()
 }
 
+/// The main files of the test programs in a folder: `NAME.rs` and `NAME/main.rs`.
+fn programs(folder: &Path) -> Vec<PathBuf> {
+    let files = sources(folder, true).into_iter();
+    files.filter(|path| path.parent() == Some(folder) || path.ends_with("main.rs")).collect()
+}
+
 /// Every test of the crates that could name an item or a function: `crate/file::name`, and its code.
 fn tests() -> Vec<(String, String)> {
     let mut found = Vec::new();
     for package in ["cuda-safe", "cuda-safe/hazard", "cuda-kernels", "cuda-sys"] {
-        // The tracker's programs have a folder each.
-        let deep = package == "cuda-safe/hazard";
-        for path in sources(&here().join("..").join(package).join("tests"), deep) {
-            let file = path.file_stem().unwrap().to_str().unwrap();
+        for path in programs(&here().join("..").join(package).join("tests")) {
+            let named = if path.ends_with("main.rs") { path.parent().unwrap() } else { &path };
+            let file = named.file_stem().unwrap().to_str().unwrap();
             if file == "ledger" {
                 continue;
             }
@@ -395,7 +397,7 @@ fn fits(name: &str, pattern: &str) -> bool {
 fn docs_porting_names_every_function() {
     assert!(fits("cudaGraphAddEventWaitNode", "cudaGraphAddEvent*Node") && fits("cudaFree", "cudaFree"));
     assert!(!fits("cudaFreeHost", "cudaFree") && !fits("cudaGraphAddNode", "cudaGraphAddEvent*Node"));
-    let page = read("../docs/porting.md");
+    let page = read("docs/porting.md");
     let words = page.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '*'));
     // A family of functions begins with more than what all of them begin with.
     let named: BTreeSet<&str> = words

@@ -1,22 +1,18 @@
-//! Random programs: copies, batches of them, sets, kernels, host functions, host accesses, allocations, drops, events, waits and
-//! synchronisations over several streams and devices must give what they give one after the other, whatever order the streams run in.
+//! Random programs: copies, batches of them, sets, kernels, host functions, host accesses, allocations,
+//! drops, events, waits and synchronisations over several streams and devices must give what they give one
+//! after the other, whatever order the streams run in.
 //!
-//! `CUDA_RANDOM_PROGRAMS` says how many programs each of the two tests runs in each schedule of the emulator, `CUDA_RANDOM_SEED` with
-//! which number to begin. A program that fails is made as small as possible and printed with its seed.
+//! `CUDA_RANDOM_PROGRAMS` says how many programs each of the two tests runs in each schedule of the emulator,
+//! `CUDA_RANDOM_SEED` with which number to begin. A program that fails is made as small as possible and
+//! printed with its seed.
 #![expect(unsafe_code, reason = "switches the tracker off, to see that the test notices")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-#[path = "random_programs/batch.rs"]
 mod batch;
-#[path = "random_programs/bench.rs"]
 mod bench;
-#[path = "random_programs/draw.rs"]
 mod draw;
-#[path = "random_programs/order.rs"]
 mod order;
-#[path = "random_programs/program.rs"]
 mod program;
-#[path = "random_programs/shapes.rs"]
 mod shapes;
 
 use std::collections::HashSet;
@@ -151,8 +147,8 @@ fn random_programs_that_order_their_work_cost_no_wait() {
     assert!(all.operations > 0, "{all:?}");
 }
 
-/// The emulator reads its schedule when it starts: another process for each. Freeing does not wait there, as CUDA only says that it may:
-/// drops must.
+/// The emulator reads its schedule when it starts: another process for each. Freeing does not wait there, as
+/// CUDA only says that it may: drops must.
 #[test]
 fn the_same_in_the_emulator_s_other_schedules() {
     if !on_the_emulator() || std::env::var_os(SCHEDULE).is_some() {
@@ -186,8 +182,8 @@ fn without_the_tracker_programs_go_wrong_and_are_made_small() {
         return;
     }
     let (_turn, world) = (turn(), world());
-    // SAFETY: the programs reach memory of devices only, which they free once everything is over; what they order wrongly there are
-    // bytes of the emulator.
+    // SAFETY: the programs reach memory of devices only, which they free once everything is over; what they
+    // order wrongly there are bytes of the emulator.
     unsafe { hazard::set_policy_off() }.unwrap();
     let (mut wrong, mut smallest) = (0, Vec::new());
     for seed in 1..=100 {

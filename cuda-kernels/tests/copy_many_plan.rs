@@ -1,29 +1,54 @@
-//! Many copies by one kernel between the same places again and again, of which the tracker is not told each time.
+//! Plans of many copies by one kernel, enqueued again and again: the tracker orders each, and other pairs are
+//! refused.
 #![expect(unsafe_code, reason = "a kind of memory of its own, whose books the test keeps")]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use cuda_kernels::{copy_many, gate_then_write, kernels};
+use cuda_kernels::{CopyManyPlan, copy_many, gate_then_write, kernels};
 use cuda_safe::error::Detail;
 use cuda_safe::hazard::{self, Access, Ledger};
 use cuda_safe::launch::{KernelArg, KernelInput, KernelOutput};
-use cuda_safe::{Device, DeviceBuffer, MappedFlag, Result, Stream, memcpy, memcpy_async, memset_async};
+use cuda_safe::stream::AsStream;
+use cuda_safe::{
+    Device, DeviceBuffer, DeviceSlice, DeviceSliceMut, MappedFlag, Result, Stream, memcpy, memcpy_async,
+    memset_async,
+};
 
-/// One test at a time: freeing may wait for the whole device, and so for the gate of another test; and the waits are counted.
+/// One test at a time: freeing may wait for the whole device, and so for the gate of another test; and the
+/// waits are counted.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Every second chunk of eight elements of one buffer to the same places of another one.
-fn copy(to: &mut DeviceBuffer<u32>, from: &DeviceBuffer<u32>, stream: &Stream) -> Result<()> {
-    let pairs = to.slice_mut(..)?.chunks_mut(8)?.zip(from.slice(..)?.chunks(8)?);
-    copy_many(pairs.step_by(2), stream)
-}
+/// Copies of every second chunk of eight elements of one buffer to the same places of another one.
+struct Chunks(CopyManyPlan);
 
-/// Often enough for the tracker to know it.
-fn copy_often(to: &mut DeviceBuffer<u32>, from: &DeviceBuffer<u32>, stream: &Stream) -> Result<()> {
-    (0..4).try_for_each(|_| copy(to, from, stream))
+impl Chunks {
+    fn plan(to: &mut DeviceBuffer<u32>, from: &DeviceBuffer<u32>) -> Result<Self> {
+        let pairs = to.slice_mut(..)?.chunks_mut(8)?.zip(from.slice(..)?.chunks(8)?);
+        Ok(Self(CopyManyPlan::new(pairs.step_by(2))?))
+    }
+
+    fn copy(
+        &self,
+        to: &mut DeviceBuffer<u32>,
+        from: &DeviceBuffer<u32>,
+        stream: &impl AsStream,
+    ) -> Result<()> {
+        let pairs = to.slice_mut(..)?.chunks_mut(8)?.zip(from.slice(..)?.chunks(8)?);
+        self.0.enqueue(pairs.step_by(2), stream)
+    }
+
+    /// Often enough for the fast path.
+    fn copy_often(
+        &self,
+        to: &mut DeviceBuffer<u32>,
+        from: &DeviceBuffer<u32>,
+        stream: &impl AsStream,
+    ) -> Result<()> {
+        (0..4).try_for_each(|_| self.copy(to, from, stream))
+    }
 }
 
 /// What that makes of a buffer of zeros.
@@ -38,6 +63,7 @@ fn what_is_there_by_then_is_copied_each_time() -> Result<()> {
     let mut source = DeviceBuffer::from_slice(&[0_u32; 160])?;
     let mut target = DeviceBuffer::from_slice(&[0_u32; 160])?;
     Device::current()?.synchronize()?;
+    let plan = Chunks::plan(&mut target, &source)?;
     for round in 0..6 {
         let values: Vec<u32> = (0..160).map(|i| 1000 * round + i).collect();
         // On another stream, on this one, and not at all.
@@ -46,7 +72,7 @@ fn what_is_there_by_then_is_copied_each_time() -> Result<()> {
             1 => memset_async(&mut source, 7, &stream)?,
             _ => {}
         }
-        copy_often(&mut target, &source, &stream)?;
+        plan.copy_often(&mut target, &source, &stream)?;
         assert_eq!(target.to_vec()?, copied(&source.to_vec()?), "round {round}");
     }
     Ok(())
@@ -61,13 +87,14 @@ fn a_part_that_another_stream_has_written_since_is_waited_for() -> Result<()> {
     let mut source = DeviceBuffer::from_slice(&[0_u32; 160])?;
     let mut target = DeviceBuffer::from_slice(&[0_u32; 160])?;
     Device::current()?.synchronize()?;
+    let plan = Chunks::plan(&mut target, &source)?;
     for part in [0, 64, 144] {
         let flag = MappedFlag::new()?;
-        copy_often(&mut target, &source, &copier)?;
+        plan.copy_often(&mut target, &source, &copier)?;
         copier.synchronize()?;
         let before = hazard::added_waits();
         gate_then_write(&flag, source.slice_mut(part..part + 8)?, 7, &writer)?;
-        let again = copy(&mut target, &source, &copier);
+        let again = plan.copy(&mut target, &source, &copier);
         let (waits, done) = (hazard::added_waits() - before, copier.is_done());
         // Before anything can fail: whoever drops the buffers waits for the gate.
         flag.set(1);
@@ -86,10 +113,14 @@ fn both_halves_of_one_buffer_are_waited_for_too() -> Result<()> {
     let (writer, copier) = (Stream::non_blocking()?, Stream::non_blocking()?);
     let values: Vec<u32> = (0..320).collect();
     let mut buffer = DeviceBuffer::from_slice(&values)?;
+    let plan = {
+        let (to, from) = buffer.slice_mut(..)?.split_at_mut(160)?;
+        CopyManyPlan::new(to.chunks_mut(8)?.zip(from.slice(..)?.chunks(8)?).step_by(2))?
+    };
     let from_half_to_half = |buffer: &mut DeviceBuffer<u32>| -> Result<()> {
         let (to, from) = buffer.slice_mut(..)?.split_at_mut(160)?;
         let pairs = to.chunks_mut(8)?.zip(from.slice(..)?.chunks(8)?);
-        copy_many(pairs.step_by(2), &copier)
+        plan.enqueue(pairs.step_by(2), &copier)
     };
     Device::current()?.synchronize()?;
     for part in [0, 144, 160, 304] {
@@ -125,16 +156,18 @@ fn who_uses_a_part_afterwards_waits_for_the_last_copy() -> Result<()> {
     let mut target = DeviceBuffer::from_slice(&[0_u32; 160])?;
     let mut read = DeviceBuffer::from_slice(&[0_u32; 8])?;
     Device::current()?.synchronize()?;
-    copy_often(&mut target, &source, &copier)?;
+    let plan = Chunks::plan(&mut target, &source)?;
+    plan.copy_often(&mut target, &source, &copier)?;
     copier.synchronize()?;
     memcpy(&mut target, &[0; 160])?;
-    copy(&mut target, &source, &copier)?;
-    copy(&mut target, &source, &copier)?;
+    plan.copy(&mut target, &source, &copier)?;
+    plan.copy(&mut target, &source, &copier)?;
     copier.synchronize()?;
     // All that went before is over, so that only the copy behind the gate is left to be waited for.
     gate_then_write(&flag, &mut other, 1, &copier)?;
     let before = hazard::added_waits();
-    let used = copy(&mut target, &source, &copier)
+    let used = plan
+        .copy(&mut target, &source, &copier)
         .and_then(|()| memcpy_async(&mut read, &target.slice(16..24)?, &reader));
     let (waits, done) = (hazard::added_waits() - before, reader.is_done());
     flag.set(1);
@@ -148,31 +181,39 @@ fn who_uses_a_part_afterwards_waits_for_the_last_copy() -> Result<()> {
 fn buffers_that_come_to_lie_where_others_were_are_others() -> Result<()> {
     let _alone = alone();
     let (stream, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
+    let mut plan = None;
+    let mut reused = 0;
     for round in 1..8 {
         let values: Vec<u32> = (0..160).map(|i| 1000 * round + i).collect();
         let source = DeviceBuffer::from_slice(&values)?;
         let mut target = DeviceBuffer::from_slice(&[0_u32; 160])?;
         // Not known to be over, and on another stream: it is to be waited for.
         memset_async(&mut target, 0, &other)?;
-        copy_often(&mut target, &source, &stream)?;
+        // The plan goes on as long as the buffers lie where those before were.
+        let known = plan.take().filter(|plan: &Chunks| plan.copy(&mut target, &source, &stream).is_ok());
+        reused += u32::from(known.is_some());
+        let plan = plan.insert(known.map_or_else(|| Chunks::plan(&mut target, &source), Ok)?);
+        plan.copy_often(&mut target, &source, &stream)?;
         assert_eq!(target.to_vec()?, copied(&values), "round {round}");
     }
+    println!("{reused} of 6 rounds went on with the plan of the round before");
     Ok(())
 }
 
 #[test]
-fn several_calls_in_turn_are_told_apart() -> Result<()> {
+fn several_plans_in_turn_are_told_apart() -> Result<()> {
     let _alone = alone();
     let stream = Stream::non_blocking()?;
-    // More than are kept, of as many pairs each.
     let mut buffers = (0..7_u32)
         .map(|i| Ok((DeviceBuffer::from_slice(&[0_u32; 160])?, DeviceBuffer::from_slice(&[i + 1; 160])?)))
         .collect::<Result<Vec<_>>>()?;
     Device::current()?.synchronize()?;
     for count in [2, 4, 7, 3] {
+        let plans =
+            buffers.iter_mut().map(|(to, from)| Chunks::plan(to, from)).collect::<Result<Vec<_>>>()?;
         for _ in 0..4 {
-            for (to, from) in buffers.iter_mut().take(count) {
-                copy(to, from, &stream)?;
+            for ((to, from), plan) in buffers.iter_mut().zip(&plans).take(count) {
+                plan.copy(to, from, &stream)?;
             }
         }
         for (i, (to, from)) in buffers.iter_mut().enumerate().take(count) {
@@ -191,14 +232,21 @@ fn sources_in_any_order_and_the_same_one_for_several_are_known_too() -> Result<(
     let mut target = DeviceBuffer::from_slice(&[0_u32; 40])?;
     Device::current()?.synchronize()?;
     let order = [4, 2, 0, 2, 3, 3, 1, 0, 4, 4];
+    fn pairs<'a>(
+        target: &'a mut DeviceBuffer<u32>,
+        source: &'a DeviceBuffer<u32>,
+        order: [usize; 10],
+    ) -> Result<Vec<(DeviceSliceMut<'a, u32>, DeviceSlice<'a, u32>)>> {
+        let places = target.slice_mut(..)?.chunks_mut(4)?.zip(order);
+        places.map(|(to, i)| Ok((to.split_at_mut(3)?.0, source.slice(8 * i..8 * i + 3)?))).collect()
+    }
+    let plan = CopyManyPlan::new(pairs(&mut target, &source, order)?)?;
     for round in 0..4_u32 {
         let values: Vec<u32> = (0..40).map(|i| 100 * round + i).collect();
         let staged = DeviceBuffer::from_slice(&values)?;
         memcpy_async(&mut source, &staged, &other)?;
         for _ in 0..4 {
-            let places = target.slice_mut(..)?.chunks_mut(4)?.zip(order);
-            let pairs = places.map(|(to, i)| Ok((to.split_at_mut(3)?.0, source.slice(8 * i..8 * i + 3)?)));
-            copy_many(pairs.collect::<Result<Vec<_>>>()?, &stream)?;
+            plan.enqueue(pairs(&mut target, &source, order)?, &stream)?;
         }
         let expected: Vec<u32> =
             order.iter().flat_map(|i| [values[8 * i], values[8 * i + 1], values[8 * i + 2], 0]).collect();
@@ -208,21 +256,19 @@ fn sources_in_any_order_and_the_same_one_for_several_are_known_too() -> Result<(
 }
 
 #[test]
-fn another_thread_and_a_captured_stream_know_nothing_of_it() -> Result<()> {
+fn another_thread_and_a_captured_stream_take_a_plan_too() -> Result<()> {
     let _alone = alone();
     let mut stream = Stream::non_blocking()?;
     let source = DeviceBuffer::from_slice(&[3_u32; 160])?;
     let mut target = DeviceBuffer::from_slice(&[0_u32; 160])?;
     Device::current()?.synchronize()?;
-    copy_often(&mut target, &source, &stream)?;
+    let plan = Chunks::plan(&mut target, &source)?;
+    plan.copy_often(&mut target, &source, &stream)?;
     std::thread::scope(|scope| {
-        let copying = scope.spawn(|| copy_often(&mut target, &source, &stream));
+        let copying = scope.spawn(|| plan.copy_often(&mut target, &source, &stream));
         copying.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
-    let graph = stream.capture(|captured| {
-        let pairs = target.slice_mut(..)?.chunks_mut(8)?.zip(source.slice(..)?.chunks(8)?);
-        copy_many(pairs.step_by(2), captured)
-    })?;
+    let graph = stream.capture(|captured| plan.copy(&mut target, &source, captured))?;
     memcpy(&mut target, &[0; 160])?;
     let mut run = graph.instantiate()?;
     run.launch(&stream)?;
@@ -240,11 +286,12 @@ fn a_stream_of_another_device_is_refused_as_ever() -> Result<()> {
     let stream = Stream::new()?;
     let source = DeviceBuffer::from_slice(&[1_u32; 160])?;
     let mut target = DeviceBuffer::from_slice(&[0_u32; 160])?;
-    copy_often(&mut target, &source, &stream)?;
+    let plan = Chunks::plan(&mut target, &source)?;
+    plan.copy_often(&mut target, &source, &stream)?;
     let there = Device::new(1)?.with_current(Stream::new)?;
-    let error = copy(&mut target, &source, &there).unwrap_err();
+    let error = plan.copy(&mut target, &source, &there).unwrap_err();
     assert!(matches!(error.detail(), Detail::DeviceMismatch { found: 0, needed: 1, .. }), "{error}");
-    copy(&mut target, &source, &stream)?;
+    plan.copy(&mut target, &source, &stream)?;
     assert_eq!(target.to_vec()?, copied(&[1; 160]));
     Ok(())
 }
@@ -302,7 +349,7 @@ unsafe impl KernelOutput<u8> for Part<'_> {
 }
 
 #[test]
-fn the_same_addresses_are_told_anew_where_the_books_have_them_elsewhere() -> Result<()> {
+fn the_same_addresses_in_other_bytes_of_an_access_history_are_entered_there() -> Result<()> {
     let _alone = alone();
     let (copier, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
     let mut buffer = DeviceBuffer::from_slice(&[0_u8; 512])?;
@@ -314,7 +361,8 @@ fn the_same_addresses_are_told_anew_where_the_books_have_them_elsewhere() -> Res
             |ledger, at: usize| Part { pointer: start.wrapping_add(at), ledger, start: from + at % 256 };
         (part(&written, 16 * i), part(&read, 256 + 16 * i))
     };
-    let copy = |from: usize| copy_many::<u8, _, _>((0..8).map(|i| pair(from, i)), &copier);
+    let plan = CopyManyPlan::new::<u8, _, _>((0..8).map(|i| pair(0, i)))?;
+    let copy = |from: usize| plan.enqueue::<u8, _, _>((0..8).map(|i| pair(from, i)), &copier);
     for from in [0, 512, 0, 300] {
         (0..4).try_for_each(|_| copy(from))?;
         let before = hazard::added_waits();
@@ -326,4 +374,54 @@ fn the_same_addresses_are_told_anew_where_the_books_have_them_elsewhere() -> Res
         assert_eq!(hazard::added_waits() - before, 2, "and the copies wait for the other stream");
     }
     copier.synchronize()
+}
+
+#[test]
+fn other_pairs_than_those_of_the_plan_are_refused_and_nothing_is_copied() -> Result<()> {
+    let _alone = alone();
+    let stream = Stream::new()?;
+    let sources = [DeviceBuffer::from_slice(&[1_u32; 8])?, DeviceBuffer::from_slice(&[2_u32; 8])?];
+    let mut target = DeviceBuffer::from_slice(&[0_u32; 8])?;
+    let plan = {
+        let (left, right) = target.slice_mut(..)?.split_at_mut(4)?;
+        CopyManyPlan::new([(left, sources[0].slice(..4)?), (right, sources[1].slice(4..)?)])?
+    };
+    let mut enqueue = |left: DeviceSlice<'_, u32>, right: DeviceSlice<'_, u32>| -> Result<()> {
+        let (to_left, to_right) = target.slice_mut(..)?.split_at_mut(4)?;
+        plan.enqueue([(to_left, left), (to_right, right)], &stream)
+    };
+    let [one, two] = &sources;
+    let refused = enqueue(one.slice(..4)?, one.slice(4..)?).unwrap_err();
+    assert_eq!(refused.detail(), &Detail::NotPlanned { index: 1 });
+    let refused = enqueue(one.slice(..3)?, two.slice(4..)?).unwrap_err();
+    assert_eq!(refused.detail(), &Detail::LengthMismatch { destination: 4, source: 3 });
+    enqueue(one.slice(..4)?, two.slice(4..)?)?;
+    assert_eq!(target.to_vec()?, [1, 1, 1, 1, 2, 2, 2, 2]);
+    let refused = plan.enqueue([(&mut target, &sources[0])], &stream).unwrap_err();
+    assert_eq!(refused.detail(), &Detail::WrongLength { what: "the list of pairs", needed: 2, found: 1 });
+    assert_eq!(refused.api(), "copy_many");
+    Ok(())
+}
+
+#[test]
+fn a_plan_of_more_pairs_than_a_launch_takes_and_one_of_none_are_plans_too() -> Result<()> {
+    let _alone = alone();
+    let stream = Stream::non_blocking()?;
+    let count = kernels::COPY_MANY_LARGE as usize + 5;
+    let values: Vec<u32> = (0..).take(2 * count).collect();
+    let source = DeviceBuffer::from_slice(&values)?;
+    let mut target = DeviceBuffer::from_slice(&vec![0_u32; 2 * count])?;
+    let plan =
+        CopyManyPlan::new(target.slice_mut(..)?.chunks_mut(1)?.zip(source.slice(..)?.chunks(1)?).step_by(2))?;
+    for _ in 0..3 {
+        memset_async(&mut target, 0, &stream)?;
+        plan.enqueue(
+            target.slice_mut(..)?.chunks_mut(1)?.zip(source.slice(..)?.chunks(1)?).step_by(2),
+            &stream,
+        )?;
+        let expected: Vec<u32> = values.iter().map(|value| if value % 2 == 0 { *value } else { 0 }).collect();
+        assert_eq!(target.to_vec()?, expected);
+    }
+    let none: [(&mut DeviceBuffer<u8>, &DeviceBuffer<u8>); 0] = [];
+    CopyManyPlan::new(none)?.enqueue::<u8, &mut DeviceBuffer<u8>, &DeviceBuffer<u8>>([], &stream)
 }
