@@ -68,7 +68,7 @@
 //!
 //! # Fast path and slow path
 //! [`Books::begin_fast`] takes what most operations find: all that conflicts happens before the operation by
-//! its stream's own order, or by the stream's clock. `fast` has its steps, by the names that the literature
+//! its stream's own order, or by the stream's clock. `submission` has its steps, by the names that the literature
 //! has for them. It waits for nobody and adds no wait. All else takes [`Books::begin_slow`].
 //!
 //! For others to read, a stream's clock is one number as long as it tells of one operation of one other
@@ -116,7 +116,6 @@
 mod clock;
 mod device;
 mod entry;
-mod fast;
 pub mod happens_before;
 mod knowledge;
 mod ledger;
@@ -131,7 +130,6 @@ pub mod primitives;
 #[cfg(not(loom))]
 mod primitives;
 mod slot;
-mod slow;
 mod snapshot;
 mod submission;
 mod table;

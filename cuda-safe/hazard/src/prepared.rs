@@ -9,7 +9,7 @@
 //! each entry, before anything else is done with the list. So a run says nothing that its entries would not,
 //! and while it lasts they stay as they are: nothing has to be looked at again.
 //!
-//! Why nothing has to be ordered then, and what becomes of a tick that is given up, `fast` says.
+//! Why nothing has to be ordered then, and what becomes of a tick that is given up, `submission` says.
 
 use std::fmt;
 use std::sync::atomic::AtomicU64;
