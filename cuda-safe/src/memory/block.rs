@@ -1,28 +1,30 @@
-//! Blocks of the host's memory for values that come and go with every allocation, of which each thread keeps a few for its next ones.
+//! Blocks of host memory for values that come and go with every allocation. Each thread retains a few of
+//! them for its next values.
 //!
-//! Memory from a pool is allocated in the order of a stream in a microsecond. Asking the system for a place for its books, where a line
-//! of the cache begins, would be a good part of that.
+//! Allocating from a pool in stream order takes about a microsecond. Allocating a cache-aligned block for
+//! the value from the system would be a good part of that.
 #![expect(unsafe_code, reason = "allocates memory that is not initialised")]
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::Cell;
 use std::ptr::NonNull;
 
-/// What blocks have room for. Other values are allocated as they come.
+/// The layout of a block. Values of other layouts are allocated directly.
 const LAYOUT: Layout = Layout::new::<Block>();
 
-/// Blocks beyond which a thread gives back what it gets: it may be that another one makes all values and this one drops them.
+/// The number of blocks that a thread retains. It returns further ones to the system: one thread may make
+/// all values and another drop them.
 const KEPT: usize = 32;
 
 #[repr(C, align(64))]
 struct Block([u8; 128]);
 
-/// The head of a block that is kept.
+/// The head of a retained block.
 struct Head {
     next: Option<NonNull<Head>>,
 }
 
-/// The blocks that a thread keeps.
+/// The blocks that a thread retains.
 struct List {
     first: Cell<Option<NonNull<Head>>>,
     count: Cell<usize>,
@@ -31,7 +33,7 @@ struct List {
 impl Drop for List {
     fn drop(&mut self) {
         while let Some(block) = self.pop() {
-            // SAFETY: the list had it from `take`, which allocated it by this layout, and nobody else does.
+            // SAFETY: `take` allocated each block in the list with this layout, and nobody else has it.
             unsafe { dealloc(block.as_ptr(), LAYOUT) };
         }
     }
@@ -40,19 +42,19 @@ impl Drop for List {
 impl List {
     fn pop(&self) -> Option<NonNull<u8>> {
         let first = self.first.get()?;
-        // SAFETY: what is in the list is a block that nobody else has, which `push` wrote a head to.
+        // SAFETY: nobody else has a block that is in the list, and `push` wrote a head to it.
         self.first.set(unsafe { first.as_ref() }.next);
         self.count.set(self.count.get() - 1);
         Some(first.cast())
     }
 
-    /// Says no where there are enough.
+    /// Returns false, and does not take the block, if the list is full.
     fn push(&self, block: NonNull<u8>) -> bool {
         if self.count.get() == KEPT {
             return false;
         }
         let head = block.cast::<Head>();
-        // SAFETY: the caller gives the block up, which is larger than a head and aligned for one.
+        // SAFETY: the caller gives up the block, which is larger than a head and aligned for one.
         unsafe { head.write(Head { next: self.first.get() }) };
         self.first.set(Some(head));
         self.count.set(self.count.get() + 1);
@@ -64,7 +66,7 @@ thread_local! {
     static LIST: List = const { List { first: Cell::new(None), count: Cell::new(0) } };
 }
 
-/// Memory for a value of a type that has a size, to be given back as [`Given`]; not initialised.
+/// Returns uninitialised memory for a `T`, to be given back as [`Given`]. `T` must not be zero-sized.
 #[inline]
 pub(super) fn take<T>() -> NonNull<T> {
     let layout = Layout::new::<T>();
@@ -73,12 +75,12 @@ pub(super) fn take<T>() -> NonNull<T> {
     {
         return block.cast();
     }
-    // SAFETY: the size is not zero: every type that comes here has at least a count of owners.
+    // SAFETY: the size is not zero: every type used here has at least a reference count.
     let block = unsafe { alloc(layout) };
     NonNull::new(block.cast()).unwrap_or_else(|| handle_alloc_error(layout))
 }
 
-/// Memory from [`take`], given back when this is dropped. There must be no value in it any more.
+/// Memory from [`take`], which is given back when this is dropped. It must no longer contain a value.
 pub(super) struct Given<T>(pub(super) NonNull<T>);
 
 impl<T> Drop for Given<T> {
@@ -88,7 +90,7 @@ impl<T> Drop for Given<T> {
         if layout == LAYOUT && matches!(LIST.try_with(|list| list.push(self.0.cast())), Ok(true)) {
             return;
         }
-        // SAFETY: `take` allocated it by this layout, and who drops this gives it up.
+        // SAFETY: `take` allocated the memory with this layout, and the owner of this value gives it up.
         unsafe { dealloc(self.0.as_ptr().cast(), layout) };
     }
 }

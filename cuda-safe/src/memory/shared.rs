@@ -1,7 +1,8 @@
-//! [`Shared`]: a value with a count of its owners, for which being the only one costs nothing.
+//! [`Shared`]: a value with a count of its owners, which costs nothing while there is only one.
 //!
-//! Every buffer has its allocation in one, and only graphs, textures and surfaces ever hold a second. An `Arc` pays for weak references that nobody
-//! makes here: four atomic steps in the life of a buffer that is never shared. This pays for none.
+//! Every buffer has its allocation in one, and only graphs, textures and surfaces ever hold a second owner.
+//! An `Arc` also counts weak references, which nobody makes here: that costs four atomic steps in the life
+//! of a buffer that is never shared. `Shared` avoids all of them.
 #![expect(unsafe_code, reason = "owns a counted block by a raw pointer")]
 
 use std::fmt;
@@ -15,50 +16,50 @@ use super::block;
 use crate::hazard::{Access, Ledger};
 use cuda_hazard::Keeper;
 
-/// Owners beyond which no more are made, so that forgotten ones can never make the count wrap.
+/// The limit of owners, so that forgotten owners can never overflow the count.
 const LIMIT: usize = usize::MAX / 2;
 
-/// Where a line of the cache begins, so that what a value has first is in one.
+/// A counted value, aligned to a cache line, so that its first fields share one line with the count.
 #[repr(C, align(64))]
 struct Counted<T> {
     owners: AtomicUsize,
     value: T,
 }
 
-/// One of the owners of a value. The last one that goes drops it.
+/// One of the owners of a value. The last owner drops the value.
 pub(crate) struct Shared<T> {
     counted: NonNull<Counted<T>>,
 }
 
-// SAFETY: as for `Arc`: an owner on another thread may share the value, and may be the one that drops it.
+// SAFETY: as for `Arc`. An owner on another thread may share the value, and may be the one that drops it.
 unsafe impl<T: Send + Sync> Send for Shared<T> {}
-// SAFETY: as above: through a shared owner another one can be made.
+// SAFETY: as above. A shared owner can be cloned to make another one.
 unsafe impl<T: Send + Sync> Sync for Shared<T> {}
 
 impl<T> Shared<T> {
-    /// The first owner of a value.
+    /// Makes the first owner of a value.
     #[cfg(test)]
     fn new(value: T) -> Self {
         let counted = block::take::<Counted<T>>();
-        // SAFETY: the block is there for one such value, and nobody else has it.
+        // SAFETY: the block has room for one such value, and nobody else has it.
         unsafe { counted.write(Counted { owners: AtomicUsize::new(1), value }) };
         Self { counted }
     }
 
-    /// The value, to be changed, if this is its only owner.
+    /// Returns the value for changes, if this is its only owner.
     #[inline]
     pub(crate) fn only(&mut self) -> Option<&mut T> {
         if !self.is_only() {
             return None;
         }
-        // SAFETY: the box lives while an owner does; this is the only owner, borrowed exclusively, so nobody else reaches
-        // the value, and no other owner can be made meanwhile.
+        // SAFETY: the block lives as long as an owner. This is the only owner and is borrowed exclusively.
+        // Therefore nobody else reaches the value, and no other owner can be made meanwhile.
         let counted = unsafe { self.counted.as_mut() };
         Some(&mut counted.value)
     }
 
-    /// Lets the owner go. Where it is the only one and the value says that it has nothing to be dropped any more, what there is to do is to
-    /// give its block back.
+    /// Releases the owner. If it is the only one and `is_spent` returns that the value has nothing left to
+    /// drop, only its block is given back.
     #[inline]
     pub(crate) fn let_go(mut self, is_spent: impl FnOnce(&mut T) -> bool) {
         if self.only().is_some_and(is_spent) {
@@ -66,44 +67,45 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Whether there is no other owner. Only an owner makes owners, so where this one is alone and not lent out it stays so.
+    /// Returns whether there is no other owner. Only an owner makes owners, so a single owner that is not
+    /// borrowed stays the only one.
     #[inline]
     fn is_only(&self) -> bool {
-        // Acquire: with the release of those that went, all that they did with the value comes before.
+        // Acquire: all that former owners did with the value happens before, because they released it.
         self.counted().owners.load(Ordering::Acquire) == 1
     }
 
     #[inline]
     fn counted(&self) -> &Counted<T> {
-        // SAFETY: the box lives while an owner does, and is only lent exclusively by its only owner.
+        // SAFETY: the block lives as long as an owner. Only its only owner borrows it exclusively.
         unsafe { self.counted.as_ref() }
     }
 }
 
-/// What has the books about an allocation in it.
+/// A value that contains the access history of an allocation.
 pub(crate) trait Kept: Send + Sync + 'static {
-    /// The books.
+    /// Returns the access history.
     fn ledger(&self) -> &Ledger;
 
-    /// The books, to say how another owner is made.
+    /// Returns the access history, to set how another owner is made.
     fn ledger_mut(&mut self) -> &mut Ledger;
 }
 
 impl<T: Kept> Shared<T> {
-    /// The first owner of an allocation, which graphs can become owners of.
+    /// Makes the first owner of an allocation that graphs can retain.
     #[inline]
     pub(crate) fn kept(value: T) -> Self {
         Self::made(|| value)
     }
 
-    /// The first owner of an allocation that is made when there is a place for it, so that it is written where it stays and nowhere
-    /// else.
+    /// Makes the first owner of an allocation. `make` is called when the block exists, so that the value is
+    /// written directly to it.
     #[inline]
     pub(crate) fn made(make: impl FnOnce() -> T) -> Self {
         let counted = block::take::<Counted<T>>();
         let mut value = make();
         value.ledger_mut().kept_by(Some((again::<T>, counted.as_ptr().expose_provenance())));
-        // SAFETY: the block is there for one such value, and nobody else has it.
+        // SAFETY: the block has room for one such value, and nobody else has it.
         unsafe { counted.write(Counted { owners: AtomicUsize::new(1), value }) };
         Self { counted }
     }
@@ -115,23 +117,24 @@ impl<T: Kept> Keeper for Shared<T> {
     }
 }
 
-/// Another owner of what [`Shared::kept`] has put at this address.
+/// Makes another owner of the value that [`Shared::kept`] stored at this address.
 ///
 /// # Safety
-/// An owner of it is borrowed over the call.
+/// An owner of the value is borrowed during the call.
 unsafe fn again<T: Kept>(address: usize) -> Arc<dyn Keeper> {
     let counted = NonNull::new(ptr::with_exposed_provenance_mut(address)).unwrap_or(NonNull::dangling());
-    // Not dropped: it counts for the owner that is borrowed.
+    // Not dropped, because it stands for the borrowed owner.
     let owner = ManuallyDrop::new(Shared::<T> { counted });
     Arc::new(Shared::clone(&owner))
 }
 
-/// Another owner of the memory that an access is of; none where nobody counts them.
+/// Returns another owner of the memory of an access, or `None` if its owners are not counted.
 pub(crate) fn keeper(access: &Access<'_>) -> Option<Arc<dyn Keeper>> {
     let (again, address) = access.ledger().keep()?;
-    // SAFETY: the access borrows its ledger, which is in the allocation that the address is that of, and so in an owner that
-    // cannot go meanwhile, nor have the allocation to itself: who takes an allocation out of its owners has the ledger forget
-    // the address.
+    // SAFETY: the access borrows an access history. It is part of the allocation at this address, so an
+    // owner of the allocation is borrowed, too. That owner can neither be dropped nor be borrowed
+    // exclusively meanwhile. Code that moves an access history out of its owner makes it forget the
+    // address.
     Some(unsafe { again(address) })
 }
 
@@ -139,7 +142,7 @@ impl<T> Clone for Shared<T> {
     fn clone(&self) -> Self {
         let before = self.counted().owners.fetch_add(1, Ordering::Relaxed);
         if before > LIMIT {
-            // So many can only be there if they were forgotten, over and over; as `Arc` does.
+            // As in `Arc`: only owners that are forgotten again and again can reach this number.
             std::process::abort();
         }
         Self { counted: self.counted }
@@ -164,10 +167,10 @@ impl<T> Drop for Shared<T> {
             }
             fence(Ordering::Acquire);
         }
-        // Given back even if the value's drop panics.
+        // The block is given back even if the drop of the value panics.
         let block = block::Given(self.counted);
-        // SAFETY: the value was put there when the first owner was made, and the last one, which this is, is the only one that comes
-        // here.
+        // SAFETY: the value was written there when the first owner was made. Only the last owner, which
+        // this is, comes here.
         unsafe { block.0.drop_in_place() };
     }
 }
@@ -234,7 +237,7 @@ mod tests {
 
     #[test]
     fn values_made_by_one_thread_and_dropped_by_another_keep_what_they_are() {
-        // As large as a block that threads keep, and more of them than one keeps.
+        // Values as large as a retained block, and more of them than a thread retains.
         let make = |from: usize| (from..from + 100).map(|at| Shared::new([at; 15])).collect::<Vec<_>>();
         for round in 0..5 {
             let values = std::thread::spawn(move || make(round)).join().unwrap();
