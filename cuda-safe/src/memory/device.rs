@@ -170,11 +170,11 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
     /// use cuda_safe::{Device, DeviceBuffer, memcpy};
     ///
     /// # fn main() -> cuda_safe::Result<()> {
-    /// The memory of another library.
+    /// // The memory of another library.
     /// let theirs = DeviceBuffer::<f32>::from_slice(&[1.0, 2.0, 3.0])?;
     /// let (pointer, len) = (theirs.as_ptr().cast_mut(), theirs.len());
-    /// SAFETY: the memory lives as long as its owner, which the buffer retains and which does nothing in
-    /// the meantime.
+    /// // SAFETY: the memory lives as long as its owner, which the buffer retains and which does nothing in
+    /// // the meantime.
     /// let mut buffer = unsafe { DeviceBuffer::adopt(Device::current()?, pointer, len, theirs) }?;
     /// memcpy(&mut buffer.slice_mut(..1)?, &[7.0])?;
     /// assert_eq!(buffer.to_vec()?, [7.0, 2.0, 3.0]);

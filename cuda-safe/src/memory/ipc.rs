@@ -24,10 +24,10 @@
 //! // The other one
 //! let (memory, event) = (IpcMemHandle::from_bytes(receive()), IpcEventHandle::from_bytes(receive()));
 //! let device = Device::new(0)?;
-//! SAFETY: the buffer has 1000 elements, and the other process retains it until this one reports that it is
-//! done.
+//! // SAFETY: the buffer has 1000 elements, and the other process retains it until this one reports that it
+//! // is done.
 //! let shared = unsafe { memory.open::<u32>(device, 1000) }?;
-//! SAFETY: the other process retains the event as long.
+//! // SAFETY: the other process retains the event as long.
 //! stream.wait(&unsafe { event.open(device) }?)?;
 //! # drop(shared);
 //! # Ok(())

@@ -56,7 +56,7 @@ use crate::sys;
 /// let mut counted = [0];
 /// memcpy_from_symbol(&mut counted, count)?;
 ///
-/// On a stream: the variable is then that of the stream's device.
+/// // On a stream: the variable is then that of the stream's device.
 /// let (stream, mut pinned) = (Stream::new()?, PinnedBuffer::from_slice(&[0])?);
 /// memcpy_to_symbol_async(count, &pinned, &stream)?;
 /// memcpy_from_symbol_async(&mut pinned, count, &stream)?;

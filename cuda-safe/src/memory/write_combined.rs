@@ -38,7 +38,7 @@ use crate::sys;
 /// let stream = Stream::new()?;
 /// let mut device = DeviceBuffer::<u32>::alloc(4)?;
 /// let mut numbers = WriteCombinedBuffer::<u32>::alloc(4)?;
-/// let mut writer = numbers.write()?; // waits for what still reads it
+/// let mut writer = numbers.write()?; // waits for work that still reads it
 /// writer.fill(7);
 /// writer.copy_from_slice(1, &[1, 2])?;
 /// drop(writer);

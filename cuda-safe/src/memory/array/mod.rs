@@ -36,7 +36,7 @@
 //! assert_eq!(image.to_vec()?, [[1, 2, 3, 4]; 8]);
 //! assert_eq!(image.info()?.kind, ArrayKind::Plane);
 //!
-//! The left half, into a layer of another array.
+//! // The left half, into a layer of another array.
 //! let mut layers = ArrayBuilder::plane(2, 2).layers(3).surface().alloc::<[u8; 4]>()?;
 //! let stream = Stream::new()?;
 //! memcpy_2d_async(&mut layers.layers_mut(1..2)?, &image.view().columns(..2)?, &stream)?;

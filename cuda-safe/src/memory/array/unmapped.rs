@@ -112,7 +112,7 @@ impl<T> UnmappedArray<T> {
     ///
     /// # fn main() -> cuda_safe::Result<()> {
     /// let image = ArrayBuilder::plane(4096, 4096);
-    /// Not every device supports such arrays.
+    /// // Not every device supports such arrays.
     /// if let Ok(deferred) = image.deferred::<f32>() {
     ///     println!("all at once: {} bytes", deferred.memory_requirements()?.size);
     ///     deferred.free()?;

@@ -42,12 +42,12 @@
 //! pool.set_release_threshold(64 << 20)?;
 //! let mut scratch = DeviceBuffer::<f32>::alloc_from(&pool, 1000, &stream)?;
 //! memset_async(&mut scratch, 0, &stream)?;
-//! scratch.free_async(&stream)?; // the pool keeps it for the next one
+//! scratch.free_async(&stream)?; // the pool retains it for the next one
 //! stream.synchronize()?;
 //! assert_eq!(pool.statistics()?.used, 0);
 //! pool.trim_to(0)?;
 //!
-//! From here on `alloc_async` takes memory from it.
+//! // From here on `alloc_async` takes memory from it.
 //! let usual = device.memory_pool()?;
 //! device.set_memory_pool(&pool)?;
 //! let buffer = DeviceBuffer::<f32>::alloc_async(1000, &stream)?;
@@ -55,7 +55,7 @@
 //! assert!(usual.is_default() && device.default_memory_pool()?.is_default());
 //! device.set_memory_pool(&usual)?;
 //!
-//! Other devices get access one by one.
+//! // Other devices get access one by one.
 //! for peer in Device::all()?.filter(|peer| *peer != device && peer.can_access_peer(&device) == Ok(true)) {
 //!     pool.enable_access(peer)?;
 //!     assert_eq!(pool.access(peer)?, PoolAccess::READ_WRITE);

@@ -20,10 +20,10 @@
 //!
 //! // The other one
 //! let (descriptor, pointer) = receive();
-//! SAFETY: the other process has exported a pool, which is of this device.
+//! // SAFETY: the other process has exported a pool, which is of this device.
 //! let pool = unsafe { ImportedPool::import(&descriptor, Device::new(0)?) }?;
-//! SAFETY: the buffer has 1000 elements, and the other process retains it until this one reports that it is
-//! done.
+//! // SAFETY: the buffer has 1000 elements, and the other process retains it until this one reports that it
+//! // is done.
 //! let shared = unsafe { pool.open::<u32>(&PoolPointer::from_bytes(pointer), 1000) }?;
 //! # drop(shared);
 //! # Ok(())
