@@ -1,7 +1,7 @@
 //! One piece of memory: its address, size and device, the work that uses it, and how it is freed.
 //!
-//! Every owner in the crate has one, behind a reference count that only graphs raise. [`free`] has the end
-//! of its life.
+//! Every owner in the crate has one, behind a reference count that only graphs, textures and surfaces
+//! raise. [`free`] frees it.
 #![expect(unsafe_code, reason = "allocates and frees through the runtime")]
 
 mod free;

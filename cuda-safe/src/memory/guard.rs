@@ -23,7 +23,7 @@ pub struct HostRef<'a, T> {
 #[must_use]
 pub struct HostMut<'a, T> {
     loan: Loan<'a, T>,
-    /// As above. It also prevents a coercion to another element type.
+    /// As above. It also makes the type invariant in `T`.
     elements: PhantomData<&'a mut [T]>,
 }
 
