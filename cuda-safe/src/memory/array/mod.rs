@@ -14,11 +14,11 @@
 //! with them.
 //!
 //! # Soundness
-//! An array has no address. Its elements are reached only in three manners:
-//! - Copies of this crate check their extents against those of the view.
-//! - Kernels reach them by [textures and surfaces](crate::texture), which themselves declare the array to
-//!   the tracker.
-//! - Users of the raw handle need `unsafe`.
+//! An array has no address. Only the following reach its elements:
+//! - Copies of this crate, which check their extents against those of the view.
+//! - Kernels through [textures and surfaces](crate::texture), which themselves declare the array to the
+//!   tracker.
+//! - `unsafe` code with the raw handle.
 //!
 //! Every array has an access history. The tracker records an access to a part as the range from its first
 //! element to its last, as if the elements were stored row after row. This range is larger than the part if

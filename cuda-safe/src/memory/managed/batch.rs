@@ -152,8 +152,8 @@ impl<'a> PrefetchBatch<'a> {
         // managed memory, whose owners wait for this before they free it. The locations and their indices
         // are equally many. The flags must be 0. The stream is live.
         //
-        // A discard gives the device nothing to do: on an H200, a blocking stream does not wait for the
-        // legacy stream because of it.
+        // A discard gives the device nothing to do: on an H200, it does not make a blocking stream wait for
+        // the legacy stream.
         put(stream, self.discards, false, place, |ranges, raw| {
             let (pointers, sizes) = (ranges.pointers.as_mut_ptr(), ranges.sizes.as_mut_ptr());
             // SAFETY: as above.

@@ -15,7 +15,7 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
     /// which is for the rest. An entry is `None` if its pages have no location yet. If the length is 0,
     /// returns an empty list and does not call the runtime.
     ///
-    /// In each `summary` bytes, the runtime samples a page every `sampling` bytes, and the entry is the
+    /// In each `summary` bytes, the runtime takes a sample every `sampling` bytes, and the entry is the
     /// location of most samples. If `sampling` is 0, the runtime chooses the number of samples. Pages
     /// migrate, so the result may be out of date when it is read.
     ///
