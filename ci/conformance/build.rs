@@ -1,9 +1,10 @@
-//! Compiles the kernels and symbols that the cases use, and passes on which functions the toolkit's headers have.
+//! Compiles the kernels and symbols that the cases use, and lists the functions that the toolkit's headers
+//! have.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // The emulator, which reads PTX, finds clusters only in that of devices that have some.
+    // The emulator reads PTX, and finds clusters only in PTX for devices that have clusters.
     cuda_kernels_build::Build::new()
         .file("src/device.cu")
         .archs(["sm_90", "compute_75", "compute_90"])

@@ -1,5 +1,6 @@
-//! Prepares what the library is made of: the runtime's types, the names of its errors, an answer for every function
-//! that is not written yet, and the link arguments that make the result a drop-in `libcudart.so.13`.
+//! Prepares the parts that the library is made of: the runtime's types, the names of its errors, a stub for
+//! every function that is not written yet, and the link arguments that make the result a drop-in
+//! `libcudart.so.13`.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -32,16 +33,17 @@ fn run() -> Result<()> {
     let bindings = bindings(&out.join("bindings.rs"))?;
     fs::write(out.join("errors.rs"), errors(&bindings)?)?;
     fs::write(out.join("stubs.rs"), stubs()?)?;
-    // The loader looks for this name, and programs ask for symbols of this version: GNU ld gives every symbol the
-    // library's name as its version; other linkers refuse to do so beside the list of exports that rustc passes.
+    // The loader looks for this name, and programs ask for symbols of this version. GNU ld gives every symbol
+    // the library's name as its version. Other linkers refuse to do so beside the list of exports that rustc
+    // passes.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libcudart.so.13");
     println!("cargo:rustc-cdylib-link-arg=-fuse-ld=bfd");
     println!("cargo:rustc-cdylib-link-arg=-Wl,--default-symver");
     Ok(())
 }
 
-/// The runtime's types and constants: from the installed headers where they are those of CUDA 13, which is what this
-/// library stands for, and from the kept signatures of CUDA 13.0 where another version is installed.
+/// The runtime's types and constants. They come from the installed headers if those are of CUDA 13, which
+/// this library stands for, and otherwise from the kept signatures of CUDA 13.0.
 fn bindings(file: &Path) -> Result<String> {
     let env = Env::from_process();
     let found = Search::new(&env).find().and_then(|toolkit| {

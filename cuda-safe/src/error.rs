@@ -180,7 +180,7 @@ impl Error {
     /// Whether the device's context is lost: every later call fails with the same code until the process ends.
     #[must_use]
     pub fn is_sticky(&self) -> bool {
-        !self.refused && class::of(self.code) == class::Class::Sticky
+        !self.refused && is_sticky(self.code)
     }
 
     /// Whether the failure is that of an *earlier* asynchronous operation and not of the call that reported it.
@@ -200,6 +200,11 @@ impl Error {
     pub fn is_not_ready(&self) -> bool {
         !self.refused && self.code == sys::cudaErrorNotReady
     }
+}
+
+/// Whether a code means that the context of the device is lost.
+pub(crate) fn is_sticky(code: cudaError_t) -> bool {
+    class::of(code) == class::Class::Sticky
 }
 
 /// A string of the runtime's static tables.
@@ -308,10 +313,11 @@ pub fn peek_last() -> Result<()> {
 
 /// Calls a runtime function and turns its code into a [`Result`](crate::Result): the `CHECK(...)` of CUDA C++ programs.
 ///
-/// A bare name is looked up in [`sys`](crate::sys) and needs no import; a path is taken as written, so functions of
-/// other libraries that return `cudaError_t` work too. A bare name is not called in a host function or a listener of
-/// [`logs`](crate::logs), where CUDA forbids calls: the result is a refusal, `InCallback`. The call is as unsafe as it is without the macro, and the
-/// place that the error remembers is that of the macro, or, in a `#[track_caller]` function, that of its caller.
+/// A bare name is looked up in [`sys`](crate::sys) and needs no import; a path is taken as written, so
+/// functions of other libraries that return `cudaError_t` work too. A bare name is not called in a host
+/// function or a listener of `logs`, where CUDA forbids calls: the result is a refusal,
+/// `InCallback`. The call is as unsafe as it is without the macro, and the place that the error remembers is
+/// that of the macro, or, in a `#[track_caller]` function, that of its caller.
 ///
 /// # Examples
 /// ```

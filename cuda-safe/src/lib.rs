@@ -43,6 +43,7 @@
 //! | [`library`] | code that is loaded at run time: PTX, cubins, fatbinaries, their kernels and variables |
 //! | [`logs`] | the log messages of runtime and driver about failing calls |
 //! | [`texture`] | textures and surfaces: images that kernels read and write by coordinates |
+//! | [`process`] | everything the crate does to the whole process, and how to switch it off |
 //! | [`soundness`] | each attempt to break safe code, its result, and the test that shows it |
 //! | [`sys`] | the raw bindings, re-exported |
 //!
@@ -60,18 +61,16 @@ pub mod element;
 pub mod error;
 pub mod graph;
 pub mod hazard;
-mod hint;
 pub mod launch;
 #[cfg(cudart_12_8)]
 pub mod library;
 #[cfg(cudart_13_0)]
 pub mod logs;
 pub mod memory;
-mod process;
+pub mod process;
 pub mod soundness;
 pub mod stream;
 pub mod texture;
-mod thread;
 
 #[doc(hidden)]
 pub use bytemuck;

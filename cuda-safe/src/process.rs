@@ -1,21 +1,24 @@
-//! Which process this is, as owners see it: a number that a fork changes in the child.
-//!
-//! In the child of a fork the runtime cannot be used, and what was inherited is the parent's. Owners keep the number of the
-//! process that made them, and their drop does nothing where it is another one now. Asking the system every time would be a
-//! call into the kernel for every event and every buffer, so the number is a count of ours, which the C library raises in
-//! each child as it forks. A child that was made behind the C library's back, by a bare `clone`, is not noticed.
-//!
-//! Any thread may ask; nothing here blocks but the first question, for a moment. Stands for no C function of the runtime.
+#![doc = include_str!("../docs/process.md")]
 #![expect(unsafe_code, reason = "has the C library call a function in children")]
 
 use std::ffi::c_int;
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The number of this process: 0 until somebody has asked.
+// Which process this is: a number that a fork changes in the child.
+//
+// In the child of a fork the runtime cannot be used, and inherited owners are the parent's. Owners keep the
+// number of the process that made them, and their drop does nothing in another one. To ask the system every
+// time would be a call into the kernel for every event and every buffer, so the number is a count of this
+// crate, which the C library raises in each child as it forks. A child of a bare `clone`, which the C library
+// does not see, is not noticed.
+//
+// Any thread may ask; only the first question blocks, for a moment.
+
+/// The number of this process: 0 until it is first asked for.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
-/// A process that the C library would not tell about its forks: it asks the system instead.
+/// In a process whose forks the C library does not report: the number comes from the system.
 const ASKS: u32 = u32::MAX;
 
 unsafe extern "C" {
@@ -42,12 +45,13 @@ pub(crate) fn is(number_then: u32) -> bool {
     number() == number_then
 }
 
-/// Has the number kept up to date, once.
+/// Registers the function that keeps the number up to date, once.
 #[cold]
 fn first_time() -> u32 {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // SAFETY: the function only adds to an atomic, which is allowed in a child of a process with many threads.
+        // SAFETY: the function only adds to an atomic, which is allowed in a child of a process with many
+        // threads.
         let code = unsafe { pthread_atfork(None, None, Some(forked)) };
         NUMBER.store(if code == 0 { 1 } else { ASKS }, Ordering::Relaxed);
     });

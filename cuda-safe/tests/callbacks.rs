@@ -1,13 +1,12 @@
 //! No function of the crate calls CUDA in a host function or in a listener of the log, where CUDA forbids it.
 //!
-//! `check!` refuses there, so what calls the runtime through it need not. The first test reads the sources for the other
-//! calls; the second one makes the functions of the crate fail, and looks at the emulator's log of calls.
+//! `check!` refuses there, so what calls the runtime through it need not; `tests/sources.rs` asks for a
+//! reason of each other call. These tests have some 180 functions refuse, and look at the emulator's log of
+//! calls.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
 
-use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::mpsc::channel;
 
 use common::alone;
@@ -25,125 +24,6 @@ use cuda_safe::{
     Device, DeviceBuffer, Event, Graph, MappedFlag, PinnedBuffer, PitchedBuffer, PitchedVolume, Registered,
     Result, Stream, Texture, WriteCombinedBuffer, memcpy, memcpy_async, memset, memset_async, sys,
 };
-
-/// Functions that are called other than through `check!`, and why this does not happen in a host function.
-const UNCHECKED: &[(&str, &[&str])] = &[
-    (
-        "the submission of an operation refuses first",
-        &[
-            "cudaEventRecord",
-            "cudaFreeAsync",
-            "cudaGraphLaunch",
-            "cudaLaunchHostFunc",
-            "cudaLaunchKernelExC",
-            "cudaMallocAsync",
-            "cudaMallocFromPoolAsync",
-            "cudaMemcpy",
-            "cudaMemcpy2D",
-            "cudaMemcpy2DAsync",
-            "cudaMemcpy3D",
-            "cudaMemcpy3DAsync",
-            "cudaMemcpy3DBatchAsync",
-            "cudaMemcpy3DWithAttributesAsync",
-            "cudaMemcpyAsync",
-            "cudaMemcpyBatchAsync",
-            "cudaMemcpyWithAttributesAsync",
-            "cudaMemsetAsync",
-            "cudaStreamWaitEvent",
-        ],
-    ),
-    (
-        "the current device is asked for first, or made current, which is refused",
-        &[
-            "cudaHostAlloc",
-            "cudaHostRegister",
-            "cudaMalloc",
-            "cudaMalloc3D",
-            "cudaMalloc3DArray",
-            "cudaMallocArray",
-            "cudaMallocManaged",
-            "cudaMallocMipmappedArray",
-            "cudaMallocPitch",
-            "cudaMemGetInfo",
-        ],
-    ),
-    (
-        "its function begins with a refusal",
-        &[
-            "cudaDeviceGetDefaultMemPool",
-            "cudaEventQuery",
-            "cudaGetDeviceCount",
-            "cudaLibraryGetKernel",
-            "cudaLibraryLoadData",
-            "cudaLibraryLoadFromFile",
-            "cudaMemPoolGetAttribute",
-            "cudaMemPoolSetAttribute",
-            "cudaProfilerStart",
-            "cudaProfilerStop",
-            "cudaStreamIsCapturing",
-            "cudaStreamQuery",
-        ],
-    ),
-    (
-        "what is dropped there is destroyed by the next thread that waits",
-        &[
-            "cudaEventDestroy",
-            "cudaGraphDestroy",
-            "cudaGraphExecDestroy",
-            "cudaIpcCloseMemHandle",
-            "cudaMemPoolDestroy",
-            "cudaStreamDestroy",
-            "cudaStreamSynchronize",
-            "cudaUserObjectRelease",
-        ],
-    ),
-    ("clears what a call before it has left", &["cudaGetLastError"]),
-    (
-        "asked for the versions in an error, of a call before it",
-        &["cudaDriverGetVersion", "cudaRuntimeGetVersion"],
-    ),
-    ("looks a text up, and is no call into CUDA", &["cudaGetErrorName", "cudaGetErrorString"]),
-];
-
-fn unchecked(folder: &Path, found: &mut BTreeSet<String>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            unchecked(&path, found);
-            continue;
-        }
-        let source = std::fs::read_to_string(&path).unwrap();
-        let code = source.lines().map(str::trim_start).filter(|line| !line.starts_with("//"));
-        for line in code {
-            for (at, _) in line.match_indices("cuda") {
-                let (before, name) = (&line[..at], &line[at..]);
-                let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
-                let (name, after) = name.split_at(end);
-                let of_the_runtime = name["cuda".len()..].starts_with(|c: char| c.is_ascii_uppercase());
-                // Numbers are made with parentheses too.
-                let number = ["cudaError", "cudaResourceViewFormat", "cudaMemLocationType"].contains(&name);
-                if of_the_runtime && after.starts_with('(') && !number && !before.ends_with("check!(") {
-                    found.insert(name.to_owned());
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn every_call_that_is_not_checked_has_a_reason() {
-    let _alone = alone();
-    let mut found = BTreeSet::new();
-    unchecked(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
-    assert!(found.len() > 40, "{found:?}");
-    for name in found {
-        let known = UNCHECKED.iter().any(|(_, names)| names.contains(&name.as_str()));
-        assert!(
-            known,
-            "{name} is called without `check!`: say in UNCHECKED why no host function comes to it"
-        );
-    }
-}
 
 /// What functions are tried on.
 struct Things {

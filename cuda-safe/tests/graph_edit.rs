@@ -369,7 +369,8 @@ fn a_host_function_of_the_innermost_of_three_graphs_is_dropped_with_its_last_own
     let _alone = alone();
     let stream = Stream::non_blocking()?;
     let calls = Arc::new(AtomicUsize::new(0));
-    // The outermost graph is copied, added to another one, or made executable. Each of the four owners goes first once.
+    // The outermost graph is copied, added to another one, or made executable. Each of the four owners goes
+    // first once.
     for (made, first) in (0..3).flat_map(|made| (0..4).map(move |first| (made, first))) {
         let (mut inner, mut middle, mut outer) = (Graph::new()?, Graph::new()?, Graph::new()?);
         inner.add_host_fn(&[], counting(&calls))?;

@@ -1,6 +1,7 @@
 //! Managed memory: owners, guards, copies, and hints about where its pages should be.
 //!
-//! Each test runs alone: they count pages of the whole device, and small buffers share the pages that advice is about.
+//! Each test runs alone: they count pages of the whole device, and small buffers share the pages that advice
+//! is about.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;

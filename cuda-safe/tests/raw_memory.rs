@@ -13,7 +13,8 @@ use cuda_safe::{
     Device, DeviceBuffer, Event, PinnedBuffer, Result, Stream, memcpy_2d, memcpy_2d_async, memset_async,
 };
 
-/// Has a stream use an owner behind a gate that another thread opens, and gives the owner's memory up meanwhile.
+/// Has a stream use an owner behind a gate that another thread opens, and gives the owner's memory up
+/// meanwhile.
 fn given_up_behind_a_gate<O, R>(
     alone: &Alone,
     mut owner: O,

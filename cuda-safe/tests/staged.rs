@@ -1,11 +1,13 @@
-//! Large blocking copies between pageable memory and a device, by the crate's own engine. A binary of its own: how they are made is a
-//! setting of the process.
+//! Large blocking copies between pageable memory and a device, by the crate's own engine. A binary of its
+//! own: how they are made is a setting of the process.
+#![cfg(feature = "staged")]
 #![expect(unsafe_code, reason = "puts work on streams behind the crate's back")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
 
 use std::ffi::c_void;
+use std::sync::mpsc::channel;
 
 use common::{Gate, alone};
 use cuda_safe::copy::staged::{Settings, configure, release, settings, statistics};
@@ -319,5 +321,47 @@ fn a_refused_copy_is_not_begun_and_its_chunks_are_there_for_the_next() {
     assert!(memcpy(&mut device, &host[1..]).unwrap_err().is_refused());
     let ((), copies) = staged_by(|| memcpy(&mut device, &host).unwrap());
     assert_eq!(copies, 1);
+    release().unwrap();
+}
+
+#[test]
+fn release_in_a_host_function_is_refused_and_loses_no_memory() {
+    let _alone = alone();
+    configure(everything());
+    let stream = Stream::new().unwrap();
+    let device = DeviceBuffer::from_slice(&bytes(200_000, 14)).unwrap();
+    let held = statistics().pinned;
+    assert!(held > 0);
+    let (answer, answers) = channel();
+    stream.launch_host_fn(move || answer.send(release()).unwrap()).unwrap();
+    let error = answers.recv().unwrap().unwrap_err();
+    assert!(error.is_refused() && error.api() == "staged::release", "{error}");
+    stream.synchronize().unwrap();
+    assert_eq!(statistics().pinned, held, "it is still held");
+    release().unwrap();
+    assert_eq!(statistics().pinned, 0);
+    assert_eq!(device.to_vec().unwrap(), bytes(200_000, 14));
+}
+
+#[test]
+fn the_error_of_a_staged_copy_names_the_line_of_the_copy() {
+    let _alone = alone();
+    configure(everything());
+    let stream = Stream::new().unwrap();
+    let host = bytes(200_000, 15);
+    let mut device = DeviceBuffer::from_slice(&host).unwrap();
+    let (raw, mut graph) = (stream.as_raw(), std::ptr::null_mut());
+    // A capture of a blocking stream forbids the legacy stream, which the staged copy waits for.
+    // SAFETY: the stream is live.
+    unsafe { check!(cudaStreamBeginCapture(raw, sys::cudaStreamCaptureModeThreadLocal)) }.unwrap();
+    let (line, copied) = (line!(), memcpy(&mut device, &host));
+    // SAFETY: the stream is live, and the pointer is to a live variable, which the call fills.
+    let ended = unsafe { check!(cudaStreamEndCapture(raw, &raw mut graph)) };
+    assert!(ended.is_err() && graph.is_null(), "the refused call has ended the capture");
+    let error = copied.unwrap_err();
+    assert_eq!((error.api(), error.code()), ("cudaEventRecord", sys::cudaErrorStreamCaptureImplicit));
+    assert_eq!((error.place().file(), error.place().line()), (file!(), line));
+    memcpy(&mut device, &host).unwrap();
+    assert_eq!(device.to_vec().unwrap(), host);
     release().unwrap();
 }

@@ -1,4 +1,6 @@
-//! Copies that are in the middle when the process ends, or forks. A binary of its own: it starts itself, and forks.
+//! Copies that are in the middle when the process ends, or forks. A binary of its own: it starts itself, and
+//! forks.
+#![cfg(feature = "staged")]
 #![expect(unsafe_code, reason = "forks")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -101,13 +103,15 @@ fn the_child_of_a_fork_in_the_middle_of_a_copy_ends_by_itself() {
         within_half_a_minute();
         stage_everything();
         copy_for_ever();
-        // SAFETY: the child makes no call into the runtime, and takes no lock that a thread of the parent may have held.
+        // SAFETY: the child makes no call into the runtime, and takes no lock that a thread of the parent may
+        // have held.
         let child = unsafe { libc::fork() };
         assert!(child >= 0);
         if child == 0 {
             // SAFETY: sets a timer whose signal ends the process.
             unsafe { libc::alarm(20) };
-            // The functions of the exit run, the engine's too: it must not wait for threads that did not come along.
+            // The functions of the exit run, the engine's too: it must not wait for threads that did not come
+            // along.
             // SAFETY: ends the process, of which this is the only thread.
             unsafe { libc::exit(0) };
         }

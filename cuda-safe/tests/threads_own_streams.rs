@@ -120,7 +120,8 @@ unsafe impl StableMut for Watched {}
 #[test]
 fn memory_that_a_capture_keeps_from_being_waited_for_is_freed_later() -> Result<()> {
     let _alone = alone();
-    // A capture of a blocking stream, by raw calls: the crate's own are of streams that the legacy stream has no part in.
+    // A capture of a blocking stream, by raw calls: the crate's own are of streams that the legacy stream has
+    // no part in.
     let blocking = Stream::new()?;
     let (raw, mode) = (blocking.as_raw(), sys::cudaStreamCaptureModeThreadLocal);
     let begin = || {

@@ -2,12 +2,12 @@
 
 use crate::log::{Log, Outcome};
 
-/// What becomes of a case when it is tried through `cuda-safe`.
+/// The outcome of a case that is tried through `cuda-safe`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Safe {
     /// It works, with the same result.
     Works,
-    /// No safe program can say it: the types rule it out.
+    /// No safe program can express it: the types rule it out.
     Unwritable,
     /// Refused by a check of the crate, before the runtime is called.
     Refused,
@@ -18,7 +18,7 @@ pub(crate) enum Safe {
 }
 
 impl Safe {
-    /// How the table spells it.
+    /// The spelling in the table.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Works => "works",
@@ -30,14 +30,17 @@ impl Safe {
     }
 }
 
-/// What a case does.
+/// A change of the arguments of a call, which spoils them or not.
+pub(crate) type Change<T> = fn(&mut T);
+
+/// The calls of a case.
 type Run = Box<dyn Fn(&mut Log) -> Outcome>;
 
-/// A case: `function/what is special`.
+/// A case: `function/its special condition`.
 pub(crate) struct Case {
     pub(crate) id: String,
     pub(crate) safe: Safe,
-    /// How many devices it takes.
+    /// The number of devices that it needs.
     pub(crate) devices: i32,
     /// Whether it leaves the process in a state that no other case may see, or needs a fresh one.
     pub(crate) alone: bool,
@@ -51,7 +54,7 @@ impl Case {
         self
     }
 
-    /// Says that the case takes two devices.
+    /// Marks the case as one for two devices.
     pub(crate) fn two_devices(&mut self) -> &mut Self {
         self.devices = 2;
         self
@@ -62,12 +65,12 @@ impl Case {
 #[derive(Default)]
 pub(crate) struct Cases {
     pub(crate) list: Vec<Case>,
-    /// What other cases start as a process of their own; these are in no table.
+    /// Helpers that other cases start in a process of their own. They are in no table.
     pub(crate) helpers: Vec<Case>,
 }
 
 impl Cases {
-    /// Adds what [`run::beside`](crate::run::beside) can start.
+    /// Adds a helper for [`run::beside`](crate::run::beside).
     pub(crate) fn help(&mut self, id: &str, run: impl Fn(&mut Log) -> Outcome + 'static) {
         let (id, safe, run) = (id.to_owned(), Safe::Raw, Box::new(run));
         self.helpers.push(Case { id, safe, devices: 1, alone: true, run });

@@ -1,4 +1,5 @@
-// What the cases need on the device: a few kernels, and a symbol of each kind with a function that gives its handle.
+// The device code of the cases: a few kernels, and a symbol of each kind with a function that returns its
+// handle.
 #include <cuda_runtime.h>
 
 extern "C" {
@@ -12,7 +13,7 @@ __global__ void case_add(int* to, int amount) { atomicAdd(to, amount); }
 
 __global__ void case_empty() {}
 
-// Older devices have no clusters, and take the kernel as one without.
+// Older devices have no clusters, and run the kernel without them.
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 __global__ void __cluster_dims__(2, 1, 1) case_pairs() {}
 #else

@@ -1,4 +1,4 @@
-//! A stream that is busy until the case says otherwise.
+//! A stream that is busy until the case releases it.
 
 use std::ffi::c_void;
 use std::sync::{Arc, Condvar, Mutex};
@@ -9,7 +9,7 @@ use cuda_sys::cudaStream_t;
 
 use crate::log::{Log, Setup, need};
 
-/// What host function and case share.
+/// The state that the host function and the case share.
 #[derive(Debug, Default)]
 struct Shared {
     state: Mutex<State>,
@@ -28,7 +28,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Waits until something is so; after twenty seconds it gives up, so that a case never hangs a machine.
+    /// Waits for a condition. After twenty seconds it gives up, so that a case never hangs a machine.
     fn wait(&self, so: impl Fn(&State) -> bool, longest: Duration) {
         let state = self.state.lock().expect("nobody panics with it");
         drop(
@@ -64,11 +64,12 @@ impl Gate {
         self.0.set(|state| state.open = true);
     }
 
-    /// Makes calls while the stream is held, and says whether they returned only when it was not any more.
+    /// Makes calls while the stream is held. Returns whether they only returned after it was released.
     pub(crate) fn blocks<R>(&self, calls: impl FnOnce() -> R) -> (bool, R) {
         let gate = Arc::clone(&self.0);
         let opener = thread::spawn(move || {
-            // Either the calls return meanwhile, or they are waiting for this: that they only wait for a processor does not count.
+            // Either the calls return meanwhile, or they wait for the gate. Waiting for a processor does not
+            // count.
             let (mut rested, begun) = (0, processor_time());
             while !gate.is_open() && rested < RESTS && processor_time().saturating_sub(begun) < BUSY {
                 gate.wait(|state| state.open, LOOK);
@@ -84,14 +85,14 @@ impl Gate {
     }
 }
 
-/// Calls wait when they were found asleep so often,
+/// Calls wait if they were found asleep so often,
 const RESTS: u32 = 40;
 /// at looks so far apart,
 const LOOK: Duration = Duration::from_millis(10);
 /// or when the process has computed for so long.
 const BUSY: Duration = Duration::from_millis(400);
 
-/// Whether no thread of this process but the calling one runs, or would if it had a processor.
+/// Whether no other thread of this process runs, or would run if it had a processor.
 fn others_rest() -> bool {
     let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return true };
     let runs = |stat: &str| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['R', 'D']));
@@ -99,7 +100,7 @@ fn others_rest() -> bool {
     stats.filter(|stat| runs(stat)).count() <= 1
 }
 
-/// What all threads of this process have computed.
+/// The processor time of all threads of this process.
 fn processor_time() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the pointer is to a live structure, which the call fills.

@@ -1,14 +1,14 @@
-//! What the CUDA runtime answers, case by case: each case is asked of the library that the loader finds, and the answer
-//! compared with `answers.tsv`, which holds what a GPU answered.
+//! Known answers of the CUDA runtime, case by case. Each case makes calls to the library that the loader
+//! finds, and compares the answer with `answers.tsv`, which holds the answers of a GPU.
 //!
-//! - `cargo test -p cudart-conformance`: all cases, on a GPU where one answers and on the emulator where none does.
+//! - `cargo test -p cudart-conformance`: all cases, on a GPU if one answers and otherwise on the emulator.
 //! - `... -- memcpy`: the cases with `memcpy` in their name. `--show` prints the answers.
-//! - `... -- --write FILE`: asks, and writes the table with the new answers. On a GPU, and with two devices, only. With
-//!   `--new`, only the cases are asked for which the table has no answer; the other answers are kept.
+//! - `... -- --write FILE`: writes the table with the new answers. Only on a GPU, and with two devices. With
+//!   `--new`, only runs the cases that have no answer in the table, and keeps the other answers.
 //!
-//! A case says nothing about right or wrong: it makes calls and notes what they return, what memory holds, and whether
-//! the host had to wait. Its third column in the table says what becomes of it in `cuda-safe`: it works there, cannot be
-//! written, is refused before the call, or comes back as an error.
+//! A case does not judge: it makes calls and notes their results, the contents of memory, and whether the
+//! host had to wait. The third column of the table has the outcome in `cuda-safe`: the case works there,
+//! cannot be written, is refused before the call, or returns an error.
 
 #![allow(
     unsafe_code,
@@ -154,7 +154,7 @@ pub fn main() -> ExitCode {
     ExitCode::from(u8::from(!wrong.is_empty()))
 }
 
-/// Where answers and table differ.
+/// The differences between answers and table.
 fn differences(answers: &BTreeMap<String, String>) -> Vec<String> {
     let known = table::known();
     let differing = answers.iter().filter_map(|(id, answer)| {
@@ -165,7 +165,7 @@ fn differences(answers: &BTreeMap<String, String>) -> Vec<String> {
     differing.collect()
 }
 
-/// How many devices there are.
+/// The number of devices.
 fn devices() -> c_int {
     let mut count = 0;
     // SAFETY: the pointer is to a live integer.
@@ -174,7 +174,7 @@ fn devices() -> c_int {
     count
 }
 
-/// What the table says of the machine that was asked.
+/// The description of the machine in the table.
 fn machine() -> String {
     let mut properties = cuda_sys::cudaDeviceProp::default();
     let mut runtime = 0;

@@ -1,4 +1,4 @@
-//! What a case sees, in the order in which it sees it.
+//! The observations of a case, in their order.
 
 use std::ffi::CStr;
 use std::fmt::Display;
@@ -9,7 +9,7 @@ use cuda_sys::{cudaError_t, cudaGetErrorName, cudaSuccess};
 #[derive(Debug)]
 pub(crate) struct Setup;
 
-/// How a case ends.
+/// The end of a case.
 pub(crate) type Outcome = Result<(), Setup>;
 
 /// The answers of one case.
@@ -30,7 +30,7 @@ impl Log {
         code
     }
 
-    /// Ends the case where a call that it builds on has failed.
+    /// Ends the case if a call that it builds on has failed.
     pub(crate) fn need(&mut self, name: &str, code: cudaError_t) -> Outcome {
         if code == cudaSuccess {
             return Ok(());
@@ -39,7 +39,7 @@ impl Log {
         Err(Setup)
     }
 
-    /// Notes whether bytes are as they should be, and where the first one is that is not.
+    /// Notes whether bytes are as expected, and the first one that is not.
     pub(crate) fn bytes(&mut self, name: &str, got: &[u8], want: &[u8]) {
         match got.iter().zip(want).position(|(a, b)| a != b) {
             None if got.len() == want.len() => self.fact(name, "equal"),
@@ -48,7 +48,7 @@ impl Log {
         }
     }
 
-    /// Notes whether a destination holds the source, what it held before, or something else.
+    /// Notes whether a destination holds the source, its old bytes, or other ones.
     pub(crate) fn holds(&mut self, got: &[u8], source: &[u8], old: &[u8]) {
         let what = if got == source {
             "the source"
@@ -66,7 +66,7 @@ impl Log {
     }
 }
 
-/// The runtime's name of a code, without what all of them begin with.
+/// The runtime's name of a code, without the common prefix.
 pub(crate) fn error_name(code: cudaError_t) -> String {
     // SAFETY: takes any code and returns null or a string that lives for ever.
     let name = unsafe { cudaGetErrorName(code) };
@@ -85,7 +85,7 @@ macro_rules! ask {
         ask!($log, stringify!($function), $function($($argument),*))
     };
     ($log:expr, $name:expr, $function:ident($($argument:expr),* $(,)?)) => {{
-        // SAFETY: cases misuse the runtime in ways of which the answer is known and harmless; that is their purpose.
+        // SAFETY: cases misuse the runtime in ways whose result is known and harmless; that is their purpose.
         let code = unsafe { cuda_sys::$function($($argument),*) };
         $log.code($name, code)
     }};

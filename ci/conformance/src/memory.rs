@@ -1,4 +1,4 @@
-//! Memory of every kind that the runtime tells apart, left to the end of the process.
+//! Memory of every kind that the runtime distinguishes, never freed before the end of the process.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -7,7 +7,7 @@ use cuda_sys::{cudaMemcpyDeviceToHost, cudaMemcpyHostToDevice, cudaStream_t};
 
 use crate::log::{Log, Setup, need};
 
-/// Where bytes are.
+/// The kind of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Pageable,
@@ -81,7 +81,7 @@ impl Block {
         Ok(block)
     }
 
-    /// The first `len` bytes of a block that begin at a multiple of `len`, of a block that has them.
+    /// The first `len` bytes of a block that begin at a multiple of `len`. The block must have them.
     pub(crate) fn aligned(self, len: usize) -> Self {
         let skipped = self.start.addr().wrapping_neg() % len;
         assert!(skipped + len <= self.len, "fewer bytes than that takes");
@@ -115,7 +115,7 @@ impl Block {
     pub(crate) fn load(self, log: &mut Log) -> Result<Vec<u8>, Setup> {
         let mut bytes = vec![0; self.len];
         if self.kind.of_host() {
-            // SAFETY: the block has as many bytes, and the case has waited for what writes them.
+            // SAFETY: the block has as many bytes, and the case has waited for all writes to them.
             unsafe { ptr::copy_nonoverlapping(self.start, bytes.as_mut_ptr(), self.len) };
         } else {
             need!(log, cudaMemcpy(bytes.as_mut_ptr().cast(), self.ptr(), self.len, cudaMemcpyDeviceToHost));
@@ -134,7 +134,7 @@ fn pages(len: usize) -> *mut u8 {
     start
 }
 
-/// Bytes in which a shift by one, and another seed, shows.
+/// Bytes in which a shift by one shows, and another seed, too.
 pub(crate) fn pattern(len: usize, seed: usize) -> Vec<u8> {
     (0..len).map(|i| ((i * 7 + (i >> 8) * 3 + seed * 29 + 1) & 0xff) as u8).collect()
 }

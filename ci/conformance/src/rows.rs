@@ -1,15 +1,15 @@
-//! What is asked of the runtime elsewhere, row by row, and the cases here that ask it: `rows.tsv`.
+//! Questions to the runtime from elsewhere, row by row, and the cases here that ask them: `rows.tsv`.
 //!
-//! A row has five columns: the function, what is asked of it, the cases that ask it (a name, or the beginning of
-//! names with `*` behind it; several between ` | `), what hardware does where that is not what the row hopes for, and,
-//! where no case asks, why not.
+//! A row has five columns: the function, the question, the cases that ask it (a name, or a prefix with `*`
+//! behind it; several between ` | `), the answer of hardware if it is not the one that the row hopes for, and
+//! the reason if no case asks.
 
 use crate::case::Case;
 
-/// The rows, as they were when this program was built.
+/// The rows at the time of the build.
 const ROWS: &str = include_str!("../rows.tsv");
 
-/// What does not fit between rows and cases.
+/// The disagreements between rows and cases.
 pub(crate) fn disagreements(cases: &[Case]) -> Vec<String> {
     check(ROWS, cases.iter().map(|case| case.id.as_str()).collect::<Vec<_>>().as_slice())
 }
@@ -47,7 +47,7 @@ fn check(text: &str, ids: &[&str]) -> Vec<String> {
     found
 }
 
-/// Whether the check finds what it is there to find; run with the cases, as this program has no other tests.
+/// Whether the check finds its targets. It runs with the cases, as this program has no other tests.
 pub(crate) fn check_of_the_check() -> Vec<String> {
     let ids = ["a/one", "a/two"];
     let right = "# 2 rows\na\tq\ta/one | a/t*\t\t\na\tq\t\t\tno answer\n";

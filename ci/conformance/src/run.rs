@@ -1,4 +1,4 @@
-//! Runs cases in processes of their own: whatever a case does to its process, the next one does not see it.
+//! Runs cases in processes of their own: no case sees the effects of another one on its process.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,14 +11,14 @@ use std::time::Duration;
 use crate::case::{Case, Cases};
 use crate::log::{Log, error_name};
 
-/// What a child says before each case, and after it.
+/// The line of a child before each case, and after it.
 const BEGIN: &str = "case\t";
 const END: &str = "answer\t";
 
 /// Cases that may share a process, at most.
 const BATCH: usize = 24;
 
-/// Runs the cases with these numbers in this process, and says on standard output what they saw.
+/// Runs the cases with these names in this process, and writes their observations to standard output.
 pub(crate) fn here(cases: &Cases, ids: &[String]) -> Result<(), String> {
     let mut out = std::io::stdout();
     for id in ids {
@@ -27,7 +27,7 @@ pub(crate) fn here(cases: &Cases, ids: &[String]) -> Result<(), String> {
         let say = |out: &mut dyn Write, line: String| writeln!(out, "{line}").and_then(|()| out.flush());
         say(&mut out, format!("{BEGIN}{id}")).map_err(|error| error.to_string())?;
         let mut log = Log::default();
-        // What the case could not set up is in its log.
+        // The log has the set-up call that failed.
         let _ = (case.run)(&mut log);
         // SAFETY: takes nothing.
         log.fact("last", error_name(unsafe { cuda_sys::cudaGetLastError() }));
@@ -37,7 +37,7 @@ pub(crate) fn here(cases: &Cases, ids: &[String]) -> Result<(), String> {
             break;
         }
     }
-    // Destructors and exit handlers have nothing to add, and a ruined context might hang in them.
+    // Destructors and exit handlers are not needed, and might hang in a ruined context.
     // SAFETY: ends the process.
     unsafe { libc::_exit(0) }
 }
@@ -47,8 +47,8 @@ const HANDED: &str = "CONFORMANCE_HANDED";
 
 /// This program, for cases in a process of their own.
 ///
-/// Without the driver's cache of compiled code: code that is in it is not compiled again, so that the compiler has nothing to
-/// report, and an answer would depend on the runs before.
+/// Without the driver's cache of compiled code: code that is in it is not compiled again, so that the
+/// compiler has nothing to report, and an answer would depend on the runs before.
 fn command() -> Command {
     let program = std::env::current_exe().expect("this program has a path");
     let mut command = Command::new(program);
@@ -65,12 +65,12 @@ pub(crate) fn beside(id: &str, handed: &str) -> String {
     answer.map_or_else(|| format!("ENDS THE PROCESS ({})", output.status), str::to_owned)
 }
 
-/// What the case that started this helper hands it.
+/// The text that the case passed to this helper.
 pub(crate) fn handed() -> String {
     std::env::var(HANDED).unwrap_or_default()
 }
 
-/// Runs the chosen cases, several processes at a time, and gives their answers by name.
+/// Runs the chosen cases, several processes at a time. Returns their answers by name.
 pub(crate) fn all(chosen: &[&Case], jobs: usize, limit: Duration) -> BTreeMap<String, String> {
     let mut queue = VecDeque::<Vec<String>>::new();
     let mut open = false;
@@ -157,7 +157,7 @@ fn child(batch: &[String], limit: Duration) -> (Vec<(String, String)>, Vec<Strin
         done.push((id, format!("{how} {last}").trim_end().to_owned()));
     }
     let rest: Vec<_> = batch.iter().skip(done.len()).cloned().collect();
-    // A child that did not even begin would be started for ever.
+    // A child that failed before its first case would be started for ever.
     if done.is_empty() {
         let why = format!("{how} {}", said.trim().replace('\n', " "));
         return (batch.iter().map(|id| (id.clone(), why.clone())).collect(), Vec::new());

@@ -5,13 +5,13 @@ use std::fmt::Write;
 
 use crate::case::{Case, Cases};
 
-/// The table, as it was when this program was built.
+/// The table at the time of the build.
 const TABLE: &str = include_str!("../answers.tsv");
 
 /// The answer of a case that is newer than the table.
 pub(crate) const NOT_ASKED: &str = "not asked of a GPU yet";
 
-/// The known answers by name, and how `cuda-safe` takes the case.
+/// The known answers by name, and the outcome in `cuda-safe`.
 pub(crate) fn known() -> BTreeMap<&'static str, (&'static str, &'static str)> {
     let rows = TABLE.lines().filter(|line| !line.starts_with('#'));
     rows.filter_map(|line| {
@@ -21,16 +21,17 @@ pub(crate) fn known() -> BTreeMap<&'static str, (&'static str, &'static str)> {
     .collect()
 }
 
-/// The cases that the table has no answer for.
+/// The cases without an answer in the table.
 pub(crate) fn pending() -> BTreeSet<&'static str> {
     known().into_iter().filter(|(_, (answer, _))| *answer == NOT_ASKED).map(|(id, _)| id).collect()
 }
 
-/// The table with new answers where there are any, and the old ones where not.
+/// The table with the new answers, and the old ones for all other cases.
 pub(crate) fn write(cases: &Cases, new: &BTreeMap<String, String>, machine: &str) -> String {
     let known = known();
     let mut text = format!(
-        "# What the CUDA runtime answers: case, answer, and what becomes of the case in cuda-safe.\n# Asked of: {machine}\n"
+        "# What the CUDA runtime answers: case, answer, and what becomes of the case in cuda-safe.\n\
+         # Asked of: {machine}\n"
     );
     for case in &cases.list {
         let old = known.get(case.id.as_str()).map(|(answer, _)| *answer);
@@ -41,7 +42,7 @@ pub(crate) fn write(cases: &Cases, new: &BTreeMap<String, String>, machine: &str
     text
 }
 
-/// What does not fit between cases and table, whatever a library answers.
+/// The disagreements between cases and table, whatever a library answers.
 pub(crate) fn disagreements(cases: &[Case]) -> Vec<String> {
     let known = known();
     let mut found = Vec::new();

@@ -1,7 +1,7 @@
-//! The calls that a program makes, written down for who counts them: `CUDA_EMULATOR_CALLS=FILE`.
+//! A log of the calls that a program makes, for tests that count them: `CUDA_EMULATOR_CALLS=FILE`.
 //!
-//! One line a call, in the order in which calls begin, each written before the call does anything, so that a program can
-//! read its own. Without the variable this costs a look.
+//! One line a call, in the order in which calls begin. Each line is written before the call does anything, so
+//! that a program can read its own. Without the variable this costs one check.
 
 use std::fs::File;
 use std::io::Write as _;

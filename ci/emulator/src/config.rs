@@ -1,23 +1,24 @@
-//! What the environment says about the machine to be.
+//! The configuration of the machine, from the environment.
 //!
 //! | variable | meaning | default |
 //! |---|---|---|
 //! | `CUDA_EMULATOR_DEVICES` | how many devices there are (0 to 64) | 2 |
 //! | `CUDA_EMULATOR_MEMORY` | memory of each device in MiB | 16384 |
 //! | `CUDA_EMULATOR_SCHEDULE` | `late`, `eager` or `random:SEED` (`random` alone picks a seed) | `late` |
-//! | `CUDA_EMULATOR_BUDGET` | MiB of each device beyond which a process is told so (`cudaDeviceRegisterAsyncNotification`) | none |
-//! | `CUDA_EMULATOR_FREE` | `waits`: for all work of the device, as hardware does today; `at-once`: it promises no more than that it may | `waits` |
-//! | `CUDA_EMULATOR_LEAKS` | `1`: list at exit what was never freed | `0` |
-//! | `CUDA_EMULATOR_INITCHECK` | `1`: tell reads of device memory that nobody has written | `0` |
+//! | `CUDA_EMULATOR_BUDGET` | MiB of each device that a process may use without a notification | none |
+//! | `CUDA_EMULATOR_FREE` | `waits`: a free waits for the device; `at-once`: it does not | `waits` |
+//! | `CUDA_EMULATOR_LEAKS` | `1`: list leaks at exit | `0` |
+//! | `CUDA_EMULATOR_INITCHECK` | `1`: report reads of unwritten device memory | `0` |
 //!
-//! `CUDA_EMULATOR_CALLS` is no matter of the machine: see [`calls`](crate::calls).
+//! `CUDA_EMULATOR_BUDGET` is for `cudaDeviceRegisterAsyncNotification`. The module [`calls`](crate::calls)
+//! reads `CUDA_EMULATOR_CALLS`.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// When asynchronous work runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Schedule {
-    /// When something waits for it or asks about it, or when it has waited long enough.
+    /// When something waits for it or queries it, or when it has been pending for long enough.
     Late,
     /// As soon as it can.
     Eager,
@@ -31,18 +32,18 @@ pub(crate) struct Config {
     pub(crate) devices: usize,
     /// Bytes of memory of each device.
     pub(crate) memory: u64,
-    /// Bytes of each device beyond which the program is told so.
+    /// A program that uses more bytes of a device than this gets a notification.
     pub(crate) budget: Option<u64>,
     pub(crate) schedule: Schedule,
     /// Freeing waits for the work of the device.
     pub(crate) free_waits: bool,
     pub(crate) leaks: bool,
-    /// Reads of what nobody has written are told.
+    /// Reports reads of bytes that nobody has written.
     pub(crate) initcheck: bool,
 }
 
 impl Config {
-    /// Reads the process's environment; an answer of the wrong form is an error that names the variable.
+    /// Reads the process's environment. A value of the wrong form is an error that names the variable.
     pub(crate) fn from_env() -> Result<Self, String> {
         Self::read(|name| std::env::var(name).ok())
     }

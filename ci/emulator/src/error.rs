@@ -1,7 +1,7 @@
-//! Error codes: what the functions inside answer with, what a thread's last error is, and what a code is called.
+//! Error codes: the result type of the functions inside, the last error of a thread, and the names of codes.
 //!
-//! The last error belongs to a thread, as `cudaGetLastError` promises. A code that only says "not yet"
-//! (`cudaErrorNotReady`) is never kept.
+//! The last error belongs to a thread, as `cudaGetLastError` promises. `cudaErrorNotReady` only means "not
+//! yet" and is never kept.
 
 use std::cell::Cell;
 use std::ffi::CStr;
@@ -9,14 +9,14 @@ use std::ffi::CStr;
 pub(crate) use crate::sys::cudaError as Code;
 use crate::sys::{cudaErrorNotReady, cudaSuccess};
 
-/// What every function of this library comes to, before it becomes a C return value.
+/// The result of every function of this library, before it becomes a C return value.
 pub(crate) type Answer<T = ()> = Result<T, Code>;
 
 thread_local! {
     static LAST: Cell<Code> = const { Cell::new(cudaSuccess) };
 }
 
-/// Keeps `code` as the calling thread's last error, where it is one.
+/// Keeps `code` as the calling thread's last error if it is an error.
 pub(crate) fn remember(code: Code) {
     if code != cudaSuccess && code != cudaErrorNotReady {
         LAST.set(code);
@@ -36,7 +36,7 @@ pub(crate) fn take_last() -> Code {
 /// Every code's number and name, from the headers.
 const NAMES: &[(u32, &CStr)] = include!(concat!(env!("OUT_DIR"), "/errors.rs"));
 
-/// The name of a code in the headers, or none where they have no such number.
+/// The name of a code in the headers; `None` if they have no such number.
 pub(crate) fn name(code: Code) -> Option<&'static CStr> {
     NAMES
         .binary_search_by_key(&code.0, |entry| entry.0)
@@ -45,7 +45,7 @@ pub(crate) fn name(code: Code) -> Option<&'static CStr> {
         .map(|entry| entry.1)
 }
 
-/// What a code means, in words of our own; where there are none, its name says it.
+/// The description of a code, in words of our own, or else its name.
 pub(crate) fn text(code: Code) -> Option<&'static CStr> {
     let name = name(code)?;
     let words = match code.0 {

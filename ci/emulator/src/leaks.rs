@@ -1,12 +1,13 @@
-//! The end of the process: the runtime is gone from then on, and where `CUDA_EMULATOR_LEAKS=1` asks for it, the list of what was
-//! never freed is on standard error, with `CUDA_EMULATOR_INITCHECK=1` how often what nobody had written was read.
+//! The end of the process. The runtime is gone from then on. With `CUDA_EMULATOR_LEAKS=1` the list of leaks
+//! appears on standard error, with `CUDA_EMULATOR_INITCHECK=1` the number of reads of bytes that nobody had
+//! written.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::machine;
 use crate::memory::{Allocation, Kind, Written};
 
-/// Whether the process has come so far in its end that the runtime is gone: every call says so.
+/// Whether the runtime is gone at the end of the process. Every call fails from then on.
 static GONE: AtomicBool = AtomicBool::new(false);
 
 /// Whether the runtime is gone.
@@ -14,11 +15,12 @@ pub(crate) fn gone() -> bool {
     GONE.load(Ordering::Relaxed)
 }
 
-/// Arranges for the end, and for the list then. Functions of the exit run last one first, so whoever asked for one before the first call
-/// finds the runtime gone.
+/// Registers the exit handler. Exit handlers run in reverse order, so that handlers registered before the
+/// first call find the runtime gone.
 #[expect(unsafe_code, reason = "asks to be called at exit")]
 pub(crate) fn list_at_exit() {
-    // SAFETY: the handler has the required signature, and this library is never unloaded while it can be called.
+    // SAFETY: the handler has the required signature, and this library is never unloaded while it can be
+    // called.
     unsafe { libc::atexit(at_exit) };
 }
 

@@ -1,9 +1,9 @@
 //! A stand-in for `libcudart.so.13` on machines without a GPU.
 //!
-//! Programs that are linked to the CUDA runtime, in C++ or in Rust, run on it unchanged: the loader path decides.
-//! Memory, streams, events and errors behave as on a device; kernels run by interpreting the PTX that nvcc embeds.
-//! Asynchronous work runs as late as CUDA's rules allow, so that a forgotten synchronisation shows. Nothing here says
-//! anything about speed.
+//! Programs that are linked to the CUDA runtime, in C++ or in Rust, run on it unchanged: the loader path
+//! decides. Memory, streams, events and errors behave as on a device. Kernels run by interpreting the PTX
+//! that nvcc embeds. Asynchronous work runs as late as CUDA's rules allow, so that a missing synchronisation
+//! shows. The emulator does not model speed.
 //!
 //! - [`exec`] runs kernels; the other modules are private: the C functions in `api` are the way in.
 

@@ -34,7 +34,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// A machine as `config` describes it; none where the system has no address space for it.
+    /// A machine as `config` describes it; `None` if the system has no address space for it.
     pub(crate) fn new(config: Config) -> Option<Self> {
         let mut book = Book::new(config.devices, config.memory)?;
         if config.initcheck {
@@ -53,7 +53,7 @@ impl Machine {
         })
     }
 
-    /// Ends a device's context with an error that every later call on it answers with.
+    /// Ends a device's context with an error that every later call on it returns.
     pub(crate) fn fail(&mut self, device: usize, code: Code, message: &str) {
         let name =
             crate::error::name(code).map_or_else(String::new, |name| name.to_string_lossy().into_owned());
@@ -123,14 +123,15 @@ pub(crate) fn wake_background() {
     }
 }
 
-/// Waits, with the lock released, for [`wake_background`], or until `most` has passed: for the background thread.
+/// Waits, with the lock released, for [`wake_background`], or until `most` has passed. Only the background
+/// thread calls this.
 pub(crate) fn wait_for_work(guard: &mut Guard, most: Duration) {
     if let Ok(shared) = shared() {
         shared.work.wait_for(guard, most);
     }
 }
 
-/// Does something with the lock released: for what the machine has no part in.
+/// Calls a function with the lock released.
 pub(crate) fn unlocked<R>(guard: &mut Guard, f: impl FnOnce() -> R) -> R {
     MutexGuard::unlocked(guard, f)
 }

@@ -1,4 +1,4 @@
-//! What belongs to a host thread: its current device, its number, and whether it is running a host function.
+//! The state of a host thread: its current device, its number, and whether it is running a host function.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -27,12 +27,12 @@ pub(crate) fn set_device(device: usize) {
     DEVICE.set(device);
 }
 
-/// Says that the calling thread uses its device's context from now on.
+/// Marks the calling thread as a user of its device's context.
 pub(crate) fn use_device() {
     USES.set(true);
 }
 
-/// Whether it has used one: a thread that has not has none to end.
+/// Whether it has used a context. A thread that has not used one has none to end.
 pub(crate) fn uses_device() -> bool {
     USES.get()
 }
@@ -50,12 +50,12 @@ pub(crate) fn in_callback() -> bool {
     IN_CALLBACK.get()
 }
 
-/// Says that the calling thread runs host functions, for good.
+/// Makes the calling thread run host functions, for good.
 pub(crate) fn becomes_callback_thread() {
     IN_CALLBACK.set(true);
 }
 
-/// Changes the calling thread's capture mode, and answers with what it was.
+/// Changes the calling thread's capture mode, and returns the old one.
 pub(crate) fn exchange_capture_mode(mode: cudaStreamCaptureMode) -> cudaStreamCaptureMode {
     CAPTURE_MODE.replace(mode)
 }
@@ -65,16 +65,18 @@ pub(crate) fn capture_mode() -> cudaStreamCaptureMode {
     CAPTURE_MODE.get()
 }
 
-/// What the threads of this process have computed, all of them together.
+/// The processor time of all threads of this process.
 #[expect(unsafe_code, reason = "asks for a clock that std has not")]
 pub(crate) fn processor_time() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is to a live structure, which the call fills. Where there is no such clock, it stays at zero.
+    // SAFETY: the pointer is to a live structure, which the call fills. If there is no such clock, it stays
+    // at zero.
     unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
     Duration::new(time.tv_sec.try_into().unwrap_or(0), time.tv_nsec.try_into().unwrap_or(0))
 }
 
-/// Whether a thread of this process beside the calling one runs, or would if it had a processor or its memory: does not sleep.
+/// Whether a thread of this process beside the calling one runs, or would run if it had a processor or its
+/// memory.
 pub(crate) fn others_run() -> bool {
     let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return false };
     let runs = |stat: &str| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['R', 'D']));
@@ -82,7 +84,8 @@ pub(crate) fn others_run() -> bool {
     stats.filter(|stat| runs(stat)).count() > 1
 }
 
-/// Whether this process is a child that was forked after its parent had started the machine, which does not survive.
+/// Whether this process was forked from a parent that had started the machine. The machine does not survive a
+/// fork.
 pub(crate) fn forked() -> bool {
     FORKED.load(Ordering::Relaxed)
 }
@@ -91,7 +94,7 @@ extern "C" fn in_child() {
     FORKED.store(true, Ordering::Relaxed);
 }
 
-/// Arranges for [`forked`] to be true in children from now on.
+/// Makes [`forked`] true in children from now on.
 #[expect(unsafe_code, reason = "asks to be told about forks")]
 pub(crate) fn watch_forks() {
     // SAFETY: the handler only stores to an atomic, which is allowed between fork and exec.

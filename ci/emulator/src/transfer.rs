@@ -1,5 +1,4 @@
-//! Decides about a copy before it is queued: where both sides are, whether the direction is possible, and whether the
-//! call waits.
+//! Checks a copy before it is queued: both sides, the direction, and whether the call waits.
 //!
 //! | source → destination | blocking call | asynchronous call |
 //! |---|---|---|
@@ -9,11 +8,11 @@
 //! | host → host | waits | waits |
 //! | device → device | does not wait | does not wait |
 //!
-//! That is as little waiting as CUDA's rules allow. Managed memory counts as the device's, unless the program says that
-//! it copies to the host.
+//! The call waits as little as CUDA's rules allow. Managed memory counts as the device's, unless the
+//! direction names the host.
 //!
-//! A small asynchronous copy from pinned memory to the device takes its bytes, too, where only the legacy stream's order
-//! says that it should wait: see `stream::early`.
+//! A small asynchronous copy from pinned memory to the device also reads its bytes in the call, if only the
+//! legacy stream's order would delay it: see `stream::early`.
 
 use crate::api::Call;
 use crate::error::Answer;
@@ -54,7 +53,7 @@ pub(crate) struct Request {
     pub(crate) kind: cudaMemcpyKind,
 }
 
-/// Whether the call is one that may wait.
+/// Whether the call may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Blocking,
@@ -63,17 +62,18 @@ pub(crate) enum Mode {
     Captured,
 }
 
-/// What kind of memory one side is.
+/// The kind of memory on one side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum MemoryType {
     Pageable,
     Pinned,
     Managed,
     Device,
 }
 
-impl Place {
-    /// Whether the bytes are the host's, where `host` says that the program takes managed memory for that.
+impl MemoryType {
+    /// Whether the bytes are on the host. With `host`, the direction names the host, which decides for
+    /// managed memory.
     fn on_host(self, host: bool) -> bool {
         match self {
             Self::Pageable | Self::Pinned => true,
@@ -83,11 +83,18 @@ impl Place {
     }
 }
 
-/// What kind of memory lies at `span` bytes from an address. `device` says that the program claims it for a device.
+/// The kind of memory at `span` bytes from an address. With `device`, the direction names a device.
 ///
 /// # Errors
-/// `cudaErrorInvalidValue`, with a line on standard error, where the bytes are not all there or not to be copied.
-pub(crate) fn place(call: &str, book: &Book, address: u64, span: Option<u64>, device: bool) -> Answer<Place> {
+/// `cudaErrorInvalidValue`, with a line on standard error, if some of the bytes do not exist or cannot be
+/// copied.
+pub(crate) fn memory_type(
+    call: &str,
+    book: &Book,
+    address: u64,
+    span: Option<u64>,
+    device: bool,
+) -> Answer<MemoryType> {
     let size = span.unwrap_or(u64::MAX);
     let wrong = |what: String| {
         eprintln!("CUDA emulator: {call}: {size} bytes at {address:#x}: {what}");
@@ -96,9 +103,9 @@ pub(crate) fn place(call: &str, book: &Book, address: u64, span: Option<u64>, de
     match book.find(address, size) {
         Found::Inside(it) => match it.kind {
             Kind::Heap => Err(wrong(format!("only kernels reach {it}"))),
-            Kind::Pinned | Kind::Registered => Ok(Place::Pinned),
-            Kind::Managed => Ok(Place::Managed),
-            Kind::Device | Kind::Pool | Kind::Array | Kind::Symbol | Kind::Imported => Ok(Place::Device),
+            Kind::Pinned | Kind::Registered => Ok(MemoryType::Pinned),
+            Kind::Managed => Ok(MemoryType::Managed),
+            Kind::Device | Kind::Pool | Kind::Array | Kind::Symbol | Kind::Imported => Ok(MemoryType::Device),
         },
         Found::Beyond(it) => Err(wrong(format!("past the end of {it}"))),
         Found::Unknown if book.on_device(address) => {
@@ -106,7 +113,7 @@ pub(crate) fn place(call: &str, book: &Book, address: u64, span: Option<u64>, de
         }
         Found::Unknown if device && address != 0 => Err(wrong("no memory that a device reaches".to_owned())),
         Found::Unknown if device || address == 0 => Err(cudaErrorInvalidValue),
-        Found::Unknown => Ok(Place::Pageable),
+        Found::Unknown => Ok(MemoryType::Pageable),
     }
 }
 
@@ -130,9 +137,9 @@ pub(crate) struct Planned {
 }
 
 /// One side of a copy that was found possible.
-pub(crate) fn end(side: Side, place: Place) -> End {
+pub(crate) fn end(side: Side, place: MemoryType) -> End {
     let memory = match place {
-        Place::Pageable => Memory::Pageable(usize::try_from(side.address).unwrap_or(0)),
+        MemoryType::Pageable => Memory::Pageable(usize::try_from(side.address).unwrap_or(0)),
         _ => Memory::Known(side.address),
     };
     End { memory, pitch: side.pitch, slice: side.slice }
@@ -141,8 +148,8 @@ pub(crate) fn end(side: Side, place: Place) -> End {
 /// Checks a copy.
 ///
 /// # Errors
-/// `cudaErrorInvalidMemcpyDirection` for a direction that there is not, `cudaErrorInvalidValue` for a side that is not
-/// where the program says.
+/// `cudaErrorInvalidMemcpyDirection` for an invalid direction, `cudaErrorInvalidValue` for a side whose
+/// memory does not fit the direction.
 pub(crate) fn plan(call: &Call, book: &Book, request: &Request, mode: Mode) -> Answer<Planned> {
     let (to_device, from_device) = claims(request.kind)?;
     let Request { to, from, volume, .. } = *request;
@@ -150,9 +157,9 @@ pub(crate) fn plan(call: &Call, book: &Book, request: &Request, mode: Mode) -> A
         return Err(cudaErrorInvalidValue);
     }
     let look = |side: Side, device| {
-        let found = place(call.name, book, side.address, volume.span(side.pitch, side.slice), device)?;
+        let found = memory_type(call.name, book, side.address, volume.span(side.pitch, side.slice), device)?;
         // The pitch of host memory may be any.
-        let host = matches!(found, Place::Pageable | Place::Pinned);
+        let host = matches!(found, MemoryType::Pageable | MemoryType::Pinned);
         if host || side.pitch <= LARGEST_PITCH { Ok(found) } else { Err(cudaErrorInvalidValue) }
     };
     let (target, source) = (look(to, to_device)?, look(from, from_device)?);
@@ -160,12 +167,12 @@ pub(crate) fn plan(call: &Call, book: &Book, request: &Request, mode: Mode) -> A
     let target_on_host = target.on_host(to_host);
     let source_on_host = source.on_host(false);
     let waits = match mode {
-        Mode::Blocking => target_on_host || source == Place::Pinned,
+        Mode::Blocking => target_on_host || source == MemoryType::Pinned,
         Mode::Asynchronous => target_on_host && source_on_host,
         Mode::Captured => false,
     };
     let mut copy = Copy { to: end(to, target), from: end(from, source), volume };
-    if source == Place::Pageable && !target_on_host && mode != Mode::Captured {
+    if source == MemoryType::Pageable && !target_on_host && mode != Mode::Captured {
         take_source(&mut copy, book);
     }
     Ok(Planned { copy, waits })
@@ -173,18 +180,18 @@ pub(crate) fn plan(call: &Call, book: &Book, request: &Request, mode: Mode) -> A
 
 #[expect(unsafe_code, reason = "reads the program's memory")]
 fn take_source(copy: &mut Copy, book: &Book) {
-    // SAFETY: the program called a copy function with this source, which it thereby says can be read.
+    // SAFETY: the program called a copy function with this source, and thereby promises that it can be read.
     unsafe { copy.stage(book) };
 }
 
-/// Takes the bytes out of the source of an asynchronous copy now, where hardware does not wait for what it should.
+/// Reads the source of an asynchronous copy now, if hardware ignores an order for it.
 pub(crate) fn take_early(machine: &Guard, stream: Key, copy: &mut Copy) {
     if taken_early(machine, stream, copy) {
         take_source(copy, &machine.book);
     }
 }
 
-/// Memory of a pool is found only where the current device has access to it, whatever stream the copy is for.
+/// Memory of a pool is found only if the current device has access to it, whatever stream the copy is for.
 pub(crate) fn reachable<const N: usize>(machine: &Guard, ends: [&End; N]) -> Answer {
     let device = crate::thread::device();
     let peers = machine.devices.get(device).map_or(&[][..], |device| &device.peers);
@@ -198,7 +205,7 @@ pub(crate) fn reachable<const N: usize>(machine: &Guard, ends: [&End; N]) -> Ans
     if ends.iter().any(hidden) { Err(cudaErrorInvalidValue) } else { Ok(()) }
 }
 
-/// Checks a copy, puts it on a stream, and waits where the call does.
+/// Checks a copy, puts it on a stream, and waits if the call does.
 ///
 /// # Errors
 /// Those of [`plan`], and the error that ended the device's context.

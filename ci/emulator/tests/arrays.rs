@@ -1,5 +1,5 @@
-//! A C++ program about CUDA arrays, compiled here against the installed headers, runs on the built library in every
-//! schedule.
+//! A C++ program about CUDA arrays, compiled here against the installed headers, runs on the built library in
+//! every schedule.
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test may panic")]
 
 mod built;

@@ -31,7 +31,7 @@ fn compile(name: &str) -> PathBuf {
     program
 }
 
-/// What a program prints.
+/// The output of a program.
 fn printed(program: &PathBuf, arguments: &[&str]) -> String {
     let output =
         Command::new(program).args(arguments).env("LD_LIBRARY_PATH", built::folder()).output().unwrap();

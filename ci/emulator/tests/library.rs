@@ -1,4 +1,4 @@
-//! The built library from outside: what it exports, under which version, and what it needs.
+//! The built library from outside: its exports, their version, and its dependencies.
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test may panic")]
 
 mod built;

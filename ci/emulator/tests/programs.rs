@@ -1,5 +1,5 @@
-//! C++ programs without kernels, compiled here against the installed headers, run on the built library in every
-//! schedule.
+//! C++ programs without kernels, compiled here against the installed headers, run on the built library in
+//! every schedule.
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test may panic")]
 
 mod built;
@@ -20,7 +20,8 @@ const EARLY: [&str; 6] =
 /// The cases of `pool.cpp`.
 const POOL: [&str; 4] = ["pool_stream", "pool_events", "pool_legacy", "pool_waits"];
 
-/// Compiles a program, once: `graph.cpp`, `early.cpp` and `pool.cpp` have the cases of the lists above, `host.cpp` all others.
+/// Compiles a program, once: `graph.cpp`, `early.cpp` and `pool.cpp` have the cases of the lists above,
+/// `host.cpp` all others.
 fn program(case: &str) -> &'static PathBuf {
     static HOST: OnceLock<PathBuf> = OnceLock::new();
     static GRAPH: OnceLock<PathBuf> = OnceLock::new();

@@ -96,12 +96,6 @@ impl Clock {
         }
     }
 
-    /// One of the operations that the clock tells of, or none: tick 0 of no stream.
-    #[inline]
-    pub(crate) fn first(&self) -> Stamp {
-        self.few[0]
-    }
-
     /// The entries.
     #[inline]
     fn entries(&self) -> &[Stamp] {
@@ -183,12 +177,6 @@ impl Clock {
                 true
             }
         }
-    }
-
-    /// Adds an operation of the stream that [`first`](Self::first) tells of, which is a later one.
-    #[inline]
-    pub(crate) fn go_on(&mut self, tick: Tick) {
-        self.few[0].tick = tick;
     }
 
     /// Whether the clock knows of this stream and no other one.
@@ -276,6 +264,12 @@ impl Clock {
         self.entries().len()
     }
 
+    /// Whether the clock knows of no stream.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Whether it has become so long that it is worth looking for what is over.
     #[inline]
     pub(crate) fn is_long(&self) -> bool {
@@ -317,13 +311,6 @@ impl Brief {
             }
             _ => Self::Many,
         }
-    }
-
-    /// Whether the bits tell of nothing, or of this very stream.
-    #[inline]
-    pub(crate) fn is_no_news_to(bits: u64, slot: SlotId) -> bool {
-        // More than bits can say is no stream's number. All three are asked: a branch would cost more than the last two do.
-        (bits == 0) | (slot.0 < 0xffff) & (bits >> Self::TICK_BITS == u64::from(slot.0))
     }
 
     /// The bits.

@@ -9,7 +9,27 @@ use std::sync::atomic::Ordering::{Acquire, Release, SeqCst};
 
 use crate::clock::{Clock, SlotId, Stamp, Tick};
 use crate::primitives::{AtomicBool, AtomicU64, Mutex, OnceLock};
-use crate::slot::Kind;
+
+/// How a stream relates to the legacy stream of its device, and how others can reach it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Ordered with the legacy stream, both ways.
+    Blocking,
+    /// Ordered with nothing but what it waits for.
+    NonBlocking,
+    /// The legacy stream itself.
+    Legacy,
+    /// One thread's own default stream: ordered with the legacy stream, and its handle means another stream
+    /// to every other thread.
+    PerThread,
+}
+
+impl Kind {
+    /// Whether the legacy stream orders itself with it.
+    pub fn blocking(self) -> bool {
+        matches!(self, Self::Blocking | Self::PerThread)
+    }
+}
 
 /// One device's page.
 #[derive(Debug)]

@@ -1,12 +1,49 @@
-//! An access on record, and what makes that needless.
+//! Accesses of one allocation on record, and what makes that needless.
 //!
 //! An entry is dropped, in part or whole, once a later access makes it redundant: a write makes redundant
 //! whatever it covers and is ordered after; a read likewise makes redundant the reads that it covers. That
 //! loses nothing, because whoever is ordered after the later access is then ordered after the earlier one.
 
-use crate::access::{Mode, Want};
 use crate::clock::Stamp;
 use crate::waits::Place;
+
+/// Whether bytes are read or written. What is both is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// Only read: any number of these may run at once.
+    Read,
+    /// Written, or read and written.
+    Write,
+}
+
+/// An access whose allocation is understood.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Want {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) mode: Mode,
+}
+
+impl Want {
+    /// Whether there is nothing that it wants.
+    #[inline]
+    pub(crate) fn is_empty(self) -> bool {
+        self.start >= self.end
+    }
+
+    /// Whether the access is a write.
+    #[inline]
+    pub(crate) fn writes(self) -> bool {
+        self.mode == Mode::Write
+    }
+}
+
+/// The operation that made an allocation, which its access history begins with.
+#[derive(Clone, Copy, Debug)]
+pub struct First {
+    pub(crate) stamp: Stamp,
+    pub(crate) place: Option<Place>,
+}
 
 /// What an operation that is being entered knows about earlier ones.
 pub(crate) trait View {
@@ -14,8 +51,21 @@ pub(crate) trait View {
     fn me(&self) -> Stamp;
     /// Whether `stamp` has completed, which is so for everybody.
     fn completed(&self, stamp: Stamp) -> bool;
-    /// Whether `stamp` is ordered before the operation, for one because it is of the same stream.
+    /// Whether `stamp` is ordered before the operation, for example because it is of the same stream.
     fn knows(&self, stamp: Stamp) -> bool;
+}
+
+/// A view that knows the legacy rule and what is read during the call.
+pub(crate) trait FullView: View + Sized {
+    /// The same without what the legacy rule gives this very operation: of what is read during the call, before the stream is there. What
+    /// the rule gave earlier ones counts, since as long as these have not come to it the stream has something to do.
+    fn at_call(&self) -> Self;
+
+    /// Whether `stamp` is ordered before an access of the operation, which is one that may be made during the call or not.
+    #[inline]
+    fn puts_behind(&self, at_call: bool, stamp: Stamp) -> bool {
+        if at_call { self.at_call().knows(stamp) } else { self.knows(stamp) }
+    }
 }
 
 /// An access on record.

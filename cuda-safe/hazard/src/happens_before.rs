@@ -27,7 +27,7 @@
 use std::fmt;
 
 pub use crate::clock::{Clock, SlotId as Timeline, Stamp as Epoch, Tick as SequenceNumber};
-pub use crate::slot::Kind;
+pub use crate::device::Kind;
 pub use crate::snapshot::Snapshot;
 
 /// Timelines, and what happens before the next operation of each.

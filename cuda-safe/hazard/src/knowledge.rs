@@ -1,9 +1,11 @@
 //! Knowledge: what a stream is ordered after, how it learns that, and what of it an operation may rely on.
+#![expect(unsafe_code, reason = "declares functions whose callers vouch for their calls")]
 
-use crate::access::Access;
 use crate::clock::{Brief, Clock, Stamp};
-use crate::entry::{Conflict, View};
-use crate::slot::{Kind, Lane, Slot};
+use crate::device::Kind;
+use crate::entry::{Conflict, FullView, View};
+use crate::ledger::Access;
+use crate::slot::{Lane, Slot};
 use crate::snapshot::Snapshot;
 use crate::table::Books;
 
@@ -41,14 +43,14 @@ impl Books {
     pub fn is_over(&self, slot: &Slot) -> bool {
         let mut known = Clock::new();
         self.pending_known(slot, &mut known);
-        slot.is_drained() && known.len() == 0
+        slot.is_drained() && known.is_empty()
     }
 
     /// Works out what the legacy rule gives the stream's next operation, which is held back until the operation is really issued: says
     /// whether there is any.
     #[inline]
     pub(crate) fn catch_up(&self, slot: &Slot, lane: &mut Lane) -> bool {
-        !slot.is_caught_up(slot.kind, lane) && self.catch_up_now(slot, lane)
+        !slot.is_caught_up(lane) && self.catch_up_now(slot, lane)
     }
 
     #[cold]
@@ -106,8 +108,16 @@ impl Books {
 
     /// Puts the last event on a stream that goes: from now on it is reached by that event only, and what the event comes
     /// after, the stream does.
-    pub fn record_last<E>(&self, slot: &Slot, call: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
-        let snapshot = self.record(slot, call)?;
+    ///
+    /// # Errors
+    /// What the call fails with.
+    ///
+    /// # Safety
+    /// The call records an event on the stream of the slot, which is this tracker's, if it succeeds. From now on the stream is given
+    /// nothing more, and is reached by that event only.
+    pub unsafe fn record_last<E>(&self, slot: &Slot, call: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+        // SAFETY: the call records an event, as the caller says.
+        let snapshot = unsafe { self.record(slot, call) }?;
         let mut lane = slot.lane.lock();
         if lane.clock.merge(&snapshot.clock) {
             slot.share(&mut lane);
@@ -117,25 +127,37 @@ impl Books {
     }
 
     /// Puts an event record on a stream, and gives what the event will stand for.
-    pub fn record<E>(&self, slot: &Slot, call: impl FnOnce() -> Result<(), E>) -> Result<Snapshot, E> {
+    ///
+    /// # Errors
+    /// What the call fails with.
+    ///
+    /// # Safety
+    /// The call records an event on the stream of the slot, which is this tracker's, if it succeeds.
+    pub unsafe fn record<E>(&self, slot: &Slot, call: impl FnOnce() -> Result<(), E>) -> Result<Snapshot, E> {
         let mut snapshot = Snapshot::new();
-        self.record_into(slot, slot.kind, &mut snapshot, call)?;
+        // SAFETY: the caller vouches for the call; the snapshot is new.
+        unsafe { self.record_into(slot, &mut snapshot, call) }?;
         Ok(snapshot)
     }
 
     /// [`record`](Self::record) that says in the place of what an event stood for what it will stand for. Where the call fails, that
-    /// stays as it is. `kind` is the slot's.
+    /// stays as it is.
+    ///
+    /// # Errors
+    /// What the call fails with.
+    ///
+    /// # Safety
+    /// As for [`record`](Self::record). The snapshot is of no other event.
     #[inline]
-    pub fn record_into<E>(
+    pub unsafe fn record_into<E>(
         &self,
         slot: &Slot,
-        kind: Kind,
         snapshot: &mut Snapshot,
         call: impl FnOnce() -> Result<(), E>,
     ) -> Result<(), E> {
         let mut lane = slot.lane.lock();
         let lane = &mut *lane;
-        if kind == Kind::Legacy || !slot.is_caught_up(kind, lane) || lane.clock.is_long() {
+        if slot.kind == Kind::Legacy || !slot.is_caught_up(lane) || lane.clock.is_long() {
             return self.record_late(slot, lane, snapshot, call);
         }
         let stamp = Stamp { slot: slot.id, tick: slot.submitted() };
@@ -192,12 +214,17 @@ impl Books {
         Snapshot { stamp, clock }
     }
 
-    /// Puts a wait for an event on a stream. `kind` is the slot's.
+    /// Puts a wait for an event on a stream.
+    ///
+    /// # Errors
+    /// What the call fails with.
+    ///
+    /// # Safety
+    /// The call makes the stream of the slot, which is this tracker's, wait for the event that the snapshot is of, if it succeeds.
     #[inline]
-    pub fn wait<E>(
+    pub unsafe fn wait<E>(
         &self,
         slot: &Slot,
-        kind: Kind,
         snapshot: &Snapshot,
         call: impl FnOnce() -> Result<(), E>,
     ) -> Result<(), E> {
@@ -205,9 +232,9 @@ impl Books {
         let lane = &mut *lane;
         call()?;
         // What most waits are: for an event of the one stream that the clock tells of, which itself waits for this one at most.
-        if kind == Kind::Legacy
+        if slot.kind == Kind::Legacy
             || !snapshot.clock.is_no_news_to(slot.id)
-            || !Self::learn_more(slot, kind, lane, snapshot.stamp)
+            || !Self::learn_more(slot, lane, snapshot.stamp)
         {
             self.learn(slot, lane, snapshot);
         }
@@ -217,9 +244,9 @@ impl Books {
     /// The stream waits for this operation of the only other one that its clock tells of. Says no, with nothing learned, if it tells of
     /// others.
     #[inline]
-    fn learn_more(slot: &Slot, kind: Kind, lane: &mut Lane, stamp: Stamp) -> bool {
+    fn learn_more(slot: &Slot, lane: &mut Lane, stamp: Stamp) -> bool {
         match lane.clock.add_to_only(stamp) {
-            Some(true) => slot.share_brief(kind, lane, Brief::One(stamp)),
+            Some(true) => slot.share_brief(lane, Brief::One(stamp)),
             Some(false) => {}
             None => return false,
         }
@@ -230,7 +257,7 @@ impl Books {
     #[inline]
     pub(crate) fn learn_brief(&self, slot: &Slot, lane: &mut Lane, stamp: Stamp, known: Brief) {
         let more = matches!(known, Brief::One(known) if known.slot != slot.id);
-        if more || !Self::learn_more(slot, slot.kind, lane, stamp) {
+        if more || !Self::learn_more(slot, lane, stamp) {
             let nothing = Stamp { tick: 0, ..stamp };
             let known = match known {
                 Brief::One(known) if more => known,
@@ -290,7 +317,10 @@ impl Books {
     }
 
     /// Drops what has completed from an allocation's ledger.
-    pub fn prune(&self, access: Access<'_>) {
+    ///
+    /// # Safety
+    /// No other tracker knows the access history.
+    pub unsafe fn prune(&self, access: Access<'_>) {
         access.ledger.prune(|stamp| self.completed(stamp));
     }
 }
@@ -314,25 +344,6 @@ impl<'a> Known<'a> {
     pub(crate) fn new(books: &'a Books, slot: &'a Slot, lane: &'a Lane, pending: bool, me: Stamp) -> Self {
         let pending = pending.then_some(&lane.pending);
         Self { books, slot, clock: &lane.clock, pending, by_rule: true, me }
-    }
-
-    /// The same without what the legacy rule gives this very operation: of what is read during the call, before the stream is there. What
-    /// the rule gave earlier ones counts, since as long as these have not come to it the stream has something to do.
-    #[inline]
-    pub(crate) fn at_call(self) -> Self {
-        Self { pending: None, by_rule: false, ..self }
-    }
-
-    /// Whether `stamp` is ordered before this access of the operation.
-    #[inline]
-    pub(crate) fn puts_behind(&self, access: &Access<'_>, stamp: Stamp) -> bool {
-        if access.at_call { self.at_call().knows(stamp) } else { self.knows(stamp) }
-    }
-
-    /// Whether all of the stream's operations are ordered before this one, whatever is read during the call.
-    #[inline]
-    pub(crate) fn puts_all_behind(&self) -> bool {
-        self.slot.is_solid()
     }
 
     /// Whether another stream's operation is ordered before this one though the stream's own clock does not say so.
@@ -371,5 +382,12 @@ impl View for Known<'_> {
             return self.by_rule || stamp.tick <= self.slot.provable() || stamp == self.me;
         }
         self.clock.covers(stamp) || self.knows_otherwise(stamp)
+    }
+}
+
+impl FullView for Known<'_> {
+    #[inline]
+    fn at_call(&self) -> Self {
+        Self { pending: None, by_rule: false, ..*self }
     }
 }

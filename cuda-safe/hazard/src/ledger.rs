@@ -1,13 +1,12 @@
 //! The ledger of one allocation: who last read and wrote which bytes, and whether the host is looking.
+#![expect(unsafe_code, reason = "declares what keepers of memory vouch for")]
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
-use crate::access::{Access, Manner, Mode, Want};
 use crate::clock::{Clock, Stamp};
-use crate::enter::First;
-use crate::entry::{Conflict, View};
-use crate::knowledge::Known;
+use crate::entry::{Conflict, First, FullView, Mode, View, Want};
 use crate::list::List;
 use crate::primitives::{AtomicBool, AtomicU64, Mutex, constructor, fence};
 use crate::waits::Place;
@@ -37,13 +36,192 @@ pub struct Ledger {
 }
 
 /// What keeps an allocation alive, and with it this ledger of it.
-pub trait Keeper: Send + Sync {
+///
+/// # Safety
+/// The ledger is always the same one, stays where it is, and lives as long as the keeper does.
+pub unsafe trait Keeper: Send + Sync {
     /// The ledger of what it keeps.
     fn ledger(&self) -> &Ledger;
 }
 
 /// How another keeper of an allocation is made: a function of who counts the owners, and what it needs.
 pub type Keep = (unsafe fn(usize) -> std::sync::Arc<dyn Keeper>, usize);
+
+/// Bytes of one allocation that an operation reads or writes.
+///
+/// What `stream.enqueue` takes: the tracker orders the operation after every conflicting one by these.
+#[derive(Clone, Copy)]
+pub struct Access<'a> {
+    pub(crate) ledger: &'a Ledger,
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) mode: Mode,
+    pub(crate) unborrowed: bool,
+    pub(crate) exclusive: bool,
+    pub(crate) at_call: bool,
+    pub(crate) fill: bool,
+}
+
+impl<'a> Access<'a> {
+    /// A read of the bytes `range` of the allocation that `ledger` is about.
+    #[must_use]
+    pub fn read(ledger: &'a Ledger, range: Range<usize>) -> Self {
+        Self::new(ledger, range, Mode::Read)
+    }
+
+    /// A write of the bytes `range`, or a read and a write.
+    #[must_use]
+    pub fn write(ledger: &'a Ledger, range: Range<usize>) -> Self {
+        Self::new(ledger, range, Mode::Write)
+    }
+
+    /// A read or a write of the bytes `range`. An empty range is no access.
+    #[must_use]
+    pub fn new(ledger: &'a Ledger, range: Range<usize>, mode: Mode) -> Self {
+        Self {
+            ledger,
+            start: range.start,
+            end: range.end,
+            mode,
+            unborrowed: false,
+            exclusive: false,
+            at_call: false,
+            fill: false,
+        }
+    }
+
+    /// The same access, made without a Rust borrow of the memory's owner: through a graph, a symbol, a mapped
+    /// alias.
+    ///
+    /// Such an access is refused while a host guard lends conflicting bytes of the allocation out.
+    #[must_use]
+    pub fn unborrowed(mut self) -> Self {
+        self.unborrowed = true;
+        self
+    }
+
+    /// The same access, made through a borrow that is exclusive to every byte of the range, and entered by one thread at a time while
+    /// that lasts: where the range is the whole allocation, nobody else can be entering an access of it.
+    ///
+    /// # Safety
+    /// It is so until the operation is committed.
+    #[must_use]
+    #[inline]
+    pub unsafe fn exclusive(mut self) -> Self {
+        self.exclusive = true;
+        self
+    }
+
+    /// The same read, made perhaps by the host during the call: what a stream copies from pinned memory to a device.
+    ///
+    /// The driver reads so where the stream has nothing to do, and looks at nothing but the stream itself: an event that the stream
+    /// waits for keeps the read in order, what the legacy stream implies does not. So the tracker does not count on the latter.
+    #[must_use]
+    #[inline]
+    pub fn at_call(mut self) -> Self {
+        self.at_call = true;
+        self
+    }
+
+    /// The same write, as one of `cudaMemset` to pinned memory: a batch must not follow such a fill directly.
+    #[must_use]
+    #[inline]
+    pub fn fill(mut self) -> Self {
+        self.fill = true;
+        self
+    }
+
+    /// Whether it is such a fill.
+    #[must_use]
+    #[inline]
+    pub fn is_fill(&self) -> bool {
+        self.fill
+    }
+
+    /// The bytes, counted from the start of the allocation.
+    #[must_use]
+    pub fn range(&self) -> Range<usize> {
+        self.start..self.end
+    }
+
+    /// Whether they are read or written.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Whether the access is of no byte at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.start >= self.end
+    }
+
+    /// Takes in an access of the same kind to the same allocation which begins within this one or where it ends: both are then one.
+    /// Says no, and does nothing, where it is another one.
+    ///
+    /// For operations with many accesses: the fewer there are, the less they cost.
+    #[must_use]
+    #[inline]
+    pub fn take_in(&mut self, next: &Self) -> bool {
+        let touches = self.start <= next.start && next.start <= self.end;
+        let joins = touches && self.is_like(next);
+        if joins {
+            self.end = self.end.max(next.end);
+        }
+        joins
+    }
+
+    /// Whether it is of the same allocation as the other and of the same kind: but for their bytes, they are one.
+    #[must_use]
+    #[inline]
+    pub fn is_like(&self, other: &Self) -> bool {
+        let kind = |of: &Self| (of.mode, of.unborrowed, of.exclusive, of.at_call, of.fill);
+        std::ptr::eq(self.ledger, other.ledger) && kind(self) == kind(other)
+    }
+
+    /// Whether the two have a byte in common, whatever they do with it.
+    #[must_use]
+    pub fn overlaps(&self, other: &Self) -> bool {
+        std::ptr::eq(self.ledger, other.ledger) && self.start.max(other.start) < self.end.min(other.end)
+    }
+
+    /// Whether the tracker takes this one before the other: accesses that are listed in that order need not be sorted.
+    #[must_use]
+    #[inline]
+    pub fn is_before(&self, other: &Self) -> bool {
+        (self.address(), self.start) < (other.address(), other.start)
+    }
+
+    /// The ledger of the allocation.
+    pub fn ledger(&self) -> &'a Ledger {
+        self.ledger
+    }
+
+    /// Where the ledger is, which gives allocations the one order that all operations stamp them in.
+    #[inline]
+    pub fn address(&self) -> usize {
+        std::ptr::from_ref(self.ledger).addr()
+    }
+
+    /// Whether the access is of all bytes of its allocation, which has some.
+    #[inline]
+    pub(crate) fn is_whole(&self) -> bool {
+        let bytes = self.ledger.bytes();
+        self.start == 0 && self.end >= bytes && bytes != 0
+    }
+
+    /// What the access wants of its allocation.
+    #[inline]
+    pub(crate) fn want(&self) -> Want {
+        Want { start: self.start, end: self.end.min(self.ledger.bytes()), mode: self.mode }
+    }
+}
+
+impl fmt::Debug for Access<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} {}..{} of {:#x}", self.mode, self.start, self.end, self.address())
+    }
+}
 
 /// What an access of an allocation comes after, as far as its short form tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,9 +269,18 @@ impl Ledger {
     }
 
     /// Says how another keeper of the allocation is made: without that, graphs cannot use it.
+    ///
+    /// # Safety
+    /// The function may be called with the number for as long as the allocation's owner is borrowed, and gives a keeper of this ledger's
+    /// allocation.
     #[inline]
-    pub fn kept_by(&mut self, keep: Option<Keep>) {
-        self.keep = keep;
+    pub unsafe fn kept_by(&mut self, keep: Keep) {
+        self.keep = Some(keep);
+    }
+
+    /// Forgets how another keeper of the allocation is made.
+    pub fn not_kept(&mut self) {
+        self.keep = None;
     }
 
     /// How another keeper of the allocation is made, to be asked for with a borrow of the memory.
@@ -150,17 +337,6 @@ impl Ledger {
         self.stamp_list(group, view, place, out);
     }
 
-    /// Enters an access to the whole allocation where the last one was of the same stream and alike, so that all that came before is
-    /// ordered, or of the stream of `known`, and not after that, behind which this one is. Says no, and does nothing, where anything else
-    /// is the case.
-    #[inline]
-    pub(crate) fn stamp_plainly(&self, manner: Manner, me: Stamp, known: Stamp) -> bool {
-        let bits = self.bits();
-        let alike = Word::alike(bits, manner.mode, me);
-        let next = alike.or_else(|| Word::taken_over(bits, manner.mode, me, known));
-        next.is_some_and(|next| self.replace(bits, next, manner.exclusive))
-    }
-
     /// What the last accesses were, in bits of a [`Word`].
     #[inline]
     pub(crate) fn bits(&self) -> u64 {
@@ -173,28 +349,19 @@ impl Ledger {
     pub(crate) fn stamp_run(&self, of: u64, group: &[Access<'_>], me: Stamp) -> bool {
         let mut list = self.list.lock();
         // As in `listed`, but that the run goes on.
-        self.bits() == LISTED && list.as_deref_mut().is_some_and(|list| list.stamp_run(of, group, me))
+        self.bits() == LISTED
+            && list.as_deref_mut().is_some_and(|list| list.stamp_run(of, group.iter().map(Access::want), me))
     }
 
     /// Enters an access to the whole allocation, after which the bits are `next`, if they are still `bits`. Says no, and does nothing, where
     /// they are not. `exclusive` is whether the access is so.
     #[inline]
     pub(crate) fn replace(&self, bits: u64, next: u64, exclusive: bool) -> bool {
-        if !exclusive {
-            return self.word.compare_exchange(bits, next, SeqCst, Acquire).is_ok();
-        }
         if !self.is_its_own(exclusive) {
-            return self.exchange(bits, next);
+            return self.word.compare_exchange(bits, next, SeqCst, Acquire).is_ok();
         }
         self.word.store(next, Release);
         true
-    }
-
-    /// [`replace`](Self::replace) of a ledger that others may look at.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn exchange(&self, bits: u64, next: u64) -> bool {
-        self.word.compare_exchange(bits, next, SeqCst, Acquire).is_ok()
     }
 
     /// Enters one access in the long form where all that it conflicts with is ordered before it: by the stream itself, or by what its `clock`
@@ -216,25 +383,26 @@ impl Ledger {
     /// Enters one access to the whole allocation where all that the short form tells of is ordered before it and the short form can tell
     /// the rest. Does nothing where anything else is the case.
     #[inline(never)]
-    pub(crate) fn stamp_next(&self, access: &Access<'_>, view: &Known<'_>) -> Next {
+    pub(crate) fn stamp_next<V: FullView>(&self, access: &Access<'_>, view: &V) -> Next {
         if !access.is_whole() {
             return Next::Unclear;
         }
+        let late;
+        let view = if access.at_call {
+            late = view.at_call();
+            &late
+        } else {
+            view
+        };
         let bits = self.word.load(Acquire);
-        let next = match Word::in_the_way(bits, access.mode) {
-            Some(stamp) if view.puts_behind(access, stamp) => Word::only(access.mode, view.me()),
-            Some(stamp) if access.mode == Mode::Write => return Next::Behind(stamp),
-            // Reads may run at once, and both are to be told of.
-            Some(_) => return Next::Unclear,
-            None => after_more(bits, access, view),
-        };
-        let Some(next) = next else {
-            return match self.before(access.mode) {
-                Before::Only(stamp) if !view.puts_behind(access, stamp) => Next::Behind(stamp),
+        match after(Word::unpack(bits), access.mode, view).and_then(Word::pack) {
+            Some(next) if self.replace(bits, next, access.exclusive) => Next::Entered,
+            Some(_) => Next::Unclear,
+            None => match self.before(access.mode) {
+                Before::Only(stamp) if !view.knows(stamp) => Next::Behind(stamp),
                 _ => Next::Unclear,
-            };
-        };
-        if self.replace(bits, next, access.exclusive) { Next::Entered } else { Next::Unclear }
+            },
+        }
     }
 
     /// Whether nobody else looks at the word of the whole allocation before the borrow ends that an access is made by, which is
@@ -296,7 +464,8 @@ impl Ledger {
             }
         }
         // Under a policy that tells places, each access is looked at by itself.
-        let done = if place.is_none() { list.stamp_again(group, view.me()) } else { 0 };
+        let done =
+            if place.is_none() { list.stamp_again(group.iter().map(Access::want), view.me()) } else { 0 };
         for access in group.iter().skip(done) {
             list.stamp(access.want(), view, place, out);
         }
@@ -380,7 +549,10 @@ impl Ledger {
     }
 
     /// Counts a host guard out.
-    pub fn host_leaves(&self, mode: Mode) {
+    ///
+    /// # Safety
+    /// The guard was counted in, and lends no memory any more.
+    pub unsafe fn host_leaves(&self, mode: Mode) {
         self.hosts.leave(mode);
     }
 
@@ -427,24 +599,6 @@ impl View for Short<'_> {
     fn knows(&self, stamp: Stamp) -> bool {
         stamp.slot == self.me.slot || self.clock.covers(stamp)
     }
-}
-
-/// The bits after a whole access where that takes more than one look.
-#[inline(never)]
-fn after_more(bits: u64, access: &Access<'_>, view: &Known<'_>) -> Option<u64> {
-    if (!access.at_call || view.puts_all_behind())
-        && let Some(next) = Word::again(bits, access.mode, view.me())
-    {
-        return Some(next);
-    }
-    let late;
-    let view = if access.at_call {
-        late = view.at_call();
-        &late
-    } else {
-        view
-    };
-    after(Word::unpack(bits), access.mode, view).and_then(Word::pack)
 }
 
 /// The word after a whole access of mode `mode`, if all it meets is ordered before it and a word can say it.

@@ -115,13 +115,10 @@
 //! the same moment; before a copy from pinned memory that CUDA's documents, but not its driver, put behind the legacy stream's work;
 //! and between the left columns of all rows of an allocation and what is beside them in the last row.
 
-mod access;
-mod again;
 mod clock;
 mod device;
-mod enter;
-mod entered;
 mod entry;
+mod fast;
 pub mod happens_before;
 mod knowledge;
 mod ledger;
@@ -129,39 +126,32 @@ mod list;
 pub mod lock;
 mod order;
 mod policy;
+mod prepared;
 #[cfg(loom)]
 #[doc(hidden)]
 pub mod primitives;
 #[cfg(not(loom))]
 mod primitives;
-mod run;
-mod series;
 mod slot;
+mod slow;
 mod snapshot;
-mod sorted;
+mod submission;
 mod table;
 mod uses;
 mod waits;
 mod word;
 
-pub use access::Manner;
-pub use access::{Access, Mode};
-pub use ledger::Ledger;
-pub use policy::Policy;
-pub use series::{Repeat, Series};
-pub use waits::AddedWait;
-
-pub use again::Again;
 pub use clock::{SlotId, Stamp, Tick};
-pub use enter::{First, Refusal};
-pub use entry::Conflict;
-pub use ledger::{Keep, Keeper};
+pub use entry::{Conflict, First, Mode};
+pub use ledger::{Access, Keep, Keeper, Ledger};
 pub use order::{Port, Route};
-pub use slot::{Kind, Lane, Reach, Slot};
-pub use snapshot::Coverage;
-pub use snapshot::Snapshot;
-pub use sorted::Sorted;
+pub use policy::Policy;
+
+pub use device::Kind;
+pub use prepared::{Repeat, Series, Sorted};
+pub use slot::{Reach, Slot};
+pub use snapshot::{Coverage, Snapshot};
+pub use submission::{Operation, Refusal, Submission};
 pub use table::{Books, TooManyStreams};
 pub use uses::{Listed, Uses};
-pub use waits::Hazard;
-pub use waits::Place;
+pub use waits::{AddedWait, Hazard, Place};

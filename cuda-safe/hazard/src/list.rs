@@ -1,10 +1,7 @@
 //! The long form of an allocation's accesses: a list sorted by first byte.
 
-use crate::access::{Access, Mode, Want};
 use crate::clock::{SlotId, Stamp, Tick};
-use crate::enter::First;
-use crate::entry::{Conflict, Entry, View, outside, redundant};
-use crate::run::Run;
+use crate::entry::{Conflict, Entry, First, Mode, View, Want, outside, redundant};
 use crate::waits::Place;
 use crate::word::Word;
 
@@ -13,6 +10,31 @@ const COMPACT_AT: usize = 64;
 
 /// Entries beyond which accesses of one stream are taken together although their ticks differ.
 const AT_MOST: usize = 512;
+
+/// Entries of a list that have one tick, which is told them later.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    /// Whose accesses they are, by the number of a [`Sorted`] or a [`Series`](crate::Series): it has no others in the list.
+    pub(crate) of: u64,
+    /// The first of them.
+    pub(crate) low: usize,
+    /// How many there are.
+    pub(crate) len: usize,
+    /// Their stream, and the tick.
+    pub(crate) stamp: Stamp,
+}
+
+impl Run {
+    /// Makes the same accesses those of a later operation of their stream. Says no, and does nothing, if they are of another one.
+    #[inline]
+    pub(crate) fn goes_on(&mut self, of: u64, me: Stamp) -> bool {
+        let same = self.of == of && self.stamp.slot == me.slot;
+        if same {
+            self.stamp.tick = me.tick;
+        }
+        same
+    }
+}
 
 /// The accesses of one allocation, sorted by first byte.
 #[derive(Debug)]
@@ -288,8 +310,12 @@ impl List {
 impl List {
     /// Enters accesses from the first on as long as [`alike`](Self::alike) says so; gives how many. The steady state of a program that
     /// uses many parts again and again.
-    pub(crate) fn stamp_again(&mut self, accesses: &[Access<'_>], me: Stamp) -> usize {
-        let (low, done) = self.alike(accesses, me.slot);
+    pub(crate) fn stamp_again(
+        &mut self,
+        wants: impl ExactSizeIterator<Item = Want> + Clone,
+        me: Stamp,
+    ) -> usize {
+        let (low, done) = self.alike(wants, me.slot);
         self.stamp_at(low, done, me.tick);
         self.next = low + done;
         done
@@ -298,8 +324,8 @@ impl List {
     /// How many accesses from the first on are each of the same bytes and mode as the entry that stands where it belongs, which is of
     /// this stream and meets no other; and where the first of these entries is.
     #[inline]
-    fn alike(&self, accesses: &[Access<'_>], slot: SlotId) -> (usize, usize) {
-        let Some(first) = accesses.first() else { return (0, 0) };
+    fn alike(&self, wants: impl Iterator<Item = Want> + Clone, slot: SlotId) -> (usize, usize) {
+        let Some(first) = wants.clone().next() else { return (0, 0) };
         let low = self.entries.partition_point(|entry| entry.start < first.start);
         // Where those before it may reach into it, nothing is said.
         let longest = if self.tangled { self.longest } else { 0 };
@@ -309,11 +335,9 @@ impl List {
         }
         let entries = self.entries.get(low..).unwrap_or_default();
         let (mut done, mut reach) = (0, 0);
-        for (access, entry) in accesses.iter().zip(entries) {
-            let same = entry.start == access.start && entry.mode == access.mode && entry.place.is_none();
-            // An entry is never longer than its allocation, which an access may be.
-            let ends = entry.end == access.end || entry.end == access.want().end;
-            if !(same && ends && entry.start >= reach && entry.stamp.slot == slot) {
+        for (want, entry) in wants.zip(entries) {
+            let same = entry.is_of(want.start, want.end) && entry.mode == want.mode && entry.place.is_none();
+            if !(same && entry.start >= reach && entry.stamp.slot == slot) {
                 break;
             }
             reach = entry.end;
@@ -338,17 +362,23 @@ impl List {
     /// Enters accesses as a run, where all of them do again what their stream did last to the same bytes. Says no, and does nothing, where
     /// anything else is the case. `of` is the number of their [`Sorted`](crate::Sorted), or of their [`Series`](crate::Series): that goes on without them.
     #[inline]
-    pub(crate) fn stamp_run(&mut self, of: u64, accesses: &[Access<'_>], me: Stamp) -> bool {
+    pub(crate) fn stamp_run(
+        &mut self,
+        of: u64,
+        wants: impl ExactSizeIterator<Item = Want> + Clone,
+        me: Stamp,
+    ) -> bool {
         let goes_on = self.run.as_mut().is_some_and(|run| run.goes_on(of, me));
-        goes_on || self.begin_run(of, accesses, me)
+        goes_on || self.begin_run(of, wants, me)
     }
 
     #[cold]
     #[inline(never)]
-    fn begin_run(&mut self, of: u64, accesses: &[Access<'_>], me: Stamp) -> bool {
-        let (low, done) = self.alike(accesses, me.slot);
+    fn begin_run(&mut self, of: u64, wants: impl ExactSizeIterator<Item = Want> + Clone, me: Stamp) -> bool {
+        let many = wants.len();
+        let (low, done) = self.alike(wants, me.slot);
         // Of a series none may have been told.
-        let whole = done == accesses.len() && done > 0;
+        let whole = done == many && done > 0;
         if whole {
             let run = Run { of, low, len: done, stamp: me };
             // Of one that is of the same entries, the ticks count no more.
@@ -437,7 +467,7 @@ pub(crate) fn tangled(entries: &[Entry]) -> bool {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::ledger::Ledger;
+    use crate::ledger::{Access, Ledger};
     use crate::primitives::in_a_test;
 
     /// A stream that knows nothing of others.
@@ -521,7 +551,7 @@ pub(crate) mod tests {
                     let accesses: Vec<_> =
                         set.iter().map(|&(start, end)| Access::new(&ledger, start..end, mode)).collect();
                     let mut found = Vec::new();
-                    let done = together.stamp_again(&accesses, me.0);
+                    let done = together.stamp_again(accesses.iter().map(Access::want), me.0);
                     for access in accesses.iter().skip(done) {
                         together.stamp(access.want(), &me, None, &mut found);
                     }

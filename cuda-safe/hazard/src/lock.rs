@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use crate::primitives::{AtomicBool, AtomicU64, barrier, constructor, me, number, pause, rare};
+use crate::primitives::{AtomicBool, AtomicU64, barrier, constructor, me, number, pause};
 
 /// A mutex for what is as a rule only one thread's affair: a stream's lane.
 ///
@@ -83,7 +83,6 @@ impl<T> Lock<T> {
         if self.favourite.load(Relaxed) == me {
             return true;
         }
-        rare();
         self.inside.store(false, Release);
         false
     }

@@ -1,18 +1,20 @@
 //! Ordering streams: what is done where nothing orders an operation after one that it conflicts with.
+#![expect(unsafe_code, reason = "declares what a port vouches for")]
 
-use crate::access::{Manner, Mode};
 use crate::clock::{Brief, Clock, Stamp};
-use crate::entry::{Conflict, View};
+use crate::device::Kind;
+use crate::entry::{Conflict, FullView, View};
 use crate::knowledge::Known;
-use crate::ledger::Ledger;
 use crate::primitives::Arc;
-use crate::slot::{Kind, Lane, Reach, Slot};
-use crate::table::{Books, Partner};
+use crate::slot::{Lane, Slot};
+use crate::table::Books;
 use crate::waits::{Place, Wait};
-use crate::word::Word;
 
 /// The way to the streams, for the waits that the books add.
-pub trait Port {
+///
+/// # Safety
+/// What the functions report has happened: nobody else looks whether the streams wait for each other.
+pub unsafe trait Port {
     /// What a failed call gives.
     type Error;
 
@@ -22,15 +24,10 @@ pub trait Port {
     /// Where both are the same, it is to wait for what the legacy rule gives its next operation: by an event of the legacy stream.
     ///
     /// Called with `waiter`'s lane locked and no other lock of the books held.
+    ///
+    /// # Errors
+    /// The failure of a call.
     fn order(&self, waiter: &Slot, other: &Slot, kept: &mut usize) -> Result<Route, Self::Error>;
-
-    /// [`order`](Self::order) after another stream of the same device, which is neither the legacy one nor a thread's own, by an event
-    /// recorded on it just now: what most waits are. Says no where it cannot be reached so, or a call fails: `order` then does it, or tells
-    /// why not.
-    fn order_plainly(&self, waiter: &Slot, other: &Slot, kept: &mut usize) -> bool {
-        let reach = *other.reach();
-        matches!(reach, Reach::Stream(_)) && self.order(waiter, other, kept).is_ok()
-    }
 }
 
 /// How a [`Port`] has ordered one stream after another.
@@ -47,76 +44,6 @@ pub enum Route {
 }
 
 impl Books {
-    /// [`enter_behind`](Self::enter_behind) for a write, the operation's only access, where the stream in its way is the only one that
-    /// this one is ordered after, and was in the way before: what programs find that use two streams in turn. Says no, with nothing
-    /// entered, where anything else is the case.
-    #[inline]
-    pub fn take_turn<P: Port>(
-        &self,
-        slot: &Slot,
-        lane: &mut Lane,
-        ledger: &Ledger,
-        manner: Manner,
-        port: &P,
-        at: Place,
-    ) -> bool {
-        let bits = ledger.bits();
-        let (Some(partner), Some(stamp)) = (lane.partner, Word::last_in_the_way(bits, Mode::Write)) else {
-            return false;
-        };
-        let (other, next) = (partner.slot(self), Word::only(Mode::Write, slot.next_by_owner()));
-        let known = lane.clock.first().tick.max(other.completed());
-        if stamp.slot != other.id || !lane.clock.is_only_of(other.id) || known >= stamp.tick {
-            return false;
-        }
-        // As below: what the wait is worth is read before the call.
-        let (no_news, tick) = (other.has_no_news_for(slot.id), other.submitted());
-        let rule = other.kind == Kind::NonBlocking || gives_no_more_by_call(slot, lane, other);
-        let plain = rule && no_news && tick >= stamp.tick && next.is_some();
-        if !plain || !port.order_plainly(slot, other, &mut lane.kept) {
-            return false;
-        }
-        lane.clock.go_on(tick);
-        slot.share_brief(slot.kind, lane, Brief::One(Stamp { slot: stamp.slot, tick }));
-        slot.waits().note(&self.waits, &Wait { at, after: None, stamp, by_host: false });
-        // As `Ledger::replace` does, but that memory which is not borrowed for the operation alone is out of its way.
-        next.is_some_and(|next| match manner.exclusive {
-            true => ledger.replace(bits, next, true),
-            false => ledger.exchange(bits, next),
-        })
-    }
-
-    /// Orders the stream after one operation of another stream that stands against its next one, of which nothing is entered yet: says
-    /// whether it is so now. It is not where the other operation is not CUDA's yet, or where ordering it is more than the usual wait.
-    #[inline]
-    pub(crate) fn put_behind<P: Port>(
-        &self,
-        slot: &Slot,
-        lane: &mut Lane,
-        stamp: Stamp,
-        port: &P,
-        at: Place,
-    ) -> bool {
-        let Some(other) = self.slot(stamp.slot) else { return false };
-        if other.completed() >= stamp.tick {
-            return true;
-        }
-        // As below: what the wait is worth is read before the call.
-        let (known, tick) = (other.brief(), other.submitted());
-        // Of the legacy stream and of a thread's own one there is more.
-        let plain = tick >= stamp.tick
-            && known != Brief::Many
-            && Arc::ptr_eq(&slot.device, &other.device)
-            && gives_no_more(slot, lane, other);
-        if !plain || !port.order_plainly(slot, other, &mut lane.kept) {
-            return false;
-        }
-        lane.partner = Some(Partner::new(other));
-        self.learn_brief(slot, lane, Stamp { slot: stamp.slot, tick }, known);
-        self.note(slot, Conflict { stamp, place: None }, Route::Stream, at);
-        true
-    }
-
     /// Orders the stream after every conflict that it is not yet ordered after. `rule` says whether it may be so by the legacy rule, which
     /// then has something for the operation or not.
     #[cold]
@@ -244,13 +171,6 @@ impl Books {
         }
         Ok(route)
     }
-}
-
-/// [`gives_no_more`] out of the way of streams of which there is no legacy rule.
-#[cold]
-#[inline(never)]
-fn gives_no_more_by_call(slot: &Slot, lane: &Lane, other: &Slot) -> bool {
-    gives_no_more(slot, lane, other)
 }
 
 /// Whether the legacy rule gives nothing to `slot`'s stream by its waiting for `other`'s, but what it has already, nor to the legacy stream.

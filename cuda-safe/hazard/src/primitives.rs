@@ -9,7 +9,6 @@ mod native {
     use std::sync::atomic::Ordering::Relaxed;
     use std::sync::{PoisonError, TryLockError};
 
-    pub(crate) use crate::lock::{Lock, LockGuard};
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
     pub(crate) use std::sync::{Arc, MutexGuard};
 
@@ -169,10 +168,6 @@ mod modelled {
         }
     }
 
-    /// Loom looks at what locks guard and not at how they are made: `tests/lock_loom.rs` does that.
-    pub(crate) type Lock<T> = Mutex<T>;
-    pub(crate) type LockGuard<'a, T> = MutexGuard<'a, T>;
-
     pub(crate) fn pause(_turn: u32) {
         loom::thread::yield_now();
     }
@@ -232,10 +227,3 @@ pub use modelled::*;
 pub(crate) use native::*;
 // Timelines are made while one thread runs, or under a lock.
 pub(crate) use std::sync::OnceLock;
-
-/// Says that this branch is rare: its code is put elsewhere, and the common one goes straight on. Behind the driver the
-/// processor has forgotten where branches go, and takes each that goes elsewhere for one that does not, so it costs as
-/// much as a dozen instructions.
-#[cold]
-#[inline(never)]
-pub(crate) fn rare() {}

@@ -1,35 +1,19 @@
 //! Slots: a stream's identity in the books, which outlives its handle.
+#![expect(unsafe_code, reason = "declares functions that are told what is so")]
 
-use std::ops::DerefMut;
+use std::ops::{Deref, DerefMut};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::clock::{Brief, Clock, SlotId, Stamp, Tick};
-use crate::device::DeviceBook;
+use crate::device::{DeviceBook, Kind};
+#[cfg(not(loom))]
+use crate::lock::{Lock, LockGuard};
 use crate::policy::Policy;
-use crate::primitives::{Arc, AtomicBool, AtomicU64, Lock, Mutex};
-use crate::table::Partner;
+use crate::primitives::{Arc, AtomicBool, AtomicU64, Mutex};
+// Loom looks at what locks guard and not at how they are made: `tests/lock_loom.rs` does that.
+#[cfg(loom)]
+use crate::primitives::{Mutex as Lock, MutexGuard as LockGuard};
 use crate::waits::Waits;
-
-/// How a stream relates to the legacy stream of its device, and how others can reach it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// Ordered with the legacy stream, both ways.
-    Blocking,
-    /// Ordered with nothing but what it waits for.
-    NonBlocking,
-    /// The legacy stream itself.
-    Legacy,
-    /// One thread's own default stream: ordered with the legacy stream, and its handle means another stream
-    /// to every other thread.
-    PerThread,
-}
-
-impl Kind {
-    /// Whether the legacy stream orders itself with it.
-    pub fn blocking(self) -> bool {
-        matches!(self, Self::Blocking | Self::PerThread)
-    }
-}
 
 /// How a slot's stream can be waited for. The numbers are raw handles, which mean nothing here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +32,7 @@ pub enum Reach {
 /// What one operation at a time changes: the stream's own end of its queue. In the order that [`Slot`] counts on.
 #[derive(Debug)]
 #[repr(C)]
-pub struct Lane {
+pub(crate) struct Lane {
     /// Of a blocking stream: what the legacy stream had done when this one last did something after it. Of the legacy stream: 1 while
     /// `pending` has something, else 0.
     pub(crate) legacy_epoch: u64,
@@ -56,8 +40,6 @@ pub struct Lane {
     pub(crate) clock: Clock,
     /// What the port keeps with the stream; see [`Port::order`](crate::Port::order).
     pub(crate) kept: usize,
-    /// The stream that this one was last put behind on the short way.
-    pub(crate) partner: Option<Partner>,
     /// What the next operation will be ordered after by the legacy rule, once it is really issued.
     pub(crate) pending: Clock,
     /// The epoch that `pending` is about; of blocking streams only.
@@ -66,6 +48,9 @@ pub struct Lane {
     /// only.
     pub(crate) untold: bool,
 }
+
+/// A lane, locked.
+pub(crate) type LaneGuard<'a> = LockGuard<'a, Lane>;
 
 /// A stream's identity in the books.
 ///
@@ -115,7 +100,6 @@ impl Slot {
         let lane = Lane {
             clock: Clock::new(),
             kept: 0,
-            partner: None,
             legacy_epoch: 0,
             pending: Clock::new(),
             pending_epoch: 0,
@@ -204,21 +188,20 @@ impl Slot {
 
     /// Whether the legacy rule has nothing to say about the stream's next operation, for whoever has the lane locked.
     #[inline]
-    pub(crate) fn is_caught_up(&self, kind: Kind, lane: &Lane) -> bool {
-        // No table of jumps, whose target would be guessed wrong after the driver's code.
-        if kind == Kind::NonBlocking {
-            return true;
-        }
-        if kind == Kind::Legacy {
-            !self.device.has_news() && lane.legacy_epoch == 0
-        } else {
-            self.device.epoch() == lane.legacy_epoch
+    pub(crate) fn is_caught_up(&self, lane: &Lane) -> bool {
+        match self.kind {
+            Kind::NonBlocking => true,
+            Kind::Legacy => !self.device.has_news() && lane.legacy_epoch == 0,
+            Kind::Blocking | Kind::PerThread => self.device.epoch() == lane.legacy_epoch,
         }
     }
 
     /// Notes that operation `tick` and all before it have completed.
+    ///
+    /// # Safety
+    /// They have.
     #[inline]
-    pub fn complete(&self, tick: Tick) {
+    pub unsafe fn complete(&self, tick: Tick) {
         if self.completed() < tick {
             self.outside.completed.fetch_max(tick, std::sync::atomic::Ordering::AcqRel);
         }
@@ -294,30 +277,29 @@ impl Slot {
     #[inline]
     pub(crate) fn share(&self, lane: &mut Lane) {
         let brief = lane.clock.brief();
-        self.share_brief(self.kind, lane, brief);
+        self.share_brief(lane, brief);
     }
 
     /// [`share`](Self::share) by who knows what the clock is in short.
-    #[expect(clippy::inline_always, reason = "measured: else what is told goes through memory")]
-    #[inline(always)]
-    pub(crate) fn share_brief(&self, kind: Kind, lane: &mut Lane, brief: Brief) {
+    #[inline]
+    pub(crate) fn share_brief(&self, lane: &mut Lane, brief: Brief) {
         let (bits, many) = (brief.pack(), Brief::Many.pack());
         if bits == many || self.outside.brief.load(Relaxed) == many {
             self.share_many(&lane.clock);
         } else {
             self.outside.brief.store(bits, Release);
         }
-        if kind != Kind::NonBlocking {
-            self.share_with_device(kind, lane);
+        if self.kind != Kind::NonBlocking {
+            self.share_with_device(lane);
         }
     }
 
     /// Tells the device's page that there is something to tell the legacy stream, or that this one has it.
     #[cold]
     #[inline(never)]
-    fn share_with_device(&self, kind: Kind, lane: &mut Lane) {
-        lane.untold |= kind == Kind::Legacy;
-        self.device.note_news(kind);
+    fn share_with_device(&self, lane: &mut Lane) {
+        lane.untold |= self.kind == Kind::Legacy;
+        self.device.note_news(self.kind);
     }
 
     #[cold]
@@ -330,12 +312,6 @@ impl Slot {
         let brief = clock.brief();
         *known = if brief == Brief::Many { clock.clone() } else { Clock::new() };
         self.outside.brief.store(brief.pack(), Release);
-    }
-
-    /// Whether all that the stream is ordered after, as far as others are told, is `other`'s own or nothing.
-    #[inline]
-    pub(crate) fn has_no_news_for(&self, other: SlotId) -> bool {
-        Brief::is_no_news_to(self.outside.brief.load(Acquire), other)
     }
 
     /// The waits that were added to the stream.
@@ -351,8 +327,11 @@ impl Slot {
     }
 
     /// Whether one was noted; asking takes the note.
+    ///
+    /// # Safety
+    /// The caller sees to it that a batch of copies does not directly follow the fill.
     #[inline]
-    pub fn take_fill(&self) -> bool {
+    pub unsafe fn take_fill(&self) -> bool {
         let noted = self.outside.filled.load(Relaxed);
         if noted {
             self.outside.filled.store(false, Relaxed);
@@ -367,7 +346,16 @@ impl Slot {
 
     /// How the stream can be waited for; the handle stays valid while the guard lives.
     #[inline]
-    pub fn reach(&self) -> impl DerefMut<Target = Reach> {
+    pub fn reach(&self) -> impl Deref<Target = Reach> {
+        self.outside.reach.lock()
+    }
+
+    /// The same, to be changed.
+    ///
+    /// # Safety
+    /// A stream can be waited for as it says. Where it says that nothing is to be waited for, that is so.
+    #[inline]
+    pub unsafe fn reach_mut(&self) -> impl DerefMut<Target = Reach> {
         self.outside.reach.lock()
     }
 }

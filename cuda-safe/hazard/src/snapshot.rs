@@ -1,7 +1,9 @@
 //! Snapshots and coverage: what an event stands for, and what a synchronisation proves.
+#![expect(unsafe_code, reason = "declares functions that are told what is complete")]
 
-use crate::clock::{Brief, Clock, SlotId, Stamp};
-use crate::slot::{Kind, Slot};
+use crate::clock::{Clock, SlotId, Stamp};
+use crate::device::Kind;
+use crate::slot::Slot;
 use crate::table::Books;
 
 /// What an event stands for: all that its stream was ordered after when it was recorded.
@@ -18,6 +20,12 @@ impl Snapshot {
     #[inline]
     pub const fn new() -> Self {
         Self { stamp: Stamp { slot: SlotId(u32::MAX), tick: 0 }, clock: Clock::new() }
+    }
+}
+
+impl Default for Snapshot {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -63,13 +71,6 @@ impl Books {
         Coverage { own: Some(own), others }
     }
 
-    /// What the end of all that a legacy stream has now proves besides that; none if nothing at all.
-    #[inline]
-    pub fn coverage_besides(&self, legacy: &Slot) -> Option<Coverage> {
-        let none = legacy.brief() == Brief::Nothing && !legacy.device.has_blocking();
-        if none { None } else { Some(self.coverage_of(legacy)) }
-    }
-
     /// What an event that is recorded on a stream now will prove when it is complete.
     pub fn coverage_by_event(&self, slot: &Slot) -> Coverage {
         // The record is an operation: behind it stands all that the stream was given, and the legacy stream's
@@ -98,8 +99,11 @@ impl Books {
     }
 
     /// The call has returned: all that it covered is complete.
+    ///
+    /// # Safety
+    /// The coverage was read before a call that has returned since, with success, and which waits for what the coverage is of.
     #[inline]
-    pub fn completed_all(&self, coverage: &Coverage) {
+    pub unsafe fn completed_all(&self, coverage: &Coverage) {
         if let Some(own) = coverage.own {
             self.complete(own);
         }
@@ -111,12 +115,16 @@ impl Books {
     #[inline]
     fn complete(&self, stamp: Stamp) {
         if let Some(slot) = self.slot(stamp.slot) {
-            slot.complete(stamp.tick);
+            // SAFETY: as the callers of the two functions above vouch.
+            unsafe { slot.complete(stamp.tick) };
         }
     }
 
     /// What the event stands for is complete.
-    pub fn completed_snapshot(&self, snapshot: &Snapshot) {
+    ///
+    /// # Safety
+    /// The event that the snapshot is of is complete.
+    pub unsafe fn completed_snapshot(&self, snapshot: &Snapshot) {
         for stamp in snapshot.clock.iter().chain([snapshot.stamp]) {
             self.complete(stamp);
         }

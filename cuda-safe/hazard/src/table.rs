@@ -1,14 +1,13 @@
 //! The books as a whole: every slot, every device's page, the policy, the waits.
-#![expect(unsafe_code, reason = "slots keep each other's addresses")]
+#![expect(unsafe_code, reason = "declares functions that are told about streams")]
 
-use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use crate::clock::{Clock, SlotId, Stamp};
-use crate::device::DeviceBook;
+use crate::device::{DeviceBook, Kind};
 use crate::policy::Policy;
 use crate::primitives::{Arc, AtomicU32, Mutex, OnceLock, constructor};
-use crate::slot::{Kind, Reach, Slot};
+use crate::slot::{Reach, Slot};
 use crate::waits::{self, AddedWait, Order};
 
 /// Slots in the first block; each further block is as large as all before it together.
@@ -33,28 +32,6 @@ pub struct Books {
     policy: AtomicU32,
     /// In which order waits were added.
     pub(crate) waits: Order,
-}
-
-/// A slot of the same books, found before.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Partner(NonNull<Slot>);
-
-// SAFETY: it stands for a borrow of a slot, which threads may share.
-unsafe impl Send for Partner where for<'a> &'a Slot: Send {}
-
-impl Partner {
-    /// To be kept by slots of the same books only.
-    #[inline]
-    pub(crate) fn new(slot: &Slot) -> Self {
-        Self(NonNull::from(slot))
-    }
-
-    /// The slot; `books` are those of whoever has kept this.
-    #[inline]
-    pub(crate) fn slot(self, _books: &Books) -> &Slot {
-        // SAFETY: the books, which are borrowed, drop no slot and move none before they are dropped themselves.
-        unsafe { self.0.as_ref() }
-    }
 }
 
 /// What changes only when streams come and go.
@@ -89,7 +66,13 @@ impl Books {
     ///
     /// Whoever is about to wait for the former stream of a slot, on another thread, has read what that is worth. Then it may be the new
     /// one that he waits for; so by then all of that is over: what the stream was given, and what it was ordered after.
-    pub fn enrol(&self, device: i32, kind: Kind, reach: Reach) -> Result<&Slot, TooManyStreams> {
+    ///
+    /// # Errors
+    /// If there are as many streams as the tracker can tell apart.
+    ///
+    /// # Safety
+    /// The [`Port`](crate::Port) can reach a stream of this kind and device so until the slot is dismissed, and nobody else gives it work.
+    pub unsafe fn enrol(&self, device: i32, kind: Kind, reach: Reach) -> Result<&Slot, TooManyStreams> {
         let mut register = self.register.lock();
         let fits = |id: &SlotId| {
             self.slot(*id)
@@ -104,7 +87,8 @@ impl Books {
             lane.legacy_epoch = 0;
             slot.made_provable();
             slot.share(&mut lane);
-            *slot.reach() = reach;
+            // SAFETY: the caller vouches for it.
+            *unsafe { slot.reach_mut() } = reach;
             return Ok(slot);
         }
         let book = Self::page(&mut register, device);
@@ -123,8 +107,13 @@ impl Books {
     }
 
     /// Gives a slot back whose stream is gone. It is used again once all is over that the stream was given and waited for.
-    pub fn dismiss(&self, slot: &Slot, reach: Reach) {
-        *slot.reach() = reach;
+    ///
+    /// # Safety
+    /// The stream is given nothing more, and can be reached so for as long as the tracker is used. The legacy stream waits for all that a
+    /// blocking stream was given.
+    pub unsafe fn dismiss(&self, slot: &Slot, reach: Reach) {
+        // SAFETY: the caller vouches for it.
+        *unsafe { slot.reach_mut() } = reach;
         self.register.lock().free.push(slot.id);
     }
 
@@ -144,12 +133,19 @@ impl Books {
     }
 
     /// The slot of a device's legacy stream, which it keeps.
-    pub fn legacy(&self, device: i32, reach: Reach) -> Result<&Slot, TooManyStreams> {
+    ///
+    /// # Errors
+    /// If there are as many streams as the tracker can tell apart.
+    ///
+    /// # Safety
+    /// As for [`enrol`](Self::enrol), for good: it is the legacy stream of the device.
+    pub unsafe fn legacy(&self, device: i32, reach: Reach) -> Result<&Slot, TooManyStreams> {
         let book = Self::page(&mut self.register.lock(), device);
         if let Some(id) = book.legacy() {
             return self.slot(id).ok_or(TooManyStreams);
         }
-        let slot = self.enrol(device, Kind::Legacy, reach)?;
+        // SAFETY: the caller's duties are just these.
+        let slot = unsafe { self.enrol(device, Kind::Legacy, reach) }?;
         // Of two threads that come here at once, one wins and the other's slot stays unused.
         self.slot(book.legacy_or(slot.id)).ok_or(TooManyStreams)
     }
@@ -196,7 +192,11 @@ impl Books {
     /// Changes the policy; gives the one before.
     ///
     /// When it returns, no operation is under way that goes by the old one.
-    pub fn set_policy(&self, policy: Policy) -> Option<Policy> {
+    ///
+    /// # Safety
+    /// Under [`Policy::Off`] the program itself orders every pair of conflicting operations. Coming from it, all devices are waited for
+    /// before the tracker is relied on.
+    pub unsafe fn set_policy(&self, policy: Policy) -> Option<Policy> {
         let before = self.policy.swap(policy.number(), std::sync::atomic::Ordering::AcqRel);
         for slot in self.slots_of(None) {
             let lane = slot.lane.lock();

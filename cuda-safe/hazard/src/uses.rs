@@ -7,8 +7,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::access::{Access, Mode};
-use crate::ledger::Keeper;
+use crate::entry::Mode;
+use crate::ledger::{Access, Keeper};
 
 /// Parts of one allocation beyond which all between the first and the last of them counts as used.
 const PARTS: usize = 16;
@@ -175,7 +175,8 @@ mod tests {
 
     struct Memory(Ledger);
 
-    impl Keeper for Memory {
+    // SAFETY: the ledger is in what is counted.
+    unsafe impl Keeper for Memory {
         fn ledger(&self) -> &Ledger {
             &self.0
         }

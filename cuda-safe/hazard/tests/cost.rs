@@ -4,23 +4,16 @@
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod common;
+
 use std::hint::black_box;
 use std::panic::Location;
 use std::time::Instant;
 
-use cuda_hazard::{Access, Books, Kind, Ledger, Policy, Port, Reach, Route, Slot};
+use common::{NoPort, Tracker};
+use cuda_hazard::{Access, Kind, Ledger, Policy, Reach, Slot};
 
-static BOOKS: Books = Books::new(Policy::default);
-
-struct NoPort;
-
-impl Port for NoPort {
-    type Error = ();
-
-    fn order(&self, _waiter: &Slot, _other: &Slot, _: &mut usize) -> Result<Route, ()> {
-        Ok(Route::Stream)
-    }
-}
+static BOOKS: Tracker = Tracker::new(Policy::default);
 
 const ROUNDS: u32 = 2_000_000;
 
@@ -111,7 +104,7 @@ fn the_cost_of_an_operation() {
     let (a, b) = (streams[0], streams[1]);
     let hand_over = |from: &Slot, to: &Slot| {
         let snapshot = BOOKS.record(from, || Ok::<(), ()>(())).unwrap();
-        BOOKS.wait(to, to.kind, &snapshot, || Ok::<(), ()>(())).unwrap();
+        BOOKS.wait(to, &snapshot, || Ok::<(), ()>(())).unwrap();
     };
     time("record and wait", |_| hand_over(a, b));
     time("write here, read there and back, with events (two operations)", |_| {

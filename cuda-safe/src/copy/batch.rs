@@ -1,58 +1,69 @@
-//! Many copies at once.
+//! Many copies at once: [`CopyBatch`] of elements in a row, [`CopyBatch3d`] of rows and of layers of rows.
 //!
-//! [`CopyBatch`] hands any number of copies to the runtime in few calls, which costs a quarter of a loop (64 copies of 4 KiB on an
-//! H200): what goes up, what goes down and the rest each in calls of their own, of at most 32 copies up and down, for the driver takes
-//! longer for the same copies in one call. Between places of one device a batch saves nothing, for the runtime pays for each
-//! copy there: `cuda_kernels::copy_many` moves those by one kernel.
+//! [`CopyBatch`] hands any number of copies to the runtime in few calls, which costs a quarter of a loop (64
+//! copies of 4 KiB on an H200). Host-to-device copies, device-to-host copies and the rest each have calls of
+//! their own, with at most 32 host-to-device or device-to-host copies in one, because the driver takes longer
+//! for the same copies in one call. Within one device a batch saves nothing, because the runtime pays for
+//! each copy there: `cuda_kernels::copy_many` moves those by one kernel.
 //!
-//! The copies of a batch are not ordered among themselves, so none may write what another reads or writes: that is refused.
-//! As a whole, a batch is one step of its stream. Copies without elements are left out; a batch of nothing is no call.
+//! The copies of a batch are not ordered among themselves, so none may write what another reads or writes:
+//! that is refused. As a whole, a batch is one step of its stream. Zero-length copies are left out; an empty
+//! batch is a no-op.
 //!
 //! # Where the runtime has no batches
-//! It refuses them on the legacy stream; while a stream is captured it refuses them too, and a program that does not look
-//! gets a graph from which the copies are missing; before CUDA 12.8 it has none. There a batch becomes a loop of
-//! `cudaMemcpyAsync`, which is as right and takes longer. Which way to go is known before the first copy is handed over; of a capture
-//! that raw calls began, the refusal tells, from which no copy was made.
-//! What no loop can do is refused: see [`copy_during_call`](CopyBatch::copy_during_call).
+//! It refuses them on the legacy stream; while a stream is captured it refuses them too, and a program that
+//! does not look gets a graph from which the copies are missing; before CUDA 12.8 it has none. There a batch
+//! becomes a loop of `cudaMemcpyAsync`, which is as right and takes longer. Which way to go is known before
+//! the first copy is handed over; of a capture that raw calls began, the refusal tells, from which no copy
+//! was made. What no loop can do is refused: see [`copy_during_call`](CopyBatch::copy_during_call).
+//!
+//! [`CopyBatch3d`] is to [`memcpy_2d_async`](crate::memcpy_2d_async) and
+//! [`memcpy_3d_async`](crate::memcpy_3d_async) what [`CopyBatch`] is to
+//! [`memcpy_async`](crate::memcpy_async): its operands are pitched memory, planes, volumes, arrays and views
+//! of arrays, all of them in one batch if need be.
+//!
+//! Where the runtime has no batches, it becomes a loop of the calls that `memcpy_2d_async` and
+//! `memcpy_3d_async` make. Copies that an array and the memory of another device than the stream's take part
+//! in have such a call each, anywhere.
 //!
 //! Threads: a batch belongs to the thread that makes it. Nothing here blocks.
 //!
-//! C functions: `cudaMemcpyBatchAsync`, `cudaMemcpyWithAttributesAsync` (from CUDA 13.2 on).
-#![expect(unsafe_code, reason = "hands the operands' pointers to the runtime")]
+//! C functions: `cudaMemcpyBatchAsync`, `cudaMemcpyWithAttributesAsync` (from CUDA 13.2 on),
+//! `cudaMemcpy3DBatchAsync`, `cudaMemcpy3DWithAttributesAsync` (from CUDA 13.2 on).
+#![expect(unsafe_code, reason = "declares copies whose source may be read early, which is unsafe")]
 
-mod alias;
-pub(super) mod attributes;
-mod call;
-mod lane;
+mod attributes;
+mod copies;
+mod linear;
+mod rows;
 #[cfg(cudart_13_2)]
 mod single;
 
 use std::panic::Location;
 
-use bytemuck::NoUninit;
+use bytemuck::{AnyBitPattern, NoUninit};
 
+use attributes::Order;
 pub use attributes::{CopyAttributes, Overlap};
+use linear::LinearLists;
+use rows::RowLists;
 #[cfg(cudart_13_2)]
-pub use single::memcpy_with_attributes_async;
+pub use single::{
+    memcpy_2d_with_attributes_async, memcpy_3d_with_attributes_async, memcpy_with_attributes_async,
+};
 
-use super::copies::Copies;
-use super::direction::{ByHeading, Direction};
-use super::operand::{AsyncDestination, AsyncSource, Operand};
-use super::transfer::must_settle;
-use super::whole::Whole;
-use crate::error::{Detail, Result};
+use self::copies::Batch;
+use super::operand::{AsyncDestination, AsyncSource, Dimensions, Operand, Planar, Volumetric};
+use crate::error::Result;
+use crate::memory::{Pageable, Plane, Volume};
 use crate::stream::AsStream;
 #[cfg(doc)]
 use crate::sys;
-use attributes::Order;
-use lane::Lane;
-#[cfg(cudart_12_8)]
-use lane::Lists;
 
 /// Copies to be put on a stream at once.
 ///
-/// Stands for [`cudaMemcpyBatchAsync`](sys::cudaMemcpyBatchAsync). The batch borrows all that it copies for as long as it
-/// lives; it can be put on streams as often as one likes. Its methods keep the first error for
+/// Stands for [`cudaMemcpyBatchAsync`](sys::cudaMemcpyBatchAsync). The batch borrows all that it copies for
+/// as long as it lives; it can be put on streams as often as one likes. Its methods keep the first error for
 /// [`enqueue`](Self::enqueue), so that they can be chained.
 ///
 /// # Examples
@@ -88,16 +99,7 @@ use lane::Lists;
 #[derive(Debug, Default)]
 #[must_use = "a batch does nothing before `enqueue`"]
 pub struct CopyBatch<'a> {
-    /// The copies, by the way that they go.
-    lanes: ByHeading<Lane>,
-    /// How many copies the program said that there will be.
-    capacity: usize,
-    /// Of a slice that is read during the call, the runtime does not promise that a blocking copy has read it on return, or
-    /// that it writes the destination in the order of the stream.
-    settles: bool,
-    #[cfg(cudart_12_8)]
-    lists: Lists,
-    whole: Whole<'a>,
+    batch: Batch<'a, LinearLists>,
 }
 
 impl<'a> CopyBatch<'a> {
@@ -108,12 +110,14 @@ impl<'a> CopyBatch<'a> {
 
     /// A batch of nothing with room for so many copies.
     pub fn with_capacity(copies: usize) -> Self {
-        Self { capacity: copies, whole: Whole::with_capacity(copies), ..Self::default() }
+        Self { batch: Batch::with_capacity(copies) }
     }
 
-    /// Adds the copy of all elements of `source` to `destination`, as [`memcpy_async`](crate::memcpy_async) would do it.
+    /// Adds the copy of all elements of `source` to `destination`, as [`memcpy_async`](crate::memcpy_async)
+    /// would do it.
     ///
-    /// Either side is device memory (of any device), pinned memory, or a part of these; all directions can be in one batch.
+    /// Either side is device memory (of any device), pinned memory, or a part of these; all directions can be
+    /// in one batch.
     #[track_caller]
     pub fn copy<D, S>(self, destination: &'a mut D, source: &'a S) -> Self
     where
@@ -135,49 +139,49 @@ impl<'a> CopyBatch<'a> {
         D: AsyncDestination + ?Sized,
         S: AsyncSource<Element = D::Element> + ?Sized,
     {
-        self.push(destination.operand_mut(), source.operand(), attributes, Order::Stream);
+        self.batch.push(destination.operand_mut(), source.operand(), attributes, Order::Stream);
         self
     }
 
-    /// Adds the copy of a slice, which is read before [`enqueue`](Self::enqueue) returns, whatever the stream has still to
-    /// do before. The destination is written in the order of the stream.
+    /// Adds the copy of a slice, which is read before [`enqueue`](Self::enqueue) returns, whatever the stream
+    /// has still to do before. The destination is written in the order of the stream.
     ///
-    /// The source order `cudaMemcpySrcAccessOrderDuringApiCall`: for values that the program has at hand and does not want
-    /// to keep. Pinned memory lends itself as a slice through its guard.
+    /// The source order `cudaMemcpySrcAccessOrderDuringApiCall`: for values that the program has at hand and
+    /// does not want to keep. Pinned memory lends itself as a slice through its guard.
     ///
-    /// On the legacy stream the slice is copied by `cudaMemcpy`. In a capture, and on other streams before CUDA 12.8, a
-    /// batch with such a copy is refused: a graph would have to read the slice later, and the runtime promises nothing
-    /// about asynchronous copies of pageable memory.
+    /// On the legacy stream the slice is copied by `cudaMemcpy`. In a capture, and on other streams before
+    /// CUDA 12.8, a batch with such a copy is refused: a graph would have to read the slice later, and the
+    /// runtime promises nothing about asynchronous copies of pageable memory.
     #[track_caller]
     pub fn copy_during_call<D>(mut self, destination: &'a mut D, source: &'a [D::Element]) -> Self
     where
         D: AsyncDestination<Element: NoUninit> + ?Sized,
     {
         let source = Ok(Operand::of_slice(source));
-        self.push(destination.operand_mut(), source, CopyAttributes::default(), Order::DuringCall);
+        self.batch.push(destination.operand_mut(), source, CopyAttributes::default(), Order::DuringCall);
         self
     }
 
-    /// [`copy`](Self::copy), with a source that may be read at any time from the call on, before work that the stream was
-    /// given earlier has run (`cudaMemcpySrcAccessOrderAny`). Some machines copy faster so.
+    /// [`copy`](Self::copy), with a source that may be read at any time from the call on, before work that
+    /// the stream was given earlier has run (`cudaMemcpySrcAccessOrderAny`). Some machines copy faster so.
     ///
     /// # Safety
-    /// Nothing that was given to any stream before, and is not complete at the time of [`enqueue`](Self::enqueue), writes
-    /// the source.
+    /// Nothing that was given to any stream before, and is not complete at the time of
+    /// [`enqueue`](Self::enqueue), writes the source.
     #[track_caller]
     pub unsafe fn copy_in_any_order<D, S>(mut self, destination: &'a mut D, source: &'a S) -> Self
     where
         D: AsyncDestination + ?Sized,
         S: AsyncSource<Element = D::Element> + ?Sized,
     {
-        self.push(destination.operand_mut(), source.operand(), CopyAttributes::default(), Order::Any);
+        self.batch.push(destination.operand_mut(), source.operand(), CopyAttributes::default(), Order::Any);
         self
     }
 
     /// How many copies there are; those without elements do not count.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.lanes.iter().map(|(_, lane)| lane.len()).sum()
+        self.batch.lists.len()
     }
 
     /// Whether there is nothing to copy.
@@ -189,73 +193,26 @@ impl<'a> CopyBatch<'a> {
     /// Bytes that all copies move together.
     #[must_use]
     pub fn size_in_bytes(&self) -> usize {
-        self.whole.bytes()
+        self.batch.bytes()
     }
 
     /// Puts all copies on a stream, and returns.
     ///
     /// # Ordering
-    /// One step of the stream, after conflicting work that other streams were given before. The copies are not ordered
-    /// among themselves.
+    /// One step of the stream, after conflicting work that other streams were given before. The copies are
+    /// not ordered among themselves.
     ///
     /// # Errors
-    /// The first error of the copies that were added: a length that differs, memory that overlaps with itself. A refusal where
-    /// a copy writes what another one reads or writes; inside a host function; for a copy
-    /// [during the call](Self::copy_during_call) where there can be none. Otherwise what the runtime says, which may be the
-    /// failure of earlier work. From a refusal no copy was made; where the runtime fails a batch that takes more than one call (more than 8 copies, or
-    /// of several directions) or that became a loop, it may have taken the first of them.
+    /// The first error of the copies that were added: a length that differs, memory that overlaps with
+    /// itself. A refusal where a copy writes what another one reads or writes; inside a host function; for a
+    /// copy [during the call](Self::copy_during_call) where there can be none. Otherwise what the runtime
+    /// says, which may be the failure of earlier work. From a refusal no copy was made; where the runtime
+    /// fails a batch that takes more than one call (more than 8 copies, or of several directions) or that
+    /// became a loop, it may have taken the first of them.
     #[doc(alias = "cudaMemcpyBatchAsync")]
     #[track_caller]
     pub fn enqueue(&self, stream: &impl AsStream) -> Result<()> {
-        let (stream, place) = (stream.as_stream(), Location::caller());
-        let call = |raw| self.call(stream, raw);
-        // SAFETY: the copies are those that were counted in, and slices are read before the call returns.
-        unsafe { self.whole.enqueue(Self::API, stream, place, || self.clash(), call) }
-    }
-
-    /// Adds a copy whose lengths agree and that has elements; keeps the first error.
-    #[track_caller]
-    fn push(
-        &mut self,
-        destination: Result<Operand<'a>>,
-        source: Result<Operand<'a>>,
-        attributes: CopyAttributes,
-        order: Order,
-    ) {
-        let answer = self.try_push(&destination, &source, attributes, order);
-        self.whole.keep(answer);
-    }
-
-    #[track_caller]
-    fn try_push(
-        &mut self,
-        destination: &Result<Operand<'a>>,
-        source: &Result<Operand<'a>>,
-        attributes: CopyAttributes,
-        order: Order,
-    ) -> Result<()> {
-        let (destination, source) = match (destination, source) {
-            (Ok(destination), Ok(source)) => (destination, source),
-            (Err(error), _) | (_, Err(error)) => return Err(*error),
-        };
-        let Some(shape) = self.whole.count("CopyBatch", destination, source)? else { return Ok(()) };
-        let direction = Direction::of(destination.side(), source.side());
-        // Within the host's memory the host copies, and nothing says that it waits for the stream first.
-        let by_the_host = direction == Direction::HostToHost;
-        self.settles |= order == Order::DuringCall && (by_the_host || must_settle(destination, source));
-        let attributes = attributes.of_copy(shape.bytes(), order);
-        let room = if self.is_empty() { self.capacity } else { 0 };
-        self.lanes.of(direction.heading()).push(room, destination, source, shape.bytes(), attributes);
-        Ok(())
-    }
-
-    /// A byte that one copy writes and another one reads or writes, if there is one.
-    fn clash(&self) -> Option<Detail> {
-        let range = |address: usize, bytes: usize| address..address.saturating_add(bytes);
-        let copies = || self.lanes.iter().flat_map(|(_, lane)| lane.copies());
-        let destinations = copies().map(|copy| range(copy.destination.addr(), copy.bytes));
-        let sources = copies().map(|copy| range(copy.source.addr(), copy.bytes));
-        alias::find(destinations, sources)
+        self.batch.enqueue(stream.as_stream(), Location::caller())
     }
 }
 
@@ -266,7 +223,12 @@ where
 {
     fn extend<I: IntoIterator<Item = (&'a mut D, &'a S)>>(&mut self, pairs: I) {
         for (destination, source) in pairs {
-            self.push(destination.operand_mut(), source.operand(), CopyAttributes::default(), Order::Stream);
+            self.batch.push(
+                destination.operand_mut(),
+                source.operand(),
+                CopyAttributes::default(),
+                Order::Stream,
+            );
         }
     }
 }
@@ -284,9 +246,218 @@ where
     }
 }
 
+/// Copies of rows and of layers of rows, to be put on a stream in one call.
+///
+/// Stands for [`cudaMemcpy3DBatchAsync`](sys::cudaMemcpy3DBatchAsync). The batch borrows all that it copies
+/// for as long as it lives; it can be put on streams as often as one likes. Its methods keep the first error
+/// for [`enqueue`](Self::enqueue), so that they can be chained.
+///
+/// # Examples
+/// Both sides of every copy have a pitch of their own:
+/// ```
+/// use cuda_safe::copy::CopyBatch3d;
+/// use cuda_safe::memory::{PinnedBuffer, PitchedBuffer, PitchedVolume};
+/// use cuda_safe::Stream;
+///
+/// # fn main() -> cuda_safe::Result<()> {
+/// let stream = Stream::new()?;
+/// let host = PinnedBuffer::from_slice(&[1, 2, 3, 4, 5, 6, 7, 8])?;
+/// let mut plane = PitchedBuffer::<i32>::alloc(2, 4)?;
+/// let mut volume = PitchedVolume::<i32>::alloc(2, 2, 2)?;
+/// CopyBatch3d::new()
+///     .copy_2d(&mut plane, &host.plane(2, 4)?)
+///     .copy_3d(&mut volume, &host.volume(2, 2, 2)?)
+///     .enqueue(&stream)?;
+/// assert_eq!((plane.to_vec()?, volume.to_vec()?), ((1..9).collect(), (1..9).collect()));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Default)]
+#[must_use = "a batch does nothing before `enqueue`"]
+pub struct CopyBatch3d<'a> {
+    batch: Batch<'a, RowLists<'a>>,
+}
+
+impl<'a> CopyBatch3d<'a> {
+    /// A batch of nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A batch of nothing with room for so many copies.
+    pub fn with_capacity(copies: usize) -> Self {
+        Self { batch: Batch::with_capacity(copies) }
+    }
+
+    /// Adds the copy of all rows of `source` to `destination`, as [`memcpy_2d_async`](crate::memcpy_2d_async)
+    /// would do it.
+    ///
+    /// Either side is pitched memory, a [`Plane`](crate::memory::Plane) of device, pinned or managed memory,
+    /// or an array or a view of one layer of one, of any device.
+    #[track_caller]
+    pub fn copy_2d<D, S>(self, destination: &'a mut D, source: &'a S) -> Self
+    where
+        D: AsyncDestination<Planar> + ?Sized,
+        S: AsyncSource<Planar, Element = D::Element> + ?Sized,
+    {
+        self.copy_2d_with(destination, source, CopyAttributes::new())
+    }
+
+    /// [`copy_2d`](Self::copy_2d) with wishes about how it is done, which change nothing about what it does.
+    #[track_caller]
+    pub fn copy_2d_with<D, S>(
+        mut self,
+        destination: &'a mut D,
+        source: &'a S,
+        attributes: CopyAttributes,
+    ) -> Self
+    where
+        D: AsyncDestination<Planar> + ?Sized,
+        S: AsyncSource<Planar, Element = D::Element> + ?Sized,
+    {
+        self.batch.push(destination.operand_mut(), source.operand(), attributes, Order::Stream);
+        self
+    }
+
+    /// Adds the copy of the rows of a slice, which are read before [`enqueue`](Self::enqueue) returns,
+    /// whatever the stream has still to do before. The destination is written in the order of the stream.
+    ///
+    /// The source order `cudaMemcpySrcAccessOrderDuringApiCall`. Where there can be no such copy, and what
+    /// the legacy stream does, [`CopyBatch::copy_during_call`](CopyBatch::copy_during_call) says.
+    #[track_caller]
+    pub fn copy_2d_during_call<D>(
+        mut self,
+        destination: &'a mut D,
+        source: &Plane<'a, D::Element, Pageable>,
+    ) -> Self
+    where
+        D: AsyncDestination<Planar, Element: AnyBitPattern + NoUninit> + ?Sized,
+    {
+        let source = Operand::of_grid::<_, Pageable>(source.grid(), Dimensions::Two);
+        self.batch.push(destination.operand_mut(), Ok(source), CopyAttributes::new(), Order::DuringCall);
+        self
+    }
+
+    /// [`copy_2d`](Self::copy_2d), with a source that may be read at any time from the call on, before work
+    /// that the stream was given earlier has run (`cudaMemcpySrcAccessOrderAny`). Some machines copy faster
+    /// so.
+    ///
+    /// # Safety
+    /// Nothing that was given to any stream before, and is not complete at the time of
+    /// [`enqueue`](Self::enqueue), writes the source.
+    #[track_caller]
+    pub unsafe fn copy_2d_in_any_order<D, S>(mut self, destination: &'a mut D, source: &'a S) -> Self
+    where
+        D: AsyncDestination<Planar> + ?Sized,
+        S: AsyncSource<Planar, Element = D::Element> + ?Sized,
+    {
+        self.batch.push(destination.operand_mut(), source.operand(), CopyAttributes::new(), Order::Any);
+        self
+    }
+
+    /// Adds the copy of all layers of `source` to `destination`, as
+    /// [`memcpy_3d_async`](crate::memcpy_3d_async) would do it.
+    ///
+    /// Either side is a pitched volume, a [`Volume`](crate::memory::Volume) of device, pinned or managed
+    /// memory, or an array or a view of one, of any device.
+    #[track_caller]
+    pub fn copy_3d<D, S>(self, destination: &'a mut D, source: &'a S) -> Self
+    where
+        D: AsyncDestination<Volumetric> + ?Sized,
+        S: AsyncSource<Volumetric, Element = D::Element> + ?Sized,
+    {
+        self.copy_3d_with(destination, source, CopyAttributes::new())
+    }
+
+    /// [`copy_3d`](Self::copy_3d) with wishes about how it is done, which change nothing about what it does.
+    #[track_caller]
+    pub fn copy_3d_with<D, S>(
+        mut self,
+        destination: &'a mut D,
+        source: &'a S,
+        attributes: CopyAttributes,
+    ) -> Self
+    where
+        D: AsyncDestination<Volumetric> + ?Sized,
+        S: AsyncSource<Volumetric, Element = D::Element> + ?Sized,
+    {
+        self.batch.push(destination.operand_mut(), source.operand(), attributes, Order::Stream);
+        self
+    }
+
+    /// [`copy_2d_during_call`](Self::copy_2d_during_call) of the layers of a slice.
+    #[track_caller]
+    pub fn copy_3d_during_call<D>(
+        mut self,
+        destination: &'a mut D,
+        source: &Volume<'a, D::Element, Pageable>,
+    ) -> Self
+    where
+        D: AsyncDestination<Volumetric, Element: AnyBitPattern + NoUninit> + ?Sized,
+    {
+        let source = Operand::of_grid::<_, Pageable>(source.grid(), Dimensions::Three);
+        self.batch.push(destination.operand_mut(), Ok(source), CopyAttributes::new(), Order::DuringCall);
+        self
+    }
+
+    /// [`copy_3d`](Self::copy_3d), with a source that may be read at any time from the call on, as by
+    /// [`copy_2d_in_any_order`](Self::copy_2d_in_any_order).
+    ///
+    /// # Safety
+    /// That of `copy_2d_in_any_order`.
+    #[track_caller]
+    pub unsafe fn copy_3d_in_any_order<D, S>(mut self, destination: &'a mut D, source: &'a S) -> Self
+    where
+        D: AsyncDestination<Volumetric> + ?Sized,
+        S: AsyncSource<Volumetric, Element = D::Element> + ?Sized,
+    {
+        self.batch.push(destination.operand_mut(), source.operand(), CopyAttributes::new(), Order::Any);
+        self
+    }
+
+    /// How many copies there are; those without elements do not count.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.batch.lists.entries.len()
+    }
+
+    /// Whether there is nothing to copy.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes that all copies move together.
+    #[must_use]
+    pub fn size_in_bytes(&self) -> usize {
+        self.batch.bytes()
+    }
+
+    /// Puts all copies on a stream, and returns.
+    ///
+    /// # Ordering
+    /// One step of the stream, after conflicting work that other streams were given before. The copies are
+    /// not ordered among themselves.
+    ///
+    /// # Errors
+    /// The first error of the copies that were added: an extent that differs, memory that overlaps with
+    /// itself. A refusal where a copy writes what another one reads or writes (of rows with different
+    /// pitches, what lies between them counts as theirs); inside a host function; for a copy [during the
+    /// call](Self::copy_2d_during_call) where there can be none. Otherwise what the runtime says, which may
+    /// be the failure of earlier work. From a refusal no copy was made; where the runtime fails, it may have
+    /// taken the first of the copies.
+    #[doc(alias = "cudaMemcpy3DBatchAsync")]
+    #[track_caller]
+    pub fn enqueue(&self, stream: &impl AsStream) -> Result<()> {
+        self.batch.enqueue(stream.as_stream(), Location::caller())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Detail;
+    use crate::memory::PlaneMut;
     use crate::stream::Stream;
 
     /// Adds a copy to bytes of which the borrow is over, as if two owners stood for one memory.
@@ -294,7 +465,7 @@ mod tests {
         // SAFETY: the tests keep the memory, which is as long as all that they write.
         let to = unsafe { std::slice::from_raw_parts_mut(to, from.len()) };
         let (to, from) = (Operand::of_slice_mut(to), Operand::of_slice(from));
-        batch.push(Ok(to), Ok(from), CopyAttributes::default(), Order::DuringCall);
+        batch.batch.push(Ok(to), Ok(from), CopyAttributes::default(), Order::DuringCall);
     }
 
     #[test]
@@ -336,10 +507,30 @@ mod tests {
         fn with_one_more<'a>(batch: CopyBatch<'static>, to: &'a mut [u8], from: &'a [u8]) -> CopyBatch<'a> {
             let mut batch: CopyBatch<'a> = batch;
             let (to, from) = (Operand::of_slice_mut(to), Operand::of_slice(from));
-            batch.push(Ok(to), Ok(from), CopyAttributes::default(), Order::DuringCall);
+            batch.batch.push(Ok(to), Ok(from), CopyAttributes::default(), Order::DuringCall);
             batch
         }
         let (mut to, from) = ([0_u8; 8], [1_u8; 8]);
         assert_eq!(with_one_more(CopyBatch::new(), &mut to, &from).len(), 1);
+    }
+
+    #[test]
+    fn two_owners_of_the_same_rows_are_refused_though_the_copies_before_were_apart() {
+        // The legacy stream copies slices at once, on every machine.
+        let stream = Stream::legacy().unwrap();
+        let (mut to, from) = ([0_u8; 8], [1_u8; 8]);
+        // A second operand of the same rows, as if there were two owners.
+        let again = PlaneMut::of_slice(&mut to, 4, 2).unwrap();
+        let grids = [again.grid(), again.grid()];
+        let source = Plane::of_slice(&from, 4, 2).unwrap();
+        let mut batch = CopyBatch3d::new();
+        for grid in grids {
+            batch.enqueue(&stream).unwrap();
+            let destination = Operand::of_grid::<u8, Pageable>(grid, Dimensions::Two);
+            let source = Operand::of_grid::<u8, Pageable>(source.grid(), Dimensions::Two);
+            batch.batch.push(Ok(destination), Ok(source), CopyAttributes::new(), Order::DuringCall);
+        }
+        let error = batch.enqueue(&stream).unwrap_err();
+        assert!(matches!(error.detail(), Detail::Overlapping { bytes: 8, .. }), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! Filling memory: with one byte, or with one element.
+//! The verbs that fill: memory with one byte, or with one element.
 #![expect(unsafe_code, reason = "hands the destination's pointer to the runtime")]
 
 use std::ffi::c_int;
@@ -6,28 +6,27 @@ use std::panic::Location;
 
 use bytemuck::{NoUninit, bytes_of};
 
-use super::call::{extent, pitched};
-use super::operand::{AsyncDestination, Operand, Side};
-use super::plain::Plain;
-use super::shape::Shape;
-use super::transfer::How;
+use super::call::pitched;
+use super::checked::Shape;
+use super::operand::{AsyncDestination, FillDestination, MemoryType, Operand, Planar, Volumetric};
+use super::submit;
 use crate::device::Device;
-use crate::error::{Detail, Result};
-use crate::hazard::Access;
+use crate::error::Result;
 use crate::stream::{AsStream, Call, LegacyStream, StreamRef};
-use crate::{check, sys};
+use crate::sys;
 
 /// Sets every *byte* of the destination to `value`, on the legacy stream of its device.
 ///
-/// Stands for [`cudaMemset`](sys::cudaMemset). The destination is device or pinned memory, or a part of it. No
-/// elements, no call.
+/// Stands for [`cudaMemset`](sys::cudaMemset). The destination is device or pinned memory, or a part of it.
+/// A zero-length fill is a no-op.
 ///
 /// # Ordering
-/// After conflicting work that any stream was given before. Device memory may be filled after the call returned;
-/// later work is ordered after it. Pinned memory is filled on return.
+/// After conflicting work that any stream was given before. Device memory may be filled after the call
+/// returned; later work is ordered after it. Pinned memory is filled on return.
 ///
 /// # Errors
-/// A refusal inside a host function. Otherwise what the runtime says, which may be the failure of earlier work.
+/// A refusal inside a host function. Otherwise what the runtime says, which may be the failure of earlier
+/// work.
 ///
 /// # Examples
 /// ```
@@ -43,19 +42,20 @@ use crate::{check, sys};
 #[doc(alias = "cudaMemset")]
 #[track_caller]
 pub fn memset<D: AsyncDestination + ?Sized>(destination: &mut D, value: u8) -> Result<()> {
-    set(How::Blocking, &destination.operand_mut()?, value)
+    block(destination.operand_mut()?, Value::Byte(value))
 }
 
 /// Gives a stream the task of setting every *byte* of the destination to `value`, and returns.
 ///
-/// Stands for [`cudaMemsetAsync`](sys::cudaMemsetAsync). The destination is device or pinned memory, or a part of it.
-/// No elements, no call.
+/// Stands for [`cudaMemsetAsync`](sys::cudaMemsetAsync). The destination is device or pinned memory, or a
+/// part of it. A zero-length fill is a no-op.
 ///
 /// # Ordering
 /// In the order of the stream, and after conflicting work that other streams were given before.
 ///
 /// # Errors
-/// A refusal inside a host function. Otherwise what the runtime says, which may be the failure of earlier work.
+/// A refusal inside a host function. Otherwise what the runtime says, which may be the failure of earlier
+/// work.
 #[doc(alias = "cudaMemsetAsync")]
 #[track_caller]
 pub fn memset_async<D: AsyncDestination + ?Sized>(
@@ -63,62 +63,14 @@ pub fn memset_async<D: AsyncDestination + ?Sized>(
     value: u8,
     stream: &impl AsStream,
 ) -> Result<()> {
-    let stream = stream.as_stream();
-    if let Some(plain) = destination.plain_mut()
-        && let Some(access) = plain.filled()
-    {
-        return set_plain(stream, plain, access, value);
-    }
-    set_any(stream.copied(), destination, value)
-}
-
-/// Has a stream fill whatever can be filled.
-#[cold]
-#[inline(never)]
-#[track_caller]
-fn set_any<D: AsyncDestination + ?Sized>(
-    stream: StreamRef<'_>,
-    destination: &mut D,
-    value: u8,
-) -> Result<()> {
-    set(How::Enqueued(stream), &destination.operand_mut()?, value)
-}
-
-/// Has a stream fill bytes in a row.
-#[inline]
-#[track_caller]
-fn set_plain(stream: StreamRef<'_>, destination: Plain<'_>, access: Access<'_>, value: u8) -> Result<()> {
-    let (pointer, bytes) = (destination.pointer.cast(), destination.layout.row);
-    if bytes == 0 {
-        return Ok(());
-    }
-    let asked = Call { api: "cudaMemsetAsync", place: Location::caller(), bytes: move || bytes };
-    let noted = access.is_fill().then(|| stream.copied());
-    let call = move |raw| {
-        if let Some(stream) = noted {
-            stream.note_fill();
-        }
-        // SAFETY: this is memory of so many bytes, for which any value is valid; its owner waits for this before it frees; and the
-        // stream is live.
-        unsafe { sys::cudaMemsetAsync(pointer, c_int::from(value), bytes, raw) }
-    };
-    // SAFETY: the access is all that the call touches.
-    unsafe { stream.enqueue_call([access], asked, call) }
-}
-
-/// Notes with the stream, which is about to get it, a fill of pinned memory: see [`behind_fills`](super::batch::call::behind_fills).
-#[inline]
-fn note(stream: StreamRef<'_>, access: &Access<'_>) {
-    if access.is_fill() {
-        stream.note_fill();
-    }
+    enqueue(stream.as_stream(), destination.operand_mut()?, Value::Byte(value))
 }
 
 /// Sets every *element* of the destination to `value`, on the legacy stream of its device.
 ///
-/// Elements whose bytes are all alike are set by [`cudaMemset`](sys::cudaMemset). For others the runtime has no call: they are set
-/// byte by byte, by one [`cudaMemset2D`](sys::cudaMemset2D) for each byte of an element. A kernel is faster, such as that of
-/// `cuda_kernels::fill`. No elements, no call.
+/// Elements whose bytes are all alike are set by [`cudaMemset`](sys::cudaMemset). For others the runtime has
+/// no call: they are set byte by byte, by one [`cudaMemset2D`](sys::cudaMemset2D) for each byte of an
+/// element. A kernel is faster, such as that of `cuda_kernels::fill`. A zero-length fill is a no-op.
 ///
 /// # Ordering
 /// As [`memset`].
@@ -142,12 +94,12 @@ pub fn fill<D>(destination: &mut D, value: D::Element) -> Result<()>
 where
     D: AsyncDestination<Element: NoUninit> + ?Sized,
 {
-    set_elements(How::Blocking, &destination.operand_mut()?, bytes_of(&value))
+    block(destination.operand_mut()?, Value::of(bytes_of(&value)))
 }
 
 /// Gives a stream the task of setting every *element* of the destination to `value`, and returns.
 ///
-/// By the calls that [`fill`] makes, in their asynchronous forms. No elements, no call.
+/// By the calls that [`fill`] makes, in their asynchronous forms. A zero-length fill is a no-op.
 ///
 /// # Ordering
 /// In the order of the stream, and after conflicting work that other streams were given before.
@@ -159,100 +111,261 @@ pub fn fill_async<D>(destination: &mut D, value: D::Element, stream: &impl AsStr
 where
     D: AsyncDestination<Element: NoUninit> + ?Sized,
 {
-    set_elements(How::Enqueued(stream.as_stream()), &destination.operand_mut()?, bytes_of(&value))
+    enqueue(stream.as_stream(), destination.operand_mut()?, Value::of(bytes_of(&value)))
 }
 
-/// Sets every element of a row to the same bytes, which are as many as an element has.
+/// Sets every *byte* of the rows of the destination to `value`, on the legacy stream of its device.
+///
+/// Stands for [`cudaMemset2D`](sys::cudaMemset2D). What is between the rows is left alone. A zero-length fill is a no-op.
+///
+/// # Ordering
+/// As [`memset`](crate::memset).
+///
+/// # Errors
+/// A refusal inside a host function. Otherwise what the runtime says, which may be the failure of earlier
+/// work.
+#[doc(alias = "cudaMemset2D")]
 #[track_caller]
-fn set_elements(how: How<'_>, operand: &Operand<'_>, element: &[u8]) -> Result<()> {
-    if let [first, rest @ ..] = element
-        && rest.iter().all(|byte| byte == first)
-    {
-        return set(how, operand, *first);
-    }
-    let (pointer, len, pitch) = (operand.pointer(), operand.len(), element.len());
-    enter(how, operand, |stream| {
-        element.iter().enumerate().try_for_each(|(at, byte)| {
-            let (column, value) = (pointer.wrapping_add(at).cast(), c_int::from(*byte));
-            match stream {
-                // SAFETY: the operand is memory of so many elements, of each of which this is one byte; any value is valid for it.
-                None => unsafe { check!(cudaMemset2D(column, pitch, value, 1, len)) },
-                // SAFETY: as above; the operand's owner waits for this before it frees, and the stream is live.
-                Some(raw) => unsafe { check!(cudaMemset2DAsync(column, pitch, value, 1, len, raw)) },
-            }
-        })
-    })
+pub fn memset_2d<D: FillDestination<Planar> + ?Sized>(destination: &mut D, value: u8) -> Result<()> {
+    block(destination.operand_mut()?, Value::Byte(value))
 }
 
-/// Sets every byte of an operand, and nothing between its rows.
+/// Gives a stream the task of setting every *byte* of the rows of the destination to `value`, and returns.
+///
+/// Stands for [`cudaMemset2DAsync`](sys::cudaMemset2DAsync). What is between the rows is left alone. A zero-length fill is a no-op.
+///
+/// # Ordering
+/// In the order of the stream, and after conflicting work that other streams were given before.
+///
+/// # Errors
+/// As [`memset_2d`].
+///
+/// # Examples
+/// ```
+/// use cuda_safe::memory::{PinnedBuffer, PitchedBuffer};
+/// use cuda_safe::{Stream, memcpy_2d_async, memset_2d, memset_2d_async};
+///
+/// # fn main() -> cuda_safe::Result<()> {
+/// let stream = Stream::new()?;
+/// let mut device = PitchedBuffer::<u8>::alloc(4, 3)?;
+/// memset_2d(&mut device, 1)?;
+/// memset_2d_async(&mut device.plane_mut().columns_mut(2..)?, 2, &stream)?;
+/// let mut host = PinnedBuffer::<u8>::alloc(12)?;
+/// memcpy_2d_async(&mut host.plane_mut(4, 3)?, &device, &stream)?;
+/// assert_eq!(*host.host()?, [1, 1, 2, 2].repeat(3)); // waits
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias = "cudaMemset2DAsync")]
 #[track_caller]
-pub(super) fn set(how: How<'_>, operand: &Operand<'_>, value: u8) -> Result<()> {
-    let (pointer, pitch, value) = (operand.pointer().cast(), operand.layout().pitch, c_int::from(value));
-    let shape = Shape::of_one(operand);
-    // SAFETY of all calls below: the operand is memory of this shape and pitch, for which any byte is valid; its owner waits for
-    // this before it frees; and the stream is live.
-    enter(how, operand, |stream| match (shape, stream) {
-        (Shape::Linear { bytes }, None) => {
-            // SAFETY: as above.
-            unsafe { check!(cudaMemset(pointer, value, bytes)) }
-        }
-        (Shape::Linear { bytes }, Some(raw)) => {
-            // SAFETY: as above.
-            unsafe { check!(cudaMemsetAsync(pointer, value, bytes, raw)) }
-        }
-        (Shape::Plane { row, rows }, None) => {
-            // SAFETY: as above.
-            unsafe { check!(cudaMemset2D(pointer, pitch, value, row, rows)) }
-        }
-        (Shape::Plane { row, rows }, Some(raw)) => {
-            // SAFETY: as above.
-            unsafe { check!(cudaMemset2DAsync(pointer, pitch, value, row, rows, raw)) }
-        }
-        (Shape::Volume { .. }, None) => {
-            // SAFETY: as above.
-            unsafe { check!(cudaMemset3D(pitched(operand), value, extent(shape))) }
-        }
-        (Shape::Volume { .. }, Some(raw)) => {
-            // SAFETY: as above.
-            unsafe { check!(cudaMemset3DAsync(pitched(operand), value, extent(shape), raw)) }
-        }
-    })
-}
-
-/// Enters a fill in the books and makes the calls: on a stream, or, on the legacy stream of the operand's device, without one.
-#[track_caller]
-fn enter(
-    how: How<'_>,
-    operand: &Operand<'_>,
-    call: impl FnOnce(Option<sys::cudaStream_t>) -> Result<()>,
+pub fn memset_2d_async<D: FillDestination<Planar> + ?Sized>(
+    destination: &mut D,
+    value: u8,
+    stream: &impl AsStream,
 ) -> Result<()> {
-    let bytes = operand.bytes();
+    enqueue(stream.as_stream(), destination.operand_mut()?, Value::Byte(value))
+}
+
+/// Sets every *byte* of the rows of the destination to `value`, on the legacy stream of its device.
+///
+/// Stands for [`cudaMemset3D`](sys::cudaMemset3D). What is between the rows and layers is left alone. A zero-length fill is a no-op.
+///
+/// # Ordering
+/// As [`memset`](crate::memset).
+///
+/// # Errors
+/// A refusal inside a host function. Otherwise what the runtime says, which may be the failure of earlier
+/// work.
+#[doc(alias = "cudaMemset3D")]
+#[track_caller]
+pub fn memset_3d<D: FillDestination<Volumetric> + ?Sized>(destination: &mut D, value: u8) -> Result<()> {
+    block(destination.operand_mut()?, Value::Byte(value))
+}
+
+/// Gives a stream the task of setting every *byte* of the rows of the destination to `value`, and returns.
+///
+/// Stands for [`cudaMemset3DAsync`](sys::cudaMemset3DAsync). What is between the rows and layers is left
+/// alone. A zero-length fill is a no-op.
+///
+/// # Ordering
+/// In the order of the stream, and after conflicting work that other streams were given before.
+///
+/// # Errors
+/// As [`memset_3d`].
+///
+/// # Examples
+/// ```
+/// use cuda_safe::memory::{PinnedBuffer, PitchedVolume};
+/// use cuda_safe::{Stream, memcpy_3d_async, memset_3d, memset_3d_async};
+///
+/// # fn main() -> cuda_safe::Result<()> {
+/// let stream = Stream::new()?;
+/// let mut device = PitchedVolume::<u8>::alloc(2, 2, 2)?;
+/// memset_3d(&mut device, 1)?;
+/// memset_3d_async(&mut device.volume_mut().layers_mut(1..)?, 2, &stream)?;
+/// let mut host = PinnedBuffer::<u8>::alloc(8)?;
+/// memcpy_3d_async(&mut host.volume_mut(2, 2, 2)?, &device, &stream)?;
+/// assert_eq!(*host.host()?, [1, 1, 1, 1, 2, 2, 2, 2]); // waits
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias = "cudaMemset3DAsync")]
+#[track_caller]
+pub fn memset_3d_async<D: FillDestination<Volumetric> + ?Sized>(
+    destination: &mut D,
+    value: u8,
+    stream: &impl AsStream,
+) -> Result<()> {
+    enqueue(stream.as_stream(), destination.operand_mut()?, Value::Byte(value))
+}
+
+/// What memory is filled with.
+#[derive(Clone, Copy)]
+enum Value<'v> {
+    Byte(u8),
+    /// The bytes of an element, for elements in a row.
+    Element(&'v [u8]),
+}
+
+impl<'v> Value<'v> {
+    /// An element: one byte, where all of its bytes are alike.
+    fn of(element: &'v [u8]) -> Self {
+        match element {
+            [first, rest @ ..] if rest.iter().all(|byte| byte == first) => Self::Byte(*first),
+            _ => Self::Element(element),
+        }
+    }
+}
+
+/// Has a stream fill memory.
+#[expect(
+    clippy::inline_always,
+    reason = "measured: what the types know of the memory then need not be asked"
+)]
+#[inline(always)]
+#[track_caller]
+fn enqueue(stream: StreamRef<'_>, to: Operand<'_>, value: Value<'_>) -> Result<()> {
+    fill_on(stream, to, value, true)
+}
+
+/// Has the legacy stream of the memory's device fill it.
+#[track_caller]
+fn block(to: Operand<'_>, value: Value<'_>) -> Result<()> {
+    let device = match to.memory {
+        MemoryType::Device(device) | MemoryType::Pinned(device) | MemoryType::Managed(device) => device,
+        MemoryType::Pageable => Device::current()?,
+    };
+    fill_on(LegacyStream::of(device)?.as_stream(), to, value, false)
+}
+
+/// Fills memory in the order of a stream, by the calls that name it (`on_stream`), or by those that do not.
+#[expect(clippy::inline_always, reason = "as above")]
+#[inline(always)]
+#[track_caller]
+fn fill_on(stream: StreamRef<'_>, to: Operand<'_>, value: Value<'_>, on_stream: bool) -> Result<()> {
+    let shape = Shape::of(&to);
+    let bytes = shape.bytes();
     if bytes == 0 {
         return Ok(());
     }
-    let place = Location::caller();
-    let access = operand.filled();
-    let filled = match how {
-        How::Enqueued(stream) => {
-            let call = |raw| {
-                access.iter().for_each(|access| note(stream, access));
-                call(Some(raw)).map_err(|error| error.at(place))
-            };
-            // SAFETY: the access is all that the calls touch.
-            unsafe { stream.enqueue(access.as_slice(), call) }
+    let write = to.filled();
+    // Pinned memory: a batch must not directly follow. See `batch::calls`.
+    let is_noted = on_stream && write.as_ref().is_some_and(|access| access.is_fill());
+    let asked = Call { api: name(shape, value, on_stream), place: Location::caller(), bytes };
+    let call = move |raw| {
+        if is_noted {
+            stream.note_fill();
         }
-        How::Blocking | How::BlockingFresh => {
-            let device = match operand.side() {
-                Side::Device(device) | Side::Pinned(device) | Side::Managed(device) => device,
-                Side::Pageable => Device::current()?,
-            };
-            let legacy = LegacyStream::of(device)?;
-            // SAFETY: as above.
-            unsafe {
-                let stream = legacy.as_stream();
-                stream.enqueue(access.as_slice(), |_| call(None).map_err(|error| error.at(place)))
+        // SAFETY: the operand is memory of this shape, for which any byte is valid; its owner waits for this
+        // before it frees; and the stream is live.
+        unsafe { fill_by_call(&to, shape, value, on_stream.then_some(raw)) }
+    };
+    // SAFETY: the access is all that the calls touch.
+    unsafe { submit::enqueue(stream, (write, None), asked, call) }
+}
+
+/// The function that fills memory of this shape.
+#[inline]
+fn name(shape: Shape, value: Value<'_>, on_stream: bool) -> &'static str {
+    match (shape, value, on_stream) {
+        (Shape::Linear { .. }, Value::Byte(_), false) => "cudaMemset",
+        (Shape::Linear { .. }, Value::Byte(_), true) => "cudaMemsetAsync",
+        (Shape::Plane { .. }, ..) | (_, Value::Element(_), _) => {
+            if on_stream {
+                "cudaMemset2DAsync"
+            } else {
+                "cudaMemset2D"
             }
         }
+        (Shape::Volume { .. }, _, false) => "cudaMemset3D",
+        (Shape::Volume { .. }, _, true) => "cudaMemset3DAsync",
+    }
+}
+
+/// Fills an operand, and nothing between its rows.
+///
+/// # Safety
+/// The operand is memory of this shape, for which any byte is valid, until the fill is done, and the stream
+/// is live.
+#[inline]
+unsafe fn fill_by_call(
+    to: &Operand<'_>,
+    shape: Shape,
+    value: Value<'_>,
+    stream: Option<sys::cudaStream_t>,
+) -> sys::cudaError_t {
+    let byte = match value {
+        Value::Byte(byte) => c_int::from(byte),
+        // SAFETY: as the caller says.
+        Value::Element(element) => return unsafe { fill_elements(to, element, stream) },
     };
-    filled.map_err(|error| error.with_detail(Detail::Transfer { bytes }))
+    let (pointer, pitch) = (to.pointer.cast(), to.layout.pitch);
+    let [row, height, depth] = shape.extent();
+    let extent = sys::cudaExtent { width: row, height, depth };
+    match (shape, stream) {
+        // SAFETY: as the caller says.
+        (Shape::Linear { bytes }, None) => unsafe { sys::cudaMemset(pointer, byte, bytes) },
+        // SAFETY: as the caller says.
+        (Shape::Linear { bytes }, Some(raw)) => unsafe { sys::cudaMemsetAsync(pointer, byte, bytes, raw) },
+        // SAFETY: as the caller says.
+        (Shape::Plane { row, rows }, None) => unsafe { sys::cudaMemset2D(pointer, pitch, byte, row, rows) },
+        // SAFETY: as the caller says.
+        (Shape::Plane { row, rows }, Some(raw)) => unsafe {
+            sys::cudaMemset2DAsync(pointer, pitch, byte, row, rows, raw)
+        },
+        // SAFETY: as the caller says.
+        (Shape::Volume { .. }, None) => unsafe { sys::cudaMemset3D(pitched(to), byte, extent) },
+        // SAFETY: as the caller says.
+        (Shape::Volume { .. }, Some(raw)) => unsafe {
+            sys::cudaMemset3DAsync(pitched(to), byte, extent, raw)
+        },
+    }
+}
+
+/// Sets every element of a row to the same bytes, which are as many as an element has: each of them is a
+/// column of its own.
+///
+/// # Safety
+/// As for [`fill_by_call`].
+#[inline(never)]
+unsafe fn fill_elements(
+    to: &Operand<'_>,
+    element: &[u8],
+    stream: Option<sys::cudaStream_t>,
+) -> sys::cudaError_t {
+    let (len, pitch) = (to.len, element.len());
+    for (at, byte) in element.iter().enumerate() {
+        let (column, value) = (to.pointer.wrapping_add(at).cast(), c_int::from(*byte));
+        let code = match stream {
+            // SAFETY: the operand is memory of so many elements, of each of which this is one byte; any value
+            // is valid for it.
+            None => unsafe { sys::cudaMemset2D(column, pitch, value, 1, len) },
+            // SAFETY: as above, and as the caller says.
+            Some(raw) => unsafe { sys::cudaMemset2DAsync(column, pitch, value, 1, len, raw) },
+        };
+        if code != sys::cudaSuccess {
+            return code;
+        }
+    }
+    sys::cudaSuccess
 }

@@ -1,82 +1,91 @@
 //! Copies and fills, with C's names and C's order of arguments: destination, then source.
 //!
-//! The family has three axes. *Blocking* verbs ([`memcpy`], [`memset`]) are `cudaMemcpy` and `cudaMemset`: they run on
-//! the legacy stream of the device concerned and take any memory, pageable slices and vectors included. When they
-//! return, the host's side is done; what may still be in flight on the device is in the books, so later work on any
-//! stream is ordered after it. *Asynchronous* verbs ([`memcpy_async`], [`memset_async`]) name a stream, return at once,
-//! and take memory that the crate owns: device and pinned. [`Scope::memcpy_async`](crate::stream::Scope::memcpy_async)
-//! takes borrowed slices too, for as long as its scope lasts. [`CopyBatch`] and
-//! [`CopyBatch3d`] put many copies on a stream in one call. Verbs for *elements in a row* have the plain names; those for
-//! *rows* and for *layers of rows* ([`memcpy_2d`], [`memset_3d`] and so on) take a [`Plane`](crate::memory::Plane) or a
-//! [`Volume`](crate::memory::Volume) of any memory, or pitched memory, with pitches of their own on the two sides, and on
-//! either side an [`Array`](crate::memory::Array) or a view of one.
+//! The family has three axes. *Blocking* verbs ([`memcpy`], [`memset`]) are `cudaMemcpy` and `cudaMemset`:
+//! they run on the legacy stream of the device concerned and take any memory, pageable slices and vectors
+//! included. When they return, the host's side is done; what may still be in flight on the device is in the
+//! books, so later work on any stream is ordered after it. *Asynchronous* verbs ([`memcpy_async`],
+//! [`memset_async`]) name a stream, return at once, and take memory that the crate owns: device and pinned.
+//! [`Scope::memcpy_async`](crate::stream::Scope::memcpy_async) takes borrowed slices too, for as long as its
+//! scope lasts. [`CopyBatch`] and [`CopyBatch3d`] put many copies on a stream in one call. Verbs for
+//! *elements in a row* have the plain names; those for *rows* and for *layers of rows* ([`memcpy_2d`],
+//! [`memset_3d`] and so on) take a [`Plane`](crate::memory::Plane) or a [`Volume`](crate::memory::Volume) of
+//! any memory, or pitched memory, with pitches of their own on the two sides, and on either side an
+//! [`Array`](crate::memory::Array) or a view of one.
 //!
-//! The direction is never named: it follows from the types of the operands, and so does whether two devices are
-//! involved: the first copy between two devices lets them reach each other's memory ([`set_automatic_peer_access`]). A direction that cannot be does not compile, nor does an asynchronous copy of a borrowed slice.
+//! The direction is never named: it follows from the types of the operands, and so does whether two devices
+//! are involved: the first copy between two devices lets them reach each other's memory
+//! ([`set_automatic_peer_access`]). A direction that cannot be does not compile, nor does an asynchronous
+//! copy of a borrowed slice.
 //!
-//! [`Pipeline`] streams host arrays that are larger than a device's memory through it in chunks, with copies and kernels overlapped.
+//! [`Pipeline`] streams host arrays that are larger than a device's memory through it in chunks, with copies
+//! and kernels overlapped.
 //!
-//! Large blocking copies between pageable memory and a device are staged by the crate itself, which is faster: see [`staged`].
-//! [`memcpy_to_symbol`], [`memcpy_from_symbol`] and their asynchronous forms copy to and from variables of kernels' source
-//! files ([`Symbol`](crate::memory::Symbol)); parts of these stand on either side of the other verbs for elements in a row too.
+//! Large blocking copies between pageable memory and a device are staged by the crate itself, which is
+//! faster: see [`staged`]. [`memcpy_to_symbol`], [`memcpy_from_symbol`] and their asynchronous forms copy to
+//! and from variables of kernels' source files ([`Symbol`](crate::memory::Symbol)); parts of these stand on
+//! either side of the other verbs for elements in a row too.
 //!
-//! Before any call: both sides must have the same length, or the same width, height and depth, and share no byte. Lengths and
-//! widths are in elements, pitches in bytes. No elements, no call.
+//! Before any call: both sides must have the same length, or the same width, height and depth, and share no
+//! byte. Lengths and widths are in elements, pitches in bytes. A zero-length copy is a no-op.
 //!
-//! C functions: `cudaMemcpy`, `cudaMemcpyAsync`, `cudaMemcpyPeer`, `cudaMemcpyPeerAsync`, `cudaMemcpy2D`, `cudaMemcpy2DAsync`,
-//! `cudaMemcpy3D`, `cudaMemcpy3DAsync`, `cudaMemcpy3DPeer`, `cudaMemcpy3DPeerAsync`, `cudaMemset`, `cudaMemsetAsync`,
-//! `cudaMemcpy2DToArray`, `cudaMemcpy2DToArrayAsync`, `cudaMemcpy2DFromArray`, `cudaMemcpy2DFromArrayAsync`,
-//! `cudaMemcpy2DArrayToArray`, `cudaMemcpyToSymbol`,
-//! `cudaMemcpyFromSymbol`, `cudaMemcpyToSymbolAsync`, `cudaMemcpyFromSymbolAsync`, `cudaMemset2D`, `cudaMemset2DAsync`, `cudaMemset3D`, `cudaMemset3DAsync`, `cudaMemcpyBatchAsync`,
+//! Every verb takes the same path: it makes an `Operand` of either side, `transfer` checks the two, and
+//! `submit` gives the stream the call.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `verbs`, `fill`, `scoped`, `symbol`, `owned` | the public verbs |
+//! | `operand`, `operands` | one side of a copy: the traits, its descriptor, and the types that stand there |
+//! | `checked`, `overlap` | shape, direction and overlap, worked out once |
+//! | `transfer`, `call`, `submit` | the two ways to copy, the C functions, the ways onto a stream |
+//! | `batch` | many copies in one call |
+//! | `node` | copies and fills as nodes of a graph |
+//! | `peer`, `staged`, `pipeline` | access between devices, large pageable copies, large arrays in chunks |
+//!
+//! C functions: `cudaMemcpy`, `cudaMemcpyAsync`, `cudaMemcpyPeer`, `cudaMemcpyPeerAsync`, `cudaMemcpy2D`,
+//! `cudaMemcpy2DAsync`, `cudaMemcpy3D`, `cudaMemcpy3DAsync`, `cudaMemcpy3DPeer`, `cudaMemcpy3DPeerAsync`,
+//! `cudaMemset`, `cudaMemsetAsync`, `cudaMemcpy2DToArray`, `cudaMemcpy2DToArrayAsync`,
+//! `cudaMemcpy2DFromArray`, `cudaMemcpy2DFromArrayAsync`, `cudaMemcpy2DArrayToArray`, `cudaMemcpyToSymbol`,
+//! `cudaMemcpyFromSymbol`, `cudaMemcpyToSymbolAsync`, `cudaMemcpyFromSymbolAsync`, `cudaMemset2D`,
+//! `cudaMemset2DAsync`, `cudaMemset3D`, `cudaMemset3DAsync`, `cudaMemcpyBatchAsync`,
 //! `cudaMemcpy3DBatchAsync`, `cudaMemcpyWithAttributesAsync`, `cudaMemcpy3DWithAttributesAsync`.
 
-mod array;
 mod batch;
-mod batch3d;
 mod call;
-mod copies;
-mod direction;
+mod checked;
 mod fill;
-mod linear;
 mod node;
 mod operand;
+mod operands;
+mod overlap;
 mod owned;
 pub(crate) mod peer;
 mod pipeline;
-mod plain;
-mod plane;
 mod scoped;
-#[cfg(cudart_12_8)]
-mod scratch;
-mod shape;
-mod sides;
 pub mod staged;
+mod submit;
 mod symbol;
 mod transfer;
-mod volume;
-mod whole;
+mod verbs;
 
+pub use batch::{CopyAttributes, CopyBatch, CopyBatch3d, Overlap};
 #[cfg(cudart_13_2)]
-pub use batch::memcpy_with_attributes_async;
-pub use batch::{CopyAttributes, CopyBatch, Overlap};
-pub use batch3d::CopyBatch3d;
-#[cfg(cudart_13_2)]
-pub use batch3d::{memcpy_2d_with_attributes_async, memcpy_3d_with_attributes_async};
-pub use fill::{fill, fill_async, memset, memset_async};
-pub use linear::{memcpy, memcpy_async};
-pub(crate) use node::sealed::{Destination as NodeDestination, Source as NodeSource};
-pub(crate) use node::{FillNode, LinearNode};
-pub use node::{GraphDestination, GraphSource};
-pub use operand::{
-    AsyncDestination, AsyncSource, Destination, FillDestination, Linear, Planar, Source, Volumetric,
+pub use batch::{
+    memcpy_2d_with_attributes_async, memcpy_3d_with_attributes_async, memcpy_with_attributes_async,
 };
-pub(crate) use operand::{Operand, Side};
+pub use fill::{
+    fill, fill_async, memset, memset_2d, memset_2d_async, memset_3d, memset_3d_async, memset_async,
+};
+pub(crate) use node::{FillNode, LinearNode, of_another_graph};
+pub use operand::{
+    AsyncDestination, AsyncSource, ByOwner, ByScope, Destination, FillDestination, InGraph, Linear, Planar,
+    Source, Volumetric,
+};
+pub(crate) use operand::{MemoryType, Operand};
+#[doc(hidden)]
+pub use overlap::find_overlap;
 pub use peer::{automatic_peer_access, set_automatic_peer_access};
 pub use pipeline::{Pipeline, PipelineBuilder, PipelineInput, PipelineOutput};
-pub use plane::{memcpy_2d, memcpy_2d_async, memset_2d, memset_2d_async};
-pub use scoped::{ScopedDestination, ScopedSource};
-pub(crate) use symbol::symbol_in;
 pub use symbol::{
     SymbolPart, memcpy_from_symbol, memcpy_from_symbol_async, memcpy_to_symbol, memcpy_to_symbol_async,
 };
-pub use volume::{memcpy_3d, memcpy_3d_async, memset_3d, memset_3d_async};
+pub use verbs::{memcpy, memcpy_2d, memcpy_2d_async, memcpy_3d, memcpy_3d_async, memcpy_async};

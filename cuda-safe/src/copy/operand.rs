@@ -1,17 +1,22 @@
-//! What can stand on either side of a copy.
+//! One side of a copy: which types may stand there, and the one descriptor that all of them become.
 //!
-//! Types say which side, which kind of memory and which shape something is: [`Source`] and [`Destination`] for the blocking
-//! verbs, [`AsyncSource`] and [`AsyncDestination`] for those that return before the copy is done, each for [`Linear`],
-//! [`Planar`] or [`Volumetric`] operands.
+//! Types say which side, which memory and which shape something is: [`Source`] and [`Destination`] for the
+//! blocking verbs, [`AsyncSource`] and [`AsyncDestination`] for those that return before the copy is done,
+//! each for [`Linear`], [`Planar`] or [`Volumetric`] operands. With [`FillDestination`] and
+//! [`SymbolPart`](super::SymbolPart) these are all operand traits of the crate. Nobody else can implement
+//! them: their hidden method returns a type without a public name.
+#![expect(unsafe_code, reason = "tells the tracker which accesses are exclusive")]
 
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use bytemuck::{AnyBitPattern, NoUninit};
 
-use super::array::Part;
 use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::{Access, Ledger, Mode};
+use crate::memory::allocation::Allocation;
 use crate::memory::array::region::Region;
 use crate::memory::grid::Grid;
 use crate::memory::managed::extent;
@@ -19,6 +24,7 @@ use crate::memory::place::sealed::Residence;
 use crate::memory::size::Layout;
 use crate::memory::span::Span;
 use crate::memory::{AnyPlace, Place};
+use crate::sys;
 
 /// The shape of elements one after the other: what [`memcpy`](crate::memcpy) takes.
 #[derive(Clone, Copy, Debug)]
@@ -32,84 +38,99 @@ pub struct Planar;
 #[derive(Clone, Copy, Debug)]
 pub struct Volumetric;
 
-/// What elements are copied from: device memory, pinned memory, slices, arrays and vectors.
+/// The shape of elements one after the other in a node of a graph: what
+/// [`Graph::add_memcpy`](crate::Graph::add_memcpy) takes. All that [`memcpy_async`](crate::memcpy_async)
+/// takes, and memory of the graph's own.
+#[derive(Clone, Copy, Debug)]
+pub struct InGraph;
+
+/// The owner keeps the memory until an asynchronous copy is done: device, pinned, managed and registered
+/// memory.
+#[derive(Clone, Copy, Debug)]
+pub struct ByOwner;
+
+/// A scope keeps the memory until an asynchronous copy is done: slices and vectors that are borrowed for the
+/// whole scope, and all memory that is kept [`ByOwner`].
+#[derive(Clone, Copy, Debug)]
+pub struct ByScope<'scope>(PhantomData<&'scope ()>);
+
+/// Elements can be copied from it: device memory, pinned memory, slices, arrays and vectors.
 ///
-/// Also a `Result` of one of these, whose error the copy returns: a view that does not fit needs no `?` of its own.
+/// Also a `Result` of one of these: the copy returns its error. A part in C is an offset within the call; so
+/// a ported line is still one call with one `?`, whichever side fails:
+/// `memcpy(&mut device.slice_mut(4..8), &host[..4])?`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the source of a copy of shape `{Shape}`",
-    label = "neither memory of the crate's nor of the program's own, of this shape and with elements that may cross",
-    note = "elements are numbers, or types that derive `bytemuck::Pod`; `bool`, `char` and references never cross; one value is `&[value]`"
+    label = "neither memory of the crate's nor of the program's own, of this shape and with elements \
+             that may cross",
+    note = "elements are numbers, or types that derive `bytemuck::Pod`; `bool`, `char` and references never \
+            cross; one value is `&[value]`"
 )]
-pub trait Source<Shape = Linear>: sealed::Source<Shape> {
-    /// What is copied.
+pub trait Source<Shape = Linear> {
+    /// The type of the elements.
     type Element;
+
+    /// The descriptor of this side.
+    #[doc(hidden)]
+    fn operand(&self) -> Result<Operand<'_>>;
 }
 
-/// What elements are copied to: device memory, pinned memory, mutable slices, arrays and vectors.
+/// Elements can be copied to it: device memory, pinned memory, mutable slices, arrays and vectors.
 ///
-/// Also a `Result` of one of these, whose error the copy returns. A vector is filled to its length; it does not grow.
+/// Also a `Result` of one of these, as for [`Source`]. A vector is filled to its length; it does not grow.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the destination of a copy of shape `{Shape}`",
     label = "neither memory of the crate's nor of the program's own, of this shape, that may be written",
-    note = "elements are numbers, or types that derive `bytemuck::AnyBitPattern`; `bool`, `char` and references never cross; one value is `std::slice::from_mut(&mut value)`"
+    note = "elements are numbers, or types that derive `bytemuck::AnyBitPattern`; `bool`, `char` and \
+            references never cross; one value is `std::slice::from_mut(&mut value)`"
 )]
-pub trait Destination<Shape = Linear>: sealed::Destination<Shape> {
-    /// What is copied.
+pub trait Destination<Shape = Linear> {
+    /// The type of the elements.
     type Element;
+
+    /// The descriptor of this side.
+    #[doc(hidden)]
+    fn operand_mut(&mut self) -> Result<Operand<'_>>;
 }
 
-/// A source that an asynchronous copy may read after the call returned: device and pinned memory.
+/// A source that an asynchronous copy may read after the call returned.
+///
+/// `Keeper` says who keeps it until then: [`ByOwner`], or [`ByScope`] in the verbs of a
+/// [`Scope`](crate::stream::Scope).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the source of an asynchronous copy",
     label = "nothing keeps this memory alive and unchanged until the copy is done",
-    note = "copy from a `PinnedBuffer`, a `DeviceBuffer` or `Registered` memory, use the blocking `memcpy`, or copy within `stream.scope`"
+    note = "copy from a `PinnedBuffer`, a `DeviceBuffer` or `Registered` memory, use the blocking `memcpy`, \
+            or copy within `stream.scope`",
+    note = "within `stream.scope`, pass a reference: to device or pinned memory, or, borrowed from outside \
+            the scope, to a slice, array or vector; planes and volumes of these may be passed as they are"
 )]
-pub trait AsyncSource<Shape = Linear>: Source<Shape> {}
+pub trait AsyncSource<Shape = Linear, Keeper = ByOwner>: Source<Shape> {}
 
-/// A destination that an asynchronous copy may write after the call returned: device and pinned memory.
+/// A destination that an asynchronous copy may write after the call returned.
+///
+/// `Keeper` says who keeps it until then: [`ByOwner`], or [`ByScope`] in the verbs of a
+/// [`Scope`](crate::stream::Scope).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the destination of an asynchronous copy",
     label = "nothing keeps this memory alive and unread until the copy is done",
-    note = "copy to a `PinnedBuffer`, a `DeviceBuffer` or `Registered` memory, use the blocking `memcpy`, or copy within `stream.scope`"
+    note = "copy to a `PinnedBuffer`, a `DeviceBuffer` or `Registered` memory, use the blocking `memcpy`, \
+            or copy within `stream.scope`",
+    note = "within `stream.scope`, pass a mutable reference: to device or pinned memory, or, borrowed from \
+            outside the scope, to a slice, array or vector; planes and volumes of these are passed as they are"
 )]
-pub trait AsyncDestination<Shape = Linear>: Destination<Shape> {}
+pub trait AsyncDestination<Shape = Linear, Keeper = ByOwner>: Destination<Shape> {}
 
-/// What rows or layers can be filled: memory with addresses, which arrays do not have.
+/// Rows or layers that can be filled: memory with addresses, which arrays do not have.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be filled",
     note = "CUDA has no call that fills an array: copy to it, or write it from a kernel"
 )]
 pub trait FillDestination<Shape>: AsyncDestination<Shape> {}
 
-/// The part of the traits that is not for others to implement.
-pub(crate) mod sealed {
-    use super::{Operand, Result};
-    use crate::copy::plain::Plain;
-
-    pub trait Source<Shape = super::Linear> {
-        fn operand(&self) -> Result<Operand<'_>>;
-
-        /// The same in short, where it can be said so.
-        #[inline]
-        fn plain(&self) -> Option<Plain<'_>> {
-            None
-        }
-    }
-
-    pub trait Destination<Shape = super::Linear> {
-        fn operand_mut(&mut self) -> Result<Operand<'_>>;
-
-        /// The same in short, where it can be said so.
-        #[inline]
-        fn plain_mut(&mut self) -> Option<Plain<'_>> {
-            None
-        }
-    }
-}
-
-/// Which memory an operand is in.
+/// The memory type of an operand, with the device that it was allocated for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
+pub(crate) enum MemoryType {
     /// A device's.
     Device(Device),
     /// The host's, page-locked.
@@ -120,10 +141,10 @@ pub(crate) enum Side {
     Pageable,
 }
 
-impl Side {
-    /// Memory that was allocated for use with a device.
+impl MemoryType {
+    /// The type of memory that was allocated for use with a device.
     #[inline]
-    pub(super) fn of(residence: Residence, device: Device) -> Self {
+    fn of(residence: Residence, device: Device) -> Self {
         match residence {
             Residence::Device => Self::Device(device),
             Residence::Pinned => Self::Pinned(device),
@@ -131,16 +152,9 @@ impl Side {
         }
     }
 
-    /// The access of a source here that a stream copies from: pinned memory may be read during the call.
-    #[inline]
-    pub(super) fn source(self, access: Access<'_>) -> Access<'_> {
-        if let Self::Pinned(_) = self { access.at_call() } else { access }
-    }
-
-    /// The access of what a stream fills here: a batch must not follow that of pinned memory directly.
-    #[inline]
-    pub(super) fn filled(self, access: Access<'_>) -> Access<'_> {
-        if let Self::Pinned(_) = self { access.fill() } else { access }
+    /// Whether only the host's processors and copies reach it.
+    pub(super) fn is_host(self) -> bool {
+        matches!(self, Self::Pinned(_) | Self::Pageable)
     }
 }
 
@@ -155,166 +169,197 @@ pub(crate) enum Dimensions {
     Three,
 }
 
+/// What few operands have. An operand without it costs no more for it: its type says so where it is made.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Special {
+    None,
+    /// A box of an array, which has no address.
+    Array(ArrayPart),
+    /// Memory of a pool of this device, where there are more devices: copies find it only where the current
+    /// device has access to it.
+    Pool(Device),
+    /// No borrow keeps the host away from it: a variable of a module.
+    Unborrowed,
+    /// The same, memory of the graph with this number.
+    Graph(u64),
+}
+
+/// A box of elements of an array.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ArrayPart {
+    pub(super) raw: sys::cudaArray_t,
+    /// Column, row, layer.
+    pub(super) at: [usize; 3],
+    /// Bytes of an element.
+    pub(super) element: usize,
+    /// Whether the array has one layer only.
+    pub(super) is_flat: bool,
+}
+
 /// One side of a copy, without its type.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Operand<'a> {
-    pointer: *mut u8,
+    /// The first byte; null for an array.
+    pub(super) pointer: *mut u8,
     /// Elements of a row.
-    len: usize,
-    layout: Layout,
-    dimensions: Dimensions,
-    side: Side,
-    books: Option<(&'a Ledger, Range<usize>)>,
-    /// No borrow keeps the host away from it.
-    unborrowed: bool,
-    /// Where in which array this is, which then has no address.
-    array: Option<Part>,
-    /// The device of the pool that it is from, if it is.
-    pool: Option<Device>,
+    pub(super) len: usize,
+    /// The layout in bytes; that of an array only says its size.
+    pub(super) layout: Layout,
+    pub(super) dimensions: Dimensions,
+    pub(super) memory: MemoryType,
+    /// The ledger of the allocation; none for pageable memory.
+    ledger: Option<&'a Ledger>,
+    /// The first byte and the one past the last, counted from the start of the allocation or slice.
+    start: usize,
+    end: usize,
+    /// Whether an exclusive borrow of this is one of all these bytes: between rows others may have some.
+    alone: bool,
+    pub(super) special: Special,
 }
 
 impl<'a> Operand<'a> {
-    /// A part of an allocation.
+    /// Part of an allocation.
+    #[inline]
     pub(super) fn of_span<T, M: Place>(span: Span<'a, T>) -> Self {
-        let pool = span.allocation().pool_device();
-        let books = Some((span.allocation().ledger(), span.range()));
-        let side = Side::of(M::RESIDENCE, span.device());
-        let (pointer, layout) = (span.pointer().cast(), Layout::linear(span.bytes()));
+        let allocation = span.allocation();
+        let Range { start, end } = span.range();
         Self {
-            pointer,
-            len: span.len(),
-            layout,
-            dimensions: Dimensions::One,
-            side,
-            books,
-            unborrowed: false,
-            array: None,
-            pool,
+            memory: MemoryType::of(M::RESIDENCE, span.device()),
+            ledger: Some(allocation.ledger()),
+            start,
+            end,
+            special: Special::of_pool(allocation),
+            ..Self::pageable(span.pointer().cast(), span.len(), span.bytes())
         }
     }
 
-    /// A part of a variable of a module, or memory of a graph's, at this address: no borrow of it stands for who uses it.
+    /// Part of a variable of a module, at this address: no borrow of it stands for who uses it.
     pub(crate) fn unborrowed<T>(
         pointer: *mut T,
         len: usize,
-        side: Side,
-        (ledger, range): (&'a Ledger, Range<usize>),
+        memory: MemoryType,
+        (ledger, Range { start, end }): (&'a Ledger, Range<usize>),
     ) -> Self {
-        let (pointer, layout) = (pointer.cast(), Layout::linear(range.len()));
-        let books = Some((ledger, range));
+        let bytes = end.saturating_sub(start);
         Self {
-            pointer,
-            len,
-            layout,
-            dimensions: Dimensions::One,
-            side,
-            books,
-            unborrowed: true,
-            array: None,
-            pool: None,
+            memory,
+            ledger: Some(ledger),
+            start,
+            end,
+            alone: false,
+            special: Special::Unborrowed,
+            ..Self::pageable(pointer.cast(), len, bytes)
         }
     }
 
+    /// The same, of the graph with this number: an operand in nodes of that graph only.
+    pub(crate) fn of_graph(self, graph: u64) -> Self {
+        Self { special: Special::Graph(graph), ..self }
+    }
+
     /// Rows, in layers.
+    #[inline]
     pub(super) fn of_grid<T, M: AnyPlace>(grid: Grid<'a, T>, dimensions: Dimensions) -> Self {
-        let (side, books) = match (M::BOOKED, grid.booked()) {
-            (Some(residence), Some((allocation, range))) => {
-                (Side::of(residence, allocation.on()), Some((allocation.ledger(), range)))
-            }
-            _ => (Side::Pageable, None),
-        };
-        let pool = grid.booked().and_then(|(allocation, _)| allocation.pool_device());
-        let (pointer, len, layout) = (grid.pointer().cast(), grid.width(), grid.layout());
-        Self { pointer, len, layout, dimensions, side, books, unborrowed: false, array: None, pool }
+        let (len, layout) = (grid.width(), grid.layout());
+        let row = Self { len, layout, dimensions, ..Self::pageable(grid.pointer().cast(), len, layout.row) };
+        match (M::BOOKED, grid.booked()) {
+            (Some(residence), Some((allocation, Range { start, end }))) => Self {
+                memory: MemoryType::of(residence, allocation.on()),
+                ledger: Some(allocation.ledger()),
+                start,
+                end,
+                alone: grid.is_alone(),
+                special: Special::of_pool(allocation),
+                ..row
+            },
+            _ => Self { end: layout.spanned(), ..row },
+        }
     }
 
     /// A borrowed slice.
+    #[inline]
     fn pageable(pointer: *mut u8, len: usize, bytes: usize) -> Self {
-        let layout = Layout::linear(bytes);
         Self {
             pointer,
             len,
-            layout,
+            layout: Layout::linear(bytes),
             dimensions: Dimensions::One,
-            side: Side::Pageable,
-            books: None,
-            unborrowed: false,
-            array: None,
-            pool: None,
+            memory: MemoryType::Pageable,
+            ledger: None,
+            start: 0,
+            end: bytes,
+            alone: true,
+            special: Special::None,
         }
     }
 
     /// A slice, to be read.
+    #[inline]
     pub(super) fn of_slice<T: NoUninit>(slice: &'a [T]) -> Self {
         Self::pageable(slice.as_ptr().cast_mut().cast(), slice.len(), size_of_val(slice))
     }
 
     /// A slice, to be written.
+    #[inline]
     pub(super) fn of_slice_mut<T: AnyBitPattern>(slice: &'a mut [T]) -> Self {
         let (len, bytes) = (slice.len(), size_of_val(slice));
         Self::pageable(slice.as_mut_ptr().cast(), len, bytes)
     }
 
-    /// Room for elements that is not initialised yet, to be written.
-    pub(super) fn of_room<T: AnyBitPattern>(room: &'a mut [std::mem::MaybeUninit<T>]) -> Self {
-        let (len, bytes) = (room.len(), size_of_val(room));
-        Self::pageable(room.as_mut_ptr().cast(), len, bytes)
-    }
-
-    /// Room of the same extent as another operand, rows one after the other. Where it is too small, it is as if it had no rows.
-    pub(super) fn of_room_like<T: AnyBitPattern>(
-        room: &'a mut [std::mem::MaybeUninit<T>],
-        other: &Self,
-    ) -> Self {
+    /// Room for elements that is not initialised yet, to be written: of the extent of another operand, rows
+    /// one after the other. Where it is too small, it is as if it had no rows.
+    pub(super) fn of_room_like<T: AnyBitPattern>(room: &'a mut [MaybeUninit<T>], other: &Self) -> Self {
         let Layout { row, rows, layers, .. } = other.layout;
         let layout = Layout { row, rows, layers, pitch: row, layer_rows: rows };
         let fits = layout.span().is_some_and(|bytes| bytes <= size_of_val(room));
         let layout = if fits { layout } else { Layout { rows: 0, ..layout } };
-        let pointer = room.as_mut_ptr().cast();
-        let dimensions = other.dimensions;
-        Self {
-            pointer,
-            len: other.len,
-            layout,
-            dimensions,
-            side: Side::Pageable,
-            books: None,
-            unborrowed: false,
-            array: None,
-            pool: None,
-        }
+        let all = Self::pageable(room.as_mut_ptr().cast(), other.len, size_of_val(room));
+        Self { layout, dimensions: other.dimensions, end: layout.spanned(), ..all }
     }
 
-    /// Part of an array. It has no address: its layout only says its size.
+    /// Part of an array.
     pub(super) fn of_array<T>(region: Region<'a, T>, dimensions: Dimensions) -> Self {
         let [width, rows, layers] = region.extent();
         // The array holds it, so it does not overflow.
         let row = width * size_of::<T>();
-        let layout = Layout { row, rows, layers, pitch: row, layer_rows: rows };
+        let Range { start, end } = region.range();
         Self {
-            pointer: std::ptr::null_mut(),
-            len: width,
-            layout,
+            layout: Layout { row, rows, layers, pitch: row, layer_rows: rows },
             dimensions,
-            side: Side::Device(region.device()),
-            books: Some((region.allocation().ledger(), region.range())),
-            unborrowed: false,
-            array: Some(Part::of(&region)),
-            pool: None,
+            memory: MemoryType::Device(region.device()),
+            ledger: Some(region.allocation().ledger()),
+            start,
+            end,
+            alone: false,
+            special: Special::Array(ArrayPart {
+                raw: region.raw(),
+                at: region.at(),
+                element: size_of::<T>(),
+                is_flat: region.is_flat(),
+            }),
+            ..Self::pageable(std::ptr::null_mut(), width, 0)
         }
     }
 
-    /// Where in which array this is; none of memory with addresses.
-    pub(super) fn array(&self) -> Option<&Part> {
-        self.array.as_ref()
+    /// The box of an array that this is; none of memory with addresses.
+    #[inline]
+    pub(super) fn array(&self) -> Option<&ArrayPart> {
+        if let Special::Array(part) = &self.special { Some(part) } else { None }
     }
 
-    /// Length in elements; of a row, where there are rows.
-    pub(super) fn len(&self) -> usize {
-        self.len
+    /// The device that has to be current in a copy of this, for its pool's sake.
+    pub(super) fn pool(&self) -> Option<Device> {
+        if let Special::Pool(device) = self.special { Some(device) } else { None }
+    }
+
+    /// Whether the plain calls copy it as they copy any memory.
+    #[inline]
+    pub(super) fn is_plain(&self) -> bool {
+        !matches!(self.special, Special::Array(_) | Special::Pool(_))
     }
 
     /// Width in elements, height in rows, depth in layers.
+    #[inline]
     pub(super) fn extent(&self) -> [usize; 3] {
         [self.len, self.layout.rows, self.layout.layers]
     }
@@ -324,66 +369,75 @@ impl<'a> Operand<'a> {
         self.layout.bytes()
     }
 
-    /// The layout in bytes.
-    pub(super) fn layout(&self) -> &Layout {
-        &self.layout
-    }
-
-    /// The shape.
-    pub(super) fn dimensions(&self) -> Dimensions {
-        self.dimensions
-    }
-
-    /// Which memory this is.
-    pub(super) fn side(&self) -> Side {
-        self.side
-    }
-
     /// Whether a slice may be of managed memory, lent by a guard: then the runtime promises less about it.
     pub(super) fn may_be_lent_managed(&self) -> bool {
-        self.side == Side::Pageable && extent::may_contain(self.address())
+        self.memory == MemoryType::Pageable && extent::may_contain(self.pointer.addr())
     }
 
-    /// The device of the pool that it is from, if it is: the runtime's copies find such memory only where the current device has access
-    /// to it.
-    pub(super) fn pool(&self) -> Option<Device> {
-        self.pool
+    /// Whether it is seen at a glance that a copy between the two is right: they have one extent, and the
+    /// bytes of neither, what is between rows included, reach into those of the other. False says nothing
+    /// about that.
+    #[inline]
+    pub(super) fn pairs_with(&self, other: &Self) -> bool {
+        let distance = self.pointer.addr().abs_diff(other.pointer.addr());
+        if self.array().is_some() || other.array().is_some() {
+            return false;
+        }
+        if let Dimensions::One = self.dimensions {
+            return self.len == other.len && distance >= self.layout.row;
+        }
+        let span = (self.end - self.start).max(other.end - other.start);
+        let (one, two) = (&self.layout, &other.layout);
+        distance >= span && self.len == other.len && one.rows == two.rows && one.layers == two.layers
     }
 
-    /// The first byte.
-    pub(super) fn pointer(&self) -> *mut u8 {
-        self.pointer
+    /// The ledger and the bytes; none for pageable memory.
+    pub(super) fn booked(&self) -> Option<(&'a Ledger, Range<usize>)> {
+        Some((self.ledger?, self.start..self.end))
     }
 
-    /// The first byte's address.
-    pub(super) fn address(&self) -> usize {
-        self.pointer.addr()
+    /// Where an error says that this begins: in its array, else its address.
+    pub(super) fn beginning(&self) -> usize {
+        if self.array().is_some() { self.start } else { self.pointer.addr() }
     }
 
-    /// The first byte, counted from the start of the allocation, where there is one.
-    pub(super) fn offset(&self) -> usize {
-        self.books.as_ref().map_or(0, |(_, range)| range.start)
-    }
-
-    /// The access to enter in the books; none for pageable memory.
+    /// The access of this side; none for pageable memory.
+    #[inline]
     pub(super) fn access(&self, mode: Mode) -> Option<Access<'a>> {
-        let (ledger, range) = self.books()?;
-        let access = Access::new(ledger, range, mode);
-        Some(if self.unborrowed { access.unborrowed() } else { access })
+        let access = Access::new(self.ledger?, self.start..self.end, mode);
+        let unborrowed = matches!(self.special, Special::Unborrowed | Special::Graph(_));
+        Some(if unborrowed { access.unborrowed() } else { access })
     }
 
-    /// The access of a source that a stream copies from.
-    pub(super) fn source(&self) -> Option<Access<'a>> {
-        self.access(Mode::Read).map(|access| self.side.source(access))
+    /// The access of a source that a stream copies from: pinned memory may be read during the call.
+    #[inline]
+    pub(super) fn read(&self) -> Option<Access<'a>> {
+        let access = self.access(Mode::Read)?;
+        Some(if let MemoryType::Pinned(_) = self.memory { access.at_call() } else { access })
     }
 
-    /// The access of what a stream fills.
+    /// The access of a destination. Its owner stays mutably borrowed until the copy or fill returns.
+    #[inline]
+    pub(super) fn written(&self) -> Option<Access<'a>> {
+        let access = self.access(Mode::Write)?;
+        // SAFETY: destinations are made from a mutable borrow of the owner, which `alone` says covers all these
+        // bytes, and one thread submits the copy while it lasts.
+        Some(if self.alone { unsafe { access.exclusive() } } else { access })
+    }
+
+    /// The same of a fill: a batch must not follow that of pinned memory directly.
+    #[inline]
     pub(super) fn filled(&self) -> Option<Access<'a>> {
-        self.access(Mode::Write).map(|access| self.side.filled(access))
+        let access = self.written()?;
+        Some(if let MemoryType::Pinned(_) = self.memory { access.fill() } else { access })
     }
+}
 
-    /// The books and the bytes; none for pageable memory.
-    pub(super) fn books(&self) -> Option<(&'a Ledger, Range<usize>)> {
-        self.books.clone()
+impl Special {
+    #[inline]
+    fn of_pool(allocation: &Allocation) -> Self {
+        let Some(device) = allocation.pool_device() else { return Self::None };
+        // Otherwise it is always current.
+        if Device::is_only_one() { Self::None } else { Self::Pool(device) }
     }
 }

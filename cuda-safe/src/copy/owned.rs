@@ -4,13 +4,11 @@
 use bytemuck::{AnyBitPattern, NoUninit};
 
 use super::fill::memset;
-use super::linear::memcpy;
-use super::operand::sealed::Source;
-use super::operand::{Dimensions, Operand};
+use super::operand::{Dimensions, Operand, Planar, Source, Volumetric};
 use super::staged;
-use super::transfer::{How, transfer};
+use super::transfer;
+use super::verbs::memcpy;
 use crate::error::Result;
-use crate::memory::span::Span;
 use crate::memory::{
     Array, ArrayElement, ArrayView, DeviceBuffer, DeviceSlice, DeviceSliceMut, OnDevice, PitchedBuffer,
     PitchedVolume,
@@ -61,7 +59,7 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
     /// As [`memcpy`].
     #[track_caller]
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        to_vec(self.span())
+        to_vec(Operand::of_span::<T, OnDevice>(self.span()))
     }
 }
 
@@ -72,7 +70,7 @@ impl<T: AnyBitPattern> DeviceSlice<'_, T> {
     /// As [`memcpy`].
     #[track_caller]
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        to_vec(self.span())
+        to_vec(Operand::of_span::<T, OnDevice>(self.span()))
     }
 }
 
@@ -83,7 +81,7 @@ impl<T: AnyBitPattern> DeviceSliceMut<'_, T> {
     /// As [`memcpy`].
     #[track_caller]
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        to_vec(self.span())
+        to_vec(Operand::of_span::<T, OnDevice>(self.span()))
     }
 }
 
@@ -94,7 +92,7 @@ impl<T: AnyBitPattern> PitchedBuffer<T> {
     /// As [`memcpy_2d`](crate::memcpy_2d).
     #[track_caller]
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        rows_to_vec(self.operand()?)
+        to_vec(Source::<Planar>::operand(self)?)
     }
 }
 
@@ -105,7 +103,7 @@ impl<T: AnyBitPattern> PitchedVolume<T> {
     /// As [`memcpy_3d`](crate::memcpy_3d).
     #[track_caller]
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        rows_to_vec(self.operand()?)
+        to_vec(Source::<Volumetric>::operand(self)?)
     }
 }
 
@@ -128,40 +126,27 @@ impl<T: ArrayElement> ArrayView<'_, T> {
     #[track_caller]
     pub fn to_vec(&self) -> Result<Vec<T>> {
         let dimensions = if self.depth() == 1 { Dimensions::Two } else { Dimensions::Three };
-        rows_to_vec(Operand::of_array(self.region(), dimensions))
+        to_vec(Operand::of_array(self.region(), dimensions))
     }
 }
 
-/// Copies rows straight into a vector's room.
+/// Copies elements straight into a vector's room, which is never written twice.
 #[track_caller]
-fn rows_to_vec<T: AnyBitPattern>(source: Operand<'_>) -> Result<Vec<T>> {
-    let [width, height, depth] = source.extent();
-    // An owner has them all, so this does not overflow where there are elements.
-    let len = width.saturating_mul(height).saturating_mul(depth);
+fn to_vec<T: AnyBitPattern>(source: Operand<'_>) -> Result<Vec<T>> {
     if source.bytes() == 0 {
         return Ok(Vec::new());
     }
+    // An owner has them all, so this does not overflow where there are elements.
+    let len = source.extent().into_iter().fold(1, usize::saturating_mul);
     let mut elements = Vec::with_capacity(len);
     // A vector may have more room than was asked for.
     let room = elements.spare_capacity_mut().get_mut(..len).unwrap_or(&mut []);
-    transfer("to_vec", How::BlockingFresh, &Operand::of_room_like(room, &source), &source)?;
-    // SAFETY: the copy was of `len` elements, rows without anything in between, to the start of the room and is complete on the
-    // host's side; any bytes are a valid `T`.
-    unsafe { elements.set_len(len) };
-    Ok(elements)
-}
-
-/// Copies device memory straight into a vector's room, which is never written twice.
-#[track_caller]
-fn to_vec<T: AnyBitPattern>(span: Span<'_, T>) -> Result<Vec<T>> {
-    let len = span.len();
-    let mut elements = Vec::with_capacity(len);
-    // A vector may have more room than was asked for.
-    let room = elements.spare_capacity_mut().get_mut(..len).unwrap_or(&mut []);
-    staged::wish_for_large_pages(room);
-    transfer("to_vec", How::BlockingFresh, &Operand::of_room(room), &Operand::of_span::<T, OnDevice>(span))?;
-    // SAFETY: the copy was of `len` elements to the start of the room and is complete on the host's side; any bytes are
-    // a valid `T`.
+    if let Dimensions::One = source.dimensions {
+        staged::request_large_pages(room);
+    }
+    transfer::block_into_fresh("to_vec", Operand::of_room_like(room, &source), source)?;
+    // SAFETY: the copy was of `len` elements, rows without anything in between, to the start of the room and
+    // is complete on the host's side; any bytes are a valid `T`.
     unsafe { elements.set_len(len) };
     Ok(elements)
 }

@@ -1,15 +1,16 @@
 //! Access between devices, enabled when it first helps.
 //!
-//! The first copy between two devices lets each reach the other's memory, where the hardware can: copies then go over the
-//! link between the two and not through the host, which makes them about ten times faster. It is asked for once for each pair of
-//! devices; later copies look at one flag. [`set_automatic_peer_access`] switches that off for the process.
+//! The first copy between two devices lets each reach the other's memory, where the hardware can: copies then
+//! go over the link between the two and not through the host, which makes them about ten times faster. It is
+//! asked for once for each pair of devices; later copies look at one flag. [`set_automatic_peer_access`]
+//! switches that off for the process.
 //!
-//! Where it cannot be enabled, copies work all the same. Memory of pools is not concerned: it has permissions of its own.
+//! Where it cannot be enabled, copies work all the same. Memory of pools is not concerned: it has permissions
+//! of its own.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::operand::Side;
 use crate::device::Device;
 use crate::error::{Result, quietly};
 use crate::stream::in_callback;
@@ -21,7 +22,8 @@ static AUTOMATIC: AtomicBool = AtomicBool::new(true);
 /// For each pair of devices, whether it is decided: enabled, found impossible, or left to the program.
 static DECIDED: OnceLock<Pairs> = OnceLock::new();
 
-/// Whether the first copy between two devices enables access between them, which it does unless told otherwise.
+/// Whether the first copy between two devices enables access between them, which it does unless told
+/// otherwise.
 #[must_use]
 pub fn automatic_peer_access() -> bool {
     AUTOMATIC.load(Ordering::Relaxed)
@@ -30,7 +32,8 @@ pub fn automatic_peer_access() -> bool {
 /// Says whether the first copy between two devices enables access between them, both ways, as by
 /// [`Device::enable_peer_access`]. For the whole process, from the next copy on; what is enabled stays so.
 ///
-/// Switch it off where a kernel that goes astray must not reach another device's memory, or to measure what it brings.
+/// Switch it off where a kernel that goes astray must not reach another device's memory, or to measure what
+/// it brings.
 ///
 /// # Examples
 /// ```
@@ -44,17 +47,10 @@ pub fn set_automatic_peer_access(automatic: bool) {
     AUTOMATIC.store(automatic, Ordering::Relaxed);
 }
 
-/// Lets the devices of the two sides of a copy reach each other, if these are two and that has not been decided yet.
-#[inline]
-pub(super) fn ensure(destination: Side, source: Side) {
-    if let (Side::Device(a), Side::Device(b)) = (destination, source)
-        && a != b
-    {
-        between(a, b);
-    }
-}
-
-fn between(a: Device, b: Device) {
+/// Lets two devices reach each other, if that has not been decided yet.
+#[cold]
+#[inline(never)]
+pub(super) fn ensure(a: Device, b: Device) {
     // A host function may not call CUDA; the copy itself is refused there.
     if !automatic_peer_access() || in_callback() {
         return;

@@ -191,7 +191,7 @@ where
         // Of a single chunk there is nothing to overlap.
         let waits = if len > chunk { pageable } else { Ways { up: false, down: false } };
         let Self { stages, rooms, .. } = self;
-        stages.company = waits.company();
+        stages.traffic = waits.traffic();
         let stages = &*stages;
         let mut streams = stages.work.iter().cycle();
         let work = |room: &mut Room<I, O>, range: Range<usize>| match streams.next() {

@@ -2,9 +2,10 @@
 
 use bytemuck::AnyBitPattern;
 
-use super::operand::{AsyncDestination, AsyncSource, Destination, Operand, Side, Source, sealed};
-use super::scoped::{ScopedDestination, ScopedSource};
-use super::transfer::{How, transfer};
+use super::operand::{
+    AsyncDestination, AsyncSource, ByScope, Destination, Linear, MemoryType, Operand, Source,
+};
+use super::transfer;
 use crate::device::Device;
 use crate::error::Result;
 use crate::launch::Space;
@@ -20,68 +21,55 @@ use crate::sys;
     message = "`{Self}` is no variable of a kernel's source file",
     label = "neither a `Symbol` nor a part of one"
 )]
-pub trait SymbolPart: private::SymbolPart {}
+pub trait SymbolPart {
+    /// The type of the elements.
+    type Element: 'static;
 
-mod private {
-    use super::{Result, SymbolSlice};
-
-    pub trait SymbolPart {
-        type Element: 'static;
-        fn part(&self) -> Result<SymbolSlice<Self::Element>>;
-    }
+    /// The descriptor of the part, on this device where it names none itself, else on the current one.
+    #[doc(hidden)]
+    #[track_caller]
+    fn operand_on(&self, device: Option<Device>) -> Result<Operand<'static>>;
 }
 
-impl<T> SymbolPart for &'static Symbol<T> {}
+/// A variable, or a part of one, as a [`SymbolSlice`].
+macro_rules! parts {
+    ($($type:ty, $it:ident => $part:expr;)*) => {$(
+        impl<T: 'static> SymbolPart for $type {
+            type Element = T;
 
-impl<T> private::SymbolPart for &'static Symbol<T> {
-    type Element = T;
-
-    fn part(&self) -> Result<SymbolSlice<T>> {
-        Ok(self.as_slice())
-    }
+            #[track_caller]
+            fn operand_on(&self, device: Option<Device>) -> Result<Operand<'static>> {
+                let $it = self;
+                operand($part, device)
+            }
+        }
+    )*};
 }
 
-impl<T> SymbolPart for SymbolSlice<T> {}
-
-impl<T> private::SymbolPart for SymbolSlice<T> {
-    type Element = T;
-
-    fn part(&self) -> Result<SymbolSlice<T>> {
-        Ok(*self)
-    }
+parts! {
+    &'static Symbol<T>, it => it.as_slice();
+    SymbolSlice<T>, it => *it;
+    &SymbolSlice<T>, it => **it;
 }
 
-impl<T> SymbolPart for &SymbolSlice<T> {}
-
-impl<T> private::SymbolPart for &SymbolSlice<T> {
-    type Element = T;
-
-    fn part(&self) -> Result<SymbolSlice<T>> {
-        Ok(**self)
-    }
-}
-
-impl<S: SymbolPart> SymbolPart for Result<S> {}
-
-impl<S: SymbolPart> private::SymbolPart for Result<S> {
+impl<S: SymbolPart> SymbolPart for Result<S> {
     type Element = S::Element;
 
-    fn part(&self) -> Result<SymbolSlice<S::Element>> {
-        match self {
-            Ok(symbol) => symbol.part(),
-            Err(error) => Err(*error),
-        }
+    #[track_caller]
+    fn operand_on(&self, device: Option<Device>) -> Result<Operand<'static>> {
+        self.as_ref().map_err(|error| *error)?.operand_on(device)
     }
 }
 
-/// Copies all elements of `source` to a variable on the current device, or on the one that is named, on its legacy stream.
+/// Copies all elements of `source` to a variable on the current device, or on the one that is named, on its
+/// legacy stream.
 ///
-/// Stands for [`cudaMemcpyToSymbol`](sys::cudaMemcpyToSymbol): a [`memcpy`](crate::memcpy) to where the variable is. For C's
-/// offset, copy to a [`slice`](Symbol::slice). The source is whatever `memcpy` takes.
+/// Stands for [`cudaMemcpyToSymbol`](sys::cudaMemcpyToSymbol): a [`memcpy`](crate::memcpy) to where the
+/// variable is. For C's offset, copy to a [`slice`](Symbol::slice). The source is whatever `memcpy` takes.
 ///
 /// # Ordering
-/// As [`memcpy`](crate::memcpy). Kernels that were launched before and use the variable come before the copy, kernels that are
-/// launched later come after it, whatever streams they are on.
+/// As [`memcpy`](crate::memcpy). Kernels that were launched before and use the variable come before the copy,
+/// kernels that are launched later come after it, whatever streams they are on.
 ///
 /// # Errors
 /// As [`memcpy`](crate::memcpy) and [`Symbol::device_ptr`].
@@ -92,16 +80,19 @@ where
     V: SymbolPart<Element: AnyBitPattern>,
     S: Source<Element = V::Element> + ?Sized,
 {
-    transfer("memcpy_to_symbol", How::Blocking, &operand(symbol.part()?)?, &source.operand()?)
+    transfer::block("memcpy_to_symbol", symbol.operand_on(None)?, source.operand()?)
 }
 
-/// Copies all elements of a variable on the current device, or on the one that is named, to `destination`, on its legacy stream.
+/// Copies all elements of a variable on the current device, or on the one that is named, to `destination`, on
+/// its legacy stream.
 ///
-/// Stands for [`cudaMemcpyFromSymbol`](sys::cudaMemcpyFromSymbol): a [`memcpy`](crate::memcpy) from where the variable is. For
-/// C's offset, copy from a [`slice`](Symbol::slice). The destination is whatever `memcpy` takes.
+/// Stands for [`cudaMemcpyFromSymbol`](sys::cudaMemcpyFromSymbol): a [`memcpy`](crate::memcpy) from where the
+/// variable is. For C's offset, copy from a [`slice`](Symbol::slice). The destination is whatever `memcpy`
+/// takes.
 ///
 /// # Ordering
-/// As [`memcpy`](crate::memcpy). Kernels that were launched before and write the variable come before the copy.
+/// As [`memcpy`](crate::memcpy). Kernels that were launched before and write the variable come before the
+/// copy.
 ///
 /// # Errors
 /// As [`memcpy`](crate::memcpy) and [`Symbol::device_ptr`].
@@ -113,15 +104,17 @@ where
     V: SymbolPart<Element = D::Element>,
     D::Element: AnyBitPattern,
 {
-    transfer("memcpy_from_symbol", How::Blocking, &destination.operand_mut()?, &operand(symbol.part()?)?)
+    transfer::block("memcpy_from_symbol", destination.operand_mut()?, symbol.operand_on(None)?)
 }
 
-/// Gives a stream the copy of all elements of `source` to a variable on the stream's device, or on the one that is named.
+/// Gives a stream the copy of all elements of `source` to a variable on the stream's device, or on the one
+/// that is named.
 ///
 /// Stands for [`cudaMemcpyToSymbolAsync`](sys::cudaMemcpyToSymbolAsync).
 ///
 /// # Ordering
-/// In the order of the stream, and after conflicting work of other streams, launches of kernels that use the variable included.
+/// In the order of the stream, and after conflicting work of other streams, launches of kernels that use the
+/// variable included.
 ///
 /// # Errors
 /// As [`memcpy_async`](crate::memcpy_async) and [`Symbol::device_ptr`].
@@ -133,17 +126,18 @@ where
     S: AsyncSource<Element = V::Element> + ?Sized,
 {
     let stream = stream.as_stream();
-    let symbol = operand(symbol.part()?.or_on(stream.device()))?;
-    transfer("memcpy_to_symbol_async", How::Enqueued(stream), &symbol, &source.operand()?)
+    let symbol = symbol.operand_on(Some(stream.device()))?;
+    transfer::enqueue("memcpy_to_symbol_async", stream, symbol, source.operand()?)
 }
 
-/// Gives a stream the copy of all elements of a variable on the stream's device, or on the one that is named, to `destination`.
+/// Gives a stream the copy of all elements of a variable on the stream's device, or on the one that is named,
+/// to `destination`.
 ///
 /// Stands for [`cudaMemcpyFromSymbolAsync`](sys::cudaMemcpyFromSymbolAsync).
 ///
 /// # Ordering
-/// In the order of the stream, and after conflicting work of other streams, launches of kernels that write the variable
-/// included.
+/// In the order of the stream, and after conflicting work of other streams, launches of kernels that write
+/// the variable included.
 ///
 /// # Errors
 /// As [`memcpy_async`](crate::memcpy_async) and [`Symbol::device_ptr`].
@@ -156,8 +150,8 @@ where
     D::Element: AnyBitPattern,
 {
     let stream = stream.as_stream();
-    let symbol = operand(symbol.part()?.or_on(stream.device()))?;
-    transfer("memcpy_from_symbol_async", How::Enqueued(stream), &destination.operand_mut()?, &symbol)
+    let symbol = symbol.operand_on(Some(stream.device()))?;
+    transfer::enqueue("memcpy_from_symbol_async", stream, destination.operand_mut()?, symbol)
 }
 
 impl<'scope> Scope<'scope, '_> {
@@ -172,11 +166,11 @@ impl<'scope> Scope<'scope, '_> {
     pub fn memcpy_to_symbol_async<V, S>(&'scope self, symbol: V, source: S) -> Result<()>
     where
         V: SymbolPart<Element: AnyBitPattern>,
-        S: ScopedSource<'scope, Element = V::Element>,
+        S: AsyncSource<Linear, ByScope<'scope>, Element = V::Element>,
     {
         let stream = self.stream();
-        let symbol = operand(symbol.part()?.or_on(stream.device()))?;
-        transfer("Scope::memcpy_to_symbol_async", How::Enqueued(stream), &symbol, &source.operand()?)
+        let symbol = symbol.operand_on(Some(stream.device()))?;
+        transfer::enqueue("Scope::memcpy_to_symbol_async", stream, symbol, source.operand()?)
     }
 
     /// Gives the scope's stream a copy from a variable, to what [`Scope::memcpy_async`] takes.
@@ -189,18 +183,13 @@ impl<'scope> Scope<'scope, '_> {
     #[track_caller]
     pub fn memcpy_from_symbol_async<D, V>(&'scope self, mut destination: D, symbol: V) -> Result<()>
     where
-        D: ScopedDestination<'scope>,
+        D: AsyncDestination<Linear, ByScope<'scope>>,
         V: SymbolPart<Element = D::Element>,
         D::Element: AnyBitPattern,
     {
         let stream = self.stream();
-        let symbol = operand(symbol.part()?.or_on(stream.device()))?;
-        transfer(
-            "Scope::memcpy_from_symbol_async",
-            How::Enqueued(stream),
-            &destination.operand_mut()?,
-            &symbol,
-        )
+        let symbol = symbol.operand_on(Some(stream.device()))?;
+        transfer::enqueue("Scope::memcpy_from_symbol_async", stream, destination.operand_mut()?, symbol)
     }
 }
 
@@ -228,42 +217,39 @@ impl<T: AnyBitPattern> SymbolSlice<T> {
     }
 }
 
-/// The part of a variable that a node of a graph copies, on the graph's device where none is named.
+/// Where the part is, on this device where it names none itself, and its books.
 #[track_caller]
-pub(crate) fn symbol_in(symbol: impl SymbolPart, device: Device) -> Result<Operand<'static>> {
-    operand(symbol.part()?.or_on(device))
-}
-
-/// Where the part is, and its books.
-#[track_caller]
-fn operand<T>(part: SymbolSlice<T>) -> Result<Operand<'static>> {
+fn operand<T>(part: SymbolSlice<T>, device: Option<Device>) -> Result<Operand<'static>> {
+    let part = match device {
+        Some(device) => part.or_on(device),
+        None => part,
+    };
     let device = part.device()?;
     let part = part.on(device);
     let pointer = if part.is_empty() { std::ptr::null_mut() } else { part.device_ptr()? };
-    let side = if part.space() == Space::Managed { Side::Managed(device) } else { Side::Device(device) };
-    Ok(Operand::unborrowed(pointer, part.len(), side, part.books()?))
-}
-
-impl<T: AnyBitPattern> sealed::Source for SymbolSlice<T> {
-    fn operand(&self) -> Result<Operand<'_>> {
-        operand(*self)
-    }
+    let memory =
+        if part.space() == Space::Managed { MemoryType::Managed(device) } else { MemoryType::Device(device) };
+    Ok(Operand::unborrowed(pointer, part.len(), memory, part.books()?))
 }
 
 impl<T: AnyBitPattern> Source for SymbolSlice<T> {
     type Element = T;
+
+    #[track_caller]
+    fn operand(&self) -> Result<Operand<'_>> {
+        operand(*self, None)
+    }
 }
 
 impl<T: AnyBitPattern> AsyncSource for SymbolSlice<T> {}
 
-impl<T: AnyBitPattern> sealed::Destination for SymbolSlice<T> {
-    fn operand_mut(&mut self) -> Result<Operand<'_>> {
-        operand(*self)
-    }
-}
-
 impl<T: AnyBitPattern> Destination for SymbolSlice<T> {
     type Element = T;
+
+    #[track_caller]
+    fn operand_mut(&mut self) -> Result<Operand<'_>> {
+        operand(*self, None)
+    }
 }
 
 impl<T: AnyBitPattern> AsyncDestination for SymbolSlice<T> {}

@@ -5,6 +5,8 @@ use std::cell::RefCell;
 use std::mem::ManuallyDrop;
 use std::panic::Location;
 
+use cuda_hazard::Operation;
+
 use super::graph::Graph;
 use super::host::HostFunction;
 use crate::device::Device;
@@ -67,7 +69,7 @@ impl Capture<'_> {
             Err(_) => return Err(Error::refused("Capture::host_fn", Detail::Nested)),
         }
         // SAFETY: the function accesses no memory that streams use.
-        unsafe { self.stream.enqueue_at(&[], place, launch) }
+        unsafe { self.stream.submit(Operation::new(&[]), place, launch) }
     }
 }
 

@@ -9,7 +9,7 @@ use super::graph::Graph;
 use super::host::HostFunction;
 use super::nodes::{Node, fill_parameters, kept, kernel_node};
 use super::set::nothing;
-use crate::copy::{FillNode, GraphDestination, GraphSource, LinearNode, Operand};
+use crate::copy::{Destination, FillNode, InGraph, LinearNode, Operand, Source};
 use crate::error::Result;
 use crate::hazard::Uses;
 use crate::launch::{Arguments, Kernel, LaunchConfig};
@@ -100,11 +100,11 @@ impl Graph {
     #[track_caller]
     pub fn set_memcpy<D, S>(&mut self, node: Node, destination: &mut D, source: &S) -> Result<()>
     where
-        D: GraphDestination + ?Sized,
-        S: GraphSource<Element = D::Element> + ?Sized,
+        D: Destination<InGraph> + ?Sized,
+        S: Source<InGraph, Element = D::Element> + ?Sized,
     {
         let graph = self.number;
-        let (to, from) = (destination.operand_mut_in(graph)?, source.operand_in(graph)?);
+        let (to, from) = (destination.operand_mut()?.in_graph(graph)?, source.operand()?.in_graph(graph)?);
         self.set_copy("Graph::set_memcpy", node, &to, &from)
     }
 
@@ -155,9 +155,9 @@ impl Graph {
     #[track_caller]
     pub fn set_memset<D>(&mut self, node: Node, destination: &mut D, value: u8) -> Result<()>
     where
-        D: GraphDestination + ?Sized,
+        D: Destination<InGraph> + ?Sized,
     {
-        let (api, to) = ("Graph::set_memset", destination.operand_mut_in(self.number)?);
+        let (api, to) = ("Graph::set_memset", destination.operand_mut()?.in_graph(self.number)?);
         let Some(fill) = FillNode::new(&to) else { return Err(nothing(api)) };
         let uses = kept(api, &[fill.access])?;
         let parameters = fill_parameters(&fill, value);

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use std::panic::Location;
 use std::sync::Arc;
 
+use cuda_hazard::Operation;
+
 use super::graph::Graph;
 use super::handle::{Handle, Raw};
 use super::host;
@@ -12,7 +14,7 @@ use super::steps::Steps;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Listed, Uses};
-use crate::stream::{AsStream, Call, StreamRef};
+use crate::stream::{AsStream, Call};
 use crate::{check, stream, sys};
 
 /// A graph that can be launched any number of times. It retains the memory that its nodes use.
@@ -108,41 +110,22 @@ impl GraphExec {
         let stream = stream.as_stream();
         stream.ensure_not_captured("GraphExec::launch")?;
         self.ensure_device("GraphExec::launch", stream.device())?;
-        if !self.acts {
-            return self.launch_nothing(stream, place);
-        }
-        let (raw, filling) = (self.raw, self.uses.fills().then(|| stream.copied()));
-        let asked = Call { api: "cudaGraphLaunch", place, bytes: || 0 };
-        let call = move |handle| {
-            if let Some(stream) = filling {
-                stream.note_fill();
-            }
-            // SAFETY: graph and stream are borrowed and therefore live. The mutable borrow excludes other
-            // launches of the graph.
-            unsafe { sys::cudaGraphLaunch(raw, handle) }
-        };
+        // The nodes may give the device no work although the graph has accesses. Such accesses remain after
+        // a copy that was refused during capture, and for a node that launches may skip.
+        let accesses = self.uses.accesses();
+        let operation = if self.acts { Operation::new(accesses) } else { Operation::mark(accesses) };
         // SAFETY: the accesses cover all tracked memory that the nodes use. The graph retains it until the
         // tracker knows that the launch is complete. Callers that made nodes with unsafe code are
         // responsible for all other memory.
-        unsafe { stream.enqueue_call_with(self.uses.accesses(), asked, call) }
-    }
-
-    /// [`launch`](Self::launch) of a graph whose nodes may give the device no work although the graph has
-    /// accesses. Such accesses remain after a copy that was refused during capture, and for a node that
-    /// launches may skip.
-    #[cold]
-    #[inline(never)]
-    fn launch_nothing(&self, stream: StreamRef<'_>, place: &'static Location<'static>) -> Result<()> {
-        let call = |handle| {
-            if self.uses.fills() {
-                stream.note_fill();
-            }
-            // SAFETY: graph and stream are borrowed and therefore live. `launch` borrows the graph mutably,
-            // which excludes other launches.
-            unsafe { check!(cudaGraphLaunch(self.raw, handle)) }.map_err(|error| error.at(place))
-        };
-        // SAFETY: the accesses cover at least the tracked memory that the nodes use, as in `launch`.
-        unsafe { stream.enqueue_mark(self.uses.accesses(), place, call) }
+        let submission = unsafe { stream.begin(operation, place) }?;
+        if self.uses.fills() {
+            stream.note_fill();
+        }
+        // SAFETY: graph and stream are borrowed and therefore live. The mutable borrow excludes other
+        // launches of the graph.
+        let code = unsafe { sys::cudaGraphLaunch(self.raw, stream.as_raw()) };
+        submission.commit(code == sys::cudaSuccess);
+        Call { api: "cudaGraphLaunch", place, bytes: 0 }.check(code)
     }
 
     /// Prepares the next launch so that it costs less. Only a hint: nothing runs.
@@ -164,7 +147,7 @@ impl GraphExec {
             unsafe { check!(cudaGraphUpload(raw, stream)) }.map_err(|error| error.at(place))
         };
         // SAFETY: an upload accesses no memory of the program.
-        unsafe { stream.enqueue_at(&[], place, call) }
+        unsafe { stream.submit(Operation::new(&[]), place, call) }
     }
 
     /// Takes over the operations of another graph of the same shape. Running launches are not affected.

@@ -143,7 +143,7 @@ impl Drop for Given {
         }
         let mut ledger = std::mem::replace(&mut self.ledger, Ledger::new(0));
         // No owner is left that could be cloned.
-        ledger.kept_by(None);
+        ledger.not_kept();
         drop_functions(self.functions.take().map(|functions| Going { ledger, functions }));
     }
 }

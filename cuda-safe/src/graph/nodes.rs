@@ -5,7 +5,7 @@ use super::graph::Graph;
 use super::host::HostFunction;
 use super::slice;
 use super::steps::{Order, Step};
-use crate::copy::{FillNode, GraphDestination, GraphSource, LinearNode, Operand};
+use crate::copy::{Destination, FillNode, InGraph, LinearNode, Operand, Source};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Uses};
@@ -110,10 +110,11 @@ impl Graph {
     #[track_caller]
     pub fn add_memcpy<D, S>(&mut self, after: &[Node], destination: &mut D, source: &S) -> Result<Node>
     where
-        D: GraphDestination + ?Sized,
-        S: GraphSource<Element = D::Element> + ?Sized,
+        D: Destination<InGraph> + ?Sized,
+        S: Source<InGraph, Element = D::Element> + ?Sized,
     {
-        let (to, from) = (destination.operand_mut_in(self.number)?, source.operand_in(self.number)?);
+        let (to, from) =
+            (destination.operand_mut()?.in_graph(self.number)?, source.operand()?.in_graph(self.number)?);
         self.add_copy("Graph::add_memcpy", after, &to, &from)
     }
 
@@ -158,9 +159,9 @@ impl Graph {
     #[track_caller]
     pub fn add_memset<D>(&mut self, after: &[Node], destination: &mut D, value: u8) -> Result<Node>
     where
-        D: GraphDestination + ?Sized,
+        D: Destination<InGraph> + ?Sized,
     {
-        let (api, to) = ("Graph::add_memset", destination.operand_mut_in(self.number)?);
+        let (api, to) = ("Graph::add_memset", destination.operand_mut()?.in_graph(self.number)?);
         let Some(fill) = FillNode::new(&to) else { return self.add_empty(after) };
         let uses = kept(api, &[fill.access])?;
         let parameters = fill_parameters(&fill, value);

@@ -9,7 +9,7 @@ use super::executable::GraphExec;
 use super::graph::Graph;
 use super::host;
 use super::nodes::{Node, fill_parameters, kept, kernel_node};
-use crate::copy::{FillNode, GraphDestination, GraphSource, LinearNode, Operand};
+use crate::copy::{Destination, FillNode, InGraph, LinearNode, Operand, Source};
 use crate::error::{Detail, Error, Result};
 use crate::hazard::Uses;
 use crate::launch::{Arguments, Kernel, LaunchConfig};
@@ -119,10 +119,11 @@ impl GraphExec {
         source: &S,
     ) -> Result<()>
     where
-        D: GraphDestination + ?Sized,
-        S: GraphSource<Element = D::Element> + ?Sized,
+        D: Destination<InGraph> + ?Sized,
+        S: Source<InGraph, Element = D::Element> + ?Sized,
     {
-        let (to, from) = (destination.operand_mut_in(graph.number)?, source.operand_in(graph.number)?);
+        let (to, from) =
+            (destination.operand_mut()?.in_graph(graph.number)?, source.operand()?.in_graph(graph.number)?);
         self.set_copy("GraphExec::set_memcpy", graph, node, &to, &from)
     }
 
@@ -175,9 +176,9 @@ impl GraphExec {
     #[track_caller]
     pub fn set_memset<D>(&mut self, graph: &Graph, node: Node, destination: &mut D, value: u8) -> Result<()>
     where
-        D: GraphDestination + ?Sized,
+        D: Destination<InGraph> + ?Sized,
     {
-        let (api, to) = ("GraphExec::set_memset", destination.operand_mut_in(graph.number)?);
+        let (api, to) = ("GraphExec::set_memset", destination.operand_mut()?.in_graph(graph.number)?);
         let Some(fill) = FillNode::new(&to) else { return Err(nothing(api)) };
         let uses = kept(api, &[fill.access])?;
         let parameters = fill_parameters(&fill, value);

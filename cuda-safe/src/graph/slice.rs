@@ -9,8 +9,8 @@ use std::ops::{Range, RangeBounds};
 use bytemuck::AnyBitPattern;
 
 use super::memory::GraphBuffer;
-use crate::copy::{GraphDestination, GraphSource, NodeDestination, NodeSource, Operand, Side};
-use crate::error::{Detail, Error, Result};
+use crate::copy::{Destination, InGraph, MemoryType, Operand, Source, of_another_graph};
+use crate::error::Result;
 use crate::hazard::{Access, Mode};
 use crate::launch::KernelArg;
 use crate::memory::size;
@@ -72,11 +72,7 @@ impl<T> GraphBuffer<T> {
     /// Refuses nodes of any graph other than the owner.
     #[track_caller]
     pub(super) fn ensure_of(&self, graph: u64, api: &'static str) -> Result<()> {
-        if self.graph() == graph {
-            return Ok(());
-        }
-        let what = "memory of a graph's own anywhere but in nodes of that graph";
-        Err(Error::refused(api, Detail::Unsupported { what }))
+        if self.graph() == graph { Ok(()) } else { Err(of_another_graph(api)) }
     }
 }
 
@@ -110,12 +106,10 @@ impl<'a, T> GraphSlice<'a, T> {
         Access::new(self.of.ledger(), self.bytes(), mode)
     }
 
-    /// Returns the slice as one side of a copy or a fill in graph number `graph`.
-    #[track_caller]
-    fn operand(&self, graph: u64) -> Result<Operand<'a>> {
-        self.of.ensure_of(graph, "Graph")?;
-        let books = (self.of.ledger(), self.bytes());
-        Ok(Operand::unborrowed(self.pointer(), self.len(), Side::Device(self.of.device()), books))
+    /// Returns the slice as one side of a copy or a fill in a node of its graph.
+    fn operand(&self) -> Operand<'a> {
+        let (memory, books) = (MemoryType::Device(self.of.device()), (self.of.ledger(), self.bytes()));
+        Operand::unborrowed(self.pointer(), self.len(), memory, books).of_graph(self.of.graph())
     }
 
     /// Returns the address, for a kernel node of the same graph.
@@ -187,14 +181,12 @@ impl Drop for Making {
 /// Implements the traits of a node's source.
 macro_rules! read {
     ($($memory:ty),*) => { $(
-        impl<T: AnyBitPattern> NodeSource for $memory {
-            fn operand_in(&self, graph: u64) -> Result<Operand<'_>> {
-                self.all().operand(graph)
-            }
-        }
-
-        impl<T: AnyBitPattern> GraphSource for $memory {
+        impl<T: AnyBitPattern> Source<InGraph> for $memory {
             type Element = T;
+
+            fn operand(&self) -> Result<Operand<'_>> {
+                Ok(self.all().operand())
+            }
         }
     )* };
 }
@@ -202,14 +194,12 @@ macro_rules! read {
 /// Implements the traits of a node's destination.
 macro_rules! written {
     ($($memory:ty),*) => { $(
-        impl<T: AnyBitPattern> NodeDestination for $memory {
-            fn operand_mut_in(&mut self, graph: u64) -> Result<Operand<'_>> {
-                self.all().operand(graph)
-            }
-        }
-
-        impl<T: AnyBitPattern> GraphDestination for $memory {
+        impl<T: AnyBitPattern> Destination<InGraph> for $memory {
             type Element = T;
+
+            fn operand_mut(&mut self) -> Result<Operand<'_>> {
+                Ok(self.all().operand())
+            }
         }
     )* };
 }

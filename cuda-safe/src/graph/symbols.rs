@@ -8,7 +8,7 @@ use bytemuck::AnyBitPattern;
 use super::executable::GraphExec;
 use super::graph::Graph;
 use super::nodes::Node;
-use crate::copy::{GraphDestination, GraphSource, Operand, SymbolPart, symbol_in};
+use crate::copy::{Destination, InGraph, Operand, Source, SymbolPart};
 use crate::error::Result;
 #[cfg(doc)]
 use crate::sys;
@@ -45,9 +45,9 @@ impl Graph {
     pub fn add_memcpy_to_symbol<V, S>(&mut self, after: &[Node], symbol: V, source: &S) -> Result<Node>
     where
         V: SymbolPart<Element: AnyBitPattern>,
-        S: GraphSource<Element = V::Element> + ?Sized,
+        S: Source<InGraph, Element = V::Element> + ?Sized,
     {
-        let (to, from) = (symbol_in(symbol, self.device())?, source.operand_in(self.number)?);
+        let (to, from) = (symbol.operand_on(Some(self.device()))?, source.operand()?.in_graph(self.number)?);
         self.add_copy("Graph::add_memcpy_to_symbol", after, &to, &from)
     }
 
@@ -67,11 +67,12 @@ impl Graph {
         symbol: V,
     ) -> Result<Node>
     where
-        D: GraphDestination + ?Sized,
+        D: Destination<InGraph> + ?Sized,
         V: SymbolPart<Element = D::Element>,
         D::Element: AnyBitPattern,
     {
-        let (to, from) = (destination.operand_mut_in(self.number)?, symbol_in(symbol, self.device())?);
+        let (to, from) =
+            (destination.operand_mut()?.in_graph(self.number)?, symbol.operand_on(Some(self.device()))?);
         self.add_copy("Graph::add_memcpy_from_symbol", after, &to, &from)
     }
 
@@ -88,9 +89,9 @@ impl Graph {
     pub fn set_memcpy_to_symbol<V, S>(&mut self, node: Node, symbol: V, source: &S) -> Result<()>
     where
         V: SymbolPart<Element: AnyBitPattern>,
-        S: GraphSource<Element = V::Element> + ?Sized,
+        S: Source<InGraph, Element = V::Element> + ?Sized,
     {
-        let (to, from) = (symbol_in(symbol, self.device())?, source.operand_in(self.number)?);
+        let (to, from) = (symbol.operand_on(Some(self.device()))?, source.operand()?.in_graph(self.number)?);
         self.set_copy("Graph::set_memcpy_to_symbol", node, &to, &from)
     }
 
@@ -105,11 +106,12 @@ impl Graph {
     #[track_caller]
     pub fn set_memcpy_from_symbol<D, V>(&mut self, node: Node, destination: &mut D, symbol: V) -> Result<()>
     where
-        D: GraphDestination + ?Sized,
+        D: Destination<InGraph> + ?Sized,
         V: SymbolPart<Element = D::Element>,
         D::Element: AnyBitPattern,
     {
-        let (to, from) = (destination.operand_mut_in(self.number)?, symbol_in(symbol, self.device())?);
+        let (to, from) =
+            (destination.operand_mut()?.in_graph(self.number)?, symbol.operand_on(Some(self.device()))?);
         self.set_copy("Graph::set_memcpy_from_symbol", node, &to, &from)
     }
 }
@@ -136,9 +138,9 @@ impl GraphExec {
     ) -> Result<()>
     where
         V: SymbolPart<Element: AnyBitPattern>,
-        S: GraphSource<Element = V::Element> + ?Sized,
+        S: Source<InGraph, Element = V::Element> + ?Sized,
     {
-        let (to, from) = (symbol_in(symbol, self.device())?, source.operand_in(graph.number)?);
+        let (to, from) = (symbol.operand_on(Some(self.device()))?, source.operand()?.in_graph(graph.number)?);
         self.set_copy("GraphExec::set_memcpy_to_symbol", graph, node, &to, &from)
     }
 
@@ -161,12 +163,12 @@ impl GraphExec {
         symbol: V,
     ) -> Result<()>
     where
-        D: GraphDestination + ?Sized,
+        D: Destination<InGraph> + ?Sized,
         V: SymbolPart<Element = D::Element>,
         D::Element: AnyBitPattern,
     {
         let (to, from): (Operand<'_>, _) =
-            (destination.operand_mut_in(graph.number)?, symbol_in(symbol, self.device())?);
+            (destination.operand_mut()?.in_graph(graph.number)?, symbol.operand_on(Some(self.device()))?);
         self.set_copy("GraphExec::set_memcpy_from_symbol", graph, node, &to, &from)
     }
 }

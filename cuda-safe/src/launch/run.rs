@@ -4,6 +4,8 @@
 use std::ffi::c_void;
 use std::panic::Location;
 
+use cuda_hazard::Operation;
+
 use crate::device::Device;
 use crate::error::{self, Result};
 use crate::hazard::Access;
@@ -254,7 +256,8 @@ impl<P> Kernel<P> {
         };
         // SAFETY: the caller says that the accesses are those of all the memory that the kernel reaches, to which those of the
         // variables come that its handle says it uses, and the closure puts one launch on the stream and nothing else.
-        let enqueue = |accesses: &[Access<'_>]| unsafe { stream.enqueue_at(accesses, place, call) };
+        let enqueue =
+            |accesses: &[Access<'_>]| unsafe { stream.submit(Operation::new(accesses), place, call) };
         self.reaching(stream.device(), accesses, enqueue)
     }
 }

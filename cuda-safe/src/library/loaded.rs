@@ -107,7 +107,7 @@ impl Loaded {
     fn defer(&mut self) {
         let mut ledger = std::mem::replace(&mut self.ledger, Ledger::new(1));
         // The owners no longer exist.
-        ledger.kept_by(None);
+        ledger.not_kept();
         let later = Self {
             raw: std::mem::replace(&mut self.raw, std::ptr::null_mut()),
             process: self.process,

@@ -12,7 +12,10 @@ use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::ptr;
 
+#[cfg(feature = "staged")]
 pub(crate) use self::free::on_free;
+use cuda_hazard::Operation;
+
 use super::managed;
 use super::mapped::Mapped;
 use super::pool::{self, MemoryPool};
@@ -234,41 +237,20 @@ impl Allocation {
         let place = Location::caller();
         let mut pointer = ptr::null_mut();
         let from = from.map(|(pool, _)| pool.as_raw());
-        // SAFETY: the pool lives as long as its borrow. The variable and the stream are live.
-        let call = |raw| unsafe { allocate_in_order(&raw mut pointer, bytes, from, raw) };
         // SAFETY: the operation is put on this stream. It writes memory that nobody else has yet, and the
         // memory's access history begins with it.
-        let made = unsafe { stream.enqueue_first_again(place, call) };
-        match made {
-            Some((sys::cudaSuccess, first)) => Ok(Shared::made(|| {
-                Self::new(pointer.cast(), bytes, device, Kind::Pool, Ledger::written(bytes, first))
+        let submission = unsafe { stream.begin(Operation::new(&[]), place) }?;
+        // SAFETY: the pool lives as long as its borrow. The variable and the stream are live.
+        match unsafe { allocate_in_order(&raw mut pointer, bytes, from, stream.as_raw()) } {
+            sys::cudaSuccess => Ok(Shared::made(|| {
+                let ledger = submission.commit_first(bytes, place);
+                Self::new(pointer.cast(), bytes, device, Kind::Pool, ledger)
             })),
-            Some((code, _)) => Err(refused_in_order(from, code, bytes, place)),
-            None => Self::pool_anew(stream.copied(), from, bytes, device, place),
-        }
-    }
-
-    /// Allocates in stream order when the fast path of `pool` does not apply.
-    #[cold]
-    #[inline(never)]
-    fn pool_anew(
-        stream: StreamRef<'_>,
-        from: Option<sys::cudaMemPool_t>,
-        bytes: usize,
-        device: Device,
-        place: &'static Location<'static>,
-    ) -> Result<Shared<Self>> {
-        let mut pointer = ptr::null_mut();
-        let call = |raw| {
-            // SAFETY: a pool lives as long as the caller's borrow. The variable and the stream are live.
-            match unsafe { allocate_in_order(&raw mut pointer, bytes, from, raw) } {
-                sys::cudaSuccess => Ok(()),
-                code => Err(refused_in_order(from, code, bytes, place)),
+            code => {
+                drop(submission);
+                Err(refused_in_order(from, code, bytes, place))
             }
-        };
-        // SAFETY: as in `pool`.
-        let first = unsafe { stream.enqueue_first(place, call) }?;
-        Ok(Shared::kept(Self::new(pointer.cast(), bytes, device, Kind::Pool, Ledger::written(bytes, first))))
+        }
     }
 
     #[inline]

@@ -66,6 +66,7 @@ mod symbol;
 mod volume;
 mod write_combined;
 
+#[cfg(feature = "staged")]
 pub(crate) use allocation::on_free;
 pub(crate) use relaxed::relax;
 pub(crate) use shared::{Kept, Shared, keeper};

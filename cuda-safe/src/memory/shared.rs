@@ -104,14 +104,17 @@ impl<T: Kept> Shared<T> {
     pub(crate) fn made(make: impl FnOnce() -> T) -> Self {
         let counted = block::take::<Counted<T>>();
         let mut value = make();
-        value.ledger_mut().kept_by(Some((again::<T>, counted.as_ptr().expose_provenance())));
+        let keep = (again::<T> as unsafe fn(usize) -> _, counted.as_ptr().expose_provenance());
+        // SAFETY: the function takes the address of the counted value, which is written below.
+        unsafe { value.ledger_mut().kept_by(keep) };
         // SAFETY: the block has room for one such value, and nobody else has it.
         unsafe { counted.write(Counted { owners: AtomicUsize::new(1), value }) };
         Self { counted }
     }
 }
 
-impl<T: Kept> Keeper for Shared<T> {
+// SAFETY: the access history is in the counted value, which does not move and lives as long as its owners.
+unsafe impl<T: Kept> Keeper for Shared<T> {
     fn ledger(&self) -> &Ledger {
         (**self).ledger()
     }

@@ -1,47 +1,70 @@
-//! What the calling thread is in the middle of: handing an operation to CUDA, or running a host function for
-//! a stream.
+//! What the calling thread is in the middle of: handing an operation to CUDA, running a host function for
+//! a stream, or its end; and which streams are its own.
 //!
-//! Either forbids what could wait for the thread itself.
+//! Either of the first two forbids what could wait for the thread itself.
+
+use std::cell::{Cell, RefCell};
+use std::panic::Location;
+
+use cuda_hazard::{Slot, SlotId};
 
 use crate::error::{Detail, Error, Result};
-use crate::thread::{Busy, busy, set_busy};
+
+/// What a thread is in the middle of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Busy {
+    /// Nothing of this crate's.
+    Idle,
+    /// An operation, with a stream locked.
+    Entering,
+    /// A host function that a stream runs.
+    Callback,
+}
+
+thread_local! {
+    static BUSY: Cell<Busy> = const { Cell::new(Busy::Idle) };
+    /// The thread's own streams, as the tracker knows them.
+    static OWN: RefCell<Vec<SlotId>> = const { RefCell::new(Vec::new()) };
+    /// Whether the thread has given its streams back. What variables of the thread do when they are dropped later, would be taken for
+    /// what another thread does that has a slot now.
+    static ENDING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What is refused to a thread that has given its streams back.
+pub(super) const ENDED: Detail =
+    Detail::Unsupported { what: "the default stream of a thread that is ending" };
+
+/// The thread has given its streams back.
+pub(super) fn end() {
+    ENDING.set(true);
+}
+
+/// Refuses the streams of a thread that has given them back.
+#[inline]
+#[track_caller]
+pub(super) fn ensure_going_on(api: &'static str) -> Result<()> {
+    if ENDING.get() { Err(Error::refused(api, ENDED)) } else { Ok(()) }
+}
+
+/// The thread has a stream of its own with this slot.
+pub(super) fn owns(slot: SlotId) {
+    // A thread whose variables are gone is ending.
+    let _ = OWN.try_with(|own| own.borrow_mut().push(slot));
+}
+
+/// Whether the slot is that of a stream of the calling thread.
+pub(super) fn is_mine(slot: &Slot) -> bool {
+    OWN.try_with(|own| own.borrow().contains(&slot.id)).unwrap_or(false)
+}
 
 /// Puts the thread back to what it was in before.
 pub(crate) struct Entered(Busy);
 
-impl Entered {
-    /// The thread goes on with what it has begun, being idle before: [`Begun`] puts it back then.
-    #[inline]
-    pub(super) fn goes_on(self) {
-        let _ = std::mem::ManuallyDrop::new(self);
-    }
-}
-
-/// Puts a thread back that was idle before.
-pub(super) struct Begun;
-
-impl Drop for Begun {
-    #[inline]
-    fn drop(&mut self) {
-        set_busy(Busy::Idle);
-    }
-}
-
 impl Drop for Entered {
     #[inline]
     fn drop(&mut self) {
-        set_busy(self.0);
+        BUSY.set(self.0);
     }
-}
-
-/// The thread begins to hand an operation to CUDA, if it is in the middle of nothing.
-#[inline]
-pub(super) fn try_enter() -> Option<Entered> {
-    if busy() != Busy::Idle {
-        return None;
-    }
-    set_busy(Busy::Entering);
-    Some(Entered(Busy::Idle))
 }
 
 /// The thread begins to hand an operation to CUDA.
@@ -51,17 +74,26 @@ pub(super) fn try_enter() -> Option<Entered> {
 #[inline]
 #[track_caller]
 pub(super) fn enter(api: &'static str) -> Result<Entered> {
-    // No closure, which would hide the caller.
-    match try_enter() {
-        Some(entered) => Ok(entered),
-        None => Err(refused(api)),
+    begin(api, Location::caller())
+}
+
+/// [`enter`] on behalf of a call site elsewhere.
+///
+/// # Errors
+/// As for `enter`.
+#[inline]
+pub(super) fn begin(api: &'static str, place: &'static Location<'static>) -> Result<Entered> {
+    if BUSY.get() != Busy::Idle {
+        return Err(refused(api).at(place));
     }
+    BUSY.set(Busy::Entering);
+    Ok(Entered(Busy::Idle))
 }
 
 /// The thread begins to run a host function.
 #[inline]
 pub(crate) fn enter_callback() -> Entered {
-    Entered(set_busy(Busy::Callback))
+    Entered(BUSY.replace(Busy::Callback))
 }
 
 /// Refuses what may not be done in the middle of an operation or of a host function.
@@ -71,7 +103,7 @@ pub(crate) fn enter_callback() -> Entered {
 #[inline]
 #[track_caller]
 pub(crate) fn ensure_idle(api: &'static str) -> Result<()> {
-    if busy() == Busy::Idle { Ok(()) } else { Err(refused(api)) }
+    if BUSY.get() == Busy::Idle { Ok(()) } else { Err(refused(api)) }
 }
 
 /// The refusal for what the thread is in the middle of.
@@ -85,5 +117,5 @@ fn refused(api: &'static str) -> Error {
 /// Whether the calling thread is running a host function for a stream, and so may not call CUDA.
 #[inline]
 pub(crate) fn in_callback() -> bool {
-    busy() == Busy::Callback
+    BUSY.get() == Busy::Callback
 }

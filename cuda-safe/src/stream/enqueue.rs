@@ -1,36 +1,77 @@
-//! The one way onto a stream.
+//! The one way onto a stream: begin, call, commit.
 //!
 //! # Why safe code has no data race on the device
-//! Every operation of this crate comes through [`StreamRef::enqueue`], which enters each allocation's bytes
-//! in its ledger before the runtime sees the operation, and orders it after every conflicting entry: by what
-//! the stream is already known to be ordered after, or by an event recorded on the other stream and a wait on
-//! this one. What "known" may mean is in [`hazard`](crate::hazard); that the event and the wait order what
-//! they are to order, in `port`.
+//! Every operation of this crate begins by [`StreamRef::begin`], which enters each allocation's bytes in its access history before
+//! the runtime sees the operation, and orders it after every conflicting entry: by what is already known to happen before it, or by an
+//! event recorded on the other stream and a wait on this one. [`cuda_hazard`] says what "known" may mean; that the event and
+//! the wait order what they are to order, `port` does.
 //!
 //! # Why nobody waits for ever
-//! The order of steps is in `cuda_hazard`. A closure that started another operation, or waited on the host
-//! for memory of its own operation, would wait for itself: a flag of the thread refuses both. A host function
-//! may not call CUDA: the same flag.
+//! The order of steps is in [`cuda_hazard`]. A closure that started another operation, or waited on the host for memory of its own
+//! operation, would wait for itself: a flag of the thread refuses both. A host function may not call CUDA: the same flag.
 #![expect(unsafe_code, reason = "declares the unsafe way in")]
-
-mod call;
-mod repeated;
-mod short;
-mod sorted;
 
 use std::panic::Location;
 
-pub(super) use self::short::Going;
-use super::port::Runtime;
-use super::view::StreamRef;
-use super::{busy, policy};
-use crate::error::{Detail, Error, Result};
-use crate::hazard::Access;
-use crate::sys;
-use cuda_hazard::{Books, First, Kind, Refusal, Sorted, Stamp};
+use cuda_hazard::{Coverage, Operation, Refusal, Repeat};
 
-/// The books of this process.
-pub(crate) static BOOKS: Books = Books::new(policy::initial);
+use super::busy;
+use super::port::Runtime;
+use super::tracker::BOOKS;
+use super::view::StreamRef;
+use crate::device::Switched;
+use crate::error::{Detail, Error, Result};
+use crate::hazard::{Access, Ledger};
+use crate::sys;
+
+/// An operation between its begin and its commit: the tracker has it, and the runtime is about to.
+///
+/// Dropped without a commit, also by a panic, it counts as failed. What it holds goes in this order: the stream's lock and the
+/// operation's sequence number, the flag against operations within it, the current device.
+#[must_use = "dropped, the operation counts as failed"]
+pub(crate) struct Submission {
+    /// None of an operation that is captured: it goes into a graph, and the tracker has nothing of it.
+    state: Option<cuda_hazard::Submission<'static>>,
+    _entered: busy::Entered,
+    _current: Option<Switched>,
+}
+
+impl Submission {
+    /// The runtime has the operation, or has refused it.
+    #[inline]
+    pub(crate) fn commit(self, done: bool) {
+        if let Some(state) = self.state {
+            state.commit(done);
+        }
+    }
+
+    /// The runtime has made memory of so many bytes by an operation without accesses: gives the memory's access history.
+    #[inline]
+    pub(crate) fn commit_first(self, bytes: usize, place: &'static Location<'static>) -> Ledger {
+        match self.state {
+            Some(state) => Ledger::written(bytes, BOOKS.commit_first(state, place)),
+            None => Ledger::new(bytes),
+        }
+    }
+
+    /// What is over once the stream has done all that it was given, this included. To be read before the call.
+    #[inline]
+    pub(crate) fn covers(&self) -> Option<Coverage> {
+        self.state.as_ref().map(|state| BOOKS.covered_by(state))
+    }
+
+    /// The call has returned, and the stream has done all that it was given.
+    ///
+    /// # Safety
+    /// So it has, and `covered` is what [`covers`](Self::covers) gave before the call.
+    #[inline]
+    pub(crate) unsafe fn commit_blocking(self, covered: Option<Coverage>) {
+        if let (Some(state), Some(covered)) = (self.state, covered) {
+            // SAFETY: the caller's duties are just these.
+            unsafe { BOOKS.commit_blocking(state, &covered) };
+        }
+    }
+}
 
 impl StreamRef<'_> {
     /// Puts an operation on the stream that reads and writes the bytes in `accesses`, ordered after whatever
@@ -70,172 +111,121 @@ impl StreamRef<'_> {
         f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
     ) -> Result<R> {
         // SAFETY: the caller's duties are just these.
-        unsafe { self.enqueue_at(accesses, Location::caller(), f) }
+        unsafe { self.submit(Operation::new(accesses), Location::caller(), f) }
     }
 
-    /// [`enqueue`](Self::enqueue) on behalf of a line elsewhere: a closure in between would hide the
-    /// caller's.
+    /// [`enqueue`](Self::enqueue) of any operation on behalf of a call site elsewhere: one whose accesses were put in order before
+    /// ([`Operation::prepared`]), or that gives the device nothing to do ([`Operation::mark`]).
     ///
     /// # Safety
-    /// The duties of `enqueue`.
+    /// The duties of `enqueue`, but that a mark need not give the device anything to do.
     #[inline]
-    pub(crate) unsafe fn enqueue_at<R>(
-        &self,
-        accesses: &[Access<'_>],
+    pub(crate) unsafe fn submit<R>(
+        self,
+        operation: Operation<'_, '_>,
         place: &'static Location<'static>,
         f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
     ) -> Result<R> {
-        if let Some((lane, tick)) = self.again(accesses, place) {
-            let going = Going::new(self.slot(), lane, tick, !accesses.is_empty());
-            let answer = f(self.as_raw());
-            going.over(answer.is_ok());
-            return answer;
-        }
-        self.enter(Asked::New(accesses), place, f).map(|(answer, _)| answer)
+        // SAFETY: the caller's duties are just these.
+        let submission = unsafe { self.begin(operation, place) }?;
+        let answer = f(self.as_raw());
+        submission.commit(answer.is_ok());
+        answer
     }
 
-    /// [`enqueue_first`](Self::enqueue_first) by the short way: gives what the call gave, and what the memory's ledger begins with where it
-    /// was made. None, with nothing called, where the operation has to go the usual way.
-    ///
-    /// # Safety
-    /// The duties of `enqueue_first`.
-    #[expect(clippy::inline_always, reason = "as `enqueue_call`")]
-    #[inline(always)]
-    pub(crate) unsafe fn enqueue_first_again(
-        self,
-        place: &'static Location<'static>,
-        call: impl FnOnce(sys::cudaStream_t) -> sys::cudaError_t,
-    ) -> Option<(sys::cudaError_t, First)> {
-        let (lane, tick) = self.again(&[], place)?;
-        let going = Going::new(self.slot(), lane, tick, false);
-        let first = BOOKS.first(&going.again, place);
-        let code = call(self.as_raw());
-        drop(going);
-        Some((code, first))
-    }
-
-    /// [`enqueue`](Self::enqueue) of what makes memory that nobody else has yet. It conflicts with nothing, so
-    /// it is entered afterwards: `First` is what the memory's ledger begins with.
-    ///
-    /// # Safety
-    /// The duties of `enqueue`, and the ledger does begin with it.
-    pub(crate) unsafe fn enqueue_first(
-        self,
-        place: &'static Location<'static>,
-        call: impl FnOnce(sys::cudaStream_t) -> Result<()>,
-    ) -> Result<First> {
-        let _entered = busy::enter("enqueue").map_err(|error| error.at(place))?;
-        let _current = self.switch().map_err(|error| error.at(place))?;
-        BOOKS.enqueue_first(self.slot(), place, || call(self.as_raw()))
-    }
-
-    /// [`enqueue`](Self::enqueue) of what is ordered like work on the memory but gives the device nothing to do, so that it
-    /// puts neither a blocking stream behind the legacy one nor the other way round.
-    ///
-    /// # Safety
-    /// The duties of `enqueue`, but that something must be put on the stream.
-    pub(crate) unsafe fn enqueue_mark(
-        &self,
-        accesses: &[Access<'_>],
-        place: &'static Location<'static>,
-        f: impl FnOnce(sys::cudaStream_t) -> Result<()>,
-    ) -> Result<()> {
-        self.enter(Asked::Mark(accesses), place, f).map(|(answer, _)| answer)
-    }
-
-    /// [`enqueue`](Self::enqueue) for a call that returns only when the stream has done all that it was
-    /// given, this included.
+    /// [`enqueue`](Self::enqueue) for a call that returns only when the stream has done all that it was given, this included.
     ///
     /// # Safety
     /// That, and the duties of `enqueue`.
     pub(crate) unsafe fn enqueue_blocking<R>(
-        &self,
+        self,
         accesses: &[Access<'_>],
         place: &'static Location<'static>,
         f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
     ) -> Result<R> {
-        self.enter_blocking(accesses, true, place, f)
-    }
-
-    /// Enters an operation, and notes what is over where its call `waits` until then.
-    fn enter_blocking<R>(
-        &self,
-        accesses: &[Access<'_>],
-        waits: bool,
-        place: &'static Location<'static>,
-        f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
-    ) -> Result<R> {
-        let coverage = waits.then(|| BOOKS.coverage_of(self.slot()));
-        let (answer, stamp) = self.enter(Asked::Real(accesses), place, f)?;
-        if let Some(coverage) = coverage {
-            BOOKS.completed_all(&coverage.and(stamp));
-        }
+        // SAFETY: the caller's duties are just these.
+        let submission = unsafe { self.begin(Operation::new(accesses), place) }?;
+        let covered = submission.covers();
+        let answer = f(self.as_raw())?;
+        // SAFETY: the call returned only when the stream had done all that it was given.
+        unsafe { submission.commit_blocking(covered) };
         Ok(answer)
     }
 
+    /// Begins an operation: the caller makes its call on the raw stream, and commits.
+    ///
+    /// # Errors
+    /// The refusals of [`enqueue`](Self::enqueue), and a failure of the runtime to add a wait.
+    ///
+    /// # Safety
+    /// The duties of `enqueue` for the call that is made before the commit, which is done only if the call succeeded. A mark need not
+    /// give the device anything to do.
     #[inline]
-    fn enter<R>(
-        &self,
-        asked: Asked<'_, '_>,
+    pub(crate) unsafe fn begin(
+        self,
+        operation: Operation<'_, '_>,
         place: &'static Location<'static>,
-        f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
-    ) -> Result<(R, Stamp)> {
-        let _entered = busy::enter("enqueue").map_err(|error| error.at(place))?;
+    ) -> Result<Submission> {
+        let entered = busy::begin("enqueue", place)?;
         if let Some(recorder) = self.recorder() {
-            recorder.note(asked.accesses()).map_err(|error| error.at(place))?;
+            recorder.note(operation.accesses()).map_err(|error| error.at(place))?;
             // A launch that the runtime refuses for the current device's sake might spoil the capture.
-            let _current = self.device().switch().map_err(|error| error.at(place))?;
-            return f(self.as_raw()).map(|answer| (answer, Stamp { slot: self.slot().id, tick: 0 }));
+            let current = self.device().switch().map_err(|error| error.at(place))?;
+            return Ok(Submission { state: None, _entered: entered, _current: Some(current) });
         }
-        let _current = self.switch().map_err(|error| error.at(place))?;
-        let raw = self.as_raw();
-        let (slot, port) = (self.slot(), Runtime::new(raw));
-        let entered = match asked {
-            // Only of these two kinds has the short way been tried.
-            Asked::New(accesses) if matches!(slot.kind, Kind::Blocking | Kind::NonBlocking) => {
-                BOOKS.enqueue_anew(slot, accesses, true, &port, place, || f(raw))
-            }
-            Asked::New(accesses) | Asked::Real(accesses) => {
-                BOOKS.enqueue(slot, accesses, true, &port, place, || f(raw))
-            }
-            Asked::Mark(accesses) => BOOKS.enqueue(slot, accesses, false, &port, place, || f(raw)),
-            Asked::Sorted(accesses) if matches!(slot.kind, Kind::Blocking | Kind::NonBlocking) => {
-                BOOKS.enqueue_sorted_anew(slot, accesses, &port, place, || f(raw))
-            }
-            Asked::Sorted(accesses) => BOOKS.enqueue_sorted(slot, accesses, &port, place, || f(raw)),
+        let current = self.switch().map_err(|error| error.at(place))?;
+        let (slot, port) = (self.slot(), Runtime::new(self.as_raw()));
+        // SAFETY: the caller's duties are these and more; the slot is of this process's tracker, which alone knows access histories.
+        let state = match unsafe { BOOKS.begin_fast(slot, operation) } {
+            Some(state) => state,
+            // SAFETY: as above.
+            None => match unsafe { BOOKS.begin_slow(slot, operation, &port, place) } {
+                Ok(state) => state,
+                Err(refusal) => return Err(refused(refusal, place)),
+            },
         };
-        match entered {
-            Ok(entered) => Ok(entered),
-            Err(refusal) => Err(refused(refusal, place)),
+        Ok(Submission { state: Some(state), _entered: entered, _current: current })
+    }
+
+    /// [`enqueue`](Self::enqueue) of an operation that does again what its stream did last to the same memory, where the tracker need not
+    /// be told what that is: the program has seen that its accesses are those of some [`Series`](crate::hazard::Series), one for each
+    /// allocation. It costs the same however many they are.
+    ///
+    /// None, with nothing done and `f` not called, where the tracker needs more: the first time, and where anybody else has used the memory
+    /// since. The operation then goes in by `enqueue`, or by this with the accesses [told](crate::hazard::Series::told), which is
+    /// what makes the next one find them. Of an operation with two series of one allocation the tracker has to be told each time.
+    ///
+    /// # Ordering
+    /// As `enqueue`.
+    ///
+    /// # Errors
+    /// What `f` fails with.
+    ///
+    /// # Safety
+    /// - The duties of `enqueue`, the accesses being those of all the series.
+    /// - Each series stands, whenever it is used, for accesses to the same bytes of one allocation, of the same kinds, in the same
+    ///   order, be the allocation another one by then; where they are told, for just these.
+    pub unsafe fn enqueue_repeated<R>(
+        &self,
+        repeats: &[Repeat<'_, '_>],
+        f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
+    ) -> Option<Result<R>> {
+        if self.recorder().is_some() {
+            return None;
         }
+        let _entered = busy::enter("enqueue").ok()?;
+        let _current = self.switch().ok()?;
+        // SAFETY: the caller's duties are these and more.
+        let submission = unsafe { BOOKS.begin_repeated(self.slot(), repeats) }?;
+        let answer = f(self.as_raw());
+        submission.commit(answer.is_ok());
+        Some(answer)
     }
 }
 
-/// What an operation is entered with.
-#[derive(Clone, Copy)]
-enum Asked<'b, 'a> {
-    /// Accesses in any order, of an operation that gives the device something to do where they have bytes.
-    Real(&'b [Access<'a>]),
-    /// The same where [`StreamRef::again`] was tried.
-    New(&'b [Access<'a>]),
-    /// The same of one that does not.
-    Mark(&'b [Access<'a>]),
-    /// Those of an operation that does, put in order before.
-    Sorted(&'b Sorted<'a>),
-}
-
-impl<'b, 'a> Asked<'b, 'a> {
-    #[inline]
-    fn accesses(self) -> &'b [Access<'a>] {
-        match self {
-            Self::Real(accesses) | Self::New(accesses) | Self::Mark(accesses) => accesses,
-            Self::Sorted(accesses) => accesses.as_slice(),
-        }
-    }
-}
-
-/// What the caller is told where the books refused, or a call failed.
+/// The error of an operation that the tracker has refused, or that could not be ordered.
 #[cold]
+#[inline(never)]
 fn refused(refusal: Refusal<Error>, place: &'static Location<'static>) -> Error {
     match refusal {
         Refusal::Call(error) => error,

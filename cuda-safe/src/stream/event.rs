@@ -1,15 +1,16 @@
 //! [`Event`]: a mark on a stream, to wait for or to take the time by.
 #![expect(unsafe_code, reason = "calls the runtime's event functions")]
 
+use std::panic::Location;
+
 use bitflags::bitflags;
 
-use super::enqueue::BOOKS;
 use super::pool::{self, RawEvent};
-use super::view::{AsStream, StreamRef};
+use super::tracker::BOOKS;
+use super::view::AsStream;
 use super::{busy, deferred, port};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hint::rare;
 use crate::{check, process, sys};
 use cuda_hazard::Snapshot;
 
@@ -146,35 +147,6 @@ impl Event {
     #[track_caller]
     pub fn record(&mut self, stream: &impl AsStream) -> Result<()> {
         let stream = stream.as_stream();
-        if let Some(kind) = stream.plain()
-            && stream.device() == self.device
-            && let Some(_entered) = busy::try_enter()
-        {
-            let (raw, on) = (self.as_raw(), stream.as_raw());
-            // SAFETY: event and stream live while the borrows do, and are of one device.
-            let record = || match unsafe { sys::cudaEventRecord(raw, on) } {
-                sys::cudaSuccess => Ok(()),
-                code => {
-                    rare();
-                    Err(code)
-                }
-            };
-            if let Err(code) = BOOKS.record_into(stream.slot(), kind, &mut self.snapshot, record) {
-                // There is no telling what the event stands for.
-                self.mark = Mark::Unknown;
-                return Err(Error::from_code("cudaEventRecord", code));
-            }
-            self.mark = self.recorded;
-            return Ok(());
-        }
-        self.record_otherwise(stream.copied())
-    }
-
-    /// [`record`](Self::record) on any stream.
-    #[cold]
-    #[inline(never)]
-    #[track_caller]
-    fn record_otherwise(&mut self, stream: StreamRef<'_>) -> Result<()> {
         let _entered = busy::enter("Event::record")?;
         stream.ensure_not_captured("Event::record")?;
         stream.ensure_going_on("Event::record")?;
@@ -185,13 +157,14 @@ impl Event {
                 Detail::DeviceMismatch { what: "the stream", found, needed },
             ));
         }
-        let (raw, slot) = (self.as_raw(), stream.slot());
+        let (raw, slot, place) = (self.as_raw(), stream.slot(), Location::caller());
         // SAFETY: event and stream live while the borrows do, and the stream is of the device that its slot
         // says.
         let record = || unsafe { port::record(self.device, stream.as_raw(), slot.kind, raw) };
         // If the call fails, there is no telling what the event stands for.
         self.mark = Mark::Unknown;
-        BOOKS.record_into(slot, slot.kind, &mut self.snapshot, record)?;
+        // SAFETY: the call records this event, which has the snapshot to itself.
+        unsafe { BOOKS.record_into(slot, &mut self.snapshot, record) }.map_err(|error| error.at(place))?;
         self.mark = self.recorded;
         Ok(())
     }
@@ -361,7 +334,8 @@ impl Event {
     /// What the event stands for has completed.
     fn completed(&self) {
         if self.mark == Mark::Recorded {
-            BOOKS.completed_snapshot(&self.snapshot);
+            // SAFETY: the runtime has said so.
+            unsafe { BOOKS.completed_snapshot(&self.snapshot) };
         }
         deferred::run();
     }

@@ -11,10 +11,10 @@ use std::any::Any;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::enqueue::BOOKS;
 use super::methods::stream_methods;
+use super::tracker::BOOKS;
 use super::view::{AsStream, StreamRef, sealed};
-use super::{busy, deferred, owned, pool};
+use super::{busy, deferred, pool, port};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::{check, process, sys};
@@ -170,8 +170,9 @@ impl Drop for ForeignStream {
                 });
                 if last {
                     adopted.swap_remove(at);
-                    let reach = owned::last_event(self.device(), self.raw, self.slot);
-                    BOOKS.dismiss(self.slot, reach);
+                    let reach = port::last_event(self.device(), self.raw, self.slot);
+                    // SAFETY: nobody has the slot any more; the reach is that of the last event.
+                    unsafe { BOOKS.dismiss(self.slot, reach) };
                 }
             }
         }

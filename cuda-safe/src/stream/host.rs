@@ -3,11 +3,12 @@
 
 use std::ops::Range;
 
-use super::enqueue::BOOKS;
-use super::legacy::{self, LegacyStream};
+use super::legacy::LegacyStream;
 use super::owned::Stream;
+use super::port::{self, given_up, wait_device};
+use super::tracker::{BOOKS, LEGACY};
 use super::view::AsStream as _;
-use super::{busy, deferred, host_function, per_thread, pool, port};
+use super::{busy, deferred, host_function, pool};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Ledger, Mode};
@@ -55,7 +56,8 @@ pub(crate) fn wait_host(ledger: &Ledger, range: Range<usize>, mode: Mode) -> Res
         let Some(slot) = slot else { return Err(Error::refused("host access", Detail::HostBorrowed)) };
         wait_device(Device::from_ordinal(slot.device()))?;
     }
-    BOOKS.prune(access);
+    // SAFETY: access histories are known to this tracker alone.
+    unsafe { BOOKS.prune(access) };
     deferred::run();
     Ok(())
 }
@@ -68,19 +70,20 @@ pub(crate) fn is_quiet(ledger: &Ledger, range: Range<usize>, mode: Mode) -> bool
 
 /// Blocks until a stream has done all that it has been given so far, whatever became of its handle.
 ///
-/// The handle of a per-thread stream means another stream on another thread. As long as its thread lives, other threads wait
-/// for it by an event of the legacy stream, which comes after the work of all blocking streams of the device.
+/// The handle of a per-thread stream means another stream on another thread. As long as its thread lives,
+/// other threads wait for it by an event of the legacy stream, which comes after the work of all blocking
+/// streams of the device.
 #[track_caller]
 fn wait_slot(slot: &Slot) -> Result<()> {
     let device = Device::from_ordinal(slot.device());
-    let elsewhere = slot.kind == Kind::PerThread && !per_thread::is_mine(slot);
+    let elsewhere = slot.kind == Kind::PerThread && !busy::is_mine(slot);
     let mut coverage = if elsewhere {
         BOOKS.coverage_by_event(LegacyStream::of(device)?.as_stream().slot())
     } else {
         BOOKS.coverage_by_event(slot)
     };
-    // The last event of a stream that is gone may be used again as soon as its work is complete, so the host waits for an
-    // event of its own behind it, on a stream that nobody else has.
+    // The last event of a stream that is gone may be used again as soon as its work is complete, so the host
+    // waits for an event of its own behind it, on a stream that nobody else has.
     let is_gone = matches!(*slot.reach(), Reach::Event(_));
     let behind = if is_gone { Some(Stream::builder().device(device).non_blocking().build()?) } else { None };
     let event = pool::event(device, sys::cudaEventDisableTiming)?;
@@ -93,15 +96,16 @@ fn wait_slot(slot: &Slot) -> Result<()> {
             return Ok(());
         }
         (Reach::Stream(number), _) => {
-            let raw = if elsewhere { legacy::HANDLE } else { pool::raw_stream(number) };
-            // SAFETY: the slot's lock is held, so the handle that it names is live, as the legacy stream's always is; the event
-            // is ours.
+            let raw = if elsewhere { LEGACY } else { pool::raw_stream(number) };
+            // SAFETY: the slot's lock is held, so the handle that it names is live, as the legacy stream's
+            // always is; the event is ours.
             unsafe { port::record(device, raw, slot.kind, event.0) }
         }
         (Reach::Event(number), Some(behind)) => {
             coverage = BOOKS.coverage_by_last_event(slot);
             let (raw, last) = (behind.as_raw(), pool::raw_event(number));
-            // SAFETY: the stream is ours; the event belongs to the slot, whose lock is held, and is not destroyed.
+            // SAFETY: the stream is ours; the event belongs to the slot, whose lock is held, and is not
+            // destroyed.
             let waits = unsafe { check!(cudaStreamWaitEvent(raw, last, 0)) };
             // SAFETY: the stream and the event are ours.
             waits.and_then(|()| unsafe { port::record(device, raw, Kind::NonBlocking, event.0) })
@@ -121,7 +125,8 @@ fn wait_slot(slot: &Slot) -> Result<()> {
     pool::keep_event(device, sys::cudaEventDisableTiming, event);
     given_up(device, &waited);
     waited?;
-    BOOKS.completed_all(&coverage);
+    // SAFETY: the call above has waited for it.
+    unsafe { BOOKS.completed_all(&coverage) };
     Ok(())
 }
 
@@ -138,28 +143,4 @@ pub(crate) fn synchronize_device(device: Device) -> Result<()> {
     wait_device(device)?;
     deferred::run();
     host_function::panicked_on(device.ordinal())
-}
-
-/// [`synchronize_device`] in the middle of an operation.
-#[track_caller]
-pub(super) fn wait_device(device: Device) -> Result<()> {
-    let coverage = BOOKS.coverage_of_device(device.ordinal());
-    let waited = {
-        let _current = device.switch()?;
-        // SAFETY: the call takes nothing and waits.
-        unsafe { check!(cudaDeviceSynchronize()) }
-    };
-    given_up(device, &waited);
-    waited?;
-    BOOKS.completed_all(&coverage);
-    Ok(())
-}
-
-/// After a lost context no host function runs any more: drops those that are still waiting for their turn.
-fn given_up(device: Device, waited: &Result<()>) {
-    if let Err(error) = waited
-        && error.is_sticky()
-    {
-        host_function::abandon(device.ordinal());
-    }
 }

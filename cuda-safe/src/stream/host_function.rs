@@ -13,8 +13,9 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use cuda_hazard::Operation;
+
 use super::busy;
-use super::enqueue::Going;
 use super::parcel::{self, Parcel, Ticket};
 use super::view::StreamRef;
 use crate::error::{Detail, Error, Result};
@@ -79,8 +80,12 @@ impl StreamRef<'_> {
     #[doc(alias = "cudaStreamAddCallback")]
     #[track_caller]
     pub fn launch_host_fn(&self, f: impl FnOnce() + Send + 'static) -> Result<()> {
-        let (slot, place) = (self.slot(), Location::caller());
-        let Some(going) = self.begin_again(place) else { return self.copied().launch_host_fn_anew(f, place) };
+        let (api, place) = ("StreamRef::launch_host_fn", Location::caller());
+        busy::ensure_idle(api)?;
+        self.ensure_not_captured(api)?;
+        let slot = self.slot();
+        // SAFETY: the call puts nothing on the stream that reaches memory which streams use.
+        let submission = unsafe { self.begin(Operation::new(&[]), place) }?;
         // SAFETY: the lane is locked until the operation is over.
         let number = match unsafe { parcel::put(slot, f, place) } {
             Ok(ticket) => ticket.number(),
@@ -89,38 +94,14 @@ impl StreamRef<'_> {
         // SAFETY: the stream lives while the view does.
         let code = unsafe { launch(self.as_raw(), number) };
         if code != sys::cudaSuccess {
-            return Err(not_launched(going, number, code, place));
+            let back = take_back(number);
+            submission.commit(false);
+            // Once the stream is unlocked: what it owns may do anything.
+            drop(back);
+            return Err(Error::from_code("cudaLaunchHostFunc", code).at(place));
         }
-        going.over(true);
+        submission.commit(true);
         Ok(())
-    }
-
-    /// [`launch_host_fn`](Self::launch_host_fn) where the short way is none.
-    #[cold]
-    #[inline(never)]
-    fn launch_host_fn_anew<F: FnOnce() + Send + 'static>(self, f: F, place: Place) -> Result<()> {
-        let api = "StreamRef::launch_host_fn";
-        busy::ensure_idle(api).map_err(|error| error.at(place))?;
-        self.ensure_not_captured(api).map_err(|error| error.at(place))?;
-        let slot = self.slot();
-        // What is in here when the stream is unlocked again is dropped then: what it owns may do anything.
-        let mut back = None;
-        let call = |raw| {
-            // SAFETY: the lane is locked while this closure of `enqueue` runs.
-            let number = match unsafe { parcel::put(slot, f, place) } {
-                Ok(ticket) => ticket.number(),
-                Err(f) => wait_elsewhere(slot, Parcel::of(f, place)),
-            };
-            // SAFETY: the stream lives while the view does.
-            let code = unsafe { launch(raw, number) };
-            if code == sys::cudaSuccess {
-                return Ok(());
-            }
-            back = take_back(number);
-            Err(Error::from_code("cudaLaunchHostFunc", code).at(place))
-        };
-        // SAFETY: what the closure puts on the stream reaches no memory that streams use.
-        unsafe { self.enqueue_at(&[], place, call) }
     }
 }
 
@@ -134,16 +115,6 @@ unsafe fn launch(stream: sys::cudaStream_t, number: u64) -> sys::cudaError_t {
     // SAFETY: the caller vouches for the stream; the function may be called at any time, from any thread, with a number that
     // stands for a function or no longer does.
     unsafe { sys::cudaLaunchHostFunc(stream, Some(call), data) }
-}
-
-/// The runtime has refused a function, which is dropped once the stream is unlocked: what it owns may do anything.
-#[cold]
-#[inline(never)]
-fn not_launched(going: Going<'_>, number: u64, code: sys::cudaError_t, place: Place) -> Error {
-    let back = take_back(number);
-    going.over(false);
-    drop(back);
-    Error::from_code("cudaLaunchHostFunc", code).at(place)
 }
 
 /// Takes a function back that the runtime refused. None where somebody else who found the context lost was faster: that one may still
@@ -283,7 +254,9 @@ mod tests {
         // A device and a slot that no other test has.
         const DEVICE: i32 = 7777;
         let books: &'static Books = Box::leak(Box::new(Books::new(Policy::default)));
-        let slot = (0..4000).map(|_| books.enrol(DEVICE, Kind::NonBlocking, Reach::Device).unwrap()).last();
+        // SAFETY: there is no such device, and nothing is given to its streams.
+        let enrol = || unsafe { books.enrol(DEVICE, Kind::NonBlocking, Reach::Device) };
+        let slot = (0..4000).map(|_| enrol().unwrap()).next_back();
         // SAFETY: nobody else has the slot, and so its lane.
         let put = || unsafe { parcel::put(slot.unwrap(), || (), Location::caller()) };
         let times = |count: usize| (0..count).filter(|_| put().is_ok()).count();

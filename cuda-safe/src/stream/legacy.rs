@@ -4,21 +4,13 @@
 
 use std::sync::OnceLock;
 
-use super::enqueue::BOOKS;
 use super::methods::stream_methods;
 use super::pool;
+use super::tracker::{BOOKS, LEGACY, LEGACY_NUMBER};
 use super::view::{AsStream, StreamRef, sealed};
 use crate::device::Device;
 use crate::error::Result;
-use crate::sys;
 use cuda_hazard::{Reach, Slot};
-
-/// The number that the runtime knows the legacy stream of the current device by, whatever the program was
-/// compiled for.
-const NUMBER: usize = 1;
-
-/// The same as a handle.
-pub(super) const HANDLE: sys::cudaStream_t = std::ptr::without_provenance_mut(NUMBER);
 
 /// The legacy default stream of one device: what C means by stream `0`, made explicit.
 ///
@@ -52,7 +44,8 @@ impl LegacyStream {
     #[inline(never)]
     #[track_caller]
     fn of_any(device: Device, known: Option<&OnceLock<&'static Slot>>) -> Result<Self> {
-        match BOOKS.legacy(device.ordinal(), Reach::Stream(NUMBER)) {
+        // SAFETY: this is the number of every device's legacy stream, which is always there.
+        match unsafe { BOOKS.legacy(device.ordinal(), Reach::Stream(LEGACY_NUMBER)) } {
             Ok(slot) => {
                 if let Some(known) = known {
                     known.get_or_init(|| slot);
@@ -71,6 +64,6 @@ impl sealed::Sealed for LegacyStream {}
 impl AsStream for LegacyStream {
     #[inline]
     fn as_stream(&self) -> StreamRef<'_> {
-        StreamRef::new(HANDLE, self.slot)
+        StreamRef::new(LEGACY, self.slot)
     }
 }

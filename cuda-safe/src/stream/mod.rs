@@ -13,7 +13,6 @@
 //! `cudaIpcGetEventHandle`, `cudaIpcOpenEventHandle`.
 
 mod attributes;
-mod builder;
 mod busy;
 mod call;
 mod deferred;
@@ -33,15 +32,16 @@ mod pool;
 mod port;
 mod recorder;
 mod scope;
+mod tracker;
 mod view;
+mod wait;
 
 pub use attributes::{AccessPolicy, AccessProperty, MemSyncDomain, MemSyncDomainMap, SyncPolicy};
-pub use builder::StreamBuilder;
 pub use event::{Event, EventFlags, RecordFlags};
 pub use foreign::ForeignStream;
 pub use ipc::IpcEventHandle;
 pub use legacy::LegacyStream;
-pub use owned::Stream;
+pub use owned::{Stream, StreamBuilder};
 pub use per_thread::PerThreadStream;
 pub use scope::Scope;
 pub use view::{AsStream, StreamRef};
@@ -49,6 +49,7 @@ pub use view::{AsStream, StreamRef};
 pub(crate) use busy::{ensure_idle, enter_callback, in_callback};
 pub(crate) use call::Call;
 pub(crate) use deferred::defer;
+pub(crate) use enqueue::Submission;
 pub(crate) use host::{is_quiet, synchronize_device, wait_host};
 pub(crate) use host_function::guarded;
 pub(crate) use policy::{added_waits, policy, recent_waits, set_policy, set_policy_off};

@@ -1,12 +1,12 @@
 //! [`Stream`]: a stream that the program made and owns.
 #![expect(unsafe_code, reason = "takes raw streams in and gives them out")]
 
-use super::builder::StreamBuilder;
-use super::legacy::{self, LegacyStream};
+use super::legacy::LegacyStream;
 use super::methods::stream_methods;
 use super::per_thread::PerThreadStream;
+use super::tracker::BOOKS;
 use super::view::{AsStream, StreamRef, sealed};
-use super::{busy, enqueue, pool, port};
+use super::{busy, deferred, pool, port};
 use crate::device::Device;
 use crate::error::Result;
 use crate::{check, process, sys};
@@ -113,7 +113,9 @@ impl Stream {
     ///
     /// To be done only while the stream has been given nothing that is not over.
     pub(crate) fn set_apart(&self, apart: bool) {
-        *self.slot.reach() = if apart { Reach::Over } else { Reach::Stream(self.raw.expose_provenance()) };
+        let reach = if apart { Reach::Over } else { Reach::Stream(self.raw.expose_provenance()) };
+        // SAFETY: the stream has been given nothing that is not over, or is reached by its handle as before.
+        *unsafe { self.slot.reach_mut() } = reach;
     }
 
     /// Takes over a stream that was made elsewhere.
@@ -147,8 +149,9 @@ impl Stream {
     pub fn into_raw(self) -> sys::cudaStream_t {
         let raw = self.raw;
         let device = self.device();
-        let reach = last_event(device, raw, self.slot);
-        enqueue::BOOKS.dismiss(self.slot, reach);
+        let reach = port::last_event(device, raw, self.slot);
+        // SAFETY: nobody has the slot any more; the reach is that of the last event.
+        unsafe { BOOKS.dismiss(self.slot, reach) };
         let _ = std::mem::ManuallyDrop::new(self);
         raw
     }
@@ -182,39 +185,90 @@ impl AsStream for Stream {
     }
 }
 
-/// An event that stands for all that a stream was given, for when its handle is gone. The handle is live.
-///
-/// The legacy stream waits for the event: whether it waits for streams that are destroyed, or whose thread has ended, is not said, and the
-/// books go on to rely on it. Where there can be no event, the work is waited for.
-pub(super) fn last_event(device: Device, raw: sys::cudaStream_t, slot: &Slot) -> Reach {
-    // In the middle of an operation, the stream's lane may be locked, by this thread for one. A stream that was only made to wait is not over:
-    // the legacy stream would be taken to wait for what it waits for.
-    if enqueue::BOOKS.is_over(slot) || busy::ensure_idle("Stream").is_err() {
-        return Reach::Device;
+/// The flags of a stream that waits for the legacy stream.
+const BLOCKING: u32 = 0;
+
+/// What a stream is to be like. Made by [`Stream::builder`].
+#[derive(Clone, Copy, Debug)]
+#[must_use = "nothing is made before `build`"]
+pub struct StreamBuilder {
+    device: Option<Device>,
+    kind: Kind,
+    priority: i32,
+}
+
+impl StreamBuilder {
+    /// A blocking stream of the current device with the default priority.
+    pub(super) fn new() -> Self {
+        Self { device: None, kind: Kind::Blocking, priority: 0 }
     }
-    let farewell = || {
-        let event = pool::event(device, sys::cudaEventDisableTiming)?;
-        // SAFETY: the stream lives until the end of the caller, and the event is ours.
-        let record = || unsafe { port::record(device, raw, slot.kind, event.0) };
-        let recorded = enqueue::BOOKS.record_last(slot, record).and_then(|()| {
-            if !slot.kind.blocking() {
-                return Ok(());
-            }
-            let _current = device.switch()?;
-            // SAFETY: the legacy stream is always there; the event is ours.
-            unsafe { check!(cudaStreamWaitEvent(legacy::HANDLE, event.0, 0)) }
-        });
-        if let Err(error) = recorded {
-            pool::keep_event(device, sys::cudaEventDisableTiming, event);
-            return Err(error);
+
+    /// The stream's device. Without this, the current one.
+    pub fn device(mut self, device: Device) -> Self {
+        self.device = Some(device);
+        self
+    }
+
+    /// The stream does not wait for the legacy stream, nor the legacy stream for it.
+    #[doc(alias = "cudaStreamNonBlocking")]
+    pub fn non_blocking(mut self) -> Self {
+        self.kind = Kind::NonBlocking;
+        self
+    }
+
+    /// The stream's priority: smaller numbers go first. Numbers outside
+    /// [`Device::stream_priority_range`] are taken as its nearest end.
+    pub fn priority(mut self, priority: i32) -> Self {
+        self.priority = priority;
+        self
+    }
+
+    /// Makes the stream.
+    ///
+    /// Stands for [`cudaStreamCreateWithPriority`](sys::cudaStreamCreateWithPriority). A dropped stream of
+    /// the same kind whose work is done is used again.
+    ///
+    /// # Errors
+    /// Where the device cannot be made current or has no room for another stream; a refusal inside a host
+    /// function.
+    ///
+    /// # Examples
+    /// ```
+    /// use cuda_safe::{Device, Stream};
+    ///
+    /// # fn main() -> cuda_safe::Result<()> {
+    /// let urgent = Device::current()?.stream_priority_range()?.greatest;
+    /// let stream = Stream::builder().non_blocking().priority(urgent).build()?;
+    /// assert_eq!((stream.priority()?, stream.is_blocking()), (urgent, false));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[doc(alias = "cudaStreamCreate")]
+    #[doc(alias = "cudaStreamCreateWithFlags")]
+    #[doc(alias = "cudaStreamCreateWithPriority")]
+    #[track_caller]
+    pub fn build(self) -> Result<Stream> {
+        busy::ensure_idle("StreamBuilder::build")?;
+        deferred::run();
+        let device = match self.device {
+            Some(device) => device,
+            None => Device::current()?,
+        };
+        if let Some((number, slot)) = pool::stream(device, self.kind, self.priority) {
+            return Ok(Stream::of(pool::raw_stream(number), slot, self.priority));
         }
-        Result::Ok(event)
-    };
-    if let Ok(event) = farewell() {
-        return Reach::Event(event.0.expose_provenance());
+        let flags = if self.kind == Kind::NonBlocking { sys::cudaStreamNonBlocking } else { BLOCKING };
+        let mut raw = std::ptr::null_mut();
+        {
+            let _current = device.switch()?;
+            // SAFETY: the pointer is to a live variable of ours, which the call fills.
+            unsafe { check!(cudaStreamCreateWithPriority(&raw mut raw, flags, self.priority)) }?;
+        }
+        let enrolled = pool::enrol(device, self.kind, raw);
+        if enrolled.is_err() {
+            // SAFETY: the stream was made above and nobody else has seen it.
+            let _ = unsafe { sys::cudaStreamDestroy(raw) };
+        }
+        Ok(Stream::of(raw, enrolled?, self.priority))
     }
-    let _current = device.switch();
-    // SAFETY: the stream lives until the end of the caller. If this fails too, the device is lost, or the runtime gone.
-    let _ = unsafe { sys::cudaStreamSynchronize(raw) };
-    Reach::Device
 }

@@ -1,15 +1,15 @@
 //! [`PerThreadStream`]: the calling thread's own default stream.
 #![expect(unsafe_code, reason = "has the runtime make the thread's stream")]
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::marker::PhantomData;
 
-use super::enqueue::BOOKS;
 use super::methods::stream_methods;
+use super::tracker::BOOKS;
 use super::view::{AsStream, StreamRef, sealed};
-use super::{busy, owned, pool};
+use super::{busy, pool, port};
 use crate::device::Device;
-use crate::error::{Detail, Error, Result};
+use crate::error::{Error, Result};
 use crate::{check, process, sys};
 use cuda_hazard::{Kind, Reach, Slot};
 
@@ -25,12 +25,15 @@ const HANDLE: sys::cudaStream_t = std::ptr::without_provenance_mut(2);
 /// is done all the same; the legacy stream is made to wait for it.
 ///
 /// # Ordering
-/// Where the host wants memory that another thread's stream still uses (`host()`, `free`, a drop), it waits for that stream:
+/// Where the host wants memory that another thread's stream still uses (`host()`, `free`, a drop), it waits
+/// for that stream:
 ///
-/// - On the stream's own thread, and on any thread once that thread has ended, it waits for this stream alone.
-/// - While that thread lives, nobody else has a handle of its stream. The host then waits for an event of the legacy stream,
-///   which comes after the work of *all* blocking streams of the device. Work of non-blocking streams does not hold it up.
-///   A raw capture of a blocking stream does not permit this wait and is spoiled by it; the memory is freed later then.
+/// - On the stream's own thread, and on any thread once that thread has ended, it waits for this stream
+///   alone.
+/// - While that thread lives, nobody else has a handle of its stream. The host then waits for an event of the
+///   legacy stream, which comes after the work of *all* blocking streams of the device. Work of non-blocking
+///   streams does not hold it up. A raw capture of a blocking stream does not permit this wait and is spoiled
+///   by it; the memory is freed later then.
 ///
 /// A thread that hands memory on can synchronize its stream first: nobody waits then.
 ///
@@ -56,40 +59,22 @@ struct Mine {
 
 impl Drop for Mine {
     fn drop(&mut self) {
-        ENDING.set(true);
+        busy::end();
         // In the child of a fork, a thread that is not there any more may have held the books' lock.
         if self.slots.is_empty() || !process::is(self.process) {
             return;
         }
         for slot in &self.slots {
             // The thread's streams are still there: see `of`.
-            let reach = owned::last_event(Device::from_ordinal(slot.device()), HANDLE, slot);
-            BOOKS.dismiss(slot, reach);
+            let reach = port::last_event(Device::from_ordinal(slot.device()), HANDLE, slot);
+            // SAFETY: the thread gives the stream nothing more; the reach is that of its last event.
+            unsafe { BOOKS.dismiss(slot, reach) };
         }
     }
 }
 
 thread_local! {
     static MINE: RefCell<Mine> = const { RefCell::new(Mine { slots: Vec::new(), process: 0 }) };
-    /// Whether the thread has given its slots back. What variables of the thread do when they are dropped later, would be taken for
-    /// what another thread does that has a slot now.
-    static ENDING: Cell<bool> = const { Cell::new(false) };
-}
-
-/// What is refused to a thread that has given its slots back.
-const ENDED: Detail = Detail::Unsupported { what: "the default stream of a thread that is ending" };
-
-/// Refuses the streams of a thread that has given their slots back.
-#[inline]
-#[track_caller]
-pub(super) fn ensure_going_on(api: &'static str) -> Result<()> {
-    if ENDING.get() { Err(Error::refused(api, ENDED)) } else { Ok(()) }
-}
-
-/// Whether the slot is that of a stream of the calling thread.
-pub(super) fn is_mine(slot: &Slot) -> bool {
-    let found = MINE.try_with(|mine| mine.borrow().slots.iter().any(|mine| mine.id == slot.id));
-    found.unwrap_or(false)
 }
 
 impl PerThreadStream {
@@ -107,7 +92,7 @@ impl PerThreadStream {
         match found {
             Ok(Some(slot)) => return Ok(Self { slot, here: PhantomData }),
             Ok(None) => {}
-            Err(_) => return Err(Error::refused("PerThreadStream::of", ENDED)),
+            Err(_) => return Err(Error::refused("PerThreadStream::of", busy::ENDED)),
         }
         {
             // The runtime makes its own per-thread state now, before ours, and so destroys it after ours: until then the legacy stream
@@ -123,10 +108,12 @@ impl PerThreadStream {
             let mut mine = mine.borrow_mut();
             mine.process = process::number();
             mine.slots.push(slot);
+            busy::owns(slot.id);
         });
         if kept.is_err() {
-            BOOKS.dismiss(slot, Reach::Device);
-            return Err(Error::refused("PerThreadStream::of", ENDED));
+            // SAFETY: the stream was given nothing.
+            unsafe { BOOKS.dismiss(slot, Reach::Device) };
+            return Err(Error::refused("PerThreadStream::of", busy::ENDED));
         }
         Ok(Self { slot, here: PhantomData })
     }

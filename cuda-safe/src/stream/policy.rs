@@ -1,23 +1,11 @@
 //! The policy of the process: how it is chosen, and changing it.
+#![expect(unsafe_code, reason = "changes what the tracker may be relied on for")]
 
-use super::enqueue::BOOKS;
-use super::{busy, host};
+use super::tracker::BOOKS;
+use super::{busy, port};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{AddedWait, Policy};
-
-/// The environment variable that chooses the policy: `order` or `error`.
-const VARIABLE: &str = "CUDA_SAFE_HAZARDS";
-
-/// The policy before anybody sets one.
-pub(super) fn initial() -> Policy {
-    let Some(value) = std::env::var_os(VARIABLE) else { return Policy::Order };
-    let named = value.to_str().and_then(Policy::named);
-    named.unwrap_or_else(|| {
-        eprintln!("cuda-safe: {VARIABLE}={} is not known; use order or error", value.to_string_lossy());
-        Policy::Order
-    })
-}
 
 pub(crate) fn policy() -> Policy {
     BOOKS.policy()
@@ -32,13 +20,15 @@ pub(crate) fn set_policy(policy: Policy) -> Result<()> {
             Detail::Unsupported { what: "Policy::Off as a safe choice" },
         ));
     }
-    if BOOKS.set_policy(policy) != Some(Policy::Off) {
+    // SAFETY: it is not `Off`; coming from that, all devices are waited for below.
+    if unsafe { BOOKS.set_policy(policy) } != Some(Policy::Off) {
         return Ok(());
     }
     // What was done without books is on none: it has to be over.
     for device in BOOKS.devices() {
-        if let Err(error) = host::wait_device(Device::from_ordinal(device)) {
-            BOOKS.set_policy(Policy::Off);
+        if let Err(error) = port::wait_device(Device::from_ordinal(device)) {
+            // SAFETY: as it was before, which was the program's choice.
+            unsafe { BOOKS.set_policy(Policy::Off) };
             return Err(error);
         }
     }
@@ -48,7 +38,8 @@ pub(crate) fn set_policy(policy: Policy) -> Result<()> {
 #[track_caller]
 pub(crate) fn set_policy_off() -> Result<()> {
     busy::ensure_idle("hazard::set_policy_off")?;
-    BOOKS.set_policy(Policy::Off);
+    // SAFETY: `hazard::set_policy_off`, the only caller, asks for the same.
+    unsafe { BOOKS.set_policy(Policy::Off) };
     Ok(())
 }
 

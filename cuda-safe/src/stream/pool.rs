@@ -10,7 +10,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::attributes;
-use super::enqueue::BOOKS;
+use super::tracker::BOOKS;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::{check, sys};
@@ -113,10 +113,12 @@ pub(crate) fn abandon(device: Device) {
     BOOKS.slots_of(Some(device.ordinal())).for_each(Slot::forget_kept);
     for slot in BOOKS.dismissed().into_iter().filter_map(|id| BOOKS.slot(id)) {
         if slot.device() == device.ordinal() {
-            *slot.reach() = Reach::Device;
+            // SAFETY: the whole device is waited for.
+            *unsafe { slot.reach_mut() } = Reach::Device;
         }
     }
-    BOOKS.completed_all(&coverage);
+    // SAFETY: the device is reset: nothing of it runs any more.
+    unsafe { BOOKS.completed_all(&coverage) };
 }
 
 /// Whether nothing runs on a kept stream any more.
@@ -128,7 +130,8 @@ fn drained(kept: &Kept) -> bool {
     // SAFETY: kept streams are never destroyed, so the handle is live; asking changes nothing.
     let answer = unsafe { sys::cudaStreamQuery(raw_stream(kept.raw)) };
     if answer == sys::cudaSuccess {
-        BOOKS.completed_all(&coverage);
+        // SAFETY: the runtime has said so.
+        unsafe { BOOKS.completed_all(&coverage) };
     }
     kept.slot.is_drained()
 }
@@ -148,7 +151,8 @@ pub(super) fn raw_event(number: usize) -> sys::cudaEvent_t {
 pub(super) fn enrol(device: Device, kind: Kind, raw: sys::cudaStream_t) -> Result<&'static Slot> {
     reclaim();
     let reach = Reach::Stream(raw.expose_provenance());
-    BOOKS.enrol(device.ordinal(), kind, reach).map_err(|_| too_many())
+    // SAFETY: the stream is live, of this kind and device, and is dismissed before it goes.
+    unsafe { BOOKS.enrol(device.ordinal(), kind, reach) }.map_err(|_| too_many())
 }
 
 /// The refusal where the books have no slot left.
@@ -164,14 +168,16 @@ pub(super) fn too_many() -> Error {
 /// Takes back the last events of streams that are gone and whose work is done, which frees their slots too.
 fn reclaim() {
     for slot in BOOKS.dismissed().into_iter().filter_map(|id| BOOKS.slot(id)) {
-        let mut reach = slot.reach();
+        // SAFETY: below, it changes from an event that is over to the device.
+        let mut reach = unsafe { slot.reach_mut() };
         let Reach::Event(number) = *reach else { continue };
         let coverage = BOOKS.coverage_by_last_event(slot);
         let raw = raw_event(number);
         // SAFETY: the event was recorded when the stream went, belongs to the slot alone and was not
         // destroyed.
         if unsafe { sys::cudaEventQuery(raw) } == sys::cudaSuccess {
-            BOOKS.completed_all(&coverage);
+            // SAFETY: the event stands for all of it, and is complete.
+            unsafe { BOOKS.completed_all(&coverage) };
             *reach = Reach::Device;
             keep_event(Device::from_ordinal(slot.device()), sys::cudaEventDisableTiming, RawEvent(raw));
         }

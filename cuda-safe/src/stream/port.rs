@@ -18,7 +18,8 @@
 //! C functions: `cudaEventRecord`, `cudaStreamWaitEvent`.
 #![expect(unsafe_code, reason = "records events and waits for them on raw streams")]
 
-use super::{host, legacy, per_thread, pool};
+use super::tracker::{BOOKS, LEGACY};
+use super::{busy, host_function, pool};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::{check, sys};
@@ -37,27 +38,10 @@ impl Runtime {
     }
 }
 
-impl Port for Runtime {
+// SAFETY: events are recorded and waited for as the head of this file says.
+unsafe impl Port for Runtime {
     type Error = Error;
 
-    #[expect(clippy::inline_always, reason = "measured: of two streams in turn each operation comes here")]
-    #[inline(always)]
-    fn order_plainly(&self, _: &Slot, other: &Slot, kept: &mut usize) -> bool {
-        if *kept == 0 {
-            return false;
-        }
-        let reach = other.reach();
-        let Reach::Stream(number) = *reach else { return false };
-        let event = pool::raw_event(*kept);
-        // SAFETY: the slot's lock is held, so the handle that it names is live, and means the same stream everywhere; nobody else has
-        // the event.
-        let recorded = unsafe { sys::cudaEventRecord(event, pool::raw_stream(number)) };
-        // SAFETY: the waiting stream lives, as the caller borrows it; the event is as above.
-        recorded == sys::cudaSuccess
-            && unsafe { sys::cudaStreamWaitEvent(self.raw, event, 0) } == sys::cudaSuccess
-    }
-
-    #[cold]
     #[inline(never)]
     fn order(&self, waiter: &Slot, other: &Slot, kept: &mut usize) -> Result<Route> {
         let device = Device::from_ordinal(other.device());
@@ -73,15 +57,15 @@ impl Port for Runtime {
             Reach::Over => Ok(Route::Host),
             Reach::Device => {
                 drop(reach);
-                host::wait_device(device)?;
+                wait_device(device)?;
                 Ok(Route::Host)
             }
             Reach::Stream(number) => {
-                let foreign = other.kind == Kind::PerThread && !per_thread::is_mine(other);
+                let foreign = other.kind == Kind::PerThread && !busy::is_mine(other);
                 // Of a stream's own event the stream would be told nothing, unless it is the legacy stream, which does something then.
                 let itself = other.id == waiter.id && other.kind != Kind::Legacy;
                 let (raw, route) = if foreign || itself {
-                    (legacy::HANDLE, Route::Legacy)
+                    (LEGACY, Route::Legacy)
                 } else {
                     (pool::raw_stream(number), Route::Stream)
                 };
@@ -142,6 +126,69 @@ unsafe fn record_there(device: Device, raw: sys::cudaStream_t, event: sys::cudaE
     unsafe { check!(cudaEventRecord(event, raw)) }
 }
 
+/// Blocks until a device has done all that it has been given so far, also in the middle of an operation.
+#[track_caller]
+pub(super) fn wait_device(device: Device) -> Result<()> {
+    let coverage = BOOKS.coverage_of_device(device.ordinal());
+    let waited = {
+        let _current = device.switch()?;
+        // SAFETY: the call takes nothing and waits.
+        unsafe { check!(cudaDeviceSynchronize()) }
+    };
+    given_up(device, &waited);
+    waited?;
+    // SAFETY: the call above has waited for it.
+    unsafe { BOOKS.completed_all(&coverage) };
+    Ok(())
+}
+
+/// After a lost context no host function runs any more: drops those that are still waiting for their turn.
+pub(super) fn given_up(device: Device, waited: &Result<()>) {
+    if let Err(error) = waited
+        && error.is_sticky()
+    {
+        host_function::abandon(device.ordinal());
+    }
+}
+
+/// An event that stands for all that a stream was given, for when its handle is gone. The handle is live.
+///
+/// The legacy stream waits for the event: whether it waits for streams that are destroyed, or whose thread has ended, is not said, and the
+/// books go on to rely on it. Where there can be no event, the work is waited for.
+pub(super) fn last_event(device: Device, raw: sys::cudaStream_t, slot: &Slot) -> Reach {
+    // In the middle of an operation, the stream's lane may be locked, by this thread for one. A stream that was only made to wait is not over:
+    // the legacy stream would be taken to wait for what it waits for.
+    if BOOKS.is_over(slot) || busy::ensure_idle("Stream").is_err() {
+        return Reach::Device;
+    }
+    let farewell = || {
+        let event = pool::event(device, sys::cudaEventDisableTiming)?;
+        // SAFETY: the stream lives until the end of the caller, and the event is ours.
+        let record = || unsafe { record(device, raw, slot.kind, event.0) };
+        // SAFETY: the call records an event, which is all that the stream is reached by from now on.
+        let recorded = unsafe { BOOKS.record_last(slot, record) }.and_then(|()| {
+            if !slot.kind.blocking() {
+                return Ok(());
+            }
+            let _current = device.switch()?;
+            // SAFETY: the legacy stream is always there; the event is ours.
+            unsafe { check!(cudaStreamWaitEvent(LEGACY, event.0, 0)) }
+        });
+        if let Err(error) = recorded {
+            pool::keep_event(device, sys::cudaEventDisableTiming, event);
+            return Err(error);
+        }
+        Result::Ok(event)
+    };
+    if let Ok(event) = farewell() {
+        return Reach::Event(event.0.expose_provenance());
+    }
+    let _current = device.switch();
+    // SAFETY: the stream lives until the end of the caller. If this fails too, the device is lost, or the runtime gone.
+    let _ = unsafe { sys::cudaStreamSynchronize(raw) };
+    Reach::Device
+}
+
 /// Held by a test that captures a stream, and by one that waits for its device, which CUDA refuses meanwhile and ends the capture for.
 #[cfg(test)]
 pub(crate) static CAPTURE_OR_WAIT: std::sync::Mutex<()> = std::sync::Mutex::new(());
@@ -166,7 +213,6 @@ mod tests {
             let (waiter, captured) = (waiter.as_stream(), captured.as_stream());
             let (port, other) = (Runtime::new(waiter.as_raw()), captured.slot());
             // As a thread does that has just found that the slot had something to do.
-            assert!(!port.order_plainly(waiter.slot(), other, &mut kept));
             assert_eq!(port.order(waiter.slot(), other, &mut kept)?, Route::Host);
             apart = Some(other);
             memset_async(&mut buffer, 7, &waiter)

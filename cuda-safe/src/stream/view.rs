@@ -3,13 +3,10 @@
 
 use std::marker::PhantomData;
 
-use super::enqueue::BOOKS;
-use super::event::{Event, Mark};
+use super::busy;
 use super::recorder::Recorder;
-use super::{busy, deferred, host_function, per_thread};
 use crate::device::{Device, Switched};
 use crate::error::{Detail, Error, Result};
-use crate::hint::rare;
 use crate::{check, sys};
 use cuda_hazard::{Kind, Slot};
 
@@ -67,15 +64,6 @@ impl<'a> StreamRef<'a> {
         Self { recorder: Some(recorder), ..stream }
     }
 
-    /// The same view in a place of its own, made where it is needed: what goes out of the usual way by reference need then not be in
-    /// memory on the usual way.
-    #[expect(clippy::inline_always, reason = "it is about where the fields are stored")]
-    #[inline(always)]
-    pub(crate) fn copied(&self) -> Self {
-        let Self { raw, slot, recorder, owner } = *self;
-        Self { raw, slot, recorder, owner }
-    }
-
     /// Where operations go instead, while the stream is captured.
     #[inline]
     pub(super) fn recorder(&self) -> Option<&'a Recorder> {
@@ -117,15 +105,6 @@ impl<'a> StreamRef<'a> {
         if self.recorder.is_none() { Ok(()) } else { Err(captured(api)) }
     }
 
-    /// The kind of a stream that is not captured and whose handle means the same one everywhere: nothing need be seen to before a call.
-    #[inline]
-    pub(super) fn plain(&self) -> Option<Kind> {
-        match self.slot.kind {
-            kind @ (Kind::Blocking | Kind::NonBlocking) if self.recorder.is_none() => Some(kind),
-            _ => None,
-        }
-    }
-
     /// The stream's slot in the books.
     #[inline]
     pub(super) fn slot(&self) -> &'static Slot {
@@ -142,7 +121,8 @@ impl<'a> StreamRef<'a> {
     #[cfg(cudart_12_8)]
     #[inline]
     pub(crate) fn take_fill(&self) -> bool {
-        self.slot.take_fill()
+        // SAFETY: the caller puts something between the fill and its batch.
+        unsafe { self.slot.take_fill() }
     }
 
     /// The device that the stream is of.
@@ -211,123 +191,6 @@ impl<'a> StreamRef<'a> {
         Ok(id)
     }
 
-    /// Blocks until the stream has done all that it was given before this call.
-    ///
-    /// Stands for [`cudaStreamSynchronize`](sys::cudaStreamSynchronize).
-    ///
-    /// # Errors
-    /// The failure of any work that the device has done since; `CallbackPanicked` if a host function of this
-    /// stream did; a refusal inside a host function.
-    #[doc(alias = "cudaStreamSynchronize")]
-    #[track_caller]
-    pub fn synchronize(&self) -> Result<()> {
-        busy::ensure_idle("StreamRef::synchronize")?;
-        self.ensure_not_captured("StreamRef::synchronize")?;
-        let coverage = BOOKS.coverage_of(self.slot);
-        let waited = {
-            let _current = self.switch()?;
-            // SAFETY: the stream lives while the view does.
-            unsafe { check!(cudaStreamSynchronize(self.raw)) }
-        };
-        self.waited(waited)?;
-        BOOKS.completed_all(&coverage);
-        deferred::run();
-        host_function::panicked(self.slot)
-    }
-
-    /// Whether the stream has done all that it was given before this call. Does not block.
-    ///
-    /// Stands for [`cudaStreamQuery`](sys::cudaStreamQuery).
-    ///
-    /// # Errors
-    /// The failure of any work that the device has done since; `CallbackPanicked` as for
-    /// [`synchronize`](Self::synchronize); a refusal inside a host function.
-    #[doc(alias = "cudaStreamQuery")]
-    #[track_caller]
-    pub fn is_done(&self) -> Result<bool> {
-        busy::ensure_idle("StreamRef::is_done")?;
-        self.ensure_not_captured("StreamRef::is_done")?;
-        let coverage = BOOKS.coverage_of(self.slot);
-        let code = {
-            let _current = self.switch()?;
-            // SAFETY: the stream lives while the view does.
-            unsafe { sys::cudaStreamQuery(self.raw) }
-        };
-        if code == sys::cudaErrorNotReady {
-            return Ok(false);
-        }
-        self.waited(Error::check("cudaStreamQuery", code))?;
-        BOOKS.completed_all(&coverage);
-        deferred::run();
-        host_function::panicked(self.slot)?;
-        Ok(true)
-    }
-
-    /// After a lost context no host function runs any more: drops those of the device that are still waiting
-    /// for their turn.
-    fn waited(&self, result: Result<()>) -> Result<()> {
-        if let Err(error) = &result
-            && error.is_sticky()
-        {
-            host_function::abandon(self.slot.device());
-        }
-        result
-    }
-
-    /// Has everything that the stream is given from now on wait for what the event stands for. Does not
-    /// block.
-    ///
-    /// An event that was never recorded stands for nothing. Stands for
-    /// [`cudaStreamWaitEvent`](sys::cudaStreamWaitEvent).
-    ///
-    /// # Errors
-    /// What the runtime fails with; a refusal inside a host function.
-    #[doc(alias = "cudaStreamWaitEvent")]
-    #[track_caller]
-    pub fn wait(&self, event: &Event) -> Result<()> {
-        if let Some(kind) = self.plain()
-            && event.mark() == Mark::Recorded
-            && let Some(_entered) = busy::try_enter()
-        {
-            let wait = || {
-                // SAFETY: stream and event live while the view and the borrow do.
-                match unsafe { sys::cudaStreamWaitEvent(self.raw, event.as_raw(), 0) } {
-                    sys::cudaSuccess => Ok(()),
-                    code => {
-                        rare();
-                        Err(code)
-                    }
-                }
-            };
-            return match BOOKS.wait(self.slot, kind, event.snapshot(), wait) {
-                Ok(()) => Ok(()),
-                Err(code) => Err(Error::from_code("cudaStreamWaitEvent", code)),
-            };
-        }
-        self.copied().wait_otherwise(event)
-    }
-
-    /// [`wait`](Self::wait) of any stream for any event.
-    #[cold]
-    #[inline(never)]
-    #[track_caller]
-    fn wait_otherwise(self, event: &Event) -> Result<()> {
-        let _entered = busy::enter("StreamRef::wait")?;
-        self.ensure_not_captured("StreamRef::wait")?;
-        if matches!(event.mark(), Mark::Nothing) {
-            return Ok(());
-        }
-        let _current = self.switch()?;
-        let wait = || {
-            // SAFETY: stream and event live while the view and the borrow do.
-            unsafe { check!(cudaStreamWaitEvent(self.raw, event.as_raw(), 0)) }
-        };
-        match event.mark() {
-            Mark::Recorded => BOOKS.wait(self.slot, self.slot.kind, event.snapshot(), wait),
-            Mark::Nothing | Mark::Unknown => wait(),
-        }
-    }
-
     /// Makes the stream's device current where the handle means another stream on another device.
     #[inline]
     #[track_caller]
@@ -347,6 +210,6 @@ impl<'a> StreamRef<'a> {
     #[inline]
     #[track_caller]
     pub(super) fn ensure_going_on(&self, api: &'static str) -> Result<()> {
-        if self.slot.kind == Kind::PerThread { per_thread::ensure_going_on(api) } else { Ok(()) }
+        if self.slot.kind == Kind::PerThread { busy::ensure_going_on(api) } else { Ok(()) }
     }
 }

@@ -139,7 +139,7 @@ impl Object {
     fn defer(&mut self) {
         let mut ledger = std::mem::replace(&mut self.ledger, Ledger::new(1));
         // The owners no longer exist.
-        ledger.kept_by(None);
+        ledger.not_kept();
         let later = Self {
             sort: self.sort,
             raw: std::mem::take(&mut self.raw),

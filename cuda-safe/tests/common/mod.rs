@@ -7,12 +7,14 @@ use std::thread::{self, ThreadId};
 
 use cuda_safe::stream::AsStream;
 
-/// One test at a time in a process: the first value of every test of a program that has gates, so that it is dropped last.
+/// One test at a time in a process: the first value of every test of a program that has gates, so that it is
+/// dropped last.
 ///
-/// `cudaFree`, `cudaMalloc`, the creation of streams and graphs, and the loading of kernels may wait for the whole device,
-/// and keep every other call of the process waiting meanwhile. Where one test does this while another one holds a gate,
-/// the owner of the gate waits for a lock of the driver and never gets to open the gate. A gate is therefore made of this
-/// value, and keeps it; `tests/gates.rs` checks that every other test of the program begins with one.
+/// `cudaFree`, `cudaMalloc`, the creation of streams and graphs, and the loading of kernels may wait for the
+/// whole device, and keep every other call of the process waiting meanwhile. Where one test does this while
+/// another one holds a gate, the owner of the gate waits for a lock of the driver and never gets to open the
+/// gate. A gate is therefore made of this value, and keeps it; `tests/sources.rs` checks that every other
+/// test of the program begins with one.
 #[derive(Clone)]
 pub(crate) struct Alone(Arc<Held>);
 

@@ -6,13 +6,14 @@ use std::ptr;
 use cuda_sys::{cudaMemcpyAttributes, cudaStream_t};
 
 use super::capture;
-use crate::case::{Cases, Safe};
+use crate::case::{Cases, Change, Safe};
 use crate::log::{Log, Outcome, ask, need};
 use crate::memory::{Block, Kind, pattern, stream};
 
 const N: usize = 4096;
 
-/// The arguments of the call, for a case to spoil: three copies, up, across and down.
+/// The arguments of the call, for a case to spoil: three copies, host to device, device to device and device
+/// to host.
 struct Batch {
     to: Vec<*mut c_void>,
     from: Vec<*const c_void>,
@@ -40,7 +41,7 @@ impl Batch {
     }
 }
 
-/// A batch that works, with what it moves.
+/// A valid batch, with its blocks.
 fn ready(log: &mut Log) -> Result<(Batch, [Block; 6]), crate::log::Setup> {
     let up = Block::with(log, Kind::Pinned, &pattern(N, 1))?;
     let across = Block::with(log, Kind::Device, &pattern(N, 2))?;
@@ -81,8 +82,7 @@ fn one(log: &mut Log, on: cudaStream_t, change: fn(&mut Batch)) -> Outcome {
 
 pub(super) fn add(cases: &mut Cases) {
     let api = "cudaMemcpyBatchAsync";
-    type Change = fn(&mut Batch);
-    let changes: [(&str, Safe, Change); 21] = [
+    let changes: [(&str, Safe, Change<Batch>); 21] = [
         ("up, across and down", Safe::Works, |_| {}),
         ("one kind for each", Safe::Works, |b| b.kinds = 3),
         ("no copies", Safe::Works, |b| b.count = 0),
@@ -110,7 +110,7 @@ pub(super) fn add(cases: &mut Cases) {
         }),
     ];
     for (what, safe, change) in changes {
-        // What works for the crate without bytes is left out of the call.
+        // The crate accepts copies without bytes, and leaves them out of the call.
         cases.add(format!("{api}/{what}"), safe, move |log| {
             let on = stream(log)?;
             one(log, on, change)

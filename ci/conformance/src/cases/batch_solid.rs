@@ -8,7 +8,7 @@ use cuda_sys::{
 };
 
 use super::capture;
-use crate::case::{Cases, Safe};
+use crate::case::{Cases, Change, Safe};
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, pattern, stream};
 
@@ -42,7 +42,7 @@ fn copy(dst: cudaMemcpy3DOperand, src: cudaMemcpy3DOperand) -> cudaMemcpy3DBatch
     cudaMemcpy3DBatchOp { src, dst, extent, srcAccessOrder: cudaMemcpySrcAccessOrderStream, flags: 0 }
 }
 
-/// What is in a destination after a copy between the two forms.
+/// The contents of a destination after a copy between the two forms.
 fn moved(source: &[u8], to: (usize, usize), from: (usize, usize)) -> Vec<u8> {
     let mut all = vec![0; N];
     for layer in 0..DEPTH {
@@ -135,8 +135,7 @@ pub(super) fn add(cases: &mut Cases) {
         }
         Ok(())
     });
-    type Spoil = fn(&mut cudaMemcpy3DBatchOp);
-    let changes: [(&str, Safe, Spoil); 8] = [
+    let changes: [(&str, Safe, Change<cudaMemcpy3DBatchOp>); 8] = [
         ("no width", Safe::Works, |op| op.extent.width = 0),
         ("no depth", Safe::Works, |op| op.extent.depth = 0),
         ("rows under the width", Safe::Unwritable, |op| {

@@ -1,4 +1,4 @@
-//! Two devices: copies of every form between their memory, and what both do to memory of the host.
+//! Two devices: copies of every form between their memory, and work of both on memory of the host.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -18,7 +18,7 @@ const PITCH: usize = 64;
 const HEIGHT: usize = 16;
 const N: usize = PITCH * HEIGHT;
 
-/// Memory of two devices, the destination's current; access is given where a case is about it.
+/// Memory of two devices. The destination's device is current. A case about peer access sets `access`.
 fn two(log: &mut Log, from: c_int, to: c_int, access: bool, source: &[u8]) -> Result<(Block, Block), Setup> {
     need!(log, cudaSetDevice(from));
     let s = Block::with(log, Kind::Device, source)?;
@@ -30,9 +30,9 @@ fn two(log: &mut Log, from: c_int, to: c_int, access: bool, source: &[u8]) -> Re
 }
 
 /// Calls one of the functions with destination, source, direction and stream.
-type Copy = fn(&mut Log, *mut c_void, *const c_void, cuda_sys::cudaMemcpyKind, cudaStream_t);
+type DeviceCopy = fn(&mut Log, *mut c_void, *const c_void, cuda_sys::cudaMemcpyKind, cudaStream_t);
 
-const COPIES: [(&str, Copy); 4] = [
+const COPIES: [(&str, DeviceCopy); 4] = [
     ("cudaMemcpy", |log, to, from, way, _| {
         ask!(log, cudaMemcpy(to, from, N, way));
     }),
@@ -260,7 +260,7 @@ fn host(cases: &mut Cases) {
         .alone();
 }
 
-/// A batch that goes every way there is, over two devices.
+/// A batch with every pair of two devices.
 #[cfg(cudart_13_0)]
 fn batch(cases: &mut Cases) {
     cases

@@ -1,4 +1,4 @@
-//! What may be called while a stream is capturing, and what becomes of the capture.
+//! Calls during the capture of a stream, and the state of the capture after them.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -17,7 +17,7 @@ const MODES: [(cudaStreamCaptureMode, &str); 3] = [
     (cuda_sys::cudaStreamCaptureModeRelaxed, "relaxed"),
 ];
 
-/// What was made before the capture began.
+/// The objects made before the capture began.
 struct Before {
     on: cudaStream_t,
     other: cudaStream_t,
@@ -54,7 +54,7 @@ fn status(log: &mut Log, name: &str, on: cudaStream_t) {
     );
 }
 
-/// Ends a capture and says how many nodes it has.
+/// Ends a capture and notes its number of nodes.
 pub(super) fn end(log: &mut Log, name: &str, on: cudaStream_t) -> cudaGraph_t {
     let mut graph = ptr::null_mut();
     ask!(log, name, cudaStreamEndCapture(on, &raw mut graph));
@@ -239,7 +239,7 @@ pub(super) fn add(cases: &mut Cases) {
                 .alone();
         }
     }
-    // A blocking stream concerns the legacy stream, too.
+    // A blocking stream also affects the legacy stream.
     for (what, safe, call) in
         CALLS.into_iter().filter(|(what, ..)| what.contains("blocking") || what.contains("legacy"))
     {

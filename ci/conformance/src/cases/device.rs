@@ -122,7 +122,7 @@ fn settings(cases: &mut Cases) {
             .add(format!("cudaDeviceGetLimit/{what}"), safe, move |log| {
                 let mut value = 0;
                 ask!(log, cudaDeviceGetLimit(&raw mut value, limit));
-                // The others depend on the device.
+                // The other values depend on the device.
                 if limit == cuda_sys::cudaLimitStackSize || limit == cuda_sys::cudaLimitMallocHeapSize {
                     log.fact("value", value);
                 }

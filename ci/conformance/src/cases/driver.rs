@@ -1,4 +1,4 @@
-//! Functions of the driver, and the log that driver and runtime keep.
+//! Functions of the driver, and the log of driver and runtime.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
@@ -16,7 +16,7 @@ fn forget() {
     let _ = unsafe { cuda_sys::cudaGetLastError() };
 }
 
-/// Asks for a function of the driver.
+/// Looks up a function of the driver.
 fn find(log: &mut Log, what: &str, name: &CStr, version: u32, flags: u64) {
     let (mut function, mut status) = (ptr::null_mut(), cudaDriverEntryPointSymbolNotFound);
     let (out, status_out) = (&raw mut function, &raw mut status);
@@ -30,7 +30,7 @@ fn find(log: &mut Log, what: &str, name: &CStr, version: u32, flags: u64) {
 fn fail() {
     let byte = 0_u8;
     let (from, nowhere) = ((&raw const byte).cast(), ptr::without_provenance_mut(16));
-    // SAFETY: an address that is nobody's is an error.
+    // SAFETY: an address that belongs to nobody is an error.
     let _ = unsafe { cuda_sys::cudaMemcpy(nowhere, from, 1, cudaMemcpyHostToDevice) };
     forget();
 }
@@ -48,7 +48,8 @@ pub(super) fn add(cases: &mut Cases) {
             "cudaGetDriverEntryPointByVersion/no such function, no name, a newer version",
             Safe::Works,
             |log| {
-                // What only a driver has, is asked by tests that say so. Null for name or answer ends the process on an H200.
+                // Tests that require a driver ask for its functions. A null name or result ends the process
+                // on an H200.
                 find(log, "no such function", c"cuTeaMake", 13_000, 0);
                 find(log, "version 99.0", c"cuMemcpyAsync", 99_000, 0);
                 find(log, "no name", c"", 13_000, 0);

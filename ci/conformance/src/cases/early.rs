@@ -1,9 +1,9 @@
-//! Small copies from pinned memory to the device, which read their source before what they should come after: the order
-//! that the legacy stream stands for is not looked at when the copy's own stream has nothing to do, and a batch does not wait
-//! for a small memset just before it.
+//! Small copies from pinned memory to the device, which read their source early. They ignore the order of the
+//! legacy stream if their own stream has no work, and a batch does not wait for a small memset just before
+//! it.
 //!
-//! The older bytes are what the source had before the held stream came to write it, the newer ones what that wrote. In
-//! `cuda-safe` a case that brings the older ones cannot be written: there the copy is made to wait.
+//! The older bytes are those of the source before the held stream writes it, the newer ones those that it
+//! writes. `cuda-safe` makes the copy wait, so that no case there can read the older bytes.
 
 use std::ptr;
 
@@ -23,13 +23,13 @@ const N: usize = 96;
 const WIDTH: usize = 16;
 const HEIGHT: usize = N / WIDTH;
 
-struct Things {
+struct Operands {
     from: Block,
     to: Block,
     /// Device memory with the newer bytes.
     newer: Block,
     aside: Block,
-    /// Of a stream that has nothing to do.
+    /// An event of a stream without work.
     over: cuda_sys::cudaEvent_t,
     mark: cuda_sys::cudaEvent_t,
     /// A graph of the copy, and one of a small fill of the source before it.
@@ -37,10 +37,10 @@ struct Things {
     fills: cudaGraphExec_t,
 }
 
-/// What the source is filled with.
+/// The newer bytes of the source.
 const NEW: u8 = 107;
 
-impl Things {
+impl Operands {
     fn new(log: &mut Log, kind: Kind, bytes: usize) -> Result<Self, Setup> {
         let (from, to) = (Block::with(log, kind, &pattern(bytes, 1))?, Block::new(log, Kind::Device, bytes)?);
         let things = Self {
@@ -55,7 +55,7 @@ impl Things {
         };
         let idle = stream(log)?;
         need!(log, cudaEventRecord(things.over, idle));
-        // The first launch loads the kernel, which may wait for all streams, a held one among them.
+        // The first launch loads the kernel, which may wait for all streams, and for a held one among them.
         things.kernel(log, idle)?;
         need!(log, cudaDeviceSynchronize());
         Ok(things)
@@ -65,7 +65,7 @@ impl Things {
         fill(log, self.aside.ptr(), 9, 1, on)
     }
 
-    /// Notes which bytes the copy has brought, once all is done.
+    /// Notes which bytes the copy has read, once all work is done.
     fn told(&self, log: &mut Log) -> Outcome {
         ask!(log, cudaDeviceSynchronize());
         let got = self.to.load(log)?;
@@ -80,7 +80,7 @@ impl Things {
     }
 }
 
-/// A graph of a copy, behind a fill of its source if there is to be one.
+/// A graph of a copy, behind a fill of its source if `filled`.
 fn copies(log: &mut Log, from: Block, to: Block, filled: bool) -> Result<cudaGraphExec_t, Setup> {
     let (graph, mut fill, mut copy) = (graph(log)?, ptr::null_mut(), ptr::null_mut());
     if filled {
@@ -103,31 +103,31 @@ fn copies(log: &mut Log, from: Block, to: Block, filled: bool) -> Result<cudaGra
     ready(log, graph)
 }
 
-/// What is put on a stream.
-type Put = fn(&mut Log, &Things, cudaStream_t) -> Outcome;
+/// Work on a stream.
+type EarlyWork = fn(&mut Log, &Operands, cudaStream_t) -> Outcome;
 
-fn linear(log: &mut Log, t: &Things, on: cudaStream_t) -> Outcome {
+fn linear(log: &mut Log, t: &Operands, on: cudaStream_t) -> Outcome {
     ask!(log, cudaMemcpyAsync(t.to.ptr(), t.from.ptr(), t.from.len, cudaMemcpyDefault, on));
     Ok(())
 }
 
-fn launched(log: &mut Log, t: &Things, on: cudaStream_t) -> Outcome {
+fn launched(log: &mut Log, t: &Operands, on: cudaStream_t) -> Outcome {
     ask!(log, cudaGraphLaunch(t.copies, on));
     Ok(())
 }
 
-fn rows(log: &mut Log, t: &Things, on: cudaStream_t) -> Outcome {
+fn rows(log: &mut Log, t: &Operands, on: cudaStream_t) -> Outcome {
     let (to, from) = (t.to.ptr(), t.from.ptr());
     ask!(log, cudaMemcpy2DAsync(to, WIDTH, from, WIDTH, WIDTH, HEIGHT, cudaMemcpyDefault, on));
     Ok(())
 }
 
-fn row(log: &mut Log, t: &Things, on: cudaStream_t) -> Outcome {
+fn row(log: &mut Log, t: &Operands, on: cudaStream_t) -> Outcome {
     ask!(log, cudaMemcpy2DAsync(t.to.ptr(), N, t.from.ptr(), N, N, 1, cudaMemcpyDefault, on));
     Ok(())
 }
 
-fn volume(log: &mut Log, t: &Things, on: cudaStream_t) -> Outcome {
+fn volume(log: &mut Log, t: &Operands, on: cudaStream_t) -> Outcome {
     let parameters = cuda_sys::cudaMemcpy3DParms {
         dstPtr: cuda_sys::make_cudaPitchedPtr(t.to.ptr(), N, N, 1),
         srcPtr: cuda_sys::make_cudaPitchedPtr(t.from.ptr(), N, N, 1),
@@ -141,7 +141,7 @@ fn volume(log: &mut Log, t: &Things, on: cudaStream_t) -> Outcome {
 
 /// Copies of equal parts.
 #[cfg(cudart_13_0)]
-fn batch_of<const COUNT: usize>(log: &mut Log, t: &Things, on: cudaStream_t) -> Outcome {
+fn batch_of<const COUNT: usize>(log: &mut Log, t: &Operands, on: cudaStream_t) -> Outcome {
     let part = t.from.len / COUNT;
     let mut to: [_; COUNT] = std::array::from_fn(|at| t.to.at(at * part));
     let mut from: [_; COUNT] = std::array::from_fn(|at| t.from.at(at * part).cast_const());
@@ -154,7 +154,7 @@ fn batch_of<const COUNT: usize>(log: &mut Log, t: &Things, on: cudaStream_t) -> 
 }
 
 #[cfg(cudart_13_0)]
-fn solid_batch(log: &mut Log, t: &Things, on: cudaStream_t) -> Outcome {
+fn solid_batch(log: &mut Log, t: &Operands, on: cudaStream_t) -> Outcome {
     let memory = |block| super::batch_solid::memory(block, 0, 0);
     let mut one = cuda_sys::cudaMemcpy3DBatchOp {
         src: memory(t.from),
@@ -167,11 +167,12 @@ fn solid_batch(log: &mut Log, t: &Things, on: cudaStream_t) -> Outcome {
     Ok(())
 }
 
-fn nothing(_: &mut Log, _: &Things, _: cudaStream_t) -> Outcome {
+fn nothing(_: &mut Log, _: &Operands, _: cudaStream_t) -> Outcome {
     Ok(())
 }
 
-/// The three parties: who writes the source, who copies, and whether a kernel on the legacy stream stands between them.
+/// The writer of the source, the reader that copies, and whether a kernel on the legacy stream stands between
+/// them.
 #[derive(Clone, Copy)]
 enum Streams {
     BlockingToBlocking,
@@ -201,20 +202,20 @@ fn class(early: bool) -> Safe {
     if early { Safe::Unwritable } else { Safe::Works }
 }
 
-/// A held stream writes the source; `before` is put on another, which comes after it only by the legacy stream's order, and
-/// then a copy.
+/// A held stream writes the source. Another stream, which comes after it only by the legacy stream's order,
+/// does `before` and then copies.
 fn case<'a>(
     cases: &'a mut Cases,
     what: &str,
     early: bool,
     (kind, bytes): (Kind, usize),
     streams: Streams,
-    before: Put,
-    copy: Put,
+    before: EarlyWork,
+    copy: EarlyWork,
 ) -> &'a mut Case {
     cases
         .add(format!("legacy/behind its order only, {what}"), class(early), move |log| {
-            let things = Things::new(log, kind, bytes)?;
+            let things = Operands::new(log, kind, bytes)?;
             let (writer, reader) = streams.make(log)?;
             let gate = Gate::hold(log, writer)?;
             let (to, from) = (things.from.ptr(), things.newer.ptr());
@@ -233,7 +234,7 @@ fn case<'a>(
 fn forms(cases: &mut Cases) {
     let on = Streams::BlockingToBlocking;
     for (what, early, from, copy) in [
-        ("a copy of 1 byte", true, (Kind::Pinned, 1), linear as Put),
+        ("a copy of 1 byte", true, (Kind::Pinned, 1), linear as EarlyWork),
         ("a copy of 96 bytes", true, (Kind::Pinned, N), linear),
         ("a copy of 24,576 bytes", true, (Kind::Pinned, LARGEST), linear),
         ("a copy of 24,577 bytes", false, (Kind::Pinned, LARGEST + 1), linear),
@@ -263,7 +264,7 @@ fn streams(cases: &mut Cases) {
     ] {
         case(cases, what, true, (Kind::Pinned, N), streams, nothing, linear);
     }
-    let record: Put = |log, t, on| {
+    let record: EarlyWork = |log, t, on| {
         need!(log, cudaEventRecord(t.mark, on));
         Ok(())
     };
@@ -271,8 +272,8 @@ fn streams(cases: &mut Cases) {
     case(cases, what, false, (Kind::Pinned, N), Streams::BlockingToLegacy, record, linear);
 }
 
-/// What a copy may stand behind on its own stream.
-const BEFORE: [(&str, bool, Put); 6] = [
+/// Work before a copy on its own stream.
+const BEFORE: [(&str, bool, EarlyWork); 6] = [
     ("a record", true, |log, t, on| {
         need!(log, cudaEventRecord(t.mark, on));
         Ok(())
@@ -304,7 +305,7 @@ fn others(cases: &mut Cases) {
     }
     cases
         .add("legacy/behind its order only, a blocking copy", Safe::Works, |log| {
-            let things = Things::new(log, Kind::Pinned, N)?;
+            let things = Operands::new(log, Kind::Pinned, N)?;
             let writer = stream_with(log, cuda_sys::cudaStreamDefault)?;
             let gate = Gate::hold(log, writer)?;
             need!(log, cudaMemcpyAsync(things.from.ptr(), things.newer.ptr(), N, cudaMemcpyDefault, writer));
@@ -320,9 +321,9 @@ fn others(cases: &mut Cases) {
 /// Copies behind a memset of the newer bytes, all of one value, on one held stream.
 #[cfg(cudart_13_0)]
 fn behind_memsets(cases: &mut Cases) {
-    let kernel: Put = |log, t, on| t.kernel(log, on);
+    let kernel: EarlyWork = |log, t, on| t.kernel(log, on);
     for (what, early, bytes, before, copy) in [
-        ("96 bytes, a batch", true, N, nothing as Put, batch_of::<1> as Put),
+        ("96 bytes, a batch", true, N, nothing as EarlyWork, batch_of::<1> as EarlyWork),
         ("96 bytes, a batch of a volume of one row", true, N, nothing, solid_batch),
         ("96 bytes, a batch after a record", true, N, BEFORE[0].2, batch_of::<1>),
         ("2,048 bytes, a batch", false, 2048, nothing, batch_of::<1>),
@@ -332,7 +333,7 @@ fn behind_memsets(cases: &mut Cases) {
     ] {
         cases
             .add(format!("cudaMemsetAsync/pinned memory, then {what}"), class(early), move |log| {
-                let things = Things::new(log, Kind::Pinned, bytes)?;
+                let things = Operands::new(log, Kind::Pinned, bytes)?;
                 let on = stream(log)?;
                 let gate = Gate::hold(log, on)?;
                 need!(log, cudaMemsetAsync(things.from.ptr(), NEW.into(), bytes, on));
@@ -341,7 +342,7 @@ fn behind_memsets(cases: &mut Cases) {
                 gate.open();
                 ask!(log, cudaDeviceSynchronize());
                 let (got, new) = (things.to.load(log)?, vec![NEW; bytes]);
-                // The older bytes, all of them or some: hardware does both at once.
+                // The older bytes, all or some of them: hardware does both at once.
                 log.fact("destination holds", if got == new { "what was set" } else { "older bytes" });
                 Ok(())
             })
@@ -349,11 +350,11 @@ fn behind_memsets(cases: &mut Cases) {
     }
 }
 
-/// A graph that fills its source and copies it, behind the held stream that is to write older bytes there.
+/// A graph that fills its source and copies it, behind a held stream that will write older bytes there.
 fn within_a_graph(cases: &mut Cases) {
     cases
         .add("cudaGraphLaunch/a small fill of pinned memory, then a copy from it", Safe::Works, |log| {
-            let things = Things::new(log, Kind::Pinned, N)?;
+            let things = Operands::new(log, Kind::Pinned, N)?;
             let on = stream(log)?;
             let gate = Gate::hold(log, on)?;
             ask!(log, cudaGraphLaunch(things.fills, on));

@@ -1,4 +1,4 @@
-//! Single questions about memory: sizes at the edge, other flags, other threads.
+//! Single cases about memory: sizes at the limit, unusual flags, several threads.
 
 use std::ptr;
 
@@ -76,7 +76,7 @@ fn host(cases: &mut Cases) {
 }
 
 fn device(cases: &mut Cases) {
-    // A thread that has not used a device yet has none to reset.
+    // A thread that has not used a device has no context to reset.
     for (what, uses) in
         [("another thread's reset", false), ("the reset of another thread with a device", true)]
     {
@@ -207,7 +207,8 @@ fn threads(cases: &mut Cases) {
     }
 }
 
-/// Host to host, up, across and down; whether what came back is what went.
+/// Host to host, host to device, device to device and device to host. Returns whether the bytes came back
+/// unchanged.
 fn around(blocking: bool, seed: usize) -> bool {
     let mut log = Log::default();
     let bytes = pattern(N, 40 + seed);

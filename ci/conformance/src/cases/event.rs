@@ -9,7 +9,8 @@ use crate::memory::{event, stream};
 
 pub(super) fn add(cases: &mut Cases) {
     for flags in [0, 1, 2, 3, 4, 5, 6, 7, 8, 0x10, 0x0800_0000] {
-        // Sharing with another process without timing, and the two plain flags, are what the crate has names for.
+        // The crate has names for events that other processes share without timing, and for the two plain
+        // flags.
         let safe = if matches!(flags, 0..=3 | 6 | 7) { Safe::Works } else { Safe::Unwritable };
         cases.add(format!("cudaEventCreateWithFlags/flags {flags:#x}"), safe, move |log| {
             let mut mark = ptr::null_mut();

@@ -1,4 +1,5 @@
-//! Graphs that are built node by node, in the form that CUDA 13 gave the calls. What is changed of executable ones is in `graph_change`.
+//! Graphs that are built node by node, in the form that CUDA 13 gave the calls. The changes of executable
+//! graphs are in `graph_change`.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -9,7 +10,7 @@ use cuda_sys::{
     cudaMemsetParams, dim3,
 };
 
-use crate::case::{Cases, Safe};
+use crate::case::{Cases, Change, Safe};
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, event, pattern, stream};
 
@@ -38,7 +39,7 @@ pub(super) fn empty(
     Ok(node)
 }
 
-/// How many nodes and edges a graph has.
+/// Notes the number of nodes and edges of a graph.
 fn size(log: &mut Log, graph: cudaGraph_t) {
     let (mut nodes, mut edges) = (77, 77);
     ask!(log, cudaGraphGetNodes(graph, ptr::null_mut(), &raw mut nodes));
@@ -53,7 +54,7 @@ pub(super) fn ready(log: &mut Log, graph: cudaGraph_t) -> Result<cudaGraphExec_t
     Ok(run)
 }
 
-/// Launches, waits, and says whether a block holds what is expected.
+/// Launches, waits, and notes whether a block holds the expected bytes.
 pub(super) fn launch(log: &mut Log, run: cudaGraphExec_t, block: Block, want: &[u8]) -> Result<(), Setup> {
     let on = stream(log)?;
     ask!(log, cudaGraphLaunch(run, on));
@@ -300,8 +301,7 @@ fn simple_nodes(cases: &mut Cases) {
         Ok(())
     });
     let api = "cudaGraphAddKernelNode";
-    type Spoil = fn(&mut cudaKernelNodeParams);
-    let changes: [(&str, Safe, Spoil); 6] = [
+    let changes: [(&str, Safe, Change<cudaKernelNodeParams>); 6] = [
         ("as it should be", Safe::Works, |_| {}),
         ("no function", Safe::Unwritable, |p| p.func = ptr::null_mut()),
         ("no arguments", Safe::Unwritable, |p| p.kernelParams = ptr::null_mut()),

@@ -1,4 +1,4 @@
-//! What may be changed of an executable graph, and what not.
+//! Changes of an executable graph, allowed and forbidden.
 
 use std::ptr;
 
@@ -41,8 +41,8 @@ impl Copying {
 
 pub(super) fn add(cases: &mut Cases) {
     let api = "cudaGraphExecMemcpyNodeSetParams1D";
-    type Change = fn(&mut Log, &Copying);
-    let list: [(&str, Safe, Change); 8] = [
+    type ChangeCopying = fn(&mut Log, &Copying);
+    let list: [(&str, Safe, ChangeCopying); 8] = [
         ("from another place", Safe::Works, |log, it| {
             let (to, from) = (it.to.at(16), it.from.ptr());
             ask!(

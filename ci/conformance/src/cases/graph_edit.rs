@@ -1,5 +1,5 @@
-//! Nodes of graphs that are given other work before the graph is made executable, attributes of their kernels, copies of graphs, and what
-//! becomes of user objects.
+//! Nodes of graphs that get other work before the graph is made executable, attributes of their kernels,
+//! copies of graphs, and user objects.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -34,7 +34,7 @@ fn kernel(log: &mut Log, graph: cudaGraph_t) -> Result<(cudaKernelNodeParams, cu
     Ok((parameters, node))
 }
 
-/// The priority of a node's kernel, and whether it is cooperative.
+/// Notes the priority of a node's kernel, and whether it is cooperative.
 fn tell(log: &mut Log, node: cudaGraphNode_t) {
     let mut value = cudaLaunchAttributeValue { pad: [0; 64] };
     ask!(log, cudaGraphKernelNodeGetAttribute(node, cudaLaunchAttributePriority, &raw mut value));
@@ -138,7 +138,7 @@ fn work(cases: &mut Cases) {
 /// Counts its calls.
 unsafe extern "C" fn counts(data: *mut c_void) {
     let count: *mut u8 = data.cast();
-    // SAFETY: the number outlives the calls, of which one comes at a time.
+    // SAFETY: the number outlives the calls, and only one of them runs at a time.
     unsafe { count.write_volatile(count.read_volatile() + 1) };
 }
 
@@ -176,8 +176,8 @@ enum Made {
     Executable,
 }
 
-/// A graph within a graph within a graph, of which the innermost has a user object, and one more owner of all three. The
-/// owners go one after the other, this one first.
+/// A graph within a graph within a graph, of which the innermost has a user object, and one more owner of all
+/// three. The owners go one after the other, this one first.
 fn deep(log: &mut Log, made: Made, first: usize) -> Result<(), Setup> {
     let (mut called, mut ended, mut node, mut object) = (0_u8, 0_u8, ptr::null_mut(), ptr::null_mut());
     let mut graphs = [graph(log)?, graph(log)?, graph(log)?];

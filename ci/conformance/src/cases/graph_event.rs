@@ -9,7 +9,7 @@ use crate::case::{Cases, Safe};
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{event, stream};
 
-/// A graph that waits for one event and then records another, with the two nodes.
+/// A graph that waits for an event and then records another, with the two nodes.
 fn graph_of(
     log: &mut Log,
     wait: cudaEvent_t,

@@ -1,4 +1,5 @@
-//! Memory that graphs allocate and free by nodes of their own: what such graphs may be, and what they say of it.
+//! Memory that graphs allocate and free by nodes of their own: the forms of such graphs, and their
+//! attributes.
 
 use std::ptr;
 

@@ -1,4 +1,5 @@
-//! What else nodes of an executable graph are given: fills of other lengths, kernels, functions, graphs, and nothing to do.
+//! More changes of the nodes of an executable graph: fills of other lengths, kernels, functions, graphs, and
+//! empty work.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -33,7 +34,7 @@ fn filling(log: &mut Log) -> Result<(Block, cudaGraph_t, cudaGraphNode_t, cudaGr
     Ok((to, graph, node, run))
 }
 
-/// Has a kernel node fill so many bytes.
+/// The parameters of a kernel node that fills so many bytes.
 fn kernel(values: &mut [*mut c_void; 3], bytes: usize) -> cudaKernelNodeParams {
     cudaKernelNodeParams {
         func: case_fill as *const c_void as *mut c_void,

@@ -1,4 +1,4 @@
-//! What kernels write, in memory of every kind, as copies and the host see it.
+//! Writes of kernels to memory of every kind, as copies and the host see them.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -13,7 +13,7 @@ unsafe extern "C" {
     fn case_fill();
 }
 
-/// Has a kernel fill memory.
+/// Fills memory by a kernel.
 pub(super) fn fill(log: &mut Log, to: *mut c_void, value: u8, bytes: usize, on: cudaStream_t) -> Outcome {
     let (mut at, mut value, mut count) = (to, value, bytes as u32);
     let mut arguments: [*mut c_void; 3] =

@@ -1,4 +1,4 @@
-//! Launches with attributes, and what is asked about kernels and their clusters.
+//! Launches with attributes, and queries about kernels and their clusters.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -59,7 +59,7 @@ fn launch(
 ) {
     let config = config(blocks, with);
     ask!(log, name, cudaLaunchKernelExC(&raw const config, kernel, ptr::null_mut()));
-    // What is refused leaves nothing behind that the next one would find.
+    // A refused launch leaves no error behind for the next one.
     // SAFETY: takes nothing.
     let _ = unsafe { cuda_sys::cudaGetLastError() };
 }

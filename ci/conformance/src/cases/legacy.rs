@@ -1,7 +1,7 @@
-//! The legacy stream and the blocking ones: which operations put a stream behind the other.
+//! The legacy stream and the blocking ones: the operations that order one stream after the other.
 //!
-//! `cuda-safe` concludes from the end of a blocking stream that what the legacy stream had been given is over, too,
-//! for operations that really wait for it; these cases say which those are.
+//! `cuda-safe` concludes from the end of a blocking stream that earlier work of the legacy stream is over,
+//! too, if the operation really waits for it. These cases find the operations that do.
 
 use std::ptr;
 
@@ -14,7 +14,7 @@ use crate::gate::Gate;
 use crate::log::{Log, Outcome, Setup, ask, need};
 use crate::memory::{Block, Kind, event, pattern, stream, stream_with};
 
-/// What is put on the stream that is not held, and what it needs.
+/// Work on the stream that is not held, with its operands.
 type Put = fn(&mut Log, &Things, cudaStream_t);
 
 struct Things {
@@ -79,7 +79,7 @@ const PUTS: [(&str, Put); 10] = [
     ("prefetching managed memory", |log, t, on| super::managed::prefetch(log, t.managed.ptr(), 4096, 0, on)),
 ];
 
-/// More of them, which the legacy stream is not given.
+/// More of them. The legacy stream does not get these.
 const MORE: &[(&str, Put)] = &[
     ("a copy to the host", |log, t, on| {
         ask!(log, cudaMemcpyAsync(t.pinned.ptr(), t.device.ptr(), 64, cuda_sys::cudaMemcpyDefault, on));
@@ -116,12 +116,12 @@ fn batch(log: &mut Log, t: &Things, order: cuda_sys::cudaMemcpySrcAccessOrder, o
     ask!(log, cudaMemcpyBatchAsync(to, from, bytes, 1, &raw mut attributes, &raw mut first, 1, on));
 }
 
-/// What keeps a stream busy.
+/// The reason why a stream is busy.
 #[derive(Clone, Copy)]
 enum Busy {
     /// It is held.
     Held,
-    /// It has nothing to do but to wait for an event of a third one, which is held.
+    /// It only waits for an event of a third stream, which is held.
     Waits,
 }
 
@@ -147,7 +147,7 @@ impl Busy {
     }
 }
 
-/// What a graph is made of.
+/// The nodes of a graph.
 type Nodes = fn(&mut Log, &Things, cudaGraph_t) -> Outcome;
 
 const GRAPHS: [(&str, Nodes); 7] = [
@@ -183,7 +183,7 @@ const GRAPHS: [(&str, Nodes); 7] = [
     }),
 ];
 
-/// What is done to managed memory, of which there may be nothing to do. The legacy stream takes none of these.
+/// Operations on managed memory, some of which may do nothing. The legacy stream takes none of these.
 #[cfg(cudart_13_0)]
 fn managed_case(cases: &mut Cases, what: &str, put: fn(&mut Log, Block, cudaStream_t)) {
     cases
@@ -233,7 +233,8 @@ fn of_managed_memory(cases: &mut Cases) {
     });
 }
 
-/// What a held stream reads, and another one overwrites that comes after it only by the legacy stream's order.
+/// A held stream reads memory. Another stream, which comes after it only by the legacy stream's order,
+/// overwrites it.
 fn overwritten(cases: &mut Cases) {
     const BYTES: usize = 96;
     for (from, to) in [
@@ -279,15 +280,15 @@ fn overwritten(cases: &mut Cases) {
     }
 }
 
-/// How a stream goes that waits for an event and has nothing else to do.
+/// The end of a stream that only waits for an event.
 #[derive(Clone, Copy)]
 enum Gone {
     Destroyed,
-    /// It is that of a thread, which has ended.
+    /// Its thread has ended.
     Ended,
 }
 
-/// Whether the legacy stream waits for a stream that is gone, which had nothing to do but to wait.
+/// Whether the legacy stream waits for a stream that is gone and only had to wait.
 fn gone(cases: &mut Cases, gone: Gone) {
     let what = match gone {
         Gone::Destroyed => "a blocking stream waits for an event only and is destroyed",
@@ -351,7 +352,7 @@ pub(super) fn add(cases: &mut Cases) {
     }
 }
 
-/// Who is busy, and who is given something.
+/// The busy stream, and the stream that gets work.
 fn parties(legacy_is_busy: bool) -> (&'static str, &'static str) {
     if legacy_is_busy {
         ("the legacy stream", "a blocking one")

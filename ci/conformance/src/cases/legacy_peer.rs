@@ -1,5 +1,6 @@
-//! The legacy stream and the blocking ones, of one device and of two: whether a copy between devices puts a stream behind the other, as
-//! `legacy` asks of other operations. And batches of kinds that are not asked there.
+//! The legacy stream and the blocking ones, of one device and of two: whether a copy between devices orders
+//! one stream after the other, as `legacy` asks of other operations. And batches of kinds that `legacy` does
+//! not have.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -17,9 +18,9 @@ const N: usize = 4096;
 type Side = (Block, c_int);
 
 /// A copy on a stream.
-type Copy = fn(&mut Log, Side, Side, cudaStream_t);
+type PeerCopy = fn(&mut Log, Side, Side, cudaStream_t);
 
-const COPIES: [(&str, Copy); 2] = [
+const COPIES: [(&str, PeerCopy); 2] = [
     ("cudaMemcpyPeerAsync", |log, (to, there), (from, here), on| {
         ask!(log, cudaMemcpyPeerAsync(to.ptr(), there, from.ptr(), here, N, on));
     }),
@@ -49,22 +50,22 @@ impl Party {
         format!("the {kind} stream of device {}", self.device)
     }
 
-    /// The stream, its device being current from then on.
+    /// The stream. Its device is current afterwards.
     fn stream(self, log: &mut Log) -> Result<cudaStream_t, Setup> {
         need!(log, cudaSetDevice(self.device));
         if self.legacy { Ok(ptr::null_mut()) } else { stream_with(log, cuda_sys::cudaStreamDefault) }
     }
 }
 
-/// Which devices' memory is copied, and whether each reaches the other's.
+/// The devices whose memory is copied, and whether each reaches the other's.
 #[derive(Clone, Copy)]
-struct Way {
+struct PeerPair {
     from: c_int,
     to: c_int,
     access: bool,
 }
 
-impl Way {
+impl PeerPair {
     fn name(self) -> String {
         let Self { from, to, access } = self;
         let access = match access {
@@ -79,7 +80,7 @@ impl Way {
         1 + self.from.max(self.to)
     }
 
-    /// Memory on either side, device 0 being current from then on.
+    /// Memory on both sides. Device 0 is current afterwards.
     fn sides(self, log: &mut Log) -> Result<(Side, Side), Setup> {
         if self.access && self.from != self.to {
             for (device, other) in [(0, 1), (1, 0)] {
@@ -96,15 +97,15 @@ impl Way {
     }
 }
 
-/// One stream is held, and a copy is given to the other one, which is of device 0.
-fn case(cases: &mut Cases, (api, copy): (&str, Copy), way: Way, held: Party, given: Party) {
+/// One stream is held, and the other one, of device 0, gets a copy.
+fn case(cases: &mut Cases, (api, copy): (&str, PeerCopy), way: PeerPair, held: Party, given: Party) {
     let id = format!("legacy/{} is held, {} is given {api} {}", held.name(), given.name(), way.name());
     let added = cases.add(id, Safe::Works, move |log| {
         let (to, from) = way.sides(log)?;
         let first = held.stream(log)?;
         let on = given.stream(log)?;
         let after = event(log)?;
-        // Whatever is made for the first copy between two devices is there then.
+        // The first copy between two devices may create resources, which exist afterwards.
         copy(log, to, from, on);
         for device in 0..way.devices().max(1 + held.device) {
             need!(log, cudaSetDevice(device));
@@ -115,8 +116,8 @@ fn case(cases: &mut Cases, (api, copy): (&str, Copy), way: Way, held: Party, giv
         need!(log, cudaSetDevice(given.device));
         let (waited, ()) = gate.blocks(|| {
             copy(log, to, from, on);
-            // Nothing orders the stream behind one of another device (an H200 was seen to be done with the copy at once, or soon), and when
-            // it is done is not asked.
+            // Nothing orders the stream behind one of another device. (An H200 finished the copy at once, or
+            // soon.) The case does not ask when it is done.
             if held.device == given.device {
                 ask!(log, "the stream", cudaStreamQuery(on));
             }
@@ -135,8 +136,8 @@ fn case(cases: &mut Cases, (api, copy): (&str, Copy), way: Way, held: Party, giv
     }
 }
 
-/// A batch of one copy, to be asked beside those that `legacy` asks: one that says where its bytes are and that kernels may run beside it,
-/// one between two devices, and one of a plane.
+/// A batch of one copy, beside those in `legacy`: one that names its locations and lets kernels run beside
+/// it, one between two devices, and one of a plane.
 #[cfg(cudart_13_0)]
 mod batch {
     use cuda_sys::{
@@ -144,7 +145,7 @@ mod batch {
         cudaMemcpyFlagPreferOverlapWithCompute, cudaMemcpyOperandTypePointer, cudaMemcpySrcAccessOrderStream,
     };
 
-    use super::{Log, N, Party, Side, Way, ask, c_int, cudaStream_t};
+    use super::{Log, N, Party, PeerPair, Side, ask, c_int, cudaStream_t};
     use crate::cases::managed::place;
 
     fn one(log: &mut Log, (to, there): Side, (from, here): Side, on: cudaStream_t, hints: bool) {
@@ -180,14 +181,15 @@ mod batch {
 
     /// Neither takes the legacy stream.
     pub(super) fn add(cases: &mut super::Cases) {
-        let copies: [(&str, super::Copy); 3] = [
+        let copies: [(&str, super::PeerCopy); 3] = [
             ("a batch of one copy", |log, to, from, on| one(log, to, from, on, false)),
             ("a batch of one copy with hints", |log, to, from, on| one(log, to, from, on, true)),
             ("a batch of one plane", plane),
         ];
         let given = Party { legacy: false, device: 0 };
         for copy in copies {
-            for way in [Way { from: 0, to: 0, access: false }, Way { from: 0, to: 1, access: true }] {
+            for way in [PeerPair { from: 0, to: 0, access: false }, PeerPair { from: 0, to: 1, access: true }]
+            {
                 for device in 0..way.devices() {
                     super::case(cases, copy, way, Party { legacy: true, device }, given);
                 }
@@ -197,9 +199,9 @@ mod batch {
 }
 
 pub(super) fn add(cases: &mut Cases) {
-    let within = Way { from: 0, to: 0, access: false };
+    let within = PeerPair { from: 0, to: 0, access: false };
     let [there, back] =
-        [(0, 1), (1, 0)].map(|(from, to)| [false, true].map(|access| Way { from, to, access }));
+        [(0, 1), (1, 0)].map(|(from, to)| [false, true].map(|access| PeerPair { from, to, access }));
     for copy in COPIES {
         for way in [within].into_iter().chain(there).chain(back) {
             for legacy in [true, false] {

@@ -1,4 +1,4 @@
-//! Code that is loaded at run time: what is said of it where it is right, and where it is not.
+//! Code that is loaded at run time: the reports about valid and invalid code.
 
 use std::ffi::{CStr, CString, c_void};
 use std::ptr;
@@ -14,7 +14,7 @@ use crate::case::{Cases, Safe};
 use crate::log::{Log, Outcome, Setup, ask, error_name, need};
 use crate::memory::{Block, Kind, stream};
 
-/// A kernel that writes a variable times a constant and what it is given; one that does nothing; a table.
+/// A kernel that writes a variable times a constant plus its argument, an empty kernel, and a table.
 pub(super) const PTX: &str = "
 .version 8.0
 .target sm_70
@@ -53,7 +53,7 @@ fn text(ptx: &str) -> CString {
 /// Loads text without options.
 fn load_text(ptx: &str, library: &mut cudaLibrary_t) -> cudaError_t {
     let (code, none) = (text(ptx), ptr::null_mut());
-    // SAFETY: the text ends in a zero byte, and nothing else is named.
+    // SAFETY: the text ends in a zero byte, and no other pointer is used.
     unsafe {
         cuda_sys::cudaLibraryLoadData(
             library,
@@ -68,7 +68,7 @@ fn load_text(ptx: &str, library: &mut cudaLibrary_t) -> cudaError_t {
     }
 }
 
-/// A library that has to be there.
+/// A library that must load.
 pub(super) fn library(log: &mut Log, ptx: &str) -> Result<cudaLibrary_t, Setup> {
     let mut library = ptr::null_mut();
     let code = load_text(ptx, &mut library);
@@ -82,7 +82,7 @@ pub(super) fn kernel(log: &mut Log, library: cudaLibrary_t, name: &CStr) -> Resu
     Ok(kernel)
 }
 
-/// Launches `add` and notes what it wrote.
+/// Launches `add` and notes the result.
 pub(super) fn added(log: &mut Log, what: &str, kernel: cudaKernel_t, more: u32) -> Outcome {
     let to = Block::new(log, Kind::Device, 4)?;
     let (mut at, mut more) = (to.ptr(), more);
@@ -97,7 +97,8 @@ pub(super) fn added(log: &mut Log, what: &str, kernel: cudaKernel_t, more: u32) 
     Ok(())
 }
 
-/// What the compiler says of text, where it says it: when the text is loaded, when a kernel is asked for, or when something is asked of that.
+/// Notes the compiler's report on text, at the call that returns it: the load, the lookup of a kernel, or a
+/// query of the kernel.
 fn said(log: &mut Log, ptx: &str) -> Outcome {
     let mut room = vec![0_u8; 4096];
     let mut options = [cudaJitErrorLogBuffer, cudaJitErrorLogBufferSizeBytes];

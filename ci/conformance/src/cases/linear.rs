@@ -14,10 +14,10 @@ use crate::memory::{Block, Kind, pattern, stream, stream_with};
 
 const N: usize = 4096;
 
-/// A direction, its name, and the kinds of memory that it is for.
-type Way = (cudaMemcpyKind, &'static str, Kind, Kind);
+/// A direction, its name, and the kinds of memory on both sides.
+type Direction = (cudaMemcpyKind, &'static str, Kind, Kind);
 
-const WAYS: [Way; 5] = [
+const WAYS: [Direction; 5] = [
     (cudaMemcpyHostToHost, "host to host", Kind::Pageable, Kind::Pageable),
     (cudaMemcpyHostToDevice, "host to device", Kind::Device, Kind::Pageable),
     (cudaMemcpyDeviceToHost, "device to host", Kind::Pageable, Kind::Device),
@@ -25,7 +25,7 @@ const WAYS: [Way; 5] = [
     (cudaMemcpyDefault, "default", Kind::Device, Kind::Pageable),
 ];
 
-/// Both forms of the call. `Err` means that it was not even made.
+/// Both forms of the call. `Err` means that it was not made at all.
 fn copy(
     log: &mut Log,
     blocking: bool,
@@ -77,7 +77,7 @@ fn kinds(cases: &mut Cases, blocking: bool) {
     }
 }
 
-/// Null, no kind at all, nothing to copy, too much, parts.
+/// Null, an invalid kind, zero bytes, too many bytes, parts.
 fn edges(cases: &mut Cases, blocking: bool) {
     let api = name(blocking);
     for (way, which, to, from) in WAYS {
@@ -246,7 +246,7 @@ fn edges(cases: &mut Cases, blocking: bool) {
     });
 }
 
-/// Round trips of one thread; how many came back as they went.
+/// Round trips of one thread. Returns how many came back unchanged.
 fn rounds(blocking: bool, seed: usize) -> usize {
     let mut log = Log::default();
     let bytes = pattern(N, 20 + seed);
@@ -278,7 +278,7 @@ fn rounds(blocking: bool, seed: usize) -> usize {
     right
 }
 
-/// Addresses that are nobody's, of host memory where a device's should be, and ranges that are too long.
+/// Addresses that belong to nobody, host addresses for device memory, and ranges that are too long.
 fn outside(cases: &mut Cases, blocking: bool) {
     let api = name(blocking);
     cases.add(
@@ -322,17 +322,17 @@ fn outside(cases: &mut Cases, blocking: bool) {
     );
 }
 
-/// Whether it is CUDA's word, and not this driver's habit, that decides if the host waits.
+/// Whether CUDA's documentation, and not the habit of this driver, decides if the host waits.
 ///
-/// A blocking copy out of pageable memory may return once it is staged; an asynchronous one into such memory may be
-/// synchronous.
+/// A blocking copy from pageable memory may return once it is staged. An asynchronous one to such memory may
+/// be synchronous.
 pub(super) fn promised(to: Kind, from: Kind, blocking: bool) -> bool {
     if blocking { to.of_host() || from != Kind::Pageable } else { to != Kind::Pageable || from.of_host() }
 }
 
-/// What waits for what.
+/// Which calls wait.
 fn waiting(cases: &mut Cases) {
-    // The legacy stream is held; does the call return before it is let go?
+    // The legacy stream is held: does the call return before it is released?
     for (way, which, to, from) in [
         (cudaMemcpyHostToDevice, "pageable to device", Kind::Device, Kind::Pageable),
         (cudaMemcpyHostToDevice, "pinned to device", Kind::Device, Kind::Pinned),
@@ -367,7 +367,7 @@ fn waiting(cases: &mut Cases) {
                 .alone();
         }
     }
-    // A non-blocking stream that is held keeps nothing back that is given to the legacy stream.
+    // A held non-blocking stream does not delay work of the legacy stream.
     cases
         .add(
             "cudaMemcpy/device to pinned, does not wait for a held non-blocking stream",

@@ -230,14 +230,14 @@ fn pitched(cases: &mut Cases) {
     });
 }
 
-/// Bits of x, y, z, w, and how they are read.
+/// Bits of x, y, z, w, and their type.
 const fn format(bits: [i32; 4], kind: cudaChannelFormatKind) -> cudaChannelFormatDesc {
     cudaChannelFormatDesc { x: bits[0], y: bits[1], z: bits[2], w: bits[3], f: kind }
 }
 
 static BYTES: cudaChannelFormatDesc = format([8, 0, 0, 0], cuda_sys::cudaChannelFormatKindUnsigned);
 
-/// What an array says that it is.
+/// Notes the description of an array.
 fn info(log: &mut Log, array: cudaArray_t) {
     let (mut got, mut extent, mut given) = (cudaChannelFormatDesc::default(), cudaExtent::default(), 0);
     ask!(log, cudaArrayGetInfo(&raw mut got, &raw mut extent, &raw mut given, array));

@@ -12,7 +12,7 @@ use crate::memory::{Block, Kind, stream, stream_with};
 
 const N: usize = 1 << 16;
 
-/// A device, as the functions of this toolkit want to be told.
+/// A device, in the form that the functions of this toolkit take.
 #[cfg(cudart_13_0)]
 pub(super) fn place(device: c_int) -> cuda_sys::cudaMemLocation {
     let mut place = cuda_sys::cudaMemLocation::default();

@@ -115,12 +115,12 @@ fn linear(cases: &mut Cases, blocking: bool) {
     }
 }
 
-/// What a case changes of a plane's pitch, width and height.
-type Change = fn(usize, usize, usize) -> (usize, usize, usize);
+/// A change of a plane's pitch, width and height.
+type ChangePlane = fn(usize, usize, usize) -> (usize, usize, usize);
 
 fn plane(cases: &mut Cases, blocking: bool) {
     let api = if blocking { "cudaMemset2D" } else { "cudaMemset2DAsync" };
-    let changes: [(&str, Safe, Change); 10] = [
+    let changes: [(&str, Safe, ChangePlane); 10] = [
         ("all of it", Safe::Works, |p, w, h| (p, w, h)),
         ("no width", Safe::Works, |p, _, h| (p, 0, h)),
         ("no height", Safe::Works, |p, w, _| (p, w, 0)),
@@ -174,7 +174,7 @@ fn plane(cases: &mut Cases, blocking: bool) {
     });
 }
 
-/// What a case changes of a volume's pitch and extent.
+/// A change of a volume's pitch and extent.
 type ChangeVolume = fn(&mut cudaPitchedPtr, &mut cudaExtent);
 
 fn volume(cases: &mut Cases, blocking: bool) {

@@ -12,7 +12,7 @@ use cuda_sys::{
 use super::graph::{N, empty, graph, launch, ready, row};
 use super::pitch::CHANGES;
 use super::volume::{N as BYTES, whole};
-use crate::case::{Cases, Safe};
+use crate::case::{Cases, Change, Safe};
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, event, pattern};
 
@@ -95,7 +95,7 @@ fn rows(cases: &mut Cases) {
 }
 
 /// A graph that copies to a symbol or from it, and its instance.
-struct Symbol {
+struct SymbolGraph {
     to: bool,
     graph: cudaGraph_t,
     node: cudaGraphNode_t,
@@ -104,7 +104,7 @@ struct Symbol {
     host: Block,
 }
 
-impl Symbol {
+impl SymbolGraph {
     fn new(log: &mut Log, to: bool) -> Result<Self, Setup> {
         // SAFETY: takes nothing and gives an address.
         let list = unsafe { case_list_symbol() };
@@ -142,8 +142,8 @@ impl Symbol {
         }
     }
 
-    fn set(&self, log: &mut Log, change: fn(&mut Change)) {
-        let mut it = Change {
+    fn set(&self, log: &mut Log, change: fn(&mut NodeChange)) {
+        let mut it = NodeChange {
             run: self.run,
             node: self.node,
             symbol: self.list,
@@ -153,7 +153,7 @@ impl Symbol {
             way: self.way(),
         };
         change(&mut it);
-        let Change { run, node, symbol, memory, count, offset, way } = it;
+        let NodeChange { run, node, symbol, memory, count, offset, way } = it;
         if self.to {
             ask!(
                 log,
@@ -169,7 +169,7 @@ impl Symbol {
 }
 
 /// The arguments of a change, for a case to spoil.
-struct Change {
+struct NodeChange {
     run: cudaGraphExec_t,
     node: cudaGraphNode_t,
     symbol: *const c_void,
@@ -190,7 +190,7 @@ fn symbols(cases: &mut Cases) {
             ("past the end", Safe::Unwritable, false, false, 0, 4),
         ] {
             cases.add(format!("cudaGraphAddMemcpyNode{word}/{what}"), safe, move |log| {
-                let it = Symbol::new(log, to)?;
+                let it = SymbolGraph::new(log, to)?;
                 let mut node = ptr::null_mut();
                 let answer = if node_null { ptr::null_mut() } else { &raw mut node };
                 let graph = if graph_null { ptr::null_mut() } else { it.graph };
@@ -198,8 +198,7 @@ fn symbols(cases: &mut Cases) {
                 Ok(())
             });
         }
-        type Spoil = fn(&mut Change);
-        let changes: [(&str, Safe, Spoil); 8] = [
+        let changes: [(&str, Safe, Change<NodeChange>); 8] = [
             ("as it was", Safe::Works, |_| {}),
             ("executable graph null", Safe::Unwritable, |c| c.run = ptr::null_mut()),
             ("node null", Safe::Unwritable, |c| c.node = ptr::null_mut()),
@@ -214,7 +213,7 @@ fn symbols(cases: &mut Cases) {
         ];
         for (what, safe, change) in changes {
             cases.add(format!("cudaGraphExecMemcpyNodeSetParams{word}/{what}"), safe, move |log| {
-                let it = Symbol::new(log, to)?;
+                let it = SymbolGraph::new(log, to)?;
                 it.set(log, change);
                 Ok(())
             });

@@ -1,4 +1,4 @@
-//! Copies between devices, and who may reach whose memory.
+//! Copies between devices, and access to each other's memory.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -76,7 +76,7 @@ pub(super) fn add(cases: &mut Cases) {
                         ask!(log, cudaDeviceSynchronize());
                         let got = d.load(log)?;
                         log.bytes("all bytes", &got, &source);
-                        // The other functions find out by themselves that two devices are concerned.
+                        // The other functions find both devices by themselves.
                         d.store(log, &vec![0; N])?;
                         ask!(log, cudaMemcpy(d.ptr(), s.ptr(), N, cudaMemcpyDefault));
                         ask!(log, cudaDeviceSynchronize());

@@ -1,4 +1,4 @@
-//! Pitches over the largest one, corners outside of what is copied, and directions that are none, for both sides.
+//! Pitches over the limit, corners outside of the copied memory, and invalid directions, for both sides.
 
 use std::ptr;
 
@@ -8,15 +8,15 @@ use cuda_sys::{
 };
 
 use super::volume::{DEPTH, HEIGHT, N, PITCH, WAYS, WIDTH, array, copy, whole};
-use crate::case::{Cases, Safe};
+use crate::case::{Cases, Change, Safe};
 use crate::log::{Log, Outcome, ask};
 use crate::memory::{Block, Kind, pattern};
 
-/// One more than the largest pitch of every device that there is.
+/// One more than the largest pitch of every device.
 const OVER: usize = 1 << 31;
 
-/// The rows of a side whose pitch is over the largest, and how the case says so. The pitches of host memory have no
-/// largest: a second row is read or written where it is said to be, which ends the process.
+/// The rows of a side whose pitch is over the limit, and the name of the case. Host pitches have no limit: a
+/// second row is read or written at that distance, which ends the process.
 fn rows(side: Kind, all: usize) -> (&'static str, usize) {
     if side == Kind::Device { ("", all) } else { (", one row", 1) }
 }
@@ -45,10 +45,9 @@ fn planes(cases: &mut Cases, blocking: bool) {
     }
 }
 
-type Change = fn(&mut cudaMemcpy3DParms);
-
-/// What is wrong with a volume of pitched memory, and whether that side has to be a device's for it to be harmless.
-pub(super) const CHANGES: [(&str, Change, [bool; 2]); 8] = [
+/// The defect of a volume of pitched memory, and whether that side must be a device's for the defect to be
+/// harmless.
+pub(super) const CHANGES: [(&str, Change<cudaMemcpy3DParms>, [bool; 2]); 8] = [
     ("destination pitch over the largest", |p| p.dstPtr.pitch = OVER, [false, false]),
     ("source pitch over the largest", |p| p.srcPtr.pitch = OVER, [false, false]),
     ("source corner behind the memory", |p| p.srcPos.z = DEPTH, [false, true]),
@@ -63,7 +62,7 @@ fn volumes(cases: &mut Cases, blocking: bool) {
     let api = if blocking { "cudaMemcpy3D" } else { "cudaMemcpy3DAsync" };
     // Between host memory and host memory no pitch is too large.
     for (way, which, to, from) in WAYS.into_iter().skip(1) {
-        // The others are asked with the other volumes.
+        // The other volumes have these cases.
         for (what, change, needs) in &CHANGES[..4] {
             if (needs[0] && to != Kind::Device) || (needs[1] && from != Kind::Device) {
                 continue;
@@ -84,7 +83,7 @@ fn volumes(cases: &mut Cases, blocking: bool) {
                 .alone();
         }
     }
-    let changes: [(&str, Change); 3] = [
+    let changes: [(&str, Change<cudaMemcpy3DParms>); 3] = [
         ("to the right of the array", |p| p.srcPos.x = WIDTH + 1),
         ("below the array", |p| p.srcPos.y = HEIGHT + 1),
         ("behind the array", |p| p.srcPos.z = DEPTH + 1),
@@ -131,7 +130,7 @@ fn row(log: &mut Log, blocking: bool) -> Outcome {
     Ok(())
 }
 
-/// One and the same number that is no direction, with every pair of sides.
+/// One number that is no direction, with every pair of sides.
 fn directions(cases: &mut Cases, blocking: bool) {
     let api = if blocking { "cudaMemcpy" } else { "cudaMemcpyAsync" };
     for to in [Kind::Pageable, Kind::Device] {

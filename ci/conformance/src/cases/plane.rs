@@ -9,7 +9,7 @@ use cuda_sys::{
 };
 
 use super::linear::promised;
-use crate::case::{Cases, Safe};
+use crate::case::{Cases, Change, Safe};
 use crate::gate::Gate;
 use crate::log::{Log, Outcome, Setup, ask, need};
 use crate::memory::{Block, Kind, pattern};
@@ -84,8 +84,7 @@ fn pitched(cases: &mut Cases, blocking: bool) {
                 Ok(())
             });
         }
-        type Change = fn(&mut Plane);
-        let changes: [(&str, Safe, Change); 9] = [
+        let changes: [(&str, Safe, Change<Plane>); 9] = [
             ("destination null", Safe::Unwritable, |p| p.to = ptr::null_mut()),
             ("source null", Safe::Unwritable, |p| p.from = ptr::null()),
             ("destination pitch under the width", Safe::Unwritable, |p| p.to_pitch = WIDTH - 1),
@@ -97,7 +96,7 @@ fn pitched(cases: &mut Cases, blocking: bool) {
             ("no direction and no width", Safe::Unwritable, |p| (p.way, p.width) = (cudaMemcpyKind(100), 0)),
         ];
         for (what, safe, change) in changes {
-            // A host side that is null or endless is the host's own fault, in the literal sense.
+            // A host side that is null or endless faults in the process itself.
             if way == cudaMemcpyHostToHost && (what.ends_with("null") || what.ends_with("end")) {
                 continue;
             }
@@ -238,8 +237,7 @@ fn arrays(cases: &mut Cases, to_array: bool, blocking: bool) {
             };
             Ok((rows, block))
         };
-        type Change = fn(&mut Rows);
-        let changes: [(&str, Safe, Change); 15] = [
+        let changes: [(&str, Safe, Change<Rows>); 15] = [
             ("all of it", Safe::Works, |_| {}),
             ("direction default", Safe::Works, |r| r.way = cudaMemcpyDefault),
             ("no width", Safe::Works, |r| r.width = 0),

@@ -13,7 +13,7 @@ use crate::run::{beside, handed};
 const SHARED: usize = 4 << 20;
 const OPENER: &str = "opens memory twice";
 
-/// Opens the memory of which the handle was handed over two times, and closes it two times.
+/// Opens the handed memory two times, and closes it two times.
 fn open_twice(log: &mut Log) -> Outcome {
     let (text, mut handle) = (handed(), cuda_sys::cudaIpcMemHandle_t::default());
     for (place, at) in handle.reserved.iter_mut().zip(0..) {

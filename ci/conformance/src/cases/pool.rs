@@ -5,11 +5,11 @@ use std::ptr;
 
 use cuda_sys::{cudaMemAccessDesc, cudaMemPool_t, cudaMemPoolAttr, cudaMemPoolProps};
 
-use crate::case::{Cases, Safe};
+use crate::case::{Cases, Change, Safe};
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, pattern, stream};
 
-/// What a pool of device 0 is made from.
+/// The properties of a pool of device 0.
 fn props() -> cudaMemPoolProps {
     let mut props = cudaMemPoolProps::default();
     props.allocType = cuda_sys::cudaMemAllocationTypePinned;
@@ -31,8 +31,7 @@ fn number(log: &mut Log, name: &str, pool: cudaMemPool_t, attribute: cudaMemPool
 }
 
 fn making(cases: &mut Cases) {
-    type Change = fn(&mut cudaMemPoolProps);
-    let changes: [(&str, Safe, Change); 5] = [
+    let changes: [(&str, Safe, Change<cudaMemPoolProps>); 5] = [
         ("a pool", Safe::Works, |_| {}),
         ("no kind of allocation", Safe::Unwritable, |p| p.allocType = cuda_sys::cudaMemAllocationTypeInvalid),
         ("nowhere", Safe::Unwritable, |p| p.location.type_ = cuda_sys::cudaMemLocationTypeInvalid),
@@ -363,7 +362,7 @@ fn sharing(cases: &mut Cases) {
     });
 }
 
-/// Which device must be current for copies of another device's pool: not the stream counts.
+/// The device that must be current for copies of another device's pool: the stream does not matter.
 fn of_another_device(cases: &mut Cases) {
     for (what, safe, current, access) in [
         ("the other device current", Safe::Works, 0, false),

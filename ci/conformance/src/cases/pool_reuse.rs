@@ -1,5 +1,5 @@
-//! Memory of a pool that one stream is to free, and whether another allocation is given it before that has happened: by the order of one
-//! stream, of events, of the legacy stream, and by a wait of the pool's own.
+//! Memory of a pool with a pending free: whether another allocation gets it before the free has run. Orders
+//! are those of one stream, of events, of the legacy stream, and a wait that the pool adds.
 
 use std::ptr;
 
@@ -12,7 +12,7 @@ use crate::memory::{Block, Kind, event, stream_with};
 
 const N: usize = 4 << 20;
 
-/// What orders the allocation behind the free.
+/// The order between the free and the allocation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
     Stream,
@@ -38,7 +38,7 @@ const RULES: [(&str, cudaMemPoolAttr); 3] = [
     ("waits", cuda_sys::cudaMemPoolReuseAllowInternalDependencies),
 ];
 
-/// A pool of its own, of which some rules are on. `tight` is whether there is room for one allocation only.
+/// A pool with some rules enabled. With `tight`, a second allocation does not fit.
 fn pool(log: &mut Log, on: [bool; 3], tight: bool) -> Result<cudaMemPool_t, Setup> {
     let mut wanted = cuda_sys::cudaMemPoolProps {
         allocType: cuda_sys::cudaMemAllocationTypePinned,
@@ -52,7 +52,7 @@ fn pool(log: &mut Log, on: [bool; 3], tight: bool) -> Result<cudaMemPool_t, Setu
         let mut value = i32::from(on);
         need!(log, cudaMemPoolSetAttribute(pool, rule, (&raw mut value).cast()));
     }
-    // Nothing goes back to the device meanwhile.
+    // No memory goes back to the device meanwhile.
     let (mut all, keep) = (u64::MAX, cuda_sys::cudaMemPoolAttrReleaseThreshold);
     need!(log, cudaMemPoolSetAttribute(pool, keep, (&raw mut all).cast()));
     Ok(pool)

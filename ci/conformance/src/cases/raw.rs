@@ -1,5 +1,5 @@
-//! What the crate has no function for: textures, semaphores of other interfaces, conditional nodes, configurations of
-//! caches. And single questions about managed memory, addresses, streams and capture modes.
+//! Functions that the crate lacks: textures, semaphores of other interfaces, conditional nodes, cache
+//! configurations. And single cases about managed memory, addresses, streams and capture modes.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -97,7 +97,7 @@ fn others(cases: &mut Cases) {
         let bodies = unsafe { wanted.__bindgen_anon_1.conditional }.phGraph_out;
         log.fact("bodies given", !bodies.is_null());
         if !bodies.is_null() {
-            // SAFETY: the call gave a list with as many graphs as were asked for.
+            // SAFETY: the call returned a list with as many graphs as requested.
             log.fact("body given", !unsafe { *bodies }.is_null());
         }
         Ok(())
@@ -211,7 +211,7 @@ fn memory(cases: &mut Cases) {
 
 static SEEN: AtomicUsize = AtomicUsize::new(0);
 
-/// What the callback is given.
+/// The argument of the callback.
 struct Given {
     on: cudaStream_t,
     block: Block,

@@ -149,7 +149,7 @@ fn waiting(cases: &mut Cases) {
                 };
                 let mark = event(log)?;
                 let gate = Gate::hold(log, held)?;
-                // So that the stream that is asked has something to do.
+                // The queried stream must have work.
                 ask!(log, cudaEventRecord(mark, asked));
                 let (waited, ()) = gate.blocks(|| {
                     ask!(log, cudaStreamSynchronize(asked));

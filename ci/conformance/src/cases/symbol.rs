@@ -1,4 +1,4 @@
-//! Copies to and from variables of a module, and what is asked about these.
+//! Copies to and from variables of a module, and queries about variables.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -20,7 +20,7 @@ unsafe extern "C" {
     fn case_read_symbols();
 }
 
-/// A symbol by name: the handle, and how many bytes it has.
+/// A symbol by name: its handle and size.
 #[derive(Clone, Copy)]
 enum Symbol {
     Number,
@@ -107,7 +107,7 @@ fn edges(cases: &mut Cases, to: bool, blocking: bool) {
             ask!(log, cudaDeviceSynchronize());
             Ok(())
         });
-        // Hardware takes some of these, and writes into what lies behind the variable.
+        // Hardware accepts some of these, and writes past the end of the variable.
         if !blocking && safe == Safe::Refused {
             case.alone();
         }

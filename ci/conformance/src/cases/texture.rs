@@ -1,4 +1,4 @@
-//! What textures and surfaces can be made of, how they may be read, and the handles that are none.
+//! The sources of textures and surfaces, their modes of reading, and invalid handles.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -59,7 +59,7 @@ fn of_rows(start: *mut c_void, width: usize, height: usize, pitch: usize) -> cud
     resource
 }
 
-/// Asks for a texture, and what it is said to be read like where there is one.
+/// Makes a texture, and notes its description if there is one.
 fn make(log: &mut Log, name: &str, resource: cudaResourceDesc, texture: cudaTextureDesc) {
     let mut made = 0;
     let (from, like) = (&raw const resource, &raw const texture);
@@ -69,7 +69,7 @@ fn make(log: &mut Log, name: &str, resource: cudaResourceDesc, texture: cudaText
     }
 }
 
-/// The nearest element as it is, and the one at the edge beyond it.
+/// The nearest element, unconverted, and the edge outside.
 pub(super) fn plain() -> cudaTextureDesc {
     cudaTextureDesc { addressMode: [cuda_sys::cudaAddressModeClamp; 3], ..Default::default() }
 }
@@ -196,7 +196,7 @@ fn linear(cases: &mut Cases) {
     });
     cases.add("cudaCreateTextureObject/of every kind of memory", Safe::Unwritable, |log| {
         for kind in Kind::ALL {
-            // A multiple of what textures need lies within.
+            // The offset is a multiple of a texture's alignment.
             let start = Block::new(log, kind, 8192)?.ptr().cast::<u8>();
             let start = start.wrapping_add(start.align_offset(512));
             make(log, kind.name(), of_row(start.cast(), 4096), plain());
@@ -273,7 +273,7 @@ fn handles(cases: &mut Cases) {
         need!(log, cudaCreateTextureObject(&raw mut made, from, like, ptr::null()));
         let mut found = cudaResourceDesc::default();
         ask!(log, cudaGetTextureObjectResourceDesc(&raw mut found, made));
-        // SAFETY: the member that the texture was made with.
+        // SAFETY: the texture was made with this member.
         log.fact("bytes", unsafe { found.res.linear.sizeInBytes });
         log.fact("type", found.resType.0);
         ask!(log, "null", cudaGetTextureObjectResourceDesc(ptr::null_mut(), made));

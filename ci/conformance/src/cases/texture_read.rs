@@ -1,4 +1,4 @@
-//! What kernels read by textures: weights, edges, and what is outside; and a surface that is left.
+//! Texture reads of kernels: weights, edges, and values outside. And a surface access outside of its bounds.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -23,7 +23,7 @@ fn bytes<T: Copy>(list: &[T]) -> Vec<u8> {
     unsafe { std::slice::from_raw_parts(list.as_ptr().cast::<u8>(), size_of_val(list)) }.to_vec()
 }
 
-/// What a kernel gets of a texture at these coordinates or numbers, which have four bytes each.
+/// The values that a kernel reads from a texture at these coordinates or indices, which have four bytes each.
 fn read<T: Copy>(
     log: &mut Log,
     kernel: unsafe extern "C" fn(),
@@ -88,7 +88,7 @@ fn lines(log: &mut Log) -> Outcome {
     Ok(())
 }
 
-/// Which weights a linear filter has: in 256ths, at coordinates between two elements that are 0 and 256.
+/// The weights of a linear filter: in 256ths, at coordinates between two elements that are 0 and 256.
 fn weights(log: &mut Log) -> Outcome {
     let linear = cudaTextureDesc { filterMode: cuda_sys::cudaFilterModeLinear, ..plain() };
     let steps =

@@ -9,7 +9,7 @@ use cuda_sys::{
 };
 
 use super::linear::promised;
-use crate::case::{Cases, Safe};
+use crate::case::{Cases, Change, Safe};
 use crate::gate::Gate;
 use crate::log::{Log, Setup, ask, need};
 use crate::memory::{Block, Kind, pattern};
@@ -90,8 +90,7 @@ fn pitched(cases: &mut Cases, blocking: bool) {
                 Ok(())
             });
         }
-        type Change = fn(&mut cudaMemcpy3DParms);
-        let changes: [(&str, Change); 8] = [
+        let changes: [(&str, Change<cudaMemcpy3DParms>); 8] = [
             ("destination null", |p| p.dstPtr.ptr = ptr::null_mut()),
             ("source null", |p| p.srcPtr.ptr = ptr::null_mut()),
             ("destination pitch under the width", |p| p.dstPtr.pitch = WIDTH - 1),
@@ -251,8 +250,7 @@ fn arrays(cases: &mut Cases, blocking: bool) {
         log.bytes("all bytes", &got, &source);
         Ok(())
     });
-    type Change = fn(&mut cudaMemcpy3DParms);
-    let changes: [(&str, Safe, Change); 9] = [
+    let changes: [(&str, Safe, Change<cudaMemcpy3DParms>); 9] = [
         ("destination given twice", Safe::Unwritable, |p| p.dstPtr = p.srcPtr),
         ("wider than the array", Safe::Refused, |p| p.extent.width += 1),
         ("higher than the array", Safe::Refused, |p| p.extent.height += 1),
@@ -299,8 +297,7 @@ fn arrays(cases: &mut Cases, blocking: bool) {
 
 fn peers(cases: &mut Cases, blocking: bool) {
     let api = if blocking { "cudaMemcpy3DPeer" } else { "cudaMemcpy3DPeerAsync" };
-    type Change = fn(&mut cudaMemcpy3DPeerParms);
-    let changes: [(&str, Safe, Change); 10] = [
+    let changes: [(&str, Safe, Change<cudaMemcpy3DPeerParms>); 10] = [
         ("on one device", Safe::Works, |_| {}),
         ("source device -1", Safe::Unwritable, |p| p.srcDevice = -1),
         ("destination device -1", Safe::Unwritable, |p| p.dstDevice = -1),

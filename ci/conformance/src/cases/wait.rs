@@ -1,5 +1,5 @@
-//! What else waits: the host memory that the copies of the other files leave out, freeing, and batches. And what a
-//! blocking copy out of pageable memory promises instead of waiting: that its source may change.
+//! More calls that may wait: host memory that the other files leave out, frees, and batches. And the promise
+//! of a blocking copy from pageable memory that its source may change afterwards.
 
 use std::ptr;
 
@@ -18,7 +18,7 @@ const HEIGHT: usize = 16;
 const N: usize = PITCH * HEIGHT;
 
 /// The forms of a copy of all bytes on the legacy stream.
-type Copy = fn(&mut Log, Block, Block, cudaMemcpyKind);
+type RowCopy = fn(&mut Log, Block, Block, cudaMemcpyKind);
 
 fn solid(to: Block, from: Block, kind: cudaMemcpyKind) -> cudaMemcpy3DParms {
     cudaMemcpy3DParms {
@@ -30,7 +30,7 @@ fn solid(to: Block, from: Block, kind: cudaMemcpyKind) -> cudaMemcpy3DParms {
     }
 }
 
-const COPIES: [(&str, Copy); 6] = [
+const COPIES: [(&str, RowCopy); 6] = [
     ("cudaMemcpy", |log, d, s, way| {
         ask!(log, cudaMemcpy(d.ptr(), s.ptr(), N, way));
     }),
@@ -83,7 +83,7 @@ fn copies(cases: &mut Cases) {
         if api.ends_with("Async") {
             continue;
         }
-        // Whether it waits is left to the driver; that the source is not needed any more is promised.
+        // The driver decides whether it waits. CUDA promises that the source is not needed afterwards.
         cases
             .add(
                 format!("{api}/pageable to device, the source changed after the call"),
@@ -130,7 +130,8 @@ fn batch(cases: &mut Cases) {
             let (a, b) = (crate::memory::stream(log)?, crate::memory::stream(log)?);
             let mark = crate::memory::event(log)?;
             let (from, to) = (Block::new(log, Kind::Device, N)?, Block::new(log, Kind::Device, N)?);
-            // The first launch loads the kernel, which may wait for all streams, a held one among them.
+            // The first launch loads the kernel, which may wait for all streams, and for a held one among
+            // them.
             super::kernel::fill(log, from.ptr(), 5, N, a)?;
             let gate = Gate::hold(log, a)?;
             super::kernel::fill(log, from.ptr(), 6, N, a)?;

@@ -12,10 +12,11 @@ use crate::stream::before_free;
 use crate::sys::{
     cudaArray_const_t, cudaArray_t, cudaArrayDeferredMapping, cudaArrayMemoryRequirements, cudaArraySparse,
     cudaArraySparseProperties, cudaArraySparsePropertiesSingleMipTail, cudaChannelFormatDesc,
-    cudaErrorInvalidValue, cudaExtent, cudaMipmappedArray_const_t, cudaMipmappedArray_t,
+    cudaChannelFormatKind, cudaErrorInvalidValue, cudaExtent, cudaMipmappedArray_const_t,
+    cudaMipmappedArray_t,
 };
 
-/// What the memory of an array is mapped in multiples of.
+/// The memory of an array is mapped in multiples of this size.
 const MAPPED: u64 = 64 << 10;
 
 /// The address that a handle stands for.
@@ -32,7 +33,7 @@ fn back(extent: Extent) -> cudaExtent {
     cudaExtent { width: size(extent.width), height: size(extent.height), depth: size(extent.depth) }
 }
 
-/// What a program wants made, checked, on the current device.
+/// Checks the array that a program wants, on the current device.
 fn wanted(
     call: &Call,
     desc: Option<&cudaChannelFormatDesc>,
@@ -60,7 +61,7 @@ fn make(
     Ok(())
 }
 
-/// How much memory would have to be mapped for an array that has none.
+/// The size of the memory that would have to be mapped for an array that has none.
 fn requirements(
     format: Format,
     extents: impl Iterator<Item = Extent>,
@@ -177,7 +178,7 @@ api! {
         put(Some(out), pointer(machine.book.plane(handle(array), plane)?).cast())
     }
 
-    /// What an array was made with.
+    /// The description with which an array was made.
     fn cudaArrayGetInfo(
         call, desc: Out<'_, cudaChannelFormatDesc>, extent: Out<'_, cudaExtent>, flags: Out<'_, c_uint>,
         array: cudaArray_t,
@@ -196,7 +197,7 @@ api! {
         Ok(())
     }
 
-    /// What the elements of an array are.
+    /// The format of an array's elements.
     fn cudaGetChannelDesc(call, desc: Out<'_, cudaChannelFormatDesc>, array: cudaArray_const_t) {
         let (machine, _) = call.context()?;
         let out = desc.ok_or(cudaErrorInvalidValue)?;
@@ -242,7 +243,7 @@ api! {
         put(Some(out), sparse(found.format, found.tiled(), 0, 0, false))
     }
 
-    /// How a sparse mipmapped array is divided into tiles, and which levels are too small for one.
+    /// Returns how a sparse mipmapped array is divided into tiles, and which levels are smaller than a tile.
     fn cudaMipmappedArrayGetSparseProperties(
         call, out: Out<'_, cudaArraySparseProperties>, mipmap: cudaMipmappedArray_t,
     ) {
@@ -269,6 +270,18 @@ api! {
         let first = u32::try_from(first).map_err(|_| cudaErrorInvalidValue)?;
         put(Some(out), sparse(found.format, tiled, first, tail, false))
     }
+}
+
+/// Puts a description together.
+#[unsafe(no_mangle)]
+extern "C" fn cudaCreateChannelDesc(
+    x: c_int,
+    y: c_int,
+    z: c_int,
+    w: c_int,
+    f: cudaChannelFormatKind,
+) -> cudaChannelFormatDesc {
+    cudaChannelFormatDesc { x, y, z, w, f }
 }
 
 #[cfg(test)]

@@ -15,9 +15,9 @@ const FLAGS: u32 = cudaArrayLayered
 /// For video, which a format of two planes must be: `CUDA_ARRAY3D_VIDEO_ENCODE_DECODE` of the driver API.
 const VIDEO: u32 = 0x100;
 
-/// What the dimensions of an array mean.
+/// The meaning of an array's dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shape {
+enum ArrayShape {
     Line,
     Plane,
     Solid,
@@ -28,7 +28,7 @@ enum Shape {
 }
 
 /// The shape that extent and flags stand for.
-fn shape(extent: Extent, flags: u32) -> Option<Shape> {
+fn shape(extent: Extent, flags: u32) -> Option<ArrayShape> {
     let (cube, layered) = (flags & cudaArrayCubemap != 0, flags & cudaArrayLayered != 0);
     let Extent { width, height, depth } = extent;
     if width == 0 {
@@ -37,48 +37,48 @@ fn shape(extent: Extent, flags: u32) -> Option<Shape> {
     if cube {
         let square = width == height;
         return match layered {
-            false => (square && depth == 6).then_some(Shape::Cube),
-            true => (square && depth > 0 && depth.is_multiple_of(6)).then_some(Shape::Cubes),
+            false => (square && depth == 6).then_some(ArrayShape::Cube),
+            true => (square && depth > 0 && depth.is_multiple_of(6)).then_some(ArrayShape::Cubes),
         };
     }
     match (layered, height, depth) {
         (true, _, 0) => None,
-        (true, 0, _) => Some(Shape::Lines),
-        (true, _, _) => Some(Shape::Planes),
-        (false, 0, 0) => Some(Shape::Line),
+        (true, 0, _) => Some(ArrayShape::Lines),
+        (true, _, _) => Some(ArrayShape::Planes),
+        (false, 0, 0) => Some(ArrayShape::Line),
         (false, 0, _) => None,
-        (false, _, 0) => Some(Shape::Plane),
-        (false, _, _) => Some(Shape::Solid),
+        (false, _, 0) => Some(ArrayShape::Plane),
+        (false, _, _) => Some(ArrayShape::Solid),
     }
 }
 
-/// The attributes that say how large a texture of a shape may be: width, height, depth.
-fn texture(shape: Shape, gather: bool, levels: bool) -> [Option<cudaDeviceAttr>; 3] {
+/// The attributes that limit a texture of a shape: width, height, depth.
+fn texture(shape: ArrayShape, gather: bool, levels: bool) -> [Option<cudaDeviceAttr>; 3] {
     match shape {
-        Shape::Line if levels => [Some(cudaDevAttrMaxTexture1DMipmappedWidth), None, None],
-        Shape::Line => [Some(cudaDevAttrMaxTexture1DWidth), None, None],
-        Shape::Plane if gather => {
+        ArrayShape::Line if levels => [Some(cudaDevAttrMaxTexture1DMipmappedWidth), None, None],
+        ArrayShape::Line => [Some(cudaDevAttrMaxTexture1DWidth), None, None],
+        ArrayShape::Plane if gather => {
             [Some(cudaDevAttrMaxTexture2DGatherWidth), Some(cudaDevAttrMaxTexture2DGatherHeight), None]
         }
-        Shape::Plane if levels => {
+        ArrayShape::Plane if levels => {
             [Some(cudaDevAttrMaxTexture2DMipmappedWidth), Some(cudaDevAttrMaxTexture2DMipmappedHeight), None]
         }
-        Shape::Plane => [Some(cudaDevAttrMaxTexture2DWidth), Some(cudaDevAttrMaxTexture2DHeight), None],
-        Shape::Solid => [
+        ArrayShape::Plane => [Some(cudaDevAttrMaxTexture2DWidth), Some(cudaDevAttrMaxTexture2DHeight), None],
+        ArrayShape::Solid => [
             Some(cudaDevAttrMaxTexture3DWidth),
             Some(cudaDevAttrMaxTexture3DHeight),
             Some(cudaDevAttrMaxTexture3DDepth),
         ],
-        Shape::Lines => {
+        ArrayShape::Lines => {
             [Some(cudaDevAttrMaxTexture1DLayeredWidth), None, Some(cudaDevAttrMaxTexture1DLayeredLayers)]
         }
-        Shape::Planes => [
+        ArrayShape::Planes => [
             Some(cudaDevAttrMaxTexture2DLayeredWidth),
             Some(cudaDevAttrMaxTexture2DLayeredHeight),
             Some(cudaDevAttrMaxTexture2DLayeredLayers),
         ],
-        Shape::Cube => [Some(cudaDevAttrMaxTextureCubemapWidth), None, None],
-        Shape::Cubes => [
+        ArrayShape::Cube => [Some(cudaDevAttrMaxTextureCubemapWidth), None, None],
+        ArrayShape::Cubes => [
             Some(cudaDevAttrMaxTextureCubemapLayeredWidth),
             None,
             Some(cudaDevAttrMaxTextureCubemapLayeredLayers),
@@ -87,25 +87,25 @@ fn texture(shape: Shape, gather: bool, levels: bool) -> [Option<cudaDeviceAttr>;
 }
 
 /// The same for surfaces.
-fn surface(shape: Shape) -> [Option<cudaDeviceAttr>; 3] {
+fn surface(shape: ArrayShape) -> [Option<cudaDeviceAttr>; 3] {
     match shape {
-        Shape::Line => [Some(cudaDevAttrMaxSurface1DWidth), None, None],
-        Shape::Plane => [Some(cudaDevAttrMaxSurface2DWidth), Some(cudaDevAttrMaxSurface2DHeight), None],
-        Shape::Solid => [
+        ArrayShape::Line => [Some(cudaDevAttrMaxSurface1DWidth), None, None],
+        ArrayShape::Plane => [Some(cudaDevAttrMaxSurface2DWidth), Some(cudaDevAttrMaxSurface2DHeight), None],
+        ArrayShape::Solid => [
             Some(cudaDevAttrMaxSurface3DWidth),
             Some(cudaDevAttrMaxSurface3DHeight),
             Some(cudaDevAttrMaxSurface3DDepth),
         ],
-        Shape::Lines => {
+        ArrayShape::Lines => {
             [Some(cudaDevAttrMaxSurface1DLayeredWidth), None, Some(cudaDevAttrMaxSurface1DLayeredLayers)]
         }
-        Shape::Planes => [
+        ArrayShape::Planes => [
             Some(cudaDevAttrMaxSurface2DLayeredWidth),
             Some(cudaDevAttrMaxSurface2DLayeredHeight),
             Some(cudaDevAttrMaxSurface2DLayeredLayers),
         ],
-        Shape::Cube => [Some(cudaDevAttrMaxSurfaceCubemapWidth), None, None],
-        Shape::Cubes => [
+        ArrayShape::Cube => [Some(cudaDevAttrMaxSurfaceCubemapWidth), None, None],
+        ArrayShape::Cubes => [
             Some(cudaDevAttrMaxSurfaceCubemapLayeredWidth),
             None,
             Some(cudaDevAttrMaxSurfaceCubemapLayeredLayers),
@@ -123,7 +123,7 @@ fn within(device: usize, extent: Extent, limits: [Option<cudaDeviceAttr>; 3]) ->
     })
 }
 
-/// Checks what a new array is to be.
+/// Checks the parameters of a new array.
 ///
 /// # Errors
 /// `cudaErrorInvalidValue`.
@@ -131,12 +131,12 @@ pub(super) fn check(device: usize, format: Format, extent: Extent, flags: u32, l
     let right = || {
         let shape = shape(extent, flags)?;
         let has = |flag: u32| flags & flag != 0;
-        let sparse = matches!(shape, Shape::Plane | Shape::Solid | Shape::Planes);
+        let sparse = matches!(shape, ArrayShape::Plane | ArrayShape::Solid | ArrayShape::Planes);
         let fits = within(device, extent, texture(shape, has(cudaArrayTextureGather), levels));
         let planar =
-            shape == Shape::Plane && extent.width.is_multiple_of(2) && extent.height.is_multiple_of(2);
+            shape == ArrayShape::Plane && extent.width.is_multiple_of(2) && extent.height.is_multiple_of(2);
         let right = flags & !(FLAGS | VIDEO) == 0
-            && (!has(cudaArrayTextureGather) || shape == Shape::Plane)
+            && (!has(cudaArrayTextureGather) || shape == ArrayShape::Plane)
             && (!has(cudaArraySparse) || (sparse && !has(cudaArrayDeferredMapping)))
             && fits
             && (!has(cudaArraySurfaceLoadStore) || within(device, extent, surface(shape)))

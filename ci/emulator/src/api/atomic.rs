@@ -1,4 +1,4 @@
-//! What atomic operations over a link can do: on both kinds of links all that kernels here can.
+//! Atomic operations over a link: on both kinds of links, all that kernels here can do.
 #![expect(unsafe_code, reason = "exports C functions")]
 
 use core::ffi::{c_int, c_uint};
@@ -16,7 +16,7 @@ fn answer(out: *mut c_uint, operations: *const cudaAtomicOperation, count: c_uin
     if out.is_null() || operations.is_null() || count == 0 {
         return Err(cudaErrorInvalidValue);
     }
-    // SAFETY: the program says that the list has `count` entries, and it is not null.
+    // SAFETY: the program promises that the list has `count` entries, and it is not null.
     let wanted = unsafe { core::slice::from_raw_parts(operations, count) };
     if wanted.iter().any(|it| it.0 > cudaAtomicOperationFloatMax.0) {
         return Err(cudaErrorInvalidValue);
@@ -31,14 +31,14 @@ fn answer(out: *mut c_uint, operations: *const cudaAtomicOperation, count: c_uin
             it if it.0 > cudaAtomicOperationFloatAdd.0 => 0,
             _ => every | whole,
         };
-        // SAFETY: the program says that there is room for `count` answers.
+        // SAFETY: the program promises that there is room for `count` answers.
         unsafe { out.wrapping_add(at).write(found) };
     }
     Ok(())
 }
 
 api! {
-    /// What atomic operations between the host and a device can do.
+    /// The atomic operations between the host and a device.
     fn cudaDeviceGetHostAtomicCapabilities(
         call, out: *mut c_uint, operations: *const cudaAtomicOperation, count: c_uint, device: c_int,
     ) {
@@ -47,7 +47,7 @@ api! {
         answer(out, operations, count)
     }
 
-    /// What atomic operations between two devices can do.
+    /// The atomic operations between two devices.
     fn cudaDeviceGetP2PAtomicCapabilities(
         call, out: *mut c_uint, operations: *const cudaAtomicOperation, count: c_uint, from: c_int, to: c_int,
     ) {

@@ -1,4 +1,4 @@
-//! What an address is.
+//! The attributes of a pointer.
 #![expect(unsafe_code, reason = "exports C functions")]
 
 use core::ffi::{c_int, c_void};
@@ -15,7 +15,7 @@ use crate::sys::{
 const NO_DEVICE: c_int = -2;
 
 api! {
-    /// What kind of memory an address is in, and by which addresses the host and the devices know it.
+    /// The kind of memory that an address is in, and the addresses by which the host and the devices know it.
     fn cudaPointerGetAttributes(call, out: Out<'_, cudaPointerAttributes>, memory: *const c_void) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let (machine, current) = call.context()?;

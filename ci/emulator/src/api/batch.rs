@@ -1,12 +1,12 @@
-//! Batches of copies. The copies of one batch are not ordered among themselves: here they run from the last to the
-//! first, so that nothing comes to rely on the other order.
+//! Batches of copies. The copies of one batch are not ordered among themselves. Here they run from the last
+//! to the first, so that no program comes to rely on the other order.
 #![expect(unsafe_code, reason = "exports C functions, and reads the lists that they are given")]
 
 use core::ffi::{c_ulonglong, c_void};
 
 use super::array::handle;
+use super::memcpy::{solid_part, volume};
 use super::memcpy_array::copyable;
-use super::memcpy_shaped::{solid_part, volume};
 use super::{Call, address, api, wide};
 use crate::error::Answer;
 use crate::machine::Guard;
@@ -28,7 +28,7 @@ pub(super) unsafe fn list<'a, T>(start: *const T, length: usize) -> Answer<&'a [
     if start.is_null() {
         return Err(cudaErrorInvalidValue);
     }
-    // SAFETY: not null, and the caller answers for the elements.
+    // SAFETY: not null, and the caller vouches for the elements.
     Ok(unsafe { core::slice::from_raw_parts(start, length) })
 }
 
@@ -53,14 +53,15 @@ fn check_flags(flags: u32) -> Answer {
 fn planned(call: &Call, machine: &Guard, request: &Request, order: cudaMemcpySrcAccessOrder) -> Answer<Copy> {
     let mut copy = plan(call, &machine.book, request, Mode::Asynchronous)?.copy;
     if order != cudaMemcpySrcAccessOrderStream {
-        // Read now: during the call, or at any time, which need not be after what the stream has still to do.
-        // SAFETY: the program says by the order that its source can be read during the call.
+        // The source is read now: the order allows it during the call, or at any time, even before earlier
+        // work of the stream is done.
+        // SAFETY: by the order, the program promises that its source can be read during the call.
         unsafe { copy.stage(&machine.book) };
     }
     Ok(copy)
 }
 
-/// Puts the copies on the stream; where one of them cannot be made, those before it.
+/// Puts the copies on the stream. If one of them is invalid, the copies before it are still put there.
 fn put_on(
     machine: &mut Guard,
     key: Key,
@@ -103,7 +104,8 @@ fn array<'a>(call: &Call, book: &'a Book, operand: &cudaMemcpy3DOperand) -> Answ
     copyable(call, book, handle(array.array)).map(Some)
 }
 
-/// One side of a copy of a volume, in a batch: lengths of linear memory are in elements of the array on the other side.
+/// One side of a copy of a volume, in a batch. Lengths of linear memory are in elements of the array on the
+/// other side.
 fn side(operand: &cudaMemcpy3DOperand, array: Option<&Array>, volume: Volume, element: u64) -> Answer<Side> {
     if let Some(found) = array {
         // SAFETY: it is an array only where the type says so.
@@ -122,7 +124,7 @@ fn side(operand: &cudaMemcpy3DOperand, array: Option<&Array>, volume: Volume, el
     Ok(Side { address: address(memory.ptr), pitch, slice })
 }
 
-/// What can be told of a copy of volumes without a look at the memory.
+/// Checks the parts of a copy of volumes that need no look at the memory.
 fn check_solid(op: &cudaMemcpy3DBatchOp) -> Answer {
     check_order(op.srcAccessOrder)?;
     check_flags(op.flags)?;
@@ -159,11 +161,11 @@ api! {
         if count == 0 || attr_count == 0 || attr_count > count {
             return Err(cudaErrorInvalidValue);
         }
-        // SAFETY: the program says that these three lists have `count` elements.
+        // SAFETY: the program promises that these three lists have `count` elements.
         let (dsts, srcs) = (unsafe { list(dsts, count) }?, unsafe { list(srcs, count) }?);
         // SAFETY: as above.
         let sizes = unsafe { list(sizes, count) }?;
-        // SAFETY: the program says that these two lists have `attr_count` elements.
+        // SAFETY: the program promises that these two lists have `attr_count` elements.
         let (attrs, starts) = (unsafe { list(attrs, attr_count) }?, unsafe { list(starts, attr_count) }?);
         let rising = starts.windows(2).all(|pair| pair.first() < pair.last());
         if starts.first() != Some(&0) || !rising || starts.last().is_some_and(|last| *last >= count) {
@@ -197,9 +199,9 @@ api! {
         if count == 0 || flags != 0 {
             return Err(cudaErrorInvalidValue);
         }
-        // SAFETY: the program says that the list has `count` elements.
+        // SAFETY: the program promises that the list has `count` elements.
         let ops = unsafe { list(ops, count) }?;
-        // What is wrong with any of them by itself spoils all; what memory there is, is found out one after the other.
+        // A defect of any copy by itself refuses the whole batch. The memory is looked up copy by copy.
         for op in ops {
             check_solid(op)?;
         }

@@ -26,7 +26,7 @@ pub(super) unsafe fn handles(start: *const cudaGraphNode_t, count: usize) -> Ans
     if start.is_null() {
         return Err(cudaErrorInvalidValue);
     }
-    // SAFETY: not null, and the caller answers for the elements.
+    // SAFETY: not null, and the caller vouches for the elements.
     Ok(unsafe { core::slice::from_raw_parts(start, count) }.iter().map(|it| it.addr()).collect())
 }
 
@@ -38,7 +38,7 @@ pub(super) unsafe fn plain(edges: *const cudaGraphEdgeData, count: usize) -> Ans
     if edges.is_null() || count == 0 {
         return Ok(());
     }
-    // SAFETY: not null, and the caller answers for the elements.
+    // SAFETY: not null, and the caller vouches for the elements.
     let edges = unsafe { core::slice::from_raw_parts(edges, count) };
     let plain = edges.iter().all(|it| it.from_port == 0 && it.to_port == 0 && it.type_ == 0);
     if plain { Ok(()) } else { Err(cudaErrorInvalidValue) }
@@ -89,7 +89,7 @@ api! {
         call, stream: cudaStream_t, graph: cudaGraph_t, before: *const cudaGraphNode_t,
         edges: *const cudaGraphEdgeData, count: usize, mode: cudaStreamCaptureMode,
     ) {
-        // SAFETY: the program says that both lists have `count` elements, or are none.
+        // SAFETY: the program promises that both lists have `count` elements or are null.
         unsafe { plain(edges, count) }?;
         // SAFETY: as above.
         let before = unsafe { handles(before, count) }?;
@@ -116,7 +116,7 @@ api! {
         Ok(())
     }
 
-    /// What a stream's capture has come to.
+    /// The state of a stream's capture.
     fn cudaStreamGetCaptureInfo | cudaStreamGetCaptureInfo_ptsz(
         call, stream: cudaStream_t, out: Out<'_, cudaStreamCaptureStatus>, id: Out<'_, c_ulonglong>,
         graph: Out<'_, cudaGraph_t>, before: Out<'_, *const cudaGraphNode_t>,
@@ -147,13 +147,13 @@ api! {
         Ok(())
     }
 
-    /// Says what the next node of a captured stream comes after.
+    /// Sets the dependencies of the next node of a captured stream.
     fn cudaStreamUpdateCaptureDependencies | cudaStreamUpdateCaptureDependencies_ptsz(
         call, stream: cudaStream_t, before: *mut cudaGraphNode_t, edges: *const cudaGraphEdgeData, count: usize,
         flags: c_uint,
     ) {
         let (mut machine, _, key) = call.stream(stream)?;
-        // SAFETY: the program says that both lists have `count` elements, or are none.
+        // SAFETY: the program promises that both lists have `count` elements or are null.
         unsafe { plain(edges, count) }?;
         // SAFETY: as above.
         let named = unsafe { handles(before, count) }?;
@@ -178,7 +178,7 @@ api! {
         Ok(())
     }
 
-    /// Changes what a capture by another thread means for this one, and answers with what it meant.
+    /// Changes the capture mode of the calling thread, and returns the old one.
     fn cudaThreadExchangeStreamCaptureMode(call, mode: Option<&mut cudaStreamCaptureMode>) {
         drop(call.machine()?);
         let mode = mode.ok_or(cudaErrorInvalidValue)?;

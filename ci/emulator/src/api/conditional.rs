@@ -1,4 +1,5 @@
-//! Conditional nodes: graphs may have them, with bodies to be filled, and cannot be made executable with them.
+//! Conditional nodes. A graph may have them, with bodies to be filled, but it cannot be made executable with
+//! them.
 #![expect(unsafe_code, reason = "exports C functions, and writes where a program wants its answer")]
 
 use core::ffi::c_uint;

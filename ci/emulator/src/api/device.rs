@@ -1,4 +1,4 @@
-//! Devices: which there are, which is current, what they are like, and what is set on them.
+//! Devices: their number, the current one, their properties, and their settings.
 #![expect(unsafe_code, reason = "exports C functions")]
 
 use core::ffi::{CStr, c_char, c_int, c_uint};
@@ -64,7 +64,7 @@ api! {
         machine.devices.get(device).and_then(|device| device.fault).map_or(Ok(()), Err)
     }
 
-    /// Makes a device ready, and current where the flags are to be used.
+    /// Initialises a device. If the flags are valid, they are set as well.
     fn cudaInitDevice(call, device: c_int, device_flags: c_uint, flags: c_uint) {
         let mut machine = call.machine()?;
         let device = ordinal(&machine, device)?;
@@ -87,7 +87,7 @@ api! {
             return Err(cudaErrorInvalidValue);
         }
         for at in 0..usize::try_from(count).unwrap_or(0) {
-            // SAFETY: the program says that the list has `count` entries.
+            // SAFETY: the program promises that the list has `count` entries.
             let device = unsafe { devices.wrapping_add(at).read() };
             ordinal(&machine, device)?;
         }
@@ -116,8 +116,8 @@ api! {
         synchronize(&mut machine, device, &all)
     }
 
-    /// Ends all that the process has on the current device. A context that failed stays so until the process ends, and
-    /// one that the calling thread has not used yet stays as it is.
+    /// Ends everything that the process has on the current device. A context that failed stays failed until
+    /// the process ends. A context that the calling thread has not used yet stays as it is.
     fn cudaDeviceReset(call) {
         let (mut machine, device) = call.current()?;
         if !thread::uses_device() {
@@ -144,7 +144,7 @@ api! {
         Ok(())
     }
 
-    /// What a device is like.
+    /// The properties of a device.
     fn cudaGetDeviceProperties(call, out: Out<'_, cudaDeviceProp>, device: c_int) {
         let machine = call.machine()?;
         let out = out.ok_or(cudaErrorInvalidValue)?;
@@ -261,7 +261,7 @@ api! {
             return Err(cudaErrorInvalidValue);
         }
         for (at, byte) in id.bytes().chain([0]).enumerate() {
-            // SAFETY: the program says that there is room for `length` characters, which are enough.
+            // SAFETY: the program promises that there is room for `length` characters, which are enough.
             unsafe { out.wrapping_add(at).write(c_char::try_from(byte).unwrap_or(0)) };
         }
         Ok(())
@@ -296,19 +296,19 @@ api! {
         put(width, 1 << 28)
     }
 
-    /// Makes writes of other devices on the bus visible: none ever are outstanding.
+    /// Makes writes of other devices on the bus visible: none are ever outstanding.
     fn cudaDeviceFlushGPUDirectRDMAWrites(
         call, _target: cudaFlushGPUDirectRDMAWritesTarget, _scope: cudaFlushGPUDirectRDMAWritesScope,
     ) {
         call.check()
     }
 
-    /// Starts a profiler, of which there is none.
+    /// Starts the profiler. There is no profiler here.
     fn cudaProfilerStart(call) {
         call.check()
     }
 
-    /// Stops a profiler, of which there is none.
+    /// Stops the profiler. There is no profiler here.
     fn cudaProfilerStop(call) {
         call.check()
     }

@@ -1,5 +1,5 @@
-//! Functions of the driver, of which there is none here. Flags are not looked at: an H200 takes others, too. Where null ends a process there,
-//! it is an error here.
+//! Functions of the driver. There is no driver here, so none is found. Flags are ignored: an H200 takes
+//! unknown ones, too. An argument that ends a process on an H200, because it is null, is an error here.
 #![expect(unsafe_code, reason = "exports C functions")]
 
 use core::ffi::{c_char, c_uint, c_ulonglong, c_void};

@@ -42,7 +42,7 @@ extern "C" fn cudaGetErrorName(error: cudaError_t) -> *const c_char {
     name(error).unwrap_or(c"unrecognized error code").as_ptr()
 }
 
-/// What a code means.
+/// The description of a code.
 #[unsafe(no_mangle)]
 extern "C" fn cudaGetErrorString(error: cudaError_t) -> *const c_char {
     text(error).unwrap_or(c"unrecognized error code").as_ptr()

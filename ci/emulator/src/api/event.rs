@@ -15,7 +15,7 @@ use crate::sys::{
     cudaEventRecordExternal, cudaStream_t,
 };
 
-/// How often to look whether another process has done what an event stands for.
+/// The interval between two looks at an event that another process may complete.
 const LOOK: Duration = Duration::from_millis(1);
 
 fn create(call: &Call, out: Out<'_, cudaEvent_t>, flags: c_uint) -> Answer {

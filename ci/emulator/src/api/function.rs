@@ -1,4 +1,4 @@
-//! What a program asks about its kernels.
+//! Attributes of kernels and their occupancy.
 #![expect(unsafe_code, reason = "exports C functions")]
 
 use core::ffi::{c_char, c_int, c_uint, c_void};
@@ -8,7 +8,7 @@ use super::kernel::{MOST_BLOCKS, MOST_SHARED, PORTABLE, SHARED, attributes, prog
 use super::{Call, Out, api, ordinal, put};
 use crate::error::Answer;
 use crate::exec::{Launch, Program};
-use crate::module::registry::{Entry, registry};
+use crate::module::registry::{KernelEntry, registry};
 use crate::sys::{
     cudaErrorInvalidClusterSize, cudaErrorInvalidDeviceFunction, cudaErrorInvalidValue, cudaFuncAttribute,
     cudaFuncAttributeClusterSchedulingPolicyPreference, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -40,8 +40,8 @@ fn occupancy(program: Arc<Program>, block: c_int, shared: usize) -> Answer<c_int
     Ok(small(u64::from(launch.blocks_per_multiprocessor())))
 }
 
-/// A launch as it is asked about, the blocks that a multiprocessor holds of it, and whether its clusters may have more blocks than any
-/// device can have.
+/// The launch that a query describes, the number of its blocks that a multiprocessor holds, and whether its
+/// clusters may be larger than every device allows.
 fn asked(
     call: &Call,
     function: *const c_void,
@@ -60,7 +60,7 @@ fn asked(
 }
 
 /// Sets an attribute of a kernel.
-fn set(program: &Program, entry: &mut Entry, attribute: cudaFuncAttribute, value: c_int) -> Answer {
+fn set(program: &Program, entry: &mut KernelEntry, attribute: cudaFuncAttribute, value: c_int) -> Answer {
     match attribute {
         it if it == cudaFuncAttributeMaxDynamicSharedMemorySize => {
             let bytes = u32::try_from(value).map_err(|_| cudaErrorInvalidValue)?;
@@ -90,7 +90,7 @@ fn set(program: &Program, entry: &mut Entry, attribute: cudaFuncAttribute, value
 }
 
 api! {
-    /// What a kernel needs, and what it may ask for.
+    /// The resources that a kernel needs, and its limits.
     fn cudaFuncGetAttributes(call, out: Out<'_, cudaFuncAttributes>, function: *const c_void) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let program = find(call, function)?;
@@ -195,7 +195,8 @@ api! {
         put(out, occupancy(find(call, function)?, block, shared)?)
     }
 
-    /// How many clusters of a launch run at once. Hardware has groups of multiprocessors that no cluster reaches beyond, so that fewer fit.
+    /// The number of clusters of a launch that run at once. Hardware has groups of multiprocessors, and no
+    /// cluster spans two of them, so that fewer fit.
     fn cudaOccupancyMaxActiveClusters(
         call, out: Out<'_, c_int>, function: *const c_void, config: *const cudaLaunchConfig_t,
     ) {

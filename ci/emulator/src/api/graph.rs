@@ -1,4 +1,4 @@
-//! Graphs: making, copying and destroying them, and what they consist of.
+//! Graphs: making, copying and destroying them, and their nodes and edges.
 #![expect(unsafe_code, reason = "exports C functions, and reads and writes the lists that they are given")]
 
 use core::ffi::{CStr, c_char, c_uint, c_void};
@@ -21,7 +21,8 @@ pub(super) fn node(handle: usize) -> cudaGraphNode_t {
     core::ptr::without_provenance_mut::<CUgraphNode_st>(handle)
 }
 
-/// Writes as many of `found` as there is room for, and how many that are; with no list to write to, how many there are.
+/// Writes as many of `found` as there is room for, and their number. Without a list, writes the number of
+/// all.
 ///
 /// # Safety
 /// Each list that is not null must have room for as many elements as the count says.
@@ -41,7 +42,7 @@ unsafe fn list(
     for (handles, list) in found.iter().zip(lists).filter(|it| !it.1.is_null()) {
         let rest = core::iter::repeat_n(0, room.saturating_sub(length));
         for (at, handle) in handles.iter().copied().chain(rest).take(room).enumerate() {
-            // SAFETY: there is room for that many, says the caller.
+            // SAFETY: the caller promises room for that many.
             unsafe { list.wrapping_add(at).write(node(handle)) };
         }
     }
@@ -104,7 +105,7 @@ api! {
         Ok(())
     }
 
-    /// Destroys a graph; what was instantiated from it stays.
+    /// Destroys a graph. Executable graphs that were made from it stay.
     fn cudaGraphDestroy(call, graph: cudaGraph_t) {
         let (mut machine, _) = call.context()?;
         if machine.graphs.get(graph.addr())?.owned {
@@ -134,7 +135,7 @@ api! {
         put(out, node(found.ok_or(cudaErrorInvalidValue)?))
     }
 
-    /// What a node does.
+    /// The type of a node.
     fn cudaGraphNodeGetType(call, node: cudaGraphNode_t, out: Out<'_, cudaGraphNodeType>) {
         let (machine, _) = call.context()?;
         put(out, kind(&machine.graphs.node(node.addr())?.act))
@@ -144,16 +145,16 @@ api! {
     fn cudaGraphGetNodes(call, graph: cudaGraph_t, nodes: *mut cudaGraphNode_t, count: Option<&mut usize>) {
         let (machine, _) = call.context()?;
         let found = machine.graphs.get(graph.addr())?.nodes.keys().copied().collect();
-        // SAFETY: the program says that there is room for that many.
+        // SAFETY: the program promises that there is room for that many.
         unsafe { list(&[found], &[nodes], core::ptr::null_mut(), count) }
     }
 
-    /// The nodes of a graph that come after none.
+    /// The nodes of a graph without dependencies.
     fn cudaGraphGetRootNodes(call, graph: cudaGraph_t, nodes: *mut cudaGraphNode_t, count: Option<&mut usize>) {
         let (machine, _) = call.context()?;
         let all = machine.graphs.get(graph.addr())?.nodes.iter();
         let found = all.filter(|it| it.1.before.is_empty()).map(|entry| *entry.0).collect();
-        // SAFETY: the program says that there is room for that many.
+        // SAFETY: the program promises that there is room for that many.
         unsafe { list(&[found], &[nodes], core::ptr::null_mut(), count) }
     }
 
@@ -167,22 +168,22 @@ api! {
             return Err(cudaErrorInvalidValue);
         }
         let (first, second) = machine.graphs.get(graph.addr())?.edges().into_iter().unzip();
-        // SAFETY: the program says that there is room for that many.
+        // SAFETY: the program promises that there is room for that many.
         unsafe { list(&[first, second], &[from, to], edges, count) }
     }
 
-    /// What a node comes after.
+    /// The dependencies of a node.
     fn cudaGraphNodeGetDependencies(
         call, node: cudaGraphNode_t, nodes: *mut cudaGraphNode_t, edges: *mut cudaGraphEdgeData,
         count: Option<&mut usize>,
     ) {
         let (machine, _) = call.context()?;
         let found = machine.graphs.node(node.addr())?.before.clone();
-        // SAFETY: the program says that there is room for that many.
+        // SAFETY: the program promises that there is room for that many.
         unsafe { list(&[found], &[nodes], edges, count) }
     }
 
-    /// What comes after a node.
+    /// The nodes that depend on a node.
     fn cudaGraphNodeGetDependentNodes(
         call, node: cudaGraphNode_t, nodes: *mut cudaGraphNode_t, edges: *mut cudaGraphEdgeData,
         count: Option<&mut usize>,
@@ -191,7 +192,7 @@ api! {
         let node = node.addr();
         let home = machine.graphs.get(machine.graphs.home(node)?)?;
         let found = home.edges().into_iter().filter(|it| it.0 == node).map(|it| it.1).collect();
-        // SAFETY: the program says that there is room for that many.
+        // SAFETY: the program promises that there is room for that many.
         unsafe { list(&[found], &[nodes], edges, count) }
     }
 
@@ -201,7 +202,7 @@ api! {
         edges: *const cudaGraphEdgeData, count: usize,
     ) {
         let (mut machine, _) = call.context()?;
-        // SAFETY: the program says that the lists have `count` elements.
+        // SAFETY: the program promises that the lists have `count` elements.
         unsafe { plain(edges, count) }?;
         // SAFETY: as above.
         let (from, to) = (unsafe { handles(from, count) }?, unsafe { handles(to, count) }?);
@@ -226,7 +227,7 @@ api! {
         edges: *const cudaGraphEdgeData, count: usize,
     ) {
         let (mut machine, _) = call.context()?;
-        // SAFETY: the program says that the lists have `count` elements.
+        // SAFETY: the program promises that the lists have `count` elements.
         unsafe { plain(edges, count) }?;
         // SAFETY: as above.
         let (from, to) = (unsafe { handles(from, count) }?, unsafe { handles(to, count) }?);

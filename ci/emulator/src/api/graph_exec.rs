@@ -1,4 +1,4 @@
-//! Executable graphs: instantiation, launches, and changing what their nodes do.
+//! Executable graphs: instantiation, launches, and changes of their nodes.
 #![expect(unsafe_code, reason = "exports C functions, and reads the structures that they are given")]
 
 use core::ffi::{c_uint, c_ulonglong, c_void};
@@ -6,7 +6,7 @@ use core::ffi::{c_uint, c_ulonglong, c_void};
 use super::graph::node;
 use super::graph_node::general;
 use super::graph_params as params;
-use super::symbol_copy::{Part, Way};
+use super::symbol::{VariableRange, VariableSide};
 use super::{Call, Out, api, put};
 use crate::error::Answer;
 use crate::graph::{Act, Exec, Mismatch, kind, launch, release};
@@ -75,7 +75,7 @@ api! {
         Ok(())
     }
 
-    /// The same, with an account of what went wrong.
+    /// Does the same, and reports the cause of a failure.
     fn cudaGraphInstantiateWithParams | cudaGraphInstantiateWithParams_ptsz(
         call, out: Out<'_, cudaGraphExec_t>, graph: cudaGraph_t, given: Option<&mut cudaGraphInstantiateParams>,
     ) {
@@ -89,7 +89,7 @@ api! {
         Ok(())
     }
 
-    /// The flags of an executable graph. An H200 does not tell of the priority.
+    /// The flags of an executable graph. An H200 does not report the priority.
     fn cudaGraphExecGetFlags(call, exec: cudaGraphExec_t, out: Out<'_, c_ulonglong>) {
         let (machine, _) = call.context()?;
         let untold = c_ulonglong::from(cudaGraphInstantiateFlagUseNodePriority.0);
@@ -120,7 +120,7 @@ api! {
         release(&mut machine, users, device, last)
     }
 
-    /// Has an executable graph do what another graph of the same shape does.
+    /// Updates an executable graph from another graph of the same shape.
     fn cudaGraphExecUpdate(
         call, exec: cudaGraphExec_t, graph: cudaGraph_t, out: Option<&mut cudaGraphExecUpdateResultInfo>,
     ) {
@@ -145,21 +145,21 @@ api! {
         if result == cudaGraphExecUpdateSuccess { Ok(()) } else { Err(cudaErrorGraphExecUpdateFailure) }
     }
 
-    /// Changes what a node of any kind does, in an executable graph.
+    /// Changes the parameters of a node of any kind, in an executable graph.
     fn cudaGraphExecNodeSetParams(
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, given: *mut cudaGraphNodeParams,
     ) {
         set(call, exec, node, |machine, device| general(call, machine, device, given))
     }
 
-    /// Changes what a kernel node launches, in an executable graph.
+    /// Changes the launch of a kernel node, in an executable graph.
     fn cudaGraphExecKernelNodeSetParams(
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, given: *const cudaKernelNodeParams,
     ) {
         set(call, exec, node, |machine, device| params::kernel(machine, device, given))
     }
 
-    /// Changes what a copy node copies, in an executable graph.
+    /// Changes the copy of a copy node, in an executable graph.
     fn cudaGraphExecMemcpyNodeSetParams(
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, given: *const cudaMemcpy3DParms,
     ) {
@@ -179,8 +179,8 @@ api! {
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, variable: *const c_void, src: *const c_void,
         count: usize, offset: usize, kind: cudaMemcpyKind,
     ) {
-        let part = Part { variable, offset, count };
-        set(call, exec, node, |machine, device| params::symbol(call, machine, device, Way::To, part, src, kind))
+        let part = VariableRange { variable, offset, count };
+        set(call, exec, node, |machine, device| params::symbol(call, machine, device, VariableSide::To, part, src, kind))
     }
 
     /// The same, from a variable.
@@ -188,18 +188,18 @@ api! {
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, dst: *mut c_void, variable: *const c_void,
         count: usize, offset: usize, kind: cudaMemcpyKind,
     ) {
-        let part = Part { variable, offset, count };
-        set(call, exec, node, |machine, device| params::symbol(call, machine, device, Way::From, part, dst, kind))
+        let part = VariableRange { variable, offset, count };
+        set(call, exec, node, |machine, device| params::symbol(call, machine, device, VariableSide::From, part, dst, kind))
     }
 
-    /// Changes what a memset node writes, in an executable graph.
+    /// Changes the memset of a memset node, in an executable graph.
     fn cudaGraphExecMemsetNodeSetParams(
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, given: *const cudaMemsetParams,
     ) {
         set(call, exec, node, |machine, _| params::fill(call, machine, given))
     }
 
-    /// Changes what a host node calls, in an executable graph.
+    /// Changes the function of a host node, in an executable graph.
     fn cudaGraphExecHostNodeSetParams(
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, given: *const cudaHostNodeParams,
     ) {
@@ -220,7 +220,7 @@ api! {
         set(call, exec, node, |machine, _| params::event(machine, event).map(Act::Wait))
     }
 
-    /// Has the child graph of a node, in an executable graph, do what another graph of the same shape does.
+    /// Updates the child graph of a node, in an executable graph, from another graph of the same shape.
     fn cudaGraphExecChildGraphNodeSetParams(
         call, exec: cudaGraphExec_t, node: cudaGraphNode_t, inner: cudaGraph_t,
     ) {

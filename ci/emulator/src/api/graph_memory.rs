@@ -1,4 +1,4 @@
-//! What devices have of memory that graphs allocate.
+//! Memory that graphs allocate, counted for each device.
 #![expect(unsafe_code, reason = "exports C functions, and reaches the values that they are given")]
 
 use core::ffi::{c_int, c_void};
@@ -31,11 +31,11 @@ api! {
         Ok(())
     }
 
-    /// Has the most that was used or reserved begin anew.
+    /// Resets a high-water mark to the current value.
     fn cudaDeviceSetGraphMemAttribute(call, device: c_int, attribute: cudaGraphMemAttributeType, value: *mut c_void) {
         let mut machine = call.machine()?;
         let device = ordinal(&machine, device)?;
-        // SAFETY: where it is not null, it is the place of a number of 64 bits.
+        // SAFETY: if the pointer is not null, it is the place of a number of 64 bits.
         if value.is_null() || unsafe { value.cast::<u64>().read_unaligned() } != 0 {
             return Err(cudaErrorInvalidValue);
         }
@@ -48,7 +48,7 @@ api! {
         Ok(())
     }
 
-    /// Gives back what is reserved and not used.
+    /// Releases memory that is reserved and not used.
     fn cudaDeviceGraphMemTrim(call, device: c_int) {
         let mut machine = call.machine()?;
         let device = ordinal(&machine, device)?;

@@ -1,4 +1,4 @@
-//! Nodes: adding them to graphs, and changing what they do.
+//! Nodes: adding them to graphs, and changing their parameters.
 #![expect(unsafe_code, reason = "exports C functions, and reads the structures that they are given")]
 
 use core::ffi::{c_int, c_void};
@@ -6,7 +6,7 @@ use core::ffi::{c_int, c_void};
 use super::capture::{graph, handles, plain};
 use super::graph::node;
 use super::graph_params as params;
-use super::symbol_copy::{Part, Way};
+use super::symbol::{VariableRange, VariableSide};
 use super::{Call, Out, address, api, conditional, ordinal, pointer, put, wide};
 use crate::error::Answer;
 use crate::graph::{Act, kind};
@@ -24,23 +24,23 @@ use crate::sys::{
 
 /// Where a new node goes.
 #[derive(Clone, Copy)]
-struct Place {
+struct NodePlace {
     graph: cudaGraph_t,
     before: *const cudaGraphNode_t,
     count: usize,
 }
 
-/// Adds a node that does what `act` says.
+/// Adds a node that does `act`.
 fn add(
     call: &Call,
     out: Out<'_, cudaGraphNode_t>,
-    place: Place,
+    place: NodePlace,
     act: impl FnOnce(&mut Guard, usize) -> Answer<Act>,
 ) -> Answer {
     let (mut machine, device) = call.context()?;
     let out = out.ok_or(cudaErrorInvalidValue)?;
     machine.graphs.get(place.graph.addr())?;
-    // SAFETY: the program says that there are so many.
+    // SAFETY: the program promises that there are so many.
     let before = unsafe { handles(place.before, place.count) }?;
     let act = act(&mut machine, device)?;
     let made = machine.graphs.add(place.graph.addr(), act, &before, device, call.name)?;
@@ -48,7 +48,7 @@ fn add(
     Ok(())
 }
 
-/// Has a node do something else of the same kind.
+/// Replaces the act of a node by another of the same kind.
 fn set(call: &Call, node: cudaGraphNode_t, act: impl FnOnce(&mut Guard, usize) -> Answer<Act>) -> Answer {
     let (mut machine, _) = call.context()?;
     let device = machine.graphs.node(node.addr())?.device;
@@ -61,7 +61,7 @@ fn set(call: &Call, node: cudaGraphNode_t, act: impl FnOnce(&mut Guard, usize) -
     Ok(())
 }
 
-/// Answers with what a node does, where it is of the kind that `pick` knows.
+/// Returns the parameters of a node if it is of the kind that `pick` accepts.
 fn get<T>(
     call: &Call,
     node: cudaGraphNode_t,
@@ -85,7 +85,7 @@ pub(super) fn child(machine: &mut Guard, child: cudaGraph_t) -> Answer<Act> {
     Ok(Act::Child(copy))
 }
 
-/// What the general form of a node's parameters says.
+/// The act that the general form of a node's parameters describes.
 pub(super) fn general(
     call: &Call,
     machine: &mut Guard,
@@ -95,7 +95,7 @@ pub(super) fn general(
     // SAFETY: the program passes such a structure, or null.
     let given = unsafe { given.as_ref() }.ok_or(cudaErrorInvalidValue)?;
     let of = &given.__bindgen_anon_1;
-    // All members of a union begin where it does.
+    // All members of a union begin at its first byte.
     let member = &raw const *of;
     match given.type_ {
         it if it == cudaGraphNodeTypeEmpty => Ok(Act::Nothing),
@@ -135,7 +135,7 @@ api! {
     fn cudaGraphAddEmptyNode(
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
     ) {
-        add(call, out, Place { graph, before, count }, |_, _| Ok(Act::Nothing))
+        add(call, out, NodePlace { graph, before, count }, |_, _| Ok(Act::Nothing))
     }
 
     /// Adds a node of any kind.
@@ -143,12 +143,12 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t,
         edges: *const cudaGraphEdgeData, count: usize, given: *mut cudaGraphNodeParams,
     ) {
-        // SAFETY: the program says that there are so many, or none.
+        // SAFETY: the program promises that there are so many, or none.
         unsafe { plain(edges, count) }?;
-        add(call, out, Place { graph, before, count }, |machine, device| {
+        add(call, out, NodePlace { graph, before, count }, |machine, device| {
             let act = general(call, machine, device, given)?;
             if let Act::Conditional(bodies) = &act {
-                // SAFETY: `general` has read the structure, so it is there.
+                // SAFETY: `general` has read the structure, so that the pointer is valid.
                 let given = unsafe { &mut *given };
                 given.__bindgen_anon_1.conditional.phGraph_out = conditional::list(bodies);
             }
@@ -156,7 +156,7 @@ api! {
         })
     }
 
-    /// Changes what a node of any kind does.
+    /// Changes the parameters of a node of any kind.
     fn cudaGraphNodeSetParams(call, node: cudaGraphNode_t, given: *mut cudaGraphNodeParams) {
         set(call, node, |machine, device| general(call, machine, device, given))
     }
@@ -166,15 +166,15 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         given: *const cudaKernelNodeParams,
     ) {
-        add(call, out, Place { graph, before, count }, |machine, device| params::kernel(machine, device, given))
+        add(call, out, NodePlace { graph, before, count }, |machine, device| params::kernel(machine, device, given))
     }
 
-    /// What a kernel node launches.
+    /// The launch of a kernel node.
     fn cudaGraphKernelNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaKernelNodeParams>) {
         get(call, node, out, |act| if let Act::Kernel(it) = act { Some(params::kernel_params(it)) } else { None })
     }
 
-    /// Changes what a kernel node launches. It keeps its attributes.
+    /// Changes the launch of a kernel node. The node keeps its attributes.
     fn cudaGraphKernelNodeSetParams(call, node: cudaGraphNode_t, given: *const cudaKernelNodeParams) {
         set(call, node, |machine, device| {
             let mut act = params::kernel(machine, device, given)?;
@@ -220,15 +220,15 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         given: *const cudaMemcpy3DParms,
     ) {
-        add(call, out, Place { graph, before, count }, |machine, _| params::shaped(call, machine, given))
+        add(call, out, NodePlace { graph, before, count }, |machine, _| params::shaped(call, machine, given))
     }
 
-    /// What a copy node copies.
+    /// The copy of a copy node.
     fn cudaGraphMemcpyNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaMemcpy3DParms>) {
         get(call, node, out, |act| if let Act::Copy(it) = act { Some(params::copy_params(it)) } else { None })
     }
 
-    /// Changes what a copy node copies.
+    /// Changes the copy of a copy node.
     fn cudaGraphMemcpyNodeSetParams(call, node: cudaGraphNode_t, given: *const cudaMemcpy3DParms) {
         set(call, node, |machine, _| params::shaped(call, machine, given))
     }
@@ -238,11 +238,11 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         dst: *mut c_void, src: *const c_void, bytes: usize, kind: cudaMemcpyKind,
     ) {
-        let place = Place { graph, before, count };
+        let place = NodePlace { graph, before, count };
         add(call, out, place, |machine, _| params::linear(call, machine, dst, src, bytes, kind))
     }
 
-    /// Changes what a copy node copies, to one row.
+    /// Changes the copy of a copy node, to a copy of one row.
     fn cudaGraphMemcpyNodeSetParams1D(
         call, node: cudaGraphNode_t, dst: *mut c_void, src: *const c_void, bytes: usize, kind: cudaMemcpyKind,
     ) {
@@ -254,9 +254,9 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         variable: *const c_void, src: *const c_void, bytes: usize, offset: usize, kind: cudaMemcpyKind,
     ) {
-        let part = Part { variable, offset, count: bytes };
-        add(call, out, Place { graph, before, count }, |machine, device| {
-            params::symbol(call, machine, device, Way::To, part, src, kind)
+        let part = VariableRange { variable, offset, count: bytes };
+        add(call, out, NodePlace { graph, before, count }, |machine, device| {
+            params::symbol(call, machine, device, VariableSide::To, part, src, kind)
         })
     }
 
@@ -265,28 +265,28 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         dst: *mut c_void, variable: *const c_void, bytes: usize, offset: usize, kind: cudaMemcpyKind,
     ) {
-        let part = Part { variable, offset, count: bytes };
-        add(call, out, Place { graph, before, count }, |machine, device| {
-            params::symbol(call, machine, device, Way::From, part, dst, kind)
+        let part = VariableRange { variable, offset, count: bytes };
+        add(call, out, NodePlace { graph, before, count }, |machine, device| {
+            params::symbol(call, machine, device, VariableSide::From, part, dst, kind)
         })
     }
 
-    /// Changes what a copy node copies, to a variable.
+    /// Changes the copy of a copy node, to a copy to a variable.
     fn cudaGraphMemcpyNodeSetParamsToSymbol(
         call, node: cudaGraphNode_t, variable: *const c_void, src: *const c_void, count: usize, offset: usize,
         kind: cudaMemcpyKind,
     ) {
-        let part = Part { variable, offset, count };
-        set(call, node, |machine, device| params::symbol(call, machine, device, Way::To, part, src, kind))
+        let part = VariableRange { variable, offset, count };
+        set(call, node, |machine, device| params::symbol(call, machine, device, VariableSide::To, part, src, kind))
     }
 
-    /// Changes what a copy node copies, from a variable.
+    /// Changes the copy of a copy node, to a copy from a variable.
     fn cudaGraphMemcpyNodeSetParamsFromSymbol(
         call, node: cudaGraphNode_t, dst: *mut c_void, variable: *const c_void, count: usize, offset: usize,
         kind: cudaMemcpyKind,
     ) {
-        let part = Part { variable, offset, count };
-        set(call, node, |machine, device| params::symbol(call, machine, device, Way::From, part, dst, kind))
+        let part = VariableRange { variable, offset, count };
+        set(call, node, |machine, device| params::symbol(call, machine, device, VariableSide::From, part, dst, kind))
     }
 
     /// Adds a memset.
@@ -294,15 +294,15 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         given: *const cudaMemsetParams,
     ) {
-        add(call, out, Place { graph, before, count }, |machine, _| params::fill(call, machine, given))
+        add(call, out, NodePlace { graph, before, count }, |machine, _| params::fill(call, machine, given))
     }
 
-    /// What a memset node writes.
+    /// The memset of a memset node.
     fn cudaGraphMemsetNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaMemsetParams>) {
         get(call, node, out, |act| if let Act::Fill(it) = act { Some(params::fill_params(it)) } else { None })
     }
 
-    /// Changes what a memset node writes.
+    /// Changes the memset of a memset node.
     fn cudaGraphMemsetNodeSetParams(call, node: cudaGraphNode_t, given: *const cudaMemsetParams) {
         set(call, node, |machine, _| params::fill(call, machine, given))
     }
@@ -312,10 +312,10 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         given: *const cudaHostNodeParams,
     ) {
-        add(call, out, Place { graph, before, count }, |_, _| params::host(given))
+        add(call, out, NodePlace { graph, before, count }, |_, _| params::host(given))
     }
 
-    /// What a host node calls.
+    /// The function of a host node.
     fn cudaGraphHostNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaHostNodeParams>) {
         get(call, node, out, |act| {
             let Act::Host(it) = act else { return None };
@@ -323,7 +323,7 @@ api! {
         })
     }
 
-    /// Changes what a host node calls.
+    /// Changes the function of a host node.
     fn cudaGraphHostNodeSetParams(call, node: cudaGraphNode_t, given: *const cudaHostNodeParams) {
         set(call, node, |_, _| params::host(given))
     }
@@ -333,7 +333,7 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         inner: cudaGraph_t,
     ) {
-        add(call, out, Place { graph, before, count }, |machine, _| child(machine, inner))
+        add(call, out, NodePlace { graph, before, count }, |machine, _| child(machine, inner))
     }
 
     /// The graph that a node owns.
@@ -346,7 +346,7 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         event: cudaEvent_t,
     ) {
-        add(call, out, Place { graph, before, count }, |machine, _| params::event(machine, event).map(Act::Record))
+        add(call, out, NodePlace { graph, before, count }, |machine, _| params::event(machine, event).map(Act::Record))
     }
 
     /// The event that a node records.
@@ -364,7 +364,7 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         event: cudaEvent_t,
     ) {
-        add(call, out, Place { graph, before, count }, |machine, _| params::event(machine, event).map(Act::Wait))
+        add(call, out, NodePlace { graph, before, count }, |machine, _| params::event(machine, event).map(Act::Wait))
     }
 
     /// The event that a node waits for.
@@ -383,7 +383,7 @@ api! {
         given: Option<&mut cudaMemAllocNodeParams>,
     ) {
         let given = given.ok_or(cudaErrorInvalidValue)?;
-        add(call, out, Place { graph, before, count }, |machine, _| {
+        add(call, out, NodePlace { graph, before, count }, |machine, _| {
             let bytes = wide(given.bytesize);
             if bytes == 0 {
                 return Err(cudaErrorInvalidValue);
@@ -395,7 +395,7 @@ api! {
         })
     }
 
-    /// What a node allocates.
+    /// The allocation of a node.
     fn cudaGraphMemAllocNodeGetParams(call, node: cudaGraphNode_t, out: Out<'_, cudaMemAllocNodeParams>) {
         let (machine, _) = call.context()?;
         let Act::Alloc(memory, bytes) = machine.graphs.node(node.addr())?.act else { return Err(cudaErrorInvalidValue) };
@@ -413,7 +413,7 @@ api! {
         call, out: Out<'_, cudaGraphNode_t>, graph: cudaGraph_t, before: *const cudaGraphNode_t, count: usize,
         memory: *mut c_void,
     ) {
-        add(call, out, Place { graph, before, count }, |machine, _| {
+        add(call, out, NodePlace { graph, before, count }, |machine, _| {
             let start = address(memory);
             machine.book.starting_at(start, &[Kind::Pool]).ok_or(cudaErrorInvalidValue)?;
             let mut others = machine.graphs.get(graph.addr())?.nodes.values();

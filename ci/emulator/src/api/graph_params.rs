@@ -1,14 +1,14 @@
-//! What a node does, as programs say it and ask for it.
+//! Node parameters, as programs pass them and read them back.
 #![expect(unsafe_code, reason = "reads the structures that a program passes")]
 
 use core::ffi::{c_int, c_void};
 
-use super::kernel::{ATTRIBUTES, Shape, prepare};
-use super::memcpy_shaped::solid;
-use super::symbol_copy::{Part, Way, request};
+use super::kernel::{ATTRIBUTES, LaunchShape, prepare};
+use super::memcpy::solid;
+use super::symbol::{VariableRange, VariableSide, request};
 use super::{Call, address, pointer, wide};
 use crate::error::Answer;
-use crate::graph::{Act, KernelNode, Value};
+use crate::graph::{Act, AttributeValue, KernelNode};
 use crate::machine::Guard;
 use crate::stream::{End, Fill, HostCall, Memory, Volume};
 use crate::sys::{
@@ -17,7 +17,7 @@ use crate::sys::{
     cudaLaunchAttributeID, cudaLaunchAttributeValue, cudaMemcpy3DParms, cudaMemcpyDefault, cudaMemcpyKind,
     cudaMemsetParams, cudaPitchedPtr, cudaPos, dim3,
 };
-use crate::transfer::{Mode, Place, Request, Side, place, plan};
+use crate::transfer::{MemoryType, Mode, Request, Side, memory_type, plan};
 
 pub(super) fn kernel(machine: &mut Guard, device: usize, given: *const cudaKernelNodeParams) -> Answer<Act> {
     // SAFETY: the program passes such a structure, or null.
@@ -27,7 +27,7 @@ pub(super) fn kernel(machine: &mut Guard, device: usize, given: *const cudaKerne
     }
     let shared = usize::try_from(given.sharedMemBytes).map_err(|_| cudaErrorInvalidValue)?;
     let shape =
-        Shape { grid: given.gridDim, block: given.blockDim, shared, cooperative: false, cluster: None };
+        LaunchShape { grid: given.gridDim, block: given.blockDim, shared, cooperative: false, cluster: None };
     let function = given.func;
     let launch = prepare(machine, device, function, shape, given.kernelParams)?;
     Ok(Act::Kernel(Box::new(KernelNode::new(function.addr(), launch))))
@@ -67,7 +67,7 @@ pub(super) fn kernel_attribute(
     if attribute.0 >= ATTRIBUTES {
         return None;
     }
-    if let Some(Value(set)) = node.others().get(&attribute.0) {
+    if let Some(AttributeValue(set)) = node.others().get(&attribute.0) {
         value = *set;
     }
     Some(value)
@@ -87,7 +87,7 @@ pub(super) fn set_kernel_attribute(
         let blocks = [blocks.x, blocks.y, blocks.z];
         node.set_cluster(Some(blocks).filter(|blocks| *blocks != [0; 3]));
     } else if attribute.0 < ATTRIBUTES {
-        node.others().insert(attribute.0, Value(*value));
+        node.others().insert(attribute.0, AttributeValue(*value));
     } else {
         return Err(cudaErrorInvalidValue);
     }
@@ -123,8 +123,8 @@ pub(super) fn symbol(
     call: &Call,
     machine: &mut Guard,
     device: usize,
-    way: Way,
-    part: Part,
+    way: VariableSide,
+    part: VariableRange,
     other: *const c_void,
     kind: cudaMemcpyKind,
 ) -> Answer<Act> {
@@ -185,8 +185,8 @@ pub(super) fn fill(call: &Call, machine: &Guard, given: *const cudaMemsetParams)
     {
         return Err(cudaErrorInvalidValue);
     }
-    let place = place(call.name, &machine.book, address, volume.span(pitch, 0), true)?;
-    if place == Place::Pageable {
+    let place = memory_type(call.name, &machine.book, address, volume.span(pitch, 0), true)?;
+    if place == MemoryType::Pageable {
         return Err(cudaErrorInvalidValue);
     }
     Ok(Act::Fill(Box::new(Fill {

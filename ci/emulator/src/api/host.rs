@@ -17,7 +17,8 @@ api! {
         submit(&mut machine, key, call.name, work, &[]).map(drop)
     }
 
-    /// The same, for a function that is told the stream and the state of the device, and is called after errors too.
+    /// Does the same for a function that gets the stream and the state of the device, and is called after
+    /// errors too.
     fn cudaStreamAddCallback | cudaStreamAddCallback_ptsz(
         call, stream: cudaStream_t, function: cudaStreamCallback_t, data: *mut c_void, flags: c_uint,
     ) {

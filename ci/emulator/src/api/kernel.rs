@@ -26,7 +26,7 @@ use crate::sys::{
 pub(super) const SHARED: u32 = 48 << 10;
 pub(super) const MOST_SHARED: u32 = 227 << 10;
 
-/// What stands between the angle brackets of a launch.
+/// The values between the angle brackets of a launch.
 #[derive(Clone, Copy)]
 struct Configuration {
     grid: dim3,
@@ -55,7 +55,8 @@ pub(super) fn program(
 pub(super) const PORTABLE: u32 = 8;
 pub(super) const MOST_BLOCKS: u32 = 16;
 
-/// The clusters of a launch: those that the program asks for, or those that the kernel declares; both only if they are the same.
+/// The clusters of a launch: the shape that the program asks for, or the one that the kernel declares. If
+/// there are both, they must be the same.
 fn clusters(asked: Option<[u32; 3]>, declared: Option<[u32; 3]>) -> Answer<Option<[u32; 3]>> {
     match (asked, declared) {
         (Some(asked), Some(declared)) if asked != declared => Err(cudaErrorInvalidClusterSize),
@@ -76,7 +77,8 @@ fn check_clusters(launch: &Launch, non_portable: bool) -> Answer {
     Ok(())
 }
 
-/// Checks a launch's shape. An H200 under CUDA 13.0 answers every one that cannot run with `cudaErrorInvalidValue`.
+/// Checks a launch's shape. Under CUDA 13.0 an H200 refuses every shape that cannot run with
+/// `cudaErrorInvalidValue`.
 fn check(launch: &Launch, cooperative: bool, limit: u32) -> Answer {
     let most_grid = [0x7FFF_FFFF, 65_535, 65_535];
     let most_block = [1024, 1024, 64];
@@ -99,7 +101,7 @@ fn check(launch: &Launch, cooperative: bool, limit: u32) -> Answer {
     Ok(())
 }
 
-/// Copies a kernel's arguments: an array of pointers, whose sizes the kernel's parameters tell.
+/// Copies a kernel's arguments: an array of pointers, whose sizes come from the kernel's parameters.
 fn arguments(program: &Program, args: *mut *mut c_void) -> Answer<Vec<u8>> {
     let mut bytes = vec![0; usize::try_from(program.param_bytes).unwrap_or(0)];
     if program.params.is_empty() {
@@ -124,9 +126,9 @@ fn arguments(program: &Program, args: *mut *mut c_void) -> Answer<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What is launched, and in which shape.
+/// The shape of a launch.
 #[derive(Clone, Copy)]
-pub(super) struct Shape {
+pub(super) struct LaunchShape {
     pub(super) grid: dim3,
     pub(super) block: dim3,
     pub(super) shared: usize,
@@ -139,14 +141,14 @@ pub(super) fn prepare(
     machine: &mut Guard,
     device: usize,
     function: *const c_void,
-    shape: Shape,
+    shape: LaunchShape,
     args: *mut *mut c_void,
 ) -> Answer<Launch> {
     static NUMBER: AtomicU64 = AtomicU64::new(1);
     if function.is_null() {
         return Err(cudaErrorInvalidDeviceFunction);
     }
-    let Shape { grid, block, shared, cooperative, cluster } = shape;
+    let LaunchShape { grid, block, shared, cooperative, cluster } = shape;
     let mut registry = registry();
     let program = program(machine, &mut registry, device, function)?;
     let entry = registry.kernel(function.addr())?;
@@ -163,14 +165,15 @@ pub(super) fn prepare(
     check(&launch, cooperative, limit)?;
     check_clusters(&launch, non_portable)?;
     launch.params = arguments(&program, args)?;
-    // Hardware keeps far less on the stack than PTX says; the limit counts what a compiler would leave.
+    // Hardware keeps far less on the stack than PTX declares. The limit counts the part that a compiler would
+    // leave.
     let stack = machine.devices.get(device).and_then(|d| d.limits.get(cudaLimitStackSize)).unwrap_or(1024);
     let own = program.functions.last().map_or(0, |f| f.frame);
     launch.stack = u32::try_from(stack).unwrap_or(1024).saturating_mul(16).saturating_add(own);
     Ok(launch)
 }
 
-/// What the attributes of a launch ask for.
+/// The attributes of a launch.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Attributes {
     pub(super) cooperative: bool,
@@ -220,7 +223,7 @@ fn launch(
     let (mut machine, device, stream): (Guard, usize, Key) = call.stream(configuration.stream)?;
     let Configuration { grid, block, shared, .. } = configuration;
     let Attributes { cooperative, cluster } = attributes;
-    let shape = Shape { grid, block, shared, cooperative, cluster };
+    let shape = LaunchShape { grid, block, shared, cooperative, cluster };
     let launch = prepare(&mut machine, device, function, shape, args)?;
     if machine.is_captured(stream) {
         if machine.streams.get(stream)?.device != device {
@@ -242,7 +245,8 @@ api! {
         launch(call, function, Configuration { grid, block, shared, stream }, args, Attributes::default())
     }
 
-    /// What the code that nvcc generates for a launch calls, with what `__cudaGetKernel` gave.
+    /// Launches a kernel by a handle from `__cudaGetKernel`. Code that nvcc generates for a launch calls
+    /// this.
     fn __cudaLaunchKernel | __cudaLaunchKernel_ptsz(
         call, kernel: cudaKernel_t, grid: dim3, block: dim3, args: *mut *mut c_void, shared: usize,
         stream: cudaStream_t,
@@ -259,7 +263,7 @@ api! {
         launch(call, function, Configuration { grid, block, shared, stream }, args, together)
     }
 
-    /// Launches a kernel with attributes, of which those for cooperative launches and clusters have an effect here.
+    /// Launches a kernel with attributes. Those for cooperative launches and clusters have an effect here.
     fn cudaLaunchKernelExC | cudaLaunchKernelExC_ptsz(
         call, config: *const cudaLaunchConfig_t, function: *const c_void, args: *mut *mut c_void,
     ) {

@@ -1,5 +1,5 @@
-//! Code that a program loads at run time. Text that is no good is loaded as an H200 loads it: the log has the reason, and so does every
-//! answer but that.
+//! Code that a program loads at run time. Invalid text is loaded as an H200 loads it: the log has the reason,
+//! and every later call on the library returns the error.
 #![expect(unsafe_code, reason = "exports C functions, reads code and options that a program passes")]
 
 use core::ffi::{CStr, c_char, c_uint, c_void};
@@ -11,7 +11,7 @@ use crate::graph::capture::permits_waiting;
 use crate::machine::Guard;
 use crate::module::fatbin::{FATBIN_MAGIC, WRAPPER_MAGIC, fatbins, whole};
 use crate::module::image::variables;
-use crate::module::library::{Damage, Image, read};
+use crate::module::library::{CodeImage, Damage, read};
 use crate::module::load::load;
 use crate::module::registry::registry;
 use crate::ptx::Module;
@@ -22,7 +22,7 @@ use crate::sys::{
     cudaJitOption, cudaJitOverrideDirectiveValues, cudaKernel_t, cudaLibrary_t, cudaLibraryOption,
 };
 
-/// What the compiler is told, as far as it has an effect here.
+/// The options of the compiler that have an effect here.
 struct Jit {
     options: *mut cudaJitOption,
     values: *mut *mut c_void,
@@ -37,7 +37,7 @@ impl Jit {
         }
         let mut found = None;
         for at in 0..usize::try_from(self.count).unwrap_or(0) {
-            // SAFETY: the program passes as many options as it says.
+            // SAFETY: the program promises that it passes so many options.
             let place = unsafe { self.options.add(at) };
             // SAFETY: as above.
             let option = unsafe { place.read() };
@@ -57,7 +57,7 @@ impl Jit {
         Ok(self.place(wanted)?.map(|place| unsafe { place.read() }))
     }
 
-    /// Writes a log where the program wants it, cut to the room that it has, and says how long it is.
+    /// Writes a log into the program's buffer, cut to its size, and stores the length.
     fn write(&self, text: &str, buffer: cudaJitOption, size: cudaJitOption) -> Answer {
         let (Some(buffer), Some(place)) = (self.value(buffer)?, self.place(size)?) else { return Ok(()) };
         // SAFETY: the place is one of the program's values.
@@ -67,7 +67,7 @@ impl Jit {
         }
         let bytes = text.as_bytes().get(..text.len().min(room - 1)).unwrap_or_default();
         let buffer = buffer.cast::<u8>();
-        // SAFETY: the program says that there is so much room.
+        // SAFETY: the program promises that much room.
         unsafe { buffer.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         // SAFETY: as above: one byte less than there is room for was written.
         let end = unsafe { buffer.add(bytes.len()) };
@@ -79,30 +79,30 @@ impl Jit {
     }
 }
 
-/// Reads code that a program has in memory: what it is, it says itself.
+/// Reads code that a program has in memory. The first bytes determine its format.
 fn read_at(code: *const c_void) -> Result<Module, Damage> {
     let damaged = |error: &dyn core::fmt::Display| Damage::at_once(cudaErrorInvalidKernelImage, error);
     let start = code.cast::<u8>();
-    // SAFETY: text ends in a zero byte, and everything else has more bytes than it takes to find out that it is no text.
+    // SAFETY: text ends in a zero byte, and every other format has more bytes than the check reads.
     let head = unsafe { CStr::from_ptr(start.cast()) }.to_bytes();
     if head.starts_with(b"\x7fELF") {
-        return read(&Image::Cubin);
+        return read(&CodeImage::Cubin);
     }
     if head.starts_with(&FATBIN_MAGIC.to_le_bytes()) {
         // SAFETY: the program passes a fatbinary, which says how long it is.
-        return read(&Image::Fatbin(unsafe { whole(start) }.map_err(|error| damaged(&error))?));
+        return read(&CodeImage::Fatbin(unsafe { whole(start) }.map_err(|error| damaged(&error))?));
     }
     if head.starts_with(&WRAPPER_MAGIC.to_le_bytes()) {
         // SAFETY: the program passes a wrapper.
         let list = unsafe { fatbins(code) }.map_err(|error| damaged(&error))?;
         let first = list.first().ok_or_else(|| damaged(&"no fatbinary"))?;
-        return read(&Image::Fatbin(first));
+        return read(&CodeImage::Fatbin(first));
     }
-    // SAFETY: what is nothing else is text that ends in a zero byte.
-    read(&Image::Text(unsafe { CStr::from_ptr(start.cast()) }))
+    // SAFETY: code that has no other format is text that ends in a zero byte.
+    read(&CodeImage::Text(unsafe { CStr::from_ptr(start.cast()) }))
 }
 
-/// Keeps a library that was read, and tells what the compiler says.
+/// Keeps a library that was read, and writes the compiler's logs.
 fn keep(out: Out<'_, cudaLibrary_t>, jit: &Jit, found: Result<Module, Damage>) -> Answer {
     match found {
         Ok(module) => {
@@ -178,7 +178,7 @@ fn tell(
 }
 
 api! {
-    /// Loads code that is in memory. Options for the compiler change nothing here but where its logs go.
+    /// Loads code from memory. Of the options for the compiler, only the log buffers have an effect here.
     fn cudaLibraryLoadData(
         call, out: Out<'_, cudaLibrary_t>, code: *const c_void, options: *mut cudaJitOption, values: *mut *mut c_void,
         count: c_uint, _library_options: *mut cudaLibraryOption, _library_values: *mut *mut c_void, _library_count: c_uint,
@@ -207,13 +207,13 @@ api! {
         let path = text(name)?.to_string_lossy().into_owned();
         let bytes = std::fs::read(path).map_err(|_| cudaErrorFileNotFound)?;
         let found = if bytes.starts_with(b"\x7fELF") {
-            read(&Image::Cubin)
+            read(&CodeImage::Cubin)
         } else if bytes.starts_with(&FATBIN_MAGIC.to_le_bytes()) {
-            read(&Image::Fatbin(&bytes))
+            read(&CodeImage::Fatbin(&bytes))
         } else {
             let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
             let text = CString::new(bytes.get(..end).unwrap_or_default()).unwrap_or_default();
-            read(&Image::Text(&text))
+            read(&CodeImage::Text(&text))
         };
         keep(out, &jit, found)
     }
@@ -261,7 +261,7 @@ api! {
         let registry = registry();
         let kernels = &registry.library(library.addr())?.kernels;
         for (at, (_, handle)) in kernels.iter().take(usize::try_from(room).unwrap_or(0)).enumerate() {
-            // SAFETY: the program says that there is room for so many.
+            // SAFETY: the program promises room for so many.
             let place = unsafe { out.add(at) };
             // SAFETY: as above.
             unsafe { place.write(core::ptr::without_provenance_mut(*handle)) };
@@ -283,7 +283,7 @@ api! {
         tell(call, (at, size), library, name, true)
     }
 
-    /// A function that host and devices can call: these devices have none.
+    /// A function that host and devices can call. These devices have none.
     fn cudaLibraryGetUnifiedFunction(
         call, out: Out<'_, *mut c_void>, library: cudaLibrary_t, name: *const c_char,
     ) {

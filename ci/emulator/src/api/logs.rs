@@ -1,4 +1,5 @@
-//! The log of calls that have failed, and functions of the program's that are told of each. Flags are not looked at: an H200 does not, either.
+//! The log of failed calls, and the program's functions that are called for each. Flags are ignored, as on an
+//! H200.
 #![expect(unsafe_code, reason = "exports C functions, calls functions of the program's")]
 
 use core::ffi::{CStr, c_char, c_uint, c_void};
@@ -13,12 +14,12 @@ use crate::sys::{
     cudaLogsCallbackHandle,
 };
 
-/// Bytes that are kept, as the documentation has it.
+/// The size of the log in bytes, as documented.
 const KEPT: usize = 25_600;
 
 /// A function of the program's.
 #[derive(Clone, Copy)]
-struct Told {
+struct LogCallback {
     handle: usize,
     function: unsafe extern "C" fn(*mut c_void, cudaLogLevel, *mut c_char, usize),
     user: usize,
@@ -29,7 +30,7 @@ struct Log {
     first: u32,
     lines: VecDeque<String>,
     bytes: usize,
-    told: Vec<Told>,
+    told: Vec<LogCallback>,
     handles: usize,
 }
 
@@ -57,7 +58,7 @@ impl Log {
     }
 }
 
-/// Writes down that a call has failed, and tells whoever wants to know, on this thread. No lock is held meanwhile.
+/// Logs a failed call, and calls the registered functions on this thread. No lock is held meanwhile.
 pub(super) fn note(call: &str, code: Code) {
     let code = name(code).map_or_else(|| code.0.to_string(), |name| name.to_string_lossy().into_owned());
     let mut line = format!("[CUDA emulator][E] {call}: {code}\n");
@@ -76,7 +77,7 @@ pub(super) fn note(call: &str, code: Code) {
     }
 }
 
-/// What is to be given out, from the place that the program names.
+/// Passes the log on, from the position that the program names.
 fn dump(
     place: *mut cudaLogIterator,
     take: impl FnOnce(&[&str]) -> crate::error::Answer,
@@ -92,7 +93,7 @@ fn dump(
 }
 
 api! {
-    /// Has a function be told of each message.
+    /// Registers a function that is called with each message.
     fn cudaLogsRegisterCallback(
         call, function: cudaLogsCallback_t, user: *mut c_void, out: Out<'_, cudaLogsCallbackHandle>,
     ) {
@@ -101,11 +102,11 @@ api! {
         let mut log = LOG.lock();
         log.handles += 16;
         let handle = log.handles;
-        log.told.push(Told { handle, function, user: user.expose_provenance() });
+        log.told.push(LogCallback { handle, function, user: user.expose_provenance() });
         out.map_or(Ok(()), |out| put(Some(out), core::ptr::without_provenance_mut(handle)))
     }
 
-    /// Has a function be told no more.
+    /// Unregisters a function.
     fn cudaLogsUnregisterCallback(call, handle: cudaLogsCallbackHandle) {
         let _ = call;
         let mut log = LOG.lock();
@@ -131,7 +132,7 @@ api! {
         dump(place, |lines| std::fs::write(path, lines.concat()).map_err(|_| cudaErrorInvalidValue))
     }
 
-    /// Writes the log to memory: its last lines, where there is not room for all.
+    /// Writes the log to memory: its last lines, if there is not room for all.
     fn cudaLogsDumpToMemory(
         call, place: *mut cudaLogIterator, buffer: *mut c_char, size: *mut usize, _flags: c_uint,
     ) {

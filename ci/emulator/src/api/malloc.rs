@@ -9,7 +9,7 @@ use crate::memory::Kind;
 use crate::stream::before_free;
 use crate::sys::{cudaErrorInvalidValue, cudaErrorMemoryAllocation, cudaExtent, cudaPitchedPtr};
 
-/// What every row of pitched memory is a multiple of.
+/// Every pitch is a multiple of this.
 const PITCH: u64 = 512;
 
 /// Allocates device memory and writes its address; null for no bytes, and null on failure.
@@ -58,7 +58,7 @@ api! {
         if width != 0 && height != 0 && depth != 0 {
             let bytes = pitch(wide(width))?;
             found.pitch = usize::try_from(bytes).map_err(|_| cudaErrorInvalidValue)?;
-            // The pitch is said even where there is not as much memory.
+            // The pitch is written even if the allocation fails.
             let out = out.write(cudaPitchedPtr { xsize: 0, ysize: 0, ..found });
             let size = bytes.checked_mul(wide(height)).and_then(|layer| layer.checked_mul(wide(depth)));
             let size = size.ok_or(cudaErrorMemoryAllocation)?;

@@ -1,5 +1,5 @@
-//! Managed memory: one address for the host and the devices. Here it is plain memory that both reach; advice and
-//! prefetches are remembered and change nothing else.
+//! Managed memory: one address for the host and the devices. Here it is plain memory that both reach. Advice
+//! and prefetches are remembered and change nothing else.
 #![expect(unsafe_code, reason = "exports C functions")]
 
 use core::ffi::{c_int, c_uint, c_void};
@@ -34,12 +34,12 @@ pub(super) fn managed(machine: &Guard, memory: *const c_void, size: usize) -> An
 /// The number in a location: a device's ordinal or a NUMA node, by its type.
 fn number(location: &cudaMemLocation) -> c_int {
     let words = core::ptr::from_ref(location).cast::<c_int>();
-    // SAFETY: a location is its type and a number, in this order in every version of the headers; newer ones only put
-    // the number into a union.
+    // SAFETY: a location is its type and a number, in this order in every version of the headers. Newer
+    // versions only put the number into a union.
     unsafe { words.wrapping_add(1).read() }
 }
 
-/// Where a program says that memory is to be.
+/// The location that a program names.
 pub(super) fn place(machine: &Guard, location: &cudaMemLocation) -> Answer<Location> {
     if location.type_ == cudaMemLocationTypeDevice {
         let device = number(location);
@@ -49,7 +49,7 @@ pub(super) fn place(machine: &Guard, location: &cudaMemLocation) -> Answer<Locat
     if hosts.contains(&location.type_) { Ok(HOST) } else { Err(cudaErrorInvalidValue) }
 }
 
-/// What a location's type is in the headers.
+/// The type of a location in the headers.
 fn kind_of(location: Location) -> c_int {
     let kind = match location {
         NOWHERE => cudaMemLocationTypeInvalid,
@@ -59,7 +59,7 @@ fn kind_of(location: Location) -> c_int {
     c_int::try_from(kind.0).unwrap_or(0)
 }
 
-/// The answer to one question about a range, as numbers.
+/// Returns the value of one attribute of a range, as numbers.
 fn ask(
     machine: &Guard,
     range: (u64, u64),
@@ -92,7 +92,7 @@ fn ask(
     }
 }
 
-/// Answers one question about a range into `data`, which has `size` bytes.
+/// Writes one attribute of a range into `data`, which has `size` bytes.
 fn answer(
     machine: &Guard,
     range: (u64, u64),
@@ -104,7 +104,7 @@ fn answer(
     }
     let numbers = ask(machine, range, attribute, size / size_of::<c_int>())?;
     for (at, number) in numbers.into_iter().enumerate() {
-        // SAFETY: the program says that there is room for `size` bytes, and there are that many numbers.
+        // SAFETY: the program promises room for `size` bytes, and there are that many numbers.
         unsafe { data.cast::<c_int>().wrapping_add(at).write_unaligned(number) };
     }
     Ok(())
@@ -126,7 +126,7 @@ api! {
         Ok(())
     }
 
-    /// Says which stream managed memory belongs to.
+    /// Attaches managed memory to a stream.
     fn cudaStreamAttachMemAsync | cudaStreamAttachMemAsync_ptsz(
         call, stream: cudaStream_t, memory: *mut c_void, length: usize, flags: c_uint,
     ) {
@@ -142,7 +142,7 @@ api! {
         submit(&mut machine, key, call.name, Work::Nothing, &[]).map(drop)
     }
 
-    /// Moves managed memory to where it will be used, in stream order.
+    /// Moves managed memory to the location that will use it, in stream order.
     fn cudaMemPrefetchAsync | cudaMemPrefetchAsync_ptsz(
         call, memory: *const c_void, size: usize, location: cudaMemLocation, flags: c_uint, stream: cudaStream_t,
     ) {
@@ -157,7 +157,7 @@ api! {
         submit(&mut machine, key, call.name, Work::Copies(Vec::new()), &[]).map(drop)
     }
 
-    /// Says how managed memory will be used.
+    /// Advises how managed memory will be used.
     fn cudaMemAdvise(
         call, memory: *const c_void, size: usize, advice: cudaMemoryAdvise, location: cudaMemLocation,
     ) {
@@ -193,7 +193,7 @@ api! {
         Ok(())
     }
 
-    /// What is known of a range of managed memory.
+    /// An attribute of a range of managed memory.
     fn cudaMemRangeGetAttribute(
         call, data: *mut c_void, data_size: usize, attribute: cudaMemRangeAttribute, memory: *const c_void, size: usize,
     ) {
@@ -213,7 +213,7 @@ api! {
             return Err(cudaErrorInvalidValue);
         }
         for at in 0..count {
-            // SAFETY: the program says that each of the three lists has `count` elements.
+            // SAFETY: the program promises that each of the three lists has `count` elements.
             let data = unsafe { data.wrapping_add(at).read() };
             // SAFETY: as above.
             let size = unsafe { sizes.wrapping_add(at).read() };

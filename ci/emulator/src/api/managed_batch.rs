@@ -1,4 +1,5 @@
-//! Batches of prefetches and discards of managed memory. What is discarded is overwritten, so that nothing comes to rely on it.
+//! Batches of prefetches and discards of managed memory. Discarded memory is overwritten, so that no program
+//! comes to rely on its contents.
 #![expect(unsafe_code, reason = "exports C functions, and reads the lists that they are given")]
 
 use core::ffi::{c_ulonglong, c_void};
@@ -12,7 +13,7 @@ use crate::memory::Location;
 use crate::stream::{Fill, Key, Volume, Work, submit, submit_aside};
 use crate::sys::{cudaErrorInvalidValue, cudaMemLocation, cudaStream_t};
 
-/// What discarded memory holds.
+/// The contents of discarded memory.
 const DISCARDED: u8 = 0xdb;
 
 /// Addresses and sizes of the ranges of a batch.
@@ -29,7 +30,7 @@ fn ranges(
     if count == 0 || flags != 0 {
         return Err(cudaErrorInvalidValue);
     }
-    // SAFETY: the program says that both lists have `count` elements.
+    // SAFETY: the program promises that both lists have `count` elements.
     let pointers = unsafe { list(pointers, count) }?;
     // SAFETY: as above.
     let sizes = unsafe { list(sizes, count) }?;
@@ -47,7 +48,7 @@ fn places(
     if number == 0 || number > count {
         return Err(cudaErrorInvalidValue);
     }
-    // SAFETY: the program says that both lists have so many elements.
+    // SAFETY: the program promises that both lists have so many elements.
     let locations = unsafe { list(locations, number) }?;
     // SAFETY: as above.
     let starts = unsafe { list(starts, number) }?;
@@ -82,7 +83,7 @@ fn prefetch(machine: &mut Guard, key: Key, call: &Call, ranges: &Ranges, places:
 }
 
 api! {
-    /// Brings many ranges to where they will be used.
+    /// Prefetches many ranges.
     fn cudaMemPrefetchBatchAsync | cudaMemPrefetchBatchAsync_ptsz(
         call, pointers: *const *mut c_void, sizes: *const usize, count: usize, locations: *const cudaMemLocation,
         starts: *const usize, number: usize, flags: c_ulonglong, stream: cudaStream_t,

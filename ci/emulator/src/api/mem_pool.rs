@@ -1,4 +1,4 @@
-//! The pools themselves: making and choosing them, their attributes, who reaches their memory.
+//! Memory pools: making and choosing them, their attributes, and access to their memory.
 #![expect(unsafe_code, reason = "exports C functions")]
 
 use core::ffi::{c_int, c_void};
@@ -9,7 +9,8 @@ use crate::machine::Guard;
 use crate::memory::{Pool, PoolKey, PoolPlace, Pools};
 use crate::sys::*;
 
-/// A pool's largest size is a multiple of this: an H200 gives two allocations of 4 MiB from a pool of at most 4 MiB.
+/// A pool's largest size is a multiple of this. An H200 gives two allocations of 4 MiB from a pool of at most
+/// 4 MiB.
 const GRAIN: u64 = 32 << 20;
 
 /// Where the pinned memory of a device is.
@@ -21,7 +22,7 @@ pub(super) fn device_place(device: usize) -> PoolPlace {
     }
 }
 
-/// A place from what a program says, and the device that memory there is charged to.
+/// The location that a program names, and the device that memory there is charged to.
 fn place(
     machine: &Guard,
     location: cudaMemLocation,
@@ -50,18 +51,18 @@ fn named(machine: &mut Guard, pool: cudaMemPool_t) -> Answer<&mut Pool> {
     machine.book.pools.get_mut(key)
 }
 
-/// Reads what a program passes by address.
+/// Reads a value that a program passes by address.
 fn read<T: Copy>(from: *const T) -> Answer<T> {
     if from.is_null() {
         return Err(cudaErrorInvalidValue);
     }
-    // SAFETY: the program says that a value of this type is there.
+    // SAFETY: the program promises that a value of this type is there.
     Ok(unsafe { from.read_unaligned() })
 }
 
-/// Writes what a program wants by address.
+/// Writes a value to an address of the program.
 fn write<T>(to: *mut c_void, value: T) {
-    // SAFETY: the program says that there is room for a value of this type, and it is not null.
+    // SAFETY: the program promises room for a value of this type, and the pointer is not null.
     unsafe { to.cast::<T>().write_unaligned(value) };
 }
 
@@ -163,7 +164,7 @@ api! {
         machine.book.pools.destroy(key)
     }
 
-    /// Gives back what a pool has reserved and does not use.
+    /// Releases memory that a pool has reserved and does not use.
     fn cudaMemPoolTrimTo(call, pool: cudaMemPool_t, keep: usize) {
         let mut machine = call.machine()?;
         named(&mut machine, pool)?.trim(super::wide(keep));
@@ -252,7 +253,7 @@ api! {
         Ok(())
     }
 
-    /// What a device may do with a pool's memory.
+    /// The access of a device to a pool's memory.
     fn cudaMemPoolGetAccess(
         call, out: Out<'_, cudaMemAccessFlags>, pool: cudaMemPool_t, location: *mut cudaMemLocation,
     ) {

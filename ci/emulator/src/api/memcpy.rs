@@ -1,12 +1,21 @@
-//! Copies of one row.
+//! Copies of one row, of planes and of volumes: of linear memory, and volumes of arrays too.
 #![expect(unsafe_code, reason = "exports C functions")]
 
 use core::ffi::c_void;
 
-use super::{address, api, wide};
-use crate::stream::Volume;
-use crate::sys::{cudaMemcpyKind, cudaStream_t};
-use crate::transfer::{Mode, Request, Side, transfer};
+use super::array::handle;
+use super::memcpy_array::copyable;
+use super::{Call, address, api, ordinal, wide};
+use crate::error::Answer;
+use crate::machine::Machine;
+use crate::memory::{Array, Book};
+use crate::stream::{Volume, Work, submit_everywhere};
+use crate::sys::{
+    cudaArray_t, cudaErrorInvalidPitchValue, cudaErrorInvalidValue, cudaExtent, cudaMemcpy3DParms,
+    cudaMemcpy3DPeerParms, cudaMemcpyDefault, cudaMemcpyDeviceToDevice, cudaMemcpyDeviceToHost,
+    cudaMemcpyHostToDevice, cudaMemcpyHostToHost, cudaMemcpyKind, cudaPitchedPtr, cudaPos, cudaStream_t,
+};
+use crate::transfer::{Mode, Request, Side, plan, transfer};
 
 fn request(dst: *mut c_void, src: *const c_void, count: usize, kind: cudaMemcpyKind) -> Request {
     let (to, from) = (Side::row(address(dst)), Side::row(address(src)));
@@ -26,5 +35,289 @@ api! {
     ) {
         let (mut machine, _, stream) = call.stream(stream)?;
         transfer(&mut machine, call, stream, &request(dst, src, count, kind), Mode::Asynchronous)
+    }
+}
+
+const NULL: cudaStream_t = core::ptr::null_mut();
+
+/// Copies as `request` describes.
+fn copy(
+    call: &Call,
+    stream: cudaStream_t,
+    mode: Mode,
+    request: impl FnOnce(&Machine) -> Answer<Request>,
+) -> Answer {
+    let (mut machine, _, stream) = call.stream(stream)?;
+    let request = request(&machine)?;
+    transfer(&mut machine, call, stream, &request, mode)
+}
+
+/// A copy of rows. Nothing to copy is no error, whatever the rest is.
+fn plane(
+    (dst, to_pitch): (*mut c_void, usize),
+    (src, from_pitch): (*const c_void, usize),
+    (width, height): (usize, usize),
+    kind: cudaMemcpyKind,
+) -> Answer<Request> {
+    let volume = Volume { width: wide(width), height: wide(height), depth: 1 };
+    for pitch in [to_pitch, from_pitch] {
+        if !volume.is_empty() && pitch < width {
+            return Err(cudaErrorInvalidPitchValue);
+        }
+    }
+    let to = Side { address: address(dst), pitch: wide(to_pitch), slice: 0 };
+    let from = Side { address: address(src), pitch: wide(from_pitch), slice: 0 };
+    Ok(Request { to, from, volume, kind })
+}
+
+/// One side of a copy of a volume as the program gives it.
+#[derive(Clone, Copy)]
+struct VolumeSide {
+    array: cudaArray_t,
+    memory: cudaPitchedPtr,
+    at: cudaPos,
+}
+
+impl VolumeSide {
+    /// The array, if this is one.
+    fn array<'a>(&self, call: &Call, book: &'a Book) -> Answer<Option<&'a Array>> {
+        match (self.array.is_null(), self.memory.ptr.is_null()) {
+            (true, true) | (false, false) => Err(cudaErrorInvalidValue),
+            (true, false) => Ok(None),
+            (false, true) => copyable(call, book, handle(self.array)).map(Some),
+        }
+    }
+}
+
+/// Part of an array, from a position in elements.
+pub(super) fn solid_part(array: &Array, at: (u64, u64, u64), volume: Volume) -> Answer<Side> {
+    let element = array.format.element();
+    let x = at.0.checked_mul(element).ok_or(cudaErrorInvalidValue)?;
+    let inside = |at: u64, length: u64, end: u64| at.checked_add(length).is_some_and(|it| it <= end);
+    if !inside(x, volume.width, array.pitch())
+        || !inside(at.1, volume.height, array.rows())
+        || !inside(at.2, volume.depth, array.layers())
+    {
+        return Err(cudaErrorInvalidValue);
+    }
+    let (pitch, slice) = (array.pitch(), array.slice());
+    Ok(Side { address: array.start + at.2 * slice + at.1 * pitch + x, pitch, slice })
+}
+
+/// Part of linear memory, from a position in bytes, rows and layers.
+fn corner(memory: cudaPitchedPtr, at: cudaPos, volume: Volume) -> Answer<Side> {
+    let end = |at: usize, length: u64| wide(at).checked_add(length).ok_or(cudaErrorInvalidValue);
+    let layered = end(at.z, volume.depth)? > 1;
+    if wide(memory.pitch) < volume.width || layered && wide(memory.ysize) < volume.height {
+        return Err(cudaErrorInvalidPitchValue);
+    }
+    if end(at.x, volume.width)? > wide(memory.pitch) {
+        return Err(cudaErrorInvalidValue);
+    }
+    if layered && end(at.y, volume.height)? > wide(memory.ysize) {
+        return Err(cudaErrorInvalidValue);
+    }
+    let pitch = wide(memory.pitch);
+    let slice = pitch.checked_mul(wide(memory.ysize)).ok_or(cudaErrorInvalidValue)?;
+    let offset = wide(at.z).checked_mul(slice).and_then(|layers| {
+        let rows = wide(at.y).checked_mul(pitch)?;
+        address(memory.ptr).checked_add(layers)?.checked_add(rows)?.checked_add(wide(at.x))
+    });
+    Ok(Side { address: offset.ok_or(cudaErrorInvalidValue)?, pitch, slice })
+}
+
+/// The bytes of an extent. It counts elements of an array if one side is an array; two arrays must agree on
+/// their elements.
+pub(super) fn volume(extent: cudaExtent, to: Option<&Array>, from: Option<&Array>) -> Answer<Volume> {
+    let element = match (to, from) {
+        (Some(to), Some(from)) if to.format.element() != from.format.element() => {
+            return Err(cudaErrorInvalidValue);
+        }
+        (Some(array), _) | (None, Some(array)) => array.format.element(),
+        (None, None) => 1,
+    };
+    let width = wide(extent.width).checked_mul(element).ok_or(cudaErrorInvalidValue)?;
+    Ok(Volume { width, height: wide(extent.height), depth: wide(extent.depth) })
+}
+
+/// A direction that would have an array on the host means the device.
+fn corrected(kind: cudaMemcpyKind, to_array: bool, from_array: bool) -> cudaMemcpyKind {
+    let to_host = [cudaMemcpyHostToHost, cudaMemcpyDeviceToHost].contains(&kind) && !to_array;
+    let from_host = [cudaMemcpyHostToHost, cudaMemcpyHostToDevice].contains(&kind) && !from_array;
+    if !(cudaMemcpyHostToHost.0..=cudaMemcpyDeviceToDevice.0).contains(&kind.0) {
+        return kind;
+    }
+    match (to_host, from_host) {
+        (true, true) => cudaMemcpyHostToHost,
+        (true, false) => cudaMemcpyDeviceToHost,
+        (false, true) => cudaMemcpyHostToDevice,
+        (false, false) => cudaMemcpyDeviceToDevice,
+    }
+}
+
+/// Checks both sides of a copy of a volume.
+fn both(
+    call: &Call,
+    book: &Book,
+    (to, from): (VolumeSide, VolumeSide),
+    extent: cudaExtent,
+    kind: cudaMemcpyKind,
+) -> Answer<Request> {
+    let (to_array, from_array) = (to.array(call, book)?, from.array(call, book)?);
+    let volume = volume(extent, to_array, from_array)?;
+    let side = |operand: VolumeSide, array: Option<&Array>| match array {
+        Some(array) => {
+            let at = (wide(operand.at.x), wide(operand.at.y), wide(operand.at.z));
+            solid_part(array, at, volume)
+        }
+        None => corner(operand.memory, operand.at, volume),
+    };
+    let kind = corrected(kind, to_array.is_some(), from_array.is_some());
+    // Linear memory is looked at first.
+    if to_array.is_some() {
+        let from = side(from, from_array)?;
+        return Ok(Request { to: side(to, to_array)?, from, volume, kind });
+    }
+    Ok(Request { to: side(to, to_array)?, from: side(from, from_array)?, volume, kind })
+}
+
+fn is_empty(extent: cudaExtent) -> bool {
+    extent.width == 0 || extent.height == 0 || extent.depth == 0
+}
+
+/// Nothing to copy.
+fn nothing(kind: cudaMemcpyKind) -> Request {
+    Request { to: Side::row(0), from: Side::row(0), volume: Volume::row(0), kind }
+}
+
+pub(super) fn solid(
+    call: &Call,
+    machine: &Machine,
+    parameters: Option<&cudaMemcpy3DParms>,
+) -> Answer<Request> {
+    let p = parameters.ok_or(cudaErrorInvalidValue)?;
+    if is_empty(p.extent) {
+        return Ok(nothing(p.kind));
+    }
+    let to = VolumeSide { array: p.dstArray, memory: p.dstPtr, at: p.dstPos };
+    let from = VolumeSide { array: p.srcArray, memory: p.srcPtr, at: p.srcPos };
+    both(call, &machine.book, (to, from), p.extent, p.kind)
+}
+
+fn between(call: &Call, machine: &Machine, parameters: Option<&cudaMemcpy3DPeerParms>) -> Answer<Request> {
+    let p = parameters.ok_or(cudaErrorInvalidValue)?;
+    if is_empty(p.extent) {
+        return Ok(nothing(cudaMemcpyDefault));
+    }
+    let (to_device, from_device) = (ordinal(machine, p.dstDevice)?, ordinal(machine, p.srcDevice)?);
+    let to = VolumeSide { array: p.dstArray, memory: p.dstPtr, at: p.dstPos };
+    let from = VolumeSide { array: p.srcArray, memory: p.srcPtr, at: p.srcPos };
+    for (operand, device) in [(to, to_device), (from, from_device)] {
+        if operand.array(call, &machine.book)?.is_some_and(|array| array.device != device) {
+            return Err(cudaErrorInvalidValue);
+        }
+    }
+    both(call, &machine.book, (to, from), p.extent, cudaMemcpyDefault)
+}
+
+api! {
+    /// Copies rows, ordered with the default stream.
+    fn cudaMemcpy2D | cudaMemcpy2D_ptds(
+        call, dst: *mut c_void, to_pitch: usize, src: *const c_void, from_pitch: usize, width: usize, height: usize,
+        kind: cudaMemcpyKind,
+    ) {
+        copy(call, NULL, Mode::Blocking, |_| plane((dst, to_pitch), (src, from_pitch), (width, height), kind))
+    }
+
+    /// Copies rows in stream order.
+    fn cudaMemcpy2DAsync | cudaMemcpy2DAsync_ptsz(
+        call, dst: *mut c_void, to_pitch: usize, src: *const c_void, from_pitch: usize, width: usize, height: usize,
+        kind: cudaMemcpyKind, stream: cudaStream_t,
+    ) {
+        copy(call, stream, Mode::Asynchronous, |_| {
+            plane((dst, to_pitch), (src, from_pitch), (width, height), kind)
+        })
+    }
+
+    /// Copies layers of rows, ordered with the default stream.
+    fn cudaMemcpy3D | cudaMemcpy3D_ptds(call, parameters: Option<&cudaMemcpy3DParms>) {
+        copy(call, NULL, Mode::Blocking, |machine| solid(call, machine, parameters))
+    }
+
+    /// Copies layers of rows in stream order.
+    fn cudaMemcpy3DAsync | cudaMemcpy3DAsync_ptsz(
+        call, parameters: Option<&cudaMemcpy3DParms>, stream: cudaStream_t,
+    ) {
+        copy(call, stream, Mode::Asynchronous, |machine| solid(call, machine, parameters))
+    }
+
+    /// Copies layers of rows between devices, in order with all that both have to do.
+    fn cudaMemcpy3DPeer | cudaMemcpy3DPeer_ptds(call, parameters: Option<&cudaMemcpy3DPeerParms>) {
+        let (mut machine, current, stream) = call.stream(NULL)?;
+        let request = between(call, &machine, parameters)?;
+        if request.volume.is_empty() {
+            return Ok(());
+        }
+        let p = parameters.ok_or(cudaErrorInvalidValue)?;
+        let mut devices = vec![current, ordinal(&machine, p.dstDevice)?, ordinal(&machine, p.srcDevice)?];
+        devices.sort_unstable();
+        devices.dedup();
+        let planned = plan(call, &machine.book, &request, Mode::Asynchronous)?;
+        let work = Work::Copy(Box::new(planned.copy));
+        submit_everywhere(&mut machine, stream, &devices, call.name, work).map(drop)
+    }
+
+    /// Copies layers of rows between devices in stream order.
+    fn cudaMemcpy3DPeerAsync | cudaMemcpy3DPeerAsync_ptsz(
+        call, parameters: Option<&cudaMemcpy3DPeerParms>, stream: cudaStream_t,
+    ) {
+        copy(call, stream, Mode::Asynchronous, |machine| between(call, machine, parameters))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(x: usize, y: usize, z: usize) -> cudaPos {
+        cudaPos { x, y, z }
+    }
+
+    const MEMORY: cudaPitchedPtr =
+        cudaPitchedPtr { ptr: core::ptr::without_provenance_mut(0x1000), pitch: 64, xsize: 50, ysize: 10 };
+
+    fn bytes(width: u64, height: u64, depth: u64) -> Volume {
+        Volume { width, height, depth }
+    }
+
+    #[test]
+    fn a_corner_counts_bytes_rows_and_layers() {
+        let side = corner(MEMORY, at(3, 2, 1), bytes(8, 2, 2)).unwrap();
+        assert_eq!((side.address, side.pitch, side.slice), (0x1000 + 640 + 128 + 3, 64, 640));
+    }
+
+    #[test]
+    fn rows_that_do_not_fit_are_refused() {
+        let corner = |at, volume| corner(MEMORY, at, volume).map(|side| side.address);
+        assert_eq!(corner(at(0, 0, 0), bytes(65, 2, 2)), Err(cudaErrorInvalidPitchValue));
+        assert_eq!(corner(at(5, 0, 0), bytes(60, 2, 2)), Err(cudaErrorInvalidValue));
+        assert_eq!(corner(at(0, 9, 0), bytes(60, 2, 2)), Err(cudaErrorInvalidValue));
+        assert_eq!(corner(at(usize::MAX, 0, 0), bytes(60, 2, 2)), Err(cudaErrorInvalidValue));
+        let null = core::ptr::null_mut();
+        let short = plane((null, 10), (null, 20), (11, 2), cudaMemcpyDefault).map(|request| request.volume);
+        assert_eq!(short, Err(cudaErrorInvalidPitchValue));
+        let none = plane((null, 10), (null, 20), (11, 0), cudaMemcpyDefault)
+            .map(|request| request.volume.is_empty());
+        assert_eq!(none, Ok(true));
+    }
+
+    #[test]
+    fn an_array_is_never_on_the_host_whatever_the_direction_says() {
+        assert_eq!(corrected(cudaMemcpyHostToHost, true, false), cudaMemcpyHostToDevice);
+        assert_eq!(corrected(cudaMemcpyHostToHost, false, true), cudaMemcpyDeviceToHost);
+        assert_eq!(corrected(cudaMemcpyHostToDevice, true, true), cudaMemcpyDeviceToDevice);
+        assert_eq!(corrected(cudaMemcpyDeviceToHost, false, false), cudaMemcpyDeviceToHost);
+        assert_eq!(corrected(cudaMemcpyDefault, true, true), cudaMemcpyDefault);
+        assert_eq!(corrected(cudaMemcpyKind(99), true, true), cudaMemcpyKind(99));
     }
 }

@@ -1,7 +1,7 @@
 //! Copies to, from and between arrays by rows, and the older ones by bytes.
 //!
-//! Offsets and widths are in bytes and whole elements, heights in rows; of an array with layers or depth these copies
-//! know the first. A direction that would have the array on the host is refused.
+//! Offsets and widths are in bytes and must be whole elements; heights are in rows. These copies only reach
+//! the first layer of an array. A direction that would put the array on the host is refused.
 #![expect(unsafe_code, reason = "exports C functions")]
 
 use core::ffi::c_void;
@@ -39,7 +39,7 @@ struct Rows {
     pitch: usize,
 }
 
-/// What an array is for a copy: it must have memory that is copied as a whole.
+/// The array behind a handle, for a copy. It must have memory that is copied as a whole.
 ///
 /// # Errors
 /// Those of [`Book::array`], and `cudaErrorInvalidValue`.
@@ -69,7 +69,8 @@ fn part<T>(call: &Call, book: &Book, corner: Corner<T>, volume: Volume) -> Answe
         || !volume.width.is_multiple_of(element)
     {
         eprintln!(
-            "CUDA emulator: {}: {} bytes and {} rows from byte {x} of row {y} on are not in an array of {} bytes and {} rows, \
+            "CUDA emulator: {}: {} bytes and {} rows from byte {x} of row {y} on are not in an \
+             array of {} bytes and {} rows, \
              or no whole elements of {element} bytes",
             call.name,
             volume.width,
@@ -115,7 +116,8 @@ fn one_of(kind: cudaMemcpyKind, kinds: &[cudaMemcpyKind]) -> Answer {
 const TO: [cudaMemcpyKind; 2] = [cudaMemcpyHostToDevice, cudaMemcpyDeviceToDevice];
 const FROM: [cudaMemcpyKind; 2] = [cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice];
 
-/// Checks what `request` finds on the machine and copies it. Nothing to copy is no error, whatever the rest is.
+/// Checks the copy that `request` describes and runs it. A zero-length copy is a no-op, whatever the other
+/// arguments are.
 fn copy(
     call: &Call,
     stream: cudaStream_t,
@@ -172,14 +174,14 @@ fn from_array(
 
 /// Which way bytes are copied by the older functions.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum ArraySide {
     To,
     From,
 }
 
 fn bytes(
     call: &Call,
-    way: Way,
+    way: ArraySide,
     corner: Corner<crate::sys::cudaArray>,
     memory: *const c_void,
     count: usize,
@@ -189,7 +191,7 @@ fn bytes(
     let volume = Volume::row(wide(count));
     copy(call, stream, volume, mode, |book| {
         given(corner.array)?;
-        one_of(kind, if way == Way::To { &TO } else { &FROM })?;
+        one_of(kind, if way == ArraySide::To { &TO } else { &FROM })?;
         let linear = linear(
             Rows {
                 memory,
@@ -198,7 +200,7 @@ fn bytes(
             Volume::row(0),
         )?;
         let array = run(call, book, corner, volume.width)?;
-        let (to, from) = if way == Way::To { (array, linear) } else { (linear, array) };
+        let (to, from) = if way == ArraySide::To { (array, linear) } else { (linear, array) };
         Ok(Request { to, from, volume, kind })
     })
 }
@@ -261,7 +263,7 @@ api! {
     fn cudaMemcpyToArray | cudaMemcpyToArray_ptds(
         call, dst: cudaArray_t, x: usize, y: usize, src: *const c_void, count: usize, kind: cudaMemcpyKind,
     ) {
-        bytes(call, Way::To, at(dst, x, y), src, count, kind, (NULL, Mode::Blocking))
+        bytes(call, ArraySide::To, at(dst, x, y), src, count, kind, (NULL, Mode::Blocking))
     }
 
     /// Copies bytes to an array, row after row, in stream order.
@@ -269,14 +271,14 @@ api! {
         call, dst: cudaArray_t, x: usize, y: usize, src: *const c_void, count: usize, kind: cudaMemcpyKind,
         stream: cudaStream_t,
     ) {
-        bytes(call, Way::To, at(dst, x, y), src, count, kind, (stream, Mode::Asynchronous))
+        bytes(call, ArraySide::To, at(dst, x, y), src, count, kind, (stream, Mode::Asynchronous))
     }
 
     /// Copies bytes from an array, row after row, ordered with the default stream.
     fn cudaMemcpyFromArray | cudaMemcpyFromArray_ptds(
         call, dst: *mut c_void, src: cudaArray_const_t, x: usize, y: usize, count: usize, kind: cudaMemcpyKind,
     ) {
-        bytes(call, Way::From, at(src, x, y), dst, count, kind, (NULL, Mode::Blocking))
+        bytes(call, ArraySide::From, at(src, x, y), dst, count, kind, (NULL, Mode::Blocking))
     }
 
     /// Copies bytes from an array, row after row, in stream order.
@@ -284,7 +286,7 @@ api! {
         call, dst: *mut c_void, src: cudaArray_const_t, x: usize, y: usize, count: usize, kind: cudaMemcpyKind,
         stream: cudaStream_t,
     ) {
-        bytes(call, Way::From, at(src, x, y), dst, count, kind, (stream, Mode::Asynchronous))
+        bytes(call, ArraySide::From, at(src, x, y), dst, count, kind, (stream, Mode::Asynchronous))
     }
 
     /// Copies bytes between arrays, row after row, ordered with the default stream.

@@ -7,11 +7,11 @@ use super::{Call, address, api, wide};
 use crate::error::Answer;
 use crate::stream::{Fill, Volume, Work, submit, synchronize};
 use crate::sys::{cudaErrorIllegalAddress, cudaErrorInvalidValue, cudaExtent, cudaPitchedPtr, cudaStream_t};
-use crate::transfer::{Mode, Place, place};
+use crate::transfer::{MemoryType, Mode, memory_type};
 
-/// What to write and where.
+/// The bytes to write, and their place.
 #[derive(Clone, Copy)]
-struct Request {
+struct FillRequest {
     address: u64,
     pitch: u64,
     slice: u64,
@@ -19,13 +19,14 @@ struct Request {
     value: c_int,
 }
 
-fn set(call: &Call, stream: cudaStream_t, request: Request, mode: Mode) -> Answer {
+fn set(call: &Call, stream: cudaStream_t, request: FillRequest, mode: Mode) -> Answer {
     let (mut machine, device, stream) = call.stream(stream)?;
-    let Request { address, pitch, slice, volume, value } = request;
+    let FillRequest { address, pitch, slice, volume, value } = request;
     if volume.is_empty() {
         return Ok(());
     }
-    // CUDA counts in 64 bits without looking for overflow: a range that wraps around passes its check and faults later.
+    // CUDA counts in 64 bits without an overflow check: a range that wraps around passes its check and faults
+    // later.
     let span = wrapping_span(volume, pitch, slice);
     let wraps = address != 0 && address.checked_add(span).is_none();
     if wraps {
@@ -33,11 +34,11 @@ fn set(call: &Call, stream: cudaStream_t, request: Request, mode: Mode) -> Answe
         submit(&mut machine, stream, call.name, Work::Fault(cudaErrorIllegalAddress, message), &[])?;
         return Ok(());
     }
-    let place = place(call.name, &machine.book, address, Some(span), true)?;
+    let place = memory_type(call.name, &machine.book, address, Some(span), true)?;
     let fill = Fill { address, pitch, slice, volume, value: value.to_le_bytes(), element: 1 };
     let fill = Box::new(fill);
     let tick = submit(&mut machine, stream, call.name, Work::Fill(fill), &[])?;
-    let waits = mode == Mode::Blocking && place == Place::Pinned;
+    let waits = mode == Mode::Blocking && place == MemoryType::Pinned;
     if waits { synchronize(&mut machine, device, &[tick]) } else { Ok(()) }
 }
 
@@ -47,26 +48,32 @@ fn wrapping_span(volume: Volume, pitch: u64, slice: u64) -> u64 {
     layers.wrapping_add(rows).wrapping_add(volume.width)
 }
 
-fn line(pointer: *mut c_void, value: c_int, count: usize) -> Request {
-    Request { address: address(pointer), pitch: 0, slice: 0, volume: Volume::row(wide(count)), value }
+fn line(pointer: *mut c_void, value: c_int, count: usize) -> FillRequest {
+    FillRequest { address: address(pointer), pitch: 0, slice: 0, volume: Volume::row(wide(count)), value }
 }
 
-fn plane(pointer: *mut c_void, pitch: usize, value: c_int, width: usize, height: usize) -> Answer<Request> {
+fn plane(
+    pointer: *mut c_void,
+    pitch: usize,
+    value: c_int,
+    width: usize,
+    height: usize,
+) -> Answer<FillRequest> {
     let volume = Volume { width: wide(width), height: wide(height), depth: 1 };
     if height > 1 && pitch < width && width > 0 {
         return Err(cudaErrorInvalidValue);
     }
     let pitch = if height > 1 { wide(pitch) } else { 0 };
-    Ok(Request { address: address(pointer), pitch, slice: 0, volume, value })
+    Ok(FillRequest { address: address(pointer), pitch, slice: 0, volume, value })
 }
 
-fn solid(pointer: cudaPitchedPtr, value: c_int, extent: cudaExtent) -> Answer<Request> {
+fn solid(pointer: cudaPitchedPtr, value: c_int, extent: cudaExtent) -> Answer<FillRequest> {
     let volume = Volume { width: wide(extent.width), height: wide(extent.height), depth: wide(extent.depth) };
     if !volume.is_empty() && (pointer.pitch < extent.width || pointer.ysize < extent.height) {
         return Err(cudaErrorInvalidValue);
     }
     let slice = wide(pointer.pitch).checked_mul(wide(pointer.ysize)).ok_or(cudaErrorInvalidValue)?;
-    Ok(Request { address: address(pointer.ptr), pitch: wide(pointer.pitch), slice, volume, value })
+    Ok(FillRequest { address: address(pointer.ptr), pitch: wide(pointer.pitch), slice, volume, value })
 }
 
 const NULL: cudaStream_t = core::ptr::null_mut();

@@ -1,11 +1,13 @@
-//! The exported C functions, one file an area. A function checks its arguments, asks the machine, and answers with a
-//! code, which the calling thread's last error keeps.
+//! The exported C functions, one file an area. A function checks its arguments, works on the machine, and
+//! returns a code, which also becomes the calling thread's last error.
 //!
-//! Functions are written inside `api!`, which exports them under their C name and, where a function exists for the
-//! per-thread default stream too, under the second name after `|`. Functions of `exports.txt` that no file here
-//! defines answer `cudaErrorNotSupported`: the build script finds out which, from the names after `fn` and `|`.
+//! Functions are written inside `api!`. It exports them under their C name and, if a function has a variant
+//! for the per-thread default stream, under the second name after `|`. Functions of `exports.txt` that no
+//! file here defines return `cudaErrorNotSupported`: the build script finds them by the names after `fn` and
+//! `|`.
 //!
-//! Pointers that a program passes for an answer are [`Out`]: null is none. Everything else stays a raw pointer.
+//! A pointer through which a program receives a value is an [`Out`], and `None` if it is null. Everything
+//! else stays a raw pointer.
 
 mod array;
 mod array_limits;
@@ -13,7 +15,6 @@ mod atomic;
 mod attribute;
 mod batch;
 mod capture;
-mod channel;
 mod conditional;
 mod device;
 mod entry_point;
@@ -35,7 +36,6 @@ mod managed_batch;
 mod mem_pool;
 mod memcpy;
 mod memcpy_array;
-mod memcpy_shaped;
 mod memset;
 mod notification;
 mod peer;
@@ -46,10 +46,7 @@ mod semaphore;
 mod share;
 mod stream;
 mod stubs;
-mod surface;
 mod symbol;
-mod symbol_beyond;
-mod symbol_copy;
 mod texture;
 
 use core::mem::MaybeUninit;
@@ -67,10 +64,10 @@ use crate::sys::{
 };
 use crate::thread;
 
-/// Where a program wants an answer written; null is none.
+/// The place for a value that a program wants written; `None` if the pointer is null.
 pub(crate) type Out<'a, T> = Option<&'a mut MaybeUninit<T>>;
 
-/// Writes an answer, or says that there is nowhere to write it.
+/// Writes a value. Fails if the program gave no place for it.
 pub(crate) fn put<T>(out: Out<'_, T>, value: T) -> Answer {
     out.ok_or(cudaErrorInvalidValue)?.write(value);
     Ok(())
@@ -108,7 +105,8 @@ impl Call {
         }
     }
 
-    /// The same for a call in that context, which is made where there is none, and which the thread uses from now on.
+    /// Does the same for a call in that context. The context is made if there is none, and the thread uses it
+    /// from now on.
     pub(crate) fn context(&self) -> Answer<(Guard, usize)> {
         let (mut machine, device) = self.current()?;
         thread::use_device();
@@ -123,7 +121,7 @@ impl Call {
         self.context().map(drop)
     }
 
-    /// Does what [`Call::context`] does, and finds out what a stream handle means here.
+    /// Does what [`Call::context`] does, and resolves a stream handle.
     pub(crate) fn stream(&self, stream: cudaStream_t) -> Answer<(Guard, usize, Key)> {
         let (mut machine, device) = self.context()?;
         let key = machine.streams.resolve(stream, device, self.per_thread)?;
@@ -131,7 +129,7 @@ impl Call {
     }
 }
 
-/// Runs the body of an exported function and turns its answer into what C gets.
+/// Runs the body of an exported function and turns its result into a C error code.
 pub(crate) fn enter(name: &'static str, per_thread: bool, body: impl FnOnce(&Call) -> Answer) -> cudaError_t {
     let answer = catch_unwind(AssertUnwindSafe(|| {
         calls::note(name);
@@ -179,7 +177,7 @@ pub(crate) fn address(pointer: *const core::ffi::c_void) -> u64 {
     wide(pointer.expose_provenance())
 }
 
-/// Exports functions under their C names. The body is given the [`Call`] and answers with an [`Answer`].
+/// Exports functions under their C names. The body gets the [`Call`] and returns an [`Answer`].
 macro_rules! api {
     () => {};
     ($(#[$meta:meta])* fn $name:ident ($call:ident $(, $arg:ident : $ty:ty)* $(,)?) $body:block $($rest:tt)*) => {

@@ -1,7 +1,7 @@
-//! What a program is told without asking: that it has more of a device's memory than its budget.
+//! Notifications that a program uses more of a device's memory than its budget.
 //!
-//! There is a budget only where `CUDA_EMULATOR_BUDGET` names one. The functions are called on a thread of their own, once
-//! for each allocation that goes beyond it.
+//! There is a budget only if `CUDA_EMULATOR_BUDGET` sets one. The functions are called on a thread of their
+//! own, once for each allocation beyond the budget.
 #![expect(unsafe_code, reason = "exports C functions")]
 
 use core::ffi::{c_int, c_void};
@@ -15,29 +15,29 @@ use crate::sys::*;
 
 /// A function that is called for a device.
 #[derive(Clone, Copy)]
-struct Registered {
+struct Notification {
     device: usize,
     number: usize,
     function: unsafe extern "C" fn(*mut cudaAsyncNotificationInfo_t, *mut c_void, cudaAsyncCallbackHandle_t),
     user: usize,
 }
 
-static REGISTERED: Mutex<Vec<Registered>> = Mutex::new(Vec::new());
+static REGISTERED: Mutex<Vec<Notification>> = Mutex::new(Vec::new());
 static NEXT: AtomicUsize = AtomicUsize::new(1);
 
 thread_local! {
     static NOTIFYING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Handles start here and are far enough apart to be told from small numbers.
+/// Handles start here, with gaps, so that small numbers are no handles.
 const FIRST: usize = 0x00ca_0000_0000;
 const STRIDE: usize = 0x40;
 
-fn registered() -> MutexGuard<'static, Vec<Registered>> {
+fn registered() -> MutexGuard<'static, Vec<Notification>> {
     REGISTERED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Tells whoever wants to know that a device's memory is beyond the budget, if it is.
+/// Calls the registered functions if a device's memory is beyond the budget.
 pub(super) fn look(machine: &Guard, device: usize) {
     let (free, total) = machine.book.room(device);
     let over = match machine.config.budget {
@@ -51,7 +51,7 @@ pub(super) fn look(machine: &Guard, device: usize) {
     let tell = move || {
         NOTIFYING.set(true);
         for it in wanted {
-            // Who is registered no more, is told no more.
+            // A function that was unregistered meanwhile is not called.
             if !registered().iter().any(|still| still.number == it.number) {
                 continue;
             }
@@ -87,12 +87,12 @@ api! {
         let device = ordinal(&machine, device)?;
         let function = function.ok_or(cudaErrorInvalidValue)?;
         let number = FIRST + NEXT.fetch_add(1, Ordering::Relaxed) * STRIDE;
-        registered().push(Registered { device, number, function, user: user.expose_provenance() });
+        registered().push(Notification { device, number, function, user: user.expose_provenance() });
         out.write(core::ptr::without_provenance_mut(number));
         Ok(())
     }
 
-    /// Has it called no more. A call that is under way goes on.
+    /// Unregisters a function. A call that is under way goes on.
     fn cudaDeviceUnregisterAsyncNotification(call, device: c_int, handle: cudaAsyncCallbackHandle_t) {
         let machine = call.machine()?;
         if NOTIFYING.get() {

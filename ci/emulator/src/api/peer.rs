@@ -17,7 +17,8 @@ fn request(dst: *mut c_void, src: *const c_void, count: usize) -> Request {
     Request { to, from, volume: Volume::row(wide(count)), kind: cudaMemcpyDeviceToDevice }
 }
 
-/// Copies between two devices: after and before everything else on them, unless a stream says otherwise.
+/// Copies between two devices. The copy comes after all earlier work and before all later work of both,
+/// unless a stream orders it otherwise.
 fn copy(call: &Call, request: Request, devices: (c_int, c_int), stream: Option<cudaStream_t>) -> Answer {
     let (mut machine, current, key) = call.stream(stream.unwrap_or(core::ptr::null_mut()))?;
     if request.volume.is_empty() {

@@ -1,6 +1,7 @@
 //! Stream-ordered memory.
 //!
-//! An allocation is made at the call; its end waits its turn on the stream, and whoever allocates behind that may have the memory before.
+//! The call allocates at once. A free is a task on its stream, and an allocation that comes after the free
+//! may take the memory over before the free has run.
 #![expect(unsafe_code, reason = "exports C functions")]
 
 use core::ffi::c_void;
@@ -19,7 +20,7 @@ use crate::sys::{
 /// How an allocation comes after the end of another one that is still to be freed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum After {
-    /// By what its stream was given.
+    /// Selected by the stream.
     Stream,
     /// By the legacy stream's order only.
     Legacy,
@@ -27,8 +28,9 @@ enum After {
     Wait,
 }
 
-/// Takes memory over that a stream was told to free and has not come to: on the same stream at any time, on another one as the pool's rules
-/// of reuse say. (What a stream has come to is the device's again, and free for all, whatever the rule of chances says.)
+/// Takes over memory whose free is still pending on a stream: on the same stream at any time, on another one
+/// if the pool's rules of reuse allow it. (Memory that has been freed is the device's again, and anybody may
+/// have it, whatever the rule for opportunistic reuse is.)
 fn reuse(call: &Call, machine: &mut Guard, stream: Key, pool: PoolKey, size: u64) -> Answer<Option<u64>> {
     if machine.captures.of(stream).is_some() {
         return Ok(None);
@@ -79,7 +81,8 @@ fn allocate(
     machine.book.pools.check(pool, size)?;
     let device = machine.book.pools.get(pool)?.device;
     let start = machine.book.allocate(device, size, Kind::Pool, call.name)?;
-    // A graph has its memory from when the node is made; it is usable while the graph runs, and none of the pool's.
+    // A graph has its memory from when the node is made. The memory is usable while the graph runs, and does
+    // not belong to the pool.
     if machine.add_captured(stream, call.name, || Some(Act::Alloc(start, size)))?.is_none() {
         machine.book.pools.took(pool, start, size);
     }
@@ -125,7 +128,7 @@ api! {
         let memory = address(memory);
         let kinds = [Kind::Device, Kind::Pool];
         machine.book.starting_at(memory, &kinds).ok_or(cudaErrorInvalidValue)?;
-        // What is captured frees when its graph runs.
+        // A captured free runs when its graph runs.
         if machine.captures.of(key).is_none() && !machine.book.leaves(memory) {
             return Err(cudaErrorInvalidValue);
         }

@@ -1,4 +1,4 @@
-//! Semaphores of other interfaces, of which there are none here: only what is wrong with the lists is told.
+//! Semaphores of other interfaces. There are none here, so that these functions only check their lists.
 #![expect(unsafe_code, reason = "exports C functions")]
 
 use core::ffi::c_uint;
@@ -10,7 +10,7 @@ use crate::sys::{
     cudaExternalSemaphoreWaitParams, cudaStream_t,
 };
 
-/// What a call with such lists comes to.
+/// The result of a call with such lists.
 fn check<P>(
     call: &Call,
     list: *const cudaExternalSemaphore_t,

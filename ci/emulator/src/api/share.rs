@@ -1,7 +1,7 @@
 //! Memory and events that processes share: handles out, handles in.
 //!
-//! Both processes are on this library. Bytes are shared honestly, through files that both map; an event's moments are
-//! two counters in such a file.
+//! Both processes use this library. Bytes are really shared, through files that both map. The moments of an
+//! event are two counters in such a file.
 #![expect(unsafe_code, reason = "exports C functions")]
 
 use core::ffi::{c_char, c_int, c_uint, c_void};
@@ -29,7 +29,7 @@ fn signed(bytes: [u8; 64]) -> [c_char; 64] {
 /// A ticket from another process.
 fn foreign(bytes: &[u8; 64]) -> Answer<Ticket> {
     let ticket = Ticket::from_bytes(bytes).ok_or(cudaErrorInvalidValue)?;
-    // What a process has itself it may not open.
+    // A process may not open its own memory.
     if ticket.is_ours() { Err(cudaErrorDeviceUninitialized) } else { Ok(ticket) }
 }
 
@@ -39,7 +39,7 @@ fn file_handles(kind: cudaMemAllocationHandleType, flags: c_uint) -> Answer {
 }
 
 api! {
-    /// What another process needs to open device memory.
+    /// The handle with which another process opens device memory.
     fn cudaIpcGetMemHandle(call, out: Out<'_, cudaIpcMemHandle_t>, memory: *mut c_void) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let (mut machine, _) = call.context()?;
@@ -50,7 +50,7 @@ api! {
         Ok(())
     }
 
-    /// Opens another process's device memory; once more where it is open already.
+    /// Opens another process's device memory. If it is open already, counts one more user.
     fn cudaIpcOpenMemHandle(call, out: Out<'_, *mut c_void>, handle: cudaIpcMemHandle_t, flags: c_uint) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let (mut machine, current) = call.context()?;
@@ -76,7 +76,7 @@ api! {
         machine.book.close(address(memory), call.name)
     }
 
-    /// What another process needs to open an event.
+    /// The handle with which another process opens an event.
     fn cudaIpcGetEventHandle(call, out: Out<'_, cudaIpcEventHandle_t>, event: cudaEvent_t) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let (mut machine, _) = call.context()?;
@@ -95,7 +95,7 @@ api! {
         Ok(())
     }
 
-    /// What another process needs to open a pool.
+    /// The handle with which another process opens a pool.
     fn cudaMemPoolExportToShareableHandle(
         call, out: *mut c_void, pool: cudaMemPool_t, kind: cudaMemAllocationHandleType, flags: c_uint,
     ) {
@@ -109,7 +109,8 @@ api! {
         let (file, ticket) = unnamed_file(pool.device).ok_or(cudaErrorMapBufferObjectFailed)?;
         file.write_all_at(&ticket.to_bytes(), 0).map_err(|_| cudaErrorMapBufferObjectFailed)?;
         machine.book.pools.get_mut(key)?.exported = true;
-        // SAFETY: for this type of handle the program gives the address of a file's number, which is its own from now on.
+        // SAFETY: for this type of handle the program passes the address of a file descriptor, which it owns
+        // from now on.
         unsafe { out.cast::<c_int>().write_unaligned(file.into_raw_fd()) };
         Ok(())
     }
@@ -133,7 +134,7 @@ api! {
         put(Some(out), Pools::handle(key))
     }
 
-    /// What another process needs to open memory of a pool that it has opened.
+    /// The handle with which another process opens memory of a pool that it has opened.
     fn cudaMemPoolExportPointer(call, out: Out<'_, cudaMemPoolPtrExportData>, memory: *mut c_void) {
         let out = out.ok_or(cudaErrorInvalidValue)?;
         let mut machine = call.machine()?;

@@ -58,7 +58,7 @@ api! {
         create(call, out, flags, priority)
     }
 
-    /// Ends a stream; what it has to do is still done.
+    /// Destroys a stream. Its pending work still runs.
     fn cudaStreamDestroy(call, stream: cudaStream_t) {
         let (mut machine, device) = call.context()?;
         if let Ok(key) = machine.streams.resolve(stream, device, false) {

@@ -1,4 +1,4 @@
-//! The functions that are not written yet: each one answers `cudaErrorNotSupported` and names itself once.
+//! The functions that are not written yet: each one returns `cudaErrorNotSupported` and names itself once.
 #![expect(unsafe_code, reason = "exports C functions")]
 
 use std::sync::Once;
@@ -8,15 +8,15 @@ use crate::sys::{cudaError_t, cudaErrorNotSupported};
 
 fn unsupported(name: &str, once: &Once) -> Code {
     once.call_once(|| eprintln!("CUDA emulator: {name} is not supported"));
-    // What nvcc's own code calls behind a program's back is no call of the program's.
+    // Calls by nvcc's own code are no calls of the program, and do not set its last error.
     if !name.starts_with("__") {
         crate::error::remember(cudaErrorNotSupported);
     }
     cudaErrorNotSupported
 }
 
-/// Whatever the arguments are, C lets the callee ignore them, and no function left here returns anything wider than an
-/// error code.
+/// C lets the callee ignore any arguments, and no function left here returns anything wider than an error
+/// code.
 macro_rules! stub {
     ($name:ident) => {
         const _: () = {

@@ -1,4 +1,4 @@
-//! Texture objects.
+//! Texture and surface objects.
 #![expect(unsafe_code, reason = "exports C functions, and reads the structures that they are given")]
 
 use super::array::handle;
@@ -6,10 +6,13 @@ use super::{Out, address, api, put, wide};
 use crate::device::attribute;
 use crate::error::Answer;
 use crate::machine::Guard;
-use crate::memory::{Found, Kind, Object, Source, Told, is_layered, is_plain};
-use crate::sys::{self, *};
+use crate::memory::{Found, Kind, Object, ResourceDesc, Source, is_layered, is_plain};
+use crate::sys::{
+    self, cudaErrorInvalidDevice, cudaErrorInvalidValue, cudaResourceDesc, cudaSurfaceObject_t, *,
+};
 
-/// The allocation that a texture's memory begins in, which may be none: all that counts is that it begins where textures can.
+/// The allocation that a texture's memory begins in, or `None`. Only the alignment of the first byte is
+/// checked.
 fn linear(machine: &Guard, device: usize, start: u64) -> Answer<Option<u64>> {
     if start == 0 || !start.is_multiple_of(limit(device, cudaDevAttrTextureAlignment)) {
         return Err(cudaErrorInvalidValue);
@@ -25,7 +28,7 @@ fn limit(device: usize, which: cudaDeviceAttr) -> u64 {
     attribute(which, device).and_then(|it| u64::try_from(it).ok()).unwrap_or(u64::MAX)
 }
 
-/// What a structure names, and the format of its elements, checked.
+/// Checks a resource description, and returns its source and the format of its elements.
 pub(super) fn source(
     machine: &Guard,
     device: usize,
@@ -36,7 +39,7 @@ pub(super) fn source(
             // SAFETY: the type says which member of the union the program has set.
             let array = handle(unsafe { resource.res.array.array }.cast_const());
             let found = machine.book.array(array)?;
-            // An array without memory, or of several planes, is none that an object is of.
+            // An array without memory, or with several planes, cannot be the source of an object.
             let usable = found.is_backed() && !found.format.is_planar();
             usable.then_some((Source::Array(array), found.desc)).ok_or(cudaErrorInvalidValue)
         }
@@ -66,7 +69,7 @@ pub(super) fn source(
             let start = address(it.devPtr.cast_const());
             let (width, height, pitch) = (wide(it.width), wide(it.height), wide(it.pitchInBytes));
             let row = width.checked_mul(element(it.desc)?).ok_or(cudaErrorInvalidValue)?;
-            // Rows may be none, be empty, and begin before the one before ends.
+            // There may be no rows, rows may be empty, and rows may overlap.
             let fits = width <= limit(device, cudaDevAttrMaxTexture2DLinearWidth)
                 && height <= limit(device, cudaDevAttrMaxTexture2DLinearHeight)
                 && (1..=limit(device, cudaDevAttrMaxTexture2DLinearPitch)).contains(&pitch)
@@ -110,7 +113,7 @@ fn readable(texture: &cudaTextureDesc, desc: cudaChannelFormatDesc) -> Answer {
     Ok(())
 }
 
-/// Refuses a view that is not of as many layers as the array has, whichever of them it names, or that names others.
+/// Refuses a view unless it has as many layers as the array, whichever layers it names, and names no others.
 fn visible(machine: &Guard, source: Source, view: &cudaResourceViewDesc) -> Answer {
     let handle = match source {
         Source::Linear { .. } => return Err(cudaErrorInvalidValue),
@@ -148,7 +151,7 @@ api! {
         if let Some(view) = &view {
             visible(&machine, source, view)?;
         }
-        let object = Object { device, source, resource: Told(resource), texture: Some(texture), view };
+        let object = Object { device, source, resource: ResourceDesc(resource), texture: Some(texture), view };
         out.write(machine.book.objects.add(object));
         Ok(())
     }
@@ -166,7 +169,7 @@ api! {
         machine.book.objects.remove(texture)
     }
 
-    /// What a texture was made of.
+    /// The resource of a texture.
     fn cudaGetTextureObjectResourceDesc(call, out: Out<'_, cudaResourceDesc>, texture: cudaTextureObject_t) {
         let (machine, _) = call.context()?;
         let found = machine.book.objects.get(texture)?;
@@ -180,11 +183,11 @@ api! {
     fn cudaGetTextureObjectTextureDesc(call, out: Out<'_, cudaTextureDesc>, texture: cudaTextureObject_t) {
         let (machine, _) = call.context()?;
         let told = machine.book.objects.get(texture)?.texture.ok_or(cudaErrorInvalidValue)?;
-        // Bytes that nobody had written were a border's colour on an H200. No program can count on what it gets there.
+        // An H200 returned unwritten bytes as the border's colour. No program can rely on them.
         put(out, cudaTextureDesc { borderColor: [f32::NAN; 4], ..told })
     }
 
-    /// Of which part of its memory a texture is, where it was made of one.
+    /// The view with which a texture was made.
     fn cudaGetTextureObjectResourceViewDesc(
         call, out: Out<'_, cudaResourceViewDesc>, texture: cudaTextureObject_t,
     ) {
@@ -195,5 +198,45 @@ api! {
         }
         // Without a view there is nothing to write and no error, wherever it would be written to.
         found.view.map_or(Ok(()), |view| put(out, view))
+    }
+}
+
+api! {
+    /// Makes a surface of an array.
+    fn cudaCreateSurfaceObject(call, out: Out<'_, cudaSurfaceObject_t>, resource: *const cudaResourceDesc) {
+        let (mut machine, device) = call.context()?;
+        let out = out.ok_or(cudaErrorInvalidValue)?;
+        // SAFETY: the program passes such a structure, or null.
+        let resource = *unsafe { resource.as_ref() }.ok_or(cudaErrorInvalidValue)?;
+        let (source, _) = source(&machine, device, &resource)?;
+        // An array that was not made for surfaces is taken as well.
+        let Source::Array(_) = source else { return Err(cudaErrorInvalidValue) };
+        let object = Object { device, source, resource: ResourceDesc(resource), texture: None, view: None };
+        out.write(machine.book.objects.add(object));
+        Ok(())
+    }
+
+    /// Destroys a surface.
+    fn cudaDestroySurfaceObject(call, surface: cudaSurfaceObject_t) {
+        let (mut machine, _) = call.context()?;
+        // As with other handles that may be null, nothing is no error.
+        if surface == 0 {
+            return Ok(());
+        }
+        if machine.book.objects.get(surface)?.texture.is_some() {
+            return Err(cudaErrorInvalidValue);
+        }
+        machine.book.objects.remove(surface)
+    }
+
+    /// The resource of a surface.
+    fn cudaGetSurfaceObjectResourceDesc(call, out: Out<'_, cudaResourceDesc>, surface: cudaSurfaceObject_t) {
+        let (machine, _) = call.context()?;
+        let found = machine.book.objects.get(surface)?;
+        if found.texture.is_some() {
+            return Err(cudaErrorInvalidValue);
+        }
+        // Nowhere to write is another error than it is for textures.
+        put(Some(out.ok_or(cudaErrorInvalidDevice)?), found.resource.0)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::sys::*;
 
-/// The value of an attribute; none where there is no such attribute.
+/// The value of an attribute; `None` if there is no such attribute.
 pub(crate) fn attribute(attr: cudaDeviceAttr, device: usize) -> Option<i32> {
     let value = match attr {
         it if it == cudaDevAttrMaxThreadsPerBlock => 1024,

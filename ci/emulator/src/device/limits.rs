@@ -26,7 +26,7 @@ impl Default for Limits {
 const LARGEST_STACK: usize = 512 << 10;
 
 impl Limits {
-    /// A limit's value; none where there is no such limit.
+    /// The value of a limit; `None` if there is no such limit.
     pub(crate) fn get(&self, limit: cudaLimit) -> Option<usize> {
         Some(match limit {
             it if it == cudaLimitStackSize => self.stack,

@@ -1,4 +1,4 @@
-//! Devices: what each one is said to be, and what a program has done to it.
+//! Devices: their properties, and the changes that a program has made to them.
 
 mod attributes;
 mod limits;
@@ -12,10 +12,10 @@ use crate::error::Code;
 use crate::stream::Caller;
 use crate::sys::{cudaFuncCache, cudaFuncCachePreferNone};
 
-/// What a program has done to one device.
+/// The changes that a program has made to one device.
 #[derive(Debug)]
 pub(crate) struct Device {
-    /// The error that ended the context, which every later call answers with.
+    /// The error that ended the context. Every later call returns it.
     pub(crate) fault: Option<Code>,
     /// The devices whose memory this one's kernels may use.
     pub(crate) peers: Vec<usize>,

@@ -1,5 +1,5 @@
-//! What `cudaGetDeviceProperties` says: a device of compute capability 9.0 with few multiprocessors, under a name that
-//! says what it is.
+//! The result of `cudaGetDeviceProperties`: a device of compute capability 9.0 with few multiprocessors,
+//! whose name identifies the emulator.
 
 use super::attribute;
 use crate::config::Config;
@@ -13,7 +13,7 @@ pub(crate) fn pci_bus_id(device: usize) -> String {
     format!("0000:{:02X}:00.0", device + 1)
 }
 
-/// The properties of a device, drawn from its attributes where both say the same.
+/// The properties of a device. Values that are attributes as well come from the attributes.
 pub(crate) fn properties(device: usize, config: &Config) -> cudaDeviceProp {
     let get = |attr: cudaDeviceAttr| attribute(attr, device).unwrap_or(0);
     let size = |attr: cudaDeviceAttr| usize::try_from(get(attr)).unwrap_or(0);

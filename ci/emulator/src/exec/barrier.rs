@@ -6,11 +6,11 @@ struct Barrier {
     /// How often it has opened.
     generation: u64,
     arrived: u32,
-    /// How many threads it waits for; all of the block when none is given.
+    /// The number of threads that the barrier waits for; `None` means all of the block.
     expected: Option<u32>,
     /// How many of the threads that arrived brought a true predicate.
     truths: u32,
-    /// What the last two generations gathered: threads, and truths among them.
+    /// The counts of the last two generations: threads, and truths among them.
     gathered: [(u32, u32); 2],
 }
 
@@ -46,7 +46,7 @@ impl Barriers {
         b.open(live);
     }
 
-    /// Threads have ended: nobody waits for them.
+    /// Removes threads that have ended: nobody waits for them.
     pub(super) fn exit(&mut self, threads: u32) {
         self.live -= threads.min(self.live);
         let live = self.live;
@@ -57,12 +57,12 @@ impl Barriers {
         }
     }
 
-    /// What a generation gathered: how many threads, and how many true predicates.
+    /// The counts of a generation: threads, and true predicates.
     pub(super) fn gathered(&self, id: u32, generation: u64) -> (u32, u32) {
         self.list[id as usize].gathered[usize::from(generation % 2 == 1)]
     }
 
-    /// Says which barriers threads wait at, and how many are missing.
+    /// Describes at which barriers threads wait, and how many are missing.
     pub(super) fn describe(&self) -> String {
         let mut text = Vec::new();
         for (id, b) in self.list.iter().enumerate().filter(|(_, b)| b.arrived > 0) {

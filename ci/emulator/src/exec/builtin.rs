@@ -1,10 +1,10 @@
 //! Functions that device code calls and the machine provides: `printf`, `malloc`, `free`, `assert`.
 
-use super::env::Fault;
+use super::fault::Fault;
+use super::file::lanes;
 use super::launch::{Cached, Context};
-use super::memory::lanes;
 use super::printf;
-use super::program::{Call, Target};
+use super::program::{CallSite, Target};
 use super::warp::Warp;
 
 impl Warp {
@@ -12,7 +12,7 @@ impl Warp {
         &mut self,
         cx: &mut Context<'_>,
         target: &Target,
-        call: &Call,
+        call: &CallSite,
         mask: u32,
         pc: u32,
     ) -> Result<(), Fault> {

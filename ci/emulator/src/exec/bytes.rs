@@ -5,7 +5,6 @@
 
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-use super::env::Region;
 use super::program::{Element, Modify};
 
 macro_rules! accessors {
@@ -83,16 +82,4 @@ pub(super) fn change(p: *mut u8, element: Element, b: u64, c: u64, modify: Modif
         Element::U32 | Element::S32 => change32(p, f),
         Element::U64 => change64(p, f),
     }
-}
-
-/// Sets bytes of a region to zero; nothing when they are not all in it.
-pub(super) fn clear(region: &Region, address: u64, bytes: u64) -> Option<()> {
-    let end = address.checked_add(bytes)?;
-    if address < region.start || end > region.end || !region.writable {
-        return None;
-    }
-    for at in address - region.start..end - region.start {
-        write8(region.host.wrapping_add(usize::try_from(at).ok()?), 0);
-    }
-    Some(())
 }

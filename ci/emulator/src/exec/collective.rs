@@ -1,13 +1,12 @@
-//! What lanes of a warp do together: shuffles, votes, matches, reductions. And special registers.
+//! Operations of a whole warp: shuffles, votes, matches, reductions. And special registers.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::cluster::parts;
-use super::file::{LANES, Slot, Word};
+use super::file::{LANES, Slot, Word, lanes, low};
 use super::launch::Context;
-use super::lower::{LOCAL, PARAM, SHARED, low};
-use super::memory::lanes;
 use super::program::{Ins, NONE, Op, Reduce, Shuffle, Special, Vote};
+use super::program::{LOCAL, PARAM, SHARED};
 use super::warp::{Flow, Group, Wait, Warp};
 use crate::ptx::Space;
 
@@ -74,7 +73,8 @@ impl Warp {
         Flow::Next
     }
 
-    /// Takes along the lanes that came here before. Says no, with the group set aside, where members of the mask are still to come.
+    /// Takes along the lanes that came here before. If members of the mask are still missing, sets the group
+    /// aside and returns false.
     pub(super) fn meet(&mut self, group: &mut Group, members: u32) -> bool {
         let (pc, depth) = (group.pc, group.depth);
         self.groups.retain(|g| {

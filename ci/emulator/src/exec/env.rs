@@ -1,12 +1,11 @@
-//! What a running kernel needs from the machine around it, and what the machine needs from a running kernel.
+//! The interface between a running kernel and the machine around it.
 //!
-//! The interpreter knows nothing of allocations, streams or the host. It sees memory as [`Region`]s that it asks for
-//! by address, and it gives back control after a bounded number of instructions, so that a kernel that polls a flag
-//! never holds the machine up.
+//! The interpreter knows nothing of allocations, streams or the host. It asks for memory by address and gets
+//! [`Region`]s. It returns control after a bounded number of instructions, so that a kernel that polls a flag
+//! never blocks the machine.
 
-use core::fmt;
-
-use super::image::{Image, Refused, Texture};
+use super::fault::{Fault, Refused};
+use super::image::{Image, Texture};
 
 /// One live allocation, as a kernel may use it.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +14,7 @@ pub struct Region {
     pub start: u64,
     /// The address just past its last byte.
     pub end: u64,
-    /// Where the bytes are for this process: `start` is found at `host`, and so on up to `end`.
+    /// The address in this process of the byte at `start`; the bytes up to `end` follow it.
     pub host: *mut u8,
     /// Whether a kernel may write here.
     pub writable: bool,
@@ -23,25 +22,26 @@ pub struct Region {
 
 /// The machine as a running kernel sees it.
 pub trait Env {
-    /// Finds the live allocation around an address. The answer holds until the running step returns, or until
-    /// [`Env::heap_free`] is called.
+    /// Finds the live allocation around an address. The result is valid until the running step returns, or
+    /// until [`Env::heap_free`] is called.
     fn region(&mut self, addr: u64) -> Option<Region>;
 
-    /// Says, in words, what lies nearest to an address that no allocation covers ("256 bytes past the end of ...").
+    /// Describes the memory nearest to an address that no allocation covers ("256 bytes past the end of
+    /// ...").
     fn nearest(&mut self, addr: u64) -> Option<String> {
         let _ = addr;
         None
     }
 
-    /// Finds the image that a texture's handle names. The answer holds as that of [`Env::region`] does.
+    /// Finds the image of a texture handle. The result is valid as long as that of [`Env::region`].
     ///
     /// # Errors
-    /// A fault, where there is no such texture, or none that can be read here.
+    /// Returns a fault if there is no such texture, or none that can be read here.
     fn texture(&mut self, handle: u64) -> Result<Texture, Refused> {
         Err((Fault::ILLEGAL_ADDRESS, format!("{handle:#x} is no texture")))
     }
 
-    /// The same for a surface.
+    /// Finds the image of a surface handle.
     ///
     /// # Errors
     /// As [`Env::texture`].
@@ -49,31 +49,33 @@ pub trait Env {
         Err((Fault::ILLEGAL_ADDRESS, format!("{handle:#x} is no surface")))
     }
 
-    /// Serves `malloc` in a kernel: zero when the device heap is full. Addresses are aligned to 16 bytes.
+    /// Serves `malloc` in a kernel: returns zero if the device heap is full. Addresses are aligned to 16
+    /// bytes.
     fn heap_malloc(&mut self, bytes: u64) -> u64;
 
-    /// Serves `free` in a kernel. Answers whether the address came from [`Env::heap_malloc`] and was still live
-    /// (zero never gets here).
+    /// Serves `free` in a kernel. Returns whether the address came from [`Env::heap_malloc`] and was still
+    /// live (zero never gets here).
     fn heap_free(&mut self, addr: u64) -> bool;
 
-    /// Whether reads of bytes that nobody has written are to be told.
+    /// Whether the machine reports reads of bytes that nobody has written.
     fn watches(&self) -> bool {
         false
     }
 
-    /// Says that a kernel has written bytes, at a place of this process's. Only where this [watches](Env::watches).
+    /// Records that a kernel has written bytes, at an address of this process. Called only if this
+    /// [watches](Env::watches).
     fn wrote(&mut self, at: *mut u8, bytes: u64) {
         let _ = (at, bytes);
     }
 
-    /// What to tell, in words, of a kernel's read of bytes, at a place of this process's, if nobody has written all of them and it was not
-    /// told before.
+    /// Returns the report of a kernel's read of bytes, at an address of this process, if nobody has written
+    /// all of them and the report is new.
     fn unwritten(&mut self, at: *mut u8, bytes: u64, kernel: &str) -> Option<String> {
         let _ = (at, bytes, kernel);
         None
     }
 
-    /// Takes what `printf` in a kernel wrote, to be shown on standard output when the device synchronises.
+    /// Takes the output of `printf` in a kernel. It appears on standard output when the device synchronises.
     fn print(&mut self, text: &str);
 
     /// Takes a line for standard error: failed assertions, faults.
@@ -84,57 +86,17 @@ pub trait Env {
 
 /// Work on a stream that runs in bounded steps.
 pub trait Task: Send {
-    /// Runs at most about `budget` units of work (warp instructions) and says where that left it.
+    /// Runs at most about `budget` units of work (warp instructions) and returns the state of the task.
     fn step(&mut self, env: &mut dyn Env, budget: u64) -> Step;
 }
 
-/// Where one step left a task.
+/// The state of a task after one step.
 #[derive(Debug)]
 pub enum Step {
     /// All work is done; the task must not be stepped again.
     Done,
-    /// The budget is used up, or nothing can go on before something outside changes.
+    /// The budget is used up, or the task waits for a change outside.
     Yield,
-    /// The task is over because of an error, which ends the context as on hardware.
+    /// The task ended with an error, which ends the context as on hardware.
     Fault(Fault),
 }
-
-/// Why a kernel died.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// The number of the `cudaError_t` that hardware gives for it.
-    pub code: u32,
-    /// What happened, where, to which thread of which kernel.
-    pub message: String,
-}
-
-impl Fault {
-    /// `cudaErrorLaunchOutOfResources`.
-    pub const OUT_OF_RESOURCES: u32 = 701;
-    /// `cudaErrorIllegalAddress`.
-    pub const ILLEGAL_ADDRESS: u32 = 700;
-    /// `cudaErrorAssert`.
-    pub const ASSERT: u32 = 710;
-    /// `cudaErrorHardwareStackError`.
-    pub const STACK: u32 = 714;
-    /// `cudaErrorIllegalInstruction`.
-    pub const ILLEGAL_INSTRUCTION: u32 = 715;
-    /// `cudaErrorMisalignedAddress`.
-    pub const MISALIGNED_ADDRESS: u32 = 716;
-    /// `cudaErrorInvalidAddressSpace`.
-    pub const INVALID_ADDRESS_SPACE: u32 = 717;
-    /// `cudaErrorInvalidPc`.
-    pub const INVALID_PC: u32 = 718;
-    /// `cudaErrorLaunchFailure`.
-    pub const LAUNCH_FAILURE: u32 = 719;
-    /// `cudaErrorNotSupported`.
-    pub const NOT_SUPPORTED: u32 = 801;
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (error {})", self.message, self.code)
-    }
-}
-
-impl core::error::Error for Fault {}

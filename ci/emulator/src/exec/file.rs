@@ -1,14 +1,15 @@
-//! The registers of one warp, as rows of 32 lanes, and how typed values are read from and written to them.
+//! The registers of one warp, as rows of 32 lanes, and typed access to them.
 //!
-//! A register of up to 32 bits is a row of `u32`, one of 64 bits a row of `u64`, a predicate one word with a bit per
-//! lane. Constants are rows too, shared by all warps of a kernel, so that an instruction never asks what kind of
-//! operand it has.
+//! A register of up to 32 bits is a row of `u32`, one of 64 bits a row of `u64`, a predicate one word with a
+//! bit per lane. Constants are rows too, shared by all warps of a kernel, so that an instruction never asks
+//! what kind of operand it has.
 
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     clippy::needless_range_loop,
-    reason = "registers hold bits; reading them at a narrower type truncates by definition, and lanes index several rows at once"
+    reason = "registers hold bits; reading them at a narrower type truncates by definition, \
+              and lanes index several rows at once"
 )]
 
 use std::sync::Arc;
@@ -21,7 +22,7 @@ pub const LANES: usize = 32;
 /// All lanes.
 pub const FULL: u32 = u32::MAX;
 
-/// Which row of a [`File`]; the instruction knows of which kind.
+/// The index of a row of a [`File`]. The instruction knows the kind of the row.
 pub type Slot = u32;
 
 /// Set in a slot that names a constant.
@@ -107,6 +108,23 @@ impl File {
     }
 }
 
+/// The lanes of a mask.
+#[inline]
+pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    let mut left = mask;
+    std::iter::from_fn(move || {
+        let lane = left.trailing_zeros();
+        left &= left.wrapping_sub(1);
+        (lane < 32).then_some(lane as usize)
+    })
+}
+
+/// The low 32 bits.
+#[inline]
+pub(super) fn low(bits: u64) -> u32 {
+    bits as u32
+}
+
 /// A row's element.
 pub trait Word: Copy + Default {
     /// A register's or constant's row.
@@ -147,7 +165,7 @@ impl Word for u64 {
 
 /// A type that registers hold.
 pub trait Value: Copy {
-    /// What a register of this type is made of.
+    /// The element of the row that holds this type.
     type Word: Word;
     /// Reads it from a register.
     fn of(word: Self::Word) -> Self;

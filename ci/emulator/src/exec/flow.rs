@@ -1,11 +1,10 @@
-//! Calls, returns, indirect jumps and exits of a warp, and the barriers of its block.
+//! Calls, returns, indirect jumps and exits of a warp, and the barriers of its block and its cluster.
 
-use super::env::Fault;
-use super::file::Word;
-use super::later::Until;
+use super::cluster::{RANK, parts};
+use super::fault::Fault;
+use super::file::{Word, lanes, low};
 use super::launch::Context;
-use super::memory::lanes;
-use super::program::{Ins, NONE, Op, Reduce, Target};
+use super::program::{Ins, NONE, Op, Reduce, Target, Until};
 use super::warp::{Flow, Frame, Group, Saved, Wait, Warp};
 
 impl Warp {
@@ -19,7 +18,7 @@ impl Warp {
         self.split(group, mask);
         match ins.op {
             Op::Table(table) => {
-                // One target at a time; the others come back to this instruction.
+                // One target at a time. Lanes with other targets come back to this instruction.
                 let same = self.alike(ins.s[0], mask);
                 let index = self.uniform(ins.s[0], mask);
                 self.leave_behind(group, same);
@@ -42,7 +41,7 @@ impl Warp {
         Ok(Flow::Leave)
     }
 
-    /// Ends threads, whose copies are still made.
+    /// Ends threads. Their pending copies are made first.
     fn end(&mut self, cx: &mut Context<'_>, mask: u32) -> Result<(), Fault> {
         if !cx.program.copies.is_empty() {
             self.make(cx, Until::All, mask)?;
@@ -224,7 +223,8 @@ impl Warp {
                 let there = cx.place(other.pc.saturating_sub(1));
                 let [x, y, z] = cx.launch.thread(self.thread(other.mask.trailing_zeros()));
                 let what = format!(
-                    "threads of one warp wait at barrier {id} in different places (thread ({x},{y},{z}){there})"
+                    "threads of one warp wait at barrier {id} in different places \
+                     (thread ({x},{y},{z}){there})"
                 );
                 return wrong(cx, &what, group.pc);
             }
@@ -237,7 +237,7 @@ impl Warp {
             _ => 0,
         };
         if reduces {
-            // It stays at the instruction, and finds the result there when the barrier has opened.
+            // The group stays at the instruction, and finds the result there when the barrier has opened.
             lanes(group.mask).for_each(|l| self.reducing[l] = Some(generation));
         } else {
             group.pc += 1;
@@ -250,7 +250,7 @@ impl Warp {
         Ok(Flow::Leave)
     }
 
-    /// Gives the result of a reduction to lanes that come back for it; answers whether these do.
+    /// Gives the result of a reduction to lanes that come back for it. Returns whether these lanes do.
     fn reduced(&mut self, cx: &Context<'_>, ins: &Ins, group: &mut Group, id: u32) -> bool {
         let first = self.reducing[(group.mask.trailing_zeros() & 31) as usize];
         let same = lanes(group.mask).filter(|&l| self.reducing[l] == first).fold(0, |m, l| m | 1 << l);
@@ -271,5 +271,100 @@ impl Warp {
         }
         group.pc += 1;
         true
+    }
+
+    /// `barrier.cluster.arrive`.
+    pub(super) fn cluster_arrive(
+        &mut self,
+        cx: &mut Context<'_>,
+        group: &mut Group,
+        mask: u32,
+    ) -> Result<Flow, Fault> {
+        if let Some(lane) = lanes(mask).find(|&lane| self.arrived[lane].is_some()) {
+            let what = "a second arrival at the cluster's barrier, without a wait behind the first";
+            let thread = self.thread(u32::try_from(lane).unwrap_or(0));
+            return Err(cx.fault(Fault::LAUNCH_FAILURE, what, thread, group.pc));
+        }
+        let generation = cx.cluster.generation;
+        lanes(mask).for_each(|lane| self.arrived[lane] = Some(generation));
+        cx.cluster.arrive(mask.count_ones());
+        group.pc += 1;
+        Ok(Flow::Next)
+    }
+
+    /// `barrier.cluster.wait`: the threads stay at the instruction until the barrier has opened.
+    pub(super) fn cluster_wait(
+        &mut self,
+        cx: &mut Context<'_>,
+        group: &mut Group,
+        mask: u32,
+    ) -> Result<Flow, Fault> {
+        self.split(group, mask);
+        let first = self.arrived[(group.mask.trailing_zeros() & 31) as usize];
+        let same = lanes(group.mask).filter(|&l| self.arrived[l] == first).fold(0, |m, l| m | 1 << l);
+        self.leave_behind(group, same);
+        let Some(generation) = first else {
+            let what = "a wait at the cluster's barrier, at which the thread has not arrived";
+            let thread = self.thread(group.mask.trailing_zeros());
+            return Err(cx.fault(Fault::LAUNCH_FAILURE, what, thread, group.pc));
+        };
+        if cx.cluster.generation != generation {
+            lanes(group.mask).for_each(|lane| self.arrived[lane] = None);
+            group.pc += 1;
+            return Ok(Flow::Next);
+        }
+        group.wait = Wait::Cluster(generation);
+        self.park(*group);
+        Ok(Flow::Leave)
+    }
+
+    /// Whether threads wait for other blocks of the cluster.
+    pub(super) fn waits_for_cluster(&self) -> bool {
+        self.groups.iter().any(|group| matches!(group.wait, Wait::Cluster(_)))
+    }
+
+    /// `mapa`: the same offset in another block's shared memory.
+    pub(super) fn map_address(
+        &mut self,
+        cx: &Context<'_>,
+        ins: &Ins,
+        wide: bool,
+        mask: u32,
+        pc: u32,
+    ) -> Result<(), Fault> {
+        let count = cx.launch.cluster_blocks();
+        for lane in lanes(mask) {
+            let rank = u32::row(&self.file, ins.s[2])[lane];
+            if rank >= count {
+                let what = format!("an address in block {rank} of a cluster, which has {count}");
+                let thread = self.thread(u32::try_from(lane).unwrap_or(0));
+                return Err(cx.fault(Fault::ILLEGAL_ADDRESS, &what, thread, pc));
+            }
+            let within = (1 << RANK) - 1;
+            let rank = u64::from(rank + 1) << RANK;
+            if wide {
+                // The bits above the window mark the address as a generic one.
+                let window = !((1 << 56) - 1);
+                let a = u64::row(&self.file, ins.s[1])[lane];
+                u64::row_mut(&mut self.file, ins.s[0])[lane] = a & (window | within) | rank;
+            } else {
+                let a = u64::from(u32::row(&self.file, ins.s[1])[lane]);
+                u32::row_mut(&mut self.file, ins.s[0])[lane] = low(a & within | rank);
+            }
+        }
+        Ok(())
+    }
+
+    /// `getctarank`: the rank of the block that an address of shared memory is of.
+    pub(super) fn rank_of(&mut self, cx: &Context<'_>, ins: &Ins, wide: bool, mask: u32) {
+        for lane in lanes(mask) {
+            let a = if wide {
+                u64::row(&self.file, ins.s[1])[lane] & ((1 << 56) - 1)
+            } else {
+                u64::from(u32::row(&self.file, ins.s[1])[lane])
+            };
+            let rank = parts(a).1.map_or(cx.rank, low);
+            u32::row_mut(&mut self.file, ins.s[0])[lane] = rank;
+        }
     }
 }

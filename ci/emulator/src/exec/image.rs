@@ -1,7 +1,8 @@
-//! Images as kernels read and write them: textures by coordinates, with filter and bounds, and surfaces by bytes.
+//! Images as kernels read and write them: textures by coordinates, with filter and bounds, and surfaces by
+//! bytes.
 //!
-//! What the CUDA programming guide says of texture fetches is computed as it stands there: weights have 8 bits of fraction, and the
-//! element at coordinate 0.5 is the first. What is not known here ends the kernel with words, never with a wrong number.
+//! Texture fetches follow the CUDA programming guide: weights have 8 bits of fraction, and the element at
+//! coordinate 0.5 is the first. An unknown form ends the kernel with a message, never with a wrong number.
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
@@ -11,15 +12,12 @@
 use half::f16;
 
 use super::bytes::{read8, read16, read32};
-use super::env::Fault;
-use super::program::Geometry;
+use super::fault::{Fault, Refused};
+use super::program::{Boundary, Geometry, Read, Touch};
 
-/// Why an image cannot be used: the code of the fault, and words.
-pub type Refused = (u32, String);
-
-/// What the numbers of an element are.
+/// The type of an element's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum NumberKind {
     /// Floating-point numbers.
     Float,
     /// Integers with a sign.
@@ -28,11 +26,11 @@ pub enum Kind {
     Unsigned,
 }
 
-/// What an element is: so many numbers of so many bytes.
+/// The format of an element: so many numbers of so many bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Channels {
-    /// What the numbers are.
-    pub kind: Kind,
+    /// The type of the numbers.
+    pub kind: NumberKind,
     /// Bytes of each.
     pub bytes: u64,
     /// How many: 1, 2 or 4.
@@ -44,7 +42,7 @@ pub struct Channels {
 pub struct Image {
     /// Its first byte.
     pub host: *mut u8,
-    /// What its dimensions are; none for elements in a row, which are read by number.
+    /// The dimensions; `None` for elements in a row, which are read by index.
     pub geometry: Option<Geometry>,
     /// Elements of a row, rows, and layers of either kind; at least 1 each.
     pub size: [u64; 3],
@@ -52,18 +50,18 @@ pub struct Image {
     pub pitch: u64,
     /// Bytes from layer to layer.
     pub slice: u64,
-    /// What an element is.
+    /// The format of an element.
     pub channels: Channels,
 }
 
-/// What there is outside of an image.
+/// The contents outside of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// The image again.
+    /// The image, repeated.
     Wrap,
     /// The element at the edge.
     Clamp,
-    /// The image again, every second time mirrored.
+    /// The image, repeated and mirrored every second time.
     Mirror,
     /// The border's colour.
     Border,
@@ -74,7 +72,7 @@ pub enum Address {
 pub struct Texture {
     /// The image.
     pub image: Image,
-    /// What is outside, in each dimension.
+    /// The contents outside, in each dimension.
     pub address: [Address; 3],
     /// Whether neighbours are mixed.
     pub linear: bool,
@@ -93,7 +91,7 @@ impl Image {
         self.channels.bytes * self.channels.count
     }
 
-    /// Where an element is that is within the image.
+    /// The address of an element inside the image.
     fn at(&self, [x, y, z]: [u64; 3]) -> *mut u8 {
         let offset = z * self.slice + y * self.pitch + x * self.element();
         self.host.wrapping_add(usize::try_from(offset).unwrap_or(0))
@@ -111,7 +109,7 @@ impl Image {
     }
 }
 
-/// Which element an index means in a dimension of so many; none outside of the border.
+/// The element that an index selects in a dimension of a size; `None` for the border.
 fn index(address: Address, at: i64, size: u64) -> Option<u64> {
     let size = i64::try_from(size).unwrap_or(i64::MAX).max(1);
     let inside = match address {
@@ -127,7 +125,7 @@ fn index(address: Address, at: i64, size: u64) -> Option<u64> {
     u64::try_from(inside).ok()
 }
 
-/// What is read: four numbers, as bits of floats or of integers.
+/// A fetched element: four numbers, as bits of floats or of integers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Texel {
     Floats([f32; 4]),
@@ -135,12 +133,12 @@ enum Texel {
 }
 
 impl Texture {
-    /// Whether what is read are numbers with a fraction.
+    /// Whether reads yield floating-point numbers.
     fn floats(&self) -> bool {
-        self.normalized_read || self.image.channels.kind == Kind::Float
+        self.normalized_read || self.image.channels.kind == NumberKind::Float
     }
 
-    /// Reads one element; a number that it has not is 0, and the fourth is 1.
+    /// Reads one element. A number that the element lacks is 0, the fourth one is 1.
     fn texel(&self, at: *mut u8) -> Texel {
         let Channels { kind, bytes, count } = self.image.channels;
         let channel = |n: u64| at.wrapping_add(usize::try_from(n * bytes).unwrap_or(0));
@@ -150,17 +148,17 @@ impl Texture {
             _ => read32(channel(n)),
         };
         let integer = |n: u64| match (kind, bytes) {
-            (Kind::Signed, 1) => i32::from(read8(channel(n)).cast_signed()).cast_unsigned(),
-            (Kind::Signed, 2) => i32::from(read16(channel(n)).cast_signed()).cast_unsigned(),
+            (NumberKind::Signed, 1) => i32::from(read8(channel(n)).cast_signed()).cast_unsigned(),
+            (NumberKind::Signed, 2) => i32::from(read16(channel(n)).cast_signed()).cast_unsigned(),
             _ => bits(n),
         };
         let float = |n: u64| match (kind, bytes) {
-            (Kind::Float, 2) => f16::from_bits(read16(channel(n))).to_f32(),
-            (Kind::Float, _) => f32::from_bits(bits(n)),
-            (Kind::Unsigned, 1) => bits(n) as f32 / 255.0,
-            (Kind::Unsigned, _) => bits(n) as f32 / 65_535.0,
-            (Kind::Signed, 1) => (integer(n).cast_signed() as f32 / 127.0).max(-1.0),
-            (Kind::Signed, _) => (integer(n).cast_signed() as f32 / 32_767.0).max(-1.0),
+            (NumberKind::Float, 2) => f16::from_bits(read16(channel(n))).to_f32(),
+            (NumberKind::Float, _) => f32::from_bits(bits(n)),
+            (NumberKind::Unsigned, 1) => bits(n) as f32 / 255.0,
+            (NumberKind::Unsigned, _) => bits(n) as f32 / 65_535.0,
+            (NumberKind::Signed, 1) => (integer(n).cast_signed() as f32 / 127.0).max(-1.0),
+            (NumberKind::Signed, _) => (integer(n).cast_signed() as f32 / 32_767.0).max(-1.0),
         };
         if self.floats() {
             Texel::Floats(
@@ -181,7 +179,7 @@ impl Texture {
         Err((Fault::NOT_SUPPORTED, "a border colour of integers is not known to the emulator".to_owned()))
     }
 
-    /// Reads the element of a number, as `tex1Dfetch` does: zeros outside.
+    /// Reads an element by index, as `tex1Dfetch` does: zeros outside.
     fn fetch(&self, at: i64, note: &mut dyn FnMut(*mut u8)) -> Result<Texel, Refused> {
         if self.image.geometry.is_some() {
             let why = "an access by an integer to an image that is no linear memory";
@@ -199,7 +197,7 @@ impl Texture {
         }
     }
 
-    /// Reads by coordinates; the layer, where there are some, comes by itself.
+    /// Reads by coordinates. The layer, if there are layers, is a separate index.
     fn sample(
         &self,
         geometry: Geometry,
@@ -217,7 +215,7 @@ impl Texture {
             let at = if self.linear { at - 0.5 } else { at };
             low[d] = at.floor() as i64;
             let between = f64::from(at - at.floor());
-            // 8 bits of fraction, so that 1 is a weight as well.
+            // 8 bits of fraction, so that 1 is a possible weight.
             weight[d] =
                 if self.linear && between.is_finite() { (between * 256.0).round() / 256.0 } else { 0.0 };
         }
@@ -247,7 +245,7 @@ impl Texture {
                 Texel::Floats(values) if self.linear => {
                     sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += share * f64::from(value));
                 }
-                // The nearest has all of the weight.
+                // The nearest element has the whole weight.
                 texel => return Ok(texel),
             }
         }
@@ -257,11 +255,13 @@ impl Texture {
         Ok(Texel::Floats(sum.map(|value| value as f32)))
     }
 
-    /// Whether half of what a linear filter gives is the border's colour, wherever it reads.
+    /// Whether a linear filter always mixes in half of the border's colour.
     ///
-    /// An H200 reads a line as the only row of a plane, at coordinate 0 of the second dimension. That is the edge of the row and not its
-    /// middle, so the filter takes half of it, and the other half of the row before, which with such bounds is all border: of numbers 0
-    /// to 30 and a border of -8 it gives -4 for the middle of the first element. With other bounds the row before is the row itself.
+    /// An H200 reads a line as the only row of a plane, at coordinate 0 of the second dimension. That is the
+    /// edge of the row and not its middle. The filter takes half of the row, and half of the row before it.
+    /// With border addressing the row before is all border: of numbers 0 to 30 and a border of -8 the filter
+    /// gives -4 for the middle of the first element. With other addressing modes the row before is the row
+    /// itself.
     fn mixed_with_border(&self, geometry: Geometry) -> Result<bool, Refused> {
         let bordered = self.address[..2].contains(&Address::Border);
         if !self.linear || geometry.dimensions() > 1 || !bordered {
@@ -270,15 +270,17 @@ impl Texture {
         if geometry == Geometry::Line && self.address[0] == self.address[1] {
             return Ok(true);
         }
-        let why = "a linear filter over the border of layered lines, or of lines with other bounds in the second dimension, is not \
+        let why = "a linear filter over the border of layered lines, or of lines with other bounds in the \
+                       second dimension, is not \
                    known to the emulator";
         Err((Fault::NOT_SUPPORTED, why.to_owned()))
     }
 
-    /// Reads what an instruction asks for, as the bits of four registers. `note` is told of every element that is read.
+    /// Reads for an instruction, and returns the bits of four registers. `note` gets the address of every
+    /// element read.
     pub(super) fn read(
         &self,
-        read: super::program::Read,
+        read: Read,
         given: [u32; 3],
         note: &mut dyn FnMut(*mut u8),
     ) -> Result<[u32; 4], Refused> {
@@ -307,24 +309,10 @@ impl Texture {
     }
 }
 
-/// What a surface does outside of its image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Boundary {
-    /// Ends the kernel.
-    Trap,
-    /// Takes the nearest element.
-    Clamp,
-    /// Reads zeros and writes nothing.
-    Zero,
-}
-
 impl Image {
-    /// Where a surface's access is: so many bytes from byte `x` of a row on. None where nothing is read or written.
-    pub(super) fn place(
-        &self,
-        touch: super::program::Touch,
-        given: [u32; 3],
-    ) -> Result<Option<*mut u8>, Refused> {
+    /// The address of a surface access, which begins at byte `x` of a row. `None` if nothing is read or
+    /// written.
+    pub(super) fn place(&self, touch: Touch, given: [u32; 3]) -> Result<Option<*mut u8>, Refused> {
         self.expect(touch.geometry)?;
         let (bytes, element) = (touch.bytes(), self.element());
         if bytes != element {
@@ -369,7 +357,6 @@ impl Image {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exec::program::Read;
 
     /// A texture of 4 numbers, 0, 10, 20 and 30.
     fn line(numbers: &mut [f32; 4], address: Address, linear: bool, normalized: bool) -> Texture {
@@ -381,7 +368,7 @@ mod tests {
                 size: [4, 1, 1],
                 pitch: 16,
                 slice: 16,
-                channels: Channels { kind: Kind::Float, bytes: 4, count: 1 },
+                channels: Channels { kind: NumberKind::Float, bytes: 4, count: 1 },
             },
             address: [address; 3],
             linear,

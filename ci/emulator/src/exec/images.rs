@@ -1,25 +1,11 @@
-//! How a warp reads textures, and reads and writes surfaces.
+//! Texture reads, and surface reads and writes, of a warp.
 
 use super::bytes::{read, write};
-use super::env::Fault;
-use super::file::{LANES, Slot, Slots, Word};
-use super::image::Refused;
+use super::fault::{Fault, Refused};
+use super::file::{Slot, Slots, Word, lanes, low};
 use super::launch::Context;
-use super::lower::low;
-use super::memory::lanes;
 use super::program::{Element, NONE, Read, Touch};
 use super::warp::Warp;
-
-/// The handle and the coordinates that each lane's next access to an image has.
-#[derive(Clone, Debug)]
-pub(super) struct Given {
-    handles: [u64; LANES],
-    at: [[u32; 3]; LANES],
-}
-
-impl Given {
-    pub(super) const NOTHING: Self = Self { handles: [0; LANES], at: [[0; 3]; LANES] };
-}
 
 /// The numbers of an access to a surface: how many bytes each lies behind the first, and its slot.
 fn parts(touch: Touch, s: &Slots) -> impl Iterator<Item = (usize, Slot)> {
@@ -30,7 +16,7 @@ fn parts(touch: Touch, s: &Slots) -> impl Iterator<Item = (usize, Slot)> {
 }
 
 impl Warp {
-    /// Notes what the access that follows is of.
+    /// Notes the handle and the coordinates of the access that follows.
     pub(super) fn coordinates(&mut self, s: &Slots, mask: u32) {
         let handles = u64::row(&self.file, s[4]);
         for lane in lanes(mask) {
@@ -49,7 +35,7 @@ impl Warp {
         cx.fault(code, &why, self.thread(u32::try_from(lane).unwrap_or(0)), pc)
     }
 
-    /// Tells of bytes of an image that are read and that nobody has written.
+    /// Reports a read of bytes of an image that nobody has written.
     fn tell_unwritten_of_image(&self, cx: &mut Context<'_>, at: *mut u8, bytes: u64, lane: usize, pc: u32) {
         if let Some(told) = cx.env.unwritten(at, bytes, &cx.program.name) {
             let what = format!("read of {bytes} bytes of an image: {told}");
@@ -145,7 +131,7 @@ impl Warp {
         Ok(())
     }
 
-    /// The bytes of an access; none where nothing is read or written.
+    /// The bytes of an access; `None` if nothing is read or written.
     fn surface_place(
         &self,
         cx: &mut Context<'_>,

@@ -1,14 +1,17 @@
 //! A launched kernel as work on a stream: its blocks, in bounded steps.
 
 use super::barrier::Barriers;
+use super::bytes::write;
 use super::cluster::Cluster;
-use super::env::{Env, Fault, Step, Task};
+use super::env::{Env, Region, Step, Task};
+use super::fault::Fault;
 use super::launch::{Cached, Context, Launch};
+use super::program::Element;
 use super::warp::{Turn, Warp};
 
-/// How many instructions a block runs before another has its turn.
+/// The number of instructions that a block runs before another has its turn.
 const BLOCK_TURN: u64 = 1 << 16;
-/// How many instructions a warp runs before another of its block has its turn.
+/// The number of instructions that a warp runs before another of its block has its turn.
 const WARP_TURN: u64 = 1 << 12;
 /// Bytes of the memory that grid-wide barriers use.
 const WORKSPACE: u64 = 64;
@@ -18,7 +21,7 @@ const WORKSPACE: u64 = 64;
 struct Block {
     number: u64,
     place: [u32; 3],
-    /// The number of its cluster, and where it is in that.
+    /// The number of its cluster, and its place in the cluster.
     cluster: u64,
     rank: u32,
     within: [u32; 3],
@@ -27,7 +30,7 @@ struct Block {
     barriers: Barriers,
 }
 
-/// Where a turn left a block.
+/// The state of a block after a turn.
 enum Left {
     /// It can go on.
     Ready,
@@ -39,8 +42,8 @@ enum Left {
 
 /// A kernel that was launched.
 ///
-/// Blocks start in order, all of a cluster at once. One block runs at a time while blocks end by themselves; a block that takes long makes room
-/// for others beside it, up to as many as the device would hold, so that blocks may wait for each other.
+/// Blocks start in order, all of a cluster at once. Usually one block runs at a time. If a block takes long,
+/// others join it, up to as many as the device would hold, so that blocks may wait for each other.
 #[derive(Debug)]
 pub struct Kernel {
     launch: Launch,
@@ -57,7 +60,8 @@ pub struct Kernel {
     workspace: u64,
 }
 
-// SAFETY: the pointers in it are those of regions, which are forgotten before a step returns, and those of its blocks' own memory.
+// SAFETY: the pointers in it are those of regions, which are forgotten before a step returns, and those of
+// its blocks' own memory.
 #[expect(unsafe_code, reason = "the pointers in it are to its own, or do not leave a step")]
 unsafe impl Send for Kernel {}
 
@@ -80,19 +84,19 @@ impl Kernel {
         }
     }
 
-    /// How many warp instructions have run.
+    /// The number of warp instructions that have run.
     #[must_use]
     pub fn clock(&self) -> u64 {
         self.clock
     }
 
-    /// What was launched.
+    /// The launch.
     #[must_use]
     pub fn launch(&self) -> &Launch {
         &self.launch
     }
 
-    /// How many clusters there are.
+    /// The number of clusters.
     fn count(&self) -> u64 {
         self.launch.clusters().iter().fold(1, |n, &d| n.saturating_mul(u64::from(d)))
     }
@@ -118,7 +122,7 @@ impl Kernel {
             rank: 0,
             within: [0; 3],
             warps: (0..threads.div_ceil(32)).map(|_| Warp::new(&launch.program)).collect(),
-            // Never empty: a block whose memory is nowhere is one that has ended.
+            // Never empty: a null pointer marks a block that has ended.
             shared: vec![0; (launch.shared() as usize).div_ceil(16).max(1)],
             barriers: Barriers::default(),
         });
@@ -134,7 +138,7 @@ impl Kernel {
         self.resident.push(block);
     }
 
-    /// Takes out a block that has ended, and its cluster with its last block.
+    /// Removes a block that has ended, and its cluster with its last block.
     fn end(&mut self) {
         let block = self.resident.swap_remove(self.turn);
         if let Some(at) = self.clusters.iter().position(|it| it.number == block.cluster)
@@ -146,7 +150,7 @@ impl Kernel {
         self.spent = 0;
     }
 
-    /// Grid-wide barriers count in memory of the device.
+    /// Allocates the memory in which grid-wide barriers count.
     fn prepare(&mut self, env: &mut dyn Env) -> Result<(), Fault> {
         if !self.launch.cooperative || self.workspace != 0 {
             return Ok(());
@@ -157,7 +161,7 @@ impl Kernel {
             message: format!("kernel {}: no memory for its grid-wide barrier", self.launch.program.name),
         };
         let region = env.region(self.workspace).ok_or_else(fault)?;
-        super::bytes::clear(&region, self.workspace, WORKSPACE).ok_or_else(fault)?;
+        clear(&region, self.workspace, WORKSPACE).ok_or_else(fault)?;
         env.wrote(region.host, WORKSPACE);
         Ok(())
     }
@@ -273,7 +277,7 @@ impl Kernel {
 
 impl Task for Kernel {
     fn step(&mut self, env: &mut dyn Env, budget: u64) -> Step {
-        // What was known of memory may have changed since the last step.
+        // Memory may have changed since the last step, so that cached regions are invalid.
         self.caches.fill(Cached::EMPTY);
         let result = self.run(env, budget);
         self.caches.fill(Cached::EMPTY);
@@ -288,4 +292,16 @@ impl Task for Kernel {
         }
         step
     }
+}
+
+/// Sets bytes of a region to zero. Returns `None` if they are not all in it.
+fn clear(region: &Region, address: u64, bytes: u64) -> Option<()> {
+    let end = address.checked_add(bytes)?;
+    if address < region.start || end > region.end || !region.writable {
+        return None;
+    }
+    for at in address - region.start..end - region.start {
+        write(region.host.wrapping_add(usize::try_from(at).ok()?), Element::U8, 0);
+    }
+    Some(())
 }

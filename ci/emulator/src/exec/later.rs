@@ -1,66 +1,23 @@
-//! Copies to shared memory that a kernel does not wait for at once.
+//! Asynchronous copies to shared memory.
 //!
-//! A thread's copies are made when it waits for them, and not before: whoever reads too early finds what was there. Addresses are checked
-//! when a copy is asked for, and again when it is made. Bulk copies, whose end a barrier in memory counts, are made at once.
-
-use std::collections::VecDeque;
+//! A thread's copies are made when the thread waits for them, and not before: a thread that reads too early
+//! finds the old bytes. Addresses are checked when a copy is requested, and again when it is made. Bulk
+//! copies, whose end a barrier in memory counts, are made at once.
 
 use super::bytes::{read8, write};
-use super::env::Fault;
-use super::file::{LANES, Slots, Word};
+use super::fault::Fault;
+use super::file::{LANES, Slots, Word, lanes};
 use super::launch::Context;
-use super::memory::{Verb, lanes};
-use super::program::{Access, Element, NONE};
-use super::warp::Warp;
-
-/// A `cp.async`, or a bulk copy.
-#[derive(Clone, Copy, Debug)]
-pub struct Copy {
-    /// Where to; its address is in slot 3.
-    pub to: Access,
-    /// Where from; its address is in slot 4.
-    pub from: Access,
-    /// How many bytes; of a bulk copy the number is in slot 0, of another one that of those that are read, where it is told. The
-    /// rest becomes zeros.
-    pub bytes: Option<u32>,
-    /// The barrier of a bulk copy that counts its bytes, whose address is in slot 1.
-    pub counted: Option<Access>,
-}
-
-/// A copy that was asked for.
-#[derive(Clone, Copy, Debug)]
-struct Asked {
-    copy: Copy,
-    to: u64,
-    from: u64,
-    /// How many bytes there are to read, and to write.
-    bytes: (u64, u64),
-    pc: u32,
-}
-
-/// The copies of a thread that it has not waited for.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Later {
-    /// Those that are in no group yet.
-    open: Vec<Asked>,
-    groups: VecDeque<Vec<Asked>>,
-}
-
-/// Until when copies are made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
-    /// Until so many groups are left.
-    Groups(u32),
-    /// Until none is left, whether in a group or not.
-    All,
-}
+use super::memory::Verb;
+use super::program::{AsyncCopy, Element, NONE, Until};
+use super::warp::{Asked, Warp};
 
 impl Warp {
-    /// Asks for a copy that is made later.
+    /// Requests a copy that is made later.
     pub(super) fn ask(
         &mut self,
         cx: &mut Context<'_>,
-        copy: Copy,
+        copy: AsyncCopy,
         s: &Slots,
         mask: u32,
         pc: u32,
@@ -81,7 +38,7 @@ impl Warp {
         Ok(())
     }
 
-    /// Makes a group of the copies that each lane has asked for.
+    /// Makes a group of the copies that each lane has requested.
     pub(super) fn close_group(&mut self, mask: u32) {
         for lane in lanes(mask) {
             let later = &mut self.later[lane];
@@ -89,7 +46,7 @@ impl Warp {
         }
     }
 
-    /// Makes copies that were asked for, the oldest first.
+    /// Makes requested copies, the oldest first.
     pub(super) fn make(&mut self, cx: &mut Context<'_>, until: Until, mask: u32) -> Result<(), Fault> {
         for lane in lanes(mask) {
             let left = if let Until::Groups(left) = until { left as usize } else { 0 };
@@ -118,17 +75,17 @@ impl Warp {
         Ok(())
     }
 
-    /// Where the bytes of a copy are; nowhere for a source of which nothing is read.
+    /// The bytes of a copy's target and source; null for a source without bytes to read.
     fn places(
         &mut self,
         cx: &mut Context<'_>,
         asked: &Asked,
         lane: usize,
     ) -> Result<(*mut u8, *mut u8), Fault> {
-        let (Copy { to, from, .. }, (read, all), pc) = (asked.copy, asked.bytes, asked.pc);
+        let (AsyncCopy { to, from, .. }, (read, all), pc) = (asked.copy, asked.bytes, asked.pc);
         let from = match read {
             0 => core::ptr::null_mut(),
-            // The source is aligned as the whole is, and reaches no further than what is read.
+            // The source is aligned to the full size, and only the bytes to read must exist.
             _ => self.reach_range(cx, from, asked.from, (read, all), lane, pc, Verb::Read)?,
         };
         Ok((self.reach_range(cx, to, asked.to, (all, all), lane, pc, Verb::Write)?, from))
@@ -138,7 +95,7 @@ impl Warp {
     pub(super) fn copy_bulk(
         &mut self,
         cx: &mut Context<'_>,
-        copy: Copy,
+        copy: AsyncCopy,
         s: &Slots,
         mask: u32,
         pc: u32,
@@ -154,7 +111,7 @@ impl Warp {
                 return Err(cx.fault(Fault::MISALIGNED_ADDRESS, &what, thread, pc));
             }
             let (to, from) = (to[lane], from[lane]);
-            // Piece by piece, each of which is aligned.
+            // The copy is made in pieces, and each piece is aligned.
             for at in (0..bytes).step_by(usize::try_from(BULK).unwrap_or(16)) {
                 let asked = Asked { copy, to: to + at, from: from + at, bytes: (BULK, BULK), pc };
                 self.make_one(cx, &asked, lane)?;
@@ -167,5 +124,5 @@ impl Warp {
     }
 }
 
-/// What addresses and lengths of bulk copies are multiples of.
+/// Addresses and lengths of bulk copies are multiples of this.
 const BULK: u64 = 16;

@@ -1,9 +1,10 @@
-//! One launch of a kernel: what all of its blocks share.
+//! One launch of a kernel: the state that all of its blocks share.
 
 use std::sync::Arc;
 
 use super::cluster::Cluster;
-use super::env::{Env, Fault};
+use super::env::Env;
+use super::fault::Fault;
 use super::program::Program;
 
 /// A launch: the kernel, its shape and its arguments.
@@ -17,13 +18,13 @@ pub struct Launch {
     pub block: [u32; 3],
     /// Bytes of shared memory asked for at the launch.
     pub dynamic_shared: u32,
-    /// The arguments, laid out as [`Program::params`] says.
+    /// The arguments, in the layout of [`Program::params`].
     pub params: Vec<u8>,
     /// Whether all blocks must be able to wait for each other.
     pub cooperative: bool,
-    /// Blocks of a cluster, in three dimensions, where the program asked for clusters.
+    /// Blocks of a cluster, in three dimensions, if the program asked for clusters.
     pub cluster: Option<[u32; 3]>,
-    /// How many bytes of stack a thread may use.
+    /// The bytes of stack that a thread may use.
     pub stack: u32,
     /// Multiprocessors of the device.
     pub multiprocessors: u32,
@@ -67,7 +68,7 @@ impl Launch {
         self.program.static_shared.saturating_add(self.dynamic_shared)
     }
 
-    /// How many blocks a multiprocessor holds at a time.
+    /// The number of blocks that a multiprocessor holds at a time.
     #[must_use]
     pub fn blocks_per_multiprocessor(&self) -> u32 {
         let threads = self.threads().max(1).next_multiple_of(32);
@@ -75,7 +76,7 @@ impl Launch {
         (2048 / threads).min(by_memory).min(32)
     }
 
-    /// How many blocks run at the same time.
+    /// The number of blocks that run at the same time.
     #[must_use]
     pub fn resident(&self) -> u64 {
         u64::from(self.blocks_per_multiprocessor().max(1)) * u64::from(self.multiprocessors.max(1))
@@ -100,7 +101,7 @@ impl Launch {
         [0, 1, 2].map(|axis| self.grid[axis] / shape[axis].max(1))
     }
 
-    /// Where the block with this rank in a cluster is in the grid, and where in its cluster.
+    /// The position of a block in the grid and in its cluster, by its rank in the cluster.
     #[must_use]
     pub fn member(&self, cluster: u64, rank: u32) -> ([u32; 3], [u32; 3]) {
         let ([x, y, _], shape) = (self.clusters().map(u64::from), self.cluster_shape());
@@ -118,7 +119,7 @@ impl Launch {
         u64::from(x) + w * (u64::from(y) + h * u64::from(z))
     }
 
-    /// Where a thread is in its block.
+    /// The position of a thread in its block.
     #[must_use]
     pub fn thread(&self, linear: u32) -> [u32; 3] {
         let [x, y, _] = self.block;
@@ -126,20 +127,20 @@ impl Launch {
     }
 }
 
-/// What a running warp sees beyond itself.
+/// The surroundings of a running warp.
 pub(super) struct Context<'a> {
     pub(super) env: &'a mut dyn Env,
     pub(super) launch: &'a Launch,
     pub(super) program: &'a Program,
-    /// The block at hand.
+    /// The position of the current block.
     pub(super) block: [u32; 3],
     /// Its number in the grid.
     pub(super) number: u64,
-    /// The cluster that it is in, and where.
+    /// The cluster of the block.
     pub(super) cluster: &'a mut Cluster,
     pub(super) rank: u32,
     pub(super) within: [u32; 3],
-    /// Whether what is written and read is watched.
+    /// Whether reads and writes are watched.
     pub(super) watched: bool,
     pub(super) shared: *mut u8,
     pub(super) shared_len: u64,
@@ -151,7 +152,7 @@ pub(super) struct Context<'a> {
     pub(super) workspace: u64,
 }
 
-/// The region that an instruction last found its memory in.
+/// The region in which an instruction last found its memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cached {
     pub(super) start: u64,
@@ -165,7 +166,7 @@ impl Cached {
 }
 
 impl Context<'_> {
-    /// An error in a thread of the block at hand.
+    /// An error in a thread of the current block.
     pub(super) fn fault(&self, code: u32, what: &str, thread: u32, pc: u32) -> Fault {
         let [bx, by, bz] = self.block;
         let [tx, ty, tz] = self.launch.thread(thread);
@@ -176,7 +177,7 @@ impl Context<'_> {
         Fault { code, message }
     }
 
-    /// Where an instruction is, in PTX and, when known, in the source.
+    /// The place of an instruction, in PTX and, if known, in the source.
     pub(super) fn place(&self, pc: u32) -> String {
         let line = self.program.lines.get(pc as usize).copied().unwrap_or(0);
         let routine = self.program.functions.iter().find(|f| f.start <= pc && pc < f.end);

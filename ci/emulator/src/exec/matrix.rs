@@ -1,96 +1,21 @@
-//! Matrices that the lanes of a warp hold together: how they are spread over registers, loaded, stored and multiplied.
+//! Matrices that the lanes of a warp hold together: their layout in registers, loads, stores and products.
 //!
-//! A matrix instruction has more registers than an instruction has slots. So they are first laid on the warp's table
-//! ([`Op::Lay`](super::program::Op::Lay)), the operation takes its operands from there and leaves its results there, and these go back to
-//! registers ([`Op::Take`](super::program::Op::Take)).
+//! A matrix instruction has more registers than an instruction has slots. So its registers are first laid on
+//! the warp's table ([`Op::Lay`](super::program::Op::Lay)). The operation takes its operands from the table
+//! and leaves its results there, and these go back to registers ([`Op::Take`](super::program::Op::Take)).
 //!
-//! Sums are of 64-bit numbers, rounded once at their end. Tensor cores round otherwise, in ways that NVIDIA does not promise, so compare with a
-//! tolerance.
+//! Sums are of 64-bit numbers, rounded once at their end. Tensor cores round differently, in ways that NVIDIA
+//! does not promise, so compare with a tolerance.
 
-use super::env::Fault;
-use super::file::{FULL, LANES, Slots, Word};
+use super::fault::Fault;
+use super::file::{FULL, LANES, Slots, Word, lanes, low};
 use super::launch::Context;
-use super::lower::low;
-use super::memory::{Verb, lanes};
-use super::number::Number;
-use super::program::{Access, NONE};
-use super::warp::{Flow, Group, Warp};
+use super::memory::Verb;
+use super::program::{Access, Matrix, Multiply, NONE, Order, Spread, Tile};
+use super::warp::{Flow, Group, Table, Warp};
 
 /// Bytes of a row of the small matrices of `ldmatrix`.
 const ROW: u64 = 16;
-
-/// The registers of matrix operations, one row for each.
-pub(super) type Table = Vec<[u64; LANES]>;
-
-/// What a matrix operation does. Its address, if it has one, is in slot 4, and the elements from one row to the next in slot 3.
-#[derive(Clone, Copy, Debug)]
-pub enum Matrix {
-    /// `ldmatrix`: so many of 8 rows of 8 elements of 16 bits, whose rows the lanes give the addresses of.
-    LoadRows(Access, u8, Order),
-    /// `stmatrix`.
-    StoreRows(Access, u8, Order),
-    /// `movmatrix`: rows become columns.
-    Transpose,
-    /// `wmma.load`.
-    Load(Access, Tile, Order),
-    /// `wmma.store`.
-    Store(Access, Tile, Order),
-    /// `mma` and `wmma.mma`.
-    Multiply(Multiply),
-}
-
-/// Which elements lie beside each other in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// Those of a row.
-    Rows,
-    /// Those of a column.
-    Columns,
-}
-
-/// A matrix in registers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tile {
-    /// Its rows.
-    pub rows: usize,
-    /// Its columns.
-    pub columns: usize,
-    /// Its elements.
-    pub number: Number,
-    /// Registers of each lane.
-    pub registers: usize,
-    /// Which element is where.
-    pub spread: Spread,
-}
-
-/// Which lane has which elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spread {
-    /// The first factor of `mma`.
-    Left,
-    /// The second factor.
-    Right,
-    /// Sums.
-    Sums,
-    /// A fragment of `wmma`, of which nothing is promised: lane after lane in the order of rows, from the start again where lanes have more
-    /// elements than there are.
-    Fragment,
-}
-
-/// A product of two matrices, added to a third one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Multiply {
-    /// The first factor.
-    pub a: Tile,
-    /// The second factor.
-    pub b: Tile,
-    /// What is added.
-    pub c: Tile,
-    /// The result, of the same rows and columns.
-    pub d: Tile,
-    /// Whether integers stop at the largest and the smallest.
-    pub saturates: bool,
-}
 
 impl Tile {
     /// Elements of each lane.
@@ -113,7 +38,7 @@ impl Tile {
         let per = self.number.per_register();
         let (group, within) = (lane / 4, lane % 4);
         let (register, part) = (element / per, element % per);
-        // Registers take turns in the rows, eight apart; then they go on in the columns.
+        // Registers alternate in the rows, eight apart; then they go on in the columns.
         let turns = self.rows / 8;
         match self.spread {
             Spread::Left => {
@@ -128,7 +53,7 @@ impl Tile {
         }
     }
 
-    /// All lanes' elements, with where they are in the matrix.
+    /// All lanes' elements, with their positions in the matrix.
     fn all(self) -> impl Iterator<Item = (usize, usize, (usize, usize))> {
         let each = self.elements();
         (0..LANES).flat_map(move |lane| (0..each).map(move |at| (lane, at, self.place(lane, at))))
@@ -208,7 +133,7 @@ impl Warp {
         }
     }
 
-    /// A matrix operation, which all lanes make together.
+    /// Runs a matrix operation, in which all lanes take part.
     pub(super) fn matrix(
         &mut self,
         cx: &mut Context<'_>,

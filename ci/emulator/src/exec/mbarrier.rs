@@ -1,53 +1,21 @@
 //! Barriers in shared memory: `mbarrier`.
 //!
-//! What the 64 bits of a barrier are is not told to programs. Here: arrivals that are pending, arrivals that each phase waits for (20 bits
-//! each), bytes that are still to be counted (23 bits, with a sign), and in the highest bit the phase's parity.
+//! Programs do not see the layout of a barrier's 64 bits. Here they hold the pending arrivals and the
+//! arrivals that each phase waits for (20 bits each), the bytes that are still to be counted (23 bits, with a
+//! sign), and in the highest bit the parity of the phase.
 
 use super::bytes::{read64, write};
-use super::env::Fault;
-use super::file::{Slots, Word};
+use super::fault::Fault;
+use super::file::{Slots, Word, lanes, low};
 use super::launch::Context;
-use super::memory::{Verb, lanes};
-use super::program::{Access, Element, NONE};
+use super::memory::Verb;
+use super::program::{Access, Element, Meet, NONE, Until};
 use super::warp::{Flow, Group, Warp};
 
 const COUNT: u64 = (1 << 20) - 1;
 const BYTES: u64 = (1 << 23) - 1;
 
-/// What is done to a barrier. Its address is in slot 4, what it is given in slot 1, what it gives in slot 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meet {
-    /// Begins, with so many arrivals to each phase.
-    Init,
-    /// Ends: the bytes may be used for other things.
-    Invalidate,
-    /// So many more bytes are to be counted.
-    Expect,
-    /// So many bytes are counted.
-    Complete,
-    /// So many arrive; with `expects`, one arrives after so many more bytes are to be counted; with `drops`, later phases do not wait for
-    /// them. Gives what the barrier was before.
-    Arrive {
-        /// Whether the number is of bytes.
-        expects: bool,
-        /// Whether they come no more.
-        drops: bool,
-    },
-    /// One arrives once all copies of the thread are made; unless it was `counted` before, it is waited for besides the others.
-    ArriveAfterCopies {
-        /// Whether the barrier was begun with it.
-        counted: bool,
-    },
-    /// Whether a phase is over: that of a state, or the last of a parity. With `waits`, others get a turn where it is not.
-    Test {
-        /// Whether the phase is told by its parity.
-        by_parity: bool,
-        /// Whether the thread has nothing else to do.
-        waits: bool,
-    },
-}
-
-/// What is in the bits of a barrier.
+/// The fields in the bits of a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct State {
     pending: u64,
@@ -71,7 +39,7 @@ impl State {
         self.pending | self.expected << 20 | bytes << 40 | u64::from(self.odd) << 63
     }
 
-    /// So many have arrived. Says no where no more than `pending` are to come.
+    /// Counts arrivals. Returns false if more arrive than are pending.
     fn arrive(&mut self, count: u64) -> bool {
         let fits = count <= self.pending;
         self.pending = self.pending.saturating_sub(count);
@@ -88,7 +56,7 @@ impl State {
 
 /// The arrivals that were pending in a state.
 pub(super) fn pending(state: u64) -> u32 {
-    super::lower::low(state & COUNT)
+    low(state & COUNT)
 }
 
 impl Warp {
@@ -102,7 +70,7 @@ impl Warp {
     ) -> Result<Flow, Fault> {
         let (addresses, pc) = (self.addresses(access, s[4]), group.pc);
         if let Meet::ArriveAfterCopies { .. } = meet {
-            self.make(cx, super::later::Until::All, mask)?;
+            self.make(cx, Until::All, mask)?;
         }
         let mut over = 0;
         for lane in lanes(mask) {

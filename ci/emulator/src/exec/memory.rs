@@ -1,20 +1,20 @@
-//! How a warp reaches memory: every access is checked, in every lane.
+//! Memory access of a warp: every access is checked, in every lane.
 
 use super::bytes::{change, read8, read16, read32, read64, write};
-use super::env::Fault;
-use super::file::{FULL, LANES, Slot, Slots, Word};
+use super::fault::Fault;
+use super::file::{FULL, LANES, Slot, Slots, Word, lanes, low};
 use super::launch::{Cached, Context};
-use super::lower::{LOCAL, PARAM, SHARED};
 use super::program::{Access, Element, Modify};
+use super::program::{LOCAL, PARAM, SHARED};
 use super::warp::Warp;
 use crate::ptx::Space;
 
-/// A window's width: the highest byte of a generic address says which window it is in.
+/// The width of a window: the highest byte of a generic address selects the window.
 const WINDOW: u64 = (1 << 56) - 1;
 
 type Pointers = [*mut u8; LANES];
 
-/// What a thread wanted to do with memory, for messages.
+/// The kind of access that a thread attempts, for messages.
 #[derive(Clone, Copy)]
 pub(super) enum Verb {
     Read,
@@ -143,7 +143,7 @@ impl Warp {
                 let (b, c) = (u32::row(&self.file, s[1])[lane], u32::row(&self.file, s[2])[lane]);
                 let old = change(at[lane], a.element, u64::from(b), u64::from(c), modify);
                 if wants {
-                    u32::row_mut(&mut self.file, s[0])[lane] = super::lower::low(old);
+                    u32::row_mut(&mut self.file, s[0])[lane] = low(old);
                 }
             }
         }
@@ -184,18 +184,18 @@ impl Warp {
                 lanes(mask).for_each(|lane| row[lane] = value);
             } else {
                 let row = u32::row_mut(&mut self.file, slot);
-                lanes(mask).for_each(|lane| row[lane] = super::lower::low(value));
+                lanes(mask).for_each(|lane| row[lane] = low(value));
             }
         }
         Ok(())
     }
 
-    /// Tells what is read of bytes that nobody has written.
+    /// Reports reads of bytes that nobody has written.
     fn tell_unwritten(&self, cx: &mut Context<'_>, a: Access, at: &Pointers, mask: u32, pc: u32) {
         lanes(mask).for_each(|lane| self.tell_unwritten_at(cx, at[lane], a.bytes(), lane, pc));
     }
 
-    /// The same of one lane.
+    /// Does the same for a single lane.
     fn tell_unwritten_at(&self, cx: &mut Context<'_>, at: *mut u8, bytes: u64, lane: usize, pc: u32) {
         if let Some(told) = cx.env.unwritten(at, bytes, &cx.program.name) {
             let what = format!("read of {bytes} bytes: {told}");
@@ -260,7 +260,8 @@ impl Warp {
         addresses
     }
 
-    /// Checks one address and finds its bytes; where initcheck is on, tells of those that are read and notes those that are written.
+    /// Checks one address and finds its bytes. With initcheck, reports reads of unwritten bytes and notes
+    /// writes.
     #[expect(clippy::too_many_arguments, reason = "an error message tells all of them")]
     pub(super) fn reach(
         &mut self,
@@ -451,14 +452,4 @@ impl Warp {
 
 fn extend(value: u64, bits: u32) -> u64 {
     (value.cast_signed() << (64 - bits) >> (64 - bits)).cast_unsigned()
-}
-
-/// The lanes of a mask.
-pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
-    let mut left = mask;
-    std::iter::from_fn(move || {
-        let lane = left.trailing_zeros();
-        left &= left.wrapping_sub(1);
-        (lane < 32).then_some(lane as usize)
-    })
 }

@@ -1,7 +1,7 @@
 //! Runs kernels: PTX functions lowered once, then interpreted a warp at a time.
 //!
-//! [`mod@lower`] makes a [`program`] of a kernel, [`launch`] says with what shape and arguments it runs, [`kernel`] runs it
-//! as a [`env::Task`] in bounded steps. The machine around it is an [`env::Env`].
+//! [`mod@lower`] makes a [`program`] of a kernel, [`launch`] holds its shape and arguments, and [`kernel`]
+//! runs it as a [`env::Task`] in bounded steps. The machine around it is an [`env::Env`].
 
 mod barrier;
 mod builtin;
@@ -9,6 +9,7 @@ mod bytes;
 mod cluster;
 mod collective;
 pub mod env;
+mod fault;
 pub mod file;
 mod flow;
 pub mod image;
@@ -24,9 +25,11 @@ pub mod number;
 pub mod printf;
 pub mod program;
 pub mod rounding;
+mod run;
 mod warp;
 
-pub use env::{Env, Fault, Region, Step, Task};
+pub use env::{Env, Region, Step, Task};
+pub use fault::{Fault, Refused};
 pub use kernel::Kernel;
 pub use launch::Launch;
 pub use lower::{Addresses, lower};

@@ -67,7 +67,7 @@ impl Number {
         (32 / self.bits() as usize).max(1)
     }
 
-    /// What the bits stand for.
+    /// The value of the bits.
     pub(super) fn value(self, bits: u64) -> f64 {
         match self {
             Self::F16 => f16::from_bits(bits as u16).to_f64(),

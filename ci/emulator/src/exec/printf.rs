@@ -1,4 +1,4 @@
-//! Formats what kernels print, as C does.
+//! Formats the output of kernels, as C does.
 
 /// A piece of a format: text, or one conversion.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ enum Size {
     #[default]
     None,
     Fixed(usize),
-    /// `*`: an argument says it.
+    /// `*`: the value is an argument.
     Argument,
 }
 
@@ -165,7 +165,7 @@ impl Conversion<'_> {
             Size::Argument => Some(signed(values.next().unwrap_or(0), 4)),
         };
         let (width, precision) = (given(self.width), given(self.precision));
-        // A negative width means left; a negative precision means none.
+        // A negative width aligns to the left; a negative precision means no precision.
         c.left |= width.is_some_and(|w| w < 0);
         let width = usize::try_from(width.unwrap_or(0).unsigned_abs().min(4096)).unwrap_or(0);
         let precision = precision.and_then(|p| usize::try_from(p.min(4096)).ok());
@@ -190,7 +190,7 @@ impl Conversion<'_> {
         }
     }
 
-    /// Sign or prefix, and what follows it.
+    /// The sign or prefix, and the digits or text behind it.
     fn body(&self, value: u64, string: Option<&str>, precision: Option<usize>) -> (String, String) {
         let sign = |negative: bool| match (negative, self.plus, self.space) {
             (true, ..) => "-",

@@ -1,17 +1,23 @@
-//! A kernel and the functions that it calls, lowered: what the interpreter runs.
+//! A lowered kernel and the functions that it calls: the input of the interpreter.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::file::{Alu, Constants, Sizes, Slot, Slots};
-use super::image::Boundary;
-use super::later::{Copy, Until};
-use super::matrix::Matrix;
-use super::mbarrier::Meet;
+use super::number::Number;
 use crate::ptx::Space;
 
 /// A slot that is not used.
 pub const NONE: Slot = Slot::MAX;
+
+/// Where function addresses start: the function with number `n` of a module is at `CODE + 16·n`.
+pub const CODE: u64 = 0x0400_0000_0000_0000;
+/// Where the window over a block's shared memory starts.
+pub const SHARED: u64 = 0x0100_0000_0000_0000;
+/// Where the window over a thread's local memory starts.
+pub const LOCAL: u64 = 0x0200_0000_0000_0000;
+/// Where the window over a kernel's arguments starts.
+pub const PARAM: u64 = 0x0300_0000_0000_0000;
 
 /// A lowered kernel.
 #[derive(Debug)]
@@ -35,9 +41,9 @@ pub struct Program {
     /// Matrix operations that instructions refer to.
     pub matrices: Vec<Matrix>,
     /// Asynchronous copies that instructions refer to.
-    pub copies: Vec<Copy>,
+    pub copies: Vec<AsyncCopy>,
     /// Calls that instructions refer to.
-    pub calls: Vec<Call>,
+    pub calls: Vec<CallSite>,
     /// Branch tables that instructions refer to.
     pub tables: Vec<Vec<u32>>,
     /// Constants.
@@ -73,9 +79,9 @@ pub struct Routine {
     pub end: u32,
     /// Bytes of its frame in the stack of each thread.
     pub frame: u32,
-    /// Offset and size of what it returns, in its frame.
+    /// Offset and size of the results, in its frame.
     pub returns: Vec<(u32, u32)>,
-    /// Offset and size of what it takes, in its frame.
+    /// Offset and size of the parameters, in its frame.
     pub params: Vec<(u32, u32)>,
     /// Where its registers start.
     pub base: Sizes,
@@ -83,16 +89,16 @@ pub struct Routine {
     pub sizes: Sizes,
 }
 
-/// What a call needs to know.
+/// A call in a program.
 #[derive(Clone, Debug)]
-pub struct Call {
-    /// Who is called; nobody when the address is in a register.
+pub struct CallSite {
+    /// The callee; `None` if the address is in a register.
     pub target: Option<Target>,
     /// The function that calls.
     pub caller: u32,
     /// Offset in the caller's frame and size of each argument.
     pub args: Vec<(u32, u32)>,
-    /// The same for what comes back.
+    /// The same for the results.
     pub returns: Vec<(u32, u32)>,
 }
 
@@ -115,14 +121,14 @@ pub enum Target {
 
 /// A predicate in front of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Guard {
-    /// The predicate; [`NONE`] for none.
+pub struct Predicate {
+    /// The predicate; [`NONE`] if there is none.
     pub slot: Slot,
     /// Whether it is negated.
     pub negated: bool,
 }
 
-impl Guard {
+impl Predicate {
     /// No guard.
     pub const ALWAYS: Self = Self { slot: NONE, negated: false };
 }
@@ -130,12 +136,12 @@ impl Guard {
 /// A lowered instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct Ins {
-    /// What it does.
+    /// The operation.
     pub op: Op,
     /// Its registers; the first is the destination.
     pub s: Slots,
     /// Its guard.
-    pub guard: Guard,
+    pub guard: Predicate,
 }
 
 /// How an element of memory becomes a register.
@@ -175,7 +181,7 @@ impl Element {
 pub struct Access {
     /// Where the address points.
     pub space: Space,
-    /// What is moved.
+    /// The element that is moved.
     pub element: Element,
     /// How many elements (1, 2 or 4), in slots 0 to 3. Slot 4 is the address.
     pub count: u8,
@@ -241,16 +247,27 @@ pub struct Read {
     pub floats: bool,
 }
 
+/// The effect of a surface access outside of its image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Boundary {
+    /// Ends the kernel.
+    Trap,
+    /// Takes the nearest element.
+    Clamp,
+    /// Reads zeros and writes nothing.
+    Zero,
+}
+
 /// A read or a write of a surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Touch {
     /// The dimensions.
     pub geometry: Geometry,
-    /// What is moved.
+    /// The element that is moved.
     pub element: Element,
     /// How many of them.
     pub count: u8,
-    /// What is outside.
+    /// The effect outside of the image.
     pub boundary: Boundary,
 }
 
@@ -262,7 +279,137 @@ impl Touch {
     }
 }
 
-/// What an atomic operation makes of the old value and two operands.
+/// A `cp.async`, or a bulk copy.
+#[derive(Clone, Copy, Debug)]
+pub struct AsyncCopy {
+    /// Where to; its address is in slot 3.
+    pub to: Access,
+    /// Where from; its address is in slot 4.
+    pub from: Access,
+    /// The number of bytes. A bulk copy has it in slot 0. Another copy may have the number of bytes to read
+    /// in slot 0; the rest becomes zeros.
+    pub bytes: Option<u32>,
+    /// The barrier of a bulk copy that counts its bytes, whose address is in slot 1.
+    pub counted: Option<Access>,
+}
+
+/// Until when copies are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// Until so many groups are left.
+    Groups(u32),
+    /// Until no copy is left, whether in a group or not.
+    All,
+}
+
+/// An operation on a barrier in shared memory. The address is in slot 4, the operand in slot 1, the result in
+/// slot 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meet {
+    /// Begins, with so many arrivals to each phase.
+    Init,
+    /// Ends: the bytes may be used for other things.
+    Invalidate,
+    /// So many more bytes are to be counted.
+    Expect,
+    /// So many bytes are counted.
+    Complete,
+    /// Counts arrivals. With `expects`, first expects so many more bytes, and counts one arrival. With
+    /// `drops`, later phases do not wait for these threads. Returns the state before.
+    Arrive {
+        /// Whether the number is of bytes.
+        expects: bool,
+        /// Whether they come no more.
+        drops: bool,
+    },
+    /// Counts one arrival once all copies of the thread are made. Unless `counted`, the phase waits for it in
+    /// addition to the others.
+    ArriveAfterCopies {
+        /// Whether the barrier was begun with it.
+        counted: bool,
+    },
+    /// Tests whether a phase is over: that of a state, or the last of a parity. With `waits`, others get a
+    /// turn if it is not.
+    Test {
+        /// Whether the parity names the phase.
+        by_parity: bool,
+        /// Whether the thread has nothing else to do.
+        waits: bool,
+    },
+}
+
+/// A matrix operation. Its address, if it has one, is in slot 4, and the elements from one row to the next in
+/// slot 3.
+#[derive(Clone, Copy, Debug)]
+pub enum Matrix {
+    /// `ldmatrix`: so many of 8 rows of 8 elements of 16 bits, whose rows the lanes give the addresses of.
+    LoadRows(Access, u8, Order),
+    /// `stmatrix`.
+    StoreRows(Access, u8, Order),
+    /// `movmatrix`: rows become columns.
+    Transpose,
+    /// `wmma.load`.
+    Load(Access, Tile, Order),
+    /// `wmma.store`.
+    Store(Access, Tile, Order),
+    /// `mma` and `wmma.mma`.
+    Multiply(Multiply),
+}
+
+/// Which elements lie beside each other in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Those of a row.
+    Rows,
+    /// Those of a column.
+    Columns,
+}
+
+/// A matrix in registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tile {
+    /// Its rows.
+    pub rows: usize,
+    /// Its columns.
+    pub columns: usize,
+    /// Its elements.
+    pub number: Number,
+    /// Registers of each lane.
+    pub registers: usize,
+    /// The layout of the elements.
+    pub spread: Spread,
+}
+
+/// Which lane has which elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spread {
+    /// The first factor of `mma`.
+    Left,
+    /// The second factor.
+    Right,
+    /// Sums.
+    Sums,
+    /// A fragment of `wmma`, whose layout is unspecified. Here it is lane after lane in the order of rows,
+    /// and from the start again if lanes have more elements than the matrix.
+    Fragment,
+}
+
+/// A product of two matrices, added to a third one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Multiply {
+    /// The first factor.
+    pub a: Tile,
+    /// The second factor.
+    pub b: Tile,
+    /// The matrix that is added.
+    pub c: Tile,
+    /// The result, of the same rows and columns.
+    pub d: Tile,
+    /// Whether integers stop at the largest and the smallest.
+    pub saturates: bool,
+}
+
+/// The new value that an atomic operation makes of the old value and two operands.
 pub type Modify = fn(u64, u64, u64) -> u64;
 
 /// A special register.
@@ -311,7 +458,7 @@ pub enum Shuffle {
     Index,
 }
 
-/// What `vote` asks.
+/// The question of a `vote`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are those of the PTX language")]
 pub enum Vote {
@@ -321,7 +468,7 @@ pub enum Vote {
     Ballot,
 }
 
-/// What a reduction over a warp or a barrier computes.
+/// The function of a reduction over a warp or a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are those of the PTX language")]
 pub enum Reduce {
@@ -336,12 +483,12 @@ pub enum Reduce {
     Popc,
 }
 
-/// What an instruction does.
+/// An operation of the interpreter.
 #[derive(Clone, Copy, Debug)]
 pub enum Op {
     /// Pure arithmetic.
     Alu(Alu),
-    /// Reads a special register; the flag says whether the destination has 64 bits.
+    /// Reads a special register. The flag selects a destination of 64 bits.
     Special(Special, bool),
     /// Reads memory.
     Load(Access),
@@ -349,10 +496,11 @@ pub enum Op {
     Store(Access),
     /// Reads an argument of the kernel at a fixed offset.
     Param(Access),
-    /// Changes memory: element, operands in slots 1 and 2, address in slot 4; the flag says that the old value is
-    /// wanted in slot 0.
+    /// Changes memory: element, operands in slots 1 and 2, address in slot 4. With the flag, the old value
+    /// goes to slot 0.
     Atomic(Access, Modify, bool),
-    /// Notes the handle of an image, in slot 4, and coordinates in slots 1 to 3, for the operation that follows.
+    /// Notes the handle of an image, in slot 4, and coordinates in slots 1 to 3, for the operation that
+    /// follows.
     Coordinates,
     /// Reads a texture into slots 0 to 3.
     Texture(Read),
@@ -360,22 +508,24 @@ pub enum Op {
     SurfaceLoad(Touch),
     /// Writes a surface.
     SurfaceStore(Touch),
-    /// Lays the registers in its slots on the table of matrix operations, from this place on; the flag says that they have 64 bits.
+    /// Lays the registers in its slots on the table of matrix operations, from a position on. The flag
+    /// selects registers of 64 bits.
     Lay(u8, bool),
-    /// A matrix operation, by its place in the list of them: the elements from one row to the next in slot 3, the address in slot 4.
+    /// Runs a matrix operation, by its index in the list of them. The elements from one row to the next are
+    /// in slot 3, the address in slot 4.
     Matrix(u32),
-    /// Takes the registers in its slots from that table; as above.
+    /// Takes the registers in its slots from that table; arguments as above.
     Take(u8, bool),
-    /// Asks for a copy, by its place in the list of them: in slot 0 how many bytes are read, in slot 1 the predicate that none are, the
-    /// addresses in slots 3 and 4.
+    /// Requests a copy, by its index in the list of them. Slot 0 has the number of bytes to read, slot 1 a
+    /// predicate that skips the read, slots 3 and 4 the addresses.
     AskCopy(u32),
-    /// Makes a group of the copies that were asked for.
+    /// Makes a group of the requested copies.
     CloseGroup,
-    /// Makes the copies that were asked for.
+    /// Makes the requested copies.
     MakeCopies(Until),
     /// Makes a bulk copy: bytes in slot 0, the address of its barrier in slot 1, the others as above.
     CopyBulk(u32),
-    /// Uses a barrier in shared memory.
+    /// Operates on a barrier in shared memory.
     Meet(Meet, Access),
     /// Goes elsewhere.
     Branch(u32),
@@ -389,8 +539,8 @@ pub enum Op {
     Exit,
     /// Ends the kernel with an error.
     Trap,
-    /// `bar.sync`: barrier in slot 0, number of threads in slot 1. The flag says that all threads of the warp must
-    /// take part together.
+    /// `bar.sync`: barrier in slot 0, number of threads in slot 1. With the flag, all threads of the warp
+    /// must take part together.
     Barrier(bool),
     /// `bar.arrive`, with the same slots.
     Arrive,
@@ -398,15 +548,16 @@ pub enum Op {
     BarrierReduce(Reduce, bool),
     /// `bar.warp.sync`: mask in slot 0.
     WarpBarrier,
-    /// `shfl`: destination, source, lane operand and clamp in slots 0 to 3, mask in slot 4; the predicate's slot is
-    /// that of [`Op::Predicate`], which follows.
+    /// `shfl`: destination, source, lane operand and clamp in slots 0 to 3, mask in slot 4. [`Op::Predicate`]
+    /// follows, and has the slot of the predicate.
     Shuffle(Shuffle, bool),
-    /// Sets the predicate in slot 0 from what the shuffle or match before it left behind.
+    /// Sets the predicate in slot 0 from the result of the shuffle or match before it.
     Predicate,
-    /// `vote`: destination in slot 0 (a predicate, or a register for a ballot), predicate in slot 1, mask in slot 2.
+    /// `vote`: destination in slot 0 (a predicate, or a register for a ballot), predicate in slot 1, mask in
+    /// slot 2.
     Vote(Vote, bool, bool),
-    /// `match.any` (and, with the flag, `match.all`): destination, source, mask; the second flag says that the source
-    /// has 64 bits.
+    /// `match.any` (and, with the flag, `match.all`): destination, source, mask. The second flag selects a
+    /// source of 64 bits.
     Match(bool, bool),
     /// `redux`: destination, source, mask.
     Redux(Reduce),
@@ -416,18 +567,19 @@ pub enum Op {
     Elect,
     /// `nanosleep`: gives other warps a chance.
     Sleep,
-    /// `isspacep`: predicate in slot 0, address in slot 1. The flag says that the shared memory of the whole cluster is meant.
+    /// `isspacep`: predicate in slot 0, address in slot 1. The flag selects the shared memory of the whole
+    /// cluster.
     IsSpace(Space, bool),
     /// `barrier.cluster.arrive`.
     ClusterArrive,
     /// `barrier.cluster.wait`.
     ClusterWait,
-    /// `mapa`: destination, address and rank in slots 0 to 2; the flag says that the address has 64 bits.
+    /// `mapa`: destination, address and rank in slots 0 to 2. The flag selects an address of 64 bits.
     MapAddress(bool),
-    /// `getctarank`: destination and address; the flag as above.
+    /// `getctarank`: destination and address. The flag selects an address of 64 bits.
     RankOf(bool),
     /// Has no effect here: fences, prefetches.
     Nothing,
-    /// Cannot be run; the number is its place in a list of explanations.
+    /// Cannot be run. The number is the index of the explanation.
     Unsupported(u32),
 }

@@ -1,8 +1,8 @@
 //! Floating-point arithmetic in the four rounding modes.
 //!
-//! The host rounds to nearest. The other modes are made from it: the nearest result and the sign of its error say
-//! which neighbour is meant. Arithmetic on 32-bit numbers is done in 64 bits with rounding to odd, which makes the
-//! second rounding harmless.
+//! The host rounds to nearest. The other modes are made from it: the nearest result and the sign of its error
+//! select the neighbour. Arithmetic on 32-bit numbers is done in 64 bits with rounding to odd, which makes
+//! the second rounding harmless.
 
 #![expect(clippy::cast_possible_truncation, reason = "narrowing is what these functions are for")]
 
@@ -19,7 +19,7 @@ pub enum Rounding {
     Up,
 }
 
-/// What every 32-bit operation gives for "not a number".
+/// The NaN that every 32-bit operation returns.
 pub const NAN32: u32 = 0x7FFF_FFFF;
 
 /// A result's bits, any NaN replaced by the one that the device gives.
@@ -82,7 +82,7 @@ fn two_sum(a: f64, b: f64) -> (f64, f64) {
     (s, (a - (s - t)) + (b - t))
 }
 
-/// Rounds an exact `nearest + error` to odd: the last bit says that something was cut.
+/// Rounds an exact `nearest + error` to odd: the last bit marks that digits were cut.
 fn odd(nearest: f64, error: f64) -> f64 {
     if error == 0.0 || !nearest.is_finite() || nearest.to_bits() & 1 == 1 {
         return nearest;

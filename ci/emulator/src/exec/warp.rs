@@ -1,24 +1,20 @@
 //! One warp: 32 threads that run together while they are at the same instruction.
 //!
-//! Threads that part ways form groups. Of the groups that can go on, the one deepest in calls and lowest in the code
-//! runs, so that those that are ahead are caught up with; and now and then another, so that threads of one warp may
-//! wait for each other.
+//! Threads that part ways form groups. Of the groups that can go on, the one deepest in calls and lowest in
+//! the code runs, so that the others are caught up with. Now and then another group runs, so that threads of
+//! one warp may wait for each other.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::env::Fault;
-use super::file::{File, LANES, Word};
-use super::images::Given;
-use super::later::Later;
+use super::file::{File, LANES, Word, lanes};
 use super::launch::{Context, Launch};
-use super::matrix::Table;
-use super::memory::lanes;
-use super::program::{Ins, NONE, Op, Program};
+use super::program::{AsyncCopy, Program};
 
-/// After how many backward jumps another group of the warp gets a turn.
+/// The number of backward jumps after which another group of the warp gets a turn.
 const PATIENCE: u32 = 512;
-/// How many instructions such a turn lasts.
-const TURN: u32 = 2048;
+/// The number of instructions of such a turn.
+pub(super) const TURN: u32 = 2048;
 
 /// Threads of a warp that are at the same instruction.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +27,7 @@ pub(super) struct Group {
     pub(super) stamp: u64,
 }
 
-/// What a group waits for.
+/// The event that a group waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
     Nothing,
@@ -45,7 +41,7 @@ pub(super) enum Wait {
     Warp(u32),
 }
 
-/// Where a turn left a warp.
+/// The state of a warp after a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
     /// It can go on.
@@ -56,11 +52,11 @@ pub(super) enum Turn {
     Over,
 }
 
-/// What an instruction does to the flow of its group.
+/// The effect of an instruction on the flow of its group.
 pub(super) enum Flow {
     /// The group goes on with the next instruction.
     Next,
-    /// The group is gone or must be chosen anew.
+    /// The group is gone or must be chosen again.
     Leave,
 }
 
@@ -83,6 +79,39 @@ pub(super) struct Saved {
     pub(super) preds: Vec<bool>,
 }
 
+/// The handle and the coordinates of each lane's next access to an image.
+#[derive(Clone, Debug)]
+pub(super) struct Given {
+    pub(super) handles: [u64; LANES],
+    pub(super) at: [[u32; 3]; LANES],
+}
+
+impl Given {
+    pub(super) const NOTHING: Self = Self { handles: [0; LANES], at: [[0; 3]; LANES] };
+}
+
+/// A requested copy.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    pub(super) copy: AsyncCopy,
+    pub(super) to: u64,
+    pub(super) from: u64,
+    /// The number of bytes to read, and to write.
+    pub(super) bytes: (u64, u64),
+    pub(super) pc: u32,
+}
+
+/// The copies of a thread that it has not waited for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Later {
+    /// Those that are in no group yet.
+    pub(super) open: Vec<Asked>,
+    pub(super) groups: VecDeque<Vec<Asked>>,
+}
+
+/// The registers of matrix operations, one row for each.
+pub(super) type Table = Vec<[u64; LANES]>;
+
 /// A warp.
 #[derive(Debug)]
 pub(super) struct Warp {
@@ -100,9 +129,9 @@ pub(super) struct Warp {
     pub(super) side: u32,
     /// The copies that each lane has not waited for.
     pub(super) later: Vec<Later>,
-    /// What matrix operations are given, and what they give.
+    /// The operands and results of matrix operations.
     pub(super) table: Table,
-    /// What the next access of each lane to an image is of.
+    /// The next image access of each lane.
     pub(super) given: Given,
     pub(super) tid: [[u32; LANES]; 3],
     /// The generation of the barrier whose reduction a lane will fetch.
@@ -155,7 +184,7 @@ impl Warp {
         self.active.fill(0);
         for lane in 0..LANES {
             self.frames[lane].clear();
-            // Not cleared: what a thread left on its stack is what another finds.
+            // Not cleared: a thread finds the bytes that another one left on its stack.
             self.grow(lane, frame);
         }
         self.groups.clear();
@@ -181,103 +210,25 @@ impl Warp {
         }
     }
 
-    /// Runs until the fuel is used up or all threads wait or have ended.
-    pub(super) fn run(&mut self, cx: &mut Context<'_>, fuel: &mut u64) -> Result<Turn, Fault> {
-        let program = cx.program;
-        while let Some((mut group, limit)) = self.pick(cx) {
-            let mut turn = if limit.is_none() { TURN } else { u32::MAX };
-            let limit = limit.unwrap_or(u32::MAX);
-            loop {
-                if *fuel == 0 || turn == 0 {
-                    self.park(group);
-                    if *fuel == 0 {
-                        return Ok(Turn::Ready);
-                    }
-                    break;
-                }
-                *fuel -= 1;
-                turn -= 1;
-                *cx.clock += 1;
-                let ins = &program.code[group.pc as usize];
-                let mut mask = group.mask;
-                if ins.guard.slot != NONE {
-                    let bits = self.file.pred(ins.guard.slot);
-                    mask &= if ins.guard.negated { !bits } else { bits };
-                }
-                match ins.op {
-                    Op::Alu(f) => {
-                        if mask != 0 {
-                            f(&mut self.file, &ins.s, mask);
-                        }
-                        group.pc += 1;
-                    }
-                    Op::Load(a) => {
-                        if mask != 0 {
-                            self.load(cx, a, &ins.s, mask, group.pc)?;
-                        }
-                        group.pc += 1;
-                    }
-                    Op::Store(a) => {
-                        if mask != 0 {
-                            self.store(cx, a, &ins.s, mask, group.pc)?;
-                        }
-                        group.pc += 1;
-                    }
-                    Op::Branch(target) if mask == group.mask => {
-                        let back = target <= group.pc;
-                        group.pc = target;
-                        if back && !self.groups.is_empty() && self.unfair() {
-                            self.park(group);
-                            break;
-                        }
-                    }
-                    _ if mask == 0 => group.pc += 1,
-                    Op::Branch(target) => {
-                        self.groups.push(Group { mask, pc: target, ..group });
-                        group.mask &= !mask;
-                        group.pc += 1;
-                        self.park(group);
-                        break;
-                    }
-                    _ => {
-                        let others = self.groups.len();
-                        match self.special(cx, ins, &mut group, mask)? {
-                            Flow::Next if self.groups.len() == others => {}
-                            // Lanes that were split off may be met again soon.
-                            Flow::Next => {
-                                self.park(group);
-                                break;
-                            }
-                            Flow::Leave => break,
-                        }
-                    }
-                }
-                if group.pc >= limit {
-                    self.park(group);
-                    break;
-                }
-            }
-        }
-        Ok(if self.groups.is_empty() { Turn::Over } else { Turn::Waiting })
-    }
-
     /// Counts a backward jump that is taken while other groups wait for their turn.
-    fn unfair(&mut self) -> bool {
+    #[inline]
+    pub(super) fn unfair(&mut self) -> bool {
         self.unfair += 1;
         self.unfair.is_multiple_of(PATIENCE)
     }
 
     /// Sets a group aside.
+    #[inline]
     pub(super) fn park(&mut self, mut group: Group) {
         self.stamp += 1;
         group.stamp = self.stamp;
         self.groups.push(group);
     }
 
-    /// Takes the group that runs next, and up to where it runs before another must be looked at.
-    fn pick(&mut self, cx: &Context<'_>) -> Option<(Group, Option<u32>)> {
+    /// Takes the group that runs next, and the instruction at which another group must be considered.
+    pub(super) fn pick(&mut self, cx: &Context<'_>) -> Option<(Group, Option<u32>)> {
         self.wake(cx);
-        // After many turns of a loop the group that has waited longest has its turn.
+        // After many turns of a loop, the group that has waited longest runs.
         let fair = self.unfair >= PATIENCE;
         let ready = |g: &&Group| g.wait == Wait::Nothing;
         let chosen = if fair {
@@ -333,7 +284,7 @@ impl Warp {
         }
     }
 
-    /// Splits a group where only some of its lanes take part in an instruction: the others go on.
+    /// Splits a group if only some of its lanes take part in an instruction: the others go on.
     pub(super) fn split(&mut self, group: &mut Group, mask: u32) {
         if mask != group.mask {
             let others = Group { mask: group.mask & !mask, pc: group.pc + 1, ..*group };
@@ -351,7 +302,7 @@ impl Warp {
         cx.cluster.exit(mask.count_ones(), u32::try_from(arrived).unwrap_or(0));
     }
 
-    /// Says where the threads of this warp wait.
+    /// Describes where the threads of this warp wait.
     pub(super) fn describe(&self, cx: &Context<'_>, out: &mut Vec<String>) {
         for g in &self.groups {
             let from = cx.launch.thread(self.thread(g.mask.trailing_zeros()));
@@ -364,7 +315,7 @@ impl Warp {
                 }
                 Wait::Nothing => "ready".into(),
             };
-            // A barrier is passed by waking up behind it.
+            // A group that waits at a barrier continues behind it.
             let pc = if matches!(g.wait, Wait::Barrier(..) | Wait::Warp(_)) {
                 g.pc.saturating_sub(1)
             } else {
@@ -374,7 +325,7 @@ impl Warp {
         }
     }
 
-    /// A value that all lanes of a mask are expected to share: that of the first.
+    /// A value that all lanes of a mask share: that of the first.
     pub(super) fn uniform(&self, slot: u32, mask: u32) -> u32 {
         u32::row(&self.file, slot)[(mask.trailing_zeros() & 31) as usize]
     }
@@ -391,74 +342,5 @@ impl Warp {
         self.park(*group);
         self.unfair = PATIENCE;
         Flow::Leave
-    }
-
-    fn special(
-        &mut self,
-        cx: &mut Context<'_>,
-        ins: &Ins,
-        group: &mut Group,
-        mask: u32,
-    ) -> Result<Flow, Fault> {
-        match ins.op {
-            Op::Alu(_) | Op::Load(_) | Op::Store(_) | Op::Branch(_) => {}
-            Op::Special(which, wide) => self.read_special(cx, which, wide, ins.s[0], mask),
-            Op::Param(a) => self.argument(cx, a, &ins.s, mask, group.pc)?,
-            Op::Atomic(a, modify, wants) => self.atomic(cx, a, modify, wants, &ins.s, mask, group.pc)?,
-            Op::Coordinates => self.coordinates(&ins.s, mask),
-            Op::Texture(read) => self.texture(cx, read, &ins.s, mask, group.pc)?,
-            Op::SurfaceLoad(touch) => self.surface_load(cx, touch, &ins.s, mask, group.pc)?,
-            Op::SurfaceStore(touch) => self.surface_store(cx, touch, &ins.s, mask, group.pc)?,
-            Op::Lay(first, wide) => self.lay(first, wide, &ins.s, mask),
-            Op::Take(first, wide) => self.take(first, wide, &ins.s, mask),
-            Op::Matrix(number) => {
-                return self.matrix(cx, &cx.program.matrices[number as usize], &ins.s, group, mask);
-            }
-            Op::AskCopy(number) => {
-                self.ask(cx, cx.program.copies[number as usize], &ins.s, mask, group.pc)?;
-            }
-            Op::CloseGroup => self.close_group(mask),
-            Op::MakeCopies(until) => self.make(cx, until, mask)?,
-            Op::CopyBulk(number) => {
-                self.copy_bulk(cx, cx.program.copies[number as usize], &ins.s, mask, group.pc)?;
-            }
-            Op::Meet(meet, access) => return self.meet_in_memory(cx, (meet, access), &ins.s, group, mask),
-            Op::Nothing => {}
-            Op::Sleep => {
-                group.pc += 1;
-                return Ok(self.let_others(group));
-            }
-            Op::Trap => {
-                let thread = self.thread(mask.trailing_zeros());
-                return Err(cx.fault(Fault::LAUNCH_FAILURE, "a trap instruction", thread, group.pc));
-            }
-            Op::Unsupported(n) => {
-                let thread = self.thread(mask.trailing_zeros());
-                let why = cx.program.unsupported.get(n as usize).map_or("", |w| w);
-                let what = format!("an instruction that the emulator cannot run: {why}");
-                return Err(cx.fault(Fault::NOT_SUPPORTED, &what, thread, group.pc));
-            }
-            Op::Table(_) | Op::Call(_) | Op::Return | Op::Exit => {
-                return self.jump(cx, ins, group, mask);
-            }
-            Op::Barrier(_) | Op::Arrive | Op::BarrierReduce(..) => {
-                return self.barrier(cx, ins, group, mask);
-            }
-            Op::ClusterArrive => return self.cluster_arrive(cx, group, mask),
-            Op::ClusterWait => return self.cluster_wait(cx, group, mask),
-            Op::MapAddress(wide) => self.map_address(cx, ins, wide, mask, group.pc)?,
-            Op::RankOf(wide) => self.rank_of(cx, ins, wide, mask),
-            Op::WarpBarrier
-            | Op::Shuffle(..)
-            | Op::Predicate
-            | Op::Vote(..)
-            | Op::Match(..)
-            | Op::Redux(_)
-            | Op::ActiveMask
-            | Op::Elect
-            | Op::IsSpace(..) => return Ok(self.together(ins, group, mask)),
-        }
-        group.pc += 1;
-        Ok(Flow::Next)
     }
 }

@@ -1,5 +1,5 @@
-//! Streams that are captured: which graph each goes into, what the next node comes after, and what a program may not do
-//! meanwhile.
+//! Captures of streams: the graph of each capture, the dependencies of the next node, and the calls that a
+//! capture forbids.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::node::Act;
 use crate::error::{Answer, Code};
 use crate::machine::Machine;
-use crate::stream::{Key, Tick, Work};
+use crate::stream::{Key, Mark, Tick, Work};
 use crate::sys::{
     cudaErrorCapturedEvent, cudaErrorIllegalState, cudaErrorInvalidValue, cudaErrorStreamCaptureImplicit,
     cudaErrorStreamCaptureInvalidated, cudaErrorStreamCaptureIsolation, cudaErrorStreamCaptureMerge,
@@ -20,10 +20,10 @@ use crate::thread;
 /// The name of a capture, never used again.
 pub(crate) type Id = u64;
 
-/// How many captures there are: looked at before the machine is locked.
+/// The number of captures: checked before the machine is locked.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// What may wait for work, or may have to: not while a capture could be waited for.
+/// Calls that may wait for work. A capture in progress forbids them, because they might wait for it.
 const UNSAFE: [&str; 22] = [
     "cudaMalloc",
     "cudaMallocPitch",
@@ -49,7 +49,7 @@ const UNSAFE: [&str; 22] = [
     // Not asked of a GPU: like a texture.
     "cudaCreateSurfaceObject",
 ];
-/// What concerns every stream of the device: not while any of them is captured.
+/// Calls on every stream of the device. A capture of any of them forbids these calls.
 const CONFLICTING: [&str; 2] = ["cudaDeviceSynchronize", "cudaDeviceReset"];
 
 /// One capture.
@@ -63,7 +63,7 @@ pub(crate) struct Capture {
     mode: cudaStreamCaptureMode,
     thread: u64,
     pub(crate) invalid: bool,
-    /// What the next node of each stream in it comes after.
+    /// The dependencies of the next node of each stream in it.
     streams: BTreeMap<Key, Vec<usize>>,
 }
 
@@ -75,13 +75,6 @@ pub(crate) struct Captures {
     of: BTreeMap<Key, Id>,
 }
 
-/// Where in a capture an event was recorded.
-#[derive(Clone, Debug)]
-pub(crate) struct Mark {
-    capture: Id,
-    after: Vec<usize>,
-}
-
 impl Captures {
     /// The capture that a stream is in.
     pub(crate) fn of(&self, stream: Key) -> Option<(Id, &Capture)> {
@@ -89,12 +82,12 @@ impl Captures {
         Some((id, self.all.get(&id)?))
     }
 
-    /// What the next node of a stream comes after.
+    /// The dependencies of the next node of a stream.
     pub(crate) fn after(&self, stream: Key) -> Option<&Vec<usize>> {
         self.of(stream)?.1.streams.get(&stream)
     }
 
-    /// Says what the next node of a stream comes after.
+    /// Sets the dependencies of the next node of a stream.
     pub(crate) fn set_after(&mut self, stream: Key, after: Vec<usize>) {
         if let Some(id) = self.of.get(&stream)
             && let Some(capture) = self.all.get_mut(id)
@@ -143,7 +136,8 @@ pub(crate) fn any() -> bool {
     COUNT.load(Ordering::Relaxed) > 0
 }
 
-/// Checks that captures permit a call, whatever its arguments are; a call that they do not permit ends them.
+/// Checks that captures permit a call, whatever its arguments are. A forbidden call ends the captures that
+/// forbid it.
 pub(crate) fn permits(call: &str) -> Answer {
     if thread::in_callback() {
         return Ok(());
@@ -156,7 +150,7 @@ pub(crate) fn permits(call: &str) -> Answer {
     if UNSAFE.contains(&call) { permits_waiting(&mut *crate::machine::lock()?) } else { Ok(()) }
 }
 
-/// Checks that captures permit the calling thread what may wait.
+/// Checks that captures permit the calling thread a call that may wait.
 pub(crate) fn permits_waiting(machine: &mut Machine) -> Answer {
     let (mode, me) = (thread::capture_mode(), thread::number());
     let forbids = |it: &Capture| {
@@ -169,7 +163,7 @@ pub(crate) fn permits_waiting(machine: &mut Machine) -> Answer {
 }
 
 impl Machine {
-    /// Ends the captures of blocking streams where the legacy stream is used, which would wait for them.
+    /// Ends the captures of blocking streams if the legacy stream is used, which would wait for them.
     fn implicit(&mut self, stream: Key) -> Answer {
         let legacy = self.streams.get(stream)?;
         if !legacy.legacy || !any() {
@@ -182,8 +176,8 @@ impl Machine {
         if hit { Err(cudaErrorStreamCaptureImplicit) } else { Ok(()) }
     }
 
-    /// Checks that a stream may be asked about or waited for: one that is captured may not, nor may the legacy stream
-    /// where that would mean one that is.
+    /// Checks that a stream may be queried or waited for. A captured stream may not, nor may the legacy
+    /// stream if it would wait for a captured one.
     pub(crate) fn waitable(&mut self, stream: Key) -> Answer {
         if !any() {
             return Ok(());
@@ -204,7 +198,7 @@ impl Machine {
         Ok(found)
     }
 
-    /// Refuses what no graph can hold, on a stream that is captured; the capture is lost.
+    /// Refuses work that no graph can hold, on a captured stream. The capture is lost.
     pub(crate) fn keep_out_of_captures(&mut self, stream: Key) -> Answer {
         match self.capturing(stream)? {
             Some((id, _)) => self.refuse(id, cudaErrorStreamCaptureUnsupported),
@@ -217,7 +211,7 @@ impl Machine {
         Err(code)
     }
 
-    /// The live capture of a stream that an operation is put on, none where the stream is not captured.
+    /// The live capture of a stream that gets work; `None` if the stream is not captured.
     fn capturing(&mut self, stream: Key) -> Answer<Option<(Id, usize)>> {
         if !any() {
             return Ok(None);
@@ -229,12 +223,13 @@ impl Machine {
         }
     }
 
-    /// Whether what is put on a stream becomes a node.
+    /// Whether work on a stream becomes a node.
     pub(crate) fn is_captured(&self, stream: Key) -> bool {
         any() && self.captures.of(stream).is_some()
     }
 
-    /// Adds a node to the graph that a stream is captured into; answers with it, or with none where the stream is not.
+    /// Adds a node to the graph that a stream is captured into. Returns the node, or `None` if the stream is
+    /// not captured.
     pub(crate) fn add_captured(
         &mut self,
         stream: Key,
@@ -250,7 +245,8 @@ impl Machine {
         Ok(Some(node))
     }
 
-    /// Takes an operation into the graph that its stream is captured into, or gives it back where the stream is not.
+    /// Takes an operation into the graph that its stream is captured into. Gives it back if the stream is not
+    /// captured.
     pub(crate) fn take_captured(
         &mut self,
         stream: Key,
@@ -270,8 +266,8 @@ impl Machine {
         Ok(Ok(0))
     }
 
-    /// Has a stream wait for what was captured up to an event, where the stream or the event is captured: answers
-    /// whether that was so.
+    /// Makes a stream wait for the captured work before an event, if the stream or the event is captured.
+    /// Returns whether one of them is.
     pub(crate) fn wait_captured(&mut self, stream: Key, event: usize) -> Answer<bool> {
         let mark = self.events.mark(event).cloned();
         let Some(mark) = mark else {
@@ -305,7 +301,7 @@ impl Machine {
         Ok(true)
     }
 
-    /// Checks that an event may be asked about or waited for: one that was last recorded in a capture may not.
+    /// Checks that an event may be queried or waited for: an event whose last record was captured may not.
     pub(crate) fn event_waitable(&mut self, event: usize) -> Answer {
         if let Some(mark) = self.events.mark(event) {
             let id = mark.capture;
@@ -358,7 +354,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Ends the capture of a stream, and answers with the graph, or with why there is none.
+    /// Ends the capture of a stream, and returns the graph, or the reason why there is none.
     pub(crate) fn end_capture(&mut self, stream: Key) -> Answer<usize> {
         let (id, it) = self.captures.of(stream).ok_or(cudaErrorIllegalState)?;
         if it.mode != cudaStreamCaptureModeRelaxed && it.thread != thread::number() {
@@ -391,7 +387,7 @@ impl Machine {
             && let Some(it) = self.captures.end(id)
             && !it.given
         {
-            // No handle of this graph was ever given out by an end of the capture.
+            // No end of the capture ever returned a handle of this graph.
             let _ = self.graphs.destroy(it.graph);
         }
     }

@@ -1,4 +1,4 @@
-//! Executable graphs: a flat copy of a graph, which launches put on the queue.
+//! Executable graphs: a flat copy of a graph, whose launches put it on the queue.
 
 use std::collections::HashMap;
 
@@ -6,21 +6,20 @@ use super::node::Act;
 use super::table::Graphs;
 use super::user::Users;
 use crate::error::Answer;
-use crate::machine::Guard;
 use crate::memory::Book;
-use crate::stream::{Key, Part, Tick, Work, submit_after, submit_all};
-use crate::sys::{cudaErrorInvalidValue, cudaErrorNotSupported, cudaGraphInstantiateFlagAutoFreeOnLaunch};
+use crate::stream::Tick;
+use crate::sys::{cudaErrorInvalidValue, cudaErrorNotSupported};
 
 /// One node of an executable graph.
 #[derive(Clone, Debug)]
-pub(crate) struct Step {
+pub(crate) struct ExecNode {
     /// The node of the graph that it was made from.
     pub(crate) source: usize,
     pub(crate) act: Act,
-    /// The places of what it comes after.
-    before: Vec<usize>,
-    device: usize,
-    call: &'static str,
+    /// The indices of its dependencies.
+    pub(super) before: Vec<usize>,
+    pub(super) device: usize,
+    pub(super) call: &'static str,
     pub(crate) enabled: bool,
 }
 
@@ -29,27 +28,28 @@ pub(crate) struct Step {
 pub(crate) struct Exec {
     /// The graph that it was made from.
     pub(super) source: usize,
-    steps: Vec<Step>,
+    pub(super) steps: Vec<ExecNode>,
     pub(crate) flags: u64,
     /// The end of its last launch: launches of one executable graph do not overlap.
-    last: Tick,
+    pub(super) last: Tick,
     /// How many references to user objects it holds.
     users: Vec<(usize, u32)>,
 }
 
-/// Why an executable graph cannot be brought up to date with a graph.
+/// The reason why an executable graph cannot be updated from a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mismatch {
-    /// There are other nodes or edges: at this node of the new graph, where it has one.
+    /// There are other nodes or edges: at this node of the new graph, if it has one.
     Topology(usize),
-    /// A node does something of another kind.
+    /// A node has another kind.
     Kind(usize),
-    /// A node does the same to what it may not do it to.
+    /// A node has parameters that may not change.
     Parameters(usize),
 }
 
-/// Lays a graph out flat: a child graph becomes its nodes between two empty ones. Answers with where `graph` ends.
-fn lay_out(graphs: &Graphs, graph: usize, after: &[usize], steps: &mut Vec<Step>) -> Answer<Vec<usize>> {
+/// Lays a graph out flat: a child graph becomes its nodes between two empty ones. Returns the ends of
+/// `graph`.
+fn lay_out(graphs: &Graphs, graph: usize, after: &[usize], steps: &mut Vec<ExecNode>) -> Answer<Vec<usize>> {
     let it = graphs.get(graph)?;
     let mut places = HashMap::new();
     let mut ends: Vec<usize> = Vec::new();
@@ -61,7 +61,7 @@ fn lay_out(graphs: &Graphs, graph: usize, after: &[usize], steps: &mut Vec<Step>
             before = after.to_vec();
         }
         let (device, call) = (node.device, node.call);
-        let step = |before, act| Step { source: handle, act, before, device, call, enabled: true };
+        let step = |before, act| ExecNode { source: handle, act, before, device, call, enabled: true };
         if let Act::Conditional(_) = node.act {
             eprintln!("CUDA emulator: graphs with conditional nodes cannot be made executable");
             return Err(cudaErrorNotSupported);
@@ -95,7 +95,7 @@ impl Exec {
     /// Makes a graph executable.
     ///
     /// # Errors
-    /// `cudaErrorInvalidValue` where it has a cycle.
+    /// `cudaErrorInvalidValue` if it has a cycle.
     pub(crate) fn new(graphs: &Graphs, counts: &mut Users, graph: usize, flags: u64) -> Answer<Self> {
         let mut steps = Vec::new();
         lay_out(graphs, graph, &[], &mut steps)?;
@@ -107,11 +107,11 @@ impl Exec {
     }
 
     /// The step that was made from a node.
-    pub(crate) fn step_mut(&mut self, source: usize) -> Answer<&mut Step> {
+    pub(crate) fn step_mut(&mut self, source: usize) -> Answer<&mut ExecNode> {
         self.steps.iter_mut().rev().find(|step| step.source == source).ok_or(cudaErrorInvalidValue)
     }
 
-    /// Takes over what the nodes of another graph of the same shape do.
+    /// Takes over the acts of another graph of the same shape.
     pub(crate) fn update(
         &mut self,
         graphs: &Graphs,
@@ -123,7 +123,7 @@ impl Exec {
         Ok(replace(&mut self.steps, &steps, book))
     }
 
-    /// Takes over what the nodes of another graph do, for the child graph of one node.
+    /// Takes over the acts of another graph, for the child graph of one node.
     pub(crate) fn update_child(
         &mut self,
         graphs: &Graphs,
@@ -134,8 +134,8 @@ impl Exec {
         let entry = self.steps.iter().position(|step| step.source == source).ok_or(cudaErrorInvalidValue)?;
         let exit = self.steps.iter().rposition(|step| step.source == source).ok_or(cudaErrorInvalidValue)?;
         let root = self.steps.get(entry).ok_or(cudaErrorInvalidValue)?;
-        // Places are counted from the step that the child graph hangs on, here and there.
-        let mut wanted = vec![Step { before: Vec::new(), ..root.clone() }];
+        // Indices count from the step that the child graph depends on, in both graphs.
+        let mut wanted = vec![ExecNode { before: Vec::new(), ..root.clone() }];
         lay_out(graphs, graph, &[0], &mut wanted)?;
         let mut inner = self.steps.get(entry..exit).ok_or(cudaErrorInvalidValue)?.to_vec();
         if let Some(root) = inner.first_mut() {
@@ -149,14 +149,15 @@ impl Exec {
         Ok(done)
     }
 
-    /// What it still holds at its end: the end of its last launch, and references to user objects.
+    /// The resources that it still holds at its end: the end of its last launch, and references to user
+    /// objects.
     pub(crate) fn into_rest(self) -> (Tick, Vec<(usize, u32)>) {
         (self.last, self.users)
     }
 }
 
-/// Gives steps what others of the same shape do; changes nothing where the shapes differ.
-fn replace(steps: &mut [Step], with: &[Step], book: &Book) -> Result<(), Mismatch> {
+/// Gives steps the acts of others of the same shape. Changes nothing if the shapes differ.
+fn replace(steps: &mut [ExecNode], with: &[ExecNode], book: &Book) -> Result<(), Mismatch> {
     let shape =
         with.iter().enumerate().find(|(at, new)| steps.get(*at).is_none_or(|old| old.before != new.before));
     if let Some((_, new)) = shape {
@@ -173,69 +174,6 @@ fn replace(steps: &mut [Step], with: &[Step], book: &Book) -> Result<(), Mismatc
     }
     for (old, new) in steps.iter_mut().zip(with) {
         old.act = new.act.clone();
-    }
-    Ok(())
-}
-
-/// What an operation does with the memory of its graph: the address, and how much it allocates, none where it frees.
-fn memory(act: &Act) -> Option<(u64, Option<u64>)> {
-    match act {
-        Act::Alloc(address, bytes) => Some((*address, Some(*bytes))),
-        Act::Free(address) => Some((*address, None)),
-        _ => None,
-    }
-}
-
-/// Puts all nodes of an executable graph on the queue, after what the stream has to do and after its last launch.
-///
-/// # Errors
-/// `cudaErrorInvalidValue` where there is no such graph, or its last launch has allocated what nothing has freed.
-pub(crate) fn launch(machine: &mut Guard, exec: usize, stream: Key, call: &'static str) -> Answer {
-    let m = &mut **machine;
-    let it = m.graphs.exec(exec)?;
-    let frees_first = it.flags & u64::from(cudaGraphInstantiateFlagAutoFreeOnLaunch.0) != 0;
-    let mut allocated = it.steps.iter().filter(|step| step.enabled).filter_map(|step| memory(&step.act));
-    if !frees_first && allocated.any(|(at, bytes)| bytes.is_some() && m.graphs.memory.is_in_use(at)) {
-        return Err(cudaErrorInvalidValue);
-    }
-    let last = it.last;
-    let mut parts = Vec::with_capacity(it.steps.len());
-    for step in &it.steps {
-        let mut and = Vec::new();
-        if let Act::Wait(event) = step.act
-            && let Some(tick) = m.events.tick(event)
-        {
-            and.push(tick);
-        }
-        let work = if step.enabled { step.act.work() } else { Work::Nothing };
-        parts.push(Part { device: step.device, call: step.call, work, before: step.before.clone(), and });
-    }
-    let memory: Vec<_> =
-        it.steps.iter().filter(|step| step.enabled).filter_map(|step| memory(&step.act)).collect();
-    let end = submit_all(machine, stream, call, parts, &[last])?;
-    for (address, bytes) in memory {
-        match bytes {
-            Some(bytes) => {
-                let device = machine.book.at(address).map_or(0, |it| it.device);
-                machine.graphs.memory.take(address, device, bytes);
-            }
-            None => machine.graphs.memory.free(address),
-        }
-    }
-    machine.graphs.exec_mut(exec)?.last = end;
-    Ok(())
-}
-
-/// Releases what an executable graph held, once its last launch is over.
-pub(crate) fn release(machine: &mut Guard, users: Vec<(usize, u32)>, device: usize, after: Tick) -> Answer {
-    if !machine.queue.pending(after) {
-        for (user, count) in users {
-            if let Some(destroy) = machine.users.release(user, count)? {
-                submit_after(machine, device, "cudaUserObjectRelease", Work::Host(destroy), &[]);
-            }
-        }
-    } else if !users.is_empty() {
-        submit_after(machine, device, "cudaGraphExecDestroy", Work::Release(users), &[after]);
     }
     Ok(())
 }

@@ -1,11 +1,11 @@
 //! The memory that graphs allocate by nodes of their own, counted for each device.
 //!
-//! A node has its memory from when it is made. What is counted here is what launches take and give back: a launch uses what its
-//! nodes allocate until a node of this or another launch frees it.
+//! A node has its memory from when it is made. The counts are of launches: a launch uses the memory of its
+//! nodes until a node of this or another launch frees it.
 
 use std::collections::BTreeMap;
 
-/// What is reserved at a time.
+/// The granularity of reservations.
 const PIECE: u64 = 32 << 20;
 
 /// The counts of one device, in bytes.
@@ -25,7 +25,7 @@ impl GraphMemory {
         self.reserved_high = self.reserved_high.max(self.reserved);
     }
 
-    /// Gives back what is reserved and not used.
+    /// Releases memory that is reserved and not used.
     pub(crate) fn trim(&mut self) {
         self.reserved = whole(self.used);
     }
@@ -39,7 +39,7 @@ fn whole(bytes: u64) -> u64 {
 #[derive(Debug, Default)]
 pub(crate) struct GraphMemories {
     devices: BTreeMap<usize, GraphMemory>,
-    /// What is in use: the device and the bytes, by address.
+    /// The memory in use: the device and the bytes, by address.
     live: BTreeMap<u64, (usize, u64)>,
 }
 
@@ -49,19 +49,19 @@ impl GraphMemories {
         self.devices.entry(device).or_default()
     }
 
-    /// Whether a launch has allocated what nothing has freed since.
+    /// Whether a launch has allocated the memory and nothing has freed it since.
     pub(crate) fn is_in_use(&self, address: u64) -> bool {
         self.live.contains_key(&address)
     }
 
-    /// A launch allocates.
+    /// Counts an allocation by a launch.
     pub(crate) fn take(&mut self, address: u64, device: usize, bytes: u64) {
         if self.live.insert(address, (device, bytes)).is_none() {
             self.of(device).take(bytes);
         }
     }
 
-    /// A launch frees, or the program does.
+    /// Counts a free by a launch or by the program.
     pub(crate) fn free(&mut self, address: u64) {
         if let Some((device, bytes)) = self.live.remove(&address) {
             let memory = self.of(device);

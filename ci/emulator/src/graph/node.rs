@@ -1,4 +1,4 @@
-//! What a node does, kept so that it can be done any number of times.
+//! The act of a node, kept so that it can run any number of times.
 #![expect(unsafe_code, reason = "keeps what a program gave in a union")]
 
 use std::collections::BTreeMap;
@@ -14,20 +14,20 @@ use crate::sys::{
     cudaLaunchAttributeValue,
 };
 
-/// An attribute's value, of whose bytes only those need be there that the attribute has.
+/// The value of an attribute. Only the bytes that the attribute has need to be valid.
 #[derive(Clone, Copy)]
-pub(crate) struct Value(pub(crate) cudaLaunchAttributeValue);
+pub(crate) struct AttributeValue(pub(crate) cudaLaunchAttributeValue);
 
 // SAFETY: addresses in it are only given back to the program.
-unsafe impl Send for Value {}
+unsafe impl Send for AttributeValue {}
 
-impl fmt::Debug for Value {
+impl fmt::Debug for AttributeValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Value")
     }
 }
 
-/// A launch of a kernel, and where its arguments lie for a program that asks for them.
+/// A launch of a kernel, and the addresses of its arguments for a program that asks for them.
 #[derive(Debug)]
 pub(crate) struct KernelNode {
     pub(crate) function: usize,
@@ -35,7 +35,7 @@ pub(crate) struct KernelNode {
     /// The address of each argument in the launch's own copy.
     arguments: Vec<usize>,
     /// Attributes that have no effect here, by their identifiers.
-    others: BTreeMap<u32, Value>,
+    others: BTreeMap<u32, AttributeValue>,
 }
 
 impl KernelNode {
@@ -54,18 +54,18 @@ impl KernelNode {
         &mut self.arguments
     }
 
-    /// Says whether its blocks may wait for each other.
+    /// Sets whether its blocks may wait for each other.
     pub(crate) fn set_cooperative(&mut self, cooperative: bool) {
         self.launch.cooperative = cooperative;
     }
 
-    /// Says which clusters it has.
+    /// Sets the shape of its clusters.
     pub(crate) fn set_cluster(&mut self, cluster: Option<[u32; 3]>) {
         self.launch.cluster = cluster;
     }
 
     /// Attributes that have no effect here.
-    pub(crate) fn others(&mut self) -> &mut BTreeMap<u32, Value> {
+    pub(crate) fn others(&mut self) -> &mut BTreeMap<u32, AttributeValue> {
         &mut self.others
     }
 
@@ -82,7 +82,7 @@ impl Clone for KernelNode {
     }
 }
 
-/// What a node does.
+/// The act of a node.
 #[derive(Clone, Debug)]
 pub(crate) enum Act {
     /// Nothing: only its place in the order matters.
@@ -91,7 +91,7 @@ pub(crate) enum Act {
     Copy(Box<Copy>),
     Fill(Box<Fill>),
     Host(HostCall),
-    /// Has an event mark this place in the order.
+    /// Makes an event mark this place in the order.
     Record(usize),
     /// Waits for the moment that an event marks at the launch.
     Wait(usize),
@@ -123,10 +123,10 @@ impl Act {
         }
     }
 
-    /// What an operation that is captured becomes.
+    /// The act that a captured operation becomes.
     ///
     /// # Errors
-    /// None where the operation cannot be captured.
+    /// `None` if the operation cannot be captured.
     pub(super) fn captured(work: Work) -> Option<Self> {
         match work {
             Work::Copy(copy) => Some(Self::Copy(copy)),
@@ -142,8 +142,8 @@ impl Act {
         kind(self) == kind(other)
     }
 
-    /// Whether another act of the same kind can: copies and sets stay with the same kinds of memory of the same devices,
-    /// and a set of several rows keeps its extent.
+    /// Whether another act of the same kind can replace this one. Copies and memsets stay with the same kinds
+    /// of memory of the same devices, and a memset of several rows keeps its extent.
     pub(crate) fn may_become(&self, other: &Self, book: &Book) -> bool {
         match (self, other) {
             (Self::Copy(old), Self::Copy(new)) => old.between(book) == new.between(book),

@@ -33,14 +33,14 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
-    /// Every edge, from what comes first.
+    /// Every edge, as a pair of the earlier and the later node.
     pub(crate) fn edges(&self) -> Vec<(usize, usize)> {
         let of =
             |(to, node): (&usize, &Node)| node.before.iter().map(|from| (*from, *to)).collect::<Vec<_>>();
         self.nodes.iter().flat_map(of).collect()
     }
 
-    /// The nodes in an order in which each comes after all that it must; none where there is a cycle.
+    /// The nodes in a topological order; `None` if there is a cycle.
     pub(super) fn order(&self) -> Option<Vec<usize>> {
         let mut order = Vec::with_capacity(self.nodes.len());
         let mut done = BTreeSet::new();
@@ -82,11 +82,11 @@ pub(crate) struct Graphs {
     /// Which graph a node is in.
     nodes: HashMap<usize, usize>,
     execs: HashMap<usize, Exec>,
-    /// What graphs allocate by nodes.
+    /// The memory that graphs allocate by nodes.
     pub(crate) memory: GraphMemories,
 }
 
-/// Handles start here and are far enough apart to be told from small numbers.
+/// Handles start here, with gaps, so that small numbers are no handles.
 const FIRST: usize = 0x0066_0000_0000;
 const STRIDE: usize = 0x40;
 
@@ -145,7 +145,7 @@ impl Graphs {
         self.get_mut(home)?.nodes.get_mut(&node).ok_or(cudaErrorInvalidValue)
     }
 
-    /// Takes a node out of its graph, and answers with the child graph that it owned, if it did.
+    /// Takes a node out of its graph, and returns the child graph that it owned, if it did.
     pub(crate) fn remove(&mut self, node: usize) -> Answer<Option<usize>> {
         let home = self.home(node)?;
         self.nodes.remove(&node);
@@ -172,7 +172,8 @@ impl Graphs {
         Ok(false)
     }
 
-    /// Copies a graph with all that it owns. The copy and each graph in it hold references to user objects of their own.
+    /// Copies a graph with all that it owns. The copy and each graph in it hold references to user objects of
+    /// their own.
     pub(crate) fn duplicate(&mut self, counts: &mut Users, graph: usize) -> Answer<usize> {
         let source = self.get(graph)?;
         let (nodes, users) = (source.nodes.clone(), source.users.clone());
@@ -209,7 +210,7 @@ impl Graphs {
         Ok(copy)
     }
 
-    /// Destroys a graph with all that it owns, and answers with the references to user objects that it held.
+    /// Destroys a graph with all that it owns, and returns the references to user objects that it held.
     pub(crate) fn destroy(&mut self, graph: usize) -> Answer<Vec<(usize, u32)>> {
         let gone = self.graphs.remove(&graph).ok_or(cudaErrorInvalidValue)?;
         let mut users: Vec<(usize, u32)> = gone.users.into_iter().collect();

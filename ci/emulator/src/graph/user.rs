@@ -1,4 +1,4 @@
-//! User objects: what a program wants told when no graph needs it any more.
+//! User objects: functions of the program that are called when no graph needs the object any more.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ pub(crate) struct Users {
     all: HashMap<usize, User>,
 }
 
-/// Handles start here and are far enough apart to be told from small numbers.
+/// Handles start here, with gaps, so that small numbers are no handles.
 const FIRST: usize = 0x0077_0000_0000;
 const STRIDE: usize = 0x40;
 
@@ -39,7 +39,7 @@ impl Users {
         Ok(())
     }
 
-    /// Takes references away; with the last, answers with the function to call.
+    /// Releases references. Returns the function to call with the last one.
     pub(crate) fn release(&mut self, user: usize, count: u32) -> Answer<Option<HostCall>> {
         let it = self.all.get_mut(&user).ok_or(cudaErrorInvalidValue)?;
         it.count = it.count.checked_sub(count).ok_or(cudaErrorInvalidValue)?;

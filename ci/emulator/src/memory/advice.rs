@@ -1,4 +1,5 @@
-//! What a program has advised about managed memory, page by page. It changes nothing here but what can be asked for.
+//! Advice of a program about managed memory, page by page. It changes nothing but the attributes of the
+//! memory.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +7,12 @@ use std::collections::BTreeMap;
 pub(crate) type Location = i32;
 /// The host, as the runtime numbers it.
 pub(crate) const HOST: Location = -1;
-/// No place: what the runtime answers where nothing was advised, or not the same everywhere.
+/// No place: the result if there is no advice, or if it differs within the range.
 pub(crate) const NOWHERE: Location = -2;
 
 const PAGE: u64 = 4096;
 
-/// What is known of one page.
+/// The advice about one page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Advice {
     pub(crate) read_mostly: bool,
@@ -37,19 +38,19 @@ fn pages(address: u64, size: u64) -> std::ops::Range<u64> {
 }
 
 impl Advices {
-    /// Changes what is known of every page of a range.
+    /// Changes the advice about every page of a range.
     pub(crate) fn change(&mut self, address: u64, size: u64, change: impl Fn(&mut Advice)) {
         for page in pages(address, size) {
             change(self.pages.entry(page).or_default());
         }
     }
 
-    /// What is known of every page of a range, in order.
+    /// The advice about every page of a range, in order.
     pub(crate) fn of(&self, address: u64, size: u64) -> impl Iterator<Item = Advice> {
         pages(address, size).map(|page| self.pages.get(&page).cloned().unwrap_or_default())
     }
 
-    /// The answer that is the same for every page of a range, if there is one.
+    /// The value that is the same for every page of a range, if there is one.
     pub(crate) fn common<T: PartialEq>(
         &self,
         address: u64,

@@ -1,8 +1,8 @@
-//! One piece of memory that the machine knows: where it is, how it came to be and what may be done with it.
+//! One allocation: its place, its kind, and its origin.
 
 use std::fmt;
 
-/// How memory came to be, which decides who may free it and who may copy it.
+/// The kind of memory. It decides which calls may free it and copy it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// `cudaMalloc` and its relatives.
@@ -68,8 +68,8 @@ pub(crate) struct Allocation {
     pub(crate) serial: u64,
 }
 
-// SAFETY: the pointer names memory that stays mapped while the allocation lives; the bytes are shared with kernels and
-// copies by design, and every access happens under the machine's lock.
+// SAFETY: the pointer names memory that stays mapped while the allocation lives; the bytes are shared with
+// kernels and copies by design, and every access happens under the machine's lock.
 #[expect(unsafe_code, reason = "an allocation carries the address of its bytes")]
 unsafe impl Send for Allocation {}
 

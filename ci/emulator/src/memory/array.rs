@@ -1,13 +1,14 @@
-//! CUDA arrays: memory without addresses, in elements of a few channels, with bounds in up to three dimensions.
+//! CUDA arrays: memory without addresses, in elements of a few channels, with bounds in up to three
+//! dimensions.
 //!
-//! An array's bytes lie row after row in an allocation of the book. Its handle is an address in the gap behind them,
-//! where nothing is: a handle that is taken for a pointer finds no memory.
+//! An array's bytes lie row after row in an allocation of the book. Its handle is an address in the gap
+//! behind them: a handle that is taken for a pointer finds no memory.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use super::allocation::Kind;
 use super::book::Book;
-use super::format::Format;
+use super::format::{Extent, Format};
 use crate::error::Answer;
 use crate::sys::{
     cudaArrayCubemap, cudaArrayDeferredMapping, cudaArrayLayered, cudaArraySparse, cudaChannelFormatDesc,
@@ -16,18 +17,10 @@ use crate::sys::{
 
 /// How many freed handles are remembered.
 const REMEMBERED: usize = 256;
-/// What every level of a mipmapped array and every plane of a format starts at a multiple of.
+/// The alignment of every level of a mipmapped array and every plane of a format.
 const ALIGNMENT: u64 = 512;
 /// Bytes from one handle to the next.
 const STEP: u64 = 16;
-
-/// Width, height and depth in elements, rows and layers, as the program gave them: zero where there is no such dimension.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Extent {
-    pub(crate) width: u64,
-    pub(crate) height: u64,
-    pub(crate) depth: u64,
-}
 
 impl Extent {
     /// The extent of a mipmap level; layers do not become fewer.
@@ -58,11 +51,11 @@ pub(crate) struct Array {
     pub(crate) device: usize,
     /// Where its first byte is.
     pub(crate) start: u64,
-    /// What it is a level or a plane of: another handle frees it.
+    /// The array that it is a level or a plane of, whose handle frees it.
     pub(crate) part_of: Option<u64>,
-    /// Its planes, where the format has more than one.
+    /// Its planes, if the format has more than one.
     planes: Vec<u64>,
-    allocation: Memory,
+    allocation: ArrayMemory,
 }
 
 /// A live mipmapped array.
@@ -72,18 +65,19 @@ pub(crate) struct Mipmap {
     pub(crate) extent: Extent,
     pub(crate) flags: u32,
     levels: Vec<u64>,
-    allocation: Memory,
+    allocation: ArrayMemory,
 }
 
 /// The allocation behind an array, which is gone when the book has no such one any more.
 #[derive(Clone, Copy, Debug)]
-struct Memory {
+struct ArrayMemory {
     start: u64,
     serial: u64,
 }
 
 impl Array {
-    /// Whether it has memory: sparse arrays and those that are mapped later have none, and only the driver gives them any.
+    /// Whether it has memory. Sparse arrays and those that are mapped later have none, and only the driver
+    /// maps any.
     pub(crate) fn is_backed(&self) -> bool {
         backed(self.flags)
     }
@@ -110,14 +104,14 @@ impl Array {
 }
 
 impl Array {
-    /// The extent of what is divided into tiles: layers are, each on its own.
+    /// The extent that is divided into tiles: each layer is divided on its own.
     pub(crate) fn tiled(&self) -> Extent {
         self.extent.tiled(self.flags)
     }
 }
 
 impl Mipmap {
-    /// The extent of what is divided into tiles: layers are, each on its own.
+    /// The extent that is divided into tiles: each layer is divided on its own.
     pub(crate) fn tiled(&self) -> Extent {
         self.extent.tiled(self.flags)
     }
@@ -162,7 +156,7 @@ pub(crate) struct Arrays {
     freed: VecDeque<u64>,
 }
 
-/// What a new array is to be like.
+/// The parameters of a new array.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted {
     pub(crate) device: usize,
@@ -173,7 +167,7 @@ pub(crate) struct Wanted {
 }
 
 impl Book {
-    /// Makes an array and answers with its handle.
+    /// Makes an array and returns its handle.
     pub(crate) fn make_array(&mut self, wanted: Wanted, call: &'static str) -> Answer<u64> {
         let size = bytes(wanted.format, wanted.extent).ok_or(cudaErrorInvalidValue)?;
         let (allocation, handle) = self.array_memory(wanted, size, call)?;
@@ -191,7 +185,7 @@ impl Book {
         Ok(handle)
     }
 
-    /// Makes a mipmapped array of up to so many levels, and answers with its handle.
+    /// Makes a mipmapped array of up to so many levels, and returns its handle.
     pub(crate) fn make_mipmap(&mut self, wanted: Wanted, levels: u32, call: &'static str) -> Answer<u64> {
         let layered = layered(wanted.flags);
         let levels = levels.clamp(1, wanted.extent.levels(layered));
@@ -219,15 +213,15 @@ impl Book {
         Ok(handle)
     }
 
-    /// Memory for an array, and the first address behind it.
-    fn array_memory(&mut self, wanted: Wanted, size: u64, call: &'static str) -> Answer<(Memory, u64)> {
+    /// ArrayMemory for an array, and the first address behind it.
+    fn array_memory(&mut self, wanted: Wanted, size: u64, call: &'static str) -> Answer<(ArrayMemory, u64)> {
         let size = if backed(wanted.flags) { size } else { 0 };
         let start = self.allocate(wanted.device, size, Kind::Array, call)?;
         let serial = self.starting_at(start, &[Kind::Array]).map_or(0, |it| it.serial);
-        Ok((Memory { start, serial }, start + size.next_multiple_of(ALIGNMENT)))
+        Ok((ArrayMemory { start, serial }, start + size.next_multiple_of(ALIGNMENT)))
     }
 
-    fn is_live(&self, memory: Memory) -> bool {
+    fn is_live(&self, memory: ArrayMemory) -> bool {
         self.starting_at(memory.start, &[Kind::Array]).is_some_and(|it| it.serial == memory.serial)
     }
 
@@ -294,7 +288,13 @@ impl Book {
     }
 }
 
-fn entry(wanted: Wanted, allocation: Memory, start: u64, part_of: Option<u64>, planes: Vec<u64>) -> Array {
+fn entry(
+    wanted: Wanted,
+    allocation: ArrayMemory,
+    start: u64,
+    part_of: Option<u64>,
+    planes: Vec<u64>,
+) -> Array {
     let Wanted { device, desc, format, extent, flags } = wanted;
     Array { desc, format, extent, flags, device, start, part_of, planes, allocation }
 }
@@ -302,7 +302,7 @@ fn entry(wanted: Wanted, allocation: Memory, start: u64, part_of: Option<u64>, p
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::{Found, Object, Source, Told};
+    use crate::memory::{Found, Object, ResourceDesc, Source};
     use crate::sys::{
         cudaArraySurfaceLoadStore, cudaChannelFormatKindFloat, cudaChannelFormatKindNV12, cudaResourceDesc,
     };
@@ -333,7 +333,7 @@ mod tests {
         let array = Wanted { device: 1, ..wanted(10, 4, 0, cudaArraySurfaceLoadStore) };
         let array = book.make_array(array, "cudaMallocArray").unwrap();
         let [there, here] = [1, 0].map(|device| {
-            let (source, resource) = (Source::Array(array), Told(cudaResourceDesc::default()));
+            let (source, resource) = (Source::Array(array), ResourceDesc(cudaResourceDesc::default()));
             book.objects.add(Object { device, source, resource, texture: None, view: None })
         });
         assert!(book.surface(there, 1).is_ok());

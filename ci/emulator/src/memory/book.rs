@@ -1,6 +1,7 @@
-//! The book of live allocations, by address, and of what was freed lately.
+//! The live allocations, by address, and those that were freed lately; the device heap; the reuse of memory
+//! with a pending free.
 //!
-//! Nothing here waits or runs anything: callers synchronise first where the runtime does.
+//! Nothing here waits or runs work: callers synchronise first if the runtime does.
 #![expect(unsafe_code, reason = "fills and unmaps memory that the book owns")]
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -8,14 +9,13 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use super::advice::Advices;
 use super::allocation::{Allocation, Kind};
 use super::array::Arrays;
-use super::heap::Heap;
 use super::object::Objects;
-use super::pool::Pools;
-use super::reuse::Reuse;
+use super::pool::{PoolKey, Pools};
 use super::shared::{self, Backing, Ticket};
-use super::space::{ALIGNMENT, GAP, Space, map, unmap};
+use super::space::{ALIGNMENT, AddressSpace, GAP, map, unmap};
 use super::written::Written;
 use crate::error::Answer;
+use crate::stream::{Key, Tick};
 use crate::sys::{
     cudaErrorHostMemoryAlreadyRegistered, cudaErrorHostMemoryNotRegistered, cudaErrorInvalidDevice,
     cudaErrorInvalidValue, cudaErrorMapBufferObjectFailed, cudaErrorMemoryAllocation,
@@ -23,12 +23,12 @@ use crate::sys::{
 
 /// How many freed allocations are remembered, for messages.
 const REMEMBERED: usize = 256;
-/// New memory is filled with this up to [`POISONED`] bytes, so that reading what was never written shows.
+/// New memory is filled with this up to [`POISONED`] bytes, so that reads of unwritten memory show.
 pub(crate) const POISON: u8 = 0xcd;
 const POISONED: u64 = 1 << 20;
 const PAGE: u64 = 4096;
 
-/// What lies at a range of addresses.
+/// The memory at a range of addresses.
 #[derive(Debug)]
 pub(crate) enum Found<'a> {
     /// Memory that the machine does not know: pageable, or no memory at all.
@@ -39,39 +39,103 @@ pub(crate) enum Found<'a> {
     Beyond(&'a Allocation),
 }
 
+/// The size of a device's heap before the program sets one.
+const DEFAULT_LIMIT: u64 = 8 << 20;
+
+/// The heap of one device.
+#[derive(Debug)]
+pub(crate) struct Heap {
+    limit: u64,
+    used: u64,
+    /// Whether a kernel has allocated from it: its size is settled then.
+    touched: bool,
+}
+
+impl Default for Heap {
+    fn default() -> Self {
+        Self { limit: DEFAULT_LIMIT, used: 0, touched: false }
+    }
+}
+
+/// The cost of a heap allocation beyond its bytes, as on hardware, whose heap keeps headers.
+const HEADER: u64 = 16;
+
+fn charge(bytes: u64) -> Option<u64> {
+    bytes.checked_next_multiple_of(16)?.checked_add(HEADER)
+}
+
+/// Memory of pools that a stream will free: an allocation that comes after the free may have it before the
+/// free has run.
+///
+/// Memory that was freed is the device's again, and anybody's. Before that, only an allocation of the same
+/// size is given the memory: work that is still to run on the old allocation finds all its bytes where they
+/// were.
+#[derive(Debug, Default)]
+pub(crate) struct Reuse {
+    /// Memory with a pending free: its start, the stream of the free, and the operation.
+    offered: BTreeMap<u64, (Key, Tick)>,
+    /// How many frees are still to come of memory that is another allocation's by now.
+    passed_on: HashMap<u64, u32>,
+}
+
+impl Reuse {
+    /// Offers memory whose free is pending on a stream.
+    pub(crate) fn offer(&mut self, start: u64, stream: Key, free: Tick) {
+        self.offered.insert(start, (stream, free));
+    }
+
+    /// Whether a free that a stream has come to is of memory that is another allocation's: it then ends
+    /// nothing.
+    fn is_passed_on(&mut self, start: u64) -> bool {
+        let Some(count) = self.passed_on.get_mut(&start) else { return false };
+        *count -= 1;
+        if *count == 0 {
+            self.passed_on.remove(&start);
+        }
+        true
+    }
+
+    /// Forgets memory whose life ends.
+    pub(super) fn forget(&mut self, start: u64) {
+        self.offered.remove(&start);
+        self.passed_on.remove(&start);
+    }
+}
+
 /// The book of one process.
 #[derive(Debug)]
 pub(crate) struct Book {
-    pub(super) spaces: Vec<Space>,
+    pub(super) spaces: Vec<AddressSpace>,
     /// Bytes in use on each device.
     used: Vec<u64>,
     pub(super) heaps: Vec<Heap>,
     total: u64,
     live: BTreeMap<u64, Allocation>,
-    /// What a stream has been told to free, and has not freed yet.
+    /// Memory whose free is pending on a stream.
     leaving: HashSet<u64>,
     pub(crate) reuse: Reuse,
     freed: VecDeque<(Allocation, &'static str)>,
     serial: u64,
-    /// What is known of managed memory.
+    /// The advice about managed memory.
     pub(crate) advices: Advices,
-    /// What is known of arrays.
+    /// The arrays.
     pub(super) arrays: Arrays,
     /// Textures and surfaces.
     pub(crate) objects: Objects,
     pub(crate) pools: Pools,
-    /// What is behind memory that other processes may open, or that is another process's.
+    /// The files behind memory that other processes may open, or that another process owns.
     backings: HashMap<u64, Backing>,
     /// How often another process's memory was opened.
     opened: Vec<(Ticket, u64, usize)>,
-    /// Which bytes have been written, where that is asked for.
+    /// The bytes that have been written, if initcheck is on.
     pub(crate) written: Option<Written>,
 }
 
 impl Book {
-    /// A book for `devices` devices with `total` bytes of memory each; none where the system has no addresses left.
+    /// A book for `devices` devices with `total` bytes of memory each; `None` if the system has no addresses
+    /// left.
     pub(crate) fn new(devices: usize, total: u64) -> Option<Self> {
-        let spaces = (0..devices).map(|_| Space::reserve(total)).collect::<Option<Vec<_>>>()?;
+        let spaces = (0..devices).map(|_| AddressSpace::reserve(total)).collect::<Option<Vec<_>>>()?;
         let heaps = (0..devices).map(|_| Heap::default()).collect();
         let used = vec![0; devices];
         Some(Self {
@@ -125,17 +189,17 @@ impl Book {
         Ok(start)
     }
 
-    /// Lets other processes open device memory: what they need for that.
+    /// Lets other processes open device memory. Returns the ticket that they need.
     pub(crate) fn share(&mut self, start: u64) -> Answer<Ticket> {
         let it = self.live.get(&start).ok_or(cudaErrorInvalidValue)?;
         if let Some(backing) = self.backings.get(&start) {
             return backing.ticket(it).ok_or(cudaErrorInvalidValue);
         }
-        // SAFETY: no other allocation has bytes in the pages of this one, as there is a gap after each, and whoever holds
-        // the book is the only one who reaches device memory.
+        // SAFETY: no other allocation has bytes in the pages of this one, as there is a gap after each, and
+        // whoever holds the book is the only one who reaches device memory.
         let backing = unsafe { shared::share(it.host, it.size) }.ok_or(cudaErrorMapBufferObjectFailed)?;
         let ticket = backing.ticket(it).ok_or(cudaErrorInvalidValue)?;
-        // What the others write is not seen here.
+        // Writes of other processes are not seen here.
         self.wrote(it.host, it.size);
         self.backings.insert(start, backing);
         Ok(ticket)
@@ -147,7 +211,8 @@ impl Book {
             ticket.device().filter(|device| *device < self.spaces.len()).ok_or(cudaErrorInvalidDevice)?;
         let file = ticket.open().ok_or(cudaErrorMapBufferObjectFailed)?;
         let space = self.spaces.get_mut(device).ok_or(cudaErrorInvalidDevice)?;
-        // Whole pages, and as far into the first one as there: so the bytes lie as they do in the other process.
+        // Whole pages, and as far into the first one as there: so the bytes lie as they do in the other
+        // process.
         let span = ticket.offset.checked_add(ticket.size).ok_or(cudaErrorInvalidValue)?;
         let (first, host) = space.take(span, PAGE, GAP).ok_or(cudaErrorMemoryAllocation)?;
         // SAFETY: the pages were just taken and nothing else has bytes in them.
@@ -163,7 +228,7 @@ impl Book {
         Ok(start)
     }
 
-    /// Opens another process's memory; where it is open already, counts that.
+    /// Opens another process's memory. If it is open already, counts one more user.
     pub(crate) fn open_once_more(&mut self, ticket: &Ticket, call: &'static str) -> Answer<u64> {
         if let Some((_, start, count)) = self.opened.iter_mut().find(|it| it.0 == *ticket) {
             *count += 1;
@@ -244,7 +309,7 @@ impl Book {
         self.live.get(&address).filter(|it| kinds.contains(&it.kind))
     }
 
-    /// What lies at `size` bytes from an address.
+    /// The memory at `size` bytes from an address.
     pub(crate) fn find(&self, address: u64, size: u64) -> Found<'_> {
         match self.at(address) {
             None => Found::Unknown,
@@ -258,25 +323,26 @@ impl Book {
         self.spaces.iter().any(|space| space.owns(address))
     }
 
-    /// Says that a stream will free memory; whether it is the first to be told.
+    /// Notes that a stream will free memory. Returns false if a free is pending already.
     pub(crate) fn leaves(&mut self, start: u64) -> bool {
         self.leaving.insert(start)
     }
 
-    /// Has another allocation begin in the place of one that a stream will free.
-    pub(super) fn begin_anew(&mut self, start: u64, call: &'static str) {
+    /// Makes another allocation begin in the place of one whose free is pending.
+    pub(super) fn replace(&mut self, start: u64, call: &'static str) {
         self.leaving.remove(&start);
         if let Some(old) = self.live.remove(&start) {
             self.enter(Allocation { call, ..old });
         }
     }
 
-    /// What is in stream-ordered memory that begins in the place of another: nothing that anybody wrote.
+    /// Poisons stream-ordered memory that replaces another allocation: nobody has written its contents.
     pub(crate) fn poison(&mut self, start: u64) {
         let Some(it) = self.starting_at(start, &[Kind::Pool]) else { return };
         let (host, size) = (it.host, it.size);
         let poisoned = usize::try_from(size.min(POISONED)).unwrap_or(0);
-        // SAFETY: the allocation is live and has so many bytes, and whoever holds the book is the only one who reaches device memory.
+        // SAFETY: the allocation is live and has so many bytes, and whoever holds the book is the only one
+        // who reaches device memory.
         unsafe { host.write_bytes(POISON, poisoned) };
         self.note(host, size, false);
     }
@@ -333,7 +399,7 @@ impl Book {
         live
     }
 
-    /// Says in words what is nearest to an address that no live allocation covers.
+    /// Describes the memory nearest to an address that no live allocation covers.
     pub(crate) fn nearest(&self, address: u64) -> Option<String> {
         if let Some((gone, call)) = self.freed.iter().rev().find(|entry| entry.0.contains(address)) {
             let offset = address - gone.start;
@@ -355,6 +421,115 @@ impl Book {
         self.serial += 1;
         allocation.serial = self.serial;
         self.live.insert(allocation.start, allocation);
+    }
+}
+
+/// The device heap: memory that `malloc` in a kernel allocates. Kernels reach it; copies from the host do
+/// not.
+impl Book {
+    /// Serves `malloc` in a kernel on a device; `None` if the heap is full.
+    pub(crate) fn heap_malloc(&mut self, device: usize, bytes: u64) -> Option<u64> {
+        let heap = self.heaps.get_mut(device)?;
+        heap.touched = true;
+        let charged = charge(bytes).filter(|charged| *charged <= heap.limit - heap.used.min(heap.limit))?;
+        let address = self.allocate(device, bytes.max(1), Kind::Heap, "malloc in a kernel").ok()?;
+        self.heaps.get_mut(device)?.used += charged;
+        Some(address)
+    }
+
+    /// Serves `free` in a kernel; whether there was such an allocation.
+    pub(crate) fn heap_free(&mut self, device: usize, address: u64) -> bool {
+        let Some(size) = self.starting_at(address, &[Kind::Heap]).map(|it| it.size) else { return false };
+        if let (Some(heap), Some(charged)) = (self.heaps.get_mut(device), charge(size)) {
+            heap.used = heap.used.saturating_sub(charged);
+        }
+        self.remove(address, "free in a kernel").is_some()
+    }
+
+    /// The size of a device's heap in bytes.
+    pub(crate) fn heap_limit(&self, device: usize) -> u64 {
+        self.heaps.get(device).map_or(0, |heap| heap.limit)
+    }
+
+    /// Sets the size of a device's heap; whether that was still possible.
+    pub(crate) fn set_heap_limit(&mut self, device: usize, bytes: u64) -> bool {
+        let total = self.room(device).1;
+        match self.heaps.get_mut(device) {
+            Some(heap) if bytes <= total && (!heap.touched || bytes == heap.limit) => {
+                heap.limit = bytes;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Reuse of stream-ordered memory.
+impl Book {
+    /// Memory of a pool with a pending free and so many bytes: its start, the stream of the free, and the
+    /// operation.
+    pub(crate) fn to_be_had(&self, pool: PoolKey, size: u64) -> Vec<(u64, Key, Tick)> {
+        let fits = |start: u64| {
+            self.starting_at(start, &[Kind::Pool]).is_some_and(|it| it.size == size)
+                && !self.is_shared(start)
+                && self.pools.of(start).is_some_and(|(key, _)| key == pool)
+        };
+        let offered = self.reuse.offered.iter().filter(|(start, _)| fits(**start));
+        offered.map(|(start, (stream, free))| (*start, *stream, *free)).collect()
+    }
+
+    /// Gives memory that is still to be freed to another allocation.
+    pub(crate) fn pass_on(&mut self, start: u64, call: &'static str) {
+        self.reuse.offered.remove(&start);
+        *self.reuse.passed_on.entry(start).or_default() += 1;
+        self.replace(start, call);
+    }
+
+    /// Ends stream-ordered memory, unless it is another allocation's by now.
+    pub(crate) fn free(&mut self, start: u64, call: &'static str) {
+        if !self.reuse.is_passed_on(start) {
+            self.remove(start, call);
+        }
+    }
+}
+/// Notes on written bytes.
+impl Book {
+    /// Takes notes of writes from now on; `None` if the system has no addresses for them.
+    pub(crate) fn watch(&mut self) -> Option<()> {
+        self.written = Some(Written::on(self.spaces.iter().map(AddressSpace::bytes))?);
+        Some(())
+    }
+
+    /// Records that bytes of one allocation, at an address of this process, were written.
+    pub(crate) fn wrote(&self, at: *mut u8, bytes: u64) {
+        self.note(at, bytes, true);
+    }
+
+    pub(super) fn note(&self, at: *mut u8, bytes: u64, written: bool) {
+        if let Some(notes) = &self.written {
+            notes.set(at, usize::try_from(bytes).unwrap_or(0), written);
+        }
+    }
+
+    /// Records that a row was copied from one address of this process to another. Returns a report if it is a
+    /// copy to the host of bytes that nobody has written.
+    pub(crate) fn copied(&self, to: *mut u8, from: *mut u8, bytes: usize, call: &str) -> Option<String> {
+        let missing = self.written.as_ref()?.copied(to, from, bytes)?;
+        self.tell(from.wrapping_add(missing), call)
+    }
+
+    /// Returns a report of a read of bytes of one allocation, at an address of this process, if nobody has
+    /// written all of them.
+    pub(crate) fn unwritten(&self, at: *mut u8, bytes: u64, reader: &str) -> Option<String> {
+        let missing = self.written.as_ref()?.missing(at, usize::try_from(bytes).unwrap_or(0))?;
+        self.tell(at.wrapping_add(missing), reader)
+    }
+
+    fn tell(&self, at: *mut u8, reader: &str) -> Option<String> {
+        let address = self.spaces.iter().find_map(|space| space.address(at))?;
+        let it = self.at(address)?;
+        let news = self.written.as_ref().is_some_and(|notes| notes.is_news(it.serial, reader));
+        news.then(|| format!("nobody has written byte {} of {it}", address - it.start))
     }
 }
 
@@ -415,5 +590,18 @@ mod tests {
         assert_eq!(book.unregister(start + 1), Err(cudaErrorInvalidValue));
         book.unregister(start).unwrap();
         assert_eq!(book.unregister(start), Err(cudaErrorHostMemoryNotRegistered));
+    }
+
+    #[test]
+    fn the_heap_has_a_limit_that_settles_with_the_first_allocation() {
+        let mut book = Book::new(1, 1 << 24).unwrap();
+        assert!(book.set_heap_limit(0, 4096));
+        let a = book.heap_malloc(0, 4000).unwrap();
+        assert_eq!(a % 16, 0);
+        assert_eq!(book.heap_malloc(0, 4000), None);
+        assert!(!book.set_heap_limit(0, 8192));
+        assert!(book.heap_free(0, a));
+        assert!(!book.heap_free(0, a), "freed twice");
+        assert!(book.heap_malloc(0, 4000).is_some());
     }
 }

@@ -1,8 +1,16 @@
-//! What the elements of an array are: how many channels of how many bits, and how large that makes them.
+//! The format of an array's elements: the number and width of their channels, and their size.
 
-use super::array::Extent;
 use crate::error::Answer;
 use crate::sys::*;
+
+/// Width, height and depth in elements, rows and layers, as the program gave them. Zero means that there is
+/// no such dimension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Extent {
+    pub(crate) width: u64,
+    pub(crate) height: u64,
+    pub(crate) depth: u64,
+}
 
 /// A format whose description was found right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +21,7 @@ pub(crate) enum Format {
     TwoPlanes,
 }
 
-/// The formats that say in their name how many channels of how many bits they have.
+/// The formats whose names give the number and width of their channels.
 const NAMED: [(cudaChannelFormatKind, i32, u64); 12] = [
     (cudaChannelFormatKindUnsignedNormalized8X1, 8, 1),
     (cudaChannelFormatKindUnsignedNormalized8X2, 8, 2),
@@ -43,8 +51,8 @@ impl Format {
     /// The format that a description means.
     ///
     /// # Errors
-    /// `cudaErrorInvalidChannelDescriptor` where there is no such format, `cudaErrorNotSupported` for those that pack
-    /// elements together, which are not known here.
+    /// `cudaErrorInvalidChannelDescriptor` if there is no such format, `cudaErrorNotSupported` for formats
+    /// that pack elements together, which are unknown here.
     pub(crate) fn of(desc: cudaChannelFormatDesc) -> Answer<Self> {
         let kind = desc.f;
         if kind == cudaChannelFormatKindNV12 {
@@ -70,7 +78,7 @@ impl Format {
         Ok(Self::Elements(bytes.ok_or(cudaErrorInvalidChannelDescriptor)? * channels))
     }
 
-    /// Bytes of an element, as far as copies are concerned.
+    /// Bytes of an element, for copies.
     pub(crate) fn element(self) -> u64 {
         match self {
             Self::Elements(bytes) => bytes,
@@ -91,7 +99,8 @@ impl Format {
         }
     }
 
-    /// The planes of an array of this extent, where there is more than one: format, description, extent, first byte.
+    /// The planes of an array of this extent, if there is more than one: format, description, extent, first
+    /// byte.
     pub(super) fn planes(self, extent: Extent) -> Vec<(Self, cudaChannelFormatDesc, Extent, u64)> {
         if !self.is_planar() {
             return Vec::new();

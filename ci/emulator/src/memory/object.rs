@@ -1,4 +1,4 @@
-//! Texture and surface objects: what each was made of, and as what a kernel finds it.
+//! Texture and surface objects: their source, and the image that a kernel sees.
 #![expect(unsafe_code, reason = "keeps what a program passed, pointers and all")]
 
 use std::collections::BTreeMap;
@@ -8,24 +8,25 @@ use super::array::{Array, is_cube, is_layered};
 use super::book::Book;
 use super::format::Format;
 use crate::error::Answer;
-use crate::exec::env::Fault;
-use crate::exec::image::{Address, Channels, Image, Kind, Refused, Texture};
+use crate::exec::image::{Address, Channels, Image, NumberKind, Texture};
 use crate::exec::program::Geometry;
+use crate::exec::{Fault, Refused};
 use crate::sys::{
     self, cudaArraySurfaceLoadStore, cudaChannelFormatDesc, cudaChannelFormatKindFloat,
     cudaErrorInvalidValue, cudaFilterModeLinear, cudaReadModeNormalizedFloat, cudaResourceDesc,
     cudaResourceViewDesc, cudaTextureAddressMode, cudaTextureDesc,
 };
 
-/// What an object is of.
+/// The source of an object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Source {
     /// An array, by its handle.
     Array(u64),
     /// A mipmapped array, which is not read here, by the handle of its first level.
     Mipmap(u64),
-    /// Rows of linear memory: where, width in elements, height, bytes from row to row, all bytes, which allocation. No height for
-    /// elements that are read by number; no allocation where there was none.
+    /// Rows of linear memory: start, width in elements, height, bytes from row to row, all bytes, serial of
+    /// the allocation. `None` as height for elements that are read by index; `None` as serial if there was no
+    /// allocation.
     Linear {
         start: u64,
         width: u64,
@@ -37,19 +38,19 @@ pub(crate) enum Source {
     },
 }
 
-/// What the program said that an object is of, to be told again.
+/// The resource that the program passed, to be returned to it.
 #[derive(Clone, Copy)]
-pub(crate) struct Told(pub(crate) cudaResourceDesc);
+pub(crate) struct ResourceDesc(pub(crate) cudaResourceDesc);
 
 // SAFETY: nobody follows the pointers in it.
-unsafe impl Send for Told {}
+unsafe impl Send for ResourceDesc {}
 
 /// A live object.
 #[derive(Clone, Copy)]
 pub(crate) struct Object {
     pub(crate) device: usize,
     pub(crate) source: Source,
-    pub(crate) resource: Told,
+    pub(crate) resource: ResourceDesc,
     /// None for surfaces.
     pub(crate) texture: Option<cudaTextureDesc>,
     pub(crate) view: Option<cudaResourceViewDesc>,
@@ -89,9 +90,9 @@ impl Objects {
 
 fn channels(desc: cudaChannelFormatDesc) -> Channels {
     let kind = match desc.f {
-        sys::cudaChannelFormatKindFloat => Kind::Float,
-        sys::cudaChannelFormatKindSigned => Kind::Signed,
-        _ => Kind::Unsigned,
+        sys::cudaChannelFormatKindFloat => NumberKind::Float,
+        sys::cudaChannelFormatKindSigned => NumberKind::Signed,
+        _ => NumberKind::Unsigned,
     };
     let count = match (desc.y, desc.w) {
         (0, _) => 1,
@@ -108,7 +109,7 @@ pub(crate) fn is_plain(desc: cudaChannelFormatDesc) -> bool {
 }
 
 impl Book {
-    /// The image that an object is of, for work of a device. `reached` says whether that reaches an allocation.
+    /// The image of an object, for work of a device. `reached` checks access to an allocation.
     fn image(
         &self,
         handle: u64,
@@ -146,7 +147,7 @@ impl Book {
             }
             Source::Mipmap(_) => Err(unknown("reads of mipmapped arrays")),
             Source::Linear { start, width, height, pitch, bytes, serial, desc } => {
-                // Such textures can be made; what they give is not known.
+                // Such textures can be made, but their reads are unknown.
                 let Some(serial) = serial else {
                     return Err(unknown("reads of memory that was no allocation"));
                 };
@@ -203,7 +204,7 @@ impl Book {
         };
         let normalized_read = desc.readMode == cudaReadModeNormalizedFloat
             && image.channels.bytes < 4
-            && image.channels.kind != Kind::Float;
+            && image.channels.kind != NumberKind::Float;
         let texture = Texture {
             image,
             address: desc.addressMode.map(address),
@@ -212,7 +213,7 @@ impl Book {
             normalized_coords,
             border: desc.borderColor,
         };
-        if texture.linear && !normalized_read && image.channels.kind != Kind::Float {
+        if texture.linear && !normalized_read && image.channels.kind != NumberKind::Float {
             return unknown("linearly filtered integers");
         }
         Ok(texture)
@@ -227,7 +228,7 @@ impl Book {
         if let Source::Array(array) = object.source
             && self.array(array).is_ok_and(|array| array.flags & cudaArraySurfaceLoadStore == 0)
         {
-            // Such a surface can be made; what it does is not known.
+            // Such a surface can be made, but its accesses are unknown.
             let why =
                 "accesses by surfaces to arrays that were not made for them are not known to the emulator";
             return Err((Fault::NOT_SUPPORTED, why.to_owned()));
@@ -236,7 +237,7 @@ impl Book {
     }
 }
 
-/// The dimensions of an array; none of a cubemap.
+/// The dimensions of an array; `None` for a cubemap.
 fn geometry(array: &Array) -> Option<Geometry> {
     if is_cube(array.flags) {
         return None;

@@ -1,9 +1,9 @@
-//! Pools of stream-ordered memory: what each one is like, how much it holds and who may reach it.
+//! Pools of stream-ordered memory: their properties, their sizes, and access to their memory.
 //!
-//! The bytes themselves are in the book. A pool counts them: what is used, and what is reserved for it, in pieces of
-//! [`PIECE`] bytes that go back only when the pool is trimmed, or when the host synchronises and more is reserved than
-//! the release threshold. The handle of a pool that was destroyed is known no more; the pool goes with the last of its
-//! memory.
+//! The bytes themselves are in the book. A pool counts them: the used bytes, and the bytes reserved for it.
+//! It reserves pieces of [`PIECE`] bytes. They go back only when the pool is trimmed, or when the host
+//! synchronises and more is reserved than the release threshold. The handle of a destroyed pool is invalid;
+//! the pool goes with the last of its memory.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,15 +13,16 @@ use crate::sys::{
     cudaMemAccessFlagsProtNone, cudaMemAccessFlagsProtReadWrite, cudaMemPool_t,
 };
 
-/// What a pool reserves at a time.
+/// The size of one reservation.
 const PIECE: u64 = 32 << 20;
-/// What the limit of a pool is rounded up to.
+/// The limit of a pool is rounded up to a multiple of this.
 const GRANULARITY: u64 = 2 << 20;
 
 /// The name of a pool, never used again.
 pub(crate) type PoolKey = usize;
 
-/// Which memory a pool is of: the kind and number of its location, and the kind of its allocations, as C has them.
+/// The place of a pool's memory: the kind and number of its location, and the kind of its allocations, as C
+/// has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PoolPlace {
     pub(crate) location: u32,
@@ -41,7 +42,7 @@ pub(crate) struct Pool {
     pub(crate) exported: bool,
     /// The most bytes that it may have; 0 is no limit.
     limit: u64,
-    /// The process that it is from, if another's: nothing new comes from it here.
+    /// The process that owns it, if another does: nothing new comes from it here.
     pub(crate) imported: Option<u32>,
     default: bool,
     destroyed: bool,
@@ -52,7 +53,7 @@ pub(crate) struct Pool {
     reserved_high: u64,
     used: u64,
     used_high: u64,
-    /// Who may reach the memory, beside its own device.
+    /// The devices with access to the memory, beside its own.
     access: BTreeMap<usize, cudaMemAccessFlags>,
 }
 
@@ -87,17 +88,17 @@ impl Pool {
         (self.used, self.used_high)
     }
 
-    /// Has the most of reserved bytes begin anew.
+    /// Resets the high-water mark of reserved bytes.
     pub(crate) fn forget_reserved_high(&mut self) {
         self.reserved_high = self.reserved;
     }
 
-    /// Has the most of used bytes begin anew.
+    /// Resets the high-water mark of used bytes.
     pub(crate) fn forget_used_high(&mut self) {
         self.used_high = self.used;
     }
 
-    /// What a device may do with the memory.
+    /// The access of a device to the memory.
     pub(crate) fn access(&self, device: usize) -> cudaMemAccessFlags {
         match self.access.get(&device) {
             _ if device == self.device => cudaMemAccessFlagsProtReadWrite,
@@ -106,12 +107,12 @@ impl Pool {
         }
     }
 
-    /// Lets a device reach the memory, or no longer.
+    /// Grants or revokes a device's access to the memory.
     pub(crate) fn set_access(&mut self, device: usize, flags: cudaMemAccessFlags) {
         self.access.insert(device, flags);
     }
 
-    /// Gives back what is reserved beyond `keep` bytes, as far as it is not in use.
+    /// Releases reserved bytes beyond `keep` that are not in use.
     pub(crate) fn trim(&mut self, keep: u64) {
         let needed = self.used.max(keep).checked_next_multiple_of(PIECE).unwrap_or(u64::MAX);
         self.reserved = self.reserved.min(needed);
@@ -142,11 +143,11 @@ pub(crate) struct Pools {
     defaults: HashMap<PoolPlace, PoolKey>,
     /// The pools that were chosen instead of the default ones.
     current: HashMap<PoolPlace, PoolKey>,
-    /// Which pool a piece of memory is from, and how many bytes it counts for.
+    /// The pool of an allocation, and the bytes that it counts for.
     from: HashMap<u64, (PoolKey, u64)>,
 }
 
-/// Pool handles start here and are far enough apart to be told from small numbers.
+/// Pool handles start here, with gaps, so that small numbers are no handles.
 const FIRST: usize = 0x00b0_0000_0000;
 const STRIDE: usize = 0x40;
 
@@ -172,7 +173,7 @@ impl Pools {
         self.last
     }
 
-    /// The pool that memory of a place comes from where nothing was chosen. Made by the first who asks.
+    /// The default pool of a place. The first call makes it.
     pub(crate) fn default_of(&mut self, place: PoolPlace, device: usize) -> PoolKey {
         if let Some(key) = self.defaults.get(&place) {
             return *key;
@@ -260,7 +261,7 @@ impl Pools {
         self.all.get(key).map(|pool| (*key, pool))
     }
 
-    /// What happens to the pools of a device when the host has synchronised with it.
+    /// Trims the pools of a device after the host has synchronised with it.
     pub(crate) fn synchronised(&mut self, device: usize) {
         for pool in self.all.values_mut().filter(|pool| pool.device == device) {
             pool.trim(pool.threshold);

@@ -1,7 +1,8 @@
-//! Device memory that several processes reach: its bytes lie in a file without a name, which every process maps.
+//! Device memory that several processes reach: its bytes lie in a file without a name, which every process
+//! maps.
 //!
-//! A process that exports memory moves its bytes into such a file, in place. A [`Ticket`], which fits into the runtime's
-//! own handles, says where the file is found; whoever opens it maps the same pages.
+//! A process that exports memory moves its bytes into such a file, in place. A [`Ticket`], which fits into
+//! the runtime's own handles, names the file. A process that opens the ticket maps the same pages.
 #![expect(unsafe_code, reason = "maps files over memory that the book owns")]
 
 use core::ptr;
@@ -13,14 +14,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::allocation::Allocation;
 
 const PAGE: u64 = 4096;
-/// What a ticket starts with, so that other bytes are not taken for one.
+/// The first bytes of a ticket, so that other bytes are no ticket.
 const MAGIC: u32 = 0x7e0d_ec1d;
 /// How long a ticket is in bytes.
 const LENGTH: usize = 40;
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// Where another process finds memory of this one.
+/// The name under which another process finds memory of this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ticket {
     device: u32,
@@ -28,14 +29,14 @@ pub(crate) struct Ticket {
     file: u32,
     /// Bytes of the memory.
     pub(crate) size: u64,
-    /// How far into its file it begins.
+    /// The offset of its first byte in the file.
     pub(crate) offset: u64,
-    /// Which file of its process it is, as files' numbers are used again.
+    /// The serial number of the file in its process, as file numbers are used again.
     serial: u64,
 }
 
 impl Ticket {
-    /// As the runtime's handles carry it.
+    /// The ticket in the form of the runtime's handles.
     pub(crate) fn to_bytes(self) -> [u8; 64] {
         let mut bytes = [0; 64];
         let words = [MAGIC, self.device, self.process, self.file].map(u32::to_ne_bytes);
@@ -47,7 +48,7 @@ impl Ticket {
         bytes
     }
 
-    /// From the bytes of a handle; none where they are no ticket.
+    /// Reads a ticket from the bytes of a handle; `None` if they are no ticket.
     pub(crate) fn from_bytes(bytes: &[u8; 64]) -> Option<Self> {
         let (used, rest) = bytes.split_at_checked(LENGTH)?;
         let word = |at: usize| Some(u32::from_ne_bytes(used.get(at..at + 4)?.try_into().ok()?));
@@ -74,7 +75,7 @@ impl Ticket {
         self.process == std::process::id()
     }
 
-    /// Opens the file; none where it is gone or cannot be reached.
+    /// Opens the file; `None` if it is gone or cannot be reached.
     pub(crate) fn open(&self) -> Option<File> {
         let path = format!("/proc/{}/fd/{}", self.process, self.file);
         let name = std::fs::read_link(&path).ok()?;
@@ -84,12 +85,12 @@ impl Ticket {
     }
 }
 
-/// What the file with this number of a process is called.
+/// The name of the file with this number of a process.
 fn name_of(process: u32, serial: u64) -> String {
     format!("cuda-emulator-{process}-{serial}")
 }
 
-/// A new file of one page, and where other processes find it.
+/// A new file of one page, and its ticket.
 pub(crate) fn unnamed_file(device: usize) -> Option<(File, Ticket)> {
     let (it, serial) = file(PAGE)?;
     let ticket = Ticket {
@@ -126,25 +127,26 @@ pub(crate) struct Backing {
     /// The first of the pages.
     pages: *mut u8,
     length: u64,
-    /// Where addresses were taken for another process's memory.
+    /// The addresses that were taken for another process's memory.
     taken: Option<u64>,
 }
 
-// SAFETY: the pointer is to pages of the book, which live as long as the process; whoever uses them holds the machine.
+// SAFETY: the pointer is to pages of the book, which live as long as the process; whoever uses them holds the
+// machine.
 unsafe impl Send for Backing {}
 
 impl Backing {
-    /// Says that the addresses from this one on were taken for another process's memory.
+    /// Notes that the addresses from this one on were taken for another process's memory.
     pub(super) fn from(self, taken: u64) -> Self {
         Self { taken: Some(taken), ..self }
     }
 
-    /// Where addresses were taken, if it is another process's memory.
+    /// The first address that was taken, if it is another process's memory.
     pub(super) fn taken(&self) -> Option<u64> {
         self.taken
     }
 
-    /// Where another process finds this allocation's bytes; none for what is itself another process's.
+    /// The ticket of this allocation's bytes; `None` if they are another process's.
     pub(super) fn ticket(&self, it: &Allocation) -> Option<Ticket> {
         if self.taken.is_some() {
             return None;
@@ -160,14 +162,15 @@ impl Backing {
         })
     }
 
-    /// Puts pages of this process's own in the place of the file's.
+    /// Replaces the file's pages by pages of this process.
     ///
     /// # Safety
     /// Nothing uses the pages any more.
     pub(super) unsafe fn undo(self) {
         let Ok(length) = usize::try_from(self.length) else { return };
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
-        // SAFETY: the pages are a part of the book's own mapping, and the caller says that nothing uses them.
+        // SAFETY: the pages are a part of the book's own mapping, and the caller promises that nothing uses
+        // them.
         let done = unsafe {
             libc::mmap(self.pages.cast(), length, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
         };
@@ -180,16 +183,17 @@ impl Backing {
 /// Moves the bytes of an allocation into a file, in place.
 ///
 /// # Safety
-/// The pages that hold these bytes are the book's own, hold no bytes of another allocation, and nobody uses them meanwhile.
+/// The pages that hold these bytes are the book's own, hold no bytes of another allocation, and nobody uses
+/// them meanwhile.
 pub(super) unsafe fn share(host: *mut u8, size: u64) -> Option<Backing> {
     let before = u64::try_from(host.addr()).ok()? % PAGE;
     let pages = host.wrapping_sub(usize::try_from(before).ok()?);
     let length = before.checked_add(size)?.checked_next_multiple_of(PAGE)?;
     let (mut file, serial) = file(length)?;
-    // SAFETY: the caller says that these pages are there and that nobody writes to them meanwhile.
+    // SAFETY: the caller promises that these pages exist and that nobody writes to them meanwhile.
     let bytes = unsafe { core::slice::from_raw_parts(pages, usize::try_from(length).ok()?) };
     file.write_all(bytes).ok()?;
-    // SAFETY: the caller says that nothing else is in these pages; the file now has their bytes.
+    // SAFETY: the caller promises that nothing else is in these pages; the file now has their bytes.
     unsafe { put(file, serial, pages, length) }
 }
 
@@ -202,7 +206,7 @@ pub(super) unsafe fn map(file: File, pages: *mut u8, size: u64) -> Option<Backin
     if file.metadata().ok()?.len() < length {
         return None;
     }
-    // SAFETY: the caller says that nothing is in these pages.
+    // SAFETY: the caller promises that nothing is in these pages.
     unsafe { put(file, 0, pages, length) }
 }
 
@@ -214,7 +218,8 @@ unsafe fn put(file: File, serial: u64, pages: *mut u8, length: u64) -> Option<Ba
     let bytes = usize::try_from(length).ok()?;
     let flags = libc::MAP_SHARED | libc::MAP_FIXED;
     let protection = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: the pages are a part of the book's own mapping, and the caller says that they may be replaced.
+    // SAFETY: the pages are a part of the book's own mapping, and the caller promises that they may be
+    // replaced.
     let mapped = unsafe { libc::mmap(pages.cast(), bytes, protection, flags, file.as_raw_fd(), 0) };
     (mapped != libc::MAP_FAILED && !ptr::eq(mapped, ptr::null())).then_some(Backing {
         file,

@@ -1,50 +1,51 @@
 //! A device's address space: addresses that the host cannot touch, and the bytes behind them elsewhere.
 //!
-//! Device addresses come from a range that this process maps without access, so that a device pointer dereferenced on
-//! the host faults as it does on hardware. The bytes lie in a second mapping of the same length. Addresses are handed
-//! out in ascending order and come back only after the whole range has been used, so that a pointer used after its
-//! memory was freed usually meets no newer allocation; between two allocations there is always a gap.
+//! Device addresses come from a range that this process maps without access, so that a device pointer
+//! dereferenced on the host faults as it does on hardware. The bytes lie in a second mapping of the same
+//! length. Addresses are given out in ascending order, and reused only after the whole range has been used,
+//! so that a dangling pointer rarely meets a newer allocation. Between two allocations there is always a gap.
 #![expect(unsafe_code, reason = "reserves and releases address space")]
 
 use core::ptr;
 use std::collections::BTreeMap;
 
-/// What every allocation's address is a multiple of: textures can be made of memory that begins at such an address.
+/// The alignment of every allocation: textures can be made of memory that begins at such an address.
 pub(crate) const ALIGNMENT: u64 = 512;
 /// The unaddressable bytes after an allocation of the host's making, at the least.
 pub(crate) const GAP: u64 = 4096;
 /// How many times more address space than memory a device has.
 const SPREAD: u64 = 4;
 
-/// So many bytes are given back to the system at once.
+/// Frees of this many bytes return their pages to the system at once.
 const LARGE: u64 = 64 << 10;
-/// So many smaller allocations are freed before their pages are given back.
+/// The number of smaller frees after which their pages are returned to the system.
 const SMALL_ONES: usize = 256;
 const PAGE: u64 = 4096;
 const NOTHING_STALE: (u64, u64, usize) = (u64::MAX, 0, 0);
 
 /// The address space of one device.
 #[derive(Debug)]
-pub(crate) struct Space {
+pub(crate) struct AddressSpace {
     /// The first device address.
     base: u64,
     /// Where the byte at `base` is for this process.
     bytes: *mut u8,
     length: u64,
-    /// Where the search for free addresses goes on: an offset.
+    /// The offset at which the search for free addresses continues.
     cursor: u64,
-    /// Offset and length (with the gap) of what is handed out.
+    /// Offset and length (with the gap) of allocated ranges.
     taken: BTreeMap<u64, u64>,
-    /// Where small allocations were freed whose pages the system has not back yet, and how many: every allocation has a
-    /// page of its own, of which there are more than memory.
+    /// The range of small frees whose pages the system has not got back yet, and their number. Every
+    /// allocation has a page of its own, and there are more such pages than memory.
     stale: (u64, u64, usize),
 }
 
-// SAFETY: the pointer is an address of a mapping that lives as long as the process; whoever uses it holds the machine.
-unsafe impl Send for Space {}
+// SAFETY: the pointer is an address of a mapping that lives as long as the process; whoever uses it holds the
+// machine.
+unsafe impl Send for AddressSpace {}
 
-impl Space {
-    /// Reserves addresses for a device with `memory` bytes; none where the system refuses.
+impl AddressSpace {
+    /// Reserves addresses for a device with `memory` bytes; `None` if the system refuses.
     pub(crate) fn reserve(memory: u64) -> Option<Self> {
         let length = memory.checked_mul(SPREAD)?.max(1 << 20);
         let addresses = map(length, libc::PROT_NONE)?;
@@ -53,8 +54,8 @@ impl Space {
         Some(Self { base, bytes, length, cursor: 0, taken: BTreeMap::new(), stale: NOTHING_STALE })
     }
 
-    /// Hands out addresses for `size` bytes with at least `gap` unused ones after them: the first one, and where its
-    /// bytes are.
+    /// Allocates addresses for `size` bytes with a gap of at least `gap` behind them. Returns the first
+    /// address, and the place of its bytes.
     pub(crate) fn take(&mut self, size: u64, alignment: u64, gap: u64) -> Option<(u64, *mut u8)> {
         let span = size.checked_next_multiple_of(alignment)?.checked_add(gap)?;
         let offset = self.search(self.cursor, span, alignment).or_else(|| self.search(0, span, alignment))?;
@@ -77,7 +78,7 @@ impl Space {
         (offset.checked_add(span)? <= self.length).then_some(offset)
     }
 
-    /// Takes addresses back; the pages behind them are given to the system again, those of small allocations many at a time.
+    /// Frees addresses. Their pages go back to the system; those of small allocations go back in bulk.
     pub(crate) fn give_back(&mut self, address: u64) {
         let offset = address.wrapping_sub(self.base);
         let Some(span) = self.taken.remove(&offset) else { return };
@@ -92,7 +93,7 @@ impl Space {
         }
     }
 
-    /// Gives back all pages without an allocation where small ones were freed.
+    /// Releases all pages without an allocation in the range of small frees.
     fn release_stale(&mut self) {
         let (first, last, _) = std::mem::replace(&mut self.stale, NOTHING_STALE);
         let before = self.taken.range(..first).next_back().map_or(0, |(start, length)| start + length);
@@ -104,7 +105,7 @@ impl Space {
         self.release(free, last);
     }
 
-    /// Gives back the pages that lie between two offsets, where no allocation is.
+    /// Releases the free pages between two offsets.
     fn release(&self, first: u64, last: u64) {
         let (first, last) = (first.next_multiple_of(PAGE), last / PAGE * PAGE);
         if let (Ok(start), Ok(length)) = (usize::try_from(first), usize::try_from(last.saturating_sub(first)))
@@ -132,7 +133,7 @@ impl Space {
     }
 }
 
-/// Maps private pages that take no memory before they are written; none where the system refuses.
+/// Maps private pages that take no memory before they are written; `None` if the system refuses.
 pub(crate) fn map(length: u64, protection: i32) -> Option<*mut u8> {
     let length = usize::try_from(length).ok()?;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
@@ -147,7 +148,7 @@ pub(crate) fn map(length: u64, protection: i32) -> Option<*mut u8> {
 /// The range must be a whole mapping made by [`map`] that nothing uses any more.
 pub(crate) unsafe fn unmap(address: *mut u8, length: u64) {
     if let Ok(length) = usize::try_from(length) {
-        // SAFETY: the caller says that this is a mapping of ours without users.
+        // SAFETY: the caller promises that this is a mapping of ours without users.
         unsafe { libc::munmap(address.cast(), length) };
     }
 }
@@ -158,7 +159,7 @@ mod tests {
 
     #[test]
     fn addresses_are_aligned_apart_and_not_reused_at_once() {
-        let mut space = Space::reserve(1 << 20).unwrap();
+        let mut space = AddressSpace::reserve(1 << 20).unwrap();
         let (a, _) = space.take(1, ALIGNMENT, GAP).unwrap();
         let (b, _) = space.take(300, ALIGNMENT, GAP).unwrap();
         assert_eq!((a % ALIGNMENT, b % ALIGNMENT), (0, 0));
@@ -170,7 +171,7 @@ mod tests {
 
     #[test]
     fn freed_addresses_serve_again_once_the_range_is_used_up() {
-        let mut space = Space::reserve(1 << 20).unwrap();
+        let mut space = AddressSpace::reserve(1 << 20).unwrap();
         let mut taken = Vec::new();
         while let Some((address, _)) = space.take(100_000, ALIGNMENT, GAP) {
             taken.push(address);
@@ -183,7 +184,7 @@ mod tests {
 
     #[test]
     fn the_bytes_are_elsewhere_and_start_as_zero_after_a_large_block_was_given_back() {
-        let mut space = Space::reserve(1 << 20).unwrap();
+        let mut space = AddressSpace::reserve(1 << 20).unwrap();
         let (address, host) = space.take(1 << 19, ALIGNMENT, GAP).unwrap();
         assert_ne!(usize::try_from(address).unwrap(), host.addr());
         // SAFETY: `host` is the first of 2^19 bytes of this space's own mapping.
@@ -195,7 +196,7 @@ mod tests {
 
     #[test]
     fn pages_of_small_allocations_come_back_and_neighbours_keep_their_bytes() {
-        let mut space = Space::reserve(1 << 24).unwrap();
+        let mut space = AddressSpace::reserve(1 << 24).unwrap();
         let (kept, bytes) = space.take(16, ALIGNMENT, GAP).unwrap();
         // SAFETY: the memory was just handed out.
         unsafe { bytes.write(7) };
@@ -209,7 +210,8 @@ mod tests {
         }
         // SAFETY: this one is still handed out.
         assert_eq!(unsafe { bytes.read() }, 7);
-        // SAFETY: within the mapping, whose fresh pages are zero. The first one may share its page with the one that is kept.
+        // SAFETY: within the mapping, whose fresh pages are zero. The first one may share its page with the
+        // one that is kept.
         assert!(freed.iter().skip(1).all(|byte| unsafe { byte.read() } == 0));
         space.give_back(kept);
     }

@@ -1,21 +1,21 @@
-//! Which bytes of device memory have been written: a byte beside each of them says so, where `CUDA_EMULATOR_INITCHECK=1` asks for it.
+//! The bytes of device memory that have been written: a note beside each byte, if `CUDA_EMULATOR_INITCHECK=1`
+//! is set.
 //!
-//! What copies move within device memory takes along what is known of it; told is a read by a kernel or a copy to the host. Memory that
-//! the host reaches by itself is no matter of this: nobody sees who writes it.
+//! A copy within device memory copies the notes as well. Reports are of reads by a kernel and of copies to
+//! the host. Memory that the host reaches by itself has no notes, because nobody sees its writes.
 #![expect(unsafe_code, reason = "keeps notes beside memory")]
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 
-use super::book::Book;
-use super::space::{Space, map};
+use super::space::map;
 
-/// What a byte's note says.
+/// The note on a written byte.
 const WRITTEN: u8 = 1;
-/// So many notes are taken back by giving their pages back.
+/// From this many notes on, a reset gives their pages back.
 const LARGE: usize = 64 << 10;
 const PAGE: usize = 4096;
-/// So many reads are told in full.
+/// The number of reads that are reported in full.
 const TOLD: usize = 100;
 
 /// The notes on one device's memory.
@@ -28,21 +28,22 @@ struct Notes {
     first: *mut u8,
 }
 
-// SAFETY: the pointers are addresses of mappings that live as long as the process; whoever uses them holds the machine.
+// SAFETY: the pointers are addresses of mappings that live as long as the process; whoever uses them holds
+// the machine.
 unsafe impl Send for Notes {}
 
 /// The notes on all devices' memory.
 #[derive(Debug)]
 pub(crate) struct Written {
     notes: Vec<Notes>,
-    /// Which allocations by whose reads were told already.
+    /// The allocations and readers that were reported already.
     told: RefCell<HashSet<(u64, String)>>,
     reads: Cell<u64>,
 }
 
 impl Written {
-    /// Notes for spaces of so many bytes; none where the system has no addresses for them.
-    fn on(spaces: impl Iterator<Item = (*mut u8, u64)>) -> Option<Self> {
+    /// Notes for spaces of so many bytes; `None` if the system has no addresses for them.
+    pub(super) fn on(spaces: impl Iterator<Item = (*mut u8, u64)>) -> Option<Self> {
         let notes = spaces.map(|(bytes, length)| {
             let first = map(length, libc::PROT_READ | libc::PROT_WRITE)?;
             Some(Notes { bytes, length: usize::try_from(length).ok()?, first })
@@ -50,7 +51,7 @@ impl Written {
         Some(Self { notes: notes.collect::<Option<_>>()?, told: RefCell::default(), reads: Cell::new(0) })
     }
 
-    /// The note on a byte of device memory; none for other memory.
+    /// The note on a byte of device memory; `None` for other memory.
     fn note(&self, at: *mut u8) -> Option<*mut u8> {
         self.notes.iter().find_map(|it| {
             let offset = at.addr().checked_sub(it.bytes.addr()).filter(|offset| *offset < it.length)?;
@@ -58,8 +59,8 @@ impl Written {
         })
     }
 
-    /// Says of bytes, all of one allocation, that they have been written, or that they are new.
-    fn set(&self, at: *mut u8, bytes: usize, written: bool) {
+    /// Marks bytes of one allocation as written or as new.
+    pub(super) fn set(&self, at: *mut u8, bytes: usize, written: bool) {
         let Some(note) = self.note(at) else { return };
         if written || bytes < LARGE {
             // SAFETY: there is a note on each byte of a space, and an allocation lies within one.
@@ -76,8 +77,9 @@ impl Written {
         unsafe { note.wrapping_add(before + whole).write_bytes(0, bytes - before - whole) };
     }
 
-    /// Follows a copy of bytes. Which of them nobody has written, if the copy is to the host and there is such a one.
-    fn copied(&self, to: *mut u8, from: *mut u8, bytes: usize) -> Option<usize> {
+    /// Follows a copy of bytes. Returns the first byte that nobody has written, if there is one and the copy
+    /// is to the host.
+    pub(super) fn copied(&self, to: *mut u8, from: *mut u8, bytes: usize) -> Option<usize> {
         match (self.note(to), self.note(from)) {
             // SAFETY: both are notes on so many bytes, each of one allocation; the two may overlap.
             (Some(to), Some(from)) => unsafe { core::ptr::copy(from, to, bytes) },
@@ -87,22 +89,22 @@ impl Written {
         None
     }
 
-    /// The first of some bytes that nobody has written, counted from zero.
-    fn missing(&self, at: *mut u8, bytes: usize) -> Option<usize> {
+    /// The index of the first of some bytes that nobody has written.
+    pub(super) fn missing(&self, at: *mut u8, bytes: usize) -> Option<usize> {
         let note = self.note(at)?;
         // SAFETY: there is a note on each byte of a space, and the bytes are of one allocation.
         let notes = unsafe { core::slice::from_raw_parts(note, bytes) };
         notes.iter().position(|note| *note != WRITTEN)
     }
 
-    /// Counts a read; whether it is to be told: each reader of an allocation once.
-    fn is_news(&self, allocation: u64, reader: &str) -> bool {
+    /// Counts a read. Returns whether to report it: each reader of an allocation is reported once.
+    pub(super) fn is_news(&self, allocation: u64, reader: &str) -> bool {
         self.reads.set(self.reads.get() + 1);
         let mut told = self.told.borrow_mut();
         told.len() < TOLD && told.insert((allocation, reader.to_owned()))
     }
 
-    /// In one line, what there was in all, if anything.
+    /// The totals in one line, if there were any such reads.
     pub(crate) fn sum(&self) -> Option<String> {
         let (reads, told) = (self.reads.get(), self.told.borrow().len());
         let line = format!(
@@ -112,51 +114,11 @@ impl Written {
     }
 }
 
-impl Book {
-    /// Takes notes of what is written from now on; none where the system has no addresses for them.
-    pub(crate) fn watch(&mut self) -> Option<()> {
-        self.written = Some(Written::on(self.spaces.iter().map(Space::bytes))?);
-        Some(())
-    }
-
-    /// Says that bytes of one allocation, at a place of this process's, were written.
-    pub(crate) fn wrote(&self, at: *mut u8, bytes: u64) {
-        self.note(at, bytes, true);
-    }
-
-    pub(super) fn note(&self, at: *mut u8, bytes: u64, written: bool) {
-        if let Some(notes) = &self.written {
-            notes.set(at, usize::try_from(bytes).unwrap_or(0), written);
-        }
-    }
-
-    /// Says that a row was copied from one place of this process's to another. What to tell of it, if it is a copy to the host of bytes
-    /// that nobody has written.
-    pub(crate) fn copied(&self, to: *mut u8, from: *mut u8, bytes: usize, call: &str) -> Option<String> {
-        let missing = self.written.as_ref()?.copied(to, from, bytes)?;
-        self.tell(from.wrapping_add(missing), call)
-    }
-
-    /// What to tell of a read of bytes of one allocation, at a place of this process's, if nobody has written all of them.
-    pub(crate) fn unwritten(&self, at: *mut u8, bytes: u64, reader: &str) -> Option<String> {
-        let missing = self.written.as_ref()?.missing(at, usize::try_from(bytes).unwrap_or(0))?;
-        self.tell(at.wrapping_add(missing), reader)
-    }
-
-    fn tell(&self, at: *mut u8, reader: &str) -> Option<String> {
-        let address = self.spaces.iter().find_map(|space| space.address(at))?;
-        let it = self.at(address)?;
-        let news = self.written.as_ref().is_some_and(|notes| notes.is_news(it.serial, reader));
-        news.then(|| format!("nobody has written byte {} of {it}", address - it.start))
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::Kind;
-    use super::*;
+    use super::super::{Book, Kind};
 
-    /// A book that takes notes, and where two allocations of it have their bytes.
+    /// A book that takes notes, and the bytes of two allocations.
     fn two(bytes: u64) -> (Book, [*mut u8; 2]) {
         let mut book = Book::new(2, 1 << 24).unwrap();
         book.watch().unwrap();
@@ -176,7 +138,7 @@ mod tests {
         assert_eq!(written.missing(a, 100), Some(0));
         assert_eq!(written.copied(a, host, 60), None);
         assert_eq!((written.missing(a, 60), written.missing(a, 61)), (None, Some(60)));
-        // From device to device nothing is told.
+        // A copy from device to device is not reported.
         assert_eq!(written.copied(b, a.wrapping_add(50), 50), None);
         assert_eq!((written.missing(b, 10), written.missing(b, 11)), (None, Some(10)));
         assert_eq!(written.copied(host, b, 10), None);
@@ -193,7 +155,7 @@ mod tests {
                 let start = book.allocate(0, size, Kind::Device, "cudaMalloc").unwrap();
                 let (host, bytes) = (book.at(start).unwrap().host, usize::try_from(size).unwrap());
                 let written = book.written.as_ref().unwrap();
-                // Every place in between, too, where the first and the last are new.
+                // If the first and the last byte are new, every byte in between is, too.
                 assert_eq!(written.missing(host, 1), Some(0), "{round}");
                 assert_eq!(written.missing(host.wrapping_add(bytes - 1), 1), Some(0), "{round}");
                 assert_eq!(written.missing(host.wrapping_add(bytes / 2), 1), Some(0), "{round}");

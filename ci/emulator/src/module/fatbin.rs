@@ -1,15 +1,14 @@
-//! The container that nvcc embeds in programs: one or more fatbinaries, each with entries of PTX text or machine code.
+//! The container that nvcc embeds in programs: one or more fatbinaries, each with entries of PTX text or
+//! machine code.
 //!
-//! Only PTX text is read. Machine code is skipped over, and its architecture remembered for a better error message.
-
+//! Only PTX text is read. Machine code is skipped, and its architecture kept for the error message.
 #![expect(
     unsafe_code,
     reason = "the container is reached through pointers that the program's constructor passes"
 )]
 
 use core::ffi::c_void;
-
-use super::unpack;
+use std::io::Read;
 
 /// Magic number of the wrapper that the program passes.
 pub(crate) const WRAPPER_MAGIC: u32 = 0x466243B1;
@@ -26,7 +25,7 @@ pub enum FatbinError {
     Malformed(&'static str),
     /// The compressed text cannot be unpacked.
     Packed(String),
-    /// There is no PTX that this device may run; holds what is there instead.
+    /// There is no PTX that this device may run. Holds a description of the entries.
     NoPtx(String),
 }
 
@@ -48,7 +47,7 @@ impl core::error::Error for FatbinError {}
 
 /// One piece of PTX text in a fatbinary, still as stored.
 #[derive(Clone, Copy, Debug)]
-struct Entry<'a> {
+struct PtxEntry<'a> {
     sm: u32,
     flags: u64,
     payload: &'a [u8],
@@ -77,7 +76,7 @@ fn size(bytes: u32) -> Result<usize, FatbinError> {
     usize::try_from(bytes).map_err(|_| FatbinError::Malformed("an entry too large"))
 }
 
-/// Finds the text of the newest PTX in a fatbinary that a device of compute capability `cc` (as 90 for 9.0) may run.
+/// Finds the newest PTX in a fatbinary that a device of compute capability `cc` (90 for 9.0) may run.
 ///
 /// # Errors
 /// When the bytes are not a fatbinary, hold no such PTX, or hold it damaged.
@@ -89,7 +88,7 @@ pub fn ptx(fatbin: &[u8], cc: u32) -> Result<String, FatbinError> {
     let length = usize::try_from(read_u64(fatbin, 8)?).map_err(|_| FatbinError::Malformed("too large"))?;
     let end = header.checked_add(length).ok_or(FatbinError::Malformed("too large"))?;
     let bytes = fatbin.get(..end).ok_or(FatbinError::Malformed("cut short"))?;
-    let mut best: Option<Entry<'_>> = None;
+    let mut best: Option<PtxEntry<'_>> = None;
     let mut found = Vec::new();
     let mut at = header;
     while at < end {
@@ -111,7 +110,7 @@ pub fn ptx(fatbin: &[u8], cc: u32) -> Result<String, FatbinError> {
         if kind == KIND_PTX && sm <= cc && best.is_none_or(|b| b.sm <= sm) {
             let stored = if packed == 0 { padded } else { packed.min(padded) };
             let payload = &entry[skip..skip + stored];
-            best = Some(Entry { sm, flags, payload, plain: read_u64(entry, 56)? });
+            best = Some(PtxEntry { sm, flags, payload, plain: read_u64(entry, 56)? });
         }
         at = at.checked_add(total).ok_or(FatbinError::Malformed("too large"))?;
     }
@@ -120,9 +119,9 @@ pub fn ptx(fatbin: &[u8], cc: u32) -> Result<String, FatbinError> {
     };
     let plain = usize::try_from(entry.plain).map_err(|_| FatbinError::Malformed("an entry too large"))?;
     let mut text = if entry.flags & FLAG_ZSTD != 0 {
-        unpack::zstd(entry.payload, plain)?
+        zstd(entry.payload, plain)?
     } else if entry.flags & FLAG_LZ4 != 0 {
-        unpack::lz4(entry.payload, plain)?
+        lz4(entry.payload, plain)?
     } else {
         entry.payload.to_vec()
     };
@@ -138,7 +137,8 @@ pub fn ptx(fatbin: &[u8], cc: u32) -> Result<String, FatbinError> {
 /// When the wrapper or a fatbinary behind it is not one.
 ///
 /// # Safety
-/// `wrapper` is null or points to a wrapper as nvcc lays it out; what it points to lives as long as the answer is used.
+/// `wrapper` is null or points to a wrapper as nvcc lays it out, whose contents live as long as the result is
+/// used.
 pub unsafe fn fatbins<'a>(wrapper: *const c_void) -> Result<Vec<&'a [u8]>, FatbinError> {
     #[repr(C)]
     #[derive(Clone, Copy)]
@@ -178,10 +178,10 @@ pub unsafe fn fatbins<'a>(wrapper: *const c_void) -> Result<Vec<&'a [u8]>, Fatbi
     Ok(list)
 }
 
-/// The bytes of a fatbinary, whose header tells their number.
+/// The bytes of a fatbinary, whose header has their number.
 ///
 /// # Safety
-/// `start` is null or points to a fatbinary that lives as long as the answer is used.
+/// `start` is null or points to a fatbinary that lives as long as the result is used.
 pub(crate) unsafe fn whole<'a>(start: *const u8) -> Result<&'a [u8], FatbinError> {
     if start.is_null() {
         return Err(FatbinError::Malformed("no fatbinary"));
@@ -193,8 +193,31 @@ pub(crate) unsafe fn whole<'a>(start: *const u8) -> Result<&'a [u8], FatbinError
     }
     let length = u64::from(read_u16(header, 6)?).saturating_add(read_u64(header, 8)?);
     let length = usize::try_from(length).map_err(|_| FatbinError::Malformed("too large"))?;
-    // SAFETY: the header says how many bytes follow, and the caller vouches for the header.
+    // SAFETY: the header has the number of bytes that follow, and the caller vouches for the header.
     Ok(unsafe { core::slice::from_raw_parts(start, length) })
+}
+
+/// Unpacks a raw LZ4 block whose plain size is known.
+fn lz4(packed: &[u8], plain: usize) -> Result<Vec<u8>, FatbinError> {
+    // LZ4 expands at most 255 times: an announced size beyond that is a lie, and must not be allocated.
+    if plain > packed.len().saturating_mul(255).saturating_add(16) {
+        return Err(FatbinError::Packed("LZ4: an impossible size".into()));
+    }
+    lz4_flex::block::decompress(packed, plain).map_err(|e| FatbinError::Packed(format!("LZ4: {e}")))
+}
+
+/// Unpacks a zstd frame whose plain size is known.
+fn zstd(packed: &[u8], plain: usize) -> Result<Vec<u8>, FatbinError> {
+    let failed = |e: &dyn core::fmt::Display| FatbinError::Packed(format!("zstd: {e}"));
+    let decoder = ruzstd::decoding::StreamingDecoder::new(packed).map_err(|e| failed(&e))?;
+    let mut out = Vec::new();
+    // One byte more than announced is enough to notice a lie.
+    let limit = u64::try_from(plain).unwrap_or(u64::MAX).saturating_add(1);
+    decoder.take(limit).read_to_end(&mut out).map_err(|e| failed(&e))?;
+    if out.len() != plain {
+        return Err(FatbinError::Packed(format!("zstd: {} bytes, {plain} announced", out.len())));
+    }
+    Ok(out)
 }
 
 #[cfg(test)]

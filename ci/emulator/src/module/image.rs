@@ -1,11 +1,11 @@
-//! What a module's variables hold at first.
+//! The first contents of a module's variables.
 
 use crate::exec::Addresses;
 use crate::exec::lower::code_address;
 use crate::ptx::ast::{Initial, Space};
 use crate::ptx::{Module, Variable};
 
-/// The variables of a module that live in memory of the device: they need an address before any kernel is lowered.
+/// The variables of a module in device memory. They need an address before any kernel is lowered.
 pub fn variables(module: &Module) -> impl Iterator<Item = &Variable> {
     module.variables.iter().filter(|v| matches!(v.space, Space::Global | Space::Const) && !v.external)
 }

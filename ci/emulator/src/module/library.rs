@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
 use super::fatbin::{FatbinError, ptx};
-use super::registry::{CAPABILITY, Entry, Registry, code_of};
+use super::registry::{CAPABILITY, KernelEntry, Registry, code_of};
 use crate::error::{Answer, Code};
 use crate::ptx::{Module, check, parse};
 use crate::sys::{
@@ -16,21 +16,22 @@ use crate::sys::{
 #[derive(Debug)]
 pub(crate) struct Library {
     pub(crate) module: usize,
-    /// What everything but unloading it answers, where its code was loaded and turned out to be no good.
+    /// The error of every call on the library except the one that unloads it, if its code turned out to be
+    /// invalid.
     damage: Option<Code>,
     /// The handles of its kernels, in the order of the code.
     pub(crate) kernels: Vec<(CString, usize)>,
 }
 
-/// Handles are no addresses of anything, and none is given twice: what is used after its end is found.
+/// Handles are no addresses of anything, and none is given out twice, so that a use after the end is found.
 const FIRST_HANDLE: usize = 0x1EAF_0000_0000;
 
 /// The newest version of PTX that CUDA 13.0 has.
 const NEWEST: (u32, u32) = (9, 0);
 
-/// What a program may load.
+/// The code that a program may load.
 #[derive(Debug)]
-pub(crate) enum Image<'a> {
+pub(crate) enum CodeImage<'a> {
     /// PTX.
     Text(&'a CStr),
     /// A fatbinary.
@@ -39,18 +40,18 @@ pub(crate) enum Image<'a> {
     Cubin,
 }
 
-/// Why there is no module.
+/// The reason why there is no module.
 #[derive(Debug)]
 pub(crate) struct Damage {
     pub(crate) code: Code,
-    /// What a compiler would say.
+    /// The message of the compiler.
     pub(crate) text: String,
-    /// Whether the code is loaded nevertheless, and the answer given to who wants something of it: so an H200 takes text.
+    /// Whether the code is loaded nevertheless, and later calls on the library fail: an H200 treats text so.
     pub(crate) late: bool,
 }
 
 impl Damage {
-    /// What is told by the call that loads the code.
+    /// Damage that the call that loads the code reports.
     pub(crate) fn at_once(code: Code, text: &dyn core::fmt::Display) -> Self {
         Self { code, text: text.to_string(), late: false }
     }
@@ -61,13 +62,13 @@ impl Damage {
 }
 
 /// Reads code.
-pub(crate) fn read(code: &Image<'_>) -> Result<Module, Damage> {
+pub(crate) fn read(code: &CodeImage<'_>) -> Result<Module, Damage> {
     let text = match code {
-        Image::Text(text) => text.to_string_lossy().into_owned(),
-        Image::Fatbin(bytes) => {
+        CodeImage::Text(text) => text.to_string_lossy().into_owned(),
+        CodeImage::Fatbin(bytes) => {
             ptx(bytes, CAPABILITY).map_err(|error| Damage::at_once(code_of(&error), &error))?
         }
-        Image::Cubin => {
+        CodeImage::Cubin => {
             let error = FatbinError::NoPtx("machine code, which is not interpreted".to_owned());
             return Err(Damage::at_once(code_of(&error), &error));
         }
@@ -117,7 +118,7 @@ impl Registry {
             let name = c_name.to_string_lossy().into_owned();
             // Programs may keep the name; there are few.
             let lasting: &'static CStr = Box::leak(c_name.clone().into_boxed_c_str());
-            self.add_kernel(handle, Entry::new(module, name, lasting));
+            self.add_kernel(handle, KernelEntry::new(module, name, lasting));
             kernels.push((c_name, handle));
         }
         let handle = self.new_handle();
@@ -125,7 +126,7 @@ impl Registry {
         handle
     }
 
-    /// Keeps a library that has nothing but the answer to all questions.
+    /// Keeps a library that only has an error.
     pub(crate) fn add_damaged(&mut self, code: Code) -> usize {
         let handle = self.add_library(Module::default());
         if let Some(library) = self.libraries.get_mut(&handle) {
@@ -139,8 +140,8 @@ impl Registry {
         FIRST_HANDLE + self.handles
     }
 
-    /// A kernel of the program's own, for what takes no handles of libraries' kernels.
-    pub(crate) fn own_kernel(&self, host: usize) -> Answer<&Entry> {
+    /// A kernel of the program's own, for functions that take no handles of libraries' kernels.
+    pub(crate) fn own_kernel(&self, host: usize) -> Answer<&KernelEntry> {
         let loaded = self.libraries.values().any(|it| it.kernels.iter().any(|(_, handle)| *handle == host));
         if loaded { Err(cudaErrorInvalidDeviceFunction) } else { self.kernel(host) }
     }
@@ -150,7 +151,8 @@ impl Registry {
         library.damage.map_or(Ok(library), Err)
     }
 
-    /// Forgets a library. Gives where its variables were, and whether work or a graph still has a kernel of it.
+    /// Forgets a library. Returns the addresses of its variables, and whether work or a graph still has a
+    /// kernel of it.
     pub(crate) fn remove_library(&mut self, handle: usize) -> Answer<(Vec<u64>, bool)> {
         let library = self.libraries.remove(&handle).ok_or(cudaErrorInvalidResourceHandle)?;
         let (mut places, used) = self.traces(library.module);
@@ -167,13 +169,14 @@ mod tests {
     use crate::sys::cudaErrorNoKernelImageForDevice;
     use crate::testing::compile;
 
-    const SOURCE: &str = "__global__ void first() {} __device__ int variable; extern \"C\" __global__ void second(int* p) { *p = variable; }";
+    const SOURCE: &str = "__global__ void first() {} __device__ int variable; \
+                          extern \"C\" __global__ void second(int* p) { *p = variable; }";
 
     #[test]
     fn a_fatbinary_has_the_kernels_of_its_ptx_and_machine_code_alone_has_none() {
         let arch = |code: &str| format!("-gencode=arch=compute_90,code={code}");
         let whole = compile(SOURCE, "-fatbin", &[&arch("compute_90")]);
-        let module = read(&Image::Fatbin(&whole)).unwrap();
+        let module = read(&CodeImage::Fatbin(&whole)).unwrap();
         let mut registry = Registry::default();
         let handle = registry.add_library(module);
         let library = registry.library(handle).unwrap();
@@ -184,7 +187,7 @@ mod tests {
         assert_eq!(registry.remove_library(handle).unwrap(), (Vec::new(), false));
         assert!(registry.kernel(kernels[0].1).is_err() && registry.library(handle).is_err());
         let machine = compile(SOURCE, "-fatbin", &[&arch("sm_90")]);
-        for image in [Image::Fatbin(&machine), Image::Cubin] {
+        for image in [CodeImage::Fatbin(&machine), CodeImage::Cubin] {
             let damage = read(&image).unwrap_err();
             assert_eq!((damage.code, damage.late), (cudaErrorNoKernelImageForDevice, false));
             assert!(damage.text.contains("code=compute_XX"), "{damage:?}");
@@ -194,7 +197,7 @@ mod tests {
     #[test]
     fn text_that_is_no_good_is_told_apart_with_its_line_and_late() {
         let of = |text: &CStr| {
-            let damage = read(&Image::Text(text)).unwrap_err();
+            let damage = read(&CodeImage::Text(text)).unwrap_err();
             assert!(damage.late);
             (damage.code, damage.text.split_once(':').map(|(line, _)| line.to_owned()))
         };
@@ -204,7 +207,7 @@ mod tests {
         assert_eq!(of(c"\n.version 99.0\n.target sm_70\n"), (cudaErrorUnsupportedPtxVersion, line(2)));
         assert_eq!(of(c".version 9.0\n.target sm_120a\n"), (cudaErrorInvalidPtx, line(2)));
         assert_eq!(of(c".version 9.0\n.target sm_90\n}"), (cudaErrorInvalidPtx, line(3)));
-        assert!(read(&Image::Text(c".version 9.0\n.target sm_90a\n.address_size 64\n")).is_ok());
+        assert!(read(&CodeImage::Text(c".version 9.0\n.target sm_90a\n.address_size 64\n")).is_ok());
     }
 
     #[test]

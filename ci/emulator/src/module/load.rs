@@ -1,4 +1,4 @@
-//! Brings modules to life on devices: gives their variables memory and first contents.
+//! Loads modules onto devices: gives their variables memory and first contents.
 
 #![expect(unsafe_code, reason = "fills memory of the machine, and pointers that the program reads")]
 
@@ -10,10 +10,10 @@ use crate::machine::Machine;
 use crate::memory::Kind;
 use crate::sys::cudaMemAttachGlobal;
 
-/// Makes sure that a module lives on a device.
+/// Makes sure that a module is loaded on a device.
 pub(crate) fn load(machine: &mut Machine, registry: &mut Registry, module: usize, device: usize) -> Answer {
     if let Some(instance) = registry.instance(module, device) {
-        // A reset of the device takes the variables with it.
+        // A reset of the device removes the variables as well.
         if instance.addresses.values().all(|at| machine.book.at(*at).is_some()) {
             return Ok(());
         }

@@ -1,8 +1,9 @@
-//! What the constructors of a program registered: its modules, kernels and variables, by the host addresses that stand
-//! for them.
+//! The modules, kernels and variables that a program's constructors registered, by the host addresses that
+//! stand for them.
 //!
-//! Registration happens before `main`, and must not fail: damage in a module is kept and told by the first call that
-//! needs the module. PTX is parsed then too, once; a module comes to life on a device when that device first uses it.
+//! Registration happens before `main`, and must not fail: damage in a module is kept, and the first call that
+//! needs the module reports it. That call also parses the PTX, once. A module is loaded onto a device when
+//! the device first uses it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,7 +26,7 @@ pub(super) const CAPABILITY: u32 = 90;
 
 /// One registered module.
 #[derive(Debug)]
-pub(crate) struct Registered {
+pub(crate) struct RegisteredModule {
     fatbins: Result<Vec<&'static [u8]>, FatbinError>,
     parsed: Option<Result<Arc<Module>, Code>>,
     /// The module on each device that has used it.
@@ -43,7 +44,7 @@ pub(crate) struct Instance {
 
 /// A registered kernel.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct KernelEntry {
     pub(crate) module: usize,
     pub(crate) name: String,
     /// The name for C, which lives as long as the process.
@@ -51,13 +52,13 @@ pub(crate) struct Entry {
     /// The most dynamic shared memory that the program asked for; the usual limit when it has not.
     pub(crate) dynamic: Option<u32>,
     pub(crate) carveout: i32,
-    /// Whether clusters of more blocks than any device can have are allowed, and where blocks of clusters are to be put.
+    /// Whether a cluster may be larger than every device allows, and the scheduling policy of clusters.
     pub(crate) non_portable: bool,
     pub(crate) scheduling: i32,
 }
 
-impl Entry {
-    /// A kernel of which nothing was set.
+impl KernelEntry {
+    /// A kernel with default attributes.
     pub(crate) fn new(module: usize, name: String, c_name: &'static core::ffi::CStr) -> Self {
         Self { module, name, c_name, dynamic: None, carveout: -1, non_portable: false, scheduling: 0 }
     }
@@ -65,7 +66,7 @@ impl Entry {
 
 /// A registered variable.
 #[derive(Clone, Debug)]
-pub(crate) struct Variable {
+pub(crate) struct RegisteredVariable {
     pub(crate) module: usize,
     pub(crate) name: String,
     pub(crate) size: u64,
@@ -76,24 +77,24 @@ pub(crate) struct Variable {
 /// All that was registered.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
-    modules: Vec<Registered>,
-    kernels: HashMap<usize, Entry>,
-    variables: HashMap<usize, Variable>,
-    /// What was loaded at run time, by handle.
+    modules: Vec<RegisteredModule>,
+    kernels: HashMap<usize, KernelEntry>,
+    variables: HashMap<usize, RegisteredVariable>,
+    /// The libraries loaded at run time, by handle.
     pub(super) libraries: HashMap<usize, Library>,
     pub(super) handles: usize,
 }
 
 static REGISTRY: Mutex<Option<Registry>> = Mutex::new(None);
 
-/// Locks the registry. Whoever also locks the machine locks that first.
+/// Locks the registry. A thread that also locks the machine locks the machine first.
 pub(crate) fn registry() -> parking_lot::MappedMutexGuard<'static, Registry> {
     MutexGuard::map(REGISTRY.lock(), |it| it.get_or_insert_with(Registry::default))
 }
 
 impl Registry {
     pub(crate) fn add(&mut self, fatbins: Result<Vec<&'static [u8]>, FatbinError>) -> usize {
-        self.modules.push(Registered { fatbins, parsed: None, instances: HashMap::new(), live: true });
+        self.modules.push(RegisteredModule { fatbins, parsed: None, instances: HashMap::new(), live: true });
         self.modules.len() - 1
     }
 
@@ -114,7 +115,7 @@ impl Registry {
         (places, used)
     }
 
-    /// Forgets a module and what was registered with it.
+    /// Forgets a module and everything that was registered with it.
     pub(crate) fn remove(&mut self, module: usize) {
         self.kernels.retain(|_, k| k.module != module);
         self.variables.retain(|_, v| v.module != module);
@@ -125,23 +126,23 @@ impl Registry {
         }
     }
 
-    pub(crate) fn add_kernel(&mut self, host: usize, entry: Entry) {
+    pub(crate) fn add_kernel(&mut self, host: usize, entry: KernelEntry) {
         self.kernels.insert(host, entry);
     }
 
-    pub(crate) fn add_variable(&mut self, host: usize, variable: Variable) {
+    pub(crate) fn add_variable(&mut self, host: usize, variable: RegisteredVariable) {
         self.variables.insert(host, variable);
     }
 
-    pub(crate) fn kernel(&self, host: usize) -> Answer<&Entry> {
+    pub(crate) fn kernel(&self, host: usize) -> Answer<&KernelEntry> {
         self.kernels.get(&host).ok_or(cudaErrorInvalidResourceHandle)
     }
 
-    pub(crate) fn kernel_mut(&mut self, host: usize) -> Answer<&mut Entry> {
+    pub(crate) fn kernel_mut(&mut self, host: usize) -> Answer<&mut KernelEntry> {
         self.kernels.get_mut(&host).ok_or(cudaErrorInvalidResourceHandle)
     }
 
-    pub(crate) fn variable(&self, host: usize) -> Answer<&Variable> {
+    pub(crate) fn variable(&self, host: usize) -> Answer<&RegisteredVariable> {
         self.variables.get(&host).ok_or(cudaErrorInvalidSymbol)
     }
 
@@ -165,7 +166,7 @@ impl Registry {
         self.modules.get(module)?.instances.get(&device)
     }
 
-    /// Keeps where a module's variables are on a device.
+    /// Keeps the addresses of a module's variables on a device.
     pub(crate) fn set_instance(&mut self, module: usize, device: usize, addresses: Addresses) {
         if let Some(it) = self.modules.get_mut(module) {
             it.instances.insert(device, Instance { addresses, programs: HashMap::new() });
@@ -178,7 +179,7 @@ impl Registry {
     }
 
     /// The managed variable whose data is at an address.
-    pub(crate) fn managed_at(&self, data: u64) -> Option<Variable> {
+    pub(crate) fn managed_at(&self, data: u64) -> Option<RegisteredVariable> {
         let managed = self.variables.values().filter(|v| v.managed.is_some());
         managed.into_iter().find(|v| self.anywhere(v.module, &v.name) == Some(data)).cloned()
     }
@@ -198,7 +199,7 @@ impl Registry {
     }
 }
 
-/// Reads the PTX of a module; damage is told once, on standard error.
+/// Reads the PTX of a module. Damage is reported once, on standard error.
 fn read(fatbins: &Result<Vec<&'static [u8]>, FatbinError>) -> Result<Arc<Module>, Code> {
     let list = fatbins.as_ref().map_err(|e| complain(e, cudaErrorInvalidKernelImage))?;
     let mut whole = Module::default();
@@ -215,7 +216,7 @@ fn read(fatbins: &Result<Vec<&'static [u8]>, FatbinError>) -> Result<Arc<Module>
     Ok(Arc::new(whole))
 }
 
-/// What C is told of a fatbinary without PTX for these devices.
+/// The error code for a fatbinary without PTX for these devices.
 pub(super) fn code_of(error: &FatbinError) -> Code {
     match error {
         FatbinError::NoPtx(_) => cudaErrorNoKernelImageForDevice,

@@ -116,7 +116,7 @@ pub enum Initial {
     Float(f64),
     /// The bits of a 32-bit floating-point number.
     F32Bits(u32),
-    /// The address of a symbol, and what is added to it.
+    /// The address of a symbol, plus an offset.
     Symbol {
         /// The symbol.
         name: Name,
@@ -148,7 +148,7 @@ pub struct Variable {
     pub external: bool,
     /// Managed memory, shared with the host.
     pub managed: bool,
-    /// What it holds at first; missing elements are zero.
+    /// Its first contents. Missing elements are zero.
     pub initial: Vec<Initial>,
     /// Line of its declaration.
     pub line: u32,
@@ -191,7 +191,7 @@ pub enum Operand {
 
 /// The predicate in front of an instruction.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Guard {
+pub struct PredicateOperand {
     /// The predicate register.
     pub name: Name,
     /// `@!p`.
@@ -202,7 +202,7 @@ pub struct Guard {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instruction {
     /// The predicate that guards it.
-    pub guard: Option<Guard>,
+    pub guard: Option<PredicateOperand>,
     /// The word before the first dot.
     pub opcode: Name,
     /// The words after it, in order.
@@ -214,7 +214,7 @@ pub struct Instruction {
 }
 
 impl Instruction {
-    /// Whether a modifier is there.
+    /// Whether it has a modifier.
     #[must_use]
     pub fn has(&self, word: &str) -> bool {
         self.modifiers.iter().any(|m| &**m == word)
@@ -237,16 +237,16 @@ impl Instruction {
     }
 }
 
-/// The shape of a function: what it returns and takes.
+/// The signature of a function: results and parameters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prototype {
-    /// What it returns.
+    /// The results.
     pub returns: Vec<Variable>,
-    /// What it takes.
+    /// The parameters.
     pub params: Vec<Variable>,
 }
 
-/// What a function's body is made of.
+/// A part of a function's body.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statement {
     /// `name:`.
@@ -257,7 +257,7 @@ pub enum Statement {
     Variable(Variable),
     /// `.reg .b32 %r<9>`: the registers `%r0` to `%r8`.
     Registers {
-        /// What the names start with.
+        /// The prefix of the names.
         prefix: Name,
         /// Their type.
         ty: Type,
@@ -268,7 +268,7 @@ pub enum Statement {
     Open,
     /// `}`.
     Close,
-    /// `.loc`: the source line of what follows.
+    /// `.loc`: the source line of the statements that follow.
     Location {
         /// Index of the file in [`Module::files`].
         file: u32,
@@ -290,7 +290,7 @@ pub struct Function {
     pub name: Name,
     /// A kernel (`.entry`) and not a device function (`.func`).
     pub entry: bool,
-    /// What it returns and takes.
+    /// Its results and parameters.
     pub prototype: Prototype,
     /// `.maxntid`: the largest block, when declared.
     pub max_threads: Option<[u32; 3]>,
@@ -298,7 +298,7 @@ pub struct Function {
     pub required_threads: Option<[u32; 3]>,
     /// `.reqnctapercluster`: the shape of its clusters, when declared.
     pub cluster: Option<[u32; 3]>,
-    /// Its statements; none for a declaration.
+    /// Its statements; `None` for a declaration.
     pub body: Option<Vec<Statement>>,
     /// Line of its declaration.
     pub line: u32,
@@ -315,7 +315,7 @@ pub struct Module {
     pub variables: Vec<Variable>,
     /// Functions: definitions, and declarations that no definition follows.
     pub functions: Vec<Function>,
-    /// Aliases: the new name and what it stands for.
+    /// Aliases: the new name and the name that it stands for.
     pub aliases: Vec<(Name, Name)>,
     /// Source files by index, for [`Statement::Location`].
     pub files: HashMap<u32, Name>,

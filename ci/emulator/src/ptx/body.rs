@@ -1,7 +1,7 @@
 //! Reads the statements of a function.
 
 use super::SyntaxError;
-use super::ast::{Guard, Instruction, Operand, Prototype, Statement, Type};
+use super::ast::{Instruction, Operand, PredicateOperand, Prototype, Statement, Type};
 use super::parse::Parser;
 use super::token::Token;
 
@@ -170,7 +170,7 @@ impl<'a> Parser<'a> {
         let guard = if self.tokens.eat('@') {
             let negated = self.tokens.eat('!');
             let word = self.tokens.word()?;
-            Some(Guard { name: self.name(word), negated })
+            Some(PredicateOperand { name: self.name(word), negated })
         } else {
             None
         };

@@ -1,4 +1,5 @@
-//! What a compiler refuses in PTX that reads well: instructions that there are not, and registers that nobody declared.
+//! Finds errors in PTX that parses, but that a compiler refuses: unknown instructions and undeclared
+//! registers.
 
 use std::collections::HashSet;
 
@@ -16,7 +17,7 @@ const OPCODES: &str = "\
     vabsdiff2 vabsdiff4 vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 vote vset vset2 \
     vset4 vshl vshr vsub vsub2 vsub4 wgmma wmma xor";
 
-/// What the registers that no text declares start with.
+/// The prefixes of registers that no text declares.
 const SPECIAL: &str = "\
     %tid %ntid %laneid %warpid %nwarpid %ctaid %nctaid %smid %nsmid %gridid %clock %is_explicit_cluster %cluster \
     %ncluster %lanemask_ %pm %envreg %globaltimer %reserved_smem_ %total_smem_size %aggr_smem_size \
@@ -46,7 +47,7 @@ impl<'m> Declared<'m> {
         found
     }
 
-    /// Whether a name is a register's that is there. What does not look like one, others look up.
+    /// Whether a register is declared. A name that does not look like a register returns true.
     fn has(&self, name: &str) -> bool {
         // Parts of vectors follow a dot.
         let whole = name.split_once('.').map_or(name, |(whole, _)| whole);
@@ -105,10 +106,11 @@ mod tests {
     use super::check;
     use crate::ptx::parse;
 
-    /// Puts lines into a function of its own, of which they are the fourth and what follows.
+    /// Puts lines into a function of their own, from its fourth line on.
     fn told(lines: &str) -> Option<(u32, String)> {
         let text = format!(
-            ".version 8.0\n.target sm_70\n.address_size 64 .func f(.reg .b32 %in) {{ .reg .b32 %r<3>, %one; .reg .pred %p;\n{lines}\n}}"
+            ".version 8.0\n.target sm_70\n.address_size 64 .func f(.reg .b32 %in) {{ \
+             .reg .b32 %r<3>, %one; .reg .pred %p;\n{lines}\n}}"
         );
         check(&parse(&text).unwrap()).err().map(|error| (error.line, error.message))
     }

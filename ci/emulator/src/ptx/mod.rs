@@ -1,8 +1,9 @@
 //! Reads PTX, the published assembly language that nvcc embeds in programs, into a syntax tree.
 //!
-//! [`token`] cuts the text, [`mod@parse`] reads modules and declarations, `body` reads what stands between a function's
-//! braces, and [`ast`] holds the result. Nothing here knows what an instruction does: an unknown opcode is read like
-//! any other and reported only by a kernel that meets it. `check` finds what no compiler takes.
+//! [`token`] cuts the text, [`mod@parse`] reads modules and declarations, `body` reads the statements of
+//! functions, and [`ast`] holds the result. The reader does not know the instructions: an unknown opcode is
+//! read like any other and reported only by a kernel that meets it. `check` finds errors that every compiler
+//! refuses.
 
 pub mod ast;
 mod body;
@@ -14,12 +15,12 @@ pub use ast::{Function, Instruction, Module, Operand, Space, Statement, Type, Va
 pub use check::check;
 pub use parse::parse;
 
-/// Text that is not PTX, and where.
+/// An error in PTX text, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntaxError {
     /// Line of the PTX text, from 1.
     pub line: u32,
-    /// What was found and what was expected.
+    /// The text found and the text expected.
     pub message: String,
 }
 

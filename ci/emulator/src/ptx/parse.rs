@@ -231,7 +231,7 @@ impl<'a> Parser<'a> {
         Ok(sizes)
     }
 
-    /// Reads a parameter list in parentheses, if one is there.
+    /// Reads an optional parameter list in parentheses.
     pub(super) fn params(&mut self) -> Result<Vec<Variable>, SyntaxError> {
         let mut list = Vec::new();
         if !self.tokens.eat('(') {
@@ -277,7 +277,7 @@ impl<'a> Parser<'a> {
                 "v2" => lanes = 2,
                 "v4" => lanes = 4,
                 "v8" => lanes = 8,
-                // `.ptr .global .align 8` says what a pointer argument points to.
+                // `.ptr .global .align 8` describes the memory that a pointer argument points to.
                 "ptr" => {
                     while let Token::Dot(word) = self.tokens.peek() {
                         self.tokens.take();
@@ -393,7 +393,7 @@ impl<'a> Parser<'a> {
         Ok(Initial::Symbol { name, offset, generic, shift: None })
     }
 
-    /// Reads `+8` or `-8`, if it is there.
+    /// Reads an optional `+8` or `-8`.
     pub(super) fn offset(&mut self) -> Result<i64, SyntaxError> {
         let sign = self.tokens.peek();
         if sign == Token::Sign('+') {

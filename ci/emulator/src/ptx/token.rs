@@ -149,7 +149,7 @@ impl<'a> Tokens<'a> {
     /// Takes a sign that must be next.
     ///
     /// # Errors
-    /// When something else is there.
+    /// If the next token is another one.
     pub fn expect(&mut self, sign: char) -> Result<(), SyntaxError> {
         if self.eat(sign) { Ok(()) } else { Err(self.error(&format!("{sign:?}"))) }
     }
@@ -157,7 +157,7 @@ impl<'a> Tokens<'a> {
     /// Takes a word that must be next.
     ///
     /// # Errors
-    /// When something else is there.
+    /// If the next token is another one.
     pub fn word(&mut self) -> Result<&'a str, SyntaxError> {
         match self.peek() {
             Token::Word(word) => {
@@ -171,7 +171,7 @@ impl<'a> Tokens<'a> {
     /// Takes an integer that must be next, with its sign.
     ///
     /// # Errors
-    /// When something else is there.
+    /// If the next token is another one.
     pub fn int(&mut self) -> Result<u64, SyntaxError> {
         let negative = self.eat('-');
         match self.peek() {
@@ -186,7 +186,7 @@ impl<'a> Tokens<'a> {
     /// Takes an integer that must be next and fits 32 bits.
     ///
     /// # Errors
-    /// When something else is there.
+    /// If the next token is another one.
     pub fn small(&mut self) -> Result<u32, SyntaxError> {
         let error = self.error("a small integer");
         u32::try_from(self.int()?).map_err(|_| error)

@@ -1,8 +1,9 @@
 //! The machine as a running kernel sees it.
 #![expect(unsafe_code, reason = "writes to the C standard output")]
 
+use crate::exec::Refused;
 use crate::exec::env::{Env, Region};
-use crate::exec::image::{Image, Refused, Texture};
+use crate::exec::image::{Image, Texture};
 use crate::memory::{Allocation, Book, Kind};
 use crate::sys::{cudaMemAccessFlagsProtNone, cudaMemAccessFlagsProtReadWrite};
 
@@ -11,7 +12,7 @@ pub(crate) fn access(book: &Book, it: &Allocation, device: usize, peers: &[usize
     if it.kind.on_host() || it.device == device {
         (true, true)
     } else if it.kind == Kind::Pool {
-        // What devices may do with a pool's memory is a matter of the pool, not of the devices.
+        // Access to a pool's memory is a property of the pool, not of the devices.
         let flags =
             book.pools.of(it.start).map_or(cudaMemAccessFlagsProtNone, |(_, pool)| pool.access(device));
         (flags != cudaMemAccessFlagsProtNone, flags == cudaMemAccessFlagsProtReadWrite)
@@ -21,13 +22,13 @@ pub(crate) fn access(book: &Book, it: &Allocation, device: usize, peers: &[usize
     }
 }
 
-/// What a kernel on one device reaches while one step of it runs.
+/// The surroundings of a kernel on a device, during a single step.
 pub(super) struct Around<'a> {
     pub(super) book: &'a mut Book,
     pub(super) device: usize,
     /// The devices whose memory this one may use.
     pub(super) peers: &'a [usize],
-    /// What the kernel printed in this step.
+    /// The output of the kernel in this step.
     pub(super) printed: Vec<u8>,
 }
 
@@ -90,7 +91,7 @@ unsafe extern "C" {
     static stdout: *mut libc::FILE;
 }
 
-/// Writes to standard output the way that C programs do, so that a program's own lines stay in order with it.
+/// Writes to standard output through the C library, so that a program's own lines stay in order with it.
 pub(super) fn show(text: &[u8]) {
     if text.is_empty() {
         return;
@@ -111,7 +112,7 @@ mod tests {
     use crate::exec::{Addresses, Kernel, Launch, Step, Task, lower};
     use crate::ptx::parse;
 
-    /// The machine around a kernel, and what that has complained of.
+    /// The machine around a kernel, and the complaints of the kernel.
     struct Listening<'a>(Around<'a>, Vec<String>);
 
     impl Env for Listening<'_> {
@@ -141,7 +142,7 @@ mod tests {
         }
     }
 
-    /// Runs a kernel of one argument with eight threads; what it complained of.
+    /// Runs a kernel of one argument with eight threads. Returns its complaints.
     fn run(book: &mut Book, source: &str, argument: u64) -> Vec<String> {
         let module = parse(&crate::testing::compile_ptx(source, &[])).unwrap();
         let program = lower(&module, &module.functions[0].name, &Addresses::default()).unwrap();
@@ -164,7 +165,8 @@ mod tests {
         book.watch().unwrap();
         let at = book.allocate(0, 100, Kind::Device, "cudaMalloc").unwrap();
         assert!(run(&mut book, WRITES, at).is_empty());
-        // Threads 6 and 7 read the elements 8 and 9, which the first threads write in the same turn or before: those are the kernel's own.
+        // Threads 6 and 7 read the elements 8 and 9, which the first threads write in the same turn or
+        // before: those are the kernel's own.
         assert!(run(&mut book, "__global__ void own(int* p) { p[threadIdx.x] += 1; }", at).is_empty());
         let told = run(&mut book, READS, at + 16);
         assert_eq!(told.len(), 1, "once: {told:?}");

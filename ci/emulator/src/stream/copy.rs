@@ -10,7 +10,7 @@ pub(crate) enum Memory {
     Known(u64),
     /// In the program's own memory.
     Pageable(usize),
-    /// In this library's memory: what pageable memory held when the copy was asked for.
+    /// In this library's memory: the contents that pageable memory had at the call.
     Staged(Vec<u8>),
 }
 
@@ -42,7 +42,7 @@ impl Volume {
         self.width == 0 || self.height == 0 || self.depth == 0
     }
 
-    /// How many bytes lie from the first to just past the last; none if that is no number.
+    /// The bytes from the first to just past the last; `None` on overflow.
     pub(crate) fn span(self, pitch: u64, slice: u64) -> Option<u64> {
         if self.is_empty() {
             return Some(0);
@@ -82,7 +82,7 @@ fn offset(pointer: *mut u8, bytes: u64) -> *mut u8 {
 }
 
 impl Copy {
-    /// Which memory it is to and from: of which device, and whether of the host; none for pageable memory.
+    /// The memory on both sides: its device, and whether it is on the host. `None` for pageable memory.
     pub(crate) fn between(&self, book: &Book) -> [Option<(usize, bool)>; 2] {
         [&self.to, &self.from].map(|end| match end.memory {
             Memory::Known(address) => book.at(address).map(|it| (it.device, it.kind.on_host())),
@@ -95,8 +95,8 @@ impl Copy {
         if let Memory::Staged(bytes) = &self.from.memory { bytes.len() } else { 0 }
     }
 
-    /// Takes the bytes out of the source now, so that the program may use it again. Does nothing where the machine knows
-    /// the source but it is gone: the copy itself will say so.
+    /// Copies the bytes of the source now, so that the program may reuse it. Does nothing if the machine
+    /// knows the source but it is gone: the copy itself reports that.
     ///
     /// # Safety
     /// The program must have given a source that can be read.
@@ -106,22 +106,22 @@ impl Copy {
         let mut staged = Vec::with_capacity(usize::try_from(width * height * depth).unwrap_or(0));
         self.volume.rows((self.from.pitch, self.from.slice), (width, width * height), |at, _, length| {
             let start = offset(source, at);
-            // SAFETY: the caller says that the program's source can be read; these are bytes of it.
+            // SAFETY: the caller promises that the program's source can be read; these are bytes of it.
             let row = unsafe { core::slice::from_raw_parts(start, usize::try_from(length).unwrap_or(0)) };
             staged.extend_from_slice(row);
         });
         self.from = End { memory: Memory::Staged(staged), pitch: width, slice: width * height };
     }
 
-    /// Moves the bytes for a call; an error says, in words, which side is gone.
+    /// Moves the bytes for a call. The error names the side that is gone.
     pub(super) fn run(&mut self, book: &Book, call: &str) -> Result<(), String> {
         let to = resolve(&mut self.to, self.volume, book, "writes")?;
         let from = resolve(&mut self.from, self.volume, book, "reads")?;
         let layouts = ((self.to.pitch, self.to.slice), (self.from.pitch, self.from.slice));
         self.volume.rows(layouts.0, layouts.1, |at, source, length| {
             let length = usize::try_from(length).unwrap_or(0);
-            // SAFETY: both sides are live for the whole span, as `resolve` has just found or as the program promised
-            // for its own memory; the two may overlap.
+            // SAFETY: both sides are live for the whole span, as `resolve` has just found or as the program
+            // promised for its own memory; the two may overlap.
             unsafe { core::ptr::copy(offset(from, source), offset(to, at), length) };
             if let Some(told) = book.copied(offset(to, at), offset(from, source), length, call) {
                 eprintln!("CUDA emulator: initcheck: {call} copies {length} bytes to the host: {told}");
@@ -140,7 +140,7 @@ fn resolve(end: &mut End, volume: Volume, book: &Book, verb: &str) -> Result<*mu
     }
 }
 
-/// Where `span` live bytes are for this process, or, in words, why there are none.
+/// The place of `span` live bytes in this process, or the reason why there are none.
 pub(super) fn live(book: &Book, address: u64, span: Option<u64>, verb: &str) -> Result<*mut u8, String> {
     let span = span.unwrap_or(u64::MAX);
     match book.find(address, span) {

@@ -1,14 +1,15 @@
-//! Runs what is queued: by the threads that wait for it, and by one background thread for the rest.
+//! Runs queued work: on the threads that wait for it, and on one background thread for the rest.
 //!
-//! Everything here runs in steps under the machine's lock, which is offered to other threads after each. A thread that
-//! waits runs wanted work until its own is done. The background thread runs wanted work when nobody waits, and wants
-//! what has stayed in the queue for too long.
+//! Everything here runs in steps under the machine's lock, which is offered to other threads after each step.
+//! A thread that waits runs wanted work until its own is done. The background thread runs wanted work if
+//! nobody waits, and wants work that has been pending for too long.
 
 use std::time::{Duration, Instant};
 
 use super::around::{Around, show};
 use super::host::Caller;
-use super::queue::{PATIENCE, Picked, Tick};
+use super::names::Tick;
+use super::queue::{PATIENCE, Picked};
 use super::work::Work;
 use crate::device::Device;
 use crate::error::{Answer, Code};
@@ -17,7 +18,7 @@ use crate::machine::{self, Guard, Machine};
 use crate::sys::cudaErrorIllegalAddress;
 use crate::thread;
 
-/// What one step came to.
+/// The result of one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
     /// There was nothing to run.
@@ -30,7 +31,7 @@ enum Progress {
 
 /// No wait is longer than this without looking again.
 const LONGEST: Duration = Duration::from_secs(1);
-/// How much of a kernel runs between two looks at a query's clock: a bound on what asking costs.
+/// The part of a kernel that runs between two looks at a query's clock: a bound on the cost of a query.
 const STEPS_OF_A_QUERY: usize = 4;
 
 impl Machine {
@@ -110,7 +111,7 @@ impl Machine {
     }
 }
 
-/// Waits until all of these operations are done, running what they need.
+/// Waits until all of these operations are done, and runs their pending work.
 pub(crate) fn wait_for(machine: &mut Guard, ticks: &[Tick]) {
     stir(machine);
     for tick in ticks {
@@ -136,22 +137,23 @@ pub(crate) fn wait_for(machine: &mut Guard, ticks: &[Tick]) {
     leave_the_rest(machine);
 }
 
-/// Has another thread go on with what is wanted, if anything is.
+/// Makes another thread continue with wanted work, if there is any.
 pub(super) fn leave_the_rest(machine: &Guard) {
     if machine.queue.has_work() {
-        // One that waits runs what it finds; where none waits, the background thread does.
+        // A waiting thread runs the work that it finds. If no thread waits, the background thread does.
         if machine.queue.drivers > 0 { machine::announce() } else { machine::wake_background() }
     }
 }
 
-/// Waits for operations, and answers with the error that a device failed with, if it did.
+/// Waits for operations, and returns the error that a device failed with, if it did.
 pub(crate) fn synchronize(machine: &mut Guard, device: usize, ticks: &[Tick]) -> Answer {
     wait_for(machine, ticks);
     machine.book.pools.synchronised(device);
     machine.devices.get(device).and_then(|device| device.fault).map_or(Ok(()), Err)
 }
 
-/// What freeing memory waits for. CUDA only says that it may wait: a program that is to show that it does not rely on that has it not.
+/// The wait before a free. CUDA only says that a free may wait. `CUDA_EMULATOR_FREE=at-once` switches the
+/// wait off, to show that a program does not rely on it.
 pub(crate) fn before_free(machine: &mut Guard, device: usize) -> Answer {
     if !machine.config.free_waits {
         return Ok(());
@@ -160,7 +162,7 @@ pub(crate) fn before_free(machine: &mut Guard, device: usize) -> Answer {
     synchronize(machine, device, &all)
 }
 
-/// Wants operations that a program asked about and runs some of what they need, without waiting for anything.
+/// Wants operations that a program queries and runs some of their pending work, without waiting for anything.
 pub(crate) fn nudge(machine: &mut Guard, ticks: &[Tick]) {
     stir(machine);
     for tick in ticks {
@@ -177,7 +179,7 @@ pub(crate) fn nudge(machine: &mut Guard, ticks: &[Tick]) {
     leave_the_rest(machine);
 }
 
-/// What happens after something was queued: the background thread exists, and where the schedule says so, work runs.
+/// Runs after every enqueue: starts the background thread, and runs work if the schedule does so.
 pub(super) fn queued(machine: &mut Guard) {
     if !machine.queue.started {
         machine.queue.started = true;
@@ -206,8 +208,8 @@ fn stir(machine: &mut Guard) {
     }
 }
 
-/// Wants what has waited long enough, and says when to look again. A program that only had to wait for a processor is not one that
-/// waits for its work: it is given more time.
+/// Wants operations that have been pending for long enough, and returns the time of the next look. A program
+/// that only had to wait for a processor does not wait for its work, and gets more time.
 fn want_overdue(machine: &mut Guard, now: Instant) -> Option<Instant> {
     let used = thread::processor_time();
     if machine.queue.overdue_by_the_clock_only(now, used, LONGEST)
@@ -225,7 +227,7 @@ fn background() {
         let due = want_overdue(&mut machine, now);
         let progress = if machine.queue.drivers == 0 { machine.drive() } else { Progress::Nothing };
         if machine.queue.drivers > 0 {
-            // What has just become overdue is for those who wait, too.
+            // Operations that have just become overdue are work for the waiting threads, too.
             machine::announce();
         }
         match progress {
@@ -242,11 +244,21 @@ fn background() {
     }
 }
 
+/// Completes the operation whose function has returned. The thread that called the function calls this.
+fn called(tick: Tick) -> Answer {
+    let mut machine = machine::lock()?;
+    machine.queue.complete(tick);
+    leave_the_rest(&machine);
+    drop(machine);
+    machine::announce();
+    Ok(())
+}
+
 impl Device {
     /// The thread that calls host functions for this device, started by the first call.
     fn caller(&mut self) -> Option<&Caller> {
         if self.caller.is_none() {
-            self.caller = Caller::start();
+            self.caller = Caller::start(called);
         }
         self.caller.as_ref()
     }

@@ -1,19 +1,22 @@
-//! Copies that read their source before what they should come after, as an H200 was seen to do.
+//! Copies that read their source before operations that they should come after, as observed on an H200.
 //!
-//! - A copy of at most 24,576 bytes in one row, from pinned memory to linear memory of a device, takes its bytes during the
-//!   call when its stream has nothing of its own to do: what the legacy stream's order puts before it is not looked at. Here
-//!   that happens only where there is such work. Where there is none, the source is read late, as of any copy: a program
-//!   that writes to it too early is to be found out.
-//! - A batch does not wait for a memset of less than 2,048 bytes of pinned memory that was the last operation of its stream.
+//! - A copy of at most 24,576 bytes in one row, from pinned memory to linear memory of a device, reads its
+//!   bytes during the call if its stream has no work of its own: the legacy stream's order is ignored. Here
+//!   that happens only if there is work that the order would wait for. Otherwise the source is read late, as
+//!   of any copy, so that a program that overwrites it too early is found out.
+//! - A batch does not wait for a memset of less than 2,048 bytes of pinned memory that was the last operation
+//!   of its stream.
 //!
-//! Only the source is read early: what is written is written in order. Marks (records, and waits for what is over) are no
-//! work of a stream's own, except that a record on the legacy stream waits for the other streams, and that counts.
+//! Only the source is read early: the destination is written in order. Marks (records, and waits for finished
+//! work) are no work of a stream's own. A record on the legacy stream waits for the other streams, and
+//! therefore counts as work.
 
 use super::copy::{Copy, Memory};
 use super::drive::queued;
 use super::fill::Fill;
-use super::queue::{Queue, Tick};
-use super::table::{Key, Streams};
+use super::names::{Key, Tick};
+use super::queue::Queue;
+use super::table::Streams;
 use super::work::Work;
 use crate::error::Answer;
 use crate::machine::Guard;
@@ -24,13 +27,15 @@ const LARGEST_COPY: u64 = 24_576;
 /// The fewest bytes of a memset that a batch waits for.
 const LEAST_FILL: u64 = 2_048;
 
-/// Whether the source of an asynchronous copy is read during the call, ahead of what the legacy stream's order puts before it.
+/// Whether the source of an asynchronous copy is read during the call, before operations that the legacy
+/// stream's order puts first.
 pub(crate) fn taken_early(machine: &Guard, stream: Key, copy: &Copy) -> bool {
     small(copy, &machine.book) && machine.streams.looks_idle(stream, &machine.queue)
 }
 
-/// Takes those copies out of a batch that read what the last operation of the stream, a small memset, writes, and puts them
-/// on the queue before it, and after what that comes after. Hardware runs both at once. Answers with their name.
+/// Takes those copies out of a batch that read the target of a small memset, the last operation of the
+/// stream. They go onto the queue before the memset, and after its dependencies: hardware runs both at once.
+/// Returns their name.
 ///
 /// # Errors
 /// `cudaErrorInvalidResourceHandle` for a stream that there is not.
@@ -74,7 +79,7 @@ fn small(copy: &Copy, book: &Book) -> bool {
         && book.at(*to).is_some_and(|it| linear(it.kind))
 }
 
-/// Whether a copy of one row reads what a memset writes.
+/// Whether a copy of one row reads bytes that a memset writes.
 fn reads(copy: &Copy, fill: &Fill) -> bool {
     let Memory::Known(from) = copy.from.memory else { return false };
     let span = fill.volume.span(fill.pitch, fill.slice).unwrap_or(u64::MAX);
@@ -82,14 +87,14 @@ fn reads(copy: &Copy, fill: &Fill) -> bool {
 }
 
 impl Streams {
-    /// Says that a stream was given work.
+    /// Notes that a stream got work.
     pub(super) fn took(&mut self, key: Key, tick: Tick) {
         if let Ok(stream) = self.get_mut(key) {
             stream.own = vec![tick];
         }
     }
 
-    /// Says that a stream was given a mark, or a wait for `others`.
+    /// Notes that a stream got a mark, or a wait for `others`.
     pub(super) fn took_mark(&mut self, key: Key, tick: Tick, record: bool, others: &[Tick], queue: &Queue) {
         let Ok(stream) = self.get_mut(key) else { return };
         stream.own.retain(|own| queue.pending(*own));
@@ -106,7 +111,7 @@ impl Streams {
             && self.before(key, queue).iter().any(|tick| queue.busy(*tick))
     }
 
-    /// The small memset that is the last thing a stream was given, and what it comes after.
+    /// The small memset that is the last operation of a stream, and its dependencies.
     fn last_fill(&self, key: Key, queue: &Queue) -> Option<(Tick, Fill, Vec<Tick>)> {
         let stream = self.get(key).ok()?;
         let mut own = stream.own.iter().copied().filter(|tick| queue.busy(*tick));
@@ -114,7 +119,8 @@ impl Streams {
         let (fill, before) = queue.fill(tick)?;
         let volume = fill.volume;
         let bytes = volume.width.saturating_mul(volume.height).saturating_mul(volume.depth);
-        // What the legacy stream was given since waits for the memset, and the stream's next operation for that.
+        // Later work of the legacy stream waits for the memset, and the stream's next operation waits for
+        // that work.
         let between = self.legacy_tail(stream).is_some_and(|tail| tail > tick && queue.pending(tail));
         (bytes < LEAST_FILL && !between).then(|| (tick, fill.clone(), before.to_vec()))
     }

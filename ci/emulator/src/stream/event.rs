@@ -5,19 +5,23 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::moments::{Await, Moments};
-use super::queue::{Queue, Tick};
+use super::names::Tick;
+use super::queue::Queue;
+use super::work::Record;
 use crate::error::Answer;
-use crate::graph::capture::Mark;
 use crate::memory::{Ticket, unnamed_file};
 use crate::sys::{
     CUevent_st, cudaErrorInvalidResourceHandle, cudaErrorInvalidValue, cudaErrorMapBufferObjectFailed,
     cudaEvent_t, cudaEventDisableTiming, cudaEventInterprocess,
 };
 
-/// The moment that an event marks, once it has come.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Record {
-    pub(crate) event: usize,
+/// Where in a capture an event was recorded.
+#[derive(Clone, Debug)]
+pub(crate) struct Mark {
+    /// The number of the capture.
+    pub(crate) capture: u64,
+    /// The nodes that it comes after.
+    pub(crate) after: Vec<usize>,
 }
 
 /// One event.
@@ -29,9 +33,9 @@ pub(crate) struct Event {
     pub(crate) tick: Option<Tick>,
     /// When that operation was done.
     pub(crate) at: Option<Instant>,
-    /// Where in a capture it was recorded, where its last record was there.
+    /// The place of its last record in a capture, if that record was captured.
     mark: Option<Mark>,
-    /// What other processes know of it, once there may be any that do.
+    /// The counters that other processes know, once there may be any.
     pub(crate) moments: Option<Arc<Moments>>,
     /// Where other processes find that.
     ticket: Option<Ticket>,
@@ -53,7 +57,7 @@ impl Event {
         }
     }
 
-    /// The moment that the event marks now, where other processes know of it and it has not come.
+    /// The moment that the event marks now, if other processes know it and it has not come.
     pub(crate) fn awaited(&self) -> Option<Await> {
         let moments = self.moments.as_ref()?;
         let number = moments.last();
@@ -68,7 +72,7 @@ pub(crate) struct Events {
     all: HashMap<usize, Event>,
 }
 
-/// Event handles start here and are far enough apart to be told from small numbers.
+/// Event handles start here, with gaps, so that small numbers are no handles.
 const FIRST: usize = 0x00ee_0000_0000;
 const STRIDE: usize = 0x40;
 
@@ -93,7 +97,7 @@ impl Events {
         self.all.remove(&event.addr()).map(|_| ()).ok_or(cudaErrorInvalidResourceHandle)
     }
 
-    /// Says which operation is the last record of an event.
+    /// Sets the operation of the last record of an event.
     pub(super) fn recorded(&mut self, event: usize, tick: Tick) {
         if let Some(event) = self.all.get_mut(&event) {
             event.tick = Some(tick);
@@ -105,7 +109,7 @@ impl Events {
         }
     }
 
-    /// Says where in a capture the last record of an event is.
+    /// Sets the place of the last record of an event in a capture.
     pub(crate) fn marked(&mut self, event: usize, mark: Mark) {
         if let Some(event) = self.all.get_mut(&event) {
             event.tick = None;
@@ -124,7 +128,7 @@ impl Events {
         self.all.get(&event)?.tick
     }
 
-    /// Lets other processes know of an event: what they need for that.
+    /// Lets other processes know an event. Returns the ticket that they need.
     pub(crate) fn share(&mut self, event: cudaEvent_t, queue: &Queue) -> Answer<Ticket> {
         let event = self.all.get_mut(&event.addr()).ok_or(cudaErrorInvalidResourceHandle)?;
         if event.flags & cudaEventInterprocess == 0 {
@@ -155,7 +159,7 @@ impl Events {
         Ok(handle)
     }
 
-    /// Says that a record's moment has come; of no concern where the event is gone or was recorded again.
+    /// Notes that a record's moment has come. Does nothing if the event is gone or was recorded again.
     pub(super) fn done(&mut self, record: Record, tick: Tick) {
         let Some(event) = self.all.get_mut(&record.event) else { return };
         if event.tick == Some(tick) {

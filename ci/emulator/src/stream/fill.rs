@@ -4,21 +4,21 @@
 use super::copy::{Volume, live};
 use crate::memory::Book;
 
-/// A memset that was checked when it was asked for.
+/// A memset whose arguments the call has checked.
 #[derive(Clone, Debug)]
 pub(crate) struct Fill {
     pub(crate) address: u64,
     pub(crate) pitch: u64,
     pub(crate) slice: u64,
     pub(crate) volume: Volume,
-    /// What one element is written with; its other bytes are of no concern.
+    /// The value of one element; its other bytes are unused.
     pub(crate) value: [u8; 4],
     /// Bytes of an element: 1, 2 or 4.
     pub(crate) element: u8,
 }
 
 impl Fill {
-    /// Writes the bytes; an error says, in words, what is gone.
+    /// Writes the bytes. The error names the memory that is gone.
     pub(super) fn run(&self, book: &Book) -> Result<(), String> {
         let host = live(book, self.address, self.volume.span(self.pitch, self.slice), "writes")?;
         let layout = (self.pitch, self.slice);

@@ -5,18 +5,17 @@
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use super::queue::Tick;
-use crate::error::Code;
-use crate::machine;
+use super::names::Tick;
+use crate::error::{Answer, Code};
 use crate::sys::{CUstream_st, cudaError_t, cudaStream_t, cudaSuccess};
 use crate::thread;
 
 pub(crate) type HostFunction = unsafe extern "C" fn(*mut core::ffi::c_void);
 type Callback = unsafe extern "C" fn(cudaStream_t, cudaError_t, *mut core::ffi::c_void);
 
-/// What to call, and with what.
+/// The function to call, and its arguments.
 #[derive(Clone, Copy, Debug)]
-enum Target {
+enum HostTarget {
     Function(HostFunction),
     Callback(Callback, usize),
 }
@@ -24,39 +23,39 @@ enum Target {
 /// One call of a function of the program's.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostCall {
-    target: Target,
+    target: HostTarget,
     data: usize,
 }
 
 impl HostCall {
     /// A host function: skipped after an error.
     pub(crate) fn function(function: HostFunction, data: *mut core::ffi::c_void) -> Self {
-        Self { target: Target::Function(function), data: data.expose_provenance() }
+        Self { target: HostTarget::Function(function), data: data.expose_provenance() }
     }
 
     /// A stream callback: called with the error after one.
     pub(crate) fn callback(callback: Callback, stream: cudaStream_t, data: *mut core::ffi::c_void) -> Self {
-        let target = Target::Callback(callback, stream.expose_provenance());
+        let target = HostTarget::Callback(callback, stream.expose_provenance());
         Self { target, data: data.expose_provenance() }
     }
 
-    /// The function and its argument, where it is no callback.
+    /// The function and its argument; `None` for a callback.
     pub(crate) fn parts(&self) -> Option<(HostFunction, *mut core::ffi::c_void)> {
-        let Target::Function(function) = self.target else { return None };
+        let HostTarget::Function(function) = self.target else { return None };
         Some((function, core::ptr::with_exposed_provenance_mut(self.data)))
     }
 
     /// Whether it is called even when the device has failed.
     pub(crate) fn survives_errors(&self) -> bool {
-        matches!(self.target, Target::Callback(..))
+        matches!(self.target, HostTarget::Callback(..))
     }
 
     fn call(self, status: Code) {
         let data = core::ptr::with_exposed_provenance_mut(self.data);
         match self.target {
             // SAFETY: the program gave this function to be called with this argument, once its turn has come.
-            Target::Function(function) => unsafe { function(data) },
-            Target::Callback(callback, stream) => {
+            HostTarget::Function(function) => unsafe { function(data) },
+            HostTarget::Callback(callback, stream) => {
                 let stream: *mut CUstream_st = core::ptr::with_exposed_provenance_mut(stream);
                 // SAFETY: as above.
                 unsafe { callback(stream, status, data) };
@@ -65,16 +64,17 @@ impl HostCall {
     }
 }
 
-/// The thread that calls the program's functions for one device.
+/// The thread of a device that calls the program's functions.
 #[derive(Debug)]
 pub(crate) struct Caller(Sender<(Tick, HostCall, Code)>);
 
 impl Caller {
-    /// Starts the thread; none where the system refuses.
-    pub(super) fn start() -> Option<Self> {
+    /// Starts the thread. It reports each call that has returned to `called`, and ends if that fails. Returns
+    /// `None` if the system refuses.
+    pub(super) fn start(called: fn(Tick) -> Answer) -> Option<Self> {
         let (sender, receiver) = channel();
         let builder = std::thread::Builder::new().name("cuda-host-func".to_owned());
-        builder.spawn(move || serve(&receiver)).ok()?;
+        builder.spawn(move || serve(&receiver, called)).ok()?;
         Some(Self(sender))
     }
 
@@ -85,14 +85,12 @@ impl Caller {
     }
 }
 
-fn serve(calls: &Receiver<(Tick, HostCall, Code)>) {
+fn serve(calls: &Receiver<(Tick, HostCall, Code)>, called: fn(Tick) -> Answer) {
     thread::becomes_callback_thread();
     for (tick, call, status) in calls {
         call.call(status);
-        let Ok(mut machine) = machine::lock() else { return };
-        machine.queue.complete(tick);
-        super::drive::leave_the_rest(&machine);
-        drop(machine);
-        machine::announce();
+        if called(tick).is_err() {
+            return;
+        }
     }
 }

@@ -1,10 +1,11 @@
 //! Streams, events and the queue of asynchronous work.
 //!
-//! Every operation on a stream is an entry of one [`Queue`]: a graph in which an operation knows what it must come
-//! after. Streams and events only remember entries. Whoever waits for an entry runs what it needs, in bounded steps
-//! under the machine's lock; a background thread runs what has waited long enough ([`drive`]).
+//! Every operation on a stream is an entry of one [`Queue`]: a graph of operations and their dependencies.
+//! Streams and events only remember entries. A thread that waits for an entry runs its pending work, in
+//! bounded steps under the machine's lock. A background thread runs work that has been pending for long
+//! enough ([`drive`]).
 //!
-//! To put work on a stream: [`submit`], which is all that a launch needs.
+//! To put work on a stream: [`submit()`], which is all that a launch needs.
 
 mod around;
 mod copy;
@@ -14,8 +15,8 @@ mod event;
 mod fill;
 mod host;
 mod moments;
+mod names;
 mod queue;
-mod random;
 mod submit;
 mod table;
 #[cfg(test)]
@@ -26,12 +27,13 @@ pub(crate) use around::access;
 pub(crate) use copy::{Copy, End, Memory, Volume};
 pub(crate) use drive::{before_free, nudge, synchronize};
 pub(crate) use early::{submit_past_fill, taken_early};
-pub(crate) use event::{Events, Record};
+pub(crate) use event::{Events, Mark};
 pub(crate) use fill::Fill;
 pub(crate) use host::{Caller, HostCall};
-pub(crate) use queue::{Queue, Tick};
+pub(crate) use names::{Key, Tick};
+pub(crate) use queue::Queue;
 #[allow(unused_imports, reason = "launches are what it is for")]
 pub(crate) use submit::submit_task;
 pub(crate) use submit::{Part, submit, submit_after, submit_all, submit_aside, submit_everywhere};
-pub(crate) use table::{Key, Streams};
-pub(crate) use work::Work;
+pub(crate) use table::Streams;
+pub(crate) use work::{Record, Work};

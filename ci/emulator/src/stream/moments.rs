@@ -25,7 +25,7 @@ unsafe impl Send for Moments {}
 unsafe impl Sync for Moments {}
 
 impl Moments {
-    /// Maps the counters of a file; none where that fails.
+    /// Maps the counters of a file; `None` if that fails.
     pub(crate) fn map(file: File) -> Option<Self> {
         if file.metadata().ok()?.len() < u64::try_from(LENGTH).ok()? {
             return None;
@@ -47,12 +47,12 @@ impl Moments {
         unsafe { &*self.counters.wrapping_add(1) }
     }
 
-    /// Counts one more record; answers with its number.
+    /// Counts one more record. Returns its number.
     pub(crate) fn record(&self) -> u64 {
         self.recorded().fetch_add(1, Ordering::SeqCst) + 1
     }
 
-    /// Says that a record's moment has come.
+    /// Notes that a record's moment has come.
     pub(crate) fn reach(&self, number: u64) {
         self.done().fetch_max(number, Ordering::SeqCst);
     }

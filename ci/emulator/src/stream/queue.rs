@@ -1,28 +1,26 @@
 //! The queue of asynchronous work: which operation waits for which, and which one may run next.
 //!
-//! An operation is named by its tick. Ticks only grow and are never used again, so that "is it done" is "is it gone".
-//! An operation runs when everything before it is done *and* it is wanted: because something waits for it, asked about
-//! it, because it has waited long enough, or because the schedule wants everything.
+//! An operation is named by its tick. Ticks only grow and are never used again, so that an operation is done
+//! if its tick is gone from the queue. An operation runs when all its dependencies are done *and* it is
+//! wanted: because a thread waits for it or queried it, because it has been pending for long enough, or
+//! because the schedule wants everything.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use super::fill::Fill;
-use super::random::Random;
+use super::names::Tick;
 use super::work::Work;
 use crate::config::Schedule;
 use crate::thread;
 
-/// The name of an operation; zero names none.
-pub(crate) type Tick = u64;
-
-/// How long an operation that nothing asks for stays where it is.
+/// The time that an operation stays pending if nothing asks for it.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(50);
 
 /// One operation that is not done.
 #[derive(Debug)]
-struct Entry {
+struct Operation {
     device: usize,
     call: &'static str,
     /// Taken out while a step of it runs.
@@ -54,8 +52,8 @@ pub(crate) struct Queue {
     schedule: Schedule,
     random: Random,
     last: Tick,
-    entries: BTreeMap<Tick, Entry>,
-    /// What has nothing left before it.
+    entries: BTreeMap<Tick, Operation>,
+    /// Operations without pending dependencies.
     ready: Vec<Tick>,
     /// How many threads are running wanted work.
     pub(super) drivers: usize,
@@ -101,7 +99,7 @@ impl Queue {
         let (work, wanted, after) = (Some(work), self.schedule == Schedule::Eager, Vec::new());
         self.entries.insert(
             tick,
-            Entry { device, call, work, submitted, used, wanted, turns: 0, before, unmet, after },
+            Operation { device, call, work, submitted, used, wanted, turns: 0, before, unmet, after },
         );
         tick
     }
@@ -127,8 +125,8 @@ impl Queue {
         self.entries.contains_key(&tick)
     }
 
-    /// Whether an operation is not done, and it, or what it comes after, is more than a mark: where only marks are left,
-    /// hardware is done at once.
+    /// Whether an operation is pending and it, or one of its dependencies, is more than a mark. If only marks
+    /// are left, hardware is done at once.
     pub(crate) fn busy(&self, tick: Tick) -> bool {
         let (mut open, mut seen) = (vec![tick], BTreeSet::new());
         while let Some(tick) = open.pop() {
@@ -155,7 +153,7 @@ impl Queue {
         false
     }
 
-    /// The memset that an operation is and what it comes after, if it is one that has not run.
+    /// The memset of an operation and its dependencies, if it is a pending memset.
     pub(crate) fn fill(&self, tick: Tick) -> Option<(&Fill, &[Tick])> {
         let entry = self.entries.get(&tick)?;
         if let Some(Work::Fill(fill)) = &entry.work { Some((fill, &entry.before)) } else { None }
@@ -179,19 +177,20 @@ impl Queue {
         }
     }
 
-    /// The first operation that nobody wants, which has waited longest.
-    fn first_unwanted(&self) -> Option<(Tick, &Entry)> {
+    /// The unwanted operation that has been pending longest.
+    fn first_unwanted(&self) -> Option<(Tick, &Operation)> {
         self.entries.iter().find(|entry| !entry.1.wanted).map(|(tick, entry)| (*tick, entry))
     }
 
-    /// Whether something that nobody wants has waited long enough in a process that has computed little since, by what its threads have
-    /// `used`: for as long as it may be patient. Where a seed is to repeat the run, that is long.
+    /// Whether an unwanted operation is overdue although the process has computed little since, by the time
+    /// that its threads have `used`. The limit is the patience of the queue, and is longer if a seed is to
+    /// repeat the run.
     pub(crate) fn overdue_by_the_clock_only(&self, now: Instant, used: Duration, longest: Duration) -> bool {
         let most = if matches!(self.schedule, Schedule::Random(_)) { longest } else { PATIENCE };
         self.first_unwanted().is_some_and(|(_, it)| it.submitted + PATIENCE <= now && used < it.used + most)
     }
 
-    /// Wants what has waited long enough, and says when the next one will have.
+    /// Wants overdue operations, and returns the time at which the next one becomes overdue.
     pub(crate) fn want_overdue(&mut self, now: Instant) -> Option<Instant> {
         loop {
             let (tick, due) =
@@ -203,9 +202,9 @@ impl Queue {
         }
     }
 
-    /// Takes the next wanted operation that may run. What has had fewer turns goes first, so that a kernel which polls
-    /// holds nothing up; among equals the late schedule prefers what was queued last, so that nothing comes first which
-    /// the program has not ordered before something else.
+    /// Takes the next wanted operation that may run. Operations with fewer turns go first, so that a polling
+    /// kernel delays nothing. Among equals the late schedule prefers the last one queued, so that nothing
+    /// runs first unless the program has ordered it.
     pub(crate) fn pick(&mut self) -> Option<Picked> {
         let wanted: Vec<(usize, u64, Tick)> = self
             .ready
@@ -241,7 +240,8 @@ impl Queue {
         self.ready.iter().any(|tick| self.entries.get(tick).is_some_and(|it| it.wanted))
     }
 
-    /// Whether the last operation queued is the only one that nothing wants: the background thread knows of no other.
+    /// Whether the last operation queued is the only unwanted one: the background thread does not know it
+    /// yet.
     pub(crate) fn first_to_be_patient_with(&self) -> bool {
         let unwanted = |tick: &Tick| self.entries.get(tick).is_some_and(|it| !it.wanted);
         unwanted(&self.last) && self.entries.values().rev().skip(1).all(|it| it.wanted)
@@ -270,7 +270,7 @@ impl Queue {
         }
     }
 
-    /// Says that an operation is done.
+    /// Marks an operation as done.
     pub(crate) fn complete(&mut self, tick: Tick) {
         let Some(done) = self.entries.remove(&tick) else { return };
         for later in done.after {
@@ -291,6 +291,30 @@ impl Queue {
         let entry = self.entries.get_mut(&tick)?;
         let work = entry.work.take()?;
         Some(Picked { tick, device: entry.device, call: entry.call, work })
+    }
+}
+
+/// Splitmix64.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `end`, which is not zero.
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        let end = u64::try_from(end).unwrap_or(u64::MAX).max(1);
+        usize::try_from(self.next() % end).unwrap_or(0)
     }
 }
 
@@ -435,5 +459,16 @@ mod tests {
         assert_eq!(order(1), order(1));
         assert_eq!(order(1), order_after(1, 5));
         assert!((2..20).any(|seed| order(seed) != order(1)));
+    }
+
+    #[test]
+    fn a_seed_gives_the_same_numbers_again_and_another_gives_others() {
+        let draw = |seed| {
+            let mut random = Random::new(seed);
+            (0..20).map(|_| random.below(1000)).collect::<Vec<_>>()
+        };
+        assert_eq!(draw(5), draw(5));
+        assert_ne!(draw(5), draw(6));
+        assert!(draw(5).iter().all(|n| *n < 1000));
     }
 }

@@ -3,18 +3,18 @@
 use std::collections::BTreeSet;
 
 use super::drive::{queued, wait_for};
-use super::queue::Tick;
-use super::table::Key;
+use super::names::{Key, Tick};
 use super::work::Work;
 use crate::error::Answer;
 use crate::exec::env::Task;
 use crate::machine::Guard;
 use crate::sys::cudaErrorInvalidResourceHandle;
 
-/// How much pageable memory may be held for copies that have not run, before a call waits for its own.
+/// The size of pageable memory held for copies that have not run, from which on a call waits for its own
+/// copy.
 const STAGED: usize = 64 << 20;
 
-/// Puts an operation on a stream, after all that the rules say; answers with its name.
+/// Puts an operation on a stream, with all its dependencies. Returns its name.
 pub(crate) fn submit(
     machine: &mut Guard,
     stream: Key,
@@ -26,8 +26,8 @@ pub(crate) fn submit(
     put(machine, stream, call, work, and, mark)
 }
 
-/// Puts work on a stream that counts as none of the stream's own: hardware does not wait for it with the stream where only the legacy
-/// stream's order holds it back.
+/// Puts work on a stream that does not count as the stream's own. Hardware does not wait for it with the
+/// stream if only the legacy stream's order holds it back.
 pub(crate) fn submit_aside(machine: &mut Guard, stream: Key, call: &'static str, work: Work) -> Answer<Tick> {
     put(machine, stream, call, work, &[], true)
 }
@@ -87,8 +87,8 @@ fn only_leaf(parts: &[Part]) -> Option<usize> {
     leaves.next().filter(|_| leaves.next().is_none())
 }
 
-/// Puts operations on a stream that are ordered among themselves only as each says; answers with the name of what comes
-/// after all of them.
+/// Puts operations on a stream whose mutual order is only the one that they state. Returns the name of an
+/// operation that comes after all of them.
 pub(crate) fn submit_all(
     machine: &mut Guard,
     stream: Key,
@@ -146,7 +146,7 @@ pub(crate) fn submit_after(
 /// Launches a kernel on a stream of the calling thread's current device.
 ///
 /// # Errors
-/// `cudaErrorInvalidResourceHandle` where the stream belongs to another device.
+/// `cudaErrorInvalidResourceHandle` if the stream belongs to another device.
 pub(crate) fn submit_task(
     machine: &mut Guard,
     stream: Key,

@@ -1,17 +1,16 @@
-//! The table of streams: what a handle means for the calling thread, and what a new operation must come after.
+//! The table of streams: resolves handles for the calling thread, and finds the dependencies of a new
+//! operation.
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::queue::{Queue, Tick};
+use super::names::{Key, Tick};
+use super::queue::Queue;
 use crate::error::Answer;
 use crate::sys::{
     CUstream_st, cudaAccessPolicyWindow, cudaErrorInvalidResourceHandle, cudaLaunchMemSyncDomain,
     cudaLaunchMemSyncDomainDefault, cudaLaunchMemSyncDomainMap, cudaStream_t,
 };
 use crate::thread;
-
-/// The name of a stream, never used again.
-pub(crate) type Key = u64;
 
 /// One stream.
 #[derive(Debug)]
@@ -28,11 +27,12 @@ pub(crate) struct Stream {
     pub(crate) legacy: bool,
     /// The last operation given to it.
     tail: Tick,
-    /// What waiting for the stream waits for. Less than the tail where that one is a mark or a wait which has to come after
-    /// the legacy stream's work: hardware counts this for events, and for what comes later, and not for the stream.
+    /// The operations that a wait for the stream waits for. The tail is not among them if it is a mark or a
+    /// wait that only the legacy stream's order holds back. Hardware waits for it with events, and with later
+    /// work, but not with the stream.
     owed: Vec<Tick>,
-    /// What it has been given itself, as [`early`](super::early) counts it: not what only the legacy stream's order puts before
-    /// it, and no marks.
+    /// The stream's own work, as [`early`](super::early) counts it: no work that only the legacy stream's
+    /// order puts first, and no marks.
     pub(super) own: Vec<Tick>,
     /// Whether its handle is gone: it leaves the table when its work is done.
     destroyed: bool,
@@ -81,7 +81,7 @@ pub(crate) struct Streams {
 /// The handles that stand for a stream without being one.
 const LEGACY: usize = 1;
 const PER_THREAD: usize = 2;
-/// Stream handles start here and are far enough apart to be told from small numbers.
+/// Stream handles start here, with gaps, so that small numbers are no handles.
 const FIRST: usize = 0x0055_0000_0000;
 const STRIDE: usize = 0x40;
 
@@ -108,7 +108,7 @@ impl Streams {
         core::ptr::without_provenance_mut::<CUstream_st>(handle)
     }
 
-    /// What a handle means on the calling thread; `per_thread` says what null means.
+    /// Resolves a handle for the calling thread. With `per_thread`, null is the thread's own stream.
     pub(crate) fn resolve(&mut self, stream: cudaStream_t, device: usize, per_thread: bool) -> Answer<Key> {
         match stream.addr() {
             0 if !per_thread => self.legacy(device),
@@ -141,7 +141,7 @@ impl Streams {
         self.all.get_mut(&key).ok_or(cudaErrorInvalidResourceHandle)
     }
 
-    /// What a new operation on a stream comes after.
+    /// The dependencies of a new operation on a stream.
     pub(crate) fn before(&self, key: Key, queue: &Queue) -> Vec<Tick> {
         let Some(stream) = self.all.get(&key) else { return Vec::new() };
         let mut before = vec![stream.tail];
@@ -155,7 +155,7 @@ impl Streams {
         before
     }
 
-    /// The legacy stream's last operation, where a stream's own have to come after it.
+    /// The legacy stream's last operation, if a stream's own operations come after it.
     pub(super) fn legacy_tail(&self, stream: &Stream) -> Option<Tick> {
         if stream.legacy || !stream.blocking() {
             return None;
@@ -164,7 +164,7 @@ impl Streams {
         legacy.map(|legacy| legacy.tail)
     }
 
-    /// What waiting for a stream waits for.
+    /// The operations that a wait for a stream waits for.
     pub(crate) fn owed(&self, key: Key, queue: &Queue) -> Vec<Tick> {
         match self.all.get(&key) {
             Some(stream) if !stream.legacy => {
@@ -179,7 +179,7 @@ impl Streams {
         self.all.values().filter(|it| it.device == device).map(|it| it.tail).collect()
     }
 
-    /// Says that an operation is the last one of a stream.
+    /// Makes an operation the last one of a stream.
     pub(crate) fn append(&mut self, key: Key, tick: Tick, queue: &Queue) {
         if let Some(stream) = self.all.get_mut(&key) {
             stream.tail = tick;
@@ -202,7 +202,7 @@ impl Streams {
         self.all.retain(|_, stream| !stream.destroyed || queue.pending(stream.tail));
     }
 
-    /// Says that an operation is the last one of every stream of a device.
+    /// Makes an operation the last one of every stream of a device.
     pub(crate) fn append_everywhere(&mut self, device: usize, tick: Tick) {
         for stream in self.all.values_mut().filter(|it| it.device == device) {
             stream.tail = tick;

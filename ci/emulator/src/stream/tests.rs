@@ -1,5 +1,5 @@
-//! Work that runs in steps, on the one machine of this process, in the late schedule. These tests take turns: kernels of another one would
-//! take steps of what a test counts on.
+//! Work that runs in steps, on the one machine of this process, in the late schedule. These tests take turns,
+//! because kernels of another test would take steps that a test counts on.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::channel;
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Key, Tick, Work, nudge, submit, submit_task, synchronize};
 use crate::error::Code;
-use crate::exec::env::{Env, Fault, Step, Task};
+use crate::exec::{Env, Fault, Step, Task};
 use crate::machine::{self, Guard};
 use crate::sys::cudaErrorLaunchFailure;
 

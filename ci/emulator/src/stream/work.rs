@@ -1,13 +1,18 @@
-//! What an operation on a stream does when its turn comes.
+//! The operations of a stream.
 
 use std::fmt;
 
 use super::copy::Copy;
-use super::event::Record;
 use super::fill::Fill;
 use super::host::HostCall;
 use crate::error::Code;
 use crate::exec::env::Task;
+
+/// The moment that an event marks, once it has come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Record {
+    pub(crate) event: usize,
+}
 
 /// One operation.
 #[allow(dead_code, reason = "launches and batches will make the rest")]

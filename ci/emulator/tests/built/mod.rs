@@ -1,4 +1,4 @@
-//! Where the built library and the toolkit are, for the tests that look at them from outside.
+//! The built library and the toolkit, for the tests that look at them from outside.
 
 use std::path::PathBuf;
 use std::process::Command;

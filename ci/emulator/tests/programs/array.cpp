@@ -89,7 +89,7 @@ void streams() {
     OK(cudaFreeArray(a));
 }
 
-// Freeing waits for what the device has still to do.
+// A free waits for pending work of the device.
 void freeing() {
     cudaStream_t s = stream();
     auto *back = pinned(W * H * 4);
@@ -209,7 +209,7 @@ void devices_and_batches() {
     auto *got = reinterpret_cast<float *>(back);
     for (size_t y = 0; y < 3; y++)
         for (size_t x = 0; x < 6; x++) EXPECT(got[y * 6 + x] == (x < 4 ? host[(y + 2) * W + x + 1] : 0));
-    // What comes before a copy that cannot be is made.
+    // Copies before an invalid copy are made.
     std::memset(back, 0, W * H * 4);
     cudaMemcpy3DBatchOp ops[] = {op, op, op};
     ops[1].extent = cudaExtent{4, 6, 1};
@@ -251,7 +251,7 @@ void mipmaps() {
     OK(cudaFreeMipmappedArray(m));
 }
 
-// What can be asked, and what only arrays without memory answer.
+// Queries, and those that only arrays without memory support.
 void queries() {
     cudaArray_t made = nullptr;
     auto desc = cudaCreateChannelDesc(8, 0, 0, 0, cudaChannelFormatKindUnsigned);

@@ -1,4 +1,4 @@
-// What the programs of this folder share: checks that say where they failed, and gates that hold a stream.
+// Helpers that the programs of this folder share: checks that name their line, and gates that hold a stream.
 #pragma once
 #include <cuda_runtime_api.h>
 

@@ -60,15 +60,15 @@ void solid_batch(unsigned char *to, unsigned char *from, size_t width, size_t he
     OK(cudaMemcpy3DBatchAsync(1, &one, 0, on));
 }
 
-// The streams of a case: what one writes comes before the other's copy only by the legacy stream's order.
+// The streams of a case: only the legacy stream's order puts the write of one before the copy of the other.
 struct Streams {
     cudaStream_t writer, reader;
     // Work on the legacy stream that stands between two blocking ones.
     bool link;
 };
 
-// Holds the writer, writes the source behind that, and has the reader do `before` and copy: whether the copy brings what was
-// there before.
+// Holds the writer, writes the source behind that, and makes the reader do `before` and copy. Returns whether
+// the copy reads the old bytes.
 bool early(const Memory &m, Streams on, unsigned char *from, unsigned char *to, size_t bytes, const Put &before, const Put &copy) {
     OK(cudaMemset(from, OLD, N));
     OK(cudaMemset(to, 3, N));
@@ -141,7 +141,7 @@ void early_forms() {
     EXPECT(!is(m.pinned, m.device, SMALL, [=](cudaStream_t s) { OK(cudaGraphLaunch(copies, s)); }));
 }
 
-// What a stream that has something of its own to do brings, and what is nothing to do.
+// Work that counts as a stream's own, and marks that do not.
 void early_after() {
     Memory m;
     Streams on{stream(cudaStreamDefault), stream(cudaStreamDefault), true};
@@ -183,7 +183,7 @@ void early_after() {
     EXPECT(!after([&](cudaStream_t s) {
         OK(cudaMemPrefetchAsync(m.managed, N, cudaMemLocation{cudaMemLocationTypeDevice, 0}, 0, s));
     }));
-    // An event of a stream that has nothing to do but what the legacy order puts before it is not over.
+    // An event is pending if its stream only waits by the legacy stream's order.
     EXPECT(!after([&](cudaStream_t s) {
         OK(cudaEventRecord(mark, idle));
         OK(cudaStreamWaitEvent(s, mark, 0));
@@ -211,7 +211,7 @@ void early_streams() {
     EXPECT(on(blocking, cudaStreamLegacy, false, NOTHING));
     EXPECT(!on(blocking, cudaStreamLegacy, true, NOTHING));
     EXPECT(!on(blocking, blocking, false, NOTHING));
-    // Events order what they order, and a record of the legacy stream waits for the others.
+    // Events order operations, and a record of the legacy stream waits for the others.
     EXPECT(!on(blocking, cudaStreamLegacy, false, [&](cudaStream_t s) { OK(cudaEventRecord(mark, s)); }));
     Put events = [&](cudaStream_t s) {
         OK(cudaEventRecord(mark, blocking));
@@ -232,7 +232,7 @@ void early_streams() {
     EXPECT(all(m.device, SMALL, NEW));
 }
 
-// Where nothing is to be waited for, a source that is changed too early is found out.
+// If there is nothing to wait for, a source that is changed too early is found out.
 void late_source() {
     Memory m;
     cudaStream_t on = stream(cudaStreamDefault);
@@ -243,7 +243,8 @@ void late_source() {
     EXPECT(all(m.device, 1, NEW));
 }
 
-// Has a held stream fill the source with OLD, do `write`, and copy: whether the copy brings what was there before `write`.
+// Makes a held stream fill the source with OLD, do `write`, and copy. Returns whether the copy reads the
+// bytes from before `write`.
 bool past(const Memory &m, const Put &write, const Put &copy, unsigned char *to) {
     cudaStream_t on = stream();
     OK(cudaMemset(m.pinned, 3, N));
@@ -318,7 +319,7 @@ void ordered_batch() {
             OK(cudaLaunchHostFunc(s, [](void *) {}, nullptr));
         },
         p.batch_to(p.m.device)));
-    // A blocking stream's batch waits for what the legacy stream was given since.
+    // A blocking stream's batch waits for later work of the legacy stream.
     OK(cudaMemset(p.m.pinned, 3, N));
     cudaStream_t blocking = stream(cudaStreamDefault);
     Gate gate;
@@ -329,7 +330,7 @@ void ordered_batch() {
     gate.open();
     OK(cudaDeviceSynchronize());
     EXPECT(all(p.m.device, SMALL, NEW));
-    // The memset of other memory is no matter.
+    // A memset of other memory changes nothing.
     EXPECT(!p.is(
         [&](cudaStream_t s) {
             p.set(4096)(s);

@@ -8,7 +8,8 @@
 
 constexpr int TILE = 32, STEP = 16, PAD = 8;
 
-// Each of four warps has 16 x 16 elements of a block's 32 x 32. Where `waits` is not set, the wait for the tile is forgotten.
+// Each of four warps has 16 x 16 elements of a block's 32 x 32. Without `waits`, the wait for the tile is
+// missing.
 __global__ void gemm(const half* a, const half* b, float* c, int n, bool waits) {
     __shared__ __align__(16) half left[2][TILE][STEP + PAD];
     __shared__ __align__(16) half right[2][STEP][TILE + PAD];
@@ -46,7 +47,8 @@ __global__ void gemm(const half* a, const half* b, float* c, int n, bool waits) 
                      : "r"(with));
         for (int half = 0; half < 2; half++) {
             float* d = sums[half];
-            asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+            asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+                         "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                          : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                          : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[half * 2]), "r"(y[half * 2 + 1]));
         }

@@ -92,7 +92,7 @@ void fork_join() {
     EXPECT(byte_at(memory) == 2 && byte_at(memory + 1) == 3 && byte_at(memory + N) == 3);
 }
 
-// What may not be done, and what becomes of the capture.
+// Forbidden calls, and the state of the capture after them.
 void rules() {
     cudaStream_t a = stream(), b = stream();
     cudaEvent_t e = event();
@@ -123,7 +123,7 @@ void rules() {
     OK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     std::thread([&] { CODE(cudaErrorStreamCaptureWrongThread, cudaStreamEndCapture(a, &graph)); }).join();
     EXPECT(status(a) == cudaStreamCaptureStatusNone);
-    // The legacy stream, where a blocking stream is captured.
+    // The legacy stream while a blocking stream is captured.
     cudaStream_t blocking = stream(cudaStreamDefault);
     OK(cudaStreamBeginCapture(blocking, cudaStreamCaptureModeRelaxed));
     CODE(cudaErrorStreamCaptureImplicit, cudaMemcpyAsync(device(16), device(16), 16, cudaMemcpyDefault, nullptr));
@@ -248,7 +248,8 @@ void launches() {
     EXPECT(byte_at(memory + 2) == 9);
 }
 
-// What a graph needs is told when no graph needs it any more, and not before its last launch is over.
+// The destructor of a user object runs when no graph needs it any more, and not before its last launch is
+// over.
 void user_objects() {
     std::atomic<int> ends{0};
     cudaUserObject_t object = nullptr;

@@ -1,4 +1,4 @@
-// What a program without kernels sees of the machine, one case a run: host CASE
+// The machine as a program without kernels sees it, one case a run: host CASE
 #include "check.h"
 
 #include <sys/wait.h>
@@ -98,7 +98,8 @@ void pinned_source() {
     EXPECT(byte_at(memory) == 6);
 }
 
-// A blocking copy from pageable memory has returned before its bytes are there: a non-blocking stream reads old ones.
+// A blocking copy from pageable memory has returned before its bytes arrive: a non-blocking stream reads old
+// ones.
 void late_blocking_copy() {
     auto *memory = device(N);
     auto *seen = pinned(N);
@@ -113,7 +114,8 @@ void late_blocking_copy() {
     EXPECT(byte_at(memory) == 9);
 }
 
-// The legacy stream and blocking streams wait for each other; non-blocking streams and other threads' work do not.
+// The legacy stream and blocking streams wait for each other; non-blocking streams and other threads' work do
+// not.
 void legacy_order() {
     auto *memory = device(N);
     cudaStream_t blocking = stream(cudaStreamDefault), free_one = stream();
@@ -157,7 +159,7 @@ void done_by_itself() {
     OK(cudaStreamSynchronize(s));
 }
 
-// Asking again and again comes to an end.
+// Repeated queries come to an end.
 void polling() {
     auto *host = pinned(N);
     auto *memory = device(N);
@@ -190,7 +192,7 @@ void destroyed_stream() {
     EXPECT(host[0] == 8);
 }
 
-// Host functions come in order, after what was before them, on a thread that may not call CUDA.
+// Host functions run in order, after earlier work, on a thread that may not call CUDA.
 void host_functions() {
     struct Seen {
         unsigned char *host;
@@ -259,7 +261,7 @@ void two_devices() {
     EXPECT(current == 1);
 }
 
-// An error that ends a context is what every later call on that device answers, and no other device's.
+// Every later call on a device returns the error that ended its context, and no other device's calls do.
 void sticky_error() {
     struct Seen {
         std::atomic<int> functions{0}, callbacks{0};
@@ -280,7 +282,7 @@ void sticky_error() {
         &seen, 0));
     gate.open();
     CODE(cudaErrorIllegalAddress, cudaStreamSynchronize(s));
-    // A call on a device that has failed answers at once: the callback may still be to come.
+    // A call on a failed device returns at once: the callback may still be pending.
     for (int i = 0; i < 10'000 && seen.callbacks == 0; i++) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     EXPECT(seen.functions == 0 && seen.callbacks == 1 && seen.status == cudaErrorIllegalAddress);
     void *none = nullptr;
@@ -319,7 +321,7 @@ void host_dereference() {
     memory[0] = 1;
 }
 
-// What is not freed is listed at exit.
+// Leaks are listed at exit.
 void leak() {
     device(1234);
     pinned(77);
@@ -359,7 +361,8 @@ void elapsed() {
     EXPECT(back == -ms);
 }
 
-// Calls that do not wait return while the device is busy; calls that wait have their data there when they return.
+// Calls that do not wait return while the device is busy. The data of calls that wait has arrived when they
+// return.
 void waiting() {
     auto *a = device(N), *b = device(N), *host = pinned(N);
     std::vector<unsigned char> pageable(N, 1), back(N, 0);
@@ -477,7 +480,7 @@ void shapes() {
             }
 }
 
-// Copies to the host of device memory that nobody has written, and of such as was.
+// Copies to the host of unwritten device memory, and of written.
 void unwritten() {
     auto *memory = device(100), *other = device(100);
     auto *host = pinned(100);

@@ -1,4 +1,5 @@
-// Memory of pools that is used again before the stream that frees it has come to that, one case a run: pool CASE
+// Memory of pools that is used again before the stream that frees it has come to that, one case a run: pool
+// CASE
 #include "check.h"
 
 #include <functional>
@@ -43,7 +44,7 @@ void after(cudaStream_t later, cudaStream_t earlier) {
     OK(cudaStreamWaitEvent(later, event, 0));
 }
 
-// The stream that frees it has it again at once, and finds nothing in it.
+// The stream that frees memory gets it again at once, poisoned.
 void pool_stream() {
     Leaving it(cudaStreamNonBlocking);
     EXPECT(from(pool(), N / 2, it.on) != it.memory);
@@ -61,7 +62,7 @@ void pool_stream() {
     OK(cudaDeviceSynchronize());
 }
 
-// Another stream has it where it waits for an event behind the free, if the pool's rule is so.
+// Another stream gets it if it waits for an event behind the free and the pool's rule allows it.
 void pool_events() {
     Leaving it(cudaStreamNonBlocking);
     cudaStream_t other = stream();
@@ -84,7 +85,8 @@ void pool_events() {
     EXPECT(byte_at(again) == POISON);
 }
 
-// So has a blocking stream that comes after it by the legacy stream's order, and it is behind that then.
+// A blocking stream that comes after it by the legacy stream's order gets it as well, and comes after the
+// free then.
 void pool_legacy() {
     Leaving it(cudaStreamDefault);
     unsigned char *aside = device(1);
@@ -103,7 +105,7 @@ void pool_legacy() {
 // The largest size of a pool is a multiple of this.
 constexpr size_t POOL_GRAIN = 32 << 20;
 
-// Where there is no other, a stream is made to wait for it, if the pool's rule is so.
+// If there is no other memory, a stream is made to wait for it, if the pool's rule allows that.
 void pool_waits() {
     cudaMemPoolProps one{};
     one.allocType = cudaMemAllocationTypePinned;
@@ -129,7 +131,8 @@ void pool_waits() {
 
 int main(int count, char **arguments) {
     const std::map<std::string, std::function<void()>> cases = {
-        {"pool_stream", pool_stream}, {"pool_events", pool_events}, {"pool_legacy", pool_legacy}, {"pool_waits", pool_waits}};
+        {"pool_stream", pool_stream}, {"pool_events", pool_events}, {"pool_legacy", pool_legacy},
+        {"pool_waits", pool_waits}};
     const auto found = cases.find(count > 1 ? arguments[1] : "");
     EXPECT(found != cases.end());
     found->second();

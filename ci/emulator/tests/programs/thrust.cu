@@ -1,4 +1,4 @@
-// The algorithms of Thrust, whose kernels use most of what a device has.
+// The algorithms of Thrust, whose kernels use most features of a device.
 #include <thrust/device_vector.h>
 #include <thrust/host_vector.h>
 #include <thrust/reduce.h>

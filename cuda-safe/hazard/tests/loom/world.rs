@@ -4,10 +4,11 @@ use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 
-use super::machine::{Machine, Set, Touch, Track};
+use super::common::machine::{Machine, Set, Touch, Track};
+use super::common::{Tracker, exclusive};
 use cuda_hazard::{
-    Access, Again, Books, Kind, Ledger, Mode, Policy, Port, Reach, Refusal, Repeat, Route, Series, Slot,
-    SlotId, Snapshot, Sorted,
+    Access, Kind, Ledger, Mode, Policy, Port, Reach, Refusal, Repeat, Route, Series, Slot, SlotId, Snapshot,
+    Sorted,
 };
 
 /// Bytes of each allocation.
@@ -29,7 +30,7 @@ pub(super) enum Taken {
 
 /// Books, two allocations, and the devices.
 pub(super) struct World {
-    pub(super) books: Books,
+    pub(super) books: Tracker,
     pub(super) ledgers: [Ledger; 2],
     pub(super) machine: cuda_hazard::primitives::Mutex<Machine>,
     /// Waits are not made then.
@@ -43,7 +44,7 @@ pub(super) struct World {
 impl World {
     pub(super) fn new(kinds: &[Kind]) -> (Arc<Self>, Vec<SlotId>) {
         let world = Self {
-            books: Books::new(Policy::default),
+            books: Tracker::new(Policy::default),
             ledgers: [Ledger::new(BYTES), Ledger::new(BYTES)],
             machine: cuda_hazard::primitives::Mutex::new(Machine::default()),
             sabotage: false,
@@ -109,10 +110,9 @@ impl World {
         let untold: Vec<Repeat<'_, '_>> = numbered().map(|(series, all)| series.again(&all[0])).collect();
         let told: Vec<Repeat<'_, '_>> = numbered().filter_map(|(series, all)| series.told(all)).collect();
         for (repeats, taken) in [(untold, Taken::Untold), (told, Taken::Told)] {
-            if let Some((lane, tick)) = slot.lock_repeated(slot.kind, &repeats) {
-                let entered = Again::new(slot, lane, tick, true);
+            if let Some(entered) = self.books.begin_repeated(slot, &repeats) {
                 self.give(slot, &touches);
-                entered.over(true);
+                entered.commit(true);
                 return Ok(taken);
             }
         }
@@ -124,7 +124,7 @@ impl World {
     fn writes(&self, parts: &[Part]) -> (Vec<Access<'_>>, Vec<Touch>) {
         let access = |(buffer, part): &Part| {
             let access = Access::write(&self.ledgers[*buffer], part.clone());
-            if self.unborrowed { access.unborrowed() } else { access.exclusive() }
+            if self.unborrowed { access.unborrowed() } else { exclusive(access) }
         };
         let touch = |(buffer, part): &Part| Touch {
             buffer: *buffer,
@@ -212,11 +212,12 @@ impl World {
             Ok::<(), ()>(())
         };
         let slot = self.books.slot(id).unwrap();
-        self.books.wait(slot, slot.kind, snapshot, wait).unwrap();
+        self.books.wait(slot, snapshot, wait).unwrap();
     }
 }
 
-impl Port for World {
+// SAFETY: no memory depends on it.
+unsafe impl Port for World {
     type Error = ();
 
     fn order(&self, waiter: &Slot, other: &Slot, _: &mut usize) -> Result<Route, ()> {

@@ -2,16 +2,17 @@
 
 use std::rc::Rc;
 
-use crate::machine::{Set, Touch, Track};
+use crate::common::Tracker;
+use crate::common::machine::{Set, Touch, Track};
 use crate::model::Model;
 use crate::operate::Kept;
 use crate::program::{Program, Run, Sabotage};
 use crate::step::{BYTES, DEVICES, EVENTS, Step};
-use cuda_hazard::{Books, Kind, Ledger, Mode, Policy, Reach, Slot, Snapshot};
+use cuda_hazard::{Kind, Ledger, Mode, Policy, Reach, Slot, Snapshot};
 
 /// A program under way.
 pub(crate) struct Bench<'a> {
-    pub(crate) books: &'a Books,
+    pub(crate) books: &'a Tracker,
     pub(crate) ledgers: &'a [Ledger],
     pub(crate) port: Model<'a>,
     /// Streams that the program has, as tracks of the model.
@@ -28,7 +29,7 @@ pub(crate) struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     pub(crate) fn new(
-        books: &'a Books,
+        books: &'a Tracker,
         ledgers: &'a [Ledger],
         program: &Program,
         sabotage: Sabotage,
@@ -129,7 +130,7 @@ impl<'a> Bench<'a> {
                         }
                         Ok::<(), ()>(())
                     };
-                    self.books.wait(slot, slot.kind, snapshot, wait).unwrap();
+                    self.books.wait(slot, snapshot, wait).unwrap();
                 }
             }
             Step::StreamSynchronize(stream) => {

@@ -1,7 +1,7 @@
 //! The host's part of a program.
 
 use crate::bench::Bench;
-use crate::machine::{Orders, Set, Touch};
+use crate::common::machine::{Orders, Set, Touch};
 use crate::program::Sabotage;
 use cuda_hazard::{Access, Reach};
 

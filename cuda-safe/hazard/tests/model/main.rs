@@ -7,15 +7,18 @@
 //! `HAZARD_PROGRAMS=n` runs another number of programs, `HAZARD_SEED=n` begins with another seed.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, reason = "tests")]
+#![expect(unsafe_code, reason = "implements ports")]
 
 mod bench;
+#[path = "../common/mod.rs"]
+mod common;
 mod host;
-mod machine;
 mod model;
 mod operate;
 mod program;
 mod step;
 
+use common::Tracker;
 use program::{Program, Run, Sabotage};
 
 fn number(variable: &str, otherwise: u64) -> u64 {
@@ -91,7 +94,8 @@ fn caught_within(programs: u64, sabotage: Sabotage) -> bool {
 #[derive(Default)]
 struct Orders(std::cell::Cell<u32>);
 
-impl cuda_hazard::Port for Orders {
+// SAFETY: no memory depends on it.
+unsafe impl cuda_hazard::Port for Orders {
     type Error = ();
 
     fn order(
@@ -107,10 +111,10 @@ impl cuda_hazard::Port for Orders {
 
 #[test]
 fn memory_that_an_operation_made_begins_with_its_write() {
-    use cuda_hazard::{Access, Books, Kind, Ledger, Policy, Reach, Refusal};
+    use cuda_hazard::{Access, Kind, Ledger, Policy, Reach, Refusal};
     let here = std::panic::Location::caller();
     for policy in [Policy::Order, Policy::Error] {
-        let books = Books::new(Policy::default);
+        let books = Tracker::new(Policy::default);
         books.set_policy(policy);
         let stream = || books.enrol(0, Kind::NonBlocking, Reach::Stream(0)).unwrap();
         let (maker, user) = (stream(), stream());
@@ -137,8 +141,8 @@ fn memory_that_an_operation_made_begins_with_its_write() {
 
 #[test]
 fn memory_whose_making_failed_is_nobodys_and_its_operation_is_over() {
-    use cuda_hazard::{Books, Kind, Policy, Reach};
-    let books = Books::new(Policy::default);
+    use cuda_hazard::{Kind, Policy, Reach};
+    let books = Tracker::new(Policy::default);
     let maker = books.enrol(0, Kind::NonBlocking, Reach::Stream(0)).unwrap();
     let here = std::panic::Location::caller();
     assert!(books.enqueue_first(maker, here, || Err(())).is_err());
@@ -149,7 +153,7 @@ fn memory_whose_making_failed_is_nobodys_and_its_operation_is_over() {
 
 /// Two streams: one has written memory, and the other one was made to wait for that and given nothing.
 fn one_that_only_waits(
-    books: &cuda_hazard::Books,
+    books: &Tracker,
     kind: cuda_hazard::Kind,
     ledger: &cuda_hazard::Ledger,
 ) -> (cuda_hazard::SlotId, cuda_hazard::SlotId) {
@@ -160,14 +164,14 @@ fn one_that_only_waits(
     let here = std::panic::Location::caller();
     books.enqueue(writes, &write, true, &Orders::default(), here, || Ok(())).unwrap();
     let event = books.record(writes, || Ok::<(), ()>(())).unwrap();
-    books.wait(waits, kind, &event, || Ok::<(), ()>(())).unwrap();
+    books.wait(waits, &event, || Ok::<(), ()>(())).unwrap();
     (writes.id, waits.id)
 }
 
 #[test]
 fn a_stream_that_was_only_made_to_wait_is_not_over_before_what_it_waits_for() {
-    use cuda_hazard::{Books, Kind, Ledger, Policy, Reach};
-    let (books, ledger) = (Books::new(Policy::default), Ledger::new(64));
+    use cuda_hazard::{Kind, Ledger, Policy, Reach};
+    let (books, ledger) = (Tracker::new(Policy::default), Ledger::new(64));
     let (writes, waits) = one_that_only_waits(&books, Kind::Blocking, &ledger);
     let slot = books.slot(waits).unwrap();
     assert!(slot.is_drained() && !books.is_over(slot));
@@ -182,7 +186,7 @@ fn a_stream_that_was_only_made_to_wait_is_not_over_before_what_it_waits_for() {
 /// While a stream is being made to wait for another one, that one's work turns out to be over, it goes, and a new stream comes, which gets
 /// its slot if there is nothing against that.
 struct Meanwhile<'a> {
-    books: &'a cuda_hazard::Books,
+    books: &'a Tracker,
     orders: Orders,
 }
 
@@ -190,13 +194,14 @@ impl Meanwhile<'_> {
     /// Whether it is the new stream whose event is recorded.
     fn comes(&self, other: &cuda_hazard::Slot) -> bool {
         self.orders.0.set(self.orders.0.get() + 1);
-        other.complete(other.submitted());
+        common::complete(other);
         self.books.dismiss(other, cuda_hazard::Reach::Device);
         self.books.enrol(0, other.kind, cuda_hazard::Reach::Stream(0)).unwrap().id == other.id
     }
 }
 
-impl cuda_hazard::Port for Meanwhile<'_> {
+// SAFETY: no memory depends on it.
+unsafe impl cuda_hazard::Port for Meanwhile<'_> {
     type Error = ();
 
     fn order(
@@ -208,17 +213,13 @@ impl cuda_hazard::Port for Meanwhile<'_> {
         // Else the whole device is waited for, of which nothing is noted here.
         Ok(if self.comes(other) { cuda_hazard::Route::Stream } else { cuda_hazard::Route::Host })
     }
-
-    fn order_plainly(&self, _: &cuda_hazard::Slot, other: &cuda_hazard::Slot, _: &mut usize) -> bool {
-        *other.reach() != cuda_hazard::Reach::Device && self.comes(other)
-    }
 }
 
 #[test]
 fn who_waits_for_a_stream_whose_slot_another_one_gets_meanwhile_learns_nothing_that_the_other_one_does_not_know()
  {
-    use cuda_hazard::{Access, Books, Kind, Ledger, Policy, Reach};
-    let (books, far, near) = (Books::new(Policy::default), Ledger::new(64), Ledger::new(64));
+    use cuda_hazard::{Access, Kind, Ledger, Policy, Reach};
+    let (books, far, near) = (Tracker::new(Policy::default), Ledger::new(64), Ledger::new(64));
     let (_, waits) = one_that_only_waits(&books, Kind::NonBlocking, &far);
     let port = Meanwhile { books: &books, orders: Orders::default() };
     let here = std::panic::Location::caller();

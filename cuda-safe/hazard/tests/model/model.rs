@@ -2,13 +2,14 @@
 
 use std::cell::{Cell, RefCell};
 
-use crate::machine::{Machine, Set, Touch};
+use crate::common::Tracker;
+use crate::common::machine::{Machine, Set, Touch};
 use crate::program::Sabotage;
-use cuda_hazard::{Books, Kind, Port, Reach, Route, Slot};
+use cuda_hazard::{Kind, Port, Reach, Route, Slot};
 
 /// The model as the tracker's way to the streams.
 pub(crate) struct Model<'a> {
-    pub(crate) books: &'a Books,
+    pub(crate) books: &'a Tracker,
     pub(crate) machine: RefCell<Machine>,
     /// The events of dismissed streams.
     pub(crate) last_events: RefCell<Vec<Set>>,
@@ -25,7 +26,7 @@ pub(crate) struct Model<'a> {
 }
 
 impl<'a> Model<'a> {
-    pub(crate) fn new(books: &'a Books, sabotage: Sabotage) -> Self {
+    pub(crate) fn new(books: &'a Tracker, sabotage: Sabotage) -> Self {
         Self {
             books,
             machine: RefCell::default(),
@@ -70,7 +71,8 @@ impl<'a> Model<'a> {
     }
 }
 
-impl Port for Model<'_> {
+// SAFETY: no memory depends on it.
+unsafe impl Port for Model<'_> {
     type Error = ();
 
     fn order(&self, waiter: &Slot, other: &Slot, _: &mut usize) -> Result<Route, ()> {

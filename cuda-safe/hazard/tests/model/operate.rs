@@ -4,10 +4,11 @@ use std::panic::Location;
 use std::rc::Rc;
 
 use crate::bench::Bench;
-use crate::machine::Touch;
+use crate::common::exclusive;
+use crate::common::machine::Touch;
 use crate::program::Sabotage;
 use crate::step::BUFFERS;
-use cuda_hazard::{Access, Again, Ledger, Mode, Policy, Port, Refusal, Repeat, Series, Slot, Sorted};
+use cuda_hazard::{Access, Ledger, Mode, Policy, Port, Refusal, Repeat, Series, Slot, Sorted, Submission};
 
 /// What an operation did, to be done again.
 #[derive(Clone)]
@@ -35,15 +36,15 @@ impl<'a> Kept<'a> {
 impl<'a> Bench<'a> {
     /// Enters what was done before by its series: without its accesses, or else with them. None where that is not possible,
     /// else whether with them.
-    fn repeat(slot: &'a Slot, kept: &Kept<'_>) -> Option<(Again<'a>, bool)> {
+    fn repeat(&self, slot: &'a Slot, kept: &Kept<'_>) -> Option<(Submission<'a>, bool)> {
         for told in [false, true] {
             let repeats = kept.series.iter().map(|(series, accesses)| match accesses.first() {
                 Some(first) if !told => Some(series.again(first)),
                 _ => series.told(accesses),
             });
             let repeats: Vec<Repeat<'_, '_>> = repeats.collect::<Option<_>>()?;
-            if let Some((lane, tick)) = slot.lock_repeated(slot.kind, &repeats) {
-                return Some((Again::new(slot, lane, tick, true), told));
+            if let Some(submission) = self.books.begin_repeated(slot, &repeats) {
+                return Some((submission, told));
             }
         }
         None
@@ -69,7 +70,7 @@ impl<'a> Bench<'a> {
                 let at_call = touch.at_call && self.port.sabotage != Sabotage::NotAtCall;
                 let access = if at_call { access.at_call() } else { access };
                 // One thread enters everything here, so whatever writes could have borrowed exclusively.
-                if touch.mode == Mode::Write && touch.buffer % 2 == 0 { access.exclusive() } else { access }
+                if touch.mode == Mode::Write && touch.buffer % 2 == 0 { exclusive(access) } else { access }
             })
             .collect();
         let rolled = touches.clone();
@@ -123,12 +124,12 @@ impl<'a> Bench<'a> {
         } else {
             let kept = again.unwrap_or_else(|| Rc::new(Kept::new(accesses, self.ledgers, stream, rolled)));
             self.kept = Some(Rc::new(Kept { stream, ..Kept::clone(&kept) }));
-            let again = if kept.stream.is_multiple_of(2) { Self::repeat(slot, &kept) } else { None };
+            let again = if kept.stream.is_multiple_of(2) { self.repeat(slot, &kept) } else { None };
             match again {
                 Some((again, told)) => {
                     repeated = u64::from(!told);
                     let answer = call();
-                    again.over(answer.is_ok());
+                    again.commit(answer.is_ok());
                     answer.map_err(Refusal::Call)
                 }
                 None => {

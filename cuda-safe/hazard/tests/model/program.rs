@@ -3,9 +3,10 @@
 use std::fmt;
 
 use crate::bench::Bench;
-use crate::machine::Set;
+use crate::common::Tracker;
+use crate::common::machine::Set;
 use crate::step::{BUFFERS, BYTES, Dice, Step};
-use cuda_hazard::{Books, Ledger, Policy};
+use cuda_hazard::{Ledger, Policy};
 
 /// What is broken on purpose, to see that the model notices.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -88,7 +89,7 @@ impl Program {
 
     /// Runs the program with the tracker and in the model.
     pub(crate) fn run(&self, sabotage: Sabotage) -> Result<Run, String> {
-        let books = Books::new(Policy::default);
+        let books = Tracker::new(Policy::default);
         books.set_policy(self.policy);
         let ledgers: Vec<Ledger> = (0..BUFFERS).map(|_| Ledger::new(BYTES)).collect();
         let mut bench = Bench::new(&books, &ledgers, self, sabotage);

@@ -1,6 +1,6 @@
 //! What a random program consists of: steps, each of which is a number.
 
-use crate::machine::Touch;
+use crate::common::machine::Touch;
 use cuda_hazard::Mode;
 
 pub(crate) const DEVICES: usize = 2;

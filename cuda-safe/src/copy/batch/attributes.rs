@@ -4,13 +4,15 @@ use crate::memory::MemoryLocation;
 #[cfg(cudart_12_8)]
 use crate::sys;
 
-/// The largest copy that gains by running beside kernels. Larger ones within a device are several times slower so.
+/// The largest copy that gains by running beside kernels. Larger ones within a device are several times
+/// slower so.
 const SMALL: usize = 128 << 10;
 
 /// Wishes about how a copy is done. They change how fast it is, and not what it does.
 ///
-/// Stands for `cudaMemcpyAttributes`, without the order of the source, which is not a matter of taste: that is which method
-/// of [`CopyBatch`](super::CopyBatch) or [`CopyBatch3d`](crate::copy::CopyBatch3d) adds the copy. Before CUDA 12.8 nobody hears them.
+/// Stands for `cudaMemcpyAttributes`, without the order of the source, which is not a matter of taste: that
+/// is which method of [`CopyBatch`](super::CopyBatch) or [`CopyBatch3d`](crate::copy::CopyBatch3d) adds the
+/// copy. Before CUDA 12.8 nobody hears them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[doc(alias = "cudaMemcpyAttributes")]
 pub struct CopyAttributes {
@@ -32,13 +34,15 @@ impl CopyAttributes {
         Self { overlap, ..self }
     }
 
-    /// Where the source should be read: heard for managed memory, and for pageable memory that the device can reach.
+    /// Where the source should be read: heard for managed memory, and for pageable memory that the device can
+    /// reach.
     #[must_use]
     pub const fn source_hint(self, hint: MemoryLocation) -> Self {
         Self { source_hint: Some(hint), ..self }
     }
 
-    /// Where the destination should be written: heard for managed memory, and for pageable memory that the device can reach.
+    /// Where the destination should be written: heard for managed memory, and for pageable memory that the
+    /// device can reach.
     #[must_use]
     pub const fn destination_hint(self, hint: MemoryLocation) -> Self {
         Self { destination_hint: Some(hint), ..self }
@@ -57,8 +61,8 @@ impl CopyAttributes {
 
 /// Which copies should leave the multiprocessors to kernels (`cudaMemcpyFlagPreferOverlapWithCompute`).
 ///
-/// The runtime then uses a copy engine. Within a device that is far slower than what it does otherwise (on an H200, 32 MiB
-/// at 87 instead of 1627 GiB/s), so the wish is for small copies.
+/// The runtime then uses a copy engine. Within a device that is far slower than what it does otherwise (on an
+/// H200, 32 MiB at 87 instead of 1627 GiB/s), so the wish is for small copies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Overlap {

@@ -1,24 +1,22 @@
 //! One copy with attributes: from CUDA 13.2 on.
 #![expect(unsafe_code, reason = "hands the operands' pointers to the runtime")]
 
-use std::ffi::c_void;
 use std::panic::Location;
 
-use super::CopyAttributes;
-use super::attributes::Order;
-use crate::copy::copies::Copies;
-use crate::copy::operand::{AsyncDestination, AsyncSource};
-use crate::copy::peer;
-use crate::copy::shape::Shape;
+use super::attributes::{CopyAttributes, Order};
+use super::copies::{Copies, Entry, Single};
+use crate::copy::checked::{CheckedCopy, Shape};
+use crate::copy::operand::{AsyncDestination, AsyncSource, Operand, Planar, Volumetric};
+use crate::copy::submit;
 use crate::error::{Detail, Result};
-use crate::hazard::{Access, Mode};
+use crate::hazard::Mode;
 use crate::stream::{AsStream, StreamRef};
-use crate::{check, sys};
+use crate::sys;
 
 /// [`memcpy_async`](crate::memcpy_async) with wishes about how the copy is done.
 ///
-/// Stands for [`cudaMemcpyWithAttributesAsync`](sys::cudaMemcpyWithAttributesAsync), which CUDA 13.2 brought. On the legacy
-/// stream and in a capture the copy is made without the wishes, by `cudaMemcpyAsync`.
+/// Stands for [`cudaMemcpyWithAttributesAsync`](sys::cudaMemcpyWithAttributesAsync), which CUDA 13.2 brought.
+/// On the legacy stream and in a capture the copy is made without the wishes, by `cudaMemcpyAsync`.
 ///
 /// # Ordering
 /// In the order of the stream, and after conflicting work that other streams were given before.
@@ -52,56 +50,146 @@ where
     D: AsyncDestination + ?Sized,
     S: AsyncSource<Element = D::Element> + ?Sized,
 {
+    let (to, from) = (destination.operand_mut()?, source.operand()?);
+    copy("memcpy_with_attributes_async", to, from, attributes, stream.as_stream())
+}
+
+/// [`memcpy_2d_async`](crate::memcpy_2d_async) with wishes about how the copy is done.
+///
+/// Stands for [`cudaMemcpy3DWithAttributesAsync`](sys::cudaMemcpy3DWithAttributesAsync), of one layer, which
+/// CUDA 13.2 brought. Where that cannot do it (on the legacy stream, in a capture, of another device's array,
+/// between an array and rows that do not begin whole elements apart) the copy is made without the wishes, as
+/// `memcpy_2d_async` makes it.
+///
+/// # Ordering
+/// In the order of the stream, and after conflicting work that other streams were given before.
+///
+/// # Errors
+/// As `memcpy_2d_async`.
+///
+/// # Examples
+/// ```
+/// use cuda_safe::copy::{CopyAttributes, Overlap, memcpy_2d_with_attributes_async};
+/// use cuda_safe::memory::{PinnedBuffer, PitchedBuffer};
+/// use cuda_safe::Stream;
+///
+/// # fn main() -> cuda_safe::Result<()> {
+/// let (stream, host) = (Stream::non_blocking()?, PinnedBuffer::from_slice(&[1, 2, 3, 4])?);
+/// let mut device = PitchedBuffer::<i32>::alloc(2, 2)?;
+/// let beside_kernels = CopyAttributes::new().overlap(Overlap::Small);
+/// memcpy_2d_with_attributes_async(&mut device, &host.plane(2, 2)?, beside_kernels, &stream)?;
+/// assert_eq!(device.to_vec()?, [1, 2, 3, 4]);
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias = "cudaMemcpy3DWithAttributesAsync")]
+#[track_caller]
+pub fn memcpy_2d_with_attributes_async<D, S>(
+    destination: &mut D,
+    source: &S,
+    attributes: CopyAttributes,
+    stream: &impl AsStream,
+) -> Result<()>
+where
+    D: AsyncDestination<Planar> + ?Sized,
+    S: AsyncSource<Planar, Element = D::Element> + ?Sized,
+{
+    let (to, from) = (destination.operand_mut()?, source.operand()?);
+    copy("memcpy_2d_with_attributes_async", to, from, attributes, stream.as_stream())
+}
+
+/// [`memcpy_3d_async`](crate::memcpy_3d_async) with wishes about how the copy is done, as
+/// [`memcpy_2d_with_attributes_async`].
+///
+/// Stands for [`cudaMemcpy3DWithAttributesAsync`](sys::cudaMemcpy3DWithAttributesAsync).
+///
+/// # Ordering
+/// In the order of the stream, and after conflicting work that other streams were given before.
+///
+/// # Errors
+/// As `memcpy_3d_async`.
+#[doc(alias = "cudaMemcpy3DWithAttributesAsync")]
+#[track_caller]
+pub fn memcpy_3d_with_attributes_async<D, S>(
+    destination: &mut D,
+    source: &S,
+    attributes: CopyAttributes,
+    stream: &impl AsStream,
+) -> Result<()>
+where
+    D: AsyncDestination<Volumetric> + ?Sized,
+    S: AsyncSource<Volumetric, Element = D::Element> + ?Sized,
+{
+    let (to, from) = (destination.operand_mut()?, source.operand()?);
+    copy("memcpy_3d_with_attributes_async", to, from, attributes, stream.as_stream())
+}
+
+#[track_caller]
+fn copy(
+    api: &'static str,
+    destination: Operand<'_>,
+    source: Operand<'_>,
+    attributes: CopyAttributes,
+    stream: StreamRef<'_>,
+) -> Result<()> {
     let place = Location::caller();
-    let (destination, source) = (destination.operand_mut()?, source.operand()?);
-    let bytes = Shape::of(Single::API, &destination, &source)?.bytes();
-    if bytes == 0 {
-        return Ok(());
-    }
-    peer::ensure(destination.side(), source.side());
-    let stream = stream.as_stream();
-    let single = Single {
-        to: destination.pointer().cast(),
-        from: source.pointer().cast_const().cast(),
-        bytes,
-        attributes: attributes.of_copy(bytes, Order::Stream).to_raw(),
-    };
-    let accesses: Vec<Access<'_>> =
-        destination.access(Mode::Write).into_iter().chain(source.source()).collect();
-    // SAFETY: the accesses are all that the copy touches of tracked memory, whose owners wait for it before they free.
-    unsafe { stream.enqueue_at(&accesses, place, |raw| single.hand_over(stream, raw)) }
+    let Some(copy) = CheckedCopy::new(api, destination, source)? else { return Ok(()) };
+    let bytes = copy.shape.bytes();
+    let single = WithAttributes(Entry { copy, attributes: attributes.of_copy(bytes, Order::Stream) });
+    let accesses = (copy.to.access(Mode::Write), copy.from.read());
+    // SAFETY: the accesses are all that the copy touches of tracked memory, whose owners wait for it before
+    // they free.
+    unsafe { submit::batch_of_one(stream, accesses, place, |raw| single.hand_over(stream, raw)) }
         .map_err(|error| error.at(place).with_detail(Detail::Transfer { bytes }))
 }
 
 /// A copy with attributes, where they are heard.
 ///
-/// That the call refuses a capture which raw calls began as batches do, no device has shown yet. If it refuses it otherwise, the program
-/// gets that error.
-struct Single {
-    to: *mut c_void,
-    from: *const c_void,
-    bytes: usize,
-    attributes: sys::cudaMemcpyAttributes,
-}
+/// That the calls refuse a capture which raw calls began as batches do, no device has shown yet. If they
+/// refuse it otherwise, the program gets that error.
+struct WithAttributes<'a>(Entry<'a>);
 
-impl Copies for Single {
+impl Copies for WithAttributes<'_> {
     const API: &'static str = "memcpy_with_attributes_async";
-    const FUNCTION: &'static str = "cudaMemcpyWithAttributesAsync";
 
-    fn together(&self, stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
-        // C may write them.
-        let mut attributes = self.attributes;
-        self.at_once(stream, raw, |raw| {
-            // SAFETY: both operands are memory of so many bytes that outlives the copy, and the stream is live; the attributes are a live
-            // variable.
-            unsafe {
-                sys::cudaMemcpyWithAttributesAsync(self.to, self.from, self.bytes, &raw mut attributes, raw)
+    fn function(&self) -> &'static str {
+        match self.0.copy.shape {
+            Shape::Linear { .. } => "cudaMemcpyWithAttributesAsync",
+            _ => "cudaMemcpy3DWithAttributesAsync",
+        }
+    }
+
+    fn singles(&self) -> impl Iterator<Item = Single<'_>> + Clone {
+        let CheckedCopy { to, from, shape, .. } = &self.0.copy;
+        let (to, from) = (to.pointer.cast(), from.pointer.cast_const().cast());
+        std::iter::once(match *shape {
+            Shape::Linear { bytes } => {
+                Single::Linear { to, from, bytes, order: Order::Stream, settles: false }
             }
+            _ => Single::Rows(&self.0),
         })
     }
 
-    fn one_by_one(&self, raw: sys::cudaStream_t, _: bool) -> Result<()> {
-        // SAFETY: as above.
-        unsafe { check!(cudaMemcpyAsync(self.to, self.from, self.bytes, sys::cudaMemcpyDefault, raw)) }
+    fn together(&self, stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
+        let Entry { copy, attributes } = &self.0;
+        if let Shape::Linear { bytes } = copy.shape {
+            let (to, from) = (copy.to.pointer.cast(), copy.from.pointer.cast_const().cast());
+            // C may write them.
+            let mut attributes = attributes.to_raw();
+            return self.at_once(stream, raw, |raw| {
+                // SAFETY: both operands are memory of so many bytes that outlives the copy, and the stream is
+                // live; the attributes are a live variable.
+                unsafe { sys::cudaMemcpyWithAttributesAsync(to, from, bytes, &raw mut attributes, raw) }
+            });
+        }
+        let beyond = self.0.has_array_beyond(stream.device());
+        let Some(mut op) = self.0.whole().filter(|_| !beyond) else {
+            return Single::Rows(&self.0).copy(Some(raw));
+        };
+        self.at_once(stream, raw, |raw| {
+            // SAFETY: the operation is a live variable that says where the operands are and their layouts;
+            // their memory outlives the copy; the stream is live.
+            unsafe { sys::cudaMemcpy3DWithAttributesAsync(&raw mut op, 0, raw) }
+        })
     }
 }

@@ -14,7 +14,7 @@ use bytemuck::{AnyBitPattern, NoUninit};
 use super::array::PipelineOutput;
 use super::room::{Room, Stages};
 use super::stage::Stage;
-use crate::copy::staged::Company;
+use crate::copy::staged::Traffic;
 use crate::error::{Error, Result};
 
 /// Something that is so of the way up, or of that down.
@@ -25,9 +25,9 @@ pub(super) struct Ways {
 }
 
 impl Ways {
-    /// Whether copies of the staged engine go both ways at once, where this is what has threads of its own.
-    pub(super) fn company(self) -> Company {
-        if self.up && self.down { Company::Paired } else { Company::Alone }
+    /// Whether staged copies go in both directions at once, if these are the directions with threads of their own.
+    pub(super) fn traffic(self) -> Traffic {
+        if self.up && self.down { Traffic::BothWays } else { Traffic::OneWay }
     }
 }
 

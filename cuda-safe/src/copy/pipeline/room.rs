@@ -5,10 +5,10 @@ use std::ops::Range;
 use bytemuck::{AnyBitPattern, NoUninit};
 
 use super::array::{PipelineInput, PipelineOutput};
-use crate::copy::linear::memcpy_async;
 use crate::copy::operand::Operand;
-use crate::copy::staged::Company;
+use crate::copy::staged::Traffic;
 use crate::copy::transfer::staged_on;
+use crate::copy::verbs::memcpy_async;
 use crate::device::Device;
 use crate::error::Result;
 use crate::memory::{DeviceBuffer, DeviceSlice, DeviceSliceMut, OnDevice};
@@ -21,7 +21,7 @@ pub(super) struct Stages {
     pub(super) work: Vec<Stream>,
     down: Stream,
     /// Whether chunks of pageable memory are copied both ways at once.
-    pub(super) company: Company,
+    pub(super) traffic: Traffic,
 }
 
 impl Stages {
@@ -34,7 +34,7 @@ impl Stages {
         for _ in 0..work {
             streams.push(stream()?);
         }
-        Ok(Self { up, work: streams, down, company: Company::Alone })
+        Ok(Self { up, work: streams, down, traffic: Traffic::OneWay })
     }
 
     /// Waits for all that the stages were given, whatever fails.
@@ -63,7 +63,7 @@ where
         PipelineInput::Pinned(part) => memcpy_async(&mut buffer, &part, stream),
         PipelineInput::Pageable(part) => {
             let (to, from) = (Operand::of_span::<T, OnDevice>(buffer.span()), Operand::of_slice(part));
-            match staged_on(stream.as_stream(), &to, &from, stages.company) {
+            match staged_on(stream.as_stream(), &to, &from, stages.traffic) {
                 Some(staged) => staged,
                 None => stream.scope(|scope| scope.memcpy_async(&mut buffer, part))?,
             }
@@ -129,7 +129,7 @@ impl<I: AnyBitPattern + NoUninit, O: AnyBitPattern> Room<I, O> {
             PipelineOutput::Pinned(mut part) => memcpy_async(&mut part, &output, stream)?,
             PipelineOutput::Pageable(part) => {
                 let from = Operand::of_span::<O, OnDevice>(output.span());
-                match staged_on(stream.as_stream(), &Operand::of_slice_mut(part), &from, stages.company) {
+                match staged_on(stream.as_stream(), &Operand::of_slice_mut(part), &from, stages.traffic) {
                     Some(staged) => staged?,
                     None => stream.scope(|scope| scope.memcpy_async(part, &output))??,
                 }

@@ -5,6 +5,8 @@ use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::sync::OnceLock;
 
+use cuda_hazard::Operation;
+
 use super::super::mapped::Mapped;
 use super::super::reaper::reaper;
 use super::super::relaxed::relax;
@@ -121,7 +123,7 @@ impl Allocation {
             ledger: {
                 let mut ledger = std::mem::replace(&mut self.ledger, Ledger::new(0));
                 // The allocation leaves its block, so no further owners can be made.
-                ledger.kept_by(None);
+                ledger.not_kept();
                 ledger
             },
             mapped: Mapped::default(),
@@ -208,19 +210,20 @@ impl Allocation {
         self.enqueue_free(stream)
     }
 
-    #[expect(clippy::inline_always, reason = "measured: the other caller is no usual one")]
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     fn enqueue_free(&mut self, stream: StreamRef<'_>) -> Result<()> {
-        let place = Location::caller();
-        let pointer = self.pointer;
-        let access = Access::write(&self.ledger, 0..self.bytes).exclusive();
-        let asked = Call { api: "cudaFreeAsync", place, bytes: || 0 };
+        let asked = Call { api: "cudaFreeAsync", place: Location::caller(), bytes: 0 };
+        let access = Access::write(&self.ledger, 0..self.bytes);
+        // SAFETY: the allocation is borrowed exclusively until this returns.
+        let access = [unsafe { access.exclusive() }];
+        // SAFETY: the operation is put on this stream. It is a write of all the bytes and of nothing else.
+        let submission = unsafe { stream.begin(Operation::new(&access), asked.place) }?;
         // SAFETY: the pointer came from `cudaMallocAsync` and is freed only here: `bytes` is 0 once this
         // succeeds. The stream is live, and executes this after all work that uses the memory.
-        let call = move |raw| unsafe { sys::cudaFreeAsync(pointer.cast(), raw) };
-        // SAFETY: the operation is put on this stream. It is a write of all the bytes and of nothing else.
-        unsafe { stream.enqueue_call([access], asked, call) }?;
+        let code = unsafe { sys::cudaFreeAsync(self.pointer.cast(), stream.as_raw()) };
+        submission.commit(code == sys::cudaSuccess);
+        asked.check(code)?;
         self.bytes = 0;
         Ok(())
     }
@@ -280,6 +283,7 @@ static ON_FREE: OnceLock<fn()> = OnceLock::new();
 
 /// Registers a function to call after each free of device, managed or pinned memory. Only the first
 /// function is registered.
+#[cfg(feature = "staged")]
 pub(crate) fn on_free(f: fn()) {
     let _ = ON_FREE.set(f);
 }

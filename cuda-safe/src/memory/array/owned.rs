@@ -261,6 +261,7 @@ impl<T> Array<T> {
     /// - The failure of the work that it waited for.
     /// - A refusal inside a host function.
     #[track_caller]
+    #[allow(clippy::result_large_err, reason = "the array comes back with the error, as every owner does")]
     pub fn into_raw(mut self) -> core::result::Result<sys::cudaArray_t, (Error, Self)> {
         const API: &str = "Array::into_raw";
         let Some(allocation) = self.allocation.only() else {

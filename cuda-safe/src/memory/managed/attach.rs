@@ -5,6 +5,8 @@ use std::panic::Location;
 
 use bytemuck::AnyBitPattern;
 
+use cuda_hazard::Operation;
+
 use super::ManagedBuffer;
 use crate::check;
 use crate::error::Result;
@@ -84,6 +86,6 @@ impl<T: AnyBitPattern> ManagedBuffer<T> {
                 .map_err(|error| error.at(place))
         };
         // SAFETY: the operation is put on this stream. It uses the buffer and nothing else.
-        unsafe { stream.as_stream().enqueue_mark(&access, place, call) }
+        unsafe { stream.as_stream().submit(Operation::mark(&access), place, call) }
     }
 }

@@ -5,6 +5,8 @@ use std::ffi::c_void;
 use std::ops::Range;
 use std::panic::Location;
 
+use cuda_hazard::Operation;
+
 use super::super::location::MemoryLocation;
 use super::super::place::Managed;
 use super::super::slice::{Slice, SliceMut};
@@ -192,12 +194,9 @@ fn put(
     }
     let accesses = std::mem::take(&mut ranges.accesses);
     let call = |raw| call(&mut ranges, raw).map_err(|error| error.at(place));
-    if !acts {
-        // SAFETY: the operation is put on this stream. It uses these ranges and nothing else.
-        return unsafe { stream.enqueue_mark(&accesses, place, call) };
-    }
-    // SAFETY: as above.
-    unsafe { stream.enqueue_at(&accesses, place, call) }
+    let operation = if acts { Operation::new(&accesses) } else { Operation::mark(&accesses) };
+    // SAFETY: the operation is put on this stream. It uses these ranges and nothing else.
+    unsafe { stream.submit(operation, place, call) }
 }
 
 #[cfg(test)]

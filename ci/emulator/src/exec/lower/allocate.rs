@@ -1,17 +1,20 @@
 //! Gives the registers of a function their final places.
 //!
-//! Compilers write PTX with a register for every value; a warp of a large kernel would fill megabytes. Values that are
-//! not alive at the same time share a place. Lanes of a warp may be at different instructions, but each lane has its
-//! own column of every register, so what holds for one thread holds for all.
+//! Compilers write PTX with a register for every value, and a warp of a large kernel would fill megabytes.
+//! Values that are not alive at the same time share a place. Lanes of a warp may be at different
+//! instructions, but each lane has its own column of every register, so that the analysis of one thread holds
+//! for all.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::operand::{FRAME, class};
 use crate::exec::file::{CONSTANT, Class, Sizes, Slot};
 use crate::exec::program::{Ins, NONE, Op};
 
-/// Where a register is in use: from the first to the last instruction that touches it.
+/// The frame pointer, in every function.
+pub(super) const FRAME: Slot = 0;
+
+/// The live range of a register: from the first to the last instruction that touches it.
 #[derive(Clone, Copy, Debug)]
 struct Interval {
     start: u32,
@@ -20,8 +23,8 @@ struct Interval {
     block: Option<u32>,
 }
 
-/// Rewrites the slots of a function's code, which starts at `start`, to final places from `base` on. Answers how many
-/// registers of each class are in use.
+/// Rewrites the slots of a function's code, which starts at `start`, to final places from `base` on. Returns
+/// the number of registers of each class in use.
 pub(super) fn allocate(
     code: &mut [Ins],
     start: u32,
@@ -71,7 +74,7 @@ pub(super) fn allocate(
     Sizes { words: used[0], wides: used[1], preds: used[2] }
 }
 
-/// How many of the first slots an instruction writes.
+/// The number of leading slots that an instruction writes.
 fn defined(ins: &Ins) -> usize {
     match ins.op {
         Op::Alu(_)
@@ -118,6 +121,15 @@ fn touch(live: &mut [Vec<Option<Interval>>; 3], slot: Slot, at: u32, block: u32,
     }
 }
 
+/// The class in the mark of a slot.
+pub(super) fn class(slot: Slot) -> Class {
+    match slot >> 30 {
+        0 => Class::Word,
+        1 => Class::Wide,
+        _ => Class::Pred,
+    }
+}
+
 /// Numbers the basic blocks, and finds the ranges that backward jumps span.
 fn flow(code: &[Ins], start: u32, tables: &[Vec<u32>]) -> (Vec<u32>, Vec<(u32, u32)>) {
     let mut leader = vec![false; code.len() + 1];
@@ -140,7 +152,7 @@ fn flow(code: &[Ins], start: u32, tables: &[Vec<u32>]) -> (Vec<u32>, Vec<(u32, u
         }
         leader[at as usize + 1] = true;
     }
-    // A wide loop first: then one pass over the list usually is enough.
+    // Wide loops come first: then one pass over the list usually is enough.
     loops.sort_unstable_by_key(|&(from, to)| Reverse(to - from));
     let mut number = 0;
     let blocks = leader[..code.len()]
@@ -153,10 +165,10 @@ fn flow(code: &[Ins], start: u32, tables: &[Vec<u32>]) -> (Vec<u32>, Vec<(u32, u
     (blocks, loops)
 }
 
-/// Places intervals, each as low as possible; answers the places and how many there are.
+/// Places intervals, each as low as possible. Returns the places and their number.
 fn scan(live: &mut [Option<Interval>], loops: &[(u32, u32)], base: u32) -> (Vec<u32>, u32) {
     for interval in live.iter_mut().flatten().filter(|i| i.block.is_none()) {
-        // What lives across blocks must survive every turn of a loop that it is touched in.
+        // A value that lives across blocks must survive every turn of a loop that touches it.
         loop {
             let before = (interval.start, interval.end);
             for &(from, to) in loops {

@@ -126,7 +126,7 @@ impl Lower<'_> {
         Ok(d)
     }
 
-    /// `set` writes all ones, or 1.0, where the comparison holds.
+    /// `set` writes all ones, or 1.0, if the comparison holds.
     fn set_value(&mut self, i: &Instruction, t: Slot) -> Result<(), Failure> {
         let ty = i.types().next().ok_or("no type")?;
         let d = self.dst(operand(i, 0)?, ty)?;

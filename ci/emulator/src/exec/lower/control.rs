@@ -3,7 +3,7 @@
 use super::integer::operand;
 use super::{Failure, Lower, Symbol, resolve};
 use crate::exec::file::Class;
-use crate::exec::program::{Call, Op, Target};
+use crate::exec::program::{CallSite, Op, Target};
 use crate::ptx::ast::{Name, Prototype};
 use crate::ptx::{Function, Instruction, Operand, Space, Type, Variable};
 
@@ -77,7 +77,7 @@ impl Lower<'_> {
         let args = self.passed(args, &prototype.params, true)?;
         let results = self.passed(returns, &prototype.returns, false)?;
         let places = |list: &[(u32, u32, Option<_>)]| list.iter().map(|p| (p.0, p.1)).collect();
-        let call = Call { target, caller: self.number, args: places(&args), returns: places(&results) };
+        let call = CallSite { target, caller: self.number, args: places(&args), returns: places(&results) };
         let number = u32::try_from(self.program.calls.len()).unwrap_or(u32::MAX);
         self.program.calls.push(call);
         self.emit(Op::Call(number), &slot.map_or(vec![], |s| vec![s]));
@@ -106,7 +106,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Where in the frame the things that a call passes are. Registers and constants are given a place there.
+    /// The places in the frame of the values that a call passes. Registers and constants get a place there.
     #[expect(clippy::type_complexity, reason = "a list that one caller takes apart at once")]
     fn passed(
         &mut self,

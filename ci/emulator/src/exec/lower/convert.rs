@@ -475,7 +475,8 @@ fn whole32(v: i128, mode: Rounding) -> f32 {
     }
 }
 
-/// From a whole 64-bit number. What does not fit is clamped; NaN gives zero, or the highest bit where 64 bits take part.
+/// Converts from a whole 64-bit number. Values out of range are clamped. NaN gives zero, or the highest bit
+/// if 64 bits take part.
 fn float_to_int(to: Type, from: Type) -> Result<Alu, Failure> {
     let high = from == Type::F64 || matches!(to, Type::S64 | Type::U64);
     Ok(match (to, high) {

@@ -205,7 +205,8 @@ fn xor_sign(a: f32, b: f32, v: f32) -> f32 {
 
 #[cfg(target_arch = "x86_64")]
 mod native {
-    //! Fused multiplication on processors that have it: elsewhere the host computes it in software, lane by lane.
+    //! Fused multiplication on processors that have it. Elsewhere the host computes it in software, lane by
+    //! lane.
 
     use crate::exec::file::{File, Slots, map3};
     use crate::exec::rounding::seal;

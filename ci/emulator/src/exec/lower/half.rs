@@ -1,7 +1,8 @@
 //! Floating-point arithmetic in 16 bits, alone and in pairs.
 //!
-//! Sums and products of two 16-bit numbers are computed in 32 bits, which have more than twice the digits, so that
-//! rounding twice gives what rounding once does. A fused product is computed in 64 bits and rounded to odd first.
+//! Sums and products of two 16-bit numbers are computed in 32 bits, which have more than twice the digits, so
+//! that rounding twice gives the same as rounding once. A fused product is computed in 64 bits and rounded to
+//! odd first.
 
 #![expect(clippy::cast_possible_truncation, reason = "narrowing is what rounding does")]
 
@@ -21,7 +22,7 @@ pub(super) trait Half: Copy {
     fn bits16(self) -> u16;
     /// Rounds a number of 64 bits once.
     fn once(v: f64) -> Self {
-        // To odd first: the last bit of the 32-bit number says that digits were cut.
+        // To odd first: the last bit of the 32-bit number marks that digits were cut.
         let near = v as f32;
         let back = f64::from(near);
         let odd = if back == v || near.to_bits() & 1 == 1 || !near.is_finite() {

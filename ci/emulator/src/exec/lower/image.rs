@@ -1,10 +1,11 @@
 //! Reads of textures, reads and writes of surfaces.
 //!
-//! Each becomes two operations: the first notes handle and coordinates, for which there are not slots enough beside the values.
+//! Each becomes two operations, because the values leave too few slots. The first operation notes the handle
+//! and the coordinates.
 
 use super::integer::operand;
 use super::{Failure, Lower, UNKNOWN};
-use crate::exec::image::Boundary;
+use crate::exec::program::Boundary;
 use crate::exec::program::{Element, Geometry, NONE, Op, Read, Touch};
 use crate::ptx::{Instruction, Operand, Type};
 
@@ -61,7 +62,7 @@ impl Lower<'_> {
         if parts.len() != 4 {
             return Err(UNKNOWN.into());
         }
-        // The level, where one is named, is that of an image with levels, which is refused when it is read.
+        // A level belongs to an image with levels, which is refused when it is read.
         self.coordinates(operand(i, 1)?, geometry, *given)?;
         let mut s = [NONE; 5];
         for (slot, part) in s.iter_mut().zip(parts) {

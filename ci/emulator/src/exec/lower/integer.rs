@@ -143,7 +143,8 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// `add.cc`, `addc`, `sub.cc`, `subc`, `mad.cc`, `madc`: sums with a carry from the last and for the next.
+    /// `add.cc`, `addc`, `sub.cc`, `subc`, `mad.cc`, `madc`: sums with a carry from the last and for the
+    /// next.
     fn carried(&mut self, i: &Instruction, ty: Type) -> Result<(), Failure> {
         let d = self.dst(operand(i, 0)?, ty)?;
         let mut a = self.src(operand(i, 1)?, ty)?;
@@ -221,7 +222,8 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// `vabsdiff2` and `vabsdiff4`: what the parts of two registers differ by, each by itself, or all together and added.
+    /// `vabsdiff2` and `vabsdiff4`: the absolute differences of the parts of two registers, each by itself,
+    /// or all added.
     pub(super) fn differences(&mut self, i: &Instruction) -> Result<(), Failure> {
         let types: Vec<Type> = i.types().collect();
         let alike = matches!(types[..], [_, a, b] if a == b && matches!(a, Type::S32 | Type::U32));
@@ -232,7 +234,7 @@ impl Lower<'_> {
         let a = self.src(operand(i, 1)?, Type::U32)?;
         let b = self.src(operand(i, 2)?, Type::U32)?;
         let c = self.src(operand(i, 3)?, Type::U32)?;
-        /// With `BITS` to a part. The sum begins with `c`, which the parts alone do not ask for.
+        /// Each part has `BITS` bits. A sum begins with `c`, which separate parts do not use.
         fn differences<const BITS: u32, const SIGNED: bool, const ADD: bool>(a: u32, b: u32, c: u32) -> u32 {
             let part = |v: u32, n: u32| {
                 let bits = v << (32 - BITS - n * BITS);

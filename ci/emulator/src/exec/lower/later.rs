@@ -1,12 +1,11 @@
-//! Copies that a kernel does not wait for at once, and barriers in shared memory.
+//! Asynchronous copies, and barriers in shared memory.
 
 use super::integer::operand;
 use super::memory::space;
-use super::operand::low;
 use super::{Failure, Lower, UNKNOWN};
-use crate::exec::later::{Copy, Until};
-use crate::exec::mbarrier::{Meet, pending};
-use crate::exec::program::{Element, NONE, Op};
+use crate::exec::file::low;
+use crate::exec::mbarrier::pending;
+use crate::exec::program::{AsyncCopy, Element, Meet, NONE, Op, Until};
 use crate::ptx::{Instruction, Operand, Space, Type};
 
 impl Lower<'_> {
@@ -45,7 +44,7 @@ impl Lower<'_> {
             _ => return Err("4, 8 or 16 bytes are copied".into()),
         };
         let (mut read, mut ignored) = (NONE, NONE);
-        // A cache policy, which has 64 bits, says nothing here.
+        // A cache policy, which has 64 bits, has no effect here.
         for extra in i.operands.iter().skip(3) {
             match self.named(extra) {
                 Some((crate::exec::file::Class::Pred, slot)) => ignored = slot,
@@ -54,7 +53,7 @@ impl Lower<'_> {
                 _ => read = self.src(extra, Type::U32)?,
             }
         }
-        let copy = Copy {
+        let copy = AsyncCopy {
             to: self.access(&to, Element::U8, 1, false)?,
             from: self.access(&from, Element::U8, 1, false)?,
             bytes: Some(bytes),
@@ -84,7 +83,7 @@ impl Lower<'_> {
             let place = self.place(operand(i, 3)?, Space::Shared)?;
             (barrier, counted) = (place.slot, Some(self.access(&place, Element::U64, 1, true)?));
         }
-        let copy = Copy {
+        let copy = AsyncCopy {
             to: self.access(&to, Element::U8, 1, false)?,
             from: self.access(&from, Element::U8, 1, false)?,
             bytes: None,
@@ -95,7 +94,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn keep(&mut self, copy: Copy) -> u32 {
+    fn keep(&mut self, copy: AsyncCopy) -> u32 {
         self.program.copies.push(copy);
         u32::try_from(self.program.copies.len() - 1).unwrap_or(u32::MAX)
     }
@@ -125,7 +124,7 @@ impl Lower<'_> {
             return Err(UNKNOWN.into());
         };
         let test = matches!(meet, Meet::Test { .. });
-        // An arrival may give a state; a barrier of another block gives none.
+        // An arrival may return a state. A barrier of another block returns none.
         let gives = arrive && !matches!(operand(i, 0)?, Operand::Address(..)) || test;
         let first = usize::from(gives);
         let d = match operand(i, 0)? {

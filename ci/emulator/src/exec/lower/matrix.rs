@@ -4,9 +4,9 @@ use super::integer::operand;
 use super::memory::space;
 use super::{Failure, Lower, UNKNOWN};
 use crate::exec::file::Slot;
-use crate::exec::matrix::{Matrix, Multiply, Order, Spread, Tile};
 use crate::exec::number::Number;
 use crate::exec::program::{Element, NONE, Op};
+use crate::exec::program::{Matrix, Multiply, Order, Spread, Tile};
 use crate::ptx::{Instruction, Operand, Type};
 
 impl Lower<'_> {
@@ -83,7 +83,7 @@ impl Lower<'_> {
         let access = self.access(&place, memory, 1, number == Number::F64)?;
         let apart = match i.operands.get(2) {
             Some(apart) => self.src(apart, Type::U32)?,
-            // Where nothing is said, rows or columns lie behind each other.
+            // By default, rows or columns lie behind each other.
             None => {
                 let packed = if order == Order::Rows { columns } else { rows };
                 self.word(u32::try_from(packed).map_err(|_| UNKNOWN)?)
@@ -111,7 +111,7 @@ impl Lower<'_> {
         let types: Vec<Number> = numbers(i).collect();
         let [d, a, b, c] = match types[..] {
             [d, a, b, c] => [d, a, b, c],
-            // Of factors that are told nothing of.
+            // Factors without a type have 16 bits.
             [d, c] if whole => [d, Number::F16, Number::F16, c],
             _ => return Err(UNKNOWN.into()),
         };
@@ -143,7 +143,7 @@ impl Lower<'_> {
         self.take(operands[0], register(d))
     }
 
-    /// Lays registers on the table, from this place on; gives the one behind them.
+    /// Lays registers on the table, from a position on. Returns the position behind them.
     fn lay(&mut self, registers: &[Operand], ty: Type, first: u8) -> Result<u8, Failure> {
         let mut at = first;
         for part in registers.chunks(5) {
@@ -190,7 +190,7 @@ fn numbers(i: &Instruction) -> impl Iterator<Item = Number> {
     i.modifiers.iter().filter_map(|m| Number::named(m))
 }
 
-/// Rows and columns of the result, and what is summed over, of a modifier such as `m16n8k16`.
+/// The rows and columns of the result, and the length of the sums, of a modifier such as `m16n8k16`.
 fn shape(i: &Instruction) -> Result<[usize; 3], Failure> {
     let read = |word: &str| {
         let (m, rest) = word.strip_prefix('m')?.split_once('n')?;

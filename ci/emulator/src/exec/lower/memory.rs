@@ -9,10 +9,10 @@
 
 use half::{bf16, f16};
 
+use super::allocate::FRAME;
 use super::integer::operand;
-use super::operand::{FRAME, low};
 use super::{Failure, Lower, Symbol, UNKNOWN};
-use crate::exec::file::{Class, Slot};
+use crate::exec::file::{Class, Slot, low};
 use crate::exec::program::{Access, Element, Modify, NONE, Op};
 use crate::exec::rounding::seal;
 use crate::ptx::{Function, Instruction, Operand, Space, Type};
@@ -46,22 +46,22 @@ fn element(ty: Type) -> Result<Element, Failure> {
 }
 
 /// Where an instruction's address operand points.
-pub(super) struct Place {
+pub(super) struct MemoryOperand {
     space: Space,
     pub(super) slot: Slot,
     wide: bool,
     offset: i64,
-    /// An argument of the kernel at a fixed place.
+    /// Whether it is an argument of the kernel at a fixed offset.
     argument: bool,
 }
 
 impl Lower<'_> {
-    pub(super) fn place(&mut self, operand: &Operand, space: Space) -> Result<Place, Failure> {
+    pub(super) fn place(&mut self, operand: &Operand, space: Space) -> Result<MemoryOperand, Failure> {
         let (name, offset) = match operand {
             Operand::Address(Some(name), offset) => (name, *offset),
             Operand::Address(None, at) => {
                 let slot = self.wide(at.cast_unsigned());
-                return Ok(Place { space, slot, wide: true, offset: 0, argument: false });
+                return Ok(MemoryOperand { space, slot, wide: true, offset: 0, argument: false });
             }
             _ => return Err("an address is needed here".into()),
         };
@@ -72,16 +72,16 @@ impl Lower<'_> {
                 if class == Class::Pred {
                     return Err(format!("{name} is a predicate and no address"));
                 }
-                Place { space, slot, wide: class == Class::Wide, offset, argument: false }
+                MemoryOperand { space, slot, wide: class == Class::Wide, offset, argument: false }
             }
-            Some(Symbol::Frame(at, _)) => Place {
+            Some(Symbol::Frame(at, _)) => MemoryOperand {
                 space: Space::Local,
                 slot: FRAME,
                 wide: false,
                 offset: offset + i64::from(at),
                 argument: false,
             },
-            Some(Symbol::Argument(at)) => Place {
+            Some(Symbol::Argument(at)) => MemoryOperand {
                 space: Space::Param,
                 slot: NONE,
                 wide: false,
@@ -90,12 +90,12 @@ impl Lower<'_> {
             },
             Some(Symbol::Shared(at)) => {
                 let slot = self.word(at);
-                Place { space: Space::Shared, slot, wide: false, offset, argument: false }
+                MemoryOperand { space: Space::Shared, slot, wide: false, offset, argument: false }
             }
             Some(Symbol::Device(at)) => {
                 let slot = self.wide(at);
                 let space = if space == Space::Const { space } else { Space::Global };
-                Place { space, slot, wide: true, offset, argument: false }
+                MemoryOperand { space, slot, wide: true, offset, argument: false }
             }
             Some(_) => return Err(format!("{name} is not in memory")),
             None => return Err(format!("{name} is not declared")),
@@ -108,7 +108,7 @@ impl Lower<'_> {
 
     pub(super) fn access(
         &mut self,
-        place: &Place,
+        place: &MemoryOperand,
         element: Element,
         count: u8,
         wide: bool,
@@ -128,7 +128,7 @@ impl Lower<'_> {
             _ => single,
         };
         let count = vector(parts.len())?;
-        // Registers may be wider than what is loaded.
+        // Registers may be wider than the loaded element.
         let class = parts.iter().find_map(|p| self.named(p)).map_or(Class::of(ty), |(class, _)| class);
         let whole = if class == Class::Wide { Type::B64 } else { Type::B32 };
         if class == Class::Pred || class == Class::Word && element == Element::U64 {
@@ -177,12 +177,12 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// The same of several elements, each of which is changed by itself.
+    /// Does the same for several elements, each of which is changed by itself.
     fn atomics(
         &mut self,
         i: &Instruction,
         (op, element, ty): (Modify, Element, Type),
-        mut place: Place,
+        mut place: MemoryOperand,
         values: &[Operand],
     ) -> Result<(), Failure> {
         let wants = &*i.opcode == "atom";
@@ -191,7 +191,7 @@ impl Lower<'_> {
             let b = self.src(value, ty)?;
             let d = if wants { self.register(Class::of(ty)) } else { NONE };
             olds.push(d);
-            // The first of them has all looked at: where they begin and end.
+            // The access of the first element covers all of them, so that the whole range is checked.
             let count = if n == 0 { u8::try_from(values.len()).unwrap_or(0) } else { 1 };
             let access = self.access(&place, element, count, ty.size() == 8)?;
             self.emit(Op::Atomic(access, op, wants), &[d, b, b, NONE, place.slot]);
@@ -239,7 +239,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Old PTX passes arguments in registers: they travel through the frame all the same.
+    /// Old PTX passes arguments in registers. They travel through the frame all the same.
     pub(super) fn register_arguments(&mut self, f: &Function) {
         let places = self.routine.params.clone();
         for (v, (at, _)) in f.prototype.params.iter().zip(places) {
@@ -259,8 +259,13 @@ impl Lower<'_> {
 
     /// Loads a register from the frame, or stores it there.
     pub(super) fn frame_access(&mut self, ty: Type, at: u32, slot: Slot, load: bool) {
-        let place =
-            Place { space: Space::Local, slot: FRAME, wide: false, offset: i64::from(at), argument: false };
+        let place = MemoryOperand {
+            space: Space::Local,
+            slot: FRAME,
+            wide: false,
+            offset: i64::from(at),
+            argument: false,
+        };
         let element = element(ty).unwrap_or(Element::U32);
         if let Ok(access) = self.access(&place, element, 1, Class::of(ty) == Class::Wide) {
             self.emit(
@@ -284,7 +289,7 @@ fn f32_of(v: u64) -> f32 {
     f32::from_bits(low(v))
 }
 
-/// What an atomic operation of a name does at a type.
+/// The function of an atomic operation at a type.
 fn modify(op: &str, ty: Type) -> Option<Modify> {
     Some(match (op, ty) {
         ("exch", _) => |_, b, _| b,

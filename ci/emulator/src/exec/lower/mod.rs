@@ -1,8 +1,8 @@
-//! Lowers PTX functions to a [`Program`]: names become registers and addresses, each instruction one or a few
-//! operations over 32 lanes.
+//! Lowers PTX functions to a [`Program`]: names become registers and addresses, and each instruction becomes
+//! one or a few operations over 32 lanes.
 //!
-//! An instruction that cannot be lowered becomes one that explains itself when a kernel meets it, so that a module is
-//! as usable as its kernels are.
+//! An instruction that cannot be lowered becomes one that explains itself when a kernel reaches it, so that
+//! all other kernels of the module stay usable.
 
 #[macro_use]
 mod macros;
@@ -28,23 +28,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::file::{Alu, Class, Constants, LANES, Sizes, Slot};
-use super::program::{Call, Guard, Ins, NONE, Op, Program, Routine};
+use super::program::{CODE, CallSite, Ins, NONE, Op, Predicate, Program, Routine};
 use crate::ptx::ast::Name;
 use crate::ptx::{Function, Instruction, Module, Space, Statement, Variable};
-
-/// Where function addresses start: the function with number `n` of a module is at `CODE + 16·n`.
-pub const CODE: u64 = 0x0400_0000_0000_0000;
-/// Where the window over a block's shared memory starts.
-pub const SHARED: u64 = 0x0100_0000_0000_0000;
-/// Where the window over a thread's local memory starts.
-pub const LOCAL: u64 = 0x0200_0000_0000_0000;
-/// Where the window over a kernel's arguments starts.
-pub const PARAM: u64 = 0x0300_0000_0000_0000;
 
 /// Addresses of a module's variables on one device.
 pub type Addresses = HashMap<Name, u64>;
 
-/// The address that stands for a function in pointers: its place in the module makes it.
+/// The address that stands for a function in pointers. It depends on the function's position in the module.
 #[must_use]
 pub fn code_address(module: &Module, name: &str) -> Option<u64> {
     let name = resolve(module, name);
@@ -56,7 +47,7 @@ fn resolve<'m>(module: &'m Module, name: &'m str) -> &'m str {
     module.aliases.iter().find(|(new, _)| **new == *name).map_or(name, |(_, old)| old)
 }
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Debug)]
 enum Symbol {
     Register(Class, Slot),
@@ -72,12 +63,10 @@ enum Symbol {
     Targets(Vec<Name>),
 }
 
-pub(in crate::exec) use operand::low;
-
-/// Why an instruction cannot be lowered.
+/// The reason why an instruction cannot be lowered.
 type Failure = String;
 
-/// The failure of an instruction that is known, but not in this form.
+/// The failure of a known instruction in an unknown form.
 const UNKNOWN: &str = "this form is not known to the emulator";
 
 struct Lower<'m> {
@@ -88,7 +77,7 @@ struct Lower<'m> {
     wides: HashMap<u64, Slot>,
     constants: Constants,
     routines: HashMap<Name, u32>,
-    // Of the function at hand:
+    // The state of the current function:
     scopes: Vec<HashMap<Name, Symbol>>,
     labels: HashMap<Name, u32>,
     jumps: Vec<(u32, Name)>,
@@ -96,11 +85,11 @@ struct Lower<'m> {
     counts: Sizes,
     routine: Routine,
     number: u32,
-    guard: Guard,
+    guard: Predicate,
     line: u32,
 }
 
-/// Lowers a kernel and all that it may call. Answers nothing when the module has no such kernel.
+/// Lowers a kernel and all functions that it may call. Returns `None` if the module has no such kernel.
 #[must_use]
 pub fn lower(module: &Module, kernel: &str, addresses: &Addresses) -> Option<Program> {
     let kernel = module.function(kernel).filter(|f| f.entry)?;
@@ -126,7 +115,7 @@ pub fn lower(module: &Module, kernel: &str, addresses: &Addresses) -> Option<Pro
             lower.program.by_number.insert(at, number);
         }
     }
-    // Frames are laid out first: calls need those of their callees.
+    // Frames are laid out first: calls need the frames of their callees.
     for f in &reached {
         let routine = layout(f);
         lower.program.functions.push(routine);
@@ -138,7 +127,7 @@ pub fn lower(module: &Module, kernel: &str, addresses: &Addresses) -> Option<Pro
     Some(lower.program)
 }
 
-/// Places what a function returns and takes at the start of its frame.
+/// Puts the results and parameters of a function at the start of its frame.
 fn layout(f: &Function) -> Routine {
     let mut routine = Routine { name: f.name.to_string(), ..Routine::default() };
     if !f.entry {
@@ -154,7 +143,7 @@ fn layout(f: &Function) -> Routine {
     routine
 }
 
-/// Takes room for a variable; answers its offset and size.
+/// Reserves room for a variable. Returns its offset and size.
 fn reserve(frame: &mut u32, v: &Variable) -> (u32, u32) {
     let size = u32::try_from(v.size()).unwrap_or(u32::MAX / 4);
     *frame = frame.next_multiple_of(v.align.max(1));
@@ -183,7 +172,7 @@ impl<'m> Lower<'m> {
             unsupported: Vec::new(),
             matrices: Vec::new(),
             copies: Vec::new(),
-            calls: Vec::<Call>::new(),
+            calls: Vec::<CallSite>::new(),
             tables: Vec::new(),
             constants: Arc::default(),
             // The first word is the frame pointer.
@@ -217,7 +206,7 @@ impl<'m> Lower<'m> {
             counts: Sizes::default(),
             routine: Routine::default(),
             number: 0,
-            guard: Guard::ALWAYS,
+            guard: Predicate::ALWAYS,
             line: 0,
         }
     }
@@ -232,7 +221,7 @@ impl<'m> Lower<'m> {
         self.tables.clear();
         self.counts = Sizes { words: 1, wides: 0, preds: 0 };
         self.line = f.line;
-        self.guard = Guard::ALWAYS;
+        self.guard = Predicate::ALWAYS;
         if f.entry {
             for (v, (at, _)) in f.prototype.params.iter().zip(self.program.params.clone()) {
                 self.declare(v.name.clone(), Symbol::Argument(at));
@@ -251,7 +240,7 @@ impl<'m> Lower<'m> {
             self.statement(f, statement);
         }
         // A function may end without a return.
-        self.guard = Guard::ALWAYS;
+        self.guard = Predicate::ALWAYS;
         self.emit(Op::Return, &[]);
         self.finish();
     }
@@ -334,7 +323,7 @@ impl<'m> Lower<'m> {
                 let slot = self.register(class);
                 self.declare(v.name.clone(), Symbol::Register(class, slot));
             }
-            // Declared in a function, but of the module: found by name.
+            // Declared in a function, but owned by the module: found by name.
             Space::Shared | Space::Global | Space::Const => {}
             Space::Local | Space::Param | Space::Generic => {
                 let (at, size) = reserve(&mut self.routine.frame, v);
@@ -344,11 +333,11 @@ impl<'m> Lower<'m> {
     }
 
     fn guarded(&mut self, f: &Function, i: &Instruction) -> Result<(), Failure> {
-        self.guard = Guard::ALWAYS;
+        self.guard = Predicate::ALWAYS;
         if let Some(guard) = &i.guard {
             match self.lookup(&guard.name) {
                 Some(Symbol::Register(Class::Pred, slot)) => {
-                    self.guard = Guard { slot, negated: guard.negated };
+                    self.guard = Predicate { slot, negated: guard.negated };
                 }
                 _ => return Err(format!("{} is not a predicate", guard.name)),
             }
@@ -400,7 +389,7 @@ impl<'m> Lower<'m> {
         }
     }
 
-    // What the families of instructions are made of.
+    // Helpers that the families of instructions share.
 
     fn here(&self) -> u32 {
         u32::try_from(self.program.code.len()).unwrap_or(u32::MAX)

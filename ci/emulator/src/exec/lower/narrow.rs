@@ -11,11 +11,12 @@ use crate::exec::number::Number;
 use crate::ptx::{Instruction, Type};
 
 impl Lower<'_> {
-    /// `cvt` where one of the types is of tensor cores. Says nothing where none is.
+    /// Lowers `cvt` if one of the types is a type of tensor cores. Returns `None` otherwise.
     pub(super) fn cvt_narrow(&mut self, i: &Instruction) -> Option<Result<(), Failure>> {
         let names = ["e4m3x2", "e5m2x2", "tf32"];
         let name = i.modifiers.iter().position(|m| names.contains(&&**m))?;
-        // The type that it is made of stands behind it; that which is made of it, before it.
+        // If the narrow type is the destination, the source type follows it. If it is the source, the
+        // destination type precedes it.
         let other = i.types().last().ok_or_else(|| "two types are needed".into());
         let from = name + 1 == i.modifiers.len();
         Some(other.and_then(|other| match &*i.modifiers[name] {
@@ -83,7 +84,7 @@ impl Lower<'_> {
     }
 }
 
-/// Adds to the bits that are cut off, unless it is no number or an infinite one, and cuts them off.
+/// Adds to the bits that are cut off, unless it is NaN or infinite, and cuts them off.
 fn cut(bits: u32, more: u32) -> u32 {
     let whole = bits & 0x7F80_0000 == 0x7F80_0000;
     if whole { bits & !0x1FFF } else { bits.wrapping_add(more) & !0x1FFF }
@@ -96,18 +97,18 @@ fn eight<const E4M3: bool, const RELU: bool>(low: f64, high: f64) -> u16 {
     one(low) | one(high) << 8
 }
 
-/// Zero for what is below, and for what is no number.
+/// Zero for negative numbers and for NaN.
 fn positive(v: f64) -> f64 {
     if v > 0.0 { v } else { 0.0 }
 }
 
-/// The same of two of sixteen bits.
+/// The same of two numbers of sixteen bits.
 fn halves<const E4M3: bool, const RELU: bool>(pair: u32) -> u16 {
     let part = |n: u32| f16::from_bits((pair >> n) as u16).to_f64();
     eight::<E4M3, RELU>(part(0), part(16))
 }
 
-/// Two numbers of sixteen bits, which hold those of eight.
+/// Two numbers of sixteen bits, which hold two of eight.
 fn widened(number: Number, pair: u16) -> u32 {
     let part = |n: u32| u32::from(f16::from_f64(number.value(u64::from(pair >> n & 0xFF))).to_bits());
     part(0) | part(8) << 16

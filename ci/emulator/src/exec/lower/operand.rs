@@ -1,12 +1,10 @@
 //! Operands: names, constants and addresses become slots.
 
-use super::{Failure, LOCAL, Lower, SHARED, Symbol};
-use crate::exec::file::{CONSTANT, Class, Slot};
-use crate::exec::program::{Op, Special};
+use super::allocate::FRAME;
+use super::{Failure, Lower, Symbol};
+use crate::exec::file::{CONSTANT, Class, Slot, low};
+use crate::exec::program::{LOCAL, Op, PARAM, SHARED, Special};
 use crate::ptx::{Operand, Type};
-
-/// The frame pointer, in every function.
-pub(super) const FRAME: Slot = 0;
 
 impl Class {
     /// The class of registers that hold a type.
@@ -18,7 +16,7 @@ impl Class {
         }
     }
 
-    /// What marks a slot of this class while a function is being lowered.
+    /// The mark of slots of this class while a function is being lowered.
     pub(super) fn tag(self) -> Slot {
         match self {
             Self::Word => 0,
@@ -29,15 +27,6 @@ impl Class {
 
     pub(super) fn constant(self, number: usize) -> Slot {
         self.tag() | CONSTANT | Slot::try_from(number).unwrap_or(CONSTANT - 1)
-    }
-}
-
-/// The class that a slot is marked with.
-pub(super) fn class(slot: Slot) -> Class {
-    match slot >> 30 {
-        0 => Class::Word,
-        1 => Class::Wide,
-        _ => Class::Pred,
     }
 }
 
@@ -143,7 +132,7 @@ impl Lower<'_> {
         })
     }
 
-    /// The register that an instruction writes; a sink gets one that nothing reads.
+    /// The register that an instruction writes. A sink gets one that nothing reads.
     pub(super) fn dst(&mut self, operand: &Operand, ty: Type) -> Result<Slot, Failure> {
         let class = Class::of(ty);
         if matches!(operand, Operand::Name(name) if &**name == "_") {
@@ -175,13 +164,7 @@ impl Lower<'_> {
     }
 }
 
-/// The low 32 bits.
-#[expect(clippy::cast_possible_truncation, reason = "that is what it is for")]
-pub(in crate::exec) fn low(bits: u64) -> u32 {
-    bits as u32
-}
-
-/// An integer constant at a type; in a place for a floating-point number it is that number.
+/// An integer constant at a type. As a floating-point operand it is that number.
 fn integer_bits(v: u64, ty: Type) -> u64 {
     match ty {
         Type::F64 if v != 0 => {
@@ -248,12 +231,12 @@ fn special(name: &str) -> Option<Special> {
     })
 }
 
-/// Where a window over a memory space starts.
+/// The start of the window over a memory space.
 pub(super) fn window(space: crate::ptx::Space) -> u64 {
     match space {
         crate::ptx::Space::Shared => SHARED,
         crate::ptx::Space::Local => LOCAL,
-        crate::ptx::Space::Param => super::PARAM,
+        crate::ptx::Space::Param => PARAM,
         _ => 0,
     }
 }

@@ -1,4 +1,4 @@
-//! Finds what a kernel may call, and which shared variables all of that uses.
+//! Finds the functions that a kernel may call, and the shared variables that all of them use.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +12,7 @@ pub(super) fn reach<'m>(module: &'m Module, kernel: &'m Function) -> Vec<&'m Fun
     let mut indirect = false;
     seen.insert(&*kernel.name);
     visit(module, kernel, &mut seen, &mut order, &mut indirect);
-    // A function that is only reached through a table of the module must come before the kernel all the same.
+    // A function that is only reached through a table of the module must come before the kernel, too.
     if indirect {
         let last = order.pop();
         let tables = module.variables.iter().flat_map(|v| &v.initial);
@@ -95,8 +95,8 @@ fn names<'m>(operands: &'m [Operand], each: &mut impl FnMut(&'m Name)) {
     }
 }
 
-/// Lays out the shared variables that some functions use: offsets by name, and the bytes that have a declared size.
-/// Arrays without a size all start where the others end, as the language says.
+/// Lays out the shared variables that some functions use. Returns their offsets by name, and the bytes that
+/// have a declared size. Arrays without a size all start behind the others, as the language requires.
 pub(super) fn shared(module: &Module, reached: &[&Function]) -> (HashMap<Name, u32>, u32) {
     let mut used = HashSet::new();
     let mut declared: Vec<&Variable> = module.variables.iter().collect();

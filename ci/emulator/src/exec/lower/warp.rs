@@ -1,4 +1,4 @@
-//! What threads of a block and lanes of a warp do together.
+//! Instructions of whole blocks and whole warps.
 
 use super::integer::operand;
 use super::{Failure, Lower};
@@ -145,7 +145,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// A destination `d|p`, where the predicate may be missing.
+    /// A destination `d|p`, in which the predicate is optional.
     fn with_predicate(&mut self, o: &Operand, ty: Type) -> Result<(u32, Option<u32>), Failure> {
         Ok(match o {
             Operand::Pair(d, p) => (self.dst(d, ty)?, Some(self.dst(p, Type::Pred)?)),

@@ -3,9 +3,9 @@
 use super::{Loaded, arg, cuda, load};
 
 /// A small generator of numbers that repeats from its seed.
-struct Random(u64);
+struct Numbers(u64);
 
-impl Random {
+impl Numbers {
     fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -70,12 +70,12 @@ fn each_as(from: &str, to: &str, instruction: &str, inputs: &[Vec<u64>; 3]) -> V
 }
 
 fn words(seed: u64) -> [Vec<u64>; 3] {
-    let mut r = Random(seed | 1);
+    let mut r = Numbers(seed | 1);
     [0; 3].map(|_| (0..N).map(|_| r.next()).collect())
 }
 
 fn floats(seed: u64, narrow: bool) -> [Vec<u64>; 3] {
-    let mut r = Random(seed | 1);
+    let mut r = Numbers(seed | 1);
     let bits = |v: f64| if narrow { u64::from((v as f32).to_bits()) } else { v.to_bits() };
     [0; 3].map(|_| (0..N).map(|_| bits(r.float())).collect())
 }
@@ -104,9 +104,11 @@ fn integers_of_32_bits() {
         "mad.hi.u32 d, a, b, c;" => |a, b, c| ((u64::from(a) * u64::from(b) >> 32) as u32).wrapping_add(c);
         "mul24.lo.u32 d, a, b;" => |a, b, _| (u64::from(a & 0xFF_FFFF) * u64::from(b & 0xFF_FFFF)) as u32;
         "div.u32 d, a, b;" => |a, b, _| a.checked_div(b).unwrap_or(u32::MAX);
-        "div.s32 d, a, b;" => |a, b, _| if b == 0 { u32::MAX } else { (a as i32).wrapping_div(b as i32) as u32 };
+        "div.s32 d, a, b;" =>
+            |a, b, _| if b == 0 { u32::MAX } else { (a as i32).wrapping_div(b as i32) as u32 };
         "rem.u32 d, a, b;" => |a, b, _| a.checked_rem(b).unwrap_or(u32::MAX);
-        "rem.s32 d, a, b;" => |a, b, _| if b == 0 { u32::MAX } else { (a as i32).wrapping_rem(b as i32) as u32 };
+        "rem.s32 d, a, b;" =>
+            |a, b, _| if b == 0 { u32::MAX } else { (a as i32).wrapping_rem(b as i32) as u32 };
         "min.s32 d, a, b;" => |a, b, _| (a as i32).min(b as i32) as u32;
         "max.u32 d, a, b;" => |a, b, _| a.max(b);
         "abs.s32 d, a;" => |a, _, _| (a as i32).wrapping_abs() as u32;
@@ -119,12 +121,17 @@ fn integers_of_32_bits() {
         "shl.b32 d, a, b;" => |a, b, _| a.checked_shl(b).unwrap_or(0);
         "shr.u32 d, a, b;" => |a, b, _| a.checked_shr(b).unwrap_or(0);
         "shr.s32 d, a, b;" => |a, b, _| ((a as i32) >> b.min(31)) as u32;
-        "shf.l.wrap.b32 d, a, b, c;" => |a, b, c| ((u64::from(b) << 32 | u64::from(a)) << (c & 31) >> 32) as u32;
+        "shf.l.wrap.b32 d, a, b, c;" =>
+            |a, b, c| ((u64::from(b) << 32 | u64::from(a)) << (c & 31) >> 32) as u32;
         "shf.r.clamp.b32 d, a, b, c;" => |a, b, c| ((u64::from(b) << 32 | u64::from(a)) >> c.min(32)) as u32;
         "popc.b32 d, a;" => |a, _, _| a.count_ones();
         "clz.b32 d, a;" => |a, _, _| a.leading_zeros();
         "bfind.u32 d, a;" => |a, _, _| if a == 0 { u32::MAX } else { 31 - a.leading_zeros() };
-        "bfind.s32 d, a;" => |a, _, _| { let v = if (a as i32) < 0 { !a } else { a }; if v == 0 { u32::MAX } else { 31 - v.leading_zeros() } };
+        "bfind.s32 d, a;" =>
+            |a, _, _| {
+                let v = if (a as i32) < 0 { !a } else { a };
+                if v == 0 { u32::MAX } else { 31 - v.leading_zeros() }
+            };
         "brev.b32 d, a;" => |a, _, _| a.reverse_bits();
         "lop3.b32 d, a, b, c, 0x1D;" => |a, b, c| (0..32).fold(0, |d, n| {
             let index = (a >> n & 1) << 2 | (b >> n & 1) << 1 | c >> n & 1;
@@ -145,7 +152,8 @@ fn integers_of_32_bits() {
             |a, b, c| if b == c || (a as i32) < 0 { 1 } else { 2 };
         "slct.u32.s32 d, a, b, c;" => |a, b, c| if c as i32 >= 0 { a } else { b };
         "set.gt.u32.s32 d, a, b;" => |a, b, _| if a as i32 > b as i32 { u32::MAX } else { 0 };
-        "add.cc.u32 d, a, b; addc.u32 d, c, 0;" => |a, b, c| c.wrapping_add(u32::from(a.checked_add(b).is_none()));
+        "add.cc.u32 d, a, b; addc.u32 d, c, 0;" =>
+            |a, b, c| c.wrapping_add(u32::from(a.checked_add(b).is_none()));
         "sub.cc.u32 d, a, b; subc.u32 d, c, 0;" => |a, b, c| c.wrapping_sub(u32::from(a < b));
         "dp4a.u32.u32 d, a, b, c;" => |a, b, c| a.to_le_bytes().iter().zip(b.to_le_bytes())
             .fold(c, |c, (x, y)| c.wrapping_add(u32::from(*x) * u32::from(y)));
@@ -164,8 +172,10 @@ fn integers_of_64_and_16_bits() {
         "mul.hi.s64 d, a, b;" => |a, b, _| (i128::from(a as i64) * i128::from(b as i64) >> 64) as u64;
         "mad.lo.u64 d, a, b, c;" => |a, b, c| a.wrapping_mul(b).wrapping_add(c);
         "div.u64 d, a, b;" => |a, b, _| a.checked_div(b).unwrap_or(u64::MAX);
-        "div.s64 d, a, b;" => |a, b, _| if b == 0 { u64::MAX } else { (a as i64).wrapping_div(b as i64) as u64 };
-        "rem.s64 d, a, b;" => |a, b, _| if b == 0 { u64::MAX } else { (a as i64).wrapping_rem(b as i64) as u64 };
+        "div.s64 d, a, b;" =>
+            |a, b, _| if b == 0 { u64::MAX } else { (a as i64).wrapping_div(b as i64) as u64 };
+        "rem.s64 d, a, b;" =>
+            |a, b, _| if b == 0 { u64::MAX } else { (a as i64).wrapping_rem(b as i64) as u64 };
         "min.s64 d, a, b;" => |a, b, _| (a as i64).min(b as i64) as u64;
         "shl.b64 d, a, 13;" => |a, _, _| a << 13;
         "shr.s64 d, a, 70;" => |a, _, _| ((a as i64) >> 63) as u64;
@@ -177,11 +187,13 @@ fn integers_of_64_and_16_bits() {
         "{ .reg .b32 x, y; mov.b64 {x, y}, a; mov.b64 d, {y, x}; }" => |a, _, _| a.rotate_left(32);
         "{ .reg .b16 w, x, y, z; mov.b64 {w, x, y, z}, a; mov.b64 d, {z, x, y, w}; }" =>
             |a, _, _| a & 0x0000_FFFF_FFFF_0000 | a >> 48 | a << 48;
-        "{ .reg .b32 t; cvt.u32.u64 t, a; mul.wide.s32 d, t, -3; }" => |a, _, _| (i64::from(a as i32) * -3) as u64;
+        "{ .reg .b32 t; cvt.u32.u64 t, a; mul.wide.s32 d, t, -3; }" =>
+            |a, _, _| (i64::from(a as i32) * -3) as u64;
         "{ .reg .b32 t, u; cvt.u32.u64 t, a; cvt.u32.u64 u, b; mad.wide.u32 d, t, u, c; }" =>
             |a, b, c| (u64::from(a as u32) * u64::from(b as u32)).wrapping_add(c);
         "cvt.s64.s8 d, a;" => |a, _, _| i64::from(a as i8) as u64;
-        "add.cc.u64 d, a, b; addc.cc.u64 d, b, c;" => |a, b, c| b.wrapping_add(c).wrapping_add(u64::from(a.checked_add(b).is_none()));
+        "add.cc.u64 d, a, b; addc.cc.u64 d, b, c;" =>
+            |a, b, c| b.wrapping_add(c).wrapping_add(u64::from(a.checked_add(b).is_none()));
     );
     check!(3, "u16", u16,
         "add.u16 d, a, b;" => |a, b, _| a.wrapping_add(b);
@@ -189,12 +201,13 @@ fn integers_of_64_and_16_bits() {
         "mul.hi.s16 d, a, b;" => |a, b, _| (i32::from(a as i16) * i32::from(b as i16) >> 16) as u16;
         "shr.s16 d, a, 3;" => |a, _, _| ((a as i16) >> 3) as u16;
         "max.s16 d, a, b;" => |a, b, _| (a as i16).max(b as i16) as u16;
-        "div.s16 d, a, b;" => |a, b, _| if b == 0 { u16::MAX } else { (a as i16).wrapping_div(b as i16) as u16 };
+        "div.s16 d, a, b;" =>
+            |a, b, _| if b == 0 { u16::MAX } else { (a as i16).wrapping_div(b as i16) as u16 };
         "setp.lt.s16 p, a, b; selp.b16 d, c, a, p;" => |a, b, c| if (a as i16) < b as i16 { c } else { a };
     );
 }
 
-/// Rounds an exact sum of a 64-bit number and the sign of what is missing, bit by bit, to 24 digits.
+/// Rounds an exact sum of a 64-bit number and the sign of the missing rest, bit by bit, to 24 digits.
 fn nearest_not(mode: &str, value: f64) -> f32 {
     let near = value as f32;
     let wide = f64::from(near);

@@ -1,4 +1,4 @@
-//! Blocks of a cluster: where they are, their barrier, and each other's shared memory.
+//! Blocks of a cluster: their positions, their barrier, and each other's shared memory.
 
 use super::{Loaded, arg, cuda};
 use crate::exec::Fault;

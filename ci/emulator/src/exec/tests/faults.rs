@@ -1,4 +1,4 @@
-//! Kernels that do what they must not, and functions that the machine provides.
+//! Kernels with errors, and functions that the machine provides.
 
 use super::super::Fault;
 use super::{arg, cuda};
@@ -96,7 +96,8 @@ fn what_kernels_print_is_what_c_prints() {
             printf("%d %u %x %X %o %c %s %%|", -5, 7u, 255u, 255u, 8u, 'z', "str");
             printf("%5.2f %e %g %g %G %a|", 3.14159, 12345.678, 1e-5, 100000.0, 1e10, 1.5);
             printf("%lld %llu %hd %hhu|", 1LL << 40, ~0ull, 70000, 300);
-            printf("%08d|%-6d|%+d|% d|%#x|%#o|%.3d|%8.3s|%-8s|%*d|%.*f|", 42, 42, 42, 42, 42, 42, 7, "abcdef", "ab", 6, 9, 1, 2.55);
+            printf("%08d|%-6d|%+d|% d|%#x|%#o|%.3d|%8.3s|%-8s|%*d|%.*f|", 42, 42, 42, 42, 42, 42, 7,
+                "abcdef", "ab", 6, 9, 1, 2.55);
             printf("%f %f %5.1f|%010.3f|%s\n", 1.0 / 0.0, -1.0 / 0.0, 0.05, -3.14159, null);
             printf("no arguments\n");
         }"#,

@@ -1,4 +1,4 @@
-//! Copies that a kernel does not wait for at once, and barriers in shared memory.
+//! Asynchronous copies, and barriers in shared memory.
 
 use super::super::Fault;
 use super::{arg, cuda};
@@ -37,14 +37,16 @@ fn what_a_copy_does_not_read_becomes_zeros_and_is_not_looked_at() {
              int i = threadIdx.x, left = n - i * 4;
              unsigned p = __cvta_generic_to_shared(s + i * 4), bytes = left > 4 ? 16 : left > 0 ? left * 4 : 0;
              s[i * 4] = s[i * 4 + 3] = 9;
-             asm volatile(\"cp.async.cg.shared.global [%0], [%1], 16, %2;\" :: \"r\"(p), \"l\"(in + i * 4), \"r\"(bytes) : \"memory\");
+             asm volatile(\"cp.async.cg.shared.global [%0], [%1], 16, %2;\" :: \"r\"(p), \"l\"(in + i * 4),
+                 \"r\"(bytes) : \"memory\");
              asm volatile(\"cp.async.wait_all;\" ::: \"memory\");
              for (int k = 0; k < 4; k++) out[i * 4 + k] = s[i * 4 + k];
          }
          __global__ void past(const int* in, int* out) {
              __shared__ int s[32];
              unsigned p = __cvta_generic_to_shared(s + threadIdx.x);
-             asm volatile(\"cp.async.ca.shared.global [%0], [%1], 4;\" :: \"r\"(p), \"l\"(in + threadIdx.x * 3) : \"memory\");
+             asm volatile(\"cp.async.ca.shared.global [%0], [%1], 4;\" :: \"r\"(p),
+                 \"l\"(in + threadIdx.x * 3) : \"memory\");
              asm volatile(\"cp.async.wait_all;\" ::: \"memory\");
              out[threadIdx.x] = s[threadIdx.x];
          }",
@@ -85,7 +87,7 @@ fn blocks_meet_at_barriers_in_shared_memory_phase_after_phase() {
              __shared__ int box;
              if (threadIdx.x == 0) { init(&full, blockDim.x); init(&empty, blockDim.x); }
              __syncthreads();
-             // The last warp makes, the others use.
+             // The last warp produces, the others consume.
              if (threadIdx.x >= 96) {
                  for (int n = 0; n < 4; n++) { empty.arrive_and_wait(); if (threadIdx.x == 96) box = n * n + 1; (void)full.arrive(); }
                  empty.arrive_and_drop();
@@ -114,18 +116,23 @@ fn copies_and_their_bytes_are_counted_by_barriers() {
              unsigned b = __cvta_generic_to_shared(&bar), p = __cvta_generic_to_shared(s);
              if (threadIdx.x == 0) {
                  asm volatile(\"mbarrier.init.shared::cta.b64 [%0], 1;\" :: \"r\"(b) : \"memory\");
-                 asm volatile(\"mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 1024;\" :: \"r\"(b) : \"memory\");
+                 asm volatile(\"mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 1024;\" :: \"r\"(b) :
+                     \"memory\");
                  for (int n = 0; n < 2; n++)
-                     asm volatile(\"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 512, [%2];\" :: \"r\"(p + n * 512), \"l\"(in + n * 128), \"r\"(b) : \"memory\");
+                     asm volatile(\"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes \"
+                         \"[%0], [%1], 512, [%2];\" :: \"r\"(p + n * 512), \"l\"(in + n * 128), \"r\"(b) :
+                         \"memory\");
              }
              __syncthreads();
              unsigned done = 0;
-             while (!done) asm volatile(\"{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }\" : \"=r\"(done) : \"r\"(b) : \"memory\");
+             while (!done) asm volatile(\"{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, \"
+                 \"[%1], 0; selp.u32 %0, 1, 0, p; }\" : \"=r\"(done) : \"r\"(b) : \"memory\");
              for (int i = threadIdx.x; i < 256; i += 32) back[i] = s[i] * 2;
              __syncthreads();
              if (threadIdx.x == 0) {
                  asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");
-                 asm volatile(\"cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 1024;\" :: \"l\"(out), \"r\"((unsigned)__cvta_generic_to_shared(back)) : \"memory\");
+                 asm volatile(\"cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 1024;\" ::
+                     \"l\"(out), \"r\"((unsigned)__cvta_generic_to_shared(back)) : \"memory\");
                  asm volatile(\"cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;\" ::: \"memory\");
              }
          }
@@ -133,11 +140,14 @@ fn copies_and_their_bytes_are_counted_by_barriers() {
              __shared__ int s[32];
              __shared__ __align__(8) unsigned long long bar;
              unsigned b = __cvta_generic_to_shared(&bar), p = __cvta_generic_to_shared(s + threadIdx.x), done = 0;
-             if (threadIdx.x == 0) asm volatile(\"mbarrier.init.shared.b64 [%0], 32;\" :: \"r\"(b) : \"memory\");
+             if (threadIdx.x == 0) asm volatile(\"mbarrier.init.shared.b64 [%0], 32;\" :: \"r\"(b) :
+                 \"memory\");
              __syncthreads();
-             asm volatile(\"cp.async.ca.shared.global [%0], [%1], 4;\" :: \"r\"(p), \"l\"(in + threadIdx.x) : \"memory\");
+             asm volatile(\"cp.async.ca.shared.global [%0], [%1], 4;\" :: \"r\"(p), \"l\"(in + threadIdx.x)
+                 : \"memory\");
              asm volatile(\"cp.async.mbarrier.arrive.noinc.shared.b64 [%0];\" :: \"r\"(b) : \"memory\");
-             while (!done) asm volatile(\"{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }\" : \"=r\"(done) : \"r\"(b) : \"memory\");
+             while (!done) asm volatile(\"{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], \"
+                 \"0; selp.u32 %0, 1, 0, p; }\" : \"=r\"(done) : \"r\"(b) : \"memory\");
              out[threadIdx.x] = s[31 - threadIdx.x];
          }",
     );
@@ -161,9 +171,11 @@ fn a_barrier_that_is_used_wrongly_is_a_fault_that_says_how() {
          __global__ void crowded(int*) {
              __shared__ __align__(8) unsigned long long bar;
              unsigned b = __cvta_generic_to_shared(&bar);
-             if (threadIdx.x == 0) asm volatile(\"mbarrier.init.shared.b64 [%0], 3;\" :: \"r\"(b) : \"memory\");
+             if (threadIdx.x == 0) asm volatile(\"mbarrier.init.shared.b64 [%0], 3;\" :: \"r\"(b) :
+                 \"memory\");
              __syncwarp();
-             if (threadIdx.x < 2) asm volatile(\"{ .reg .b64 s; mbarrier.arrive.shared.b64 s, [%0], 2; }\" :: \"r\"(b) : \"memory\");
+             if (threadIdx.x < 2) asm volatile(\"{ .reg .b64 s; mbarrier.arrive.shared.b64 s, [%0], 2; }\"
+                 :: \"r\"(b) : \"memory\");
          }",
     );
     for (kernel, words) in [

@@ -40,7 +40,7 @@ fn transposed(values: &[i32], rows: usize) -> Vec<i32> {
     (0..values.len()).map(|i| values[i % rows * columns + i / rows]).collect()
 }
 
-/// Runs a kernel on one warp and gives what it wrote.
+/// Runs a kernel on one warp and returns its output.
 fn run<T: bytemuck::Pod>(m: &mut Loaded, kernel: &str, inputs: [u64; 3], count: usize) -> Vec<T> {
     let out = m.machine.alloc(count * size_of::<T>());
     let args: Vec<Vec<u8>> = inputs.into_iter().chain([out]).map(arg).collect();
@@ -67,7 +67,8 @@ fn fragments_are_multiplied_whatever_the_order_of_their_elements_in_memory() {
          __global__ void brains(const __nv_bfloat16* a, const __nv_bfloat16* b, const float* c, float* o) { product<8, 32, 16, __nv_bfloat16, float, row_major, row_major>(a, b, c, o, mem_row_major); }
          __global__ void bytes(const signed char* a, const signed char* b, const int* c, int* o) { product<16, 16, 16, signed char, int, row_major, col_major>(a, b, c, o, mem_row_major); }
          __global__ void nineteen(const float* a, const float* b, const float* c, float* o) { product<16, 16, 8, precision::tf32, float, row_major, row_major, float>(a, b, c, o, mem_row_major); }
-         __global__ void doubles(const double* a, const double* b, const double* c, double* o) { product<8, 8, 4, double, double, row_major, col_major>(a, b, c, o, mem_row_major); }",
+         __global__ void doubles(const double* a, const double* b, const double* c, double* o) {
+             product<8, 8, 4, double, double, row_major, col_major>(a, b, c, o, mem_row_major); }",
     );
     let given = |[rows, columns, inner]: [usize; 3]| {
         (numbers(rows * inner, 1), numbers(inner * columns, 2), numbers(rows * columns, 3))
@@ -128,12 +129,16 @@ fn rows_from_shared_memory_are_what_products_want() {
              for (int i = l; i < 128; i += 32) sb[i] = b[i];
              __syncwarp();
              unsigned ra[4], rb[2], pa = __cvta_generic_to_shared(sa + l % 16 * 16 + l / 16 * 8), pb = __cvta_generic_to_shared(sb + l % 16 * 8);
-             asm volatile(\"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];\" : \"=r\"(ra[0]), \"=r\"(ra[1]), \"=r\"(ra[2]), \"=r\"(ra[3]) : \"r\"(pa));
-             asm volatile(\"ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];\" : \"=r\"(rb[0]), \"=r\"(rb[1]) : \"r\"(pb));
+             asm volatile(\"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];\" : \"=r\"(ra[0]),
+                 \"=r\"(ra[1]), \"=r\"(ra[2]), \"=r\"(ra[3]) : \"r\"(pa));
+             asm volatile(\"ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];\" : \"=r\"(rb[0]),
+                 \"=r\"(rb[1]) : \"r\"(pb));
              float d[4]; unsigned g = l / 4, t = l % 4;
              for (int i = 0; i < 4; i++) d[i] = c[(g + 8 * (i / 2)) * 8 + t * 2 + i % 2];
-             asm volatile(\"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\"
-                 : \"+f\"(d[0]), \"+f\"(d[1]), \"+f\"(d[2]), \"+f\"(d[3]) : \"r\"(ra[0]), \"r\"(ra[1]), \"r\"(ra[2]), \"r\"(ra[3]), \"r\"(rb[0]), \"r\"(rb[1]));
+             asm volatile(\"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, \"
+                 \"{%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\"
+                 : \"+f\"(d[0]), \"+f\"(d[1]), \"+f\"(d[2]), \"+f\"(d[3]) : \"r\"(ra[0]), \"r\"(ra[1]),
+                     \"r\"(ra[2]), \"r\"(ra[3]), \"r\"(rb[0]), \"r\"(rb[1]));
              for (int i = 0; i < 4; i++) o[(g + 8 * (i / 2)) * 8 + t * 2 + i % 2] = d[i];
          }",
     );
@@ -156,36 +161,45 @@ fn every_kind_of_number_is_where_the_language_says() {
              L; unsigned ra[4] = {}, rb[2] = {}; int d[4]; IN;
              for (int i = 0; i < 16; i++) ra[i / 4] |= a[(g + (i / 4 % 2) * 8) * 32 + t * 4 + i % 4 + (i >= 8) * 16] << i % 4 * 8;
              for (int i = 0; i < 8; i++) rb[i / 4] |= (b[(t * 4 + i % 4 + (i >= 4) * 16) * 8 + g] & 255u) << i % 4 * 8;
-             asm(\"mma.sync.aligned.m16n8k32.row.col.satfinite.s32.u8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\"
-                 : \"+r\"(d[0]), \"+r\"(d[1]), \"+r\"(d[2]), \"+r\"(d[3]) : \"r\"(ra[0]), \"r\"(ra[1]), \"r\"(ra[2]), \"r\"(ra[3]), \"r\"(rb[0]), \"r\"(rb[1]));
+             asm(\"mma.sync.aligned.m16n8k32.row.col.satfinite.s32.u8.s8.s32 {%0,%1,%2,%3}, \"
+                 \"{%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\"
+                 : \"+r\"(d[0]), \"+r\"(d[1]), \"+r\"(d[2]), \"+r\"(d[3]) : \"r\"(ra[0]), \"r\"(ra[1]),
+                     \"r\"(ra[2]), \"r\"(ra[3]), \"r\"(rb[0]), \"r\"(rb[1]));
              OUT;
          }
          __global__ void nibbles(const signed char* a, const signed char* b, const int* c, int* o) {
              L; unsigned ra[4] = {}, rb[2] = {}; int d[4]; IN;
              for (int i = 0; i < 32; i++) ra[i / 8] |= (a[(g + (i / 8 % 2) * 8) * 64 + t * 8 + i % 8 + (i >= 16) * 32] & 15u) << i % 8 * 4;
              for (int i = 0; i < 16; i++) rb[i / 8] |= (b[(t * 8 + i % 8 + (i >= 8) * 32) * 8 + g] & 15u) << i % 8 * 4;
-             asm(\"mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\"
-                 : \"+r\"(d[0]), \"+r\"(d[1]), \"+r\"(d[2]), \"+r\"(d[3]) : \"r\"(ra[0]), \"r\"(ra[1]), \"r\"(ra[2]), \"r\"(ra[3]), \"r\"(rb[0]), \"r\"(rb[1]));
+             asm(\"mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, \"
+                 \"{%0,%1,%2,%3};\"
+                 : \"+r\"(d[0]), \"+r\"(d[1]), \"+r\"(d[2]), \"+r\"(d[3]) : \"r\"(ra[0]), \"r\"(ra[1]),
+                     \"r\"(ra[2]), \"r\"(ra[3]), \"r\"(rb[0]), \"r\"(rb[1]));
              OUT;
          }
          __global__ void nineteen(const float* a, const float* b, const float* c, float* o) {
              L; float d[4]; IN;
-             asm(\"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\"
+             asm(\"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, \"
+                 \"{%8,%9}, {%0,%1,%2,%3};\"
                  : \"+f\"(d[0]), \"+f\"(d[1]), \"+f\"(d[2]), \"+f\"(d[3])
-                 : \"r\"(__float_as_int(a[g * 8 + t])), \"r\"(__float_as_int(a[(g + 8) * 8 + t])), \"r\"(__float_as_int(a[g * 8 + t + 4])), \"r\"(__float_as_int(a[(g + 8) * 8 + t + 4])),
+                 : \"r\"(__float_as_int(a[g * 8 + t])), \"r\"(__float_as_int(a[(g + 8) * 8 + t])),
+                     \"r\"(__float_as_int(a[g * 8 + t + 4])), \"r\"(__float_as_int(a[(g + 8) * 8 + t + 4])),
                    \"r\"(__float_as_int(b[t * 8 + g])), \"r\"(__float_as_int(b[(t + 4) * 8 + g])));
              OUT;
          }
          __global__ void doubles(const double* a, const double* b, const double* c, double* o) {
              L; double d[2] = {c[g * 8 + t * 2], c[g * 8 + t * 2 + 1]};
-             asm(\"mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};\" : \"+d\"(d[0]), \"+d\"(d[1]) : \"d\"(a[g * 4 + t]), \"d\"(b[t * 8 + g]));
+             asm(\"mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};\" :
+                 \"+d\"(d[0]), \"+d\"(d[1]) : \"d\"(a[g * 4 + t]), \"d\"(b[t * 8 + g]));
              o[g * 8 + t * 2] = d[0]; o[g * 8 + t * 2 + 1] = d[1];
          }
          __global__ void halves(const unsigned short* a, const unsigned short* b, const unsigned* c, unsigned* o) {
              L; unsigned d[2] = {c[g * 4 + t], c[(g + 8) * 4 + t]};
              auto two = [](unsigned lo, unsigned hi) { return lo | hi << 16; };
-             asm(\"mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%0,%1}, {%2,%3}, {%4}, {%0,%1};\" : \"+r\"(d[0]), \"+r\"(d[1])
-                 : \"r\"(two(a[g * 8 + t * 2], a[g * 8 + t * 2 + 1])), \"r\"(two(a[(g + 8) * 8 + t * 2], a[(g + 8) * 8 + t * 2 + 1])), \"r\"(two(b[t * 16 + g], b[t * 16 + 8 + g])));
+             asm(\"mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%0,%1}, {%2,%3}, {%4}, {%0,%1};\" :
+                 \"+r\"(d[0]), \"+r\"(d[1])
+                 : \"r\"(two(a[g * 8 + t * 2], a[g * 8 + t * 2 + 1])), \"r\"(two(a[(g + 8) * 8 + t * 2],
+                     a[(g + 8) * 8 + t * 2 + 1])), \"r\"(two(b[t * 16 + g], b[t * 16 + 8 + g])));
              o[g * 4 + t] = d[0]; o[(g + 8) * 4 + t] = d[1];
          }",
     );
@@ -231,10 +245,12 @@ fn small_matrices_are_turned_and_stored() {
              __shared__ __align__(16) unsigned s[64];
              unsigned l = threadIdx.x, r = a[l], turned, p = __cvta_generic_to_shared(s + l % 16 * 4);
              asm volatile(\"movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;\" : \"=r\"(turned) : \"r\"(r));
-             asm volatile(\"stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};\" :: \"r\"(p), \"r\"(r), \"r\"(turned) : \"memory\");
+             asm volatile(\"stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};\" :: \"r\"(p),
+                 \"r\"(r), \"r\"(turned) : \"memory\");
              __syncwarp();
              o[l] = s[l]; o[32 + l] = s[32 + l];
-             asm volatile(\"stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%0], {%1};\" :: \"r\"(p), \"r\"(r) : \"memory\");
+             asm volatile(\"stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%0], {%1};\" :: \"r\"(p),
+                 \"r\"(r) : \"memory\");
              __syncwarp();
              o[64 + l] = s[l];
          }",

@@ -18,7 +18,7 @@ use crate::ptx::{Module, parse};
 
 /// A machine that has memory and nothing else.
 #[derive(Default)]
-pub(super) struct Machine {
+pub(super) struct TestMachine {
     next: u64,
     memory: BTreeMap<u64, (Vec<u128>, u64)>,
     heap: Vec<u64>,
@@ -26,7 +26,7 @@ pub(super) struct Machine {
     pub(super) complaints: String,
 }
 
-impl Machine {
+impl TestMachine {
     pub(super) fn alloc(&mut self, bytes: usize) -> u64 {
         self.next = self.next.max(0x7000_0000_0000) + 0x1000;
         let at = self.next;
@@ -51,7 +51,7 @@ impl Machine {
     }
 }
 
-impl Env for Machine {
+impl Env for TestMachine {
     fn region(&mut self, addr: u64) -> Option<Region> {
         let (&start, (data, len)) = self.memory.range_mut(..=addr).next_back()?;
         let host = data.as_mut_ptr().cast();
@@ -80,14 +80,14 @@ impl Env for Machine {
 
 /// A loaded module.
 pub(super) struct Loaded {
-    pub(super) machine: Machine,
+    pub(super) machine: TestMachine,
     module: Module,
     pub(super) addresses: Addresses,
 }
 
 pub(super) fn load(text: &str) -> Loaded {
     let module = parse(text).unwrap();
-    let mut machine = Machine::default();
+    let mut machine = TestMachine::default();
     let addresses: Addresses =
         variables(&module).map(|v| (v.name.clone(), machine.alloc(v.size() as usize))).collect();
     for v in variables(&module) {

@@ -177,7 +177,8 @@ fn sixteen_bit_floats_inline_assembly_and_wide_division() {
              f[4] = __hlt(h, __float2half(2.0f)) ? 1 : 2;
              f[5] = __half2float(hsqrt(__float2half(16.0f)));
              l[0] = a / b; l[1] = a % b; l[2] = (unsigned long long)a / (unsigned)b; l[3] = __mul64hi(a, b);
-             int x; asm(\"{ .reg .pred p; .reg .b32 t; add.s32 t, %1, 1; setp.gt.s32 p, t, 5; @p mul.lo.s32 t, t, 2; mov.b32 %0, t; }\" : \"=r\"(x) : \"r\"((int)b));
+             int x; asm(\"{ .reg .pred p; .reg .b32 t; add.s32 t, %1, 1; setp.gt.s32 p, t, 5; @p \"
+                 \"mul.lo.s32 t, t, 2; mov.b32 %0, t; }\" : \"=r\"(x) : \"r\"((int)b));
              l[4] = x; l[5] = __clzll(a) + __ffs((int)b) + __brev(1) / 3;
          }",
     );

@@ -1,0 +1,157 @@
+//! The interpreter's loop: runs the instructions of one warp.
+
+use super::fault::Fault;
+use super::launch::Context;
+use super::program::{Ins, NONE, Op};
+use super::warp::{Flow, Group, TURN, Turn, Warp};
+
+impl Warp {
+    /// Runs until the fuel is used up or all threads wait or have ended.
+    pub(super) fn run(&mut self, cx: &mut Context<'_>, fuel: &mut u64) -> Result<Turn, Fault> {
+        let program = cx.program;
+        while let Some((mut group, limit)) = self.pick(cx) {
+            let mut turn = if limit.is_none() { TURN } else { u32::MAX };
+            let limit = limit.unwrap_or(u32::MAX);
+            loop {
+                if *fuel == 0 || turn == 0 {
+                    self.park(group);
+                    if *fuel == 0 {
+                        return Ok(Turn::Ready);
+                    }
+                    break;
+                }
+                *fuel -= 1;
+                turn -= 1;
+                *cx.clock += 1;
+                let ins = &program.code[group.pc as usize];
+                let mut mask = group.mask;
+                if ins.guard.slot != NONE {
+                    let bits = self.file.pred(ins.guard.slot);
+                    mask &= if ins.guard.negated { !bits } else { bits };
+                }
+                match ins.op {
+                    Op::Alu(f) => {
+                        if mask != 0 {
+                            f(&mut self.file, &ins.s, mask);
+                        }
+                        group.pc += 1;
+                    }
+                    Op::Load(a) => {
+                        if mask != 0 {
+                            self.load(cx, a, &ins.s, mask, group.pc)?;
+                        }
+                        group.pc += 1;
+                    }
+                    Op::Store(a) => {
+                        if mask != 0 {
+                            self.store(cx, a, &ins.s, mask, group.pc)?;
+                        }
+                        group.pc += 1;
+                    }
+                    Op::Branch(target) if mask == group.mask => {
+                        let back = target <= group.pc;
+                        group.pc = target;
+                        if back && !self.groups.is_empty() && self.unfair() {
+                            self.park(group);
+                            break;
+                        }
+                    }
+                    _ if mask == 0 => group.pc += 1,
+                    Op::Branch(target) => {
+                        self.groups.push(Group { mask, pc: target, ..group });
+                        group.mask &= !mask;
+                        group.pc += 1;
+                        self.park(group);
+                        break;
+                    }
+                    _ => {
+                        let others = self.groups.len();
+                        match self.special(cx, ins, &mut group, mask)? {
+                            Flow::Next if self.groups.len() == others => {}
+                            // Lanes that were split off may be met again soon.
+                            Flow::Next => {
+                                self.park(group);
+                                break;
+                            }
+                            Flow::Leave => break,
+                        }
+                    }
+                }
+                if group.pc >= limit {
+                    self.park(group);
+                    break;
+                }
+            }
+        }
+        Ok(if self.groups.is_empty() { Turn::Over } else { Turn::Waiting })
+    }
+
+    fn special(
+        &mut self,
+        cx: &mut Context<'_>,
+        ins: &Ins,
+        group: &mut Group,
+        mask: u32,
+    ) -> Result<Flow, Fault> {
+        match ins.op {
+            Op::Alu(_) | Op::Load(_) | Op::Store(_) | Op::Branch(_) => {}
+            Op::Special(which, wide) => self.read_special(cx, which, wide, ins.s[0], mask),
+            Op::Param(a) => self.argument(cx, a, &ins.s, mask, group.pc)?,
+            Op::Atomic(a, modify, wants) => self.atomic(cx, a, modify, wants, &ins.s, mask, group.pc)?,
+            Op::Coordinates => self.coordinates(&ins.s, mask),
+            Op::Texture(read) => self.texture(cx, read, &ins.s, mask, group.pc)?,
+            Op::SurfaceLoad(touch) => self.surface_load(cx, touch, &ins.s, mask, group.pc)?,
+            Op::SurfaceStore(touch) => self.surface_store(cx, touch, &ins.s, mask, group.pc)?,
+            Op::Lay(first, wide) => self.lay(first, wide, &ins.s, mask),
+            Op::Take(first, wide) => self.take(first, wide, &ins.s, mask),
+            Op::Matrix(number) => {
+                return self.matrix(cx, &cx.program.matrices[number as usize], &ins.s, group, mask);
+            }
+            Op::AskCopy(number) => {
+                self.ask(cx, cx.program.copies[number as usize], &ins.s, mask, group.pc)?;
+            }
+            Op::CloseGroup => self.close_group(mask),
+            Op::MakeCopies(until) => self.make(cx, until, mask)?,
+            Op::CopyBulk(number) => {
+                self.copy_bulk(cx, cx.program.copies[number as usize], &ins.s, mask, group.pc)?;
+            }
+            Op::Meet(meet, access) => return self.meet_in_memory(cx, (meet, access), &ins.s, group, mask),
+            Op::Nothing => {}
+            Op::Sleep => {
+                group.pc += 1;
+                return Ok(self.let_others(group));
+            }
+            Op::Trap => {
+                let thread = self.thread(mask.trailing_zeros());
+                return Err(cx.fault(Fault::LAUNCH_FAILURE, "a trap instruction", thread, group.pc));
+            }
+            Op::Unsupported(n) => {
+                let thread = self.thread(mask.trailing_zeros());
+                let why = cx.program.unsupported.get(n as usize).map_or("", |w| w);
+                let what = format!("an instruction that the emulator cannot run: {why}");
+                return Err(cx.fault(Fault::NOT_SUPPORTED, &what, thread, group.pc));
+            }
+            Op::Table(_) | Op::Call(_) | Op::Return | Op::Exit => {
+                return self.jump(cx, ins, group, mask);
+            }
+            Op::Barrier(_) | Op::Arrive | Op::BarrierReduce(..) => {
+                return self.barrier(cx, ins, group, mask);
+            }
+            Op::ClusterArrive => return self.cluster_arrive(cx, group, mask),
+            Op::ClusterWait => return self.cluster_wait(cx, group, mask),
+            Op::MapAddress(wide) => self.map_address(cx, ins, wide, mask, group.pc)?,
+            Op::RankOf(wide) => self.rank_of(cx, ins, wide, mask),
+            Op::WarpBarrier
+            | Op::Shuffle(..)
+            | Op::Predicate
+            | Op::Vote(..)
+            | Op::Match(..)
+            | Op::Redux(_)
+            | Op::ActiveMask
+            | Op::Elect
+            | Op::IsSpace(..) => return Ok(self.together(ins, group, mask)),
+        }
+        group.pc += 1;
+        Ok(Flow::Next)
+    }
+}

@@ -1,0 +1,73 @@
+//! Launches of executable graphs.
+
+use super::node::Act;
+use crate::error::Answer;
+use crate::machine::Guard;
+use crate::stream::{Key, Part, Tick, Work, submit_after, submit_all};
+use crate::sys::{cudaErrorInvalidValue, cudaGraphInstantiateFlagAutoFreeOnLaunch};
+
+/// The effect of an act on the memory of its graph: the address, and the bytes that it allocates, or `None`
+/// if it frees.
+fn memory(act: &Act) -> Option<(u64, Option<u64>)> {
+    match act {
+        Act::Alloc(address, bytes) => Some((*address, Some(*bytes))),
+        Act::Free(address) => Some((*address, None)),
+        _ => None,
+    }
+}
+
+/// Puts all nodes of an executable graph on the queue, after the pending work of the stream and after its
+/// last launch.
+///
+/// # Errors
+/// `cudaErrorInvalidValue` if there is no such graph, or if memory that its last launch allocated is still in
+/// use.
+pub(crate) fn launch(machine: &mut Guard, exec: usize, stream: Key, call: &'static str) -> Answer {
+    let m = &mut **machine;
+    let it = m.graphs.exec(exec)?;
+    let frees_first = it.flags & u64::from(cudaGraphInstantiateFlagAutoFreeOnLaunch.0) != 0;
+    let mut allocated = it.steps.iter().filter(|step| step.enabled).filter_map(|step| memory(&step.act));
+    if !frees_first && allocated.any(|(at, bytes)| bytes.is_some() && m.graphs.memory.is_in_use(at)) {
+        return Err(cudaErrorInvalidValue);
+    }
+    let last = it.last;
+    let mut parts = Vec::with_capacity(it.steps.len());
+    for step in &it.steps {
+        let mut and = Vec::new();
+        if let Act::Wait(event) = step.act
+            && let Some(tick) = m.events.tick(event)
+        {
+            and.push(tick);
+        }
+        let work = if step.enabled { step.act.work() } else { Work::Nothing };
+        parts.push(Part { device: step.device, call: step.call, work, before: step.before.clone(), and });
+    }
+    let memory: Vec<_> =
+        it.steps.iter().filter(|step| step.enabled).filter_map(|step| memory(&step.act)).collect();
+    let end = submit_all(machine, stream, call, parts, &[last])?;
+    for (address, bytes) in memory {
+        match bytes {
+            Some(bytes) => {
+                let device = machine.book.at(address).map_or(0, |it| it.device);
+                machine.graphs.memory.take(address, device, bytes);
+            }
+            None => machine.graphs.memory.free(address),
+        }
+    }
+    machine.graphs.exec_mut(exec)?.last = end;
+    Ok(())
+}
+
+/// Releases the resources of an executable graph, once its last launch is over.
+pub(crate) fn release(machine: &mut Guard, users: Vec<(usize, u32)>, device: usize, after: Tick) -> Answer {
+    if !machine.queue.pending(after) {
+        for (user, count) in users {
+            if let Some(destroy) = machine.users.release(user, count)? {
+                submit_after(machine, device, "cudaUserObjectRelease", Work::Host(destroy), &[]);
+            }
+        }
+    } else if !users.is_empty() {
+        submit_after(machine, device, "cudaGraphExecDestroy", Work::Release(users), &[after]);
+    }
+    Ok(())
+}

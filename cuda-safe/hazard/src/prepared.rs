@@ -1,0 +1,306 @@
+//! Accesses that are put in order once, for an operation that is enqueued again and again or has many of them.
+//!
+//! # Runs
+//! What such an operation enters are the same entries each time, which only get a later tick. So the tick is kept once for all of
+//! them, beside the list that has them: a *run*. It begins when a [`Sorted`] is entered and finds for each of its accesses to an allocation
+//! just the entry that it would make, of the same stream; it goes on as long as that `Sorted` is entered by that stream again; and it ends,
+//! by giving the tick to each entry, before anything else is done with the list. So a run says nothing that its entries would not, and
+//! while it lasts they stay as they are: nothing has to be looked at again.
+//!
+//! Why nothing has to be ordered then, and what becomes of a tick that is given up, `fast` says.
+
+use std::fmt;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::ledger::{Access, Ledger};
+
+/// The accesses of an operation in the order in which the books take them: by allocation, then by first byte, none of them empty.
+/// Those of one kind that touch are one.
+#[derive(Debug)]
+pub struct Sorted<'a> {
+    list: Vec<Access<'a>>,
+    /// Where the accesses of each allocation end.
+    ends: Vec<usize>,
+    kinds: Kinds,
+    number: u64,
+}
+
+/// What the numbers of lists begin after. No primitive of the books': nothing is ordered by it.
+static LAST: AtomicU64 = AtomicU64::new(0);
+
+/// What no list of accesses has for its number or will have, but the one that it is for.
+pub(crate) fn new_number() -> u64 {
+    LAST.fetch_add(1, Relaxed) + 1
+}
+
+/// What is to be known of the accesses of an operation together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Kinds {
+    /// Whether no borrow stands for one of them.
+    pub(crate) unborrowed: bool,
+    /// Whether one of them may be made during the call.
+    pub(crate) at_call: bool,
+}
+
+impl Kinds {
+    #[inline]
+    pub(crate) fn of(accesses: &[Access<'_>]) -> Self {
+        accesses.iter().fold(Self::default(), |all, access| Self {
+            unborrowed: all.unborrowed | access.unborrowed,
+            at_call: all.at_call | access.at_call,
+        })
+    }
+}
+
+impl<'a> Sorted<'a> {
+    /// Puts accesses in order. What they are of stays the same, byte by byte.
+    pub fn of(list: Vec<Access<'a>>) -> Self {
+        let list = sorted(list);
+        let mut ends = Vec::new();
+        for group in by_allocation(&list) {
+            ends.push(ends.last().unwrap_or(&0) + group.len());
+        }
+        let kinds = Kinds::of(&list);
+        Self { list, ends, kinds, number: new_number() }
+    }
+
+    /// The accesses.
+    #[inline]
+    pub fn as_slice(&self) -> &[Access<'a>] {
+        &self.list
+    }
+
+    /// What is to be known of all of them.
+    #[inline]
+    pub(crate) fn kinds(&self) -> Kinds {
+        self.kinds
+    }
+
+    /// What no other list of the process has or will have.
+    #[inline]
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Where the accesses of each allocation end, one allocation after the other.
+    #[inline]
+    pub(crate) fn ends(&self) -> &[usize] {
+        &self.ends
+    }
+}
+
+/// The accesses in order; see [`Sorted`].
+pub(crate) fn sorted(mut list: Vec<Access<'_>>) -> Vec<Access<'_>> {
+    if !in_order(&list) {
+        list.retain(|access| !access.is_empty());
+        // Stable, for this sort makes use of parts that are in order already.
+        list.sort_by_key(|access| (access.address(), access.start));
+    }
+    let touch =
+        |one: &Access<'_>, next: &Access<'_>| next.start <= one.end && next.address() == one.address();
+    if !list.is_sorted_by(|one, next| !touch(one, next)) {
+        list.dedup_by(|next, kept| kept.take_in(next));
+    }
+    list
+}
+
+/// Whether the accesses are already in the order of their allocations, and of their bytes, and none of them empty.
+#[inline]
+pub(crate) fn in_order(accesses: &[Access<'_>]) -> bool {
+    let (mut last, mut start) = (0, 0);
+    for access in accesses {
+        let here = access.address();
+        let behind = here > last || here == last && access.start >= start;
+        if !behind || access.is_empty() {
+            return false;
+        }
+        (last, start) = (here, access.start);
+    }
+    true
+}
+
+/// Accesses in order, one allocation after the other.
+#[inline]
+pub(crate) fn by_allocation<'b, 'a>(
+    mut accesses: &'b [Access<'a>],
+) -> impl Iterator<Item = &'b [Access<'a>]> {
+    std::iter::from_fn(move || {
+        let (first, rest) = accesses.split_first()?;
+        let same = |access: Option<&Access<'_>>| access.is_some_and(|it| it.address() == first.address());
+        // As a rule an allocation has one access, or all that are left.
+        let len = if !same(rest.first()) {
+            1
+        } else if same(rest.last()) {
+            accesses.len()
+        } else {
+            accesses.partition_point(|access| access.address() <= first.address())
+        };
+        let (group, behind) = accesses.split_at(len);
+        accesses = behind;
+        Some(group)
+    })
+}
+
+/// The accesses of an operation to one allocation, which is made again and again with just these: what the tracker knows them by.
+///
+/// For operations with many accesses whose program sees by itself that they are the same as last time. Everything else takes
+/// an ordinary [`Operation`](crate::Operation).
+#[derive(Debug)]
+pub struct Series(u64);
+
+/// The accesses of a [`Series`], made once more.
+#[derive(Clone, Copy)]
+pub struct Repeat<'r, 'a> {
+    pub(crate) number: u64,
+    pub(crate) ledger: &'a Ledger,
+    pub(crate) unborrowed: bool,
+    pub(crate) accesses: &'r [Access<'a>],
+}
+
+impl Series {
+    /// A series that nothing is known of yet.
+    #[must_use]
+    pub fn begin() -> Self {
+        Self(new_number())
+    }
+
+    /// The accesses of the series once more, of which any one says what allocation they are of.
+    #[must_use]
+    #[inline]
+    pub fn again<'a>(&self, one: &Access<'a>) -> Repeat<'_, 'a> {
+        Repeat { number: self.0, ledger: one.ledger, unborrowed: one.unborrowed, accesses: &[] }
+    }
+
+    /// The accesses of the series once more, with all that the tracker may have to be told of them. None where there are none.
+    #[must_use]
+    pub fn told<'r, 'a>(&self, all: &'r [Access<'a>]) -> Option<Repeat<'r, 'a>> {
+        let unborrowed = all.iter().any(|access| access.unborrowed);
+        all.first().map(|first| Repeat { number: self.0, ledger: first.ledger, unborrowed, accesses: all })
+    }
+}
+
+impl fmt::Debug for Repeat<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "series {} of {:p}, {} told", self.number, self.ledger, self.accesses.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Sorted, by_allocation, in_order};
+    use crate::clock::{SlotId, Stamp};
+    use crate::ledger::Ledger;
+    use crate::list::tests::Alone;
+    use crate::primitives::in_a_test;
+    use crate::{Access, Mode};
+
+    fn of<'a>(ledger: &'a Ledger, parts: &[(usize, usize, Mode)]) -> Vec<Access<'a>> {
+        parts.iter().map(|(start, end, mode)| Access::new(ledger, *start..*end, *mode)).collect()
+    }
+
+    fn told(accesses: &[Access<'_>]) -> Vec<(usize, usize, Mode)> {
+        accesses.iter().map(|it| (it.range().start, it.range().end, it.mode())).collect()
+    }
+
+    #[test]
+    fn parts_that_touch_are_one_where_they_are_used_alike() {
+        in_a_test(|| {
+            use Mode::{Read, Write};
+            let ledger = Ledger::new(100);
+            let sorted = |parts: &[_]| told(Sorted::of(of(&ledger, parts)).as_slice());
+            let parts = [(20, 30, Read), (0, 10, Read), (5, 5, Write), (10, 20, Read), (40, 50, Read)];
+            assert_eq!(sorted(&parts), [(0, 30, Read), (40, 50, Read)]);
+            assert_eq!(sorted(&[(0, 10, Write), (4, 6, Write), (10, 12, Write)]), [(0, 12, Write)]);
+            // What is read is not written, nor the other way round.
+            assert_eq!(sorted(&[(0, 10, Write), (10, 20, Read)]), [(0, 10, Write), (10, 20, Read)]);
+            assert_eq!(sorted(&[(0, 10, Write), (2, 8, Read)]), [(0, 10, Write), (2, 8, Read)]);
+            assert_eq!(sorted(&[(3, 3, Write)]), []);
+        });
+    }
+
+    #[test]
+    fn what_no_borrow_stands_for_is_not_taken_for_what_one_does() {
+        in_a_test(|| {
+            let ledger = Ledger::new(100);
+            let [one, next] = [Access::read(&ledger, 0..10), Access::read(&ledger, 10..20)];
+            let all = Sorted::of(vec![one, next.unborrowed()]);
+            assert!(all.kinds().unborrowed && all.as_slice().len() == 2);
+            let exclusive = |access| Access { exclusive: true, ..access };
+            let alone = Sorted::of(vec![exclusive(one), next]);
+            assert!(!alone.kinds().unborrowed && alone.as_slice().len() == 2);
+            assert_eq!(Sorted::of(vec![exclusive(one), exclusive(next)]).as_slice().len(), 1);
+        });
+    }
+
+    #[test]
+    fn allocations_come_in_the_order_of_their_ledgers_each_in_one_piece() {
+        in_a_test(|| {
+            let ledgers: Vec<Ledger> = (0..5).map(|_| Ledger::new(100)).collect();
+            let counts = [1, 7, 3, 1, 2];
+            let mut accesses = Vec::new();
+            // From the last to the first, and the parts of an allocation not one after the other.
+            for part in (0..7).rev() {
+                for (ledger, count) in ledgers.iter().zip(counts).rev() {
+                    if part < count {
+                        accesses.push(Access::write(ledger, part * 10..part * 10 + 5));
+                    }
+                }
+            }
+            assert!(!in_order(&accesses));
+            let sorted = Sorted::of(accesses);
+            assert!(in_order(sorted.as_slice()));
+            let groups: Vec<_> = by_allocation(sorted.as_slice()).collect();
+            assert_eq!(groups.iter().map(|group| group.len()).collect::<Vec<_>>(), counts);
+            for (group, ledger) in groups.iter().zip(&ledgers) {
+                assert!(group.iter().all(|access| std::ptr::eq(access.ledger(), ledger)));
+            }
+            assert_eq!(by_allocation(&[]).count(), 0);
+        });
+    }
+
+    #[test]
+    fn nothing_is_in_order_and_what_is_empty_is_not() {
+        in_a_test(|| {
+            let ledger = Ledger::new(10);
+            assert!(in_order(&[]));
+            assert!(in_order(&[Access::read(&ledger, 0..10), Access::write(&ledger, 0..5)]));
+            assert!(!in_order(&[Access::read(&ledger, 3..3)]));
+            assert!(!in_order(&[Access::read(&ledger, 1..10), Access::write(&ledger, 0..5)]));
+        });
+    }
+
+    #[test]
+    fn who_looks_at_an_entry_of_a_run_finds_the_last_tick_and_the_run_begins_anew() {
+        in_a_test(|| {
+            let ledger = Ledger::new(100);
+            let group = [(0, 10), (20, 30), (30, 40)].map(|(start, end)| Access::write(&ledger, start..end));
+            let by = |slot, tick| Stamp { slot: SlotId(slot), tick };
+            let met = |at: usize| {
+                let mut out = Vec::new();
+                ledger.conflicts(Access::read(&ledger, at..at + 1).want(), |_| false, &mut out);
+                out.iter().map(|conflict| conflict.stamp).collect::<Vec<_>>()
+            };
+            let mut out = Vec::new();
+            assert!(!ledger.stamp_run(7, &group, by(1, 1)), "nothing was there to be done again");
+            ledger.stamp(&group, &Alone(by(1, 1)), None, &mut out);
+            for tick in 2..5 {
+                assert!(ledger.stamp_run(7, &group, by(1, tick)));
+            }
+            // Another stream, and parts that are not the entries.
+            assert!(!ledger.stamp_run(7, &group, by(2, 1)));
+            assert!(!ledger.stamp_run(8, &[Access::write(&ledger, 20..40)], by(1, 5)));
+            assert!(!ledger.stamp_run(8, &[Access::new(&ledger, 20..30, Mode::Read)], by(1, 5)));
+            assert_eq!([met(5), met(15), met(35)], [vec![by(1, 4)], vec![], vec![by(1, 4)]]);
+            assert!(ledger.stamp_run(7, &group, by(1, 6)));
+            // A part of it by another list, then the first again.
+            assert!(ledger.stamp_run(8, &group[1..], by(1, 7)));
+            assert_eq!([met(5), met(25)], [vec![by(1, 6)], vec![by(1, 7)]]);
+            assert!(ledger.stamp_run(7, &group, by(1, 8)) && ledger.stamp_run(9, &group, by(1, 9)));
+            // One that is no run, over an entry of it.
+            ledger.stamp(&group[..1], &Alone(by(1, 10)), None, &mut out);
+            assert_eq!([met(5), met(25)], [vec![by(1, 10)], vec![by(1, 9)]]);
+            assert!(out.is_empty());
+        });
+    }
+}

@@ -1,0 +1,208 @@
+//! The lists of `cudaMemcpy3DBatchAsync`: copies of rows and of layers of rows, those of one direction
+//! together.
+#![cfg_attr(cudart_12_8, expect(unsafe_code, reason = "hands the operands' pointers to the runtime"))]
+
+use super::attributes::Attributes;
+#[cfg(cudart_12_8)]
+use super::copies::{ByTransfer, Scratch, Transfer, is_capturing};
+use super::copies::{Copies, Entry, Lists, Single};
+use crate::copy::checked::CheckedCopy;
+#[cfg(cudart_12_8)]
+use crate::copy::operand::{MemoryType, Operand};
+use crate::copy::overlap::Area;
+#[cfg(cudart_12_8)]
+use crate::device::Device;
+#[cfg(cudart_12_8)]
+use crate::error::{Detail, Result};
+#[cfg(cudart_12_8)]
+use crate::stream::StreamRef;
+#[cfg(cudart_12_8)]
+use crate::sys;
+
+/// The copies of a [`CopyBatch3d`](super::CopyBatch3d).
+#[derive(Debug, Default)]
+pub(super) struct RowLists<'a> {
+    pub(super) entries: Vec<Entry<'a>>,
+    /// The entries as C takes them: in turns they take three times as long.
+    #[cfg(cudart_12_8)]
+    ops: ByTransfer<Vec<sys::cudaMemcpy3DBatchOp>>,
+    /// Whether an array takes part.
+    #[cfg(cudart_12_8)]
+    arrays: bool,
+    /// Those of one call, in a list that C may write.
+    #[cfg(cudart_12_8)]
+    scratch: Scratch<sys::cudaMemcpy3DBatchOp>,
+}
+
+impl<'a> Lists<'a> for RowLists<'a> {
+    const NAME: &'static str = "CopyBatch3d";
+
+    fn areas(&self) -> impl Iterator<Item = (Area, Area)> + Clone {
+        self.entries.iter().map(|Entry { copy, .. }| (Area::of(&copy.to), Area::of(&copy.from)))
+    }
+
+    fn push(&mut self, copy: &CheckedCopy<'a>, attributes: Attributes, room: usize) {
+        let entry = Entry { copy: *copy, attributes };
+        #[cfg(cudart_12_8)]
+        {
+            self.arrays |= entry.has_array();
+            entry.add_to(self.ops.get_mut(Transfer::of(copy.direction)));
+        }
+        self.entries.reserve(room);
+        self.entries.push(entry);
+    }
+}
+
+impl Copies for RowLists<'_> {
+    const API: &'static str = "CopyBatch3d::enqueue";
+
+    #[cfg(cudart_12_8)]
+    fn function(&self) -> &'static str {
+        "cudaMemcpy3DBatchAsync"
+    }
+
+    fn singles(&self) -> impl Iterator<Item = Single<'_>> + Clone {
+        self.entries.iter().map(Single::Rows)
+    }
+
+    /// One call for all copies but those of other devices' arrays, which have one each: about arrays, the
+    /// batch's documentation does not speak of devices.
+    #[cfg(cudart_12_8)]
+    fn together(&self, stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
+        let device = stream.device();
+        let is_beyond = |entry: &Entry<'_>| entry.has_array_beyond(device);
+        let beyond = self.arrays && self.entries.iter().any(is_beyond);
+        // Before some of the copies are made and the others refused.
+        if beyond && is_capturing(raw)? {
+            return self.in_turn(raw, Detail::Capturing);
+        }
+        self.scratch.with(|ops| {
+            if !beyond {
+                self.ops.iter().for_each(|(_, some)| ops.extend_from_slice(some));
+            } else {
+                for entry in &self.entries {
+                    if is_beyond(entry) {
+                        Single::Rows(entry).copy(Some(raw))?;
+                    } else {
+                        entry.add_to(ops);
+                    }
+                }
+            }
+            if ops.is_empty() { Ok(()) } else { self.call_with(ops, stream, raw) }
+        })
+    }
+}
+
+#[cfg(cudart_12_8)]
+impl RowLists<'_> {
+    /// The call for these copies.
+    #[inline]
+    fn call_with(
+        &self,
+        ops: &mut [sys::cudaMemcpy3DBatchOp],
+        stream: StreamRef<'_>,
+        raw: sys::cudaStream_t,
+    ) -> Result<()> {
+        self.at_once(stream, raw, move |raw| {
+            #[cfg(cudart_13_0)]
+            // SAFETY: the list has as many elements as is said; each says places and layouts of memory that
+            // outlives the copy, or is read during the call; the stream is live.
+            let code = unsafe { sys::cudaMemcpy3DBatchAsync(ops.len(), ops.as_mut_ptr(), 0, raw) };
+            #[cfg(not(cudart_13_0))]
+            let code = {
+                // CUDA 12 says which copy is wrong.
+                let mut failed = usize::MAX;
+                // SAFETY: as above, and the index is a live variable, which the call may fill.
+                unsafe { sys::cudaMemcpy3DBatchAsync(ops.len(), ops.as_mut_ptr(), &raw mut failed, 0, raw) }
+            };
+            code
+        })
+    }
+}
+
+/// A copy as `cudaMemcpy3DBatchAsync` and `cudaMemcpy3DWithAttributesAsync` are told it.
+#[cfg(cudart_12_8)]
+impl Entry<'_> {
+    fn has_array(&self) -> bool {
+        self.copy.to.array().is_some() || self.copy.from.array().is_some()
+    }
+
+    /// Whether an array takes part, and memory of another device than this one.
+    pub(super) fn has_array_beyond(&self, device: Device) -> bool {
+        let is_beyond = |side: &Operand<'_>| matches!(side.memory, MemoryType::Device(of) if of != device);
+        self.has_array() && (is_beyond(&self.copy.to) || is_beyond(&self.copy.from))
+    }
+
+    /// Adds the copy: one operation, or one for each row.
+    ///
+    /// Where an array takes part, C counts in its elements. Rows of memory that do not begin whole elements
+    /// apart cannot be said so; but each of them can for itself.
+    fn add_to(&self, ops: &mut Vec<sys::cudaMemcpy3DBatchOp>) {
+        let [width, height, depth] = self.copy.shape.extent();
+        let Some(whole) = self.whole() else {
+            for layer in 0..depth {
+                ops.extend((0..height).map(|row| self.op([width, 1, 1], [row, layer])));
+            }
+            return;
+        };
+        ops.push(whole);
+    }
+
+    /// The copy as one operation. Returns `None` if it takes one for each row.
+    pub(super) fn whole(&self) -> Option<sys::cudaMemcpy3DBatchOp> {
+        let [width, height, depth] = self.copy.shape.extent();
+        let unit = self.copy.unit();
+        let fits = |side: &Operand<'_>| side.array().is_some() || side.layout.pitch.is_multiple_of(unit);
+        let alone = height == 1 && depth == 1;
+        (alone || fits(&self.copy.to) && fits(&self.copy.from))
+            .then(|| self.op([width, height, depth], [0, 0]))
+    }
+
+    /// So many bytes, rows and layers, from a row of a layer on.
+    fn op(&self, [width, height, depth]: [usize; 3], from: [usize; 2]) -> sys::cudaMemcpy3DBatchOp {
+        let unit = self.copy.unit();
+        let alone = height == 1 && depth == 1;
+        let mut op = sys::cudaMemcpy3DBatchOp {
+            src: side(&self.copy.from, from, unit, alone),
+            dst: side(&self.copy.to, from, unit, alone),
+            extent: sys::cudaExtent { width: width / unit, height, depth },
+            ..Default::default()
+        };
+        self.attributes.enter(&mut op);
+        op
+    }
+}
+
+/// One side, from a row of a layer on; a row `alone` has no next one. The memory holds all of it, so nothing
+/// overflows.
+#[cfg(cudart_12_8)]
+fn side(
+    operand: &Operand<'_>,
+    [row, layer]: [usize; 2],
+    unit: usize,
+    alone: bool,
+) -> sys::cudaMemcpy3DOperand {
+    let mut side = sys::cudaMemcpy3DOperand::default();
+    if let Some(part) = operand.array() {
+        let [x, y, z] = part.at;
+        side.type_ = sys::cudaMemcpyOperandTypeArray;
+        side.op.array = sys::cudaMemcpy3DOperand__bindgen_ty_1__bindgen_ty_2 {
+            array: part.raw,
+            offset: sys::cudaOffset3D { x, y: y + row, z: z + layer },
+        };
+        return side;
+    }
+    let layout = operand.layout;
+    let start = (layer * layout.layer_rows + row) * layout.pitch;
+    // Zero stands for packed.
+    let (row_length, layer_height) =
+        if alone { (0, 0) } else { (layout.pitch / unit, layout.layer_rows.max(layout.rows)) };
+    side.type_ = sys::cudaMemcpyOperandTypePointer;
+    side.op.ptr = sys::cudaMemcpy3DOperand__bindgen_ty_1__bindgen_ty_1 {
+        ptr: operand.pointer.wrapping_add(start).cast(),
+        rowLength: row_length,
+        layerHeight: layer_height,
+        locHint: sys::cudaMemLocation::default(),
+    };
+    side
+}

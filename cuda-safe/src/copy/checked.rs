@@ -1,0 +1,331 @@
+//! A copy whose sides agree: its shape and its direction, worked out once for every verb.
+
+use super::operand::{Dimensions, MemoryType, Operand};
+use super::overlap::Area;
+use super::peer;
+use crate::device::Device;
+use crate::error::{Detail, Error, Result};
+use crate::memory::size;
+use crate::sys;
+
+/// A copy between two sides of one shape that has elements, and which share no byte.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CheckedCopy<'a> {
+    pub(super) to: Operand<'a>,
+    pub(super) from: Operand<'a>,
+    pub(super) shape: Shape,
+    pub(super) direction: Direction,
+}
+
+impl<'a> CheckedCopy<'a> {
+    /// Checks a copy. Returns `None` if there are no elements. Lets two devices reach each other, as the first copy
+    /// between them does.
+    ///
+    /// # Errors
+    /// A refusal where the lengths or extents differ, or where the two share a byte.
+    #[expect(clippy::inline_always, reason = "as `check`")]
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn new(api: &'static str, to: Operand<'a>, from: Operand<'a>) -> Result<Option<Self>> {
+        let copy = Self::check(api, to, from)?;
+        if let Some(Self { direction: Direction::Peer { destination, source }, .. }) = copy {
+            peer::ensure(destination, source);
+        }
+        Ok(copy)
+    }
+
+    /// [`new`](Self::new) of what is no copy yet: a node of a graph.
+    #[expect(
+        clippy::inline_always,
+        reason = "measured: what the types know of the two sides then need not be asked"
+    )]
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn check(api: &'static str, to: Operand<'a>, from: Operand<'a>) -> Result<Option<Self>> {
+        if !to.pairs_with(&from) {
+            refuse_unlike(api, to, from)?;
+        }
+        let shape = Shape::of(&to);
+        if shape.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Self { to, from, shape, direction: Direction::of(to.memory, from.memory) }))
+    }
+
+    /// Whether the copy is waited for before a blocking verb returns, because the runtime promises nothing:
+    /// between managed memory, which may be anywhere, and the host's. A slice may be of managed memory, too,
+    /// lent by a guard. Other copies of managed memory stay in the books.
+    pub(super) fn settles(&self) -> bool {
+        let host = self.to.memory.is_host() || self.from.memory.is_host();
+        let managed = matches!(self.direction, Direction::Managed(_)) && host;
+        managed || self.to.may_be_lent_managed() || self.from.may_be_lent_managed()
+    }
+
+    /// Whether `cudaMemcpy` and its like for planes and volumes return only when all of the copy is done.
+    /// From pageable memory they may return once they have read the source, and between devices at once; both
+    /// stay in the books.
+    pub(super) fn waits(&self) -> bool {
+        match self.direction {
+            Direction::DeviceToHost(_) => true,
+            Direction::HostToDevice(_) => matches!(self.from.memory, MemoryType::Pinned(_)),
+            _ => false,
+        }
+    }
+}
+
+/// Refuses a copy whose sides differ in extent, or share a byte.
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn refuse_unlike(api: &'static str, to: Operand<'_>, from: Operand<'_>) -> Result<()> {
+    let shape = Shape::of(&to);
+    if let Shape::Linear { .. } = shape {
+        size::same_length(api, to.len, from.len)?;
+    } else if to.extent() != from.extent() {
+        let (destination, source) = (to.extent(), from.extent());
+        return Err(Error::refused(api, Detail::ExtentMismatch { destination, source }));
+    }
+    // Addresses of host and devices are of one space, so this also finds what two owners of one memory share.
+    if shape.is_empty() || !Area::of(&to).shares(&Area::of(&from)) {
+        return Ok(());
+    }
+    // Of two owners of the same memory, and of slices, only addresses tell where they are.
+    let (destination, source) = match (to.booked(), from.booked()) {
+        (Some((one, to)), Some((other, from))) if std::ptr::eq(one, other) => (to.start, from.start),
+        _ => (to.pointer.addr(), from.pointer.addr()),
+    };
+    Err(Error::refused(api, Detail::Overlapping { destination, source, bytes: shape.bytes() }))
+}
+
+/// The arrangement of the bytes that both sides of a copy share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// Bytes in a row.
+    Linear {
+        /// How many.
+        bytes: usize,
+    },
+    /// Rows, which on each side have a pitch.
+    Plane {
+        /// Bytes of a row.
+        row: usize,
+        /// Rows.
+        rows: usize,
+    },
+    /// Layers of rows, which on each side have a pitch and begin so many rows apart.
+    Volume {
+        /// Bytes of a row.
+        row: usize,
+        /// Rows of a layer.
+        rows: usize,
+        /// Layers.
+        layers: usize,
+    },
+}
+
+impl Shape {
+    /// The arrangement of one operand.
+    #[inline]
+    pub(super) fn of(operand: &Operand<'_>) -> Self {
+        let layout = &operand.layout;
+        let (row, rows, layers) = (layout.row, layout.rows, layout.layers);
+        match operand.dimensions {
+            Dimensions::One => Self::Linear { bytes: row },
+            Dimensions::Two => Self::Plane { row, rows },
+            Dimensions::Three => Self::Volume { row, rows, layers },
+        }
+    }
+
+    /// Bytes of a row, rows, layers.
+    #[inline]
+    pub(super) fn extent(self) -> [usize; 3] {
+        match self {
+            Self::Linear { bytes } => [bytes, 1, 1],
+            Self::Plane { row, rows } => [row, rows, 1],
+            Self::Volume { row, rows, layers } => [row, rows, layers],
+        }
+    }
+
+    /// Whether there are no bytes.
+    #[inline]
+    pub(super) fn is_empty(self) -> bool {
+        let [row, rows, layers] = self.extent();
+        row == 0 || rows == 0 || layers == 0
+    }
+
+    /// Size in bytes. Memory holds it, so it does not overflow; saturating where a side has no bytes at all.
+    #[inline]
+    pub(super) fn bytes(self) -> usize {
+        let [row, rows, layers] = self.extent();
+        row.saturating_mul(rows).saturating_mul(layers)
+    }
+}
+
+/// From where to where a copy goes, in the runtime's terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    HostToHost,
+    HostToDevice(Device),
+    DeviceToHost(Device),
+    DeviceToDevice(Device),
+    Peer {
+        destination: Device,
+        source: Device,
+    },
+    /// Between managed memory and any other: the runtime looks up where it is. On this device's legacy stream
+    /// where no stream is named.
+    Managed(Device),
+}
+
+impl Direction {
+    #[inline]
+    fn of(destination: MemoryType, source: MemoryType) -> Self {
+        use MemoryType as M;
+        match (destination, source) {
+            (M::Device(to), M::Device(from)) if to == from => Self::DeviceToDevice(to),
+            (M::Device(destination), M::Device(source)) => Self::Peer { destination, source },
+            (M::Device(device), M::Managed(_)) | (M::Managed(_), M::Device(device)) => Self::Managed(device),
+            (M::Managed(device), _) | (_, M::Managed(device)) => Self::Managed(device),
+            (M::Device(to), _) => Self::HostToDevice(to),
+            (_, M::Device(from)) => Self::DeviceToHost(from),
+            _ => Self::HostToHost,
+        }
+    }
+
+    /// The device whose legacy stream a blocking copy goes to; none within the host's memory.
+    pub(super) fn device(self) -> Option<Device> {
+        match self {
+            Self::HostToHost => None,
+            Self::HostToDevice(device)
+            | Self::DeviceToHost(device)
+            | Self::DeviceToDevice(device)
+            | Self::Managed(device)
+            | Self::Peer { destination: device, .. } => Some(device),
+        }
+    }
+
+    /// C's constant. Calls between devices take the devices instead.
+    #[inline]
+    pub(super) fn kind(self) -> sys::cudaMemcpyKind {
+        match self {
+            Self::HostToHost => sys::cudaMemcpyHostToHost,
+            Self::HostToDevice(_) => sys::cudaMemcpyHostToDevice,
+            Self::DeviceToHost(_) => sys::cudaMemcpyDeviceToHost,
+            Self::DeviceToDevice(_) | Self::Peer { .. } => sys::cudaMemcpyDeviceToDevice,
+            Self::Managed(_) => sys::cudaMemcpyDefault,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CheckedCopy, Direction, MemoryType, Shape};
+    use crate::copy::operand::{Destination, Operand, Planar, Source, Volumetric};
+    use crate::device::Device;
+    use crate::error::{Detail, Result};
+    use crate::memory::{Plane, PlaneMut, Volume};
+
+    #[test]
+    fn the_direction_follows_from_where_the_operands_are() {
+        let (zero, one) = (Device::from_ordinal(0), Device::from_ordinal(1));
+        let of = Direction::of;
+        let (on_zero, on_one) = (MemoryType::Device(zero), MemoryType::Device(one));
+        assert_eq!(of(on_zero, MemoryType::Pageable), Direction::HostToDevice(zero));
+        assert_eq!(of(MemoryType::Pinned(zero), on_one), Direction::DeviceToHost(one));
+        assert_eq!(of(on_one, on_one), Direction::DeviceToDevice(one));
+        assert_eq!(of(on_one, on_zero), Direction::Peer { destination: one, source: zero });
+        assert_eq!(of(MemoryType::Pinned(zero), MemoryType::Pageable), Direction::HostToHost);
+        assert_eq!(of(MemoryType::Managed(zero), on_one), Direction::Managed(one));
+        assert_eq!(of(on_one, MemoryType::Managed(zero)), Direction::Managed(one));
+        assert_eq!(of(MemoryType::Pageable, MemoryType::Managed(one)), Direction::Managed(one));
+    }
+
+    #[test]
+    fn only_copies_that_the_header_promises_are_taken_as_complete() {
+        let device = Device::from_ordinal(0);
+        let bytes = [0_u8; 8];
+        let between = |to, from| {
+            let (mut a, mut b) = (Operand::of_slice(&bytes[..4]), Operand::of_slice(&bytes[4..]));
+            (a.memory, b.memory) = (to, from);
+            let copy = CheckedCopy::new("test", a, b).unwrap().unwrap();
+            (copy.waits(), copy.settles())
+        };
+        use MemoryType::{Device as On, Managed, Pageable, Pinned};
+        assert_eq!(between(Pageable, On(device)), (true, false));
+        assert_eq!(between(On(device), Pinned(device)), (true, false));
+        assert_eq!(between(On(device), Pageable), (false, false));
+        assert_eq!(between(On(device), On(device)), (false, false));
+        assert_eq!(between(Managed(device), Pageable), (false, true));
+        assert_eq!(between(Pinned(device), Managed(device)), (false, true));
+        assert_eq!(between(Managed(device), On(device)), (false, false));
+    }
+
+    /// The shape of a copy; none where there are no elements.
+    fn shape(api: &'static str, to: Operand<'_>, from: Operand<'_>) -> Result<Option<Shape>> {
+        Ok(CheckedCopy::new(api, to, from)?.map(|copy| copy.shape))
+    }
+
+    #[test]
+    fn sides_of_different_lengths_are_refused_with_both() {
+        let (mut a, b) = ([0_u32; 4], [0_u32; 5]);
+        let error = shape("memcpy", Operand::of_slice_mut(&mut a), Operand::of_slice(&b)).unwrap_err();
+        assert_eq!(error.detail(), Detail::LengthMismatch { destination: 4, source: 5 });
+        assert_eq!(error.api(), "memcpy");
+    }
+
+    #[test]
+    fn sides_of_one_length_share_as_many_bytes() {
+        let (mut a, b) = ([0_u32; 4], [0_u32; 4]);
+        let shape = shape("memcpy", Operand::of_slice_mut(&mut a), Operand::of_slice(&b)).unwrap();
+        assert_eq!(shape.unwrap().bytes(), 16);
+    }
+
+    #[test]
+    fn memory_copied_onto_itself_is_refused() {
+        let a = [0_u8; 8];
+        let error = shape("memcpy", Operand::of_slice(&a[2..6]), Operand::of_slice(&a[4..8])).unwrap_err();
+        let (destination, source) = (a[2..].as_ptr().addr(), a[4..].as_ptr().addr());
+        assert_eq!(error.detail(), Detail::Overlapping { destination, source, bytes: 4 });
+        assert!(shape("memcpy", Operand::of_slice(&a[0..4]), Operand::of_slice(&a[4..8])).is_ok());
+    }
+
+    #[test]
+    fn nothing_overlaps_nothing() {
+        let a = [0_u8; 8];
+        let shape = shape("memcpy", Operand::of_slice(&a[4..4]), Operand::of_slice(&a[4..4])).unwrap();
+        assert_eq!(shape, None);
+    }
+
+    #[test]
+    fn planes_of_different_extents_are_refused_though_they_have_as_many_elements() {
+        let (mut a, b) = ([0_u16; 6], [0_u16; 6]);
+        let (mut to, from) = (PlaneMut::of_slice(&mut a, 3, 2).unwrap(), Plane::of_slice(&b, 2, 3).unwrap());
+        let to = Destination::<Planar>::operand_mut(&mut to).unwrap();
+        let error = shape("memcpy_2d", to, Source::<Planar>::operand(&from).unwrap()).unwrap_err();
+        let expected = Detail::ExtentMismatch { destination: [3, 2, 1], source: [2, 3, 1] };
+        assert_eq!(error.detail(), expected);
+    }
+
+    #[test]
+    fn columns_of_one_plane_that_lie_in_each_other_share_nothing() {
+        let a = [0_u16; 12];
+        let plane = Plane::of_slice(&a, 4, 3).unwrap();
+        let columns = |range| plane.columns(range).unwrap();
+        let shape = |a: Plane<'_, u16, _>, b: Plane<'_, u16, _>| {
+            let side = Source::<Planar>::operand;
+            shape("memcpy_2d", side(&a).unwrap(), side(&b).unwrap())
+        };
+        assert_eq!(shape(columns(0..2), columns(2..4)).unwrap(), Some(Shape::Plane { row: 4, rows: 3 }));
+        let error = shape(columns(0..2), columns(1..3)).unwrap_err();
+        assert!(matches!(error.detail(), Detail::Overlapping { bytes: 12, .. }));
+    }
+
+    #[test]
+    fn a_volume_has_layers() {
+        let (a, b) = ([0_u16; 12], [0_u16; 12]);
+        let (a, b) = (Volume::of_slice(&a, 3, 2, 2).unwrap(), Volume::of_slice(&b, 3, 2, 2).unwrap());
+        let side = Source::<Volumetric>::operand;
+        let shape = shape("memcpy_3d", side(&a).unwrap(), side(&b).unwrap()).unwrap().unwrap();
+        assert_eq!((shape, shape.bytes()), (Shape::Volume { row: 6, rows: 2, layers: 2 }, 24));
+    }
+}

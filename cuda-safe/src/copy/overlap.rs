@@ -1,0 +1,280 @@
+//! Whether memory that is copied overlaps: the two sides of a copy, and the copies of a batch, which have no
+//! order among themselves. This is the only comparison and the only sweep of the crate.
+
+use std::ops::Range;
+
+use super::operand::Operand;
+use crate::error::Detail;
+use crate::memory::size::Layout;
+
+/// One side of a copy that has elements, and where it begins and ends.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Area {
+    /// The array that `first` and `last` are counted in, or 0 for addresses, which are of one space.
+    space: usize,
+    /// Layer, row and column of an array; the address of memory.
+    first: [usize; 3],
+    /// The last that is still part of it.
+    last: [usize; 3],
+    /// That of memory. What an array has is a box.
+    layout: Layout,
+    /// Where an error says that it begins.
+    beginning: usize,
+}
+
+impl Area {
+    /// So many bytes at an address.
+    #[inline]
+    pub(super) fn linear(address: usize, bytes: usize) -> Self {
+        Self::rows(address, Layout::linear(bytes))
+    }
+
+    /// Rows at an address.
+    #[inline]
+    fn rows(address: usize, layout: Layout) -> Self {
+        // The memory holds it, so it does not overflow.
+        let last = address.saturating_add(layout.spanned().saturating_sub(1));
+        Self { space: 0, first: [0, 0, address], last: [0, 0, last], layout, beginning: address }
+    }
+
+    /// One side of a copy.
+    pub(super) fn of(operand: &Operand<'_>) -> Self {
+        let rows = Self::rows(operand.pointer.addr(), operand.layout);
+        let Some(part) = operand.array() else { return rows };
+        let ([x, y, z], [width, height, depth]) = (part.at, operand.extent());
+        // As above.
+        let last = |first: usize, size: usize| (first + size).saturating_sub(1);
+        let last = [last(z, depth), last(y, height), last(x, width)];
+        let (space, beginning) = (part.raw.addr(), operand.beginning());
+        Self { space, first: [z, y, x], last, beginning, ..rows }
+    }
+
+    /// Whether two areas share an element or a byte: a box is compared with a box, rows with rows.
+    pub(super) fn shares(&self, other: &Self) -> bool {
+        if self.space != other.space {
+            return false;
+        }
+        let [.., a] = self.first;
+        let [.., b] = other.first;
+        if self.space == 0 {
+            return Layout::overlap((a, &self.layout), (b, &other.layout));
+        }
+        let one = self.first.iter().zip(&other.last).all(|(first, last)| first <= last);
+        one && other.first.iter().zip(&self.last).all(|(first, last)| first <= last)
+    }
+
+    /// Whether it may share something with what begins at or behind the beginning of `next`, which comes
+    /// later in order.
+    fn reaches(&self, next: &Self) -> bool {
+        self.space == next.space && next.first <= self.last
+    }
+
+    /// Whether all of it has a lower address than the other.
+    #[inline]
+    fn is_below(&self, other: &Self) -> bool {
+        self.space == 0 && other.space == 0 && self.last < other.first
+    }
+
+    /// The error for a destination that shares something with another area: how much, where both are one row,
+    /// else the bytes of the smaller one.
+    fn shared_with(&self, other: &Self) -> Detail {
+        let (destination, source) = (self.beginning, other.beginning);
+        let bytes = self.layout.bytes().min(other.layout.bytes());
+        let rows = self.layout.rows.max(self.layout.layers).max(other.layout.rows).max(other.layout.layers);
+        let ends = |area: &Self| area.beginning.saturating_add(area.layout.row);
+        let bytes = if self.space == 0 && rows == 1 {
+            ends(self).min(ends(other)).saturating_sub(destination.max(source))
+        } else {
+            bytes
+        };
+        Detail::Overlapping { destination, source, bytes }
+    }
+}
+
+/// A destination that shares a byte with another one or with a source, if there is one. Copies are pairs of
+/// destination and source, and have elements.
+pub(super) fn find(copies: impl Iterator<Item = (Area, Area)> + Clone) -> Option<Detail> {
+    if are_plainly_apart(copies.clone()) { None } else { sweep(copies) }
+}
+
+/// The same of ranges of addresses, none of them empty.
+#[doc(hidden)]
+pub fn find_overlap(copies: impl Iterator<Item = (Range<usize>, Range<usize>)> + Clone) -> Option<Detail> {
+    let area = |range: Range<usize>| Area::linear(range.start, range.len());
+    find(copies.map(|(destination, source)| (area(destination), area(source))))
+}
+
+/// Whether it is seen at a glance that nothing is shared: the destinations are in order, and all sources
+/// before or behind all of them.
+fn are_plainly_apart(copies: impl Iterator<Item = (Area, Area)> + Clone) -> bool {
+    let mut destinations = copies.clone().map(|(destination, _)| destination);
+    let Some(first) = destinations.next() else { return true };
+    let mut last = first;
+    let in_order = destinations.all(|area| {
+        let behind = last.is_below(&area);
+        last = area;
+        behind
+    });
+    in_order && copies.map(|(_, source)| source).all(|it| it.is_below(&first) || last.is_below(&it))
+}
+
+/// One sweep in the order of the beginnings. A source is compared with destinations only, so one that is read
+/// a thousand times costs no million of comparisons.
+fn sweep(copies: impl Iterator<Item = (Area, Area)>) -> Option<Detail> {
+    let mut areas: Vec<(Area, bool)> = copies.flat_map(|(to, from)| [(to, true), (from, false)]).collect();
+    areas.sort_unstable_by_key(|(area, _)| (area.space, area.first));
+    let (mut writers, mut readers) = (Vec::<&Area>::new(), Vec::<&Area>::new());
+    for (area, is_written) in &areas {
+        writers.retain(|open| open.reaches(area));
+        if *is_written {
+            readers.retain(|open| open.reaches(area));
+        }
+        let others = if *is_written { readers.as_slice() } else { &[] };
+        if let Some(other) = writers.iter().chain(others).find(|open| open.shares(area)) {
+            return Some(if *is_written { area.shared_with(other) } else { other.shared_with(area) });
+        }
+        if *is_written { writers.push(area) } else { readers.push(area) }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Area, find, find_overlap};
+    use crate::copy::operand::{Planar, Source};
+    use crate::error::Detail;
+    use crate::memory::size::Layout;
+    use crate::memory::{Pageable, Plane};
+
+    /// The clash among copies of `(destination, source, bytes)`.
+    fn of_ranges(copies: &[(usize, usize, usize)]) -> Option<Detail> {
+        find_overlap(copies.iter().map(|&(to, from, bytes)| (to..to + bytes, from..from + bytes)))
+    }
+
+    /// A copy between parts of one plane whose borrows are over, as if several owners stood for it: columns
+    /// and rows of either.
+    type Part = ([usize; 2], [usize; 2]);
+
+    fn part<'a>(plane: &Plane<'a, u8, Pageable>, ([x, y], [width, height]): Part) -> Plane<'a, u8, Pageable> {
+        plane.columns(x..x + width).unwrap().rows(y..y + height).unwrap()
+    }
+
+    fn of_parts(copies: &[(Part, Part)]) -> Option<Detail> {
+        let room = [0_u8; 100];
+        let plane = Plane::of_slice(&room, 10, 10).unwrap();
+        let area = |it: Part| Area::of(&Source::<Planar>::operand(&part(&plane, it)).unwrap());
+        let areas: Vec<_> = copies.iter().map(|copy| (area(copy.0), area(copy.1))).collect();
+        find(areas.into_iter())
+    }
+
+    /// Numbers below a bound, without a pattern that matters.
+    fn numbers() -> impl FnMut(usize) -> usize {
+        let mut state = 1_usize;
+        move |below| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        }
+    }
+
+    #[test]
+    fn boxes_of_one_array_overlap_where_they_share_an_element() {
+        let area = |space, first: [usize; 3], [width, height, depth]: [usize; 3]| {
+            let [z, y, x] = first;
+            let last = [z + depth - 1, y + height - 1, x + width - 1];
+            Area { space, first, last, layout: Layout::linear(0), beginning: 0 }
+        };
+        let size = [5, 3, 2];
+        assert!(area(1, [0, 0, 0], size).shares(&area(1, [1, 2, 4], size)));
+        for apart in [[0, 0, 5], [0, 3, 0], [2, 2, 4]] {
+            assert!(!area(1, [0, 0, 0], size).shares(&area(1, apart, size)), "{apart:?}");
+            assert!(!area(1, apart, size).shares(&area(1, [0, 0, 0], size)), "{apart:?}");
+        }
+        assert!(!area(2, [0, 0, 0], size).shares(&area(1, [0, 0, 0], size)));
+    }
+
+    #[test]
+    fn copies_that_only_touch_or_share_a_source_are_fine() {
+        assert_eq!(of_ranges(&[]), None);
+        assert_eq!(of_ranges(&[(100, 0, 10), (110, 5, 10), (90, 120, 10), (20, 0, 10)]), None);
+    }
+
+    #[test]
+    fn tiles_that_lie_between_each_other_share_nothing() {
+        let tile = |x, y| ([x, y], [3, 2]);
+        // Destinations side by side, with sources between them; one source read twice.
+        assert_eq!(of_parts(&[]), None);
+        assert_eq!(
+            of_parts(&[(tile(0, 0), tile(6, 8)), (tile(3, 0), tile(6, 8)), (tile(6, 0), tile(0, 2))]),
+            None
+        );
+    }
+
+    #[test]
+    fn a_byte_written_twice_is_found() {
+        let shared = Some(Detail::Overlapping { destination: 109, source: 100, bytes: 1 });
+        assert_eq!(of_ranges(&[(109, 0, 5), (50, 0, 5), (100, 0, 10)]), shared);
+    }
+
+    #[test]
+    fn a_byte_written_and_read_is_found_wherever_it_is() {
+        let shared = |destination, source, bytes| Some(Detail::Overlapping { destination, source, bytes });
+        assert_eq!(of_ranges(&[(0, 500, 10), (200, 100, 10), (300, 195, 10)]), shared(200, 195, 5));
+        assert_eq!(of_ranges(&[(0, 1000, 900), (2000, 899, 1)]), shared(0, 899, 1));
+        assert_eq!(of_ranges(&[(5000, 0, 1000), (500, 9000, 1)]), shared(500, 0, 1));
+        assert_eq!(of_ranges(&[(10, 5, 10)]), shared(10, 5, 5));
+    }
+
+    #[test]
+    fn a_byte_of_rows_written_twice_or_written_and_read_is_found_wherever_it_is() {
+        let tile = |x, y| ([x, y], [3, 2]);
+        let is_shared =
+            |copies: &[(Part, Part)]| matches!(of_parts(copies), Some(Detail::Overlapping { bytes: 6, .. }));
+        assert!(is_shared(&[(tile(0, 0), tile(0, 8)), (tile(5, 5), tile(0, 8)), (tile(2, 1), tile(0, 8))]));
+        assert!(is_shared(&[(tile(0, 0), tile(5, 5)), (tile(6, 6), tile(0, 8))]));
+        assert!(is_shared(&[(tile(5, 5), tile(0, 8)), (tile(0, 0), tile(3, 4))]));
+        assert!(is_shared(&[(tile(4, 4), tile(4, 5))]));
+    }
+
+    #[test]
+    fn it_agrees_with_looking_at_every_pair_of_ranges() {
+        let (mut next, mut clashes) = (numbers(), 0);
+        for _ in 0..2000 {
+            let copies: Vec<_> = (0..1 + next(4)).map(|_| (next(60), next(60), 1 + next(6))).collect();
+            let overlap = |a: usize, b: usize, x: usize, y: usize| a < b + y && b < a + x;
+            let clash = copies.iter().enumerate().any(|(i, one)| {
+                copies.iter().enumerate().any(|(j, other)| {
+                    overlap(one.0, other.1, one.2, other.2)
+                        || (i != j && overlap(one.0, other.0, one.2, other.2))
+                })
+            });
+            assert_eq!(of_ranges(&copies).is_some(), clash, "{copies:?}");
+            clashes += usize::from(clash);
+        }
+        assert!((200..1800).contains(&clashes), "{clashes} of 2000: both answers are tried");
+    }
+
+    #[test]
+    fn it_agrees_with_looking_at_every_pair_of_tiles() {
+        let (mut next, mut clashes) = (numbers(), 0);
+        for _ in 0..2000 {
+            let copies: Vec<(Part, Part)> = (0..1 + next(3))
+                .map(|_| {
+                    let size = [1 + next(4), 1 + next(3)];
+                    let mut at = || [next(11 - size[0]), next(11 - size[1])];
+                    ((at(), size), (at(), size))
+                })
+                .collect();
+            let apart = |a: Part, b: Part, axis: usize| a.0[axis] + a.1[axis] <= b.0[axis];
+            let meet = |a: Part, b: Part| (0..2).all(|axis| !apart(a, b, axis) && !apart(b, a, axis));
+            let clash = copies.iter().enumerate().any(|(i, one)| {
+                copies
+                    .iter()
+                    .enumerate()
+                    .any(|(j, other)| meet(one.0, other.1) || (i != j && meet(one.0, other.0)))
+            });
+            assert_eq!(of_parts(&copies).is_some(), clash, "{copies:?}");
+            clashes += usize::from(clash);
+        }
+        assert!((200..1800).contains(&clashes), "{clashes} of 2000: both answers are tried");
+    }
+}

@@ -1,0 +1,203 @@
+//! Rules that only the sources show: each test of a program that holds streams runs alone, and each call of
+//! the runtime is checked or has a reason.
+//!
+//! `cudaFree`, allocations, the creation of streams and graphs, and the loading of kernels may wait for a
+//! gate of another test and keep its owner from opening it. The emulator does not have this lock of the
+//! driver.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// The folders of the programs: all of the workspace that run on a GPU and consist of tests.
+const FOLDERS: [&str; 3] = ["cuda-safe/tests", "cuda-kernels/tests", "examples/tests"];
+
+/// How a test holds a stream: by a host function, or by a kernel that polls a flag.
+const GATES: [&str; 2] = ["Gate::on(", "MappedFlag::new("];
+
+/// Tests that are the other process of a test, which runs alone.
+const OTHER_PROCESS: &str = "#[ignore = \"the other process of ";
+
+fn sources() -> Vec<(PathBuf, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let files = FOLDERS.iter().flat_map(|folder| std::fs::read_dir(root.join(folder)).unwrap());
+    let paths = files.map(|file| file.unwrap().path());
+    let sources = paths.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
+    sources.map(|path| (path.clone(), std::fs::read_to_string(path).unwrap())).collect()
+}
+
+/// The tests of a source: attributes and body of each.
+fn tests(source: &str) -> impl Iterator<Item = (&str, &str)> {
+    source.split("\n#[test]\n").skip(1).map(|rest| {
+        let test = &rest[..rest.find("\n}\n").unwrap_or(rest.len())];
+        let head = test.find("fn ").unwrap();
+        let body = head + test[head..].find("{\n").unwrap() + 2;
+        (&test[..body], &test[body..])
+    })
+}
+
+/// Whether items and comments are all that precedes the value by which a test runs alone.
+fn runs_alone(body: &str) -> bool {
+    let mut item = false;
+    let first = body.lines().map(str::trim_end).find(|line| {
+        let text = line.trim_start();
+        // A function within the test ends where its brace does.
+        item |= text.starts_with("fn ");
+        let starts = |start: &&str| text.starts_with(*start);
+        let skipped = item || text.is_empty() || ["//", "const ", "use "].iter().any(starts);
+        item &= *line != "    }";
+        !skipped
+    });
+    // `let alone = alone();`, `let _alone = variables_alone();`
+    first.is_some_and(|line| line.contains("alone = ") && line.ends_with("alone();"))
+}
+
+#[test]
+fn each_test_of_a_program_with_gates_runs_alone() {
+    let mut gated = 0;
+    for (path, source) in sources() {
+        if path.ends_with("sources.rs") || !GATES.iter().any(|gate| source.contains(gate)) {
+            continue;
+        }
+        gated += 1;
+        let all: Vec<_> = tests(&source).filter(|(head, _)| !head.contains(OTHER_PROCESS)).collect();
+        for (head, body) in &all {
+            // A program of one test is alone, and so is a process that a test has started.
+            let other_processes_only = path.ends_with("staged_end.rs");
+            assert!(
+                all.len() == 1 || other_processes_only || runs_alone(body),
+                "{}: this program holds streams, so the test must begin with `let alone = alone();`:\n{head}",
+                path.display()
+            );
+        }
+    }
+    assert!(gated > 30, "{gated} programs with gates were found");
+}
+
+#[test]
+fn what_comes_before_is_noticed() {
+    assert!(runs_alone(
+        "    const N: usize = 3;\n    // Why.\n    let alone = alone();\n    let stream = Stream::new();"
+    ));
+    assert!(runs_alone("    fn helper() {\n        other();\n    }\n    let _alone = variables_alone();\n"));
+    assert!(!runs_alone("    let stream = Stream::new();\n    let alone = alone();\n"));
+    assert!(!runs_alone("    fn helper() {\n        let alone = alone();\n    }\n    Stream::new();\n"));
+}
+
+/// Functions that are called other than through `check!`, and why this does not happen in a host function.
+const UNCHECKED: &[(&str, &[&str])] = &[
+    (
+        "the submission of an operation refuses first",
+        &[
+            "cudaEventRecord",
+            "cudaFreeAsync",
+            "cudaGraphLaunch",
+            "cudaLaunchHostFunc",
+            "cudaLaunchKernelExC",
+            "cudaMallocAsync",
+            "cudaMallocFromPoolAsync",
+            "cudaMemcpy",
+            "cudaMemcpy2D",
+            "cudaMemcpy2DAsync",
+            "cudaMemcpy3D",
+            "cudaMemcpy3DAsync",
+            "cudaMemcpy3DBatchAsync",
+            "cudaMemcpy3DWithAttributesAsync",
+            "cudaMemcpyAsync",
+            "cudaMemcpyBatchAsync",
+            "cudaMemcpyWithAttributesAsync",
+            "cudaMemsetAsync",
+            "cudaStreamWaitEvent",
+        ],
+    ),
+    (
+        "the current device is asked for first, or made current, which is refused",
+        &[
+            "cudaHostAlloc",
+            "cudaHostRegister",
+            "cudaMalloc",
+            "cudaMalloc3D",
+            "cudaMalloc3DArray",
+            "cudaMallocArray",
+            "cudaMallocManaged",
+            "cudaMallocMipmappedArray",
+            "cudaMallocPitch",
+            "cudaMemGetInfo",
+        ],
+    ),
+    (
+        "its function begins with a refusal",
+        &[
+            "cudaDeviceGetDefaultMemPool",
+            "cudaEventQuery",
+            "cudaGetDeviceCount",
+            "cudaLibraryGetKernel",
+            "cudaLibraryLoadData",
+            "cudaLibraryLoadFromFile",
+            "cudaMemPoolGetAttribute",
+            "cudaMemPoolSetAttribute",
+            "cudaProfilerStart",
+            "cudaProfilerStop",
+            "cudaStreamIsCapturing",
+            "cudaStreamQuery",
+        ],
+    ),
+    (
+        "what is dropped there is destroyed by the next thread that waits",
+        &[
+            "cudaEventDestroy",
+            "cudaGraphDestroy",
+            "cudaGraphExecDestroy",
+            "cudaIpcCloseMemHandle",
+            "cudaMemPoolDestroy",
+            "cudaStreamDestroy",
+            "cudaStreamSynchronize",
+            "cudaUserObjectRelease",
+        ],
+    ),
+    ("clears what a call before it has left", &["cudaGetLastError"]),
+    (
+        "asked for the versions in an error, of a call before it",
+        &["cudaDriverGetVersion", "cudaRuntimeGetVersion"],
+    ),
+    ("looks a text up, and is no call into CUDA", &["cudaGetErrorName", "cudaGetErrorString"]),
+];
+
+fn unchecked(folder: &Path, found: &mut BTreeSet<String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            unchecked(&path, found);
+            continue;
+        }
+        let source = std::fs::read_to_string(&path).unwrap();
+        let code = source.lines().map(str::trim_start).filter(|line| !line.starts_with("//"));
+        for line in code {
+            for (at, _) in line.match_indices("cuda") {
+                let (before, name) = (&line[..at], &line[at..]);
+                let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
+                let (name, after) = name.split_at(end);
+                let of_the_runtime = name["cuda".len()..].starts_with(|c: char| c.is_ascii_uppercase());
+                // Numbers are made with parentheses too.
+                let number = ["cudaError", "cudaResourceViewFormat", "cudaMemLocationType"].contains(&name);
+                if of_the_runtime && after.starts_with('(') && !number && !before.ends_with("check!(") {
+                    found.insert(name.to_owned());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_call_that_is_not_checked_has_a_reason() {
+    let mut found = BTreeSet::new();
+    unchecked(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
+    assert!(found.len() > 40, "{found:?}");
+    for name in found {
+        let known = UNCHECKED.iter().any(|(_, names)| names.contains(&name.as_str()));
+        assert!(
+            known,
+            "{name} is called without `check!`: say in UNCHECKED why no host function comes to it"
+        );
+    }
+}
