@@ -86,14 +86,14 @@ mod tests {
         let error = grid("test", 1 << 32).unwrap_err();
         assert_eq!(
             error.detail(),
-            Detail::Limit { what: "the number of elements", asked: 1 << 32, limit: u64::from(u32::MAX) }
+            &Detail::Limit { what: "the number of elements", asked: 1 << 32, limit: u64::from(u32::MAX) }
         );
     }
 
     #[test]
     fn a_wrong_length_names_the_argument_and_both_lengths() {
         let error = length("vector_add", "b", 3, 4).unwrap_err();
-        assert_eq!(error.detail(), Detail::WrongLength { what: "b", needed: 4, found: 3 });
+        assert_eq!(error.detail(), &Detail::WrongLength { what: "b", needed: 4, found: 3 });
         assert!(length("vector_add", "b", 4, 4).is_ok());
     }
 }

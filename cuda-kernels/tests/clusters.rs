@@ -70,11 +70,11 @@ fn clusters_that_the_source_declares_need_no_attribute() -> Result<()> {
     let found = places(&cluster_pairs, 4.into(), None)?;
     assert_eq!(found[3], [1, 2, 1, 0, 0, 1, 2, 1]);
     let error = places(&cluster_pairs, 3.into(), None).unwrap_err();
-    assert_eq!(error.detail(), Detail::Clusters { what: "the grid's x", grid: 3, cluster: 2 }, "{error}");
+    assert_eq!(error.detail(), &Detail::Clusters { what: "the grid's x", grid: 3, cluster: 2 }, "{error}");
     let other = LaunchAttributes::new().cluster(4);
     let error = places(&cluster_pairs, 4.into(), Some(&other)).unwrap_err();
     let detail = Detail::OtherClusters { asked: [4, 1, 1], declared: [2, 1, 1] };
-    assert_eq!(error.detail(), detail, "{error}");
+    assert_eq!(error.detail(), &detail, "{error}");
     assert_eq!(places(&cluster_pairs, 4.into(), Some(&LaunchAttributes::new().cluster(2)))?[3][1], 2);
     Ok(())
 }
@@ -87,14 +87,14 @@ fn impossible_clusters_are_refused_by_number_and_work_goes_on() -> Result<()> {
     let clusters = |blocks: u32| LaunchAttributes::new().cluster(blocks);
     let error = places(&cluster_places, 7.into(), Some(&clusters(2))).unwrap_err();
     assert!(error.is_refused() && error.api() == "cluster_places", "{error}");
-    assert_eq!(error.detail(), Detail::Clusters { what: "the grid's x", grid: 7, cluster: 2 }, "{error}");
+    assert_eq!(error.detail(), &Detail::Clusters { what: "the grid's x", grid: 7, cluster: 2 }, "{error}");
     assert_eq!(error.place().file(), file!());
     let error = places(&cluster_places, 7.into(), Some(&clusters(0))).unwrap_err();
-    assert_eq!(error.detail(), Detail::Zero { what: "the cluster's x" }, "{error}");
+    assert_eq!(error.detail(), &Detail::Zero { what: "the cluster's x" }, "{error}");
     cluster_places.set_non_portable_clusters(false)?;
     let error = places(&cluster_places, 16.into(), Some(&clusters(16))).unwrap_err();
     let detail = Detail::ClusterSize { asked: 16, limit: 8, portable: true };
-    assert_eq!(error.detail(), detail, "{error}");
+    assert_eq!(error.detail(), &detail, "{error}");
     assert!(error.to_string().contains("set_non_portable_clusters"), "{error}");
     assert_eq!(places(&cluster_places, 8.into(), Some(&clusters(8)))?[7][0], 7);
     Ok(())
@@ -141,7 +141,7 @@ fn fewer_clusters_run_at_once_the_larger_they_are() -> Result<()> {
     assert!(ones >= 2 * twos && twos >= 4 * eights && eights >= 1, "{ones} {twos} {eights}");
     let error =
         cluster_places.max_active_clusters((15, 64), &LaunchAttributes::new().cluster(2)).unwrap_err();
-    assert_eq!(error.detail(), Detail::Clusters { what: "the grid's x", grid: 15, cluster: 2 }, "{error}");
+    assert_eq!(error.detail(), &Detail::Clusters { what: "the grid's x", grid: 15, cluster: 2 }, "{error}");
     Ok(())
 }
 
@@ -211,7 +211,7 @@ fn more_blocks_than_fit_at_once_are_refused_however_that_is_asked_for() -> Resul
     let error = refused.unwrap_err();
     let what = "the number of blocks that wait for each other";
     assert!(
-        matches!(error.detail(), Detail::Limit { what: it, asked: 1_048_576, .. } if it == what),
+        matches!(error.detail(), &Detail::Limit { what: it, asked: 1_048_576, .. } if it == what),
         "{error}"
     );
     Ok(())
@@ -227,7 +227,7 @@ fn a_launch_that_orders_itself_is_refused_in_a_capture_and_clusters_are_captured
         // SAFETY: the count is the buffer's.
         let refused = unsafe { add_one.launch_ex((1, 256), &itself, captured, (&mut data, 256)) };
         let error = refused.unwrap_err();
-        assert_eq!(error.detail(), Detail::Capturing, "{error}");
+        assert_eq!(error.detail(), &Detail::Capturing, "{error}");
         // SAFETY: as above.
         unsafe {
             add_one.launch_ex((1, 256), &LaunchAttributes::new().priority(0), captured, (&mut data, 256))

@@ -177,7 +177,7 @@ fn different_lengths_are_refused_with_both_and_nothing_is_copied() -> Result<()>
     let mut target = DeviceBuffer::from_slice(&[9_u8; 6])?;
     let (left, right) = target.slice_mut(..)?.split_at_mut(3)?;
     let error = copy_many([(left, source.slice(..)?), (right, source.slice(..2)?)], &stream).unwrap_err();
-    assert_eq!(error.detail(), Detail::LengthMismatch { destination: 3, source: 2 });
+    assert_eq!(error.detail(), &Detail::LengthMismatch { destination: 3, source: 2 });
     assert_eq!(error.api(), "copy_many");
     assert_eq!(target.to_vec()?, [9; 6]);
     Ok(())

@@ -41,7 +41,7 @@ fn after_a_fault_every_call_says_so_and_pinned_memory_in_flight_is_leaked() {
     // The host is not given the memory, and is told why.
     let first = pinned.host().unwrap_err();
     assert!(first.is_sticky() && first.is_from_earlier_work(), "{first}");
-    assert_eq!(error::first_sticky(), Some(first));
+    assert_eq!(error::first_sticky(), Some(first.clone()));
     assert!(pinned.host_mut().unwrap_err().is_sticky());
 
     // A scope cannot prove that its copies are over, so it says so; nothing runs any more.

@@ -89,7 +89,7 @@ fn a_kernel_of_an_executable_graph_is_another_one_with_other_arguments_from_the_
     // SAFETY: refused.
     let refused = unsafe { exec.set_kernel(&graph, node, &kernels::add_one, (0, 64), (&mut a, 64)) };
     let error = refused.unwrap_err();
-    assert_eq!(error.detail(), Detail::Zero { what: "the grid's x" }, "{error}");
+    assert_eq!(error.detail(), &Detail::Zero { what: "the grid's x" }, "{error}");
     exec.set_enabled(&graph, node, false)?;
     exec.launch(&stream)?;
     assert_eq!(b.to_vec()?, [40; 64]);
@@ -156,7 +156,7 @@ fn a_kernel_of_a_graph_is_another_one_with_other_arguments_before_it_is_made_exe
     let other = graph.add_memset(&[], &mut a, 0)?;
     // SAFETY: refused, as it would race with the fill.
     let refused = unsafe { graph.set_kernel(node, &kernels::add_one, (1, 64), (&mut a, 64)) };
-    assert_eq!(refused.unwrap_err().detail(), Detail::NodesUnordered { other: 1 });
+    assert_eq!(refused.unwrap_err().detail(), &Detail::NodesUnordered { other: 1 });
     // SAFETY: refused, as the node is of another kind.
     assert!(unsafe { graph.set_kernel(other, &kernels::add_one, (1, 64), (&mut a, 64)) }.is_err());
     Ok(())
@@ -185,7 +185,7 @@ fn variables_are_copied_to_and_from_by_nodes_that_can_be_changed() -> Result<()>
     graph.instantiate()?.launch(&stream)?;
     assert_eq!(second.host()?[..8], [2; 8]);
     let error = graph.set_memcpy_to_symbol(put, &matrix, &twos.slice(..63)?).unwrap_err();
-    assert_eq!(error.detail(), Detail::LengthMismatch { destination: 64, source: 63 });
+    assert_eq!(error.detail(), &Detail::LengthMismatch { destination: 64, source: 63 });
     Ok(())
 }
 

@@ -1,5 +1,5 @@
-//! What an operation costs beyond its call: nothing. The CUDA calls of each one are those that a C++ program makes, and none
-//! asks for memory.
+//! What an operation costs beyond its call: nothing. The CUDA calls of each one are those that a C++ program
+//! makes, and none asks for memory, but for an owner's counted block and what a closure captures.
 //!
 //! Memory is counted by an allocator of this program, calls by the emulator, which writes them down. On a GPU only memory is
 //! counted. A binary of its own, with one test: both counts are the process's.
@@ -129,18 +129,27 @@ fn operations() -> Result<()> {
         other.synchronize()
     });
     costs("stream query", &["cudaStreamQuery"], 0, || stream.is_done().map(drop));
+    // The queue of pending tasks has room for as many as there were at once.
+    for _ in 0..100 {
+        stream.launch_host_fn(|| ())?;
+    }
+    stream.synchronize()?;
     costs("host function", &["cudaLaunchHostFunc"], 0, || stream.launch_host_fn(|| ()));
+    let captured = 1_u64;
+    costs("host function that captures", &["cudaLaunchHostFunc"], 1, || {
+        stream.launch_host_fn(move || assert_eq!(captured, 1))
+    });
     stream.synchronize()?;
 
-    // The owner's own box is one that the thread has kept.
+    // The owner's counted block.
     let pool = ["cudaMallocAsync", "cudaFreeAsync"];
-    costs("allocate and free on a stream", &pool, 0, || {
+    costs("allocate and free on a stream", &pool, 1, || {
         DeviceBuffer::<f32>::alloc_async(64, &stream)?.free_async(&stream)
     });
-    costs("allocate and free", &["cudaGetDevice", "cudaMalloc", "cudaFree"], 0, || {
+    costs("allocate and free", &["cudaGetDevice", "cudaMalloc", "cudaFree"], 1, || {
         DeviceBuffer::<f32>::alloc(64)?.free()
     });
-    costs("allocate and free, pinned", &["cudaGetDevice", "cudaHostAlloc", "cudaFreeHost"], 0, || {
+    costs("allocate and free, pinned", &["cudaGetDevice", "cudaHostAlloc", "cudaFreeHost"], 1, || {
         PinnedBuffer::<f32>::alloc(64)?.free()
     });
 

@@ -98,7 +98,7 @@ fn impossible_dimensions_are_refused_before_the_call_and_work_goes_on() -> Resul
         // SAFETY: refused, or else as below.
         let refused = unsafe { launch!(add_one<<<grid, block, 0, &stream>>>(&mut data, 4)) };
         let error = refused.unwrap_err();
-        assert!(error.is_refused() && error.detail() == detail, "{error}");
+        assert!(error.is_refused() && *error.detail() == detail, "{error}");
         assert_eq!((error.api(), error.place().file()), ("add_one", file!()));
     }
     // SAFETY: the count is the buffer's.
@@ -115,7 +115,7 @@ fn a_block_too_large_for_this_kernel_names_both_numbers() -> Result<()> {
     let refused = unsafe { launch!(arguments_bounded<<<1, 128, 0, &stream>>>(&mut out)) };
     let error = refused.unwrap_err();
     let what = "the number of threads of a block";
-    assert_eq!(error.detail(), Detail::Limit { what, asked: 128, limit: 64 }, "{error}");
+    assert_eq!(error.detail(), &Detail::Limit { what, asked: 128, limit: 64 }, "{error}");
     assert_eq!(error.place().file(), file!());
     // SAFETY: as above.
     unsafe { launch!(arguments_bounded<<<1, 64, 0, &stream>>>(&mut out)) }?;
@@ -128,13 +128,13 @@ fn shared_memory_beyond_the_default_is_refused_with_the_limit_and_can_be_raised(
     let stream = Stream::new()?;
     let words = 15_000;
     let error = shape((1, 32), words, &stream).unwrap_err();
-    let Detail::DynamicShared { asked: 60_000, limit, most } = error.detail() else { panic!("{error}") };
+    let Detail::DynamicShared { asked: 60_000, limit, most } = *error.detail() else { panic!("{error}") };
     assert!(limit <= 49_152 && most >= 60_000, "{error}");
     assert!(error.to_string().contains("set_max_dynamic_shared_bytes"), "{error}");
     let beyond = usize::try_from(most).unwrap() + 1;
     let refused = arguments_shape.set_max_dynamic_shared_bytes(beyond).unwrap_err();
     let what = "dynamic shared memory in bytes";
-    assert_eq!(refused.detail(), Detail::Limit { what, asked: most + 1, limit: most }, "{refused}");
+    assert_eq!(refused.detail(), &Detail::Limit { what, asked: most + 1, limit: most }, "{refused}");
     arguments_shape.set_max_dynamic_shared_bytes(60_000)?;
     assert_eq!(arguments_shape.attributes()?.max_dynamic_shared_bytes(), 60_000);
     assert_eq!(shape((1, 32), words, &stream)?, (32, words));
@@ -230,7 +230,7 @@ fn blocks_of_a_cooperative_launch_wait_for_each_other_and_too_many_are_refused()
         unsafe { arguments_meet.launch_cooperative((blocks, 64), &stream, (&mut arrived, &mut seen)) };
     let error = refused.unwrap_err();
     let what = "the number of blocks that wait for each other";
-    assert_eq!(error.detail(), Detail::Limit { what, asked: limit + 1, limit }, "{error}");
+    assert_eq!(error.detail(), &Detail::Limit { what, asked: limit + 1, limit }, "{error}");
     assert_eq!((error.api(), error.place().file()), ("cudaLaunchCooperativeKernel", file!()));
     Ok(())
 }
@@ -255,7 +255,7 @@ fn a_kernel_has_handles_for_the_driver_and_is_set_up_for_devices_that_are_not_cu
     for device in Device::all()? {
         add_one.set_for(device, KernelSetting::SharedCarveout(None))?;
         let error = add_one.set_for(device, KernelSetting::MaxDynamicSharedBytes(1 << 30)).unwrap_err();
-        assert!(matches!(error.detail(), Detail::Limit { asked, .. } if asked == 1 << 30), "{error}");
+        assert!(matches!(error.detail(), &Detail::Limit { asked, .. } if asked == 1 << 30), "{error}");
     }
     let _ = cuda_safe::error::take_last();
     Ok(())

@@ -72,7 +72,7 @@ fn an_image_that_is_cut_short_is_refused_before_the_call() {
         // SAFETY: refused.
         let error = unsafe { Library::from_data(&image[..len]) }.unwrap_err();
         let both = Detail::WrongLength { what: "the image, in bytes,", needed: image.len(), found: len };
-        assert_eq!((error.is_refused(), error.detail()), (true, both), "{error}");
+        assert_eq!((error.is_refused(), error.detail()), (true, &both), "{error}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! What went wrong, where, and in which call.
 //!
-//! [`Error`] is what every function of the crate returns; [`check!`](crate::check) makes one out of any raw call. Nothing here
-//! blocks or touches a device, and all of it may be used from any thread.
+//! [`Error`] is what every function of the crate returns; [`check!`](crate::check) makes one out of any raw
+//! call. Nothing here blocks or touches a device, and all of it may be used from any thread.
 //!
 //! # Examples
 //! ```
@@ -21,11 +21,7 @@
 //! C functions: `cudaGetErrorName`, `cudaGetErrorString`, `cudaGetLastError`, `cudaPeekAtLastError`.
 #![expect(unsafe_code, reason = "asks the runtime for the names of its codes and for its last error")]
 
-mod class;
 mod detail;
-mod text;
-mod versions;
-mod words;
 
 use std::ffi::{CStr, c_char};
 use std::fmt;
@@ -35,20 +31,23 @@ use std::sync::Mutex;
 use crate::sys::cudaError_t;
 use crate::{check, stream, sys};
 
+pub(crate) use detail::BUILT;
 pub use detail::Detail;
-pub use text::Text;
-pub(crate) use versions::BUILT;
 
 /// What a function of this crate returns.
 pub type Result<T> = core::result::Result<T, Error>;
 
 /// A failed call: its name, its code, its place in the caller's source and, where sizes were involved, those.
 ///
-/// Made by the runtime's answer or, before any call, by a check of this crate; [`detail`](Self::detail) then says
-/// what was refused, and the code is the one that CUDA would have used for it.
-#[derive(Clone, Copy)]
+/// Made by the runtime's answer or, before any call, by a check of this crate; [`detail`](Self::detail) then
+/// says what was refused, and the code is the one that CUDA would have used for it.
+#[derive(Clone, PartialEq, Eq)]
 #[doc(alias = "cudaError_t")]
-pub struct Error {
+pub struct Error(Box<Contents>);
+
+/// The contents of an [`Error`], in a box: a [`Result`] is small, and only a failure allocates.
+#[derive(Clone, PartialEq, Eq)]
+struct Contents {
     api: &'static str,
     place: &'static Location<'static>,
     code: cudaError_t,
@@ -78,14 +77,14 @@ impl Error {
     #[must_use]
     pub fn from_code(api: &'static str, code: cudaError_t) -> Self {
         let place = Location::caller();
-        let detail = match class::of(code) {
-            class::Class::Driver => Detail::versions(),
+        let detail = match Class::of(code) {
+            Class::Driver => Detail::versions(),
             _ => Detail::None,
         };
-        let error = Self { api, place, code, refused: false, detail };
+        let error = Self(Box::new(Contents { api, place, code, refused: false, detail }));
         if error.is_sticky() {
             let mut first = FIRST_STICKY.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            first.get_or_insert(error);
+            first.get_or_insert_with(|| error.clone());
         }
         error
     }
@@ -95,36 +94,38 @@ impl Error {
     #[track_caller]
     #[must_use]
     pub fn refused(api: &'static str, detail: Detail) -> Self {
-        Self { api, place: Location::caller(), code: detail.code(), refused: true, detail }
+        let (place, code) = (Location::caller(), detail.code());
+        Self(Box::new(Contents { api, place, code, refused: true, detail }))
     }
 
     /// The same refusal under another code, where CUDA has one of its own for the mistake.
     #[must_use]
     pub(crate) fn with_code(mut self, code: cudaError_t) -> Self {
-        self.code = code;
+        self.0.code = code;
         self
     }
 
     /// The same error with the sizes that the failed call was about.
     #[must_use]
     pub fn with_detail(mut self, detail: Detail) -> Self {
-        if matches!(self.detail, Detail::None) {
-            self.detail = detail;
+        if matches!(self.0.detail, Detail::None) {
+            self.0.detail = detail;
         }
         self
     }
 
-    /// The same error at another place: for wrappers whose call sits in a closure, where the caller is not known.
+    /// The same error at another place: for wrappers whose call sits in a closure, where the caller is not
+    /// known.
     #[must_use]
     pub fn at(mut self, place: &'static Location<'static>) -> Self {
-        self.place = place;
+        self.0.place = place;
         self
     }
 
     /// The name of the call that failed: a C function, or the Rust function whose check refused.
     #[must_use]
     pub fn api(&self) -> &'static str {
-        self.api
+        self.0.api
     }
 
     /// The code, comparable with the constants of [`sys`].
@@ -132,39 +133,40 @@ impl Error {
     /// For an error that this crate made, the code that CUDA uses for the same mistake.
     #[must_use]
     pub fn code(&self) -> cudaError_t {
-        self.code
+        self.0.code
     }
 
     /// The code as a number. Codes newer than the toolkit's header are possible.
     #[must_use]
     pub fn number(&self) -> u32 {
-        class::number(self.code)
+        number(self.0.code)
     }
 
     /// Where in the caller's source the failed call was written.
     #[must_use]
     pub fn place(&self) -> &'static Location<'static> {
-        self.place
+        self.0.place
     }
 
     /// The numbers of both sides, where the failure is about numbers.
     #[must_use]
-    pub fn detail(&self) -> Detail {
-        self.detail
+    pub fn detail(&self) -> &Detail {
+        &self.0.detail
     }
 
     /// Whether a check of this crate refused, so that the runtime was never called.
     #[must_use]
     pub fn is_refused(&self) -> bool {
-        self.refused
+        self.0.refused
     }
 
     /// The code's C name, such as `cudaErrorInvalidValue`.
     #[doc(alias = "cudaGetErrorName")]
     #[must_use]
     pub fn name(&self) -> &'static str {
-        // SAFETY: a table look-up in the runtime that takes any number, needs no device and touches no memory of ours.
-        let name = unsafe { sys::cudaGetErrorName(self.code) };
+        // SAFETY: a table look-up in the runtime that takes any number, needs no device and touches no memory
+        // of ours.
+        let name = unsafe { sys::cudaGetErrorName(self.0.code) };
         text(name)
     }
 
@@ -172,39 +174,81 @@ impl Error {
     #[doc(alias = "cudaGetErrorString")]
     #[must_use]
     pub fn meaning(&self) -> &'static str {
-        // SAFETY: a table look-up in the runtime that takes any number, needs no device and touches no memory of ours.
-        let meaning = unsafe { sys::cudaGetErrorString(self.code) };
+        // SAFETY: a table look-up in the runtime that takes any number, needs no device and touches no memory
+        // of ours.
+        let meaning = unsafe { sys::cudaGetErrorString(self.0.code) };
         text(meaning)
     }
 
-    /// Whether the device's context is lost: every later call fails with the same code until the process ends.
+    /// Whether the device's context is lost: every later call fails with the same code until the process
+    /// ends.
     #[must_use]
     pub fn is_sticky(&self) -> bool {
-        !self.refused && is_sticky(self.code)
+        !self.0.refused && is_sticky(self.0.code)
     }
 
-    /// Whether the failure is that of an *earlier* asynchronous operation and not of the call that reported it.
+    /// Whether the failure is that of an *earlier* asynchronous operation and not of the call that reported
+    /// it.
     #[must_use]
     pub fn is_from_earlier_work(&self) -> bool {
-        !self.refused && matches!(class::of(self.code), class::Class::Sticky | class::Class::Earlier)
+        !self.0.refused && matches!(Class::of(self.0.code), Class::Sticky | Class::Earlier)
     }
 
     /// Whether memory ran out, on the device or on the host.
     #[must_use]
     pub fn is_out_of_memory(&self) -> bool {
-        !self.refused && self.code == sys::cudaErrorMemoryAllocation
+        !self.0.refused && self.0.code == sys::cudaErrorMemoryAllocation
     }
 
     /// Whether the work asked about is still under way: not a failure, only an answer.
     #[must_use]
     pub fn is_not_ready(&self) -> bool {
-        !self.refused && self.code == sys::cudaErrorNotReady
+        !self.0.refused && self.0.code == sys::cudaErrorNotReady
     }
 }
 
 /// Whether a code means that the context of the device is lost.
 pub(crate) fn is_sticky(code: cudaError_t) -> bool {
-    class::of(code) == class::Class::Sticky
+    Class::of(code) == Class::Sticky
+}
+
+/// How a code is to be taken.
+///
+/// Classified by number, not by the header's constants: older toolkits lack some of the names, and a driver may
+/// give the code all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Class {
+    /// The call itself failed, and nothing else did.
+    Call,
+    /// Earlier asynchronous work failed; the context lives.
+    Earlier,
+    /// Earlier asynchronous work failed, and the context is lost.
+    Sticky,
+    /// Driver and runtime do not fit, or there is no driver or device.
+    Driver,
+}
+
+impl Class {
+    /// The class of a code.
+    fn of(code: cudaError_t) -> Self {
+        match number(code) {
+            // A failed launch reported later.
+            53 => Self::Earlier,
+            // ECC, NVLink, contained error; illegal address, launch timeout, assert; stack, instruction,
+            // alignment, address space, program counter, launch failure; tensor memory leak; external device.
+            214 | 220 | 226 | 700 | 702 | 710 | 714..=719 | 721 | 911 => Self::Sticky,
+            // Stub library, insufficient driver, call needs a newer driver, no device, driver mismatch,
+            // compatibility.
+            34 | 35 | 36 | 100 | 803 | 804 => Self::Driver,
+            _ => Self::Call,
+        }
+    }
+}
+
+/// The number of a code.
+fn number(code: cudaError_t) -> u32 {
+    let cuda_sys::cudaError(number) = code;
+    number
 }
 
 /// A string of the runtime's static tables.
@@ -212,31 +256,32 @@ fn text(raw: *const c_char) -> &'static str {
     if raw.is_null() {
         return "unrecognised code";
     }
-    // SAFETY: the runtime returned a pointer, not null, into its tables of constant C strings, which are never freed.
+    // SAFETY: the runtime returned a pointer, not null, into its tables of constant C strings, which are
+    // never freed.
     let text = unsafe { CStr::from_ptr(raw) };
     text.to_str().unwrap_or("unreadable text")
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.refused {
-            write!(f, "{}: {}", self.api, self.detail)?;
+        if self.0.refused {
+            write!(f, "{}: {}", self.0.api, self.0.detail)?;
         } else {
-            write!(f, "{}: {} ({}): {}", self.api, self.name(), self.number(), self.meaning())?;
-            if !matches!(self.detail, Detail::None) {
-                write!(f, "; {}", self.detail)?;
+            write!(f, "{}: {} ({}): {}", self.0.api, self.name(), self.number(), self.meaning())?;
+            if !matches!(self.0.detail, Detail::None) {
+                write!(f, "; {}", self.0.detail)?;
             }
         }
-        write!(f, ", at {}", self.place)?;
+        write!(f, ", at {}", self.0.place)?;
         if self.is_from_earlier_work() {
             write!(f, "; the failure is that of earlier asynchronous work, reported by this call")?;
         }
         if self.is_sticky() {
             write!(f, "; the context is lost and every later call fails likewise until the process ends")?;
             if let Some(first) = first_sticky()
-                && !std::ptr::eq(first.place, self.place)
+                && !std::ptr::eq(first.0.place, self.0.place)
             {
-                write!(f, "; first reported by {} as {} at {}", first.api, first.name(), first.place)?;
+                write!(f, "; first reported by {} as {} at {}", first.0.api, first.name(), first.0.place)?;
             }
         }
         Ok(())
@@ -251,22 +296,12 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {}
 
-impl PartialEq for Error {
-    /// The same call, code, place and numbers.
-    fn eq(&self, other: &Self) -> bool {
-        (self.api, self.code, self.place, self.refused, self.detail)
-            == (other.api, other.code, other.place, other.refused, other.detail)
-    }
-}
-
-impl Eq for Error {}
-
 /// The first sticky failure that any call of this process reported, if there was one.
 ///
 /// Later calls only repeat the code; this is the one nearest to the cause.
 #[must_use]
 pub fn first_sticky() -> Option<Error> {
-    *FIRST_STICKY.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    FIRST_STICKY.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
 }
 
 /// Forgets the first sticky failure: after a reset the device works again.
@@ -286,8 +321,9 @@ pub(crate) fn quietly<T>(answer: Result<T>) -> Option<T> {
 
 /// Takes the calling thread's last runtime error and clears it, sticky ones excepted.
 ///
-/// Stands for [`cudaGetLastError`](sys::cudaGetLastError). Needed only around raw calls: what this crate calls
-/// reports its own errors. Calls checked with [`check!`](crate::check) leave their code in the slot, as in C.
+/// Stands for [`cudaGetLastError`](sys::cudaGetLastError). Needed only around raw calls: what this crate
+/// calls reports its own errors. Calls checked with [`check!`](crate::check) leave their code in the slot, as
+/// in C.
 ///
 /// # Errors
 /// The error that was in the slot; a refusal inside a host function.
@@ -311,7 +347,8 @@ pub fn peek_last() -> Result<()> {
     unsafe { check!(cudaPeekAtLastError()) }
 }
 
-/// Calls a runtime function and turns its code into a [`Result`](crate::Result): the `CHECK(...)` of CUDA C++ programs.
+/// Calls a runtime function and turns its code into a [`Result`](crate::Result): the `CHECK(...)` of CUDA C++
+/// programs.
 ///
 /// A bare name is looked up in [`sys`](crate::sys) and needs no import; a path is taken as written, so
 /// functions of other libraries that return `cudaError_t` work too. A bare name is not called in a host
@@ -368,4 +405,29 @@ pub fn refused_in_callback(api: &'static str) -> Option<Error> {
 #[must_use]
 pub fn last_segment(path: &'static str) -> &'static str {
     path.rsplit("::").next().map_or(path, str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Class;
+    use cuda_sys::cudaError;
+
+    #[test]
+    fn a_failed_kernel_loses_the_context() {
+        for number in [700, 710, 715, 719] {
+            assert_eq!(Class::of(cudaError(number)), Class::Sticky, "{number}");
+        }
+    }
+
+    #[test]
+    fn a_bad_argument_is_the_calls_own_failure() {
+        for number in [1, 2, 21, 101, 400, 600, 701, 704, 720] {
+            assert_eq!(Class::of(cudaError(number)), Class::Call, "{number}");
+        }
+    }
+
+    #[test]
+    fn a_code_newer_than_the_header_is_the_calls_own_failure() {
+        assert_eq!(Class::of(cudaError(123_456)), Class::Call);
+    }
 }

@@ -12,8 +12,8 @@
 //! where waits were added and why.
 //!
 //! [`cuda_hazard`] is the tracker itself, without CUDA: its pages have the model and why it holds.
-//! [`hazard_programs`](crate::soundness::hazard_programs) lists what programs could try, what becomes of each, and the
-//! test that shows it.
+//! [`hazard_programs`](crate::soundness::hazard_programs) lists what programs could try, what becomes of
+//! each, and the test that shows it.
 #![expect(unsafe_code, reason = "declares a function that is unsafe to call")]
 
 use crate::error::{Detail, Error, Result};
@@ -48,9 +48,9 @@ pub fn set_policy(policy: Policy) -> Result<()> {
 ///
 /// # Safety
 /// Until [`set_policy`] has returned, the program itself orders every pair of conflicting operations, and
-/// neither reaches nor frees memory from the host while the device uses it. Nor does it drop a texture, a surface, an
-/// executable graph, or the last of a library, its kernels and its variables, or give a node another host function, while the device may
-/// still use what that had.
+/// neither reaches nor frees memory from the host while the device uses it. Nor does it drop a texture, a
+/// surface, an executable graph, or the last of a library, its kernels and its variables, or give a node
+/// another host function, while the device may still use what that had.
 #[track_caller]
 pub unsafe fn set_policy_off() -> Result<()> {
     stream::set_policy_off()
@@ -63,15 +63,15 @@ pub fn added_waits() -> u64 {
     stream::added_waits()
 }
 
-/// "Why did you wait here?": the last 256 waits that the tracker added, oldest first. Those that several threads added at the same time
-/// may be in any order.
+/// "Why did you wait here?": the last 256 waits that the tracker added, oldest first. Those that several
+/// threads added at the same time may be in any order.
 #[must_use]
 pub fn recent_waits() -> Vec<AddedWait> {
     stream::recent_waits()
 }
 
-/// Counts a guard in that lends bytes of an allocation to the host. To be called before waiting for the work on them.
-/// Guards stand against every access that no borrow stands for, whatever bytes they lend.
+/// Counts a guard in that lends bytes of an allocation to the host. To be called before waiting for the work
+/// on them. Guards stand against every access that no borrow stands for, whatever bytes they lend.
 #[track_caller]
 pub(crate) fn lend(ledger: &Ledger, mode: Mode) -> Result<()> {
     if ledger.host_enters(mode) { Ok(()) } else { Err(Error::refused("host access", Detail::HostBorrowed)) }

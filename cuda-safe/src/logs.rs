@@ -131,9 +131,9 @@ pub fn dump_to_file(from: Option<&mut Position>, path: impl AsRef<Path>) -> Resu
     unsafe { check!(cudaLogsDumpToFile(position, path.as_ptr(), 0)) }
 }
 
-type Function = dyn Fn(Level, &str) + Send + Sync;
+type OnMessage = dyn Fn(Level, &str) + Send + Sync;
 
-static FUNCTIONS: Register<Function> = Register::new();
+static FUNCTIONS: Register<OnMessage> = Register::new();
 
 /// A registered function, which is called for each new message. Dropping it unregisters the function.
 #[derive(Debug)]

@@ -114,7 +114,7 @@ fn parts_of_arrays_are_views_and_those_that_do_not_fit_are_refused() {
     assert_eq!((view.width(), view.height(), view.depth(), view.len()), (5, 5, 2, 50));
     assert_eq!(view.as_raw(), array.as_raw());
     let error = array.view().rows(3..9).unwrap_err();
-    assert_eq!(error.detail(), Detail::OutOfRange { start: 3, end: 9, len: 8 });
+    assert_eq!(error.detail(), &Detail::OutOfRange { start: 3, end: 9, len: 8 });
     assert!(array.layers(5..8).is_err());
     assert!(array.view().columns(4..4).unwrap().is_empty());
     let (front, back) = array.view_mut().split_at_layer_mut(2).unwrap();
@@ -139,7 +139,7 @@ fn levels_are_half_as_large_each_and_layers_stay() {
         assert_eq!((info.width, info.height, info.depth), (width, height, 3));
     }
     let error = image.level(4).unwrap_err();
-    assert_eq!(error.detail(), Detail::OutOfRange { start: 4, end: 5, len: 4 });
+    assert_eq!(error.detail(), &Detail::OutOfRange { start: 4, end: 5, len: 4 });
     assert!(image.level_mut(4).is_err());
     let views: Vec<_> = image.levels_mut().collect();
     assert!(views.windows(2).all(|pair| pair[0].as_raw() != pair[1].as_raw()));
@@ -159,7 +159,7 @@ fn an_image_of_two_planes_has_both() {
     assert_ne!(luma.as_raw(), chroma.as_raw());
     assert!(matches!(
         ArrayBuilder::plane(16, 7).nv12().unwrap_err().detail(),
-        Detail::NotDivisible { bytes: 7, element: 2 }
+        &Detail::NotDivisible { bytes: 7, element: 2 }
     ));
     assert!(ArrayBuilder::volume(16, 8, 4).nv12().unwrap_err().is_refused());
     image.free().unwrap();

@@ -84,7 +84,7 @@ fn not_refused(things: &mut Things) -> Vec<String> {
             tried += 1;
             match $call {
                 Ok(_) => wrong.push(format!("{}: Ok", stringify!($call))),
-                Err(error) if error.detail() != Detail::InCallback => {
+                Err(error) if error.detail() != &Detail::InCallback => {
                     wrong.push(format!("{}: {:?} {:?}", stringify!($call), error.code(), error.detail()));
                 }
                 Err(_) => {}

@@ -156,7 +156,7 @@ fn the_first_error_comes_out_and_nothing_is_copied() -> Result<()> {
     let line = line!() + 1;
     let batch = CopyBatch::new().copy(&mut a, &host).copy(&mut b, &host);
     let error = batch.enqueue(&stream).unwrap_err();
-    assert_eq!(error.detail(), Detail::LengthMismatch { destination: 99, source: 100 });
+    assert_eq!(error.detail(), &Detail::LengthMismatch { destination: 99, source: 100 });
     assert_eq!(error.place().line(), line, "the line that added the copy");
     assert_eq!(a.to_vec()?, numbers(0));
     Ok(())
@@ -298,7 +298,7 @@ fn in_a_host_function_a_batch_is_refused() -> Result<()> {
     let (tell, told) = std::sync::mpsc::channel();
     stream.launch_host_fn(move || {
         let refused = CopyBatch::new().copy(&mut device, &host).enqueue(&inner).unwrap_err();
-        tell.send((refused.detail(), device)).unwrap();
+        tell.send((refused.detail().clone(), device)).unwrap();
     })?;
     let (detail, device) = told.recv().unwrap();
     assert_eq!(detail, Detail::InCallback);
@@ -333,7 +333,7 @@ fn in_a_capture_every_copy_becomes_a_node_and_none_is_lost() -> Result<()> {
     match begun {
         Ok(()) => {
             ended?;
-            assert_eq!(during.unwrap_err().detail(), Detail::Capturing);
+            assert_eq!(during.unwrap_err().detail(), &Detail::Capturing);
             let mut nodes = 0;
             // SAFETY: the graph was just made; without room for them, the nodes are only counted.
             unsafe { check!(cudaGraphGetNodes(graph, std::ptr::null_mut(), &raw mut nodes)) }?;

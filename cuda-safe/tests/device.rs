@@ -39,7 +39,7 @@ fn with_current_restores_the_former_device_after_success_error_and_panic() {
         assert_eq!(Device::current().unwrap(), first);
 
         let error = Error::from_code("test", sys::cudaErrorInvalidValue);
-        assert_eq!(device.with_current(|| Err::<(), _>(error)).unwrap_err(), error);
+        assert_eq!(device.with_current(|| Err::<(), _>(error.clone())).unwrap_err(), error);
         assert_eq!(Device::current().unwrap(), first);
 
         let panicked = std::panic::catch_unwind(|| {
@@ -292,7 +292,7 @@ fn a_function_of_the_driver_is_found_or_is_not() -> cuda_safe::Result<()> {
     let error = driver_entry_point("cuMemcpyAsync", newer, DefaultStream::Legacy).unwrap_err();
     assert_eq!(error.code(), sys::cudaErrorInvalidValue);
     let error = driver_entry_point("cu\0", version, DefaultStream::Legacy).unwrap_err();
-    assert_eq!(error.detail(), Detail::NulByte { what: "the name" });
+    assert_eq!(error.detail(), &Detail::NulByte { what: "the name" });
     let _ = cuda_safe::error::take_last();
     Ok(())
 }

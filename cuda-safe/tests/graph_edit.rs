@@ -12,7 +12,7 @@ use cuda_safe::graph::NodeKind;
 use cuda_safe::{DeviceBuffer, Graph, GraphExec, PinnedBuffer, Result, Stream, memset_async, sys};
 
 fn detail<T: std::fmt::Debug>(answer: Result<T>) -> Detail {
-    answer.unwrap_err().detail()
+    answer.unwrap_err().detail().clone()
 }
 
 fn unsupported<T: std::fmt::Debug>(answer: Result<T>) -> bool {

@@ -185,13 +185,13 @@ fn parts_of_such_memory_conflict_only_where_they_overlap() -> Result<()> {
     assert_eq!(*host.host()?, [0x101, 0x101, 0x202, 0x202, 0x202, 0x202]);
     // Nothing orders the two fills, so that neither may reach into the other's part.
     let refused = exec.set_memset(&graph, low, &mut scratch.slice_mut(3..5)?, 3).unwrap_err();
-    assert_eq!(refused.detail(), Detail::NodesUnordered { other: 2 });
+    assert_eq!(refused.detail(), &Detail::NodesUnordered { other: 2 });
     exec.set_memset(&graph, low, &mut scratch.slice_mut(2..4)?, 3)?;
     exec.launch(&stream)?;
     assert_eq!(host.host()?[..3], [0x303, 0x303, 0x202]);
     let range = Detail::OutOfRange { start: 5, end: 9, len: 8 };
-    assert_eq!(scratch.slice(5..9).unwrap_err().detail(), range);
-    assert_eq!(scratch.slice_mut(5..9).unwrap_err().detail(), range);
+    assert_eq!(scratch.slice(5..9).unwrap_err().detail(), &range);
+    assert_eq!(scratch.slice_mut(5..9).unwrap_err().detail(), &range);
     assert!(scratch.slice(3..3)?.is_empty() && scratch.slice_mut(..)?.len() == 8);
     Ok(())
 }

@@ -67,7 +67,7 @@ fn what_a_node_uses_now_is_kept_and_ordered_and_what_it_used_is_not() -> Result<
     assert!(host.host()?.iter().all(|byte| *byte == 5));
     let guard = host.host()?;
     let refused = exec.launch(&stream).unwrap_err();
-    assert_eq!(refused.detail(), Detail::HostBorrowed, "{refused}");
+    assert_eq!(refused.detail(), &Detail::HostBorrowed, "{refused}");
     drop(guard);
     exec.launch(&stream)
 }
@@ -103,7 +103,7 @@ fn work_that_nothing_orders_with_another_node_is_refused() -> Result<()> {
     let third = graph.add_memset(&[first], &mut b.slice_mut(..2)?, 3)?;
     let mut exec = graph.instantiate()?;
     let error = exec.set_memset(&graph, second, &mut a, 4).unwrap_err();
-    assert_eq!(error.detail(), Detail::NodesUnordered { other: 0 }, "{error}");
+    assert_eq!(error.detail(), &Detail::NodesUnordered { other: 0 }, "{error}");
     // The third comes behind both.
     exec.set_memset(&graph, third, &mut a, 5)?;
     exec.launch(&stream)?;
@@ -132,7 +132,7 @@ fn nodes_that_cannot_be_meant_are_refused_and_what_was_executable_still_is() -> 
     let error = exec.set_host_fn(&graph, fill, || ()).unwrap_err();
     assert_eq!(error.code(), sys::cudaErrorInvalidValue, "{error}");
     let error = exec.set_memset(&graph, fill, &mut bytes.slice_mut(..0)?, 3).unwrap_err();
-    assert_eq!(error.detail(), Detail::Zero { what: "the number of elements" }, "{error}");
+    assert_eq!(error.detail(), &Detail::Zero { what: "the number of elements" }, "{error}");
     exec.launch(&stream)?;
     assert_eq!(bytes.to_vec()?, [1; 4]);
     // Whose nodes they are that were taken over, nobody knows.
@@ -329,7 +329,7 @@ fn what_an_executable_graph_used_before_an_update_is_let_go() -> Result<()> {
     let mut exec = first.instantiate()?;
     drop(first);
     let (refused, registered) = registered.into_inner().unwrap_err();
-    assert_eq!(refused.detail(), Detail::InGraph);
+    assert_eq!(refused.detail(), &Detail::InGraph);
     exec.update(&second)?;
     assert_eq!(registered.into_inner().unwrap(), [0; 64]);
     Ok(())

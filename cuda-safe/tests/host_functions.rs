@@ -109,7 +109,7 @@ fn cuda_is_refused_in_a_host_function() {
         .unwrap();
     other.synchronize().unwrap();
     for answer in told.recv().unwrap() {
-        assert_eq!(answer.unwrap_err().detail(), Detail::InCallback);
+        assert_eq!(answer.unwrap_err().detail(), &Detail::InCallback);
     }
 }
 

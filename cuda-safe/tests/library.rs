@@ -126,7 +126,7 @@ fn a_kernel_that_there_is_not_is_named_with_those_that_there_are() -> Result<()>
     assert_eq!(cuda_safe::error::take_last().err().unwrap().code(), sys::cudaErrorSymbolNotFound);
     // SAFETY: as above.
     let error = refusal(unsafe { load().kernel::<()>("dou\0ble") });
-    assert_eq!(error.detail(), Detail::NulByte { what: "the name" });
+    assert_eq!(error.detail(), &Detail::NulByte { what: "the name" });
     Ok(())
 }
 
@@ -134,9 +134,9 @@ fn a_kernel_that_there_is_not_is_named_with_those_that_there_are() -> Result<()>
 fn parameters_of_other_sizes_or_another_number_are_refused_with_both() -> Result<()> {
     let _alone = alone();
     let library = load();
-    let detail = |error: Error| match error.detail() {
+    let detail = |error: Error| match *error.detail() {
         Detail::Signature { index, asked, found } => (index, asked, found),
-        other => panic!("{other:?}"),
+        ref other => panic!("{other:?}"),
     };
     let of = |error| detail(refusal(error));
     assert_eq!(of(scale_as::<(f64, *mut f32)>(&library)), (0, Some(8), Some(4)));
@@ -160,7 +160,7 @@ fn what_the_compiler_says_is_in_the_error() {
     let Detail::Compiler { log } = error.detail() else { panic!("{error}") };
     // Line and word, in whatever words.
     let line = wrong.lines().position(|line| line.contains("];") && line.contains("mul.wide")).unwrap() + 1;
-    assert!(log.get().unwrap().contains(&line.to_string()), "{error}");
+    assert!(log.contains(&line.to_string()), "{error}");
     assert!(error.to_string().contains("the compiler says: "), "{error}");
     let _ = cuda_safe::error::take_last();
 }
@@ -224,7 +224,7 @@ fn what_is_not_ptx_is_refused_before_the_call() {
     let cut = [&b"\x50\xED\x55\xBA\x01\x00\x10\x00"[..], &100_u64.to_le_bytes()].concat();
     // SAFETY: it is refused, and so is what follows.
     let error = refusal(unsafe { Library::from_data(&cut) });
-    assert_eq!(error.detail(), Detail::WrongLength { what: "the image, in bytes,", needed: 116, found: 16 });
+    assert_eq!(error.detail(), &Detail::WrongLength { what: "the image, in bytes,", needed: 116, found: 16 });
     // SAFETY: as above.
     let error = refusal(unsafe { LibraryBuilder::new().load_data(b"\x7fELF\x02\x01\x01") });
     assert!(matches!(error.detail(), Detail::NotCode { .. }), "{error}");
@@ -249,7 +249,7 @@ fn text_may_end_in_a_zero_byte_or_not_and_may_be_in_a_file() -> Result<()> {
     let _ = cuda_safe::error::take_last();
     // SAFETY: refused.
     let error = refusal(unsafe { LibraryBuilder::new().load_file("a\0b") });
-    assert_eq!(error.detail(), Detail::NulByte { what: "the path" });
+    assert_eq!(error.detail(), &Detail::NulByte { what: "the path" });
     // SAFETY: refused.
     refusal(unsafe { LibraryBuilder::new().preserved().load_file(&path) });
     Ok(())
@@ -382,8 +382,8 @@ fn a_library_dropped_in_a_host_function_is_unloaded_later() -> Result<()> {
     let raw = library.as_raw();
     let (told, tells) = channel();
     stream.launch_host_fn(move || {
-        let refused = Library::from_ptx(PTX).err().map(|error| error.detail());
-        told.send((refused, library.kernel_count().err().map(|error| error.detail()))).unwrap();
+        let refused = Library::from_ptx(PTX).err().map(|error| error.detail().clone());
+        told.send((refused, library.kernel_count().err().map(|error| error.detail().clone()))).unwrap();
         drop(library);
     })?;
     stream.synchronize()?;
@@ -498,7 +498,7 @@ fn a_variable_has_one_buffer_at_a_time_of_elements_that_fit_it() -> Result<()> {
     refusal(library.global::<u32>("count"));
     drop(tally);
     let error = refusal(library.global::<[u8; 3]>("count"));
-    assert_eq!(error.detail(), Detail::NotDivisible { bytes: 4, element: 3 });
+    assert_eq!(error.detail(), &Detail::NotDivisible { bytes: 4, element: 3 });
     let count = library.global::<[u8; 2]>("count")?;
     assert_eq!(count.to_vec()?, [[5, 0], [0, 0]]);
     let error = library.global::<u32>("counter").err().unwrap();
@@ -533,7 +533,7 @@ fn a_managed_variable_is_lent_to_the_host_or_to_kernels() -> Result<()> {
         return Ok(());
     }
     let (library, stream) = (Library::from_ptx(MANAGED)?, Stream::non_blocking()?);
-    let refused = refusal(library.global::<u32>("shared_count")).detail();
+    let refused = refusal(library.global::<u32>("shared_count")).detail().clone();
     assert!(
         matches!(refused, Detail::Unsupported { what } if what.contains("Library::managed")),
         "{refused:?}"
@@ -546,7 +546,7 @@ fn a_managed_variable_is_lent_to_the_host_or_to_kernels() -> Result<()> {
     // SAFETY: any number of threads will do.
     let run = || unsafe { bump.launch((1, 2), &stream, ()) };
     let lent = count.host()?;
-    assert_eq!(refusal(run()).detail(), Detail::HostBorrowed);
+    assert_eq!(refusal(run()).detail(), &Detail::HostBorrowed);
     drop(lent);
     run()?;
     assert_eq!(*count.host()?, [42]);
@@ -588,7 +588,7 @@ fn a_kernel_of_a_library_is_set_up_like_any_other() -> Result<()> {
     kernel.set_for(device, KernelSetting::MaxDynamicSharedBytes(64 << 10))?;
     assert_eq!(kernel.attributes()?.max_dynamic_shared_bytes(), 64 << 10);
     let error = kernel.set_for(device, KernelSetting::MaxDynamicSharedBytes(1 << 30)).err().unwrap();
-    assert!(matches!(error.detail(), Detail::Limit { asked, .. } if asked == 1 << 30), "{error}");
+    assert!(matches!(error.detail(), &Detail::Limit { asked, .. } if asked == 1 << 30), "{error}");
     let _ = cuda_safe::error::take_last();
     kernel.set_for(device, KernelSetting::NonPortableClusters(true))?;
     assert!(kernel.attributes()?.non_portable_clusters());
@@ -616,7 +616,7 @@ fn memory_of_a_graph_is_an_argument_of_kernels_of_its_own_nodes_alone() -> Resul
     // SAFETY: there are as many threads as elements, here and below.
     unsafe { graph.add_kernel(&[], &double_it, (1, 2), (&mut scratch,)) }?;
     let refused = |answer: Result<()>| {
-        let detail = refusal(answer).detail();
+        let detail = refusal(answer).detail().clone();
         assert!(
             matches!(detail, Detail::Unsupported { what } if what.contains("nodes of that graph")),
             "{detail:?}"

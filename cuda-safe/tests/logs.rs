@@ -56,7 +56,7 @@ fn the_log_is_written_to_a_file() -> Result<()> {
     std::fs::remove_file(&path).unwrap();
     assert!(!writes_all() || text.contains("cudaMalloc"), "{text}");
     let error = dump_to_file(None, "a\0b").unwrap_err();
-    assert_eq!(error.detail(), Detail::NulByte { what: "the path" });
+    assert_eq!(error.detail(), &Detail::NulByte { what: "the path" });
     Ok(())
 }
 
@@ -68,7 +68,7 @@ fn a_function_is_told_until_it_is_taken_back_and_may_not_call_cuda() -> Result<(
     let buffer = Mutex::new(Some(DeviceBuffer::<u8>::alloc(64)?));
     let writes = Arc::clone(&told);
     let listener = on_message(move |level, message| {
-        let refused = Stream::new().err().map(|error| error.detail());
+        let refused = Stream::new().err().map(|error| error.detail().clone());
         // Freed later.
         drop(buffer.lock().unwrap().take());
         writes.lock().unwrap().push((level, message.to_owned(), refused));
@@ -114,7 +114,7 @@ fn a_listener_that_is_dropped_in_a_host_function_is_taken_back_later() -> Result
     let stream = Stream::new()?;
     stream.launch_host_fn(move || {
         drop(dropped);
-        told.send(stopped.stop().map_err(|error| error.detail())).unwrap();
+        told.send(stopped.stop().map_err(|error| error.detail().clone())).unwrap();
     })?;
     assert_eq!(tells.recv().unwrap(), Err(Detail::InCallback));
     assert!(taken_back().is_none_or(|calls| calls == 0));

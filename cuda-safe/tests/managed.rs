@@ -111,7 +111,7 @@ fn blocking_copies_go_between_managed_and_every_other_memory() -> Result<()> {
     memcpy(&mut managed.slice_mut(10..20)?, &vector[..10])?;
     assert_eq!((managed.host()?[9], managed.host()?[10], managed.host()?[20]), (0, 5, 0));
     let error = memcpy(&mut managed, &vector[..99]).unwrap_err();
-    assert_eq!(error.detail(), Detail::LengthMismatch { destination: 100, source: 99 });
+    assert_eq!(error.detail(), &Detail::LengthMismatch { destination: 100, source: 99 });
     Ok(())
 }
 
@@ -343,7 +343,7 @@ fn every_part_says_where_its_pages_are() -> Result<()> {
     assert!(found.iter().all(on_the_host), "the host has just written them: {found:?}");
     assert_eq!(buffer.locations(len, 4096)?.len(), 1);
     assert!(buffer.slice(..0)?.locations(0, 0)?.is_empty());
-    let refused = |summary, sampling| buffer.locations(summary, sampling).unwrap_err().detail();
+    let refused = |summary, sampling| buffer.locations(summary, sampling).unwrap_err().detail().clone();
     assert!(matches!(refused(0, 0), Detail::Zero { .. }));
     let (asked, limit) = (len as u64 + 1, len as u64);
     assert!(

@@ -49,7 +49,7 @@ fn more_memory_than_there_is_is_refused_with_the_bytes_and_leaves_nothing() {
     let error = DeviceBuffer::<u8>::alloc(total + 1).unwrap_err();
     assert!(error.is_out_of_memory());
     assert_eq!(error.api(), "cudaMalloc");
-    let Detail::Allocation { bytes, free: Some(free), .. } = error.detail() else { panic!("{error}") };
+    let Detail::Allocation { bytes, free: Some(free), .. } = *error.detail() else { panic!("{error}") };
     assert!(bytes == total + 1 && free < bytes);
     let text = error.to_string();
     assert!(text.contains(&bytes.to_string()) && text.contains(&free.to_string()), "{text}");
@@ -66,7 +66,7 @@ fn a_size_that_overflows_is_refused_before_any_call() {
     assert!(error.is_refused());
     assert_eq!(
         error.detail(),
-        Detail::Overflow { what: "the size in bytes", left: usize::MAX / 4, right: 8 }
+        &Detail::Overflow { what: "the size in bytes", left: usize::MAX / 4, right: 8 }
     );
 }
 
@@ -102,14 +102,14 @@ fn parts_that_do_not_fit_are_refused_with_range_and_length() {
     let _alone = alone();
     let mut buffer = DeviceBuffer::from_slice(&[1_u8, 2, 3]).unwrap();
     let error = buffer.slice(1..4).unwrap_err();
-    assert_eq!(error.detail(), Detail::OutOfRange { start: 1, end: 4, len: 3 });
+    assert_eq!(error.detail(), &Detail::OutOfRange { start: 1, end: 4, len: 3 });
     assert!(error.to_string().contains("1..4") && error.to_string().contains("3 elements"), "{error}");
     assert!(buffer.slice_mut(4..).is_err());
     assert!(buffer.split_at(4).is_err());
     assert!(buffer.chunks(0).is_err());
     // A verb takes the view as it is and returns its error.
     let error = memcpy(&mut buffer.slice_mut(2..9), &[0; 7]).unwrap_err();
-    assert_eq!(error.detail(), Detail::OutOfRange { start: 2, end: 9, len: 3 });
+    assert_eq!(error.detail(), &Detail::OutOfRange { start: 2, end: 9, len: 3 });
 }
 
 #[test]
@@ -121,11 +121,11 @@ fn the_same_bytes_are_elements_of_another_type_where_they_fit() {
     memcpy(&mut buffer.reinterpret_mut::<u8>().unwrap(), &[0; 8]).unwrap();
     assert_eq!(buffer.to_vec().unwrap(), [0, 0]);
     let error = buffer.reinterpret::<Point>().unwrap_err();
-    assert_eq!(error.detail(), Detail::NotDivisible { bytes: 8, element: 12 });
+    assert_eq!(error.detail(), &Detail::NotDivisible { bytes: 8, element: 12 });
     let bytes = buffer.reinterpret::<u8>().unwrap();
     assert!(matches!(
         bytes.slice(1..5).unwrap().reinterpret::<u32>().unwrap_err().detail(),
-        Detail::Misaligned { align: 4, .. }
+        &Detail::Misaligned { align: 4, .. }
     ));
 }
 
@@ -272,7 +272,7 @@ fn a_host_function_may_not_allocate_copy_or_ask() {
     stream.synchronize().unwrap();
     let (refused, buffer) = told.recv().unwrap();
     for error in refused {
-        assert_eq!(error.detail(), Detail::InCallback, "{error}");
+        assert_eq!(error.detail(), &Detail::InCallback, "{error}");
     }
     assert_eq!(buffer.to_vec().unwrap(), [1; 4]);
 }

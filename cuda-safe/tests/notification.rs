@@ -69,9 +69,9 @@ fn dropped_where_cuda_is_not_to_be_called(device: Device, emulated: bool, taken_
     let told_by_the_stream = tell.clone();
     stream
         .launch_host_fn(move || {
-            let refused = device.on_notification(|_| {}).err().map(|error| error.detail());
+            let refused = device.on_notification(|_| {}).err().map(|error| error.detail().clone());
             told_by_the_stream
-                .send((refused, notification.unregister().err().map(|error| error.detail())))
+                .send((refused, notification.unregister().err().map(|error| error.detail().clone())))
                 .unwrap();
         })
         .unwrap();
@@ -83,8 +83,8 @@ fn dropped_where_cuda_is_not_to_be_called(device: Device, emulated: bool, taken_
     let own = Arc::clone(&itself);
     let notification = device.on_notification(move |_| {
         let Some(own) = own.lock().unwrap().take() else { return };
-        let refused = device.on_notification(|_| {}).err().map(|error| error.detail());
-        tell.send((refused, own.unregister().err().map(|error| error.detail()))).unwrap();
+        let refused = device.on_notification(|_| {}).err().map(|error| error.detail().clone());
+        tell.send((refused, own.unregister().err().map(|error| error.detail().clone()))).unwrap();
     });
     *itself.lock().unwrap() = Some(notification.unwrap());
     let before = taken_back();

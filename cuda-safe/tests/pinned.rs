@@ -148,7 +148,7 @@ fn a_host_function_gets_pinned_memory_only_where_nothing_can_be_pending() {
     stream.synchronize().unwrap();
     let (quiet, busy) = told.recv().unwrap();
     assert_eq!(quiet.unwrap(), 5);
-    assert_eq!(busy.unwrap_err().detail(), Detail::InCallback);
+    assert_eq!(busy.unwrap_err().detail(), &Detail::InCallback);
 }
 
 #[test]

@@ -284,7 +284,7 @@ fn a_run_in_a_host_function_is_refused_and_begins_nothing() {
         .launch_host_fn(move || {
             let mut output = vec![0; 100];
             let refused = pipeline.run(&mut output, &vec![1; 100], |_, _, _, _| Ok(()));
-            tell.send((refused.unwrap_err().detail(), output)).unwrap();
+            tell.send((refused.unwrap_err().detail().clone(), output)).unwrap();
         })
         .unwrap();
     stream.synchronize().unwrap();
@@ -298,13 +298,13 @@ fn what_cannot_be_is_refused() {
     assert!(matches!(Pipeline::<u8, u8>::new(0).unwrap_err().detail(), Detail::Zero { .. }));
     assert!(matches!(
         Pipeline::<u8, u8>::builder().rooms(0).build().unwrap_err().detail(),
-        Detail::Zero { .. }
+        &Detail::Zero { .. }
     ));
     let error = Pipeline::<u8, u8>::builder().work_streams(0).build().unwrap_err();
     assert!(matches!(error.detail(), Detail::Zero { what: "the number of work streams" }));
     assert!(Pipeline::<u8, u8>::new(1 << 60).is_err());
     let mut pipeline = Pipeline::<u8, u8>::new(100).unwrap();
     let error = pipeline.run(&mut vec![0; 3], &vec![0; 4], |_, _, _, _| Ok(())).unwrap_err();
-    assert_eq!(error.detail(), Detail::LengthMismatch { destination: 3, source: 4 });
+    assert_eq!(error.detail(), &Detail::LengthMismatch { destination: 3, source: 4 });
     assert_eq!(error.place().file(), file!());
 }

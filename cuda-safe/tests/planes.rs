@@ -140,7 +140,7 @@ fn extents_that_differ_are_refused_with_both_before_any_call() {
     memset_2d(&mut device, 0).unwrap();
     let error = memcpy_2d(&mut device, &Plane::of_slice(&host, 4, 3).unwrap()).unwrap_err();
     let detail = Detail::ExtentMismatch { destination: [3, 4, 1], source: [4, 3, 1] };
-    assert_eq!((error.detail(), error.api(), error.place().file()), (detail, "memcpy_2d", file!()));
+    assert_eq!((error.detail(), error.api(), error.place().file()), (&detail, "memcpy_2d", file!()));
     let stream = Stream::new().unwrap();
     let mut pinned = PinnedBuffer::<u16>::alloc(8).unwrap();
     let error = memcpy_3d_async(
@@ -149,7 +149,7 @@ fn extents_that_differ_are_refused_with_both_before_any_call() {
         &stream,
     )
     .unwrap_err();
-    assert_eq!(error.detail(), Detail::ExtentMismatch { destination: [2, 2, 2], source: [3, 1, 1] });
+    assert_eq!(error.detail(), &Detail::ExtentMismatch { destination: [2, 2, 2], source: [3, 1, 1] });
     assert_eq!(device.to_vec().unwrap(), [0; 12]);
 }
 
@@ -158,7 +158,7 @@ fn planes_that_do_not_fit_their_memory_are_refused_on_the_host_too() {
     let _alone = alone();
     let host = [0_u32; 12];
     let mut room = [0_u32; 12];
-    let length = |error: cuda_safe::Error| error.detail();
+    let length = |error: cuda_safe::Error| error.detail().clone();
     let error = Plane::of_slice(&host, 4, 4).unwrap_err();
     assert_eq!(length(error), Detail::WrongLength { what: "the memory", needed: 16, found: 12 });
     assert!(Plane::of_slice(&host, 4, 2).is_err(), "fewer elements than there are");
@@ -176,7 +176,7 @@ fn planes_that_do_not_fit_their_memory_are_refused_on_the_host_too() {
     }
     assert!(Volume::of_slice(&host, 1 << 30, 1 << 30, 1 << 30).is_err());
     let error = Plane::of_slice_with_pitch(&host, 3, 2, 8).unwrap_err();
-    assert_eq!(error.detail(), Detail::Pitch { pitch: 8, row: 12, align: 4 });
+    assert_eq!(error.detail(), &Detail::Pitch { pitch: 8, row: 12, align: 4 });
     assert!(Plane::of_slice_with_pitch(&host, 1, 2, 6).is_err(), "rows that are not aligned");
     let error = Volume::of_slice_with_pitch(&host, (1, 3, 2), 4, 2).unwrap_err();
     assert!(
@@ -190,9 +190,9 @@ fn ranges_of_rows_and_columns_are_checked() {
     let _alone = alone();
     let mut device = PitchedVolume::<u8>::alloc(3, 4, 5).unwrap();
     let volume = device.volume();
-    assert_eq!(volume.rows(2..5).unwrap_err().detail(), Detail::OutOfRange { start: 2, end: 5, len: 4 });
-    assert_eq!(volume.columns(..4).unwrap_err().detail(), Detail::OutOfRange { start: 0, end: 4, len: 3 });
-    assert_eq!(volume.layers(5..6).unwrap_err().detail(), Detail::OutOfRange { start: 5, end: 6, len: 5 });
+    assert_eq!(volume.rows(2..5).unwrap_err().detail(), &Detail::OutOfRange { start: 2, end: 5, len: 4 });
+    assert_eq!(volume.columns(..4).unwrap_err().detail(), &Detail::OutOfRange { start: 0, end: 4, len: 3 });
+    assert_eq!(volume.layers(5..6).unwrap_err().detail(), &Detail::OutOfRange { start: 5, end: 6, len: 5 });
     assert!(volume.layer(5).is_err() && volume.layer(usize::MAX).is_err());
     assert!(volume.layer(4).unwrap().row(3).unwrap().len() == 3);
     assert!(volume.layer(4).unwrap().row(4).is_err());

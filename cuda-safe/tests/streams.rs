@@ -138,7 +138,7 @@ fn an_event_is_refused_on_a_stream_of_another_device() {
     let elsewhere = Stream::builder().device(Device::new(1).unwrap()).build().unwrap();
     let mut event = Event::on(Device::new(0).unwrap(), EventFlags::empty()).unwrap();
     let error = event.record(&elsewhere).unwrap_err();
-    assert_eq!(error.detail(), Detail::DeviceMismatch { what: "the stream", found: 1, needed: 0 });
+    assert_eq!(error.detail(), &Detail::DeviceMismatch { what: "the stream", found: 1, needed: 0 });
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn an_operation_inside_another_is_refused() {
     let other = Stream::non_blocking().unwrap();
     let within = |f: &dyn Fn() -> cuda_safe::Result<()>| {
         // SAFETY: the closure puts nothing on the stream.
-        unsafe { stream.enqueue(&[], |_| f()) }.unwrap_err().detail()
+        unsafe { stream.enqueue(&[], |_| f()) }.unwrap_err().detail().clone()
     };
     assert_eq!(within(&|| stream.launch_host_fn(|| ())), Detail::Nested);
     assert_eq!(within(&|| other.launch_host_fn(|| ())), Detail::Nested);

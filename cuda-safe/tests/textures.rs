@@ -130,7 +130,7 @@ fn linear_memory_that_texture_units_cannot_reach_is_refused_by_its_numbers() {
     let buffer = DeviceBuffer::<f32>::alloc(1000).unwrap();
     let error = is_refused(make(&buffer.slice(1..).unwrap()));
     let expected = usize::try_from(align).unwrap();
-    assert!(matches!(error.detail(), Detail::Misaligned { align, .. } if align == expected), "{error}");
+    assert!(matches!(error.detail(), &Detail::Misaligned { align, .. } if align == expected), "{error}");
     let error = is_refused(make(&DeviceBuffer::<f32>::alloc(0).unwrap()));
     assert!(matches!(error.detail(), Detail::Zero { .. }), "{error}");
     // Rows that follow each other, with a pitch that texture units do not have.
@@ -209,7 +209,7 @@ fn a_texture_keeps_its_memory_and_knows_whose_it_is() {
     assert!(part.shares(&buffer.slice(..513).unwrap().access()));
     // Memory with a share elsewhere cannot be given up, nor freed by its owner.
     let (error, buffer) = buffer.into_raw().unwrap_err();
-    assert_eq!(error.detail(), Detail::InGraph);
+    assert_eq!(error.detail(), &Detail::InGraph);
     drop(buffer);
     image.free().unwrap();
     assert_eq!(texture.resource_desc().unwrap().resType, sys::cudaResourceTypeArray);
@@ -253,7 +253,7 @@ fn an_object_that_is_dropped_in_a_host_function_is_destroyed_later() {
     stream
         .launch_host_fn(move || {
             drop(first);
-            *SAID.lock().unwrap() = second.destroy().err().map(|error| error.detail());
+            *SAID.lock().unwrap() = second.destroy().err().map(|error| error.detail().clone());
         })
         .unwrap();
     stream.synchronize().unwrap();

@@ -208,7 +208,7 @@ mod tests {
         let refused = |copies: &[(usize, usize, usize)]| {
             let mut copies: Vec<_> =
                 copies.iter().map(|(to, from, bytes)| copy(*to, *from, *bytes)).collect();
-            refuse_overlaps(&mut copies).err().map(|error| error.detail())
+            refuse_overlaps(&mut copies).err().map(|error| error.detail().clone())
         };
         assert_eq!(refused(&[]), None);
         assert_eq!(

@@ -40,8 +40,9 @@ const NONE: Stamp = Stamp { slot: SlotId(u32::MAX), tick: 0 };
 
 /// For each stream that something is ordered after, the last tick of it.
 ///
-/// Sorted by slot. Entries that have completed may be left out: completion is known to everybody. A copy of one that knows of few
-/// streams is a few words, and those of others have their memory in common until one of them changes.
+/// Sorted by slot. Entries that have completed may be left out: completion is known to everybody. A copy of
+/// one that knows of few streams is a few words, and those of others have their memory in common until one of
+/// them changes.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Clock {
     /// The entries, and then `NONE`s.
@@ -186,7 +187,8 @@ impl Clock {
         only.slot == slot && next.tick == 0
     }
 
-    /// [`add`](Self::add) to a clock that knows of this very stream and no other one. None, with nothing added, for others.
+    /// [`add`](Self::add) to a clock that knows of this very stream and no other one. None, with nothing
+    /// added, for others.
     #[inline]
     pub(crate) fn add_to_only(&mut self, stamp: Stamp) -> Option<bool> {
         if !self.is_only_of(stamp.slot) {

@@ -134,8 +134,8 @@ impl DeviceBook {
         self.epoch.fetch_add(1, SeqCst);
     }
 
-    /// The legacy stream has acted as its operation `tick`, or after that. To be called by who has its lane, so that ticks
-    /// never fall. `clock` is what it was ordered after besides what was told before.
+    /// The legacy stream has acted as its operation `tick`, or after that. To be called by who has its lane,
+    /// so that ticks never fall. `clock` is what it was ordered after besides what was told before.
     #[inline]
     pub(crate) fn acted(&self, tick: Tick, clock: Option<&Clock>) {
         if let Some(clock) = clock {
@@ -151,7 +151,8 @@ impl DeviceBook {
         self.seen.lock().merge(clock);
     }
 
-    /// Adds what a blocking stream's next operation is ordered after; gives the epoch that this is about, at least.
+    /// Adds what a blocking stream's next operation is ordered after; gives the epoch that this is about, at
+    /// least.
     pub(crate) fn seen_into(&self, clock: &mut Clock) -> u64 {
         // Read first: what an epoch stands for was there before it.
         let epoch = self.epoch();

@@ -57,11 +57,13 @@ pub(crate) trait View {
 
 /// A view that knows the legacy rule and what is read during the call.
 pub(crate) trait FullView: View + Sized {
-    /// The same without what the legacy rule gives this very operation: of what is read during the call, before the stream is there. What
-    /// the rule gave earlier ones counts, since as long as these have not come to it the stream has something to do.
+    /// The same without what the legacy rule gives this very operation: of what is read during the call,
+    /// before the stream is there. What the rule gave earlier ones counts, since as long as these have not
+    /// come to it the stream has something to do.
     fn at_call(&self) -> Self;
 
-    /// Whether `stamp` is ordered before an access of the operation, which is one that may be made during the call or not.
+    /// Whether `stamp` is ordered before an access of the operation, which is one that may be made during the
+    /// call or not.
     #[inline]
     fn puts_behind(&self, at_call: bool, stamp: Stamp) -> bool {
         if at_call { self.at_call().knows(stamp) } else { self.knows(stamp) }

@@ -1,14 +1,15 @@
 //! Exact happens-before between the operations of streams: what orders what, without adding a wait.
 //!
-//! This is Lamport's relation ("Time, Clocks, and the Ordering of Events in a Distributed System", 1978) for CUDA's
-//! streams: a stream is a [timeline](Timeline), and its operations are numbered. A [vector clock](Clock) has, for each
-//! timeline, the last operation that happens before something. An [epoch](Epoch), FastTrack's `c@t` (Flanagan and Freund,
-//! "FastTrack: Efficient and Precise Dynamic Race Detection", 2009), is one operation, and all before it on its timeline.
+//! This is Lamport's relation ("Time, Clocks, and the Ordering of Events in a Distributed System", 1978) for
+//! CUDA's streams: a stream is a [timeline](Timeline), and its operations are numbered. A [vector
+//! clock](Clock) has, for each timeline, the last operation that happens before something. An [epoch](Epoch),
+//! FastTrack's `c@t` (Flanagan and Freund, "FastTrack: Efficient and Precise Dynamic Race Detection", 2009),
+//! is one operation, and all before it on its timeline.
 //!
-//! [`HappensBefore`] is an instance that one thread changes, and that forgets nothing: a race detector asks it. The
-//! [tracker](crate::Books) is built of the same clocks, epochs and events, and follows the same rules. It spreads the state
-//! over its timelines, so that each has a lock of its own, and it forgets what has completed. So this is also the plain
-//! statement of what the tracker may rely on.
+//! [`HappensBefore`] is an instance that one thread changes, and that forgets nothing: a race detector asks
+//! it. The [tracker](crate::Books) is built of the same clocks, epochs and events, and follows the same
+//! rules. It spreads the state over its timelines, so that each has a lock of its own, and it forgets what
+//! has completed. So this is also the plain statement of what the tracker may rely on.
 //!
 //! # Examples
 //! ```
@@ -56,8 +57,8 @@ impl HappensBefore {
         Self::default()
     }
 
-    /// Adds a timeline of a device. A device has at most one legacy stream. The host's threads can be timelines too, of kind
-    /// `NonBlocking`: a synchronisation is an event that they wait for.
+    /// Adds a timeline of a device. A device has at most one legacy stream. The host's threads can be
+    /// timelines too, of kind `NonBlocking`: a synchronisation is an event that they wait for.
     pub fn timeline(&mut self, device: i32, kind: Kind) -> Timeline {
         // Two million streams are the tracker's limit; 2^32 are out of reach.
         let id = Timeline(u32::try_from(self.timelines.len()).unwrap_or(u32::MAX));
@@ -65,11 +66,12 @@ impl HappensBefore {
         id
     }
 
-    /// Adds an operation to a timeline, and gives its epoch. It gives the device something to do: an operation that does
-    /// not is ordered by its stream alone, and need not be told.
+    /// Adds an operation to a timeline, and gives its epoch. It gives the device something to do: an
+    /// operation that does not is ordered by its stream alone, and need not be told.
     ///
-    /// It comes after all that the timeline was given, and by the legacy rule: on a legacy stream, after all that the
-    /// device's blocking streams were given; on a blocking one, after the last action of the legacy stream.
+    /// It comes after all that the timeline was given, and by the legacy rule: on a legacy stream, after all
+    /// that the device's blocking streams were given; on a blocking one, after the last action of the legacy
+    /// stream.
     pub fn operate(&mut self, timeline: Timeline) -> Epoch {
         let ruled = self.by_legacy_rule(timeline);
         let Some(state) = self.state_mut(timeline) else { return Epoch { slot: timeline, tick: 0 } };
@@ -80,10 +82,11 @@ impl HappensBefore {
         epoch
     }
 
-    /// Records an event on a timeline: it stands for all that the timeline was given, and for all that this comes after.
+    /// Records an event on a timeline: it stands for all that the timeline was given, and for all that this
+    /// comes after.
     ///
-    /// On a legacy stream a record is an action like an operation. On a blocking stream the event comes after the legacy
-    /// stream's last action, but the stream itself does so only by its next operation.
+    /// On a legacy stream a record is an action like an operation. On a blocking stream the event comes after
+    /// the legacy stream's last action, but the stream itself does so only by its next operation.
     pub fn record(&mut self, timeline: Timeline) -> Snapshot {
         let ruled = self.by_legacy_rule(timeline);
         let mut snapshot = Snapshot::new();
@@ -108,7 +111,8 @@ impl HappensBefore {
         state.clock.learn(&event.clock, timeline);
         state.clock.add(event.stamp);
         if state.kind == Kind::Legacy {
-            // A wait for what is over need not be an action of the legacy stream, but it happens before the next one.
+            // A wait for what is over need not be an action of the legacy stream, but it happens before the
+            // next one.
             let stamp = Epoch { slot: timeline, tick: state.last };
             state.acts(stamp);
         }

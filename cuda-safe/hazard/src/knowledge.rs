@@ -38,16 +38,16 @@ impl Books {
         slot.pending_known_into(clock, |stamp| self.completed(stamp));
     }
 
-    /// Whether all is known to be over that a stream was given, and all that it waits for: it may have been given nothing but a wait, and who
-    /// comes after the stream then comes after that.
+    /// Whether all is known to be over that a stream was given, and all that it waits for: it may have been
+    /// given nothing but a wait, and who comes after the stream then comes after that.
     pub fn is_over(&self, slot: &Slot) -> bool {
         let mut known = Clock::new();
         self.pending_known(slot, &mut known);
         slot.is_drained() && known.is_empty()
     }
 
-    /// Works out what the legacy rule gives the stream's next operation, which is held back until the operation is really issued: says
-    /// whether there is any.
+    /// Works out what the legacy rule gives the stream's next operation, which is held back until the
+    /// operation is really issued: says whether there is any.
     #[inline]
     pub(crate) fn catch_up(&self, slot: &Slot, lane: &mut Lane) -> bool {
         !slot.is_caught_up(lane) && self.catch_up_now(slot, lane)
@@ -106,15 +106,15 @@ impl Books {
         slot.share(lane);
     }
 
-    /// Puts the last event on a stream that goes: from now on it is reached by that event only, and what the event comes
-    /// after, the stream does.
+    /// Puts the last event on a stream that goes: from now on it is reached by that event only, and what the
+    /// event comes after, the stream does.
     ///
     /// # Errors
     /// What the call fails with.
     ///
     /// # Safety
-    /// The call records an event on the stream of the slot, which is this tracker's, if it succeeds. From now on the stream is given
-    /// nothing more, and is reached by that event only.
+    /// The call records an event on the stream of the slot, which is this tracker's, if it succeeds. From now
+    /// on the stream is given nothing more, and is reached by that event only.
     pub unsafe fn record_last<E>(&self, slot: &Slot, call: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
         // SAFETY: the call records an event, as the caller says.
         let snapshot = unsafe { self.record(slot, call) }?;
@@ -140,8 +140,8 @@ impl Books {
         Ok(snapshot)
     }
 
-    /// [`record`](Self::record) that says in the place of what an event stood for what it will stand for. Where the call fails, that
-    /// stays as it is.
+    /// [`record`](Self::record) that says in the place of what an event stood for what it will stand for.
+    /// Where the call fails, that stays as it is.
     ///
     /// # Errors
     /// What the call fails with.
@@ -203,8 +203,8 @@ impl Books {
 
     /// What an event stands for that was recorded on a stream for which the legacy rule had something.
     ///
-    /// The event comes after the legacy stream's work. The stream itself does not until it has something to do: its end, which can be
-    /// now, proves nothing about that work.
+    /// The event comes after the legacy stream's work. The stream itself does not until it has something to
+    /// do: its end, which can be now, proves nothing about that work.
     #[cold]
     #[inline(never)]
     fn snapshot_after_legacy(&self, lane: &Lane, stamp: Stamp) -> Snapshot {
@@ -220,7 +220,8 @@ impl Books {
     /// What the call fails with.
     ///
     /// # Safety
-    /// The call makes the stream of the slot, which is this tracker's, wait for the event that the snapshot is of, if it succeeds.
+    /// The call makes the stream of the slot, which is this tracker's, wait for the event that the snapshot
+    /// is of, if it succeeds.
     #[inline]
     pub unsafe fn wait<E>(
         &self,
@@ -231,7 +232,8 @@ impl Books {
         let mut lane = slot.lane.lock();
         let lane = &mut *lane;
         call()?;
-        // What most waits are: for an event of the one stream that the clock tells of, which itself waits for this one at most.
+        // What most waits are: for an event of the one stream that the clock tells of, which itself waits for
+        // this one at most.
         if slot.kind == Kind::Legacy
             || !snapshot.clock.is_no_news_to(slot.id)
             || !Self::learn_more(slot, lane, snapshot.stamp)
@@ -241,8 +243,8 @@ impl Books {
         Ok(())
     }
 
-    /// The stream waits for this operation of the only other one that its clock tells of. Says no, with nothing learned, if it tells of
-    /// others.
+    /// The stream waits for this operation of the only other one that its clock tells of. Says no, with
+    /// nothing learned, if it tells of others.
     #[inline]
     fn learn_more(slot: &Slot, lane: &mut Lane, stamp: Stamp) -> bool {
         match lane.clock.add_to_only(stamp) {
@@ -281,8 +283,8 @@ impl Books {
     #[inline(never)]
     fn learn(&self, slot: &Slot, lane: &mut Lane, snapshot: &Snapshot) {
         if snapshot.stamp.slot == slot.id {
-            // Of its own events a stream learns nothing, and what these come after by the legacy rule is not what the end
-            // of the stream proves.
+            // Of its own events a stream learns nothing, and what these come after by the legacy rule is not
+            // what the end of the stream proves.
             return;
         }
         let news = lane.clock.learn(&snapshot.clock, slot.id) | lane.clock.add(snapshot.stamp);
@@ -346,7 +348,8 @@ impl<'a> Known<'a> {
         Self { books, slot, clock: &lane.clock, pending, by_rule: true, me }
     }
 
-    /// Whether another stream's operation is ordered before this one though the stream's own clock does not say so.
+    /// Whether another stream's operation is ordered before this one though the stream's own clock does not
+    /// say so.
     #[inline(never)]
     fn knows_otherwise(&self, stamp: Stamp) -> bool {
         if self.pending.is_some_and(|clock| clock.covers(stamp)) {
@@ -378,7 +381,8 @@ impl View for Known<'_> {
     #[inline]
     fn knows(&self, stamp: Stamp) -> bool {
         if stamp.slot == self.me.slot {
-            // What CUDA refused is in the ledgers, where it may stand for what the rule alone would have ordered before it.
+            // What CUDA refused is in the ledgers, where it may stand for what the rule alone would have
+            // ordered before it.
             return self.by_rule || stamp.tick <= self.slot.provable() || stamp == self.me;
         }
         self.clock.covers(stamp) || self.knows_otherwise(stamp)

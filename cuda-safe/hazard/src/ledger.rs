@@ -24,7 +24,8 @@ pub struct Ledger {
     word: AtomicU64,
     /// Bytes of the allocation, or `usize::MAX` where it is not known.
     bytes: usize,
-    /// Whether a graph has ever asked to hold on to the allocation, which may then be used without a borrow of it.
+    /// Whether a graph has ever asked to hold on to the allocation, which may then be used without a borrow
+    /// of it.
     kept: AtomicBool,
     /// How it can do that, where the allocation's owners are counted.
     keep: Option<Keep>,
@@ -38,7 +39,7 @@ pub struct Ledger {
 /// What keeps an allocation alive, and with it this ledger of it.
 ///
 /// # Safety
-/// The ledger is always the same one, stays where it is, and lives as long as the keeper does.
+/// The ledger is always the same one. It lives as long as the keeper does, and stays where it is while the keeper is not moved.
 pub unsafe trait Keeper: Send + Sync {
     /// The ledger of what it keeps.
     fn ledger(&self) -> &Ledger;
@@ -100,8 +101,9 @@ impl<'a> Access<'a> {
         self
     }
 
-    /// The same access, made through a borrow that is exclusive to every byte of the range, and entered by one thread at a time while
-    /// that lasts: where the range is the whole allocation, nobody else can be entering an access of it.
+    /// The same access, made through a borrow that is exclusive to every byte of the range, and entered by
+    /// one thread at a time while that lasts: where the range is the whole allocation, nobody else can be
+    /// entering an access of it.
     ///
     /// # Safety
     /// It is so until the operation is committed.
@@ -112,10 +114,12 @@ impl<'a> Access<'a> {
         self
     }
 
-    /// The same read, made perhaps by the host during the call: what a stream copies from pinned memory to a device.
+    /// The same read, made perhaps by the host during the call: what a stream copies from pinned memory to a
+    /// device.
     ///
-    /// The driver reads so where the stream has nothing to do, and looks at nothing but the stream itself: an event that the stream
-    /// waits for keeps the read in order, what the legacy stream implies does not. So the tracker does not count on the latter.
+    /// The driver reads so where the stream has nothing to do, and looks at nothing but the stream itself: an
+    /// event that the stream waits for keeps the read in order, what the legacy stream implies does not. So
+    /// the tracker does not count on the latter.
     #[must_use]
     #[inline]
     pub fn at_call(mut self) -> Self {
@@ -156,8 +160,8 @@ impl<'a> Access<'a> {
         self.start >= self.end
     }
 
-    /// Takes in an access of the same kind to the same allocation which begins within this one or where it ends: both are then one.
-    /// Says no, and does nothing, where it is another one.
+    /// Takes in an access of the same kind to the same allocation which begins within this one or where it
+    /// ends: both are then one. Says no, and does nothing, where it is another one.
     ///
     /// For operations with many accesses: the fewer there are, the less they cost.
     #[must_use]
@@ -171,7 +175,8 @@ impl<'a> Access<'a> {
         joins
     }
 
-    /// Whether it is of the same allocation as the other and of the same kind: but for their bytes, they are one.
+    /// Whether it is of the same allocation as the other and of the same kind: but for their bytes, they are
+    /// one.
     #[must_use]
     #[inline]
     pub fn is_like(&self, other: &Self) -> bool {
@@ -185,7 +190,8 @@ impl<'a> Access<'a> {
         std::ptr::eq(self.ledger, other.ledger) && self.start.max(other.start) < self.end.min(other.end)
     }
 
-    /// Whether the tracker takes this one before the other: accesses that are listed in that order need not be sorted.
+    /// Whether the tracker takes this one before the other: accesses that are listed in that order need not
+    /// be sorted.
     #[must_use]
     #[inline]
     pub fn is_before(&self, other: &Self) -> bool {
@@ -271,8 +277,8 @@ impl Ledger {
     /// Says how another keeper of the allocation is made: without that, graphs cannot use it.
     ///
     /// # Safety
-    /// The function may be called with the number for as long as the allocation's owner is borrowed, and gives a keeper of this ledger's
-    /// allocation.
+    /// The function may be called with the number for as long as the allocation's owner is borrowed, and
+    /// gives a keeper of this ledger's allocation.
     #[inline]
     pub unsafe fn kept_by(&mut self, keep: Keep) {
         self.keep = Some(keep);
@@ -300,12 +306,6 @@ impl Ledger {
     #[inline]
     pub fn is_unused(&self) -> bool {
         self.word.load(SeqCst) == 0
-    }
-
-    /// Whether it has nothing that is to be dropped.
-    #[inline]
-    pub fn is_bare(&mut self) -> bool {
-        self.list.get_mut().is_none()
     }
 
     /// Enters the accesses `group`, all of this ledger, in one step, and collects the conflicts with accesses
@@ -343,8 +343,8 @@ impl Ledger {
         self.word.load(Acquire)
     }
 
-    /// Enters accesses that are all of this ledger, and the list `of` has of it, where each of them does again what its stream did last.
-    /// Says no, and does nothing, where anything else is the case.
+    /// Enters accesses that are all of this ledger, and the list `of` has of it, where each of them does
+    /// again what its stream did last. Says no, and does nothing, where anything else is the case.
     #[inline]
     pub(crate) fn stamp_run(&self, of: u64, group: &[Access<'_>], me: Stamp) -> bool {
         let mut list = self.list.lock();
@@ -353,8 +353,8 @@ impl Ledger {
             && list.as_deref_mut().is_some_and(|list| list.stamp_run(of, group.iter().map(Access::want), me))
     }
 
-    /// Enters an access to the whole allocation, after which the bits are `next`, if they are still `bits`. Says no, and does nothing, where
-    /// they are not. `exclusive` is whether the access is so.
+    /// Enters an access to the whole allocation, after which the bits are `next`, if they are still `bits`.
+    /// Says no, and does nothing, where they are not. `exclusive` is whether the access is so.
     #[inline]
     pub(crate) fn replace(&self, bits: u64, next: u64, exclusive: bool) -> bool {
         if !self.is_its_own(exclusive) {
@@ -364,10 +364,12 @@ impl Ledger {
         true
     }
 
-    /// Enters one access in the long form where all that it conflicts with is ordered before it: by the stream itself, or by what its `clock`
-    /// covers. Waits for nobody. Says no, and does nothing, where anything else is the case, and where [`List::stamp_behind`] does.
+    /// Enters one access in the long form where all that it conflicts with is ordered before it: by the
+    /// stream itself, or by what its `clock` covers. Waits for nobody. Says no, and does nothing, where
+    /// anything else is the case, and where [`List::stamp_behind`] does.
     ///
-    /// Of what may be read during the call the stream's own order is enough only where the stream is `solid`, as above.
+    /// Of what may be read during the call the stream's own order is enough only where the stream is `solid`,
+    /// as above.
     #[inline(never)]
     pub(crate) fn stamp_part(&self, access: &Access<'_>, me: Stamp, clock: &Clock, solid: bool) -> bool {
         if access.at_call && !solid {
@@ -380,8 +382,8 @@ impl Ledger {
         }
     }
 
-    /// Enters one access to the whole allocation where all that the short form tells of is ordered before it and the short form can tell
-    /// the rest. Does nothing where anything else is the case.
+    /// Enters one access to the whole allocation where all that the short form tells of is ordered before it
+    /// and the short form can tell the rest. Does nothing where anything else is the case.
     #[inline(never)]
     pub(crate) fn stamp_next<V: FullView>(&self, access: &Access<'_>, view: &V) -> Next {
         if !access.is_whole() {
@@ -405,8 +407,8 @@ impl Ledger {
         }
     }
 
-    /// Whether nobody else looks at the word of the whole allocation before the borrow ends that an access is made by, which is
-    /// `exclusive` or not. Whoever borrows the memory then has seen what was stored.
+    /// Whether nobody else looks at the word of the whole allocation before the borrow ends that an access is
+    /// made by, which is `exclusive` or not. Whoever borrows the memory then has seen what was stored.
     #[inline]
     fn is_its_own(&self, exclusive: bool) -> bool {
         exclusive && !self.kept.load(Relaxed)
@@ -542,7 +544,8 @@ impl Ledger {
         Some(list)
     }
 
-    /// Counts a host guard in; see [`Hosts::enter`].
+    /// Counts a host guard in. To be called before looking for conflicts, so that either side sees the other. Returns
+    /// false if there are so many that some must have been forgotten.
     #[must_use]
     pub fn host_enters(&self, mode: Mode) -> bool {
         self.hosts.enter(mode)
@@ -556,7 +559,8 @@ impl Ledger {
         self.hosts.leave(mode);
     }
 
-    /// Whether a live host guard stands against an access that no Rust borrow keeps away from it; see [`Hosts::stand_against`].
+    /// Whether a live host guard stands against an access that no Rust borrow keeps away from it; see
+    /// [`Hosts::stand_against`].
     #[inline]
     pub(crate) fn lent_against(&self, mode: Mode) -> bool {
         self.hosts.stand_against(mode)
@@ -655,8 +659,8 @@ impl Hosts {
     #[must_use]
     fn enter(&self, mode: Mode) -> bool {
         let before = self.0.fetch_add(weight(mode), SeqCst);
-        // With the fence of whoever enters an access: either the host then finds the stamp, or the stamper finds the
-        // guard.
+        // With the fence of whoever enters an access: either the host then finds the stamp, or the stamper
+        // finds the guard.
         fence(SeqCst);
         let fits = before % WRITER < LIMIT && before / WRITER < LIMIT;
         if !fits {
@@ -670,8 +674,9 @@ impl Hosts {
         self.0.fetch_sub(weight(mode), SeqCst);
     }
 
-    /// Whether a live guard stands against an access that no Rust borrow keeps away from it. To be asked behind a fence where the
-    /// access has been entered: either the guard is then found, or whoever takes one finds the access.
+    /// Whether a live guard stands against an access that no Rust borrow keeps away from it. To be asked
+    /// behind a fence where the access has been entered: either the guard is then found, or whoever takes one
+    /// finds the access.
     #[inline]
     fn stand_against(&self, mode: Mode) -> bool {
         let hosts = self.0.load(SeqCst);

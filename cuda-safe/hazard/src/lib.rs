@@ -1,17 +1,18 @@
 //! Orders conflicting accesses of CUDA streams to memory.
 //!
-//! Two operations conflict if they touch the same bytes and one of them writes. The [tracker](Books) knows, for every
-//! allocation, which stream last read or wrote which bytes, and for every stream what already happens before its next
-//! operation. When an operation conflicts with one that nothing orders it after, the missing wait is added
-//! ([`Policy::Order`]) or the operation refused ([`Policy::Error`]); when the host asks for memory, it waits for the
-//! work that still uses it.
+//! Two operations conflict if they touch the same bytes and one of them writes. The [tracker](Books) knows,
+//! for every allocation, which stream last read or wrote which bytes, and for every stream what already
+//! happens before its next operation. When an operation conflicts with one that nothing orders it after, the
+//! missing wait is added ([`Policy::Order`]) or the operation refused ([`Policy::Error`]); when the host asks
+//! for memory, it waits for the work that still uses it.
 //!
-//! There is no CUDA in this crate. It knows timelines of four kinds ([`Kind`]), grouped by a device number, and the rule
-//! by which CUDA orders the legacy stream. An implementation of [`Port`] records events and waits for them.
+//! There is no CUDA in this crate. It knows timelines of four kinds ([`Kind`]), grouped by a device number,
+//! and the rule by which CUDA orders the legacy stream. An implementation of [`Port`] records events and
+//! waits for them.
 //!
-//! The order itself is Lamport's happens-before ("Time, Clocks, and the Ordering of Events in a Distributed System",
-//! 1978), kept in vector clocks and epochs as FastTrack has them (Flanagan and Freund, "FastTrack: Efficient and Precise
-//! Dynamic Race Detection", 2009).
+//! The order itself is Lamport's happens-before ("Time, Clocks, and the Ordering of Events in a Distributed
+//! System", 1978), kept in vector clocks and epochs as FastTrack has them (Flanagan and Freund, "FastTrack:
+//! Efficient and Precise Dynamic Race Detection", 2009).
 //!
 //! # The model
 //! - A *slot* is a stream's identity; it outlives the handle. Operations of a slot are numbered by *ticks*,
@@ -43,18 +44,19 @@
 //! 4. **The legacy rule.** An operation of the legacy stream comes after all that the device's blocking
 //!    streams were given before, and theirs come after its. The legacy stream reads their ticks and clocks
 //!    before its own call; they take over what it knew at its last action. An action is an operation with
-//!    accesses or an event record: of others it is not certain that the runtime does anything. (Of two with accesses it is certain that an
-//!    H200 does nothing: a graph of empty nodes, and a discard of managed memory. They count as none.) For the same
-//!    reason a stream keeps what it took over only once its own operation has succeeded, and if that
-//!    fails, its tick counts as complete only by a later operation, an event or the whole device. Nothing says that
-//!    the legacy stream waits for one that has been destroyed, or whose thread has ended: so before that can happen, it
-//!    is made to wait for the stream's last event.
+//!    accesses or an event record: of others it is not certain that the runtime does anything. (Of two with
+//!    accesses it is certain that an H200 does nothing: a graph of empty nodes, and a discard of managed
+//!    memory. They count as none.) For the same reason a stream keeps what it took over only once its own
+//!    operation has succeeded, and if that fails, its tick counts as complete only by a later operation, an
+//!    event or the whole device. Nothing says that the legacy stream waits for one that has been destroyed,
+//!    or whose thread has ended: so before that can happen, it is made to wait for the stream's last event.
 //!
-//!    One thing the rule does not order, whatever CUDA's documents say: what a stream copies from pinned memory. An H200 (driver
-//!    580) reads at most 24,576 bytes in a row during the call where the stream itself has nothing to do, though the legacy
-//!    stream still has something. So such a read counts as ordered only by what the stream's own queue holds: by events that it
-//!    waits for, and by earlier operations of its own, which have come after all that the rule gave *them*
-//!    ([`Access::at_call`]). Of a refused operation's tick that is not so.
+//!    One thing the rule does not order, whatever CUDA's documents say: what a stream copies from pinned
+//!    memory. An H200 (driver 580) reads at most 24,576 bytes in a row during the call where the stream
+//!    itself has nothing to do, though the legacy stream still has something. So such a read counts as
+//!    ordered only by what the stream's own queue holds: by events that it waits for, and by earlier
+//!    operations of its own, which have come after all that the rule gave *them* ([`Access::at_call`]). Of a
+//!    refused operation's tick that is not so.
 //! 5. **Failure leaves stamps, never gaps.** An operation refused by CUDA, by the policy or by a panic has
 //!    its tick published. Its stream has what it was ordered after in its queue already, so to order after
 //!    the stream is to order after that. Where the order was still missing, the entries of the others stay in
@@ -64,56 +66,52 @@
 //!    the count of guards after it has entered its stamp, and a guard is counted before it looks at the
 //!    stamps: one of the two sees the other.
 //!
-//! # What the usual operation leaves out
-//! - A stream's lock belongs to the thread that uses the stream, until another one wants it: `lock`
-//!   has the argument.
-//! - An allocation that the same stream used the last time: its entry is made from the one before, in one step. All that came before is
-//!   in the stream's own order already, so there is nothing to find and nothing to wait for. Of what is read during the call that is so
-//!   as long as CUDA has refused none of the stream's operations since the last one that it did.
-//! - A part of an allocation: where every entry that conflicts with it is of the same stream, or of another one as of which the clock tells
-//!   enough, its own is put among them in one step, under the list's lock, and nothing is to be waited for.
-//! - Many parts that a stream uses again just as it did last, as those of a batch are: as long as nobody else has entered anything for
-//!   the allocation, nor looked at it, one tick stands for all of their entries.
-//! - What a stream is ordered after, for others to read: as long as that is one operation of one other stream, a single number tells it,
-//!   and nobody locks anything. It is stored after the call that makes it true, and read before the event is recorded that it is to
-//!   stand for.
-//! - A whole allocation that another stream used the last time, and nothing else: where the stream waits for that already, its clock says
-//!   so, and the entry is made in the same one step. Where it does not, and the operation is one write, the missing wait is added
-//!   first, for there is nothing to choose; whoever enters in between is found, as the step then fails and all is done anew.
-//! - A whole allocation that is written through an exclusive borrow: its entry is stored and not exchanged. Every access by a borrow
-//!   is entered while that borrow lasts, so no other one is being entered; those without a borrow are of graphs, which hold on to
-//!   the allocation and thereby end this short way for good, and of variables, which are never borrowed.
+//! # Fast path and slow path
+//! [`Books::begin_fast`] takes what most operations find: all that conflicts happens before the operation by
+//! its stream's own order, or by the stream's clock. `fast` has its steps, by the names that the literature
+//! has for them. It waits for nobody and adds no wait. All else takes [`Books::begin_slow`].
+//!
+//! For others to read, a stream's clock is one number as long as it tells of one operation of one other
+//! stream: nobody locks anything then. It is stored after the call that makes it true, and read before the
+//! event is recorded that it is to stand for.
+//!
+//! A whole allocation that is written through an exclusive borrow: its entry is stored and not exchanged.
+//! Every access by a borrow is entered while that borrow lasts, so no other one is being entered; those
+//! without a borrow are of graphs, which hold on to the allocation and thereby end this for good, and of
+//! variables, which are never borrowed.
 //!
 //! # Why nothing waits for ever
 //! A stream is locked while it is given something, and nobody who holds one such lock takes another. Ledgers
-//! are entered in the order of their addresses, each in one step and only once, and before the next one is entered, stamps
-//! that were there before and are not yet published are waited for. So whoever is waited for stands at the
-//! same ledger and came to it earlier, or at one further on: no circle. Who takes the short way waits for nobody: where it comes no
-//! further, its tick is given up, and the operation is entered anew with the next one. Nor does it wait where it orders its stream after
-//! another one: that is for an operation that CUDA has already, and before anything is entered. An operation cannot be started inside
-//! another's closure, nor in a host function.
-//! Who is told of a call that fails (`logs::on_message`) is told in the middle of that call, on its thread, with all locked that the call
-//! is made with. There, as in a host function, nothing is begun and nothing waited for, and what is dropped takes the locks of lists alone:
-//! of the pool's streams and events, of what is to be freed later. None of these is locked during a call.
+//! are entered in the order of their addresses, each in one step and only once, and before the next one is
+//! entered, stamps that were there before and are not yet published are waited for. So whoever is waited for
+//! stands at the same ledger and came to it earlier, or at one further on: no circle. The fast path waits for
+//! nobody: where it comes no further, its sequence number is given up, and the operation takes the slow path
+//! with the next one. An operation cannot be started inside another's closure, nor in a host function. Who is
+//! told of a call that fails (`logs::on_message`) is told in the middle of that call, on its thread, with all
+//! locked that the call is made with. There, as in a host function, nothing is begun and nothing waited for,
+//! and what is dropped takes the locks of lists alone: of the pool's streams and events, of what is to be
+//! freed later. None of these is locked during a call.
 //!
 //! # What callers answer for
-//! Memory safety of a crate that frees or lends memory by this tracker's word rests on all that the tracker is told. A
-//! function is `unsafe` where a false statement makes a later answer false: that an operation was given to a stream, that
-//! an event was recorded or waited for, that work has completed, that nobody else can reach memory. All else only asks,
-//! or errs towards waiting.
+//! Memory safety of a crate that frees or lends memory by this tracker's word rests on all that the tracker
+//! is told. A function is `unsafe` where a false statement makes a later answer false: that an operation was
+//! given to a stream, that an event was recorded or waited for, that work has completed, that nobody else can
+//! reach memory. All else only asks, or errs towards waiting.
 //!
 //! # How it is tested
-//! Apart from [`Lock`](lock), unsafe code is in three places: a timeline keeps the address of the one that it last waited for,
-//! call sites that notes of waits name are kept in atomics, and what a graph uses is listed beside what keeps it.
-//! `tests/model` runs 100,000 random programs against a model that knows nothing but sets of operations, for too few waits
-//! and for too many; `tests/loom` every interleaving of two and three threads, and `tests/lock_loom.rs` those of two and
-//! three that want one lock (`ci/steps/loom`); `tests/cost.rs` prints the cost.
+//! Apart from [`lock`] and the system call in `primitives`, unsafe code does something in two places only:
+//! call sites that notes of waits name are kept in atomics, and what a graph uses is listed beside what keeps
+//! it. In all others it declares. `tests/model` runs 100,000 random programs against a model that knows
+//! nothing but sets of operations, for too few waits and for too many; `tests/loom` every interleaving of two
+//! and three threads, and `tests/lock_loom.rs` those of two and three that want one lock (`ci/steps/loom`);
+//! `tests/cost.rs` prints the cost.
 //!
 //! # What it costs more than it must
 //! A wait can be added although the program had ordered the two: when the earlier operation failed and never
-//! ran; when one allocation has more than 512 pieces in use at once; between threads that enter work at
-//! the same moment; before a copy from pinned memory that CUDA's documents, but not its driver, put behind the legacy stream's work;
-//! and between the left columns of all rows of an allocation and what is beside them in the last row.
+//! ran; when one allocation has more than 512 pieces in use at once; between threads that enter work at the
+//! same moment; before a copy from pinned memory that CUDA's documents, but not its driver, put behind the
+//! legacy stream's work; and between the left columns of all rows of an allocation and what is beside them in
+//! the last row.
 
 mod clock;
 mod device;

@@ -14,7 +14,8 @@ const AT_MOST: usize = 512;
 /// Entries of a list that have one tick, which is told them later.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
-    /// Whose accesses they are, by the number of a [`Sorted`] or a [`Series`](crate::Series): it has no others in the list.
+    /// Whose accesses they are, by the number of a [`Sorted`] or a [`Series`](crate::Series): it has no
+    /// others in the list.
     pub(crate) of: u64,
     /// The first of them.
     pub(crate) low: usize,
@@ -25,7 +26,8 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Makes the same accesses those of a later operation of their stream. Says no, and does nothing, if they are of another one.
+    /// Makes the same accesses those of a later operation of their stream. Says no, and does nothing, if they
+    /// are of another one.
     #[inline]
     pub(crate) fn goes_on(&mut self, of: u64, me: Stamp) -> bool {
         let same = self.of == of && self.stamp.slot == me.slot;
@@ -40,17 +42,20 @@ impl Run {
 #[derive(Debug)]
 pub(crate) struct List {
     entries: Vec<Entry>,
-    /// Whether some that overlap may be of different bytes. Otherwise last bytes are in order as first ones are.
+    /// Whether some that overlap may be of different bytes. Otherwise last bytes are in order as first ones
+    /// are.
     tangled: bool,
     /// No entry is longer than this, so that a search among tangled ones knows where to begin.
     longest: usize,
-    /// Where the entry of the next access is expected: behind the last one's, as parts are mostly used in order. Any number does.
+    /// Where the entry of the next access is expected: behind the last one's, as parts are mostly used in
+    /// order. Any number does.
     next: usize,
     /// The length at which to compact next.
     limit: usize,
     /// Kept for its capacity.
     scratch: Vec<Entry>,
-    /// The entries whose tick stands here and not with them: to be told them before anything but the run itself looks at entries.
+    /// The entries whose tick stands here and not with them: to be told them before anything but the run
+    /// itself looks at entries.
     run: Option<Run>,
 }
 
@@ -132,8 +137,9 @@ impl List {
         (at, at + met)
     }
 
-    /// Enters one access if it is known to be ordered after all that it conflicts with, and that is of the same bytes or one entry. Says
-    /// no, and does nothing, where anything else is the case, and where the list has become so long that it is to be compacted.
+    /// Enters one access if it is known to be ordered after all that it conflicts with, and that is of the
+    /// same bytes or one entry. Says no, and does nothing, where anything else is the case, and where the
+    /// list has become so long that it is to be compacted.
     pub(crate) fn stamp_behind<V: View>(&mut self, want: Want, view: &V) -> bool {
         // A cut leaves two pieces.
         if want.is_empty() || self.entries.len() + 2 > self.limit {
@@ -178,8 +184,8 @@ impl List {
         }
     }
 
-    /// Enters one access where all conflicts were collected. Where all entries that it meets are of the `same` bytes, as where one stream writes
-    /// them and another one reads them, nothing is cut.
+    /// Enters one access where all conflicts were collected. Where all entries that it meets are of the
+    /// `same` bytes, as where one stream writes them and another one reads them, nothing is cut.
     #[inline]
     fn put<V: View>(
         &mut self,
@@ -206,7 +212,8 @@ impl List {
         match &mut self.entries[low..high] {
             // What parts find that are used for the first time.
             [] => self.entries.insert(low, new),
-            // The steady state of a chunked program: this stream did the same to these bytes before, and nobody else since.
+            // The steady state of a chunked program: this stream did the same to these bytes before, and
+            // nobody else since.
             [only] if only.mode == want.mode && only.stamp.slot == new.stamp.slot => *only = new,
             several => {
                 let mut kept = 0;
@@ -305,11 +312,11 @@ impl List {
     }
 }
 
-/// Accesses that do again what their stream did last to the same bytes: nothing but a tick is entered, for each
-/// of them, or once for a [`Run`] of all.
+/// Accesses that do again what their stream did last to the same bytes: nothing but a tick is entered, for
+/// each of them, or once for a [`Run`] of all.
 impl List {
-    /// Enters accesses from the first on as long as [`alike`](Self::alike) says so; gives how many. The steady state of a program that
-    /// uses many parts again and again.
+    /// Enters accesses from the first on as long as [`alike`](Self::alike) says so; gives how many. The
+    /// steady state of a program that uses many parts again and again.
     pub(crate) fn stamp_again(
         &mut self,
         wants: impl ExactSizeIterator<Item = Want> + Clone,
@@ -321,8 +328,8 @@ impl List {
         done
     }
 
-    /// How many accesses from the first on are each of the same bytes and mode as the entry that stands where it belongs, which is of
-    /// this stream and meets no other; and where the first of these entries is.
+    /// How many accesses from the first on are each of the same bytes and mode as the entry that stands where
+    /// it belongs, which is of this stream and meets no other; and where the first of these entries is.
     #[inline]
     fn alike(&self, wants: impl Iterator<Item = Want> + Clone, slot: SlotId) -> (usize, usize) {
         let Some(first) = wants.clone().next() else { return (0, 0) };
@@ -350,8 +357,8 @@ impl List {
         (low, done)
     }
 
-    /// Gives so many entries a later tick of their stream. A loop of its own that stores nothing but what changes: that takes as long as
-    /// all the rest.
+    /// Gives so many entries a later tick of their stream. A loop of its own that stores nothing but what
+    /// changes: that takes as long as all the rest.
     #[inline]
     fn stamp_at(&mut self, low: usize, count: usize, tick: Tick) {
         for entry in self.entries.get_mut(low..).unwrap_or_default().iter_mut().take(count) {
@@ -359,8 +366,9 @@ impl List {
         }
     }
 
-    /// Enters accesses as a run, where all of them do again what their stream did last to the same bytes. Says no, and does nothing, where
-    /// anything else is the case. `of` is the number of their [`Sorted`](crate::Sorted), or of their [`Series`](crate::Series): that goes on without them.
+    /// Enters accesses as a run, where all of them do again what their stream did last to the same bytes.
+    /// Says no, and does nothing, where anything else is the case. `of` is the number of their
+    /// [`Sorted`](crate::Sorted), or of their [`Series`](crate::Series): that goes on without them.
     #[inline]
     pub(crate) fn stamp_run(
         &mut self,

@@ -10,19 +10,20 @@ use crate::primitives::{AtomicBool, AtomicU64, barrier, constructor, me, number,
 
 /// A mutex for what is as a rule only one thread's affair: a stream's lane.
 ///
-/// It belongs to the first thread that takes it, its favourite, which from then on goes in and out by plain loads and stores: no atomic
-/// exchange, which would cost as much as all the rest of an operation's bookkeeping. The first other thread that wants it takes it
-/// from the favourite for good, and afterwards everybody goes in by one exchange and out by a plain store.
+/// It belongs to the first thread that takes it, its favourite, which from then on goes in and out by plain
+/// loads and stores: no atomic exchange, which would cost as much as all the rest of an operation's
+/// bookkeeping. The first other thread that wants it takes it from the favourite for good, and afterwards
+/// everybody goes in by one exchange and out by a plain store.
 ///
 /// # Why only one thread is inside
-/// The favourite says that it is inside, *then* looks whether the lock is still its own. Who takes the lock from it says so, *then*
-/// looks whether the favourite is inside. If each of these two happened in this order for all processors, one of the two would see
-/// the other. The one that takes pays for both: the system has every processor that runs a thread of this process pass a
-/// barrier ([`barrier`]), so the favourite only has to keep the compiler from changing the order. Where the system has no such
-/// call, a lock has no favourite.
+/// The favourite says that it is inside, *then* looks whether the lock is still its own. Who takes the lock
+/// from it says so, *then* looks whether the favourite is inside. If each of these two happened in this order
+/// for all processors, one of the two would see the other. The one that takes pays for both: the system has
+/// every processor that runs a thread of this process pass a barrier (`barrier`), so the favourite only has
+/// to keep the compiler from changing the order. Where the system has no such call, a lock has no favourite.
 ///
-/// Nobody sleeps in a queue that would have to be looked at when the lock is given back; who finds it taken looks again, ever more
-/// seldom.
+/// Nobody sleeps in a queue that would have to be looked at when the lock is given back; who finds it taken
+/// looks again, ever more seldom.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Lock<T> {
@@ -42,9 +43,10 @@ const LEAVING: u64 = u64::MAX;
 /// It is nobody's more than anybody else's.
 const SHARED: u64 = u64::MAX - 1;
 
-// SAFETY: the value is only reached through a guard, of which there is one at a time, as said above. What the favourite did inside
-// comes before its leaving, which who takes the lock from it has seen before it says that all may share it, which all others have
-// seen; from then on `taken` carries the value from one thread to the next, which may therefore be any.
+// SAFETY: the value is only reached through a guard, of which there is one at a time, as said above. What the
+// favourite did inside comes before its leaving, which who takes the lock from it has seen before it says
+// that all may share it, which all others have seen; from then on `taken` carries the value from one thread
+// to the next, which may therefore be any.
 unsafe impl<T: Send> Sync for Lock<T> {}
 
 impl<T> Lock<T> {
@@ -128,7 +130,8 @@ impl<T> Lock<T> {
     }
 }
 
-/// A thread wants a lock that it has: a mistake of this crate's, and two exclusive borrows of one value if it went on.
+/// A thread wants a lock that it has: a mistake of this crate's, and two exclusive borrows of one value if it
+/// went on.
 #[cold]
 fn nested() -> ! {
     eprintln!(
@@ -166,9 +169,10 @@ impl<T> DerefMut for LockGuard<'_, T> {
 impl<T> Drop for LockGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        // Whoever goes out, by whichever of the two it came in. Who is inside by one of them finds the other one of no account: while
-        // there is a favourite nobody has `taken` the lock, nor looks at it before that one has gone out, which is why `inside` comes
-        // last; and once there is none, nobody looks at `inside` again.
+        // Whoever goes out, by whichever of the two it came in. Who is inside by one of them finds the other
+        // one of no account: while there is a favourite nobody has `taken` the lock, nor looks at it before
+        // that one has gone out, which is why `inside` comes last; and once there is none, nobody looks at
+        // `inside` again.
         self.lock.taken.store(false, Release);
         self.lock.inside.store(false, Release);
     }

@@ -21,7 +21,8 @@ pub unsafe trait Port {
     /// Makes `waiter`'s stream wait for all that `other`'s stream has been given so far, or waits for that
     /// itself. `kept` is a number that the port may keep with the waiting stream, 0 at first.
     ///
-    /// Where both are the same, it is to wait for what the legacy rule gives its next operation: by an event of the legacy stream.
+    /// Where both are the same, it is to wait for what the legacy rule gives its next operation: by an event
+    /// of the legacy stream.
     ///
     /// Called with `waiter`'s lane locked and no other lock of the books held.
     ///
@@ -44,8 +45,8 @@ pub enum Route {
 }
 
 impl Books {
-    /// Orders the stream after every conflict that it is not yet ordered after. `rule` says whether it may be so by the legacy rule, which
-    /// then has something for the operation or not.
+    /// Orders the stream after every conflict that it is not yet ordered after. `rule` says whether it may be
+    /// so by the legacy rule, which then has something for the operation or not.
     #[cold]
     pub(crate) fn order_all<P: Port>(
         &self,
@@ -173,7 +174,8 @@ impl Books {
     }
 }
 
-/// Whether the legacy rule gives nothing to `slot`'s stream by its waiting for `other`'s, but what it has already, nor to the legacy stream.
+/// Whether the legacy rule gives nothing to `slot`'s stream by its waiting for `other`'s, but what it has
+/// already, nor to the legacy stream.
 fn gives_no_more(slot: &Slot, lane: &Lane, other: &Slot) -> bool {
     match other.kind {
         Kind::NonBlocking => true,

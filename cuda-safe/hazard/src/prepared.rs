@@ -1,11 +1,13 @@
-//! Accesses that are put in order once, for an operation that is enqueued again and again or has many of them.
+//! Accesses that are put in order once, for an operation that is enqueued again and again or has many of
+//! them.
 //!
 //! # Runs
-//! What such an operation enters are the same entries each time, which only get a later tick. So the tick is kept once for all of
-//! them, beside the list that has them: a *run*. It begins when a [`Sorted`] is entered and finds for each of its accesses to an allocation
-//! just the entry that it would make, of the same stream; it goes on as long as that `Sorted` is entered by that stream again; and it ends,
-//! by giving the tick to each entry, before anything else is done with the list. So a run says nothing that its entries would not, and
-//! while it lasts they stay as they are: nothing has to be looked at again.
+//! What such an operation enters are the same entries each time, which only get a later tick. So the tick is
+//! kept once for all of them, beside the list that has them: a *run*. It begins when a [`Sorted`] is entered
+//! and finds for each of its accesses to an allocation just the entry that it would make, of the same stream;
+//! it goes on as long as that `Sorted` is entered by that stream again; and it ends, by giving the tick to
+//! each entry, before anything else is done with the list. So a run says nothing that its entries would not,
+//! and while it lasts they stay as they are: nothing has to be looked at again.
 //!
 //! Why nothing has to be ordered then, and what becomes of a tick that is given up, `fast` says.
 
@@ -15,8 +17,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::ledger::{Access, Ledger};
 
-/// The accesses of an operation in the order in which the books take them: by allocation, then by first byte, none of them empty.
-/// Those of one kind that touch are one.
+/// The accesses of an operation in the order in which the books take them: by allocation, then by first byte,
+/// none of them empty. Those of one kind that touch are one.
 #[derive(Debug)]
 pub struct Sorted<'a> {
     list: Vec<Access<'a>>,
@@ -105,7 +107,8 @@ pub(crate) fn sorted(mut list: Vec<Access<'_>>) -> Vec<Access<'_>> {
     list
 }
 
-/// Whether the accesses are already in the order of their allocations, and of their bytes, and none of them empty.
+/// Whether the accesses are already in the order of their allocations, and of their bytes, and none of them
+/// empty.
 #[inline]
 pub(crate) fn in_order(accesses: &[Access<'_>]) -> bool {
     let (mut last, mut start) = (0, 0);
@@ -142,10 +145,11 @@ pub(crate) fn by_allocation<'b, 'a>(
     })
 }
 
-/// The accesses of an operation to one allocation, which is made again and again with just these: what the tracker knows them by.
+/// The accesses of an operation to one allocation, which is made again and again with just these: what the
+/// tracker knows them by.
 ///
-/// For operations with many accesses whose program sees by itself that they are the same as last time. Everything else takes
-/// an ordinary [`Operation`](crate::Operation).
+/// For operations with many accesses whose program sees by itself that they are the same as last time.
+/// Everything else takes an ordinary [`Operation`](crate::Operation).
 #[derive(Debug)]
 pub struct Series(u64);
 
@@ -172,7 +176,8 @@ impl Series {
         Repeat { number: self.0, ledger: one.ledger, unborrowed: one.unborrowed, accesses: &[] }
     }
 
-    /// The accesses of the series once more, with all that the tracker may have to be told of them. None where there are none.
+    /// The accesses of the series once more, with all that the tracker may have to be told of them. None
+    /// where there are none.
     #[must_use]
     pub fn told<'r, 'a>(&self, all: &'r [Access<'a>]) -> Option<Repeat<'r, 'a>> {
         let unborrowed = all.iter().any(|access| access.unborrowed);

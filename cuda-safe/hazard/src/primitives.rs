@@ -1,6 +1,7 @@
 //! The synchronisation primitives that the tracker is written with, and the one system call that it makes.
 //!
-//! With `--cfg loom`, loom's primitives take their place, so that a test runs every interleaving of a few steps.
+//! With `--cfg loom`, loom's primitives take their place, so that a test runs every interleaving of a few
+//! steps.
 #![cfg_attr(not(loom), expect(unsafe_code, reason = "calls the system"))]
 
 #[cfg(not(loom))]
@@ -12,7 +13,8 @@ mod native {
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
     pub(crate) use std::sync::{Arc, MutexGuard};
 
-    /// A mutex without poisoning: what it guards here is consistent between any two statements that can panic.
+    /// A mutex without poisoning: what it guards here is consistent between any two statements that can
+    /// panic.
     #[derive(Debug)]
     pub(crate) struct Mutex<T>(std::sync::Mutex<T>);
 
@@ -37,12 +39,6 @@ mod native {
                 Err(TryLockError::WouldBlock) => None,
             }
         }
-
-        /// The value, of a mutex that nobody else has.
-        #[inline]
-        pub(crate) fn get_mut(&mut self) -> &mut T {
-            self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
-        }
     }
 
     thread_local! {
@@ -52,8 +48,8 @@ mod native {
     /// The number of a thread that has asked for none. Others count from 1.
     const NOBODY: u64 = u64::MAX / 2;
 
-    /// The number of the thread, which no other thread of the process has or will have; until it needs one, a number
-    /// that is nobody's.
+    /// The number of the thread, which no other thread of the process has or will have; until it needs one, a
+    /// number that is nobody's.
     #[inline]
     pub(crate) fn me() -> u64 {
         NUMBER.with(Cell::get)
@@ -79,17 +75,19 @@ mod native {
             *CAN.get_or_init(|| call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED))
         }
 
-        /// What a thread does in the place of a barrier that another one has it pass: keeps the compiler from changing the order.
+        /// What a thread does in the place of a barrier that another one has it pass: keeps the compiler from
+        /// changing the order.
         #[inline]
         pub(crate) fn stand_for() {
             std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
         }
 
-        /// Returns after every other thread of the process has been seen to pass a full barrier, or not to run.
+        /// Returns after every other thread of the process has been seen to pass a full barrier, or not to
+        /// run.
         #[cfg(all(target_os = "linux", not(miri)))]
         pub(crate) fn pass() {
-            // The kernel promises that what was registered works. Only a filter of system calls could come in between, and to go on
-            // without the barrier would be unsound.
+            // The kernel promises that what was registered works. Only a filter of system calls could come in
+            // between, and to go on without the barrier would be unsound.
             let again = || call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
             let pass = || call(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED);
             if !(pass() || (again() && pass())) {
@@ -185,9 +183,9 @@ mod modelled {
         me()
     }
 
-    /// Loom knows no barrier that one thread has all others pass. What that amounts to is a full fence on either side:
-    /// the thread that is made to pass it has one between saying that it is inside and looking whether the lock is its
-    /// own, wherever it was interrupted.
+    /// Loom knows no barrier that one thread has all others pass. What that amounts to is a full fence on
+    /// either side: the thread that is made to pass it has one between saying that it is inside and looking
+    /// whether the lock is its own, wherever it was interrupted.
     pub mod barrier {
         use std::sync::atomic::{AtomicBool, Ordering};
 

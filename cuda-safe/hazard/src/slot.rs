@@ -24,17 +24,18 @@ pub enum Reach {
     Event(usize),
     /// Only by waiting for the whole device.
     Device,
-    /// Not at all, and it need not be: all that the slot stands for is over, and the stream, of which a graph is being made, is not to be
-    /// touched.
+    /// Not at all, and it need not be: all that the slot stands for is over, and the stream, of which a graph
+    /// is being made, is not to be touched.
     Over,
 }
 
-/// What one operation at a time changes: the stream's own end of its queue. In the order that [`Slot`] counts on.
+/// What one operation at a time changes: the stream's own end of its queue. In the order that [`Slot`] counts
+/// on.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Lane {
-    /// Of a blocking stream: what the legacy stream had done when this one last did something after it. Of the legacy stream: 1 while
-    /// `pending` has something, else 0.
+    /// Of a blocking stream: what the legacy stream had done when this one last did something after it. Of
+    /// the legacy stream: 1 while `pending` has something, else 0.
     pub(crate) legacy_epoch: u64,
     /// What everything that the stream does from now on is ordered after.
     pub(crate) clock: Clock,
@@ -54,8 +55,8 @@ pub(crate) type LaneGuard<'a> = LockGuard<'a, Lane>;
 
 /// A stream's identity in the books.
 ///
-/// All that most operations look at is in the first 64 bytes, the lane's lock and epoch included: between two operations the driver
-/// has run, and each line of the cache has to be fetched again.
+/// All that most operations look at is in the first 64 bytes, the lane's lock and epoch included: between two
+/// operations the driver has run, and each line of the cache has to be fetched again.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Slot {
@@ -80,8 +81,9 @@ pub struct Slot {
 struct Outside {
     /// Operations known to have completed.
     completed: AtomicU64,
-    /// [`Lane::clock`] in short, for others to read: [`Brief`]. Who has the lane stores it, but where it says that there is more, or is to
-    /// say so, only under the lock of `known`: then somebody else may be making that less, as far as it is over.
+    /// [`Lane::clock`] in short, for others to read: [`Brief`]. Who has the lane stores it, but where it says
+    /// that there is more, or is to say so, only under the lock of `known`: then somebody else may be making
+    /// that less, as far as it is over.
     brief: AtomicU64,
     /// A leaf lock too, but held over the CUDA calls that use the handle, so that it cannot go away under
     /// them. As a rule one thread's affair, as the lane is.
@@ -173,8 +175,8 @@ impl Slot {
         self.submitted.store(tick, Release);
     }
 
-    /// Whether CUDA has refused none of the stream's operations since the last one that it did, for whoever has the lane locked: then even
-    /// what is read during the call of the next one is behind all of them.
+    /// Whether CUDA has refused none of the stream's operations since the last one that it did, for whoever
+    /// has the lane locked: then even what is read during the call of the next one is behind all of them.
     #[inline]
     pub(crate) fn is_solid(&self) -> bool {
         self.provable.load(Relaxed) == self.submitted.load(Relaxed)
@@ -186,7 +188,8 @@ impl Slot {
         self.provable.store(self.submitted.load(Relaxed), Release);
     }
 
-    /// Whether the legacy rule has nothing to say about the stream's next operation, for whoever has the lane locked.
+    /// Whether the legacy rule has nothing to say about the stream's next operation, for whoever has the lane
+    /// locked.
     #[inline]
     pub(crate) fn is_caught_up(&self, lane: &Lane) -> bool {
         match self.kind {
@@ -320,7 +323,8 @@ impl Slot {
         &self.outside.waits
     }
 
-    /// Notes that the stream is given a fill of pinned memory. To be called, as the next one, by who has the lane locked.
+    /// Notes that the stream is given a fill of pinned memory. To be called, as the next one, by who has the
+    /// lane locked.
     #[inline]
     pub fn note_fill(&self) {
         self.outside.filled.store(true, Relaxed);

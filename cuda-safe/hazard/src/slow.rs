@@ -36,13 +36,16 @@ impl Books {
     /// Begins an operation: enters its accesses, and orders its stream after all that conflicts with them.
     ///
     /// # Errors
-    /// A hazard under [`Policy::Error`], memory that the host has, or the failure of a call that was to order it.
+    /// A hazard under [`Policy::Error`], memory that the host has, or the failure of a call that was to order
+    /// it.
     ///
     /// # Safety
     /// - The slot is of this tracker, and the access histories of the accesses are known to no other tracker.
-    /// - The caller makes its call before it [commits](Submission::commit), and commits as done only what CUDA took. Unless the operation
-    ///   is a [mark](Operation::mark), what it took gives the device something to do if `accesses` has any bytes.
-    /// - An access that is [exclusive](Access::exclusive) or said not to be [made during the call](Access::at_call) is so.
+    /// - The caller makes its call before it [commits](Submission::commit), and commits as done only what
+    ///   CUDA took. Unless the operation is a [mark](Operation::mark), what it took gives the device
+    ///   something to do if `accesses` has any bytes.
+    /// - An access that is [exclusive](Access::exclusive) or said not to be [made during the
+    ///   call](Access::at_call) is so.
     pub unsafe fn begin_slow<'a, P: Port>(
         &'a self,
         slot: &'a Slot,
@@ -51,7 +54,8 @@ impl Books {
         at: Place,
     ) -> Result<Submission<'a>, Refusal<P::Error>> {
         let lane = slot.lane.lock();
-        // Asked for once: it may change at any moment, and what is entered by the one must be published by the same.
+        // Asked for once: it may change at any moment, and what is entered by the one must be published by
+        // the same.
         let policy = self.policy();
         let step = Step { slot, policy, acts: operation.acts, port, at };
         match operation.accesses {
@@ -87,8 +91,8 @@ impl Books {
         }
     }
 
-    /// Enters accesses sorted by allocation, none of them empty, and orders the stream after what they conflict with. `kinds` is of
-    /// these accesses, or of more.
+    /// Enters accesses sorted by allocation, none of them empty, and orders the stream after what they
+    /// conflict with. `kinds` is of these accesses, or of more.
     #[inline(never)]
     fn enter<'a, P: Port>(
         &self,
@@ -128,13 +132,15 @@ impl Books {
         Ok(entered)
     }
 
-    /// Enters those of an operation's accesses that the short forms of their allocations do not put behind all others, `rest`. The first of
-    /// them is not known to be behind `behind`, if that is all that its short form tells of.
+    /// Enters those of an operation's accesses that the short forms of their allocations do not put behind
+    /// all others, `rest`. The first of them is not known to be behind `behind`, if that is all that its
+    /// short form tells of.
     ///
-    /// Where one operation which is with CUDA already is all that the short forms tell of and the stream is not ordered after, the
-    /// stream is, before anything is entered: what a program finds that uses its streams in turn. Entering then meets nothing that is not
-    /// ordered, so that the short forms stay. A wait that comes too early is still a wait: whoever enters in between is found as ever.
-    /// Where more stands against the operation, one wait may save another.
+    /// Where one operation which is with CUDA already is all that the short forms tell of and the stream is
+    /// not ordered after, the stream is, before anything is entered: what a program finds that uses its
+    /// streams in turn. Entering then meets nothing that is not ordered, so that the short forms stay. A wait
+    /// that comes too early is still a wait: whoever enters in between is found as ever. Where more stands
+    /// against the operation, one wait may save another.
     #[inline(never)]
     fn enter_late<P: Port>(
         &self,
@@ -161,7 +167,8 @@ impl Books {
         if rest.is_empty() { Ok(()) } else { self.enter_rest(step, lane, whole, rest) }
     }
 
-    /// Enters the accesses that are left by steps of any kind, and orders the stream after what they conflict with.
+    /// Enters the accesses that are left by steps of any kind, and orders the stream after what they conflict
+    /// with.
     #[cold]
     #[inline(never)]
     fn enter_rest<P: Port>(
@@ -266,9 +273,9 @@ struct Whole<'b, 'a> {
     me: Stamp,
 }
 
-/// Enters accesses from the first on as long as each is alone in a whole allocation of which the short form tells that all is ordered
-/// before it; gives those that are left, and what the first of these is not ordered after, if that is all that its short form tells
-/// of. As above.
+/// Enters accesses from the first on as long as each is alone in a whole allocation of which the short form
+/// tells that all is ordered before it; gives those that are left, and what the first of these is not ordered
+/// after, if that is all that its short form tells of. As above.
 #[inline]
 fn stamp_next<'a, 'b>(accesses: &'b [Access<'a>], view: &Known<'_>) -> (&'b [Access<'a>], Option<Stamp>) {
     let mut rest = accesses;
@@ -286,7 +293,8 @@ fn stamp_next<'a, 'b>(accesses: &'b [Access<'a>], view: &Known<'_>) -> (&'b [Acc
     (rest, None)
 }
 
-/// The one operation that accesses would conflict with, if the short forms of their allocations tell of one only.
+/// The one operation that accesses would conflict with, if the short forms of their allocations tell of one
+/// only.
 #[cold]
 #[inline(never)]
 fn only_behind(accesses: &[Access<'_>], view: &Known<'_>) -> Option<Stamp> {

@@ -33,8 +33,8 @@ impl Default for Snapshot {
 ///
 /// To be taken *before* the call: what is given to the streams while it waits, it need not wait for.
 ///
-/// What is known to be complete already is left out. So is what the stream itself does not need a clock for: as a
-/// rule nothing is left, and no memory is asked for.
+/// What is known to be complete already is left out. So is what the stream itself does not need a clock for:
+/// as a rule nothing is left, and no memory is asked for.
 #[derive(Debug)]
 #[must_use]
 pub struct Coverage {
@@ -101,7 +101,8 @@ impl Books {
     /// The call has returned: all that it covered is complete.
     ///
     /// # Safety
-    /// The coverage was read before a call that has returned since, with success, and which waits for what the coverage is of.
+    /// The coverage was read before a call that has returned since, with success, and which waits for what
+    /// the coverage is of.
     #[inline]
     pub unsafe fn completed_all(&self, coverage: &Coverage) {
         if let Some(own) = coverage.own {

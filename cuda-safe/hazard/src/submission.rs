@@ -1,8 +1,9 @@
 //! One operation on its way to CUDA: begin, call, commit.
 //!
-//! The tracker is asked first ([`Books::begin_fast`], and where that gives none, [`Books::begin_slow`]): it enters the accesses and adds
-//! the waits that are missing. Then the caller makes its call, and commits. The [`Submission`] is all that stands between: it holds
-//! the stream's lock and the operation's sequence number. Dropped without a commit, also by a panic, it counts as failed.
+//! The tracker is asked first ([`Books::begin_fast`], and where that gives none, [`Books::begin_slow`]): it
+//! enters the accesses and adds the waits that are missing. Then the caller makes its call, and commits. The
+//! [`Submission`] is all that stands between: it holds the stream's lock and the operation's sequence number.
+//! Dropped without a commit, also by a panic, it counts as failed.
 #![expect(unsafe_code, reason = "declares how operations are committed")]
 
 use std::fmt;
@@ -19,7 +20,8 @@ use crate::snapshot::Coverage;
 use crate::table::Books;
 use crate::waits::{Hazard, Place};
 
-/// An operation that is to be submitted: what it reads and writes, and whether the device has anything to do for it.
+/// An operation that is to be submitted: what it reads and writes, and whether the device has anything to do
+/// for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation<'b, 'a> {
     pub(crate) accesses: Accesses<'b, 'a>,
@@ -44,15 +46,16 @@ impl<'b, 'a> Operation<'b, 'a> {
         Self { accesses: Accesses::Listed(accesses), acts: true }
     }
 
-    /// An operation that is ordered like work on the memory but gives the device nothing to do, so that it puts neither a blocking
-    /// stream behind the legacy one nor the other way round.
+    /// An operation that is ordered like work on the memory but gives the device nothing to do, so that it
+    /// puts neither a blocking stream behind the legacy one nor the other way round.
     #[must_use]
     #[inline]
     pub fn mark(accesses: &'b [Access<'a>]) -> Self {
         Self { accesses: Accesses::Listed(accesses), acts: false }
     }
 
-    /// An operation whose accesses were put in order before: nothing is paid again for how many there are, but for each its entry.
+    /// An operation whose accesses were put in order before: nothing is paid again for how many there are,
+    /// but for each its entry.
     #[must_use]
     #[inline]
     pub fn prepared(accesses: &'b Sorted<'a>) -> Self {
@@ -83,7 +86,8 @@ pub enum Refusal<E> {
 
 /// An operation that is entered and not yet CUDA's.
 ///
-/// Its sequence number is published when this is dropped, whatever happens, or others would wait for it for ever.
+/// Its sequence number is published when this is dropped, whatever happens, or others would wait for it for
+/// ever.
 #[must_use = "dropped, the operation counts as failed"]
 pub struct Submission<'a> {
     slot: &'a Slot,
@@ -154,12 +158,15 @@ impl Slot {
 }
 
 impl Books {
-    /// Commits an operation that made memory which nobody else has yet, and gives what the memory's access history begins with.
+    /// Commits an operation that made memory which nobody else has yet, and gives what the memory's access
+    /// history begins with.
     ///
-    /// Such an operation has no accesses: there is nothing to order it after, and it need not be found in a history before the memory is
-    /// there. The device does nothing for it, so that it puts neither a blocking stream behind the legacy one nor the other way round.
-    /// (Where it is given memory that the legacy stream, or another one before it, has yet to come to the end of, as a pool does on the
-    /// legacy stream's account, an H200 does put the stream behind that: the stream's end then proves that the memory is there.)
+    /// Such an operation has no accesses: there is nothing to order it after, and it need not be found in a
+    /// history before the memory is there. The device does nothing for it, so that it puts neither a blocking
+    /// stream behind the legacy one nor the other way round. (Where it is given memory that the legacy
+    /// stream, or another one before it, has yet to come to the end of, as a pool does on the legacy stream's
+    /// account, an H200 does put the stream behind that: the stream's end then proves that the memory is
+    /// there.)
     #[inline]
     pub fn commit_first(&self, submission: Submission<'_>, at: Place) -> First {
         // Read while the operation holds its stream: the policy that it went by.
@@ -169,7 +176,8 @@ impl Books {
         first
     }
 
-    /// What the end of all that the stream has proves, the operation included. To be read before the call of one that blocks.
+    /// What the end of all that the stream has proves, the operation included. To be read before the call of
+    /// one that blocks.
     pub fn covered_by(&self, submission: &Submission<'_>) -> Coverage {
         self.coverage_of(submission.slot).and(submission.stamp())
     }

@@ -64,14 +64,16 @@ impl Books {
 
     /// A slot for a stream of this kind: a free one of which nothing is left, or a new one.
     ///
-    /// Whoever is about to wait for the former stream of a slot, on another thread, has read what that is worth. Then it may be the new
-    /// one that he waits for; so by then all of that is over: what the stream was given, and what it was ordered after.
+    /// Whoever is about to wait for the former stream of a slot, on another thread, has read what that is
+    /// worth. Then it may be the new one that he waits for; so by then all of that is over: what the stream
+    /// was given, and what it was ordered after.
     ///
     /// # Errors
     /// If there are as many streams as the tracker can tell apart.
     ///
     /// # Safety
-    /// The [`Port`](crate::Port) can reach a stream of this kind and device so until the slot is dismissed, and nobody else gives it work.
+    /// The [`Port`](crate::Port) can reach a stream of this kind and device so until the slot is dismissed,
+    /// and nobody else gives it work.
     pub unsafe fn enrol(&self, device: i32, kind: Kind, reach: Reach) -> Result<&Slot, TooManyStreams> {
         let mut register = self.register.lock();
         let fits = |id: &SlotId| {
@@ -106,11 +108,12 @@ impl Books {
         Ok(slot)
     }
 
-    /// Gives a slot back whose stream is gone. It is used again once all is over that the stream was given and waited for.
+    /// Gives a slot back whose stream is gone. It is used again once all is over that the stream was given
+    /// and waited for.
     ///
     /// # Safety
-    /// The stream is given nothing more, and can be reached so for as long as the tracker is used. The legacy stream waits for all that a
-    /// blocking stream was given.
+    /// The stream is given nothing more, and can be reached so for as long as the tracker is used. The legacy
+    /// stream waits for all that a blocking stream was given.
     pub unsafe fn dismiss(&self, slot: &Slot, reach: Reach) {
         // SAFETY: the caller vouches for it.
         *unsafe { slot.reach_mut() } = reach;
@@ -194,8 +197,8 @@ impl Books {
     /// When it returns, no operation is under way that goes by the old one.
     ///
     /// # Safety
-    /// Under [`Policy::Off`] the program itself orders every pair of conflicting operations. Coming from it, all devices are waited for
-    /// before the tracker is relied on.
+    /// Under [`Policy::Off`] the program itself orders every pair of conflicting operations. Coming from it,
+    /// all devices are waited for before the tracker is relied on.
     pub unsafe fn set_policy(&self, policy: Policy) -> Option<Policy> {
         let before = self.policy.swap(policy.number(), std::sync::atomic::Ordering::AcqRel);
         for slot in self.slots_of(None) {

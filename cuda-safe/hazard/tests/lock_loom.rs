@@ -10,8 +10,8 @@ use loom::sync::Arc;
 /// The tests take turns: sabotage is everybody's.
 static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
-/// So many threads go in so many times each; the first is the lock's favourite. Loom sees to it that no two are at the cell at once,
-/// and that whoever is at it comes after who was before.
+/// So many threads go in so many times each; the first is the lock's favourite. Loom sees to it that no two
+/// are at the cell at once, and that whoever is at it comes after who was before.
 fn all_get_in(others: u64, times: u64) {
     let mut model = loom::model::Builder::new();
     // More threads have more orders, most of them of the same steps.

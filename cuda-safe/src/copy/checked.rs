@@ -269,7 +269,7 @@ mod tests {
     fn sides_of_different_lengths_are_refused_with_both() {
         let (mut a, b) = ([0_u32; 4], [0_u32; 5]);
         let error = shape("memcpy", Operand::of_slice_mut(&mut a), Operand::of_slice(&b)).unwrap_err();
-        assert_eq!(error.detail(), Detail::LengthMismatch { destination: 4, source: 5 });
+        assert_eq!(error.detail(), &Detail::LengthMismatch { destination: 4, source: 5 });
         assert_eq!(error.api(), "memcpy");
     }
 
@@ -285,7 +285,7 @@ mod tests {
         let a = [0_u8; 8];
         let error = shape("memcpy", Operand::of_slice(&a[2..6]), Operand::of_slice(&a[4..8])).unwrap_err();
         let (destination, source) = (a[2..].as_ptr().addr(), a[4..].as_ptr().addr());
-        assert_eq!(error.detail(), Detail::Overlapping { destination, source, bytes: 4 });
+        assert_eq!(error.detail(), &Detail::Overlapping { destination, source, bytes: 4 });
         assert!(shape("memcpy", Operand::of_slice(&a[0..4]), Operand::of_slice(&a[4..8])).is_ok());
     }
 
@@ -303,7 +303,7 @@ mod tests {
         let to = Destination::<Planar>::operand_mut(&mut to).unwrap();
         let error = shape("memcpy_2d", to, Source::<Planar>::operand(&from).unwrap()).unwrap_err();
         let expected = Detail::ExtentMismatch { destination: [3, 2, 1], source: [2, 3, 1] };
-        assert_eq!(error.detail(), expected);
+        assert_eq!(error.detail(), &expected);
     }
 
     #[test]

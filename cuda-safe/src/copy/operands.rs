@@ -129,9 +129,9 @@ macro_rules! passed_on {
     ($($shape:ty),*) => {$(
         passed_on!(@source $shape, [S: Source<$shape> + ?Sized] &S, it => it);
         passed_on!(@source $shape, [S: Source<$shape> + ?Sized] &mut S, it => it);
-        passed_on!(@source $shape, [S: Source<$shape>] Result<S>, it => it.as_ref().map_err(|error| *error)?);
+        passed_on!(@source $shape, [S: Source<$shape>] Result<S>, it => it.as_ref().map_err(|error| error.clone())?);
         passed_on!(@destination $shape, [D: Destination<$shape> + ?Sized] &mut D, it => it);
-        passed_on!(@destination $shape, [D: Destination<$shape>] Result<D>, it => it.as_mut().map_err(|error| *error)?);
+        passed_on!(@destination $shape, [D: Destination<$shape>] Result<D>, it => it.as_mut().map_err(|error| error.clone())?);
 
         impl<S: AsyncSource<$shape> + ?Sized> AsyncSource<$shape> for &S {}
         impl<S: AsyncSource<$shape> + ?Sized> AsyncSource<$shape> for &mut S {}

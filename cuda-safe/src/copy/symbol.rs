@@ -57,7 +57,7 @@ impl<S: SymbolPart> SymbolPart for Result<S> {
 
     #[track_caller]
     fn operand_on(&self, device: Option<Device>) -> Result<Operand<'static>> {
-        self.as_ref().map_err(|error| *error)?.operand_on(device)
+        self.as_ref().map_err(crate::Error::clone)?.operand_on(device)
     }
 }
 

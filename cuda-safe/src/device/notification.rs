@@ -22,9 +22,9 @@ pub enum Notice {
     Other(u32),
 }
 
-type Function = dyn Fn(Notice) + Send + Sync;
+type OnNotice = dyn Fn(Notice) + Send + Sync;
 
-static FUNCTIONS: Register<Function> = Register::new();
+static FUNCTIONS: Register<OnNotice> = Register::new();
 
 /// A registered function, which receives the messages of a device's driver. Dropping it unregisters the
 /// function.

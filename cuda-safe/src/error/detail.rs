@@ -1,14 +1,15 @@
-//! The numbers behind an error: what was asked, and what there was.
+//! The numbers behind an error, and its words: what was asked, and what there was.
+#![expect(unsafe_code, reason = "asks driver and runtime for their versions")]
 
+use std::fmt;
 use std::panic::Location;
 
-use super::Text;
 use crate::device::Limit as DeviceLimit;
 use crate::sys;
 use crate::sys::cudaError_t;
 
 /// The numbers of both sides of a failure. Lengths are in elements where not said otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Detail {
     /// Nothing beyond the code.
@@ -54,7 +55,8 @@ pub enum Detail {
         /// The second operand.
         right: usize,
     },
-    /// Source and destination share bytes; or in a batch, the destination of one copy and a side of another one.
+    /// Source and destination share bytes; or in a batch, the destination of one copy and a side of another
+    /// one.
     Overlapping {
         /// First byte of the destination in the allocation, where both sides are of one. Else its address.
         destination: usize,
@@ -216,7 +218,8 @@ pub enum Detail {
     Update {
         /// What is different.
         why: &'static str,
-        /// The node of the graph where it is, by when it was added: 0 is the first. None where the runtime does not say.
+        /// The node of the graph where it is, by when it was added: 0 is the first. None where the runtime
+        /// does not say.
         node: Option<usize>,
     },
     /// Bytes that are no code of the kind that was asked for.
@@ -232,21 +235,21 @@ pub enum Detail {
     /// What the compiler of PTX said.
     Compiler {
         /// Its words.
-        log: Text,
+        log: String,
     },
     /// A library has nothing of this name.
     NoSuchName {
         /// What was looked for: `"kernel"`, `"variable"`.
         what: &'static str,
         /// The name.
-        name: Text,
+        name: String,
         /// What there is instead, where that can be said.
-        known: Option<Text>,
+        known: Option<String>,
     },
     /// A variable of a library of which there is a buffer already.
     Taken {
         /// The variable's name.
-        name: Text,
+        name: String,
     },
     /// A kernel's parameters are others than its type says.
     Signature {
@@ -299,5 +302,289 @@ impl Detail {
             Self::Versions { .. } => sys::cudaErrorSystemDriverMismatch,
             _ => sys::cudaErrorInvalidValue,
         }
+    }
+
+    /// The versions of driver, loaded runtime and headers.
+    pub(crate) fn versions() -> Self {
+        let (mut driver, mut runtime) = (0, 0);
+        // SAFETY: the pointer is to a live integer; the call needs no device and answers 0 without a driver.
+        let driver_code = unsafe { sys::cudaDriverGetVersion(&raw mut driver) };
+        // SAFETY: the pointer is to a live integer; the call needs neither device nor driver.
+        let runtime_code = unsafe { sys::cudaRuntimeGetVersion(&raw mut runtime) };
+        if driver_code != sys::cudaSuccess {
+            driver = 0;
+        }
+        if runtime_code != sys::cudaSuccess {
+            runtime = 0;
+        }
+        Self::Versions { driver, runtime, built: BUILT }
+    }
+}
+
+impl fmt::Display for Detail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::None => f.write_str("no further details"),
+            Self::LengthMismatch { destination, source } => {
+                let least = destination.min(source);
+                write!(
+                    f,
+                    "lengths differ: the destination has {destination} elements, the source {source}; copy a \
+                     part of {least} of the longer one"
+                )
+            }
+            Self::ExtentMismatch { destination, source } => write!(
+                f,
+                "extents differ: the destination has width, height and depth {destination:?}, the source \
+                 {source:?}; copy parts that have the same"
+            ),
+            Self::Pitch { pitch, row, align } => write!(
+                f,
+                "a pitch of {pitch} bytes does not do for rows of {row} bytes whose elements are aligned to \
+                 {align}"
+            ),
+            Self::WrongLength { what, needed, found } => {
+                write!(f, "{what} has {found} elements, {needed} are needed")
+            }
+            Self::Overflow { what, left, right } => {
+                write!(f, "{what} overflows: {left} and {right} do not fit together in {} bits", usize::BITS)
+            }
+            Self::Overlapping { destination, source, bytes } => write!(
+                f,
+                "source and destination overlap: {bytes} bytes from byte {source} to byte {destination} of \
+                 the same memory; copy them to other memory first"
+            ),
+            Self::OutOfRange { start, end, len } => {
+                write!(f, "range {start}..{end} does not fit in {len} elements")
+            }
+            Self::ZeroSized { type_name } => write!(f, "elements of type {type_name} have no bytes"),
+            Self::NotDivisible { bytes, element } => {
+                write!(f, "{bytes} bytes are not a whole number of elements of {element} bytes")
+            }
+            Self::Misaligned { address, align } => {
+                write!(f, "address {address:#x} is not aligned to {align} bytes")
+            }
+            Self::Zero { what } => write!(f, "{what} is zero, at least 1 is needed"),
+            Self::Limit { what, asked, limit } => write!(f, "{what} is {asked}, at most {limit} is possible"),
+            Self::DynamicShared { asked, limit, most } => {
+                write!(
+                    f,
+                    "a block's dynamic shared memory is {asked} bytes, this kernel may have {limit}; \
+                     Kernel::set_max_dynamic_shared_bytes allows it up to {most} on this device"
+                )
+            }
+            Self::Clusters { what, grid, cluster } => {
+                let fitting = u64::from(grid).next_multiple_of(u64::from(cluster.max(1)));
+                write!(
+                    f,
+                    "{what} is {grid} blocks, which clusters of {cluster} along it do not divide: launch \
+                     {fitting}, or smaller clusters"
+                )
+            }
+            Self::ClusterSize { asked, limit, portable } => {
+                write!(f, "a cluster has {asked} blocks, at most {limit} are possible for this launch")?;
+                if portable {
+                    f.write_str(
+                        "; Kernel::set_non_portable_clusters allows more than 8 where the device can",
+                    )?;
+                }
+                f.write_str(if limit < 8 {
+                    "; blocks with less shared memory or fewer threads leave room for more"
+                } else {
+                    ""
+                })
+            }
+            Self::OtherClusters { asked, declared } => {
+                write!(
+                    f,
+                    "clusters of {asked:?} blocks were asked for, but the kernel's source says {declared:?}: \
+                     ask for none"
+                )
+            }
+            Self::LimitAsked { limit, value } => write!(f, "asked to set {limit:?} to {value}"),
+            Self::InvalidDevice { ordinal, count: 0 } => {
+                write!(f, "there is no device {ordinal}: this machine has none")
+            }
+            Self::InvalidDevice { ordinal, count } => {
+                write!(f, "there is no device {ordinal}: ordinals go from 0 to {}", count - 1)
+            }
+            Self::DeviceMismatch { what, found, needed } => {
+                write!(f, "{what} belongs to device {found}, device {needed} is needed")
+            }
+            Self::Unsupported { what } => write!(f, "{what} is not supported"),
+            Self::Texture { asked, instead } => write!(f, "there is no {asked}; {instead}"),
+            Self::Allocation { bytes, memory, free: None } => {
+                write!(f, "asked for {bytes} bytes of {memory} memory")
+            }
+            Self::Allocation { bytes, memory, free: Some(free) } => {
+                write!(f, "asked for {bytes} bytes of {memory} memory, of which {free} are free")
+            }
+            Self::Transfer { bytes } => write!(f, "the transfer was of {bytes} bytes"),
+            Self::InCallback => {
+                f.write_str("a host function that a stream runs may not call CUDA or wait for it")
+            }
+            Self::HostBorrowed => {
+                f.write_str("the memory is lent to the host by a guard that still lives: drop that first")
+            }
+            Self::Hazard { first: Some(first), second } => {
+                write!(
+                    f,
+                    "nothing orders the operation at {second} after the conflicting one at {first}: have its \
+                     stream wait for an event that is recorded behind that, or wait for that on the host \
+                     first"
+                )
+            }
+            Self::Hazard { first: None, second } => {
+                write!(
+                    f,
+                    "nothing orders the operation at {second} after an earlier conflicting one: have its \
+                     stream wait for an event that is recorded behind that, or wait for that on the host \
+                     first"
+                )
+            }
+            Self::Nested => f.write_str("an operation was started inside the closure of another one"),
+            Self::Capturing => f.write_str("not possible while a stream is being captured"),
+            Self::InGraph => {
+                f.write_str("a graph still holds the memory: drop that and its executable forms first")
+            }
+            Self::NotKept => f.write_str("a graph cannot keep this memory for as long as it lives"),
+            Self::NodesUnordered { other } => write!(
+                f,
+                "the node would use memory that node {other} of the graph (0 is the first) uses, one of them \
+                 writes it, and nothing orders the two: name one as what the other comes after when it is \
+                 added, or by Graph::add_dependencies"
+            ),
+            Self::Update { why, node } => {
+                write!(f, "the graph cannot be taken over: {why}")?;
+                if let Some(node) = node {
+                    write!(f, ", at its node {node} (0 is the first)")?;
+                }
+                f.write_str("; instantiate it instead")
+            }
+            Self::NotCode { what } => write!(f, "this is not {what}"),
+            Self::NulByte { what } => write!(f, "{what} has a zero byte, which would be its end"),
+            Self::Compiler { ref log } => write!(f, "the compiler says: {log}"),
+            Self::NoSuchName { what, ref name, ref known } => {
+                write!(f, "the library has no {what} named {name}")?;
+                // Names of C++ have their types in them.
+                known.as_ref().map_or(Ok(()), |known| {
+                    write!(f, ": {known}; extern \"C\" keeps a kernel's name as it is")
+                })
+            }
+            Self::Taken { ref name } => {
+                write!(f, "there is a buffer of {name} already: drop that, and kernels that use it, first")
+            }
+            Self::Signature { index, asked, found } => write_signature(f, index, asked, found),
+            Self::CallbackPanicked { launched } => {
+                write!(f, "the host function launched at {launched} panicked")
+            }
+            Self::Versions { driver, runtime, built } => write_versions(f, driver, runtime, built),
+        }
+    }
+}
+
+/// Says which parameter of a kernel does not fit its type.
+fn write_signature(
+    f: &mut fmt::Formatter<'_>,
+    index: usize,
+    asked: Option<usize>,
+    found: Option<usize>,
+) -> fmt::Result {
+    match (asked, found) {
+        (Some(asked), Some(found)) => {
+            write!(
+                f,
+                "parameter {index} of the kernel (0 is the first) has {found} bytes, its type has {asked}"
+            )
+        }
+        (Some(_), None) => write!(f, "the type has more than the {index} parameters that the kernel has"),
+        _ => write!(f, "the kernel has more than the {index} parameters that its type has"),
+    }
+}
+
+/// The version of the headers that the bindings were made from.
+pub(crate) const BUILT: i32 = {
+    let version = sys::CUDART_VERSION;
+    assert!(version < 1_000_000, "a version the format cannot hold");
+    #[expect(clippy::cast_possible_wrap, reason = "asserted to be far below the limit")]
+    let version = version as i32;
+    version
+};
+
+/// A version number as people write it.
+struct Dotted(i32);
+
+impl fmt::Display for Dotted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.0 / 1000, self.0 % 1000 / 10)
+    }
+}
+
+/// Says which of driver, runtime and headers does not fit, and what to do.
+fn write_versions(f: &mut fmt::Formatter<'_>, driver: i32, runtime: i32, built: i32) -> fmt::Result {
+    if runtime != 0 && runtime / 1000 != built / 1000 {
+        return write!(
+            f,
+            "the loaded libcudart is of CUDA {}, but this program was built for CUDA {}: put the CUDA {} \
+             library first on the loader path (LD_LIBRARY_PATH), or build with CUDA_PATH set to a CUDA {} \
+             toolkit",
+            Dotted(runtime),
+            Dotted(built),
+            built / 1000,
+            runtime / 1000
+        );
+    }
+    if driver == 0 {
+        return write!(
+            f,
+            "no NVIDIA driver answers (runtime CUDA {}): install one, or run where there is a GPU",
+            Dotted(runtime)
+        );
+    }
+    if driver < runtime {
+        return write!(
+            f,
+            "the driver supports CUDA up to {}, the runtime is CUDA {}: update the driver, or build with \
+             CUDA_PATH set to a toolkit no newer than {}",
+            Dotted(driver),
+            Dotted(runtime),
+            Dotted(driver)
+        );
+    }
+    write!(f, "the driver supports CUDA {}, the runtime is CUDA {}", Dotted(driver), Dotted(runtime))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Detail;
+
+    #[test]
+    fn a_length_mismatch_gives_both_lengths() {
+        let text = Detail::LengthMismatch { destination: 3, source: 40 }.to_string();
+        assert!(text.contains("destination has 3") && text.contains("source 40"), "{text}");
+    }
+
+    #[test]
+    fn an_ordinal_out_of_range_gives_the_range() {
+        assert!(Detail::InvalidDevice { ordinal: 7, count: 2 }.to_string().contains("from 0 to 1"));
+        assert!(Detail::InvalidDevice { ordinal: 0, count: 0 }.to_string().contains("has none"));
+    }
+
+    #[test]
+    fn a_library_of_another_major_says_which_and_what_to_do() {
+        let text = Detail::Versions { driver: 13_000, runtime: 12_040, built: 13_000 }.to_string();
+        assert!(text.contains("12.4") && text.contains("13.0") && text.contains("LD_LIBRARY_PATH"), "{text}");
+    }
+
+    #[test]
+    fn an_old_driver_says_what_it_supports() {
+        let text = Detail::Versions { driver: 12_080, runtime: 13_000, built: 13_000 }.to_string();
+        assert!(text.contains("12.8") && text.contains("update the driver"), "{text}");
+    }
+
+    #[test]
+    fn a_machine_without_a_driver_is_told_so() {
+        let text = Detail::Versions { driver: 0, runtime: 13_000, built: 13_000 }.to_string();
+        assert!(text.contains("no NVIDIA driver"), "{text}");
     }
 }

@@ -82,12 +82,12 @@ impl AsStream for Capture<'_> {
 }
 
 /// An active capture of a stream that has no other user.
-struct Open {
+struct OpenCapture {
     stream: ManuallyDrop<Stream>,
     ended: bool,
 }
 
-impl Open {
+impl OpenCapture {
     #[track_caller]
     fn begin(stream: Stream) -> Result<Self> {
         let mode = sys::cudaStreamCaptureModeThreadLocal;
@@ -119,8 +119,8 @@ impl Open {
     }
 }
 
-impl Drop for Open {
-    /// Ends the capture, also during a panic. A stream whose capture did not end is never used again.
+/// Ends the capture, also during a panic. A stream whose capture did not end is never used again.
+impl Drop for OpenCapture {
     fn drop(&mut self) {
         if !self.ended
             && let Ok(graph) = self.end()
@@ -187,7 +187,7 @@ impl Stream {
         // Declared before the capture, so that they drop after it and its graph.
         let functions = RefCell::default();
         let recorder = Recorder::default();
-        let mut open = Open::begin(hidden)?;
+        let mut open = OpenCapture::begin(hidden)?;
         let stream = StreamRef::captured(open.stream.as_stream(), &recorder);
         f(&Capture { stream, functions: &functions })?;
         let raw = open.end()?;

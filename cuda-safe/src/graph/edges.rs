@@ -169,8 +169,8 @@ impl Graph {
     /// # fn main() -> cuda_safe::Result<()> {
     /// let mut bytes = DeviceBuffer::<u8>::alloc(4)?;
     /// let mut graph = Graph::new()?;
-    /// let fills = [1, 2, 3].map(|value| graph.add_memset(&[], &mut bytes, value));
-    /// let [first, second, third] = [fills[0]?, fills[1]?, fills[2]?];
+    /// let mut fill = |value| graph.add_memset(&[], &mut bytes, value);
+    /// let (first, second, third) = (fill(1)?, fill(2)?, fill(3)?);
     /// graph.destroy_node(second)?;
     /// assert_eq!(graph.edges()?, [(first, third)]); // both fill the same bytes
     /// # Ok(())

@@ -19,8 +19,9 @@ use super::handle::{Handle, Raw};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Ledger, Mode, Uses};
-use crate::memory::{Kept, Shared, keeper};
+use crate::memory::{Retained, retain, retained};
 use crate::{check, process, stream, sys};
+use cuda_hazard::Keeper;
 
 /// The data that the runtime passes to the function.
 struct Boxed {
@@ -123,11 +124,14 @@ unsafe impl Send for Given {}
 // SAFETY: as above. References to objects are not accessed while they are shared.
 unsafe impl Sync for Given {}
 
-impl Kept for Given {
+// SAFETY: the access history is a field, so it lives as long as the value and stays in it.
+unsafe impl Keeper for Given {
     fn ledger(&self) -> &Ledger {
         &self.ledger
     }
+}
 
+impl Retained for Given {
     fn ledger_mut(&mut self) -> &mut Ledger {
         &mut self.ledger
     }
@@ -144,38 +148,38 @@ impl Drop for Given {
         let mut ledger = std::mem::replace(&mut self.ledger, Ledger::new(0));
         // No owner is left that could be cloned.
         ledger.not_kept();
-        drop_functions(self.functions.take().map(|functions| Going { ledger, functions }));
+        drop_functions(self.functions.take().map(|functions| Retired { ledger, functions }));
     }
 }
 
 /// Functions that no executable graph refers to any more, but running launches may still call.
-struct Going {
+struct Retired {
     ledger: Ledger,
     functions: Functions,
 }
 
 // SAFETY: as for `Given`.
-unsafe impl Send for Going {}
+unsafe impl Send for Retired {}
 
-impl Going {
-    /// Returns whether all launches that call the function are known to be complete.
+/// Returns whether all launches that call the function are known to be complete.
+impl Retired {
     fn is_done(&self) -> bool {
         stream::is_quiet(&self.ledger, 0..1, Mode::Write)
     }
 }
 
 /// Functions whose last launch was not known to be complete when they were dropped.
-static GOING: Mutex<Vec<Going>> = Mutex::new(Vec::new());
+static RETIRED: Mutex<Vec<Retired>> = Mutex::new(Vec::new());
 
 /// Drops the functions that no launch calls any more. Adds `one` to the list first.
-fn drop_functions(one: Option<Going>) {
-    let over: Vec<Going> = {
-        let mut going = GOING.lock().unwrap_or_else(PoisonError::into_inner);
-        going.extend(one);
-        going.extract_if(.., |it| it.is_done()).collect()
+fn drop_functions(one: Option<Retired>) {
+    let over: Vec<Retired> = {
+        let mut retired = RETIRED.lock().unwrap_or_else(PoisonError::into_inner);
+        retired.extend(one);
+        retired.extract_if(.., |it| it.is_done()).collect()
     };
     // Not under the lock: a function may own another such graph.
-    for Going { functions, .. } in over {
+    for Retired { functions, .. } in over {
         functions.end();
     }
 }
@@ -215,7 +219,7 @@ pub(super) fn taken(api: &'static str, objects: &[sys::cudaUserObject_t]) -> Res
 #[track_caller]
 fn uses(api: &'static str, functions: Functions) -> Result<Uses> {
     let given = Given { ledger: Ledger::new(1), functions: Some(functions), process: process::number() };
-    let owner = Shared::kept(given);
+    let owner = retained(given);
     let (mut uses, access) = (Uses::default(), Access::read(owner.ledger(), 0..1));
-    if uses.add(&access, || keeper(&access)) { Ok(uses) } else { Err(Error::refused(api, Detail::NotKept)) }
+    if uses.add(&access, || retain(&access)) { Ok(uses) } else { Err(Error::refused(api, Detail::NotKept)) }
 }

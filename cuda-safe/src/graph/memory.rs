@@ -9,6 +9,7 @@ use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr;
+use std::sync::Arc;
 
 use bytemuck::AnyBitPattern;
 
@@ -17,8 +18,9 @@ use super::nodes::{Node, kept};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Ledger};
-use crate::memory::{Kept, MemoryLocation, Shared, size};
+use crate::memory::{MemoryLocation, Retained, retained, size};
 use crate::{check, sys};
+use cuda_hazard::Keeper;
 
 /// Elements in memory that a graph owns. See [`Graph::add_alloc`].
 ///
@@ -26,7 +28,7 @@ use crate::{check, sys};
 /// argument. The value only names the memory: dropping it frees nothing.
 #[doc(alias = "cudaMemAllocNodeParams")]
 pub struct GraphBuffer<T> {
-    owner: Shared<Own>,
+    owner: Arc<Own>,
     address: usize,
     len: usize,
     device: Device,
@@ -39,11 +41,14 @@ pub struct GraphBuffer<T> {
 #[derive(Debug)]
 struct Own(Ledger);
 
-impl Kept for Own {
+// SAFETY: the access history is a field, so it lives as long as the value and stays in it.
+unsafe impl Keeper for Own {
     fn ledger(&self) -> &Ledger {
         &self.0
     }
+}
 
+impl Retained for Own {
     fn ledger_mut(&mut self) -> &mut Ledger {
         &mut self.0
     }
@@ -137,7 +142,7 @@ impl Graph {
     pub fn add_alloc<T: AnyBitPattern>(&mut self, after: &[Node], len: usize) -> Result<GraphBuffer<T>> {
         let (api, device) = ("Graph::add_alloc", self.device());
         let bytes = size::bytes_of::<T>(api, len)?;
-        let owner = Shared::kept(Own(Ledger::new(bytes)));
+        let owner = retained(Own(Ledger::new(bytes)));
         let mut parameters = sys::cudaMemAllocNodeParams {
             poolProps: sys::cudaMemPoolProps {
                 allocType: sys::cudaMemAllocationTypePinned,

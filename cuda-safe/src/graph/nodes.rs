@@ -10,7 +10,7 @@ use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Uses};
 use crate::launch::{Arguments, Kernel, LaunchConfig};
-use crate::memory::keeper;
+use crate::memory::retain;
 use crate::{check, stream, sys};
 
 /// A node of a graph. It names the node in calls, for example as a dependency of another one.
@@ -39,7 +39,7 @@ impl Node {
 }
 
 /// The graph and the dependencies for a new node, in the runtime's form.
-pub(super) struct Place {
+pub(super) struct NodePlace {
     pub(super) graph: sys::cudaGraph_t,
     pub(super) before: *const sys::cudaGraphNode_t,
     pub(super) count: usize,
@@ -55,7 +55,7 @@ impl Graph {
         after: &[Node],
         uses: Uses,
         acts: bool,
-        make: impl FnOnce(*mut sys::cudaGraphNode_t, Place) -> Result<()>,
+        make: impl FnOnce(*mut sys::cudaGraphNode_t, NodePlace) -> Result<()>,
     ) -> Result<Node> {
         stream::ensure_idle(api)?;
         let Order { direct, before } = self.steps.order(api, self.number, after, &uses)?;
@@ -68,7 +68,7 @@ impl Graph {
         let mut raw = std::ptr::null_mut();
         // Retained before the node exists, even if the call fails.
         self.uses.add_all(&uses);
-        let place = Place { graph: self.as_raw(), before: raws.as_ptr(), count: raws.len() };
+        let place = NodePlace { graph: self.as_raw(), before: raws.as_ptr(), count: raws.len() };
         if let Err(error) = make(&raw mut raw, place) {
             self.steps.failed(&uses);
             return Err(error);
@@ -306,7 +306,7 @@ impl Graph {
 #[track_caller]
 pub(super) fn kept(api: &'static str, accesses: &[Access<'_>]) -> Result<Uses> {
     let mut uses = Uses::default();
-    if accesses.iter().all(|access| uses.add(access, || keeper(access))) {
+    if accesses.iter().all(|access| uses.add(access, || retain(access))) {
         Ok(uses)
     } else {
         Err(Error::refused(api, Detail::NotKept))

@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     fn refusal(config: impl Into<LaunchConfig>) -> Option<Detail> {
-        config.into().check("kernel").err().map(|error| error.detail())
+        config.into().check("kernel").err().map(|error| error.detail().clone())
     }
 
     #[test]

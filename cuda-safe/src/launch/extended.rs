@@ -263,13 +263,13 @@ mod tests {
     fn clusters_that_do_not_divide_the_grid_are_named_with_both_numbers() {
         let of = |cluster: Dim3, grid: Dim3| {
             let refused = LaunchAttributes::new().cluster(cluster).check("kernel", grid);
-            refused.err().map(|error| error.detail())
+            refused.err().map(|error| error.detail().clone())
         };
         assert_eq!(of(2.into(), 8.into()), None);
         assert_eq!(of((2, 3, 5).into(), (4, 9, 5).into()), None);
         let detail = Detail::Clusters { what: "the grid's x", grid: 7, cluster: 2 };
-        assert_eq!(of(2.into(), 7.into()), Some(detail));
         assert!(detail.to_string().contains("8"), "{detail}");
+        assert_eq!(of(2.into(), 7.into()), Some(detail));
         let below = Detail::Clusters { what: "the grid's y", grid: 1, cluster: 2 };
         assert_eq!(of((2, 2).into(), 8.into()), Some(below));
         assert_eq!(of((1, 1, 0).into(), 8.into()), Some(Detail::Zero { what: "the cluster's z" }));

@@ -7,13 +7,15 @@
 //! of the constants and a write of all other variables. The tracker records them with each launch in the
 //! module's access histories. Each device has its own; managed variables have one for all devices. Modules
 //! without variables have no such overhead.
+#![expect(unsafe_code, reason = "says that access histories live as long as their owners")]
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Ledger, Mode};
-use crate::memory::{Kept, Shared};
+use crate::memory::{Retained, retained};
+use cuda_hazard::Keeper;
 
 /// The number of accesses of one launch that fit on the stack.
 const INLINE: usize = 24;
@@ -35,16 +37,16 @@ pub enum Space {
 pub struct Module {
     constant_bytes: usize,
     device_bytes: usize,
-    devices: OnceLock<Box<[OnDevice]>>,
-    managed: OnceLock<Shared<Books>>,
+    devices: OnceLock<Box<[PerDevice]>>,
+    managed: OnceLock<Arc<Books>>,
     managed_bytes: usize,
 }
 
 /// The access histories of one device.
 #[derive(Debug)]
-struct OnDevice {
-    constants: Shared<Books>,
-    variables: Shared<Books>,
+struct PerDevice {
+    constants: Arc<Books>,
+    variables: Arc<Books>,
 }
 
 /// The access history of the variables of one kind.
@@ -53,16 +55,19 @@ struct Books(Ledger);
 
 impl Books {
     /// Makes an access history that graphs can retain. The variables live as long as the program.
-    fn shared(bytes: usize) -> Shared<Self> {
-        Shared::kept(Self(Ledger::new(bytes)))
+    fn shared(bytes: usize) -> Arc<Self> {
+        retained(Self(Ledger::new(bytes)))
     }
 }
 
-impl Kept for Books {
+// SAFETY: the access history is a field, so it lives as long as the value and stays in it.
+unsafe impl Keeper for Books {
     fn ledger(&self) -> &Ledger {
         &self.0
     }
+}
 
+impl Retained for Books {
     fn ledger_mut(&mut self) -> &mut Ledger {
         &mut self.0
     }
@@ -94,12 +99,12 @@ impl Module {
 
     /// Returns the access histories of a device. The first call makes those of all devices.
     #[track_caller]
-    fn books(&self, device: Device) -> Result<&OnDevice> {
+    fn books(&self, device: Device) -> Result<&PerDevice> {
         let devices = match self.devices.get() {
             Some(devices) => devices,
             None => {
                 let count = Device::count()?;
-                let books = |_| OnDevice {
+                let books = |_| PerDevice {
                     constants: Books::shared(self.constant_bytes),
                     variables: Books::shared(self.device_bytes),
                 };
@@ -173,7 +178,7 @@ impl Uses {
             // A launch does not borrow the variables, so no borrow excludes the host.
             Ok(Access::new(self.module.ledger(one.space, device)?, one.start..one.end, one.mode).unborrowed())
         });
-        with_more(accesses, uses.len(), all, enqueue)
+        with_all(accesses.len() + uses.len(), accesses.iter().copied().map(Ok).chain(all), enqueue)
     }
 
     fn everything(&self, space: Space, mode: Mode) -> Use {
@@ -188,36 +193,26 @@ pub(super) fn joined<'a, R>(
     more: &[Access<'a>],
     enqueue: impl FnOnce(&[Access<'_>]) -> Result<R>,
 ) -> Result<R> {
-    with_more(accesses, more.len(), more.iter().map(|access| Ok(*access)), enqueue)
+    let all = accesses.iter().chain(more).copied().map(Ok);
+    with_all(accesses.len() + more.len(), all, enqueue)
 }
 
-/// Calls `enqueue` with these accesses and `count` more.
+/// Calls `enqueue` with a list of `count` accesses, which the iterator gives.
 #[track_caller]
-fn with_more<'a, R>(
-    accesses: &[Access<'a>],
+fn with_all<'a, R>(
     count: usize,
-    more: impl Iterator<Item = Result<Access<'a>>>,
+    mut all: impl Iterator<Item = Result<Access<'a>>>,
     enqueue: impl FnOnce(&[Access<'_>]) -> Result<R>,
 ) -> Result<R> {
-    static NOTHING: Ledger = Ledger::new(0);
-    let none = Access::read(&NOTHING, 0..0);
-    let total = accesses.len() + count;
-    let mut few = [none; INLINE];
-    let mut many = Vec::new();
-    let all: &mut [Access<'_>] = match few.get_mut(..total) {
-        Some(few) => few,
-        None => {
-            many.resize(total, none);
-            &mut many
-        }
-    };
-    for (place, access) in all.iter_mut().zip(accesses) {
-        *place = *access;
+    if count > INLINE {
+        return enqueue(&all.collect::<Result<Vec<_>>>()?);
     }
-    for (place, access) in all.iter_mut().skip(accesses.len()).zip(more) {
+    let Some(first) = all.next() else { return enqueue(&[]) };
+    let mut few = [first?; INLINE];
+    for (place, access) in few.iter_mut().skip(1).zip(all) {
         *place = access?;
     }
-    enqueue(all)
+    enqueue(few.get(..count).unwrap_or(&few))
 }
 
 #[cfg(test)]

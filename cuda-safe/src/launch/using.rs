@@ -17,7 +17,7 @@ use crate::error::{Detail, Error, Result};
 #[cfg(cudart_12_8)]
 use crate::hazard::Uses;
 use crate::hazard::{Access, Listed};
-use crate::memory::keeper;
+use crate::memory::retain;
 
 impl<P> Kernel<P> {
     /// Makes the handle of a library's kernel.
@@ -79,7 +79,7 @@ impl<P> Kernel<P> {
     #[track_caller]
     pub fn using(&self, access: Access<'_>) -> Result<Self> {
         let mut uses = self.held.as_ref().map(|held| held.uses().clone()).unwrap_or_default();
-        if !uses.add(&access, || keeper(&access)) {
+        if !uses.add(&access, || retain(&access)) {
             return Err(Error::refused("Kernel::using", Detail::NotKept));
         }
         Ok(Self { held: Some(Arc::new(Listed::of(uses))), ..self.clone() })

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::ptr;
 
-use super::loaded::{Lent, Loaded};
+use super::loaded::{LentToDriver, Loaded};
 use super::log::Log;
 use super::owned::Library;
 use super::{explained, image};
@@ -271,7 +271,7 @@ impl LibraryBuilder {
         api: &'static str,
         code: Vec<u8>,
         name: &'static str,
-        call: impl FnOnce(*mut sys::cudaLibrary_t, &mut Lent) -> sys::cudaError_t,
+        call: impl FnOnce(*mut sys::cudaLibrary_t, &mut LentToDriver) -> sys::cudaError_t,
     ) -> Result<Library> {
         stream::ensure_idle(api)?;
         // Without this, a capture in progress refuses the load, and the attempt invalidates the capture.
@@ -290,7 +290,7 @@ impl LibraryBuilder {
     }
 
     /// Returns the options in C's form, with the logs.
-    fn lent(&self, code: Vec<u8>) -> Lent {
+    fn lent(&self, code: Vec<u8>) -> LentToDriver {
         let (errors, information) = (Log::new(), self.information.then(Log::new));
         // The C interface takes numbers in place of addresses.
         let number = |value: u32| ptr::without_provenance_mut(usize::try_from(value).unwrap_or(usize::MAX));
@@ -303,7 +303,7 @@ impl LibraryBuilder {
             all.push((sys::cudaJitInfoLogBufferSizeBytes, number(Log::bytes())));
         }
         let (options, values) = all.into_iter().unzip();
-        Lent { errors, information, code, options, values }
+        LentToDriver { errors, information, code, options, values }
     }
 }
 

@@ -184,11 +184,11 @@ mod tests {
         for whole in [fatbin, file(100)] {
             assert_eq!(any("from_data", &whole).unwrap(), whole);
             for len in 4..whole.len() {
-                let detail = any("from_data", &whole[..len]).unwrap_err().detail();
+                let detail = any("from_data", &whole[..len]).unwrap_err().detail().clone();
                 let both = matches!(detail, Detail::WrongLength { needed, found, .. } if found == len && needed > len);
                 assert!(both || matches!(detail, Detail::NotCode { .. }), "{len}: {detail:?}");
             }
-            let detail = any("from_data", &whole[..whole.len() - 1]).unwrap_err().detail();
+            let detail = any("from_data", &whole[..whole.len() - 1]).unwrap_err().detail().clone();
             assert!(
                 matches!(detail, Detail::WrongLength { needed, .. } if needed == whole.len()),
                 "{detail:?}"
@@ -203,7 +203,7 @@ mod tests {
         bytes[table + 0x21] = 1;
         let needed = 64 + 100 + 256;
         assert!(
-            matches!(any("x", &bytes).unwrap_err().detail(), Detail::WrongLength { needed: it, .. } if it == needed)
+            matches!(any("x", &bytes).unwrap_err().detail(), &Detail::WrongLength { needed: it, .. } if it == needed)
         );
         for at in 4..bytes.len() {
             let mut damaged = bytes.clone();

@@ -5,10 +5,10 @@ use std::ptr;
 
 use super::names::lasting;
 use super::{Library, c_name};
-use crate::error::{Detail, Error, Result, Text, quietly};
+use crate::error::{Detail, Error, Result, quietly};
 use crate::hazard::Uses;
 use crate::launch::{Kernel, Parameters};
-use crate::memory::{keeper, relax};
+use crate::memory::{relax, retain};
 use crate::{check, stream, sys};
 
 impl Library {
@@ -65,7 +65,7 @@ impl Library {
         }
         let mut held = Uses::default();
         let alive = self.loaded.alive();
-        if !held.add(&alive, || keeper(&alive)) {
+        if !held.add(&alive, || retain(&alive)) {
             return Err(Error::refused(API, Detail::NotKept));
         }
         // SAFETY: the handle is that of a kernel of the library, which `held` retains. The caller
@@ -102,7 +102,7 @@ impl Library {
             [] => "it has none".to_owned(),
             known => format!("it has {}", known.join(", ")),
         };
-        let (name, known) = (Text::keep(name.to_owned()), Some(Text::keep(known)));
+        let (name, known) = (name.to_owned(), Some(known));
         error.with_detail(Detail::NoSuchName { what: "kernel", name, known })
     }
 }

@@ -3,16 +3,17 @@
 
 use std::mem::ManuallyDrop;
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::log::Log;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Ledger, Mode};
-use crate::memory::{Kept, Shared, relax};
+use crate::memory::{Retained, relax, retained};
 use crate::{check, process, stream, sys};
+use cuda_hazard::Keeper;
 
 /// Memory whose addresses the driver holds. The driver may read and write it until the library is unloaded.
-pub(super) struct Lent {
+pub(super) struct LentToDriver {
     pub(super) errors: Log,
     pub(super) information: Option<Log>,
     /// The code, if the driver was promised that it stays.
@@ -31,7 +32,7 @@ pub(super) struct Loaded {
     /// The access history of the code: each launch reads its one byte.
     ledger: Ledger,
     /// Dropped only after the library is unloaded.
-    lent: ManuallyDrop<Option<Box<Lent>>>,
+    lent: ManuallyDrop<Option<Box<LentToDriver>>>,
     /// The address ranges of the variables that have an owner.
     taken: Mutex<Vec<Range<usize>>>,
 }
@@ -44,17 +45,17 @@ unsafe impl Sync for Loaded {}
 
 impl Loaded {
     /// Makes the owner of a library that was just loaded.
-    pub(super) fn new(raw: sys::cudaLibrary_t, lent: Box<Lent>) -> Shared<Self> {
+    pub(super) fn new(raw: sys::cudaLibrary_t, lent: Box<LentToDriver>) -> Arc<Self> {
         let (process, ledger) = (process::number(), Ledger::new(1));
         let lent = ManuallyDrop::new(Some(lent));
-        Shared::kept(Self { raw, process, ledger, lent, taken: Mutex::default() })
+        retained(Self { raw, process, ledger, lent, taken: Mutex::default() })
     }
 
     pub(super) fn raw(&self) -> sys::cudaLibrary_t {
         self.raw
     }
 
-    pub(super) fn lent(&self) -> Option<&Lent> {
+    pub(super) fn lent(&self) -> Option<&LentToDriver> {
         self.lent.as_deref()
     }
 
@@ -129,11 +130,14 @@ impl Drop for Loaded {
     }
 }
 
-impl Kept for Loaded {
+// SAFETY: the access history is a field, so it lives as long as the value and stays in it.
+unsafe impl Keeper for Loaded {
     fn ledger(&self) -> &Ledger {
         &self.ledger
     }
+}
 
+impl Retained for Loaded {
     fn ledger_mut(&mut self) -> &mut Ledger {
         &mut self.ledger
     }
@@ -141,13 +145,13 @@ impl Kept for Loaded {
 
 /// The bytes of a variable, with exclusive ownership. They retain the library.
 pub(super) struct Taken {
-    library: Shared<Loaded>,
+    library: Arc<Loaded>,
     bytes: Range<usize>,
 }
 
 impl Taken {
     /// Takes ownership of the bytes. Returns `None` if any of them has an owner.
-    pub(super) fn new(library: &Shared<Loaded>, bytes: Range<usize>) -> Option<Self> {
+    pub(super) fn new(library: &Arc<Loaded>, bytes: Range<usize>) -> Option<Self> {
         let mut taken = library.taken();
         if taken.iter().any(|other| other.start < bytes.end && bytes.start < other.end) {
             return None;

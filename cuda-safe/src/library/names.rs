@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::sync::{Mutex, PoisonError};
 
-use crate::error::{Detail, Error, Result, Text};
+use crate::error::{Detail, Error, Result};
 
 /// Returns the name as a C string.
 #[track_caller]
@@ -18,7 +18,7 @@ pub(super) fn c_name(api: &'static str, name: &str) -> Result<CString> {
 /// Adds the compiler's message to the error, if the compiler wrote one.
 pub(super) fn explained(error: Error, log: Option<String>) -> Error {
     match log {
-        Some(log) => error.with_detail(Detail::Compiler { log: Text::keep(log) }),
+        Some(log) => error.with_detail(Detail::Compiler { log }),
         None => error,
     }
 }

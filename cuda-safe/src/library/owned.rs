@@ -5,11 +5,12 @@ use std::ffi::{CStr, c_void};
 use std::fmt;
 use std::path::Path;
 use std::ptr;
+use std::sync::Arc;
 
 use super::loaded::Loaded;
 use super::{LibraryBuilder, c_name};
-use crate::error::{Detail, Error, Result, Text};
-use crate::memory::{Shared, relax};
+use crate::error::{Detail, Error, Result};
+use crate::memory::relax;
 use crate::{check, stream, sys};
 
 /// Code that was loaded at run time. It is unloaded when the last owner of the library, or of any of its
@@ -55,11 +56,11 @@ use crate::{check, stream, sys};
 /// ```
 #[doc(alias = "cudaLibrary_t")]
 pub struct Library {
-    pub(super) loaded: Shared<Loaded>,
+    pub(super) loaded: Arc<Loaded>,
 }
 
 impl Library {
-    pub(super) fn of(loaded: Shared<Loaded>) -> Self {
+    pub(super) fn of(loaded: Arc<Loaded>) -> Self {
         Self { loaded }
     }
 
@@ -258,7 +259,7 @@ impl Library {
             // A driver that compiles late reports compile errors here instead of during the load.
             return super::explained(error, self.loaded.lent().and_then(|lent| lent.errors.text()));
         }
-        error.with_detail(Detail::NoSuchName { what, name: Text::keep(name.to_owned()), known: None })
+        error.with_detail(Detail::NoSuchName { what, name: name.to_owned(), known: None })
     }
 
     /// Unloads the library after all its launches are complete, if it has no other owner. Dropping does the
@@ -281,7 +282,7 @@ impl Library {
     #[doc(alias = "cudaLibraryUnload")]
     #[track_caller]
     pub fn unload(mut self) -> Result<()> {
-        match self.loaded.only() {
+        match Arc::get_mut(&mut self.loaded) {
             Some(loaded) => loaded.unload(),
             None => Ok(()),
         }

@@ -9,7 +9,7 @@ use bytemuck::AnyBitPattern;
 use super::loaded::Taken;
 use super::{Library, c_name};
 use crate::device::Device;
-use crate::error::{Detail, Error, Result, Text};
+use crate::error::{Detail, Error, Result};
 use crate::memory::{DeviceBuffer, ManagedBuffer, MemoryKind, PointerAttributes, relax, size};
 #[cfg(doc)]
 use crate::sys;
@@ -132,7 +132,7 @@ impl Library {
         what: &'static str,
         name: &str,
         find: impl FnOnce(*mut *mut c_void, *mut usize, *const std::ffi::c_char) -> Result<()>,
-    ) -> Result<Variable> {
+    ) -> Result<Global> {
         stream::ensure_idle(api)?;
         relax()?;
         let c_name = c_name(api, name)?;
@@ -143,21 +143,21 @@ impl Library {
         }
         let start = pointer.addr();
         let Some(taken) = Taken::new(&self.loaded, start..start.saturating_add(bytes)) else {
-            return Err(Error::refused(api, Detail::Taken { name: Text::keep(name.to_owned()) }));
+            return Err(Error::refused(api, Detail::Taken { name: name.to_owned() }));
         };
         self.loaded.wait()?;
-        Ok(Variable { pointer, bytes, taken })
+        Ok(Global { pointer, bytes, taken })
     }
 }
 
 /// A variable with exclusive ownership of its bytes.
-struct Variable {
+struct Global {
     pointer: *mut c_void,
     bytes: usize,
     taken: Taken,
 }
 
-impl Variable {
+impl Global {
     /// Returns the number of elements `T`, if the variable consists of such elements.
     #[track_caller]
     fn elements<T>(&self, api: &'static str) -> Result<usize> {

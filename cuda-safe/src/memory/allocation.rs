@@ -11,7 +11,9 @@ use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::ptr;
+use std::sync::Arc;
 
+pub(crate) use self::free::abandon;
 #[cfg(feature = "staged")]
 pub(crate) use self::free::on_free;
 use cuda_hazard::Operation;
@@ -20,12 +22,13 @@ use super::managed;
 use super::mapped::Mapped;
 use super::pool::{self, MemoryPool};
 use super::relaxed::relax;
-use super::shared::{Kept, Shared};
+use super::retain::{Retained, retained};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Ledger, Mode};
 use crate::stream::StreamRef;
 use crate::{process, stream, sys};
+use cuda_hazard::Keeper;
 
 /// How memory was allocated, and therefore how it is freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +51,8 @@ pub(crate) enum Kind {
     Foreign,
 }
 
-/// Memory and its access history. Every operation reads the first fields, so they share one cache line with
-/// the reference count in front of them.
+/// Memory and its access history. Every operation reads the first fields, so they are next to the reference
+/// count in front of them.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Allocation {
@@ -77,13 +80,13 @@ unsafe impl Sync for Allocation {}
 impl Allocation {
     /// Allocates memory on a device, by default the current one. If `bytes` is 0, nothing is allocated.
     #[track_caller]
-    pub(crate) fn device(device: impl Into<Option<Device>>, bytes: usize) -> Result<Shared<Self>> {
+    pub(crate) fn device(device: impl Into<Option<Device>>, bytes: usize) -> Result<Arc<Self>> {
         let kind = Kind::Device;
         let (pointer, device) = Self::allocate(device.into(), bytes, kind, "cudaMalloc", |pointer| {
             // SAFETY: the pointer is to a live variable of the caller, which the call fills.
             unsafe { sys::cudaMalloc(pointer, bytes) }
         })?;
-        Ok(Shared::made(|| Self::new(pointer, bytes, device, kind, Ledger::new(bytes))))
+        Ok(retained(Self::new(pointer, bytes, device, kind, Ledger::new(bytes))))
     }
 
     /// Allocates rows of `row` bytes on a device, and returns the pitch that the runtime chose. The number
@@ -225,11 +228,11 @@ impl Allocation {
         stream: StreamRef<'_>,
         from: Option<(&MemoryPool, Device)>,
         bytes: usize,
-    ) -> Result<Shared<Self>> {
+    ) -> Result<Arc<Self>> {
         stream.ensure_not_captured("alloc_async")?;
         let device = from.map_or_else(|| stream.device(), |(_, device)| device);
         if bytes == 0 {
-            return Ok(Shared::kept(Self::new(ptr::null_mut(), 0, device, Kind::Pool, Ledger::new(0))));
+            return Ok(retained(Self::new(ptr::null_mut(), 0, device, Kind::Pool, Ledger::new(0))));
         }
         if from.is_none() {
             pool::before_first_use(stream.device());
@@ -242,10 +245,10 @@ impl Allocation {
         let submission = unsafe { stream.begin(Operation::new(&[]), place) }?;
         // SAFETY: the pool lives as long as its borrow. The variable and the stream are live.
         match unsafe { allocate_in_order(&raw mut pointer, bytes, from, stream.as_raw()) } {
-            sys::cudaSuccess => Ok(Shared::made(|| {
+            sys::cudaSuccess => {
                 let ledger = submission.commit_first(bytes, place);
-                Self::new(pointer.cast(), bytes, device, Kind::Pool, ledger)
-            })),
+                Ok(retained(Self::new(pointer.cast(), bytes, device, Kind::Pool, ledger)))
+            }
             code => {
                 drop(submission);
                 Err(refused_in_order(from, code, bytes, place))
@@ -419,11 +422,14 @@ impl Allocation {
     }
 }
 
-impl Kept for Allocation {
+// SAFETY: the access history is a field, so it lives as long as the value and stays in it.
+unsafe impl Keeper for Allocation {
     fn ledger(&self) -> &Ledger {
         &self.ledger
     }
+}
 
+impl Retained for Allocation {
     fn ledger_mut(&mut self) -> &mut Ledger {
         &mut self.ledger
     }

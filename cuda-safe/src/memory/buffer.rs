@@ -4,6 +4,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
+use std::sync::Arc;
 
 use bytemuck::{AnyBitPattern, NoUninit};
 
@@ -11,7 +12,7 @@ use super::allocation::{Allocation, Kind};
 use super::guard::{HostMut, HostRef};
 use super::mapped::mapped_pointer;
 use super::place::{HostPlace, MappedPlace, Place};
-use super::shared::Shared;
+use super::retain::retained;
 use super::size;
 use super::slice::{Slice, SliceMut, describe};
 use super::span::Span;
@@ -28,7 +29,7 @@ use crate::sys;
 /// The tracker records the accesses to the buffer. Dropping the buffer waits for the work that still uses
 /// it.
 pub struct Buffer<T, M> {
-    allocation: Shared<Allocation>,
+    allocation: Arc<Allocation>,
     len: usize,
     elements: PhantomData<(T, M)>,
 }
@@ -43,13 +44,13 @@ impl<T: AnyBitPattern, M: Place> Buffer<T, M> {
     #[inline]
     #[track_caller]
     pub(super) fn of(api: &'static str, allocation: Allocation, len: usize) -> Result<Self> {
-        Self::of_shared(api, Shared::kept(allocation), len)
+        Self::of_shared(api, retained(allocation), len)
     }
 
     /// As `of`, for an allocation that is already shared.
     #[inline]
     #[track_caller]
-    pub(super) fn of_shared(api: &'static str, allocation: Shared<Allocation>, len: usize) -> Result<Self> {
+    pub(super) fn of_shared(api: &'static str, allocation: Arc<Allocation>, len: usize) -> Result<Self> {
         size::aligned::<T>(api, allocation.pointer().addr())?;
         Ok(Self { allocation, len, elements: PhantomData })
     }
@@ -72,7 +73,7 @@ impl<T: AnyBitPattern, M: Place> Buffer<T, M> {
         size::aligned::<T>(api, pointer.addr())?;
         // SAFETY: the caller guarantees it for `len` elements, and `bytes` is their size.
         let allocation = unsafe { Allocation::from_raw(device, pointer.cast(), bytes, kind) };
-        Ok(Self { allocation: Shared::kept(allocation), len, elements: PhantomData })
+        Ok(Self { allocation: retained(allocation), len, elements: PhantomData })
     }
 
     /// Views the elements of a range.
@@ -283,7 +284,7 @@ impl<T, M: Place> Buffer<T, M> {
 
     /// Returns the owner of the allocation.
     #[inline]
-    pub(super) fn into_shared(self) -> Shared<Allocation> {
+    pub(super) fn into_shared(self) -> Arc<Allocation> {
         self.allocation
     }
 
@@ -291,7 +292,7 @@ impl<T, M: Place> Buffer<T, M> {
     /// failure, returns the owner with the error.
     #[track_caller]
     pub(super) fn give_up(mut self, api: &'static str) -> core::result::Result<*mut T, (Error, Self)> {
-        let Some(allocation) = self.allocation.only() else {
+        let Some(allocation) = Arc::get_mut(&mut self.allocation) else {
             return Err((Error::refused(api, Detail::InGraph), self));
         };
         match allocation.give_up(api) {

@@ -38,7 +38,6 @@
 pub(crate) mod allocation;
 pub(crate) mod array;
 mod attributes;
-mod block;
 mod buffer;
 mod device;
 mod device_ptr;
@@ -54,10 +53,9 @@ mod pitched;
 pub(crate) mod place;
 mod plane;
 pub(crate) mod pool;
-mod reaper;
 mod registered;
 mod relaxed;
-mod shared;
+mod retain;
 pub(crate) mod size;
 mod slice;
 pub(crate) mod span;
@@ -69,7 +67,7 @@ mod write_combined;
 #[cfg(feature = "staged")]
 pub(crate) use allocation::on_free;
 pub(crate) use relaxed::relax;
-pub(crate) use shared::{Kept, Shared, keeper};
+pub(crate) use retain::{Retained, retain, retained};
 
 pub use array::{
     Array, ArrayBuilder, ArrayElement, ArrayFlags, ArrayInfo, ArrayKind, ArrayView, ArrayViewMut, Half,
@@ -108,6 +106,6 @@ pub use write_combined::{HostWriter, WriteCombinedBuffer, WriteCombinedSlice, Wr
 /// memory.
 pub(crate) fn abandon(device: crate::Device) {
     flag::abandon(device);
-    reaper::abandon(device);
+    allocation::abandon(device);
     pool::abandon(device);
 }

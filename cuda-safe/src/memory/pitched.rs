@@ -8,6 +8,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use bytemuck::AnyBitPattern;
 
@@ -15,7 +16,7 @@ use super::allocation::Allocation;
 use super::grid::Grid;
 use super::place::OnDevice;
 use super::plane::{Plane, PlaneMut};
-use super::shared::Shared;
+use super::retain::retained;
 use super::size;
 use super::span::Span;
 use super::volume::{Volume, VolumeMut};
@@ -83,7 +84,7 @@ pub struct PitchedVolume<T> {
 
 /// Pitched memory and its extent.
 struct Rows {
-    allocation: Shared<Allocation>,
+    allocation: Arc<Allocation>,
     extent: [usize; 3],
     pitch: usize,
 }
@@ -120,7 +121,7 @@ impl Rows {
         size::aligned::<T>(api, allocation.pointer().addr())?;
         let layout = size::Layout { row, rows: height, layers: depth, pitch, layer_rows: height };
         layout.check(api, align_of::<T>())?;
-        Ok(Self { allocation: Shared::kept(allocation), extent, pitch })
+        Ok(Self { allocation: retained(allocation), extent, pitch })
     }
 
     fn bytes(&self) -> Span<'_, u8> {
@@ -258,7 +259,7 @@ macro_rules! pitched {
             /// Returns the failure of work that used the memory, or the runtime's error.
             #[track_caller]
             pub fn free(mut self) -> Result<()> {
-                self.rows.allocation.only().map_or(Ok(()), Allocation::free)
+                Arc::get_mut(&mut self.rows.allocation).map_or(Ok(()), Allocation::free)
             }
 
             /// Returns the grid of all rows, from which views are made.

@@ -5,13 +5,14 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
+use std::sync::Arc;
 
 use bitflags::bitflags;
 
 use super::allocation::Allocation;
 use super::guard::{HostMut, HostRef};
 use super::mapped::mapped_pointer;
-use super::shared::Shared;
+use super::retain::retained;
 use super::size;
 use super::slice::{PinnedSlice, PinnedSliceMut};
 use super::span::Span;
@@ -65,8 +66,8 @@ bitflags! {
 #[doc(alias = "cudaHostRegister")]
 #[doc(alias = "cudaHostUnregister")]
 pub struct Registered<C> {
-    /// Contains the container. Boxed, because errors carry this value.
-    allocation: Shared<Allocation>,
+    /// Contains the container. On the heap, because errors carry this value.
+    allocation: Arc<Allocation>,
     len: usize,
     container: PhantomData<C>,
 }
@@ -123,7 +124,7 @@ impl<C: Stable> Registered<C> {
         // that only other owners reach them, who only read. The box goes to the allocation.
         let allocation = unsafe { Allocation::registered(device, pointer.cast(), bytes, flags, container) };
         match allocation {
-            Ok(allocation) => Ok(Self { allocation: Shared::kept(allocation), len, container: PhantomData }),
+            Ok(allocation) => Ok(Self { allocation: retained(allocation), len, container: PhantomData }),
             Err((error, container)) => Err((error, *container)),
         }
     }
@@ -174,7 +175,7 @@ impl<C: Stable> Registered<C> {
     #[doc(alias = "cudaHostUnregister")]
     #[track_caller]
     pub fn into_inner(mut self) -> core::result::Result<C, (Error, Self)> {
-        let Some(allocation) = self.allocation.only() else {
+        let Some(allocation) = Arc::get_mut(&mut self.allocation) else {
             return Err((Error::refused("Registered::into_inner", Detail::InGraph), self));
         };
         match allocation.take_container() {

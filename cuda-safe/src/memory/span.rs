@@ -149,14 +149,15 @@ impl<T> ExactSizeIterator for Chunks<'_, T> {}
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::super::allocation::Allocation;
-    use super::super::shared::Shared;
     use super::Span;
     use crate::device::Device;
     use crate::error::Detail;
 
     /// An allocation without bytes: enough for arithmetic, and made without calling the runtime.
-    fn nothing() -> Shared<Allocation> {
+    fn nothing() -> Arc<Allocation> {
         Allocation::device(Some(Device::from_ordinal(0)), 0).unwrap()
     }
 
@@ -179,7 +180,7 @@ mod tests {
         assert_eq!((left.range(), right.range()), (0..24, 24..80));
         assert!(span.split("test", 10).unwrap().1.range().is_empty());
         let error = span.split("test", 11).unwrap_err();
-        assert_eq!(error.detail(), Detail::OutOfRange { start: 0, end: 11, len: 10 });
+        assert_eq!(error.detail(), &Detail::OutOfRange { start: 0, end: 11, len: 10 });
     }
 
     #[test]

@@ -25,8 +25,8 @@ thread_local! {
     static BUSY: Cell<Busy> = const { Cell::new(Busy::Idle) };
     /// The thread's own streams, as the tracker knows them.
     static OWN: RefCell<Vec<SlotId>> = const { RefCell::new(Vec::new()) };
-    /// Whether the thread has given its streams back. What variables of the thread do when they are dropped later, would be taken for
-    /// what another thread does that has a slot now.
+    /// Whether the thread has given its streams back. What variables of the thread do when they are dropped
+    /// later, would be taken for what another thread does that has a slot now.
     static ENDING: Cell<bool> = const { Cell::new(false) };
 }
 

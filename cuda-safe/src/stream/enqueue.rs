@@ -1,14 +1,16 @@
 //! The one way onto a stream: begin, call, commit.
 //!
 //! # Why safe code has no data race on the device
-//! Every operation of this crate begins by [`StreamRef::begin`], which enters each allocation's bytes in its access history before
-//! the runtime sees the operation, and orders it after every conflicting entry: by what is already known to happen before it, or by an
-//! event recorded on the other stream and a wait on this one. [`cuda_hazard`] says what "known" may mean; that the event and
-//! the wait order what they are to order, `port` does.
+//! Every operation of this crate begins by [`StreamRef::begin`], which enters each allocation's bytes in its
+//! access history before the runtime sees the operation, and orders it after every conflicting entry: by what
+//! is already known to happen before it, or by an event recorded on the other stream and a wait on this one.
+//! [`cuda_hazard`] says what "known" may mean; that the event and the wait order what they are to order,
+//! `port` does.
 //!
 //! # Why nobody waits for ever
-//! The order of steps is in [`cuda_hazard`]. A closure that started another operation, or waited on the host for memory of its own
-//! operation, would wait for itself: a flag of the thread refuses both. A host function may not call CUDA: the same flag.
+//! The order of steps is in [`cuda_hazard`]. A closure that started another operation, or waited on the host
+//! for memory of its own operation, would wait for itself: a flag of the thread refuses both. A host function
+//! may not call CUDA: the same flag.
 #![expect(unsafe_code, reason = "declares the unsafe way in")]
 
 use std::panic::Location;
@@ -26,8 +28,9 @@ use crate::sys;
 
 /// An operation between its begin and its commit: the tracker has it, and the runtime is about to.
 ///
-/// Dropped without a commit, also by a panic, it counts as failed. What it holds goes in this order: the stream's lock and the
-/// operation's sequence number, the flag against operations within it, the current device.
+/// Dropped without a commit, also by a panic, it counts as failed. What it holds goes in this order: the
+/// stream's lock and the operation's sequence number, the flag against operations within it, the current
+/// device.
 #[must_use = "dropped, the operation counts as failed"]
 pub(crate) struct Submission {
     /// None of an operation that is captured: it goes into a graph, and the tracker has nothing of it.
@@ -45,7 +48,8 @@ impl Submission {
         }
     }
 
-    /// The runtime has made memory of so many bytes by an operation without accesses: gives the memory's access history.
+    /// The runtime has made memory of so many bytes by an operation without accesses: gives the memory's
+    /// access history.
     #[inline]
     pub(crate) fn commit_first(self, bytes: usize, place: &'static Location<'static>) -> Ledger {
         match self.state {
@@ -54,7 +58,8 @@ impl Submission {
         }
     }
 
-    /// What is over once the stream has done all that it was given, this included. To be read before the call.
+    /// What is over once the stream has done all that it was given, this included. To be read before the
+    /// call.
     #[inline]
     pub(crate) fn covers(&self) -> Option<Coverage> {
         self.state.as_ref().map(|state| BOOKS.covered_by(state))
@@ -95,12 +100,14 @@ impl StreamRef<'_> {
     /// - What `f` puts on the stream touches no memory that this crate owns but the bytes in `accesses`, and
     ///   writes only those declared as written.
     /// - `f` puts it on the stream it is given and on no other one, or joins the others to it again.
-    /// - If `f` succeeds and `accesses` has bytes, `f` has put at least one operation on the stream that gives the device something to
-    ///   do.
-    /// - Pinned memory that is copied to a device is declared as [read at the call](Access::at_call). A batch of such copies does not
-    ///   directly follow a fill of that memory by `cudaMemset`: CUDA does not order the two.
-    /// - On a captured stream ([`is_capturing`](Self::is_capturing)) all this holds for every launch of the graph, and what
-    ///   the operation needs beside the memory in `accesses` lives as long as the graph and its executable forms.
+    /// - If `f` succeeds and `accesses` has bytes, `f` has put at least one operation on the stream that
+    ///   gives the device something to do.
+    /// - Pinned memory that is copied to a device is declared as [read at the call](Access::at_call). A batch
+    ///   of such copies does not directly follow a fill of that memory by `cudaMemset`: CUDA does not order
+    ///   the two.
+    /// - On a captured stream ([`is_capturing`](Self::is_capturing)) all this holds for every launch of the
+    ///   graph, and what the operation needs beside the memory in `accesses` lives as long as the graph and
+    ///   its executable forms.
     /// - The memory lives and is not moved or reached by the host until the operation has completed. Owners
     ///   of this crate see to that themselves when they are dropped.
     #[inline]
@@ -114,8 +121,9 @@ impl StreamRef<'_> {
         unsafe { self.submit(Operation::new(accesses), Location::caller(), f) }
     }
 
-    /// [`enqueue`](Self::enqueue) of any operation on behalf of a call site elsewhere: one whose accesses were put in order before
-    /// ([`Operation::prepared`]), or that gives the device nothing to do ([`Operation::mark`]).
+    /// [`enqueue`](Self::enqueue) of any operation on behalf of a call site elsewhere: one whose accesses
+    /// were put in order before ([`Operation::prepared`]), or that gives the device nothing to do
+    /// ([`Operation::mark`]).
     ///
     /// # Safety
     /// The duties of `enqueue`, but that a mark need not give the device anything to do.
@@ -133,7 +141,8 @@ impl StreamRef<'_> {
         answer
     }
 
-    /// [`enqueue`](Self::enqueue) for a call that returns only when the stream has done all that it was given, this included.
+    /// [`enqueue`](Self::enqueue) for a call that returns only when the stream has done all that it was
+    /// given, this included.
     ///
     /// # Safety
     /// That, and the duties of `enqueue`.
@@ -158,8 +167,8 @@ impl StreamRef<'_> {
     /// The refusals of [`enqueue`](Self::enqueue), and a failure of the runtime to add a wait.
     ///
     /// # Safety
-    /// The duties of `enqueue` for the call that is made before the commit, which is done only if the call succeeded. A mark need not
-    /// give the device anything to do.
+    /// The duties of `enqueue` for the call that is made before the commit, which is done only if the call
+    /// succeeded. A mark need not give the device anything to do.
     #[inline]
     pub(crate) unsafe fn begin(
         self,
@@ -175,7 +184,8 @@ impl StreamRef<'_> {
         }
         let current = self.switch().map_err(|error| error.at(place))?;
         let (slot, port) = (self.slot(), Runtime::new(self.as_raw()));
-        // SAFETY: the caller's duties are these and more; the slot is of this process's tracker, which alone knows access histories.
+        // SAFETY: the caller's duties are these and more; the slot is of this process's tracker, which alone
+        // knows access histories.
         let state = match unsafe { BOOKS.begin_fast(slot, operation) } {
             Some(state) => state,
             // SAFETY: as above.
@@ -187,13 +197,15 @@ impl StreamRef<'_> {
         Ok(Submission { state: Some(state), _entered: entered, _current: current })
     }
 
-    /// [`enqueue`](Self::enqueue) of an operation that does again what its stream did last to the same memory, where the tracker need not
-    /// be told what that is: the program has seen that its accesses are those of some [`Series`](crate::hazard::Series), one for each
-    /// allocation. It costs the same however many they are.
+    /// [`enqueue`](Self::enqueue) of an operation that does again what its stream did last to the same
+    /// memory, where the tracker need not be told what that is: the program has seen that its accesses are
+    /// those of some [`Series`](crate::hazard::Series), one for each allocation. It costs the same however
+    /// many they are.
     ///
-    /// None, with nothing done and `f` not called, where the tracker needs more: the first time, and where anybody else has used the memory
-    /// since. The operation then goes in by `enqueue`, or by this with the accesses [told](crate::hazard::Series::told), which is
-    /// what makes the next one find them. Of an operation with two series of one allocation the tracker has to be told each time.
+    /// None, with nothing done and `f` not called, where the tracker needs more: the first time, and where
+    /// anybody else has used the memory since. The operation then goes in by `enqueue`, or by this with the
+    /// accesses [told](crate::hazard::Series::told), which is what makes the next one find them. Of an
+    /// operation with two series of one allocation the tracker has to be told each time.
     ///
     /// # Ordering
     /// As `enqueue`.
@@ -203,8 +215,9 @@ impl StreamRef<'_> {
     ///
     /// # Safety
     /// - The duties of `enqueue`, the accesses being those of all the series.
-    /// - Each series stands, whenever it is used, for accesses to the same bytes of one allocation, of the same kinds, in the same
-    ///   order, be the allocation another one by then; where they are told, for just these.
+    /// - Each series stands, whenever it is used, for accesses to the same bytes of one allocation, of the
+    ///   same kinds, in the same order, be the allocation another one by then; where they are told, for just
+    ///   these.
     pub unsafe fn enqueue_repeated<R>(
         &self,
         repeats: &[Repeat<'_, '_>],

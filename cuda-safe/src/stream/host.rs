@@ -43,9 +43,9 @@ pub(crate) fn wait_host(ledger: &Ledger, range: Range<usize>, mode: Mode) -> Res
     let mut over = Ok(());
     for slot in slots {
         let waited = wait_slot(slot);
-        // Of a lost context who frees memory concludes that nothing uses it any more: so the others are waited for all the same, and
-        // where that fails for another reason, that is the answer.
-        if over.is_ok() || waited.is_err_and(|error| !error.is_sticky()) {
+        // Of a lost context who frees memory concludes that nothing uses it any more: so the others are
+        // waited for all the same, and where that fails for another reason, that is the answer.
+        if over.is_ok() || waited.as_ref().is_err_and(|error| !error.is_sticky()) {
             over = waited;
         }
     }

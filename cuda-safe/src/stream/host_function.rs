@@ -1,14 +1,23 @@
 //! Functions that a stream runs on the host.
 //!
-//! The runtime gets a number, not a pointer: the functions themselves wait with us, in spots that their stream has for them,
-//! or, where these are taken, in a register. So one that
-//! never runs, because the context was lost before its turn, can be dropped as soon as that is known, and if
-//! the runtime came to it all the same, it would find nothing. A panic stays in Rust: it is caught, and the
+//! The runtime gets a number, not a pointer: the closures wait here, in boxes, as pending tasks. A task that
+//! never runs, because the context was lost before its turn, is dropped as soon as that is known; if the
+//! runtime came to it all the same, it would find nothing. A panic stays in Rust: it is caught, and the
 //! stream's next synchronisation reports it.
+//!
+//! # Why a task runs at most once, and is never called after it was dropped
+//! A number stands for one task for as long as the process lives. The call that runs a task, the launch that
+//! takes it back because the runtime refused it, and the drop after a lost context all remove it first, under
+//! a lock: one of them gets it.
+//!
+//! # Why the locks cannot wait for each other
+//! The lock of pending tasks is held to add or to remove some, and never over a CUDA call, a task, or a
+//! task's drop, which may do anything.
 #![expect(unsafe_code, reason = "gives the runtime a function to call")]
 
-use std::collections::HashMap;
+use std::collections::VecDeque;
 use std::ffi::c_void;
+use std::mem;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,17 +25,71 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use cuda_hazard::Operation;
 
 use super::busy;
-use super::parcel::{self, Parcel, Ticket};
 use super::view::StreamRef;
 use crate::error::{Detail, Error, Result};
 use crate::sys;
 use cuda_hazard::{Place, Slot, SlotId};
 
-/// A function that waits for its turn.
-struct Waiting {
-    parcel: Parcel,
+/// A function that waits for its turn on a stream.
+struct Task {
+    run: Box<dyn FnOnce() + Send>,
     slot: SlotId,
     device: i32,
+    place: Place,
+}
+
+/// The pending tasks of a stream, and of those that share its lock. With the lock in one line of the cache,
+/// which goes from the thread that launches to the one that runs and back.
+#[repr(align(64))]
+struct Locked(Mutex<Pending>);
+
+struct Pending {
+    /// The number of the next task.
+    next: usize,
+    /// By number. A stream runs its tasks in order, so the next one is at the front, or close to it.
+    tasks: VecDeque<(usize, Task)>,
+}
+
+/// Locks among which the streams are divided.
+const LOCKS: usize = 64;
+
+static PENDING: [Locked; LOCKS] =
+    [const { Locked(Mutex::new(Pending { next: LOCKS, tasks: VecDeque::new() })) }; LOCKS];
+
+/// The tasks among which those with this number are; or the streams' with this slot.
+fn pending(number: usize) -> MutexGuard<'static, Pending> {
+    let [first, ..] = &PENDING;
+    PENDING.get(number % LOCKS).unwrap_or(first).0.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Adds a task; its number.
+fn add(task: Task) -> usize {
+    let SlotId(slot) = task.slot;
+    let lock = usize::try_from(slot).unwrap_or_default() % LOCKS;
+    let mut pending = pending(lock);
+    let number = pending.next + lock;
+    pending.next += LOCKS;
+    pending.tasks.push_back((number, task));
+    number
+}
+
+/// Takes a task out, unless that has been done before.
+fn take(number: usize) -> Option<Task> {
+    let mut pending = pending(number);
+    let at = pending.tasks.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+    pending.tasks.remove(at).map(|(_, task)| task)
+}
+
+/// Drops the pending tasks of a device whose context is lost: their turn does not come.
+pub(super) fn abandon(device: i32) {
+    let mut dropped = Vec::new();
+    for lock in 0..LOCKS {
+        let mut pending = pending(lock);
+        let (lost, others): (VecDeque<_>, VecDeque<_>) =
+            mem::take(&mut pending.tasks).into_iter().partition(|(_, task)| task.device == device);
+        pending.tasks = others;
+        dropped.push(lost);
+    }
 }
 
 /// A function that panicked.
@@ -37,20 +100,14 @@ struct Panicked {
     place: Place,
 }
 
-/// The functions for which there was no room elsewhere and whose turn has not come, by number.
-struct Register {
-    next: u64,
-    waiting: Option<HashMap<u64, Waiting>>,
-    panicked: Vec<Panicked>,
-}
+/// The panics that no synchronisation has reported.
+static PANICS: Mutex<Vec<Panicked>> = Mutex::new(Vec::new());
 
-static REGISTER: Mutex<Register> = Mutex::new(Register { next: 1, waiting: None, panicked: Vec::new() });
-
-/// Whether any panic is waiting to be reported, so that a synchronisation need not lock.
+/// Whether there are any, so that a synchronisation need not lock.
 static PANICKED: AtomicBool = AtomicBool::new(false);
 
-fn register() -> MutexGuard<'static, Register> {
-    REGISTER.lock().unwrap_or_else(PoisonError::into_inner)
+fn panics() -> MutexGuard<'static, Vec<Panicked>> {
+    PANICS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl StreamRef<'_> {
@@ -84,102 +141,41 @@ impl StreamRef<'_> {
         busy::ensure_idle(api)?;
         self.ensure_not_captured(api)?;
         let slot = self.slot();
-        // SAFETY: the call puts nothing on the stream that reaches memory which streams use.
-        let submission = unsafe { self.begin(Operation::new(&[]), place) }?;
-        // SAFETY: the lane is locked until the operation is over.
-        let number = match unsafe { parcel::put(slot, f, place) } {
-            Ok(ticket) => ticket.number(),
-            Err(f) => wait_elsewhere(slot, Parcel::of(f, place)),
+        let number = add(Task { run: Box::new(f), slot: slot.id, device: slot.device(), place });
+        let data = std::ptr::without_provenance_mut(number);
+        let launch = |stream| {
+            // SAFETY: the stream lives while the view does; `call` may be called at any time, from any
+            // thread, with a number that stands for a task or no longer does.
+            let code = unsafe { sys::cudaLaunchHostFunc(stream, Some(call), data) };
+            Error::check("cudaLaunchHostFunc", code).map_err(|error| error.at(place))
         };
-        // SAFETY: the stream lives while the view does.
-        let code = unsafe { launch(self.as_raw(), number) };
-        if code != sys::cudaSuccess {
-            let back = take_back(number);
-            submission.commit(false);
-            // Once the stream is unlocked: what it owns may do anything.
-            drop(back);
-            return Err(Error::from_code("cudaLaunchHostFunc", code).at(place));
+        // SAFETY: the task reaches no memory that streams use.
+        let launched = unsafe { self.submit(Operation::new(&[]), place, launch) };
+        if launched.is_err() {
+            // Dropped here, with the stream unlocked.
+            drop(take(number));
         }
-        submission.commit(true);
-        Ok(())
+        launched
     }
 }
 
-/// Has the runtime call the function of this number.
-///
-/// # Safety
-/// The stream is live.
-#[inline]
-unsafe fn launch(stream: sys::cudaStream_t, number: u64) -> sys::cudaError_t {
-    let data = std::ptr::without_provenance_mut::<c_void>(usize::try_from(number).unwrap_or_default());
-    // SAFETY: the caller vouches for the stream; the function may be called at any time, from any thread, with a number that
-    // stands for a function or no longer does.
-    unsafe { sys::cudaLaunchHostFunc(stream, Some(call), data) }
-}
-
-/// Takes a function back that the runtime refused. None where somebody else who found the context lost was faster: that one may still
-/// be moving it out of its spot, which therefore stays taken.
-#[cold]
-fn take_back(number: u64) -> Option<Waiting> {
-    let back = take(number)?;
-    if number & REGISTERED == 0 {
-        Ticket::of_number(number).free();
-    }
-    Some(back)
-}
-
-/// Marks the numbers of functions that wait in the register.
-const REGISTERED: u64 = 1 << 63;
-
-/// Has a function wait in the register; gives its number.
-#[cold]
-fn wait_elsewhere(slot: &Slot, parcel: Parcel) -> u64 {
-    let mut register = register();
-    let number = register.next | REGISTERED;
-    register.next += 1;
-    let waiting = Waiting { parcel, slot: slot.id, device: slot.device() };
-    register.waiting.get_or_insert_default().insert(number, waiting);
-    number
-}
-
-/// Takes a function out of where it waits.
-fn take(number: u64) -> Option<Waiting> {
-    if number & REGISTERED != 0 {
-        return register().waiting.as_mut()?.remove(&number);
-    }
-    let parcel::Out { parcel, slot, device } = Ticket::of_number(number).take()?;
-    Some(Waiting { parcel, slot, device })
-}
-
-/// What the runtime calls. Nothing unwinds out of here.
+/// The function that the runtime calls, with the number of a task. Nothing unwinds out of here.
 unsafe extern "C" fn call(data: *mut c_void) {
-    let Ok(number) = u64::try_from(data.addr()) else { return };
-    if number & REGISTERED != 0 {
-        return call_registered(number);
+    if let Some(Task { run, slot, device, place }) = take(data.addr()) {
+        guarded(run, Some(slot), device, place);
     }
-    let Some(claim) = Ticket::of_number(number).claim() else { return };
-    let (slot, device, place) = (claim.slot(), claim.device(), claim.place());
-    guarded(|| claim.run(), Some(slot), device, place);
 }
 
-/// Calls a function that waits in the register.
-#[cold]
-#[inline(never)]
-fn call_registered(number: u64) {
-    let Some(Waiting { parcel, slot, device }) = take(number) else { return };
-    let place = parcel.place();
-    guarded(|| parcel.run(), Some(slot), device, place);
-}
-
-/// Runs a function of the program's on a thread of the runtime's: nothing in it calls CUDA, and nothing unwinds out of it.
+/// Runs a function of the program's on a thread of the runtime's: nothing in it calls CUDA, and nothing
+/// unwinds out of it.
 pub(crate) fn guarded(f: impl FnOnce(), slot: Option<SlotId>, device: i32, place: Place) {
     let _entered = busy::enter_callback();
     if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
-        // What was thrown may itself panic when dropped.
+        // The payload may itself panic when it is dropped.
         if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-            let _ = std::mem::ManuallyDrop::new(second);
+            let _ = mem::ManuallyDrop::new(second);
         }
-        register().panicked.push(Panicked { slot, device, place });
+        panics().push(Panicked { slot, device, place });
         PANICKED.store(true, Ordering::Release);
     }
 }
@@ -215,59 +211,88 @@ fn report(mut about: impl FnMut(&Panicked) -> bool) -> Result<()> {
     if !PANICKED.load(Ordering::Acquire) {
         return Ok(());
     }
-    let mut register = register();
-    let Some(at) = register.panicked.iter().position(&mut about) else { return Ok(()) };
-    let launched = register.panicked.remove(at).place;
+    let mut panics = panics();
+    let Some(at) = panics.iter().position(&mut about) else { return Ok(()) };
+    let launched = panics.remove(at).place;
     // The same synchronisation is over for these: one report stands for all.
-    register.panicked.retain(|panicked| !about(panicked));
-    PANICKED.store(!register.panicked.is_empty(), Ordering::Release);
-    drop(register);
+    panics.retain(|panicked| !about(panicked));
+    PANICKED.store(!panics.is_empty(), Ordering::Release);
+    drop(panics);
     Err(Error::refused("host function", Detail::CallbackPanicked { launched }))
-}
-
-/// The device's context is lost: drops the functions that wait for a turn that will not come.
-pub(super) fn abandon(device: i32) {
-    let mut dropped = Vec::new();
-    let parcels = parcel::abandon(device);
-    if let Some(waiting) = register().waiting.as_mut() {
-        let numbers: Vec<u64> = waiting
-            .iter()
-            .filter(|(_, waiting)| waiting.device == device)
-            .map(|(number, _)| *number)
-            .collect();
-        dropped.extend(numbers.into_iter().filter_map(|number| waiting.remove(&number)));
-    }
-    // Outside the lock: what they own may do anything when it is dropped.
-    drop((dropped, parcels));
 }
 
 #[cfg(test)]
 mod tests {
     use std::panic::Location;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
 
-    use super::{parcel, take_back};
-    use crate::hazard::Policy;
-    use cuda_hazard::{Books, Kind, Reach};
+    use super::{Task, abandon, add, call, take};
+    use cuda_hazard::SlotId;
+
+    struct Counts(Arc<AtomicU32>);
+
+    impl Drop for Counts {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// A task of a device that owns something and counts its runs.
+    fn task(device: i32, drops: &Arc<AtomicU32>, runs: &Arc<AtomicU32>) -> Task {
+        let (owned, runs) = (Counts(Arc::clone(drops)), Arc::clone(runs));
+        let run = Box::new(move || {
+            let _owned = &owned;
+            runs.fetch_add(1, Ordering::SeqCst);
+        });
+        Task { run, slot: SlotId(0), device, place: Location::caller() }
+    }
+
+    fn run(number: usize) {
+        // SAFETY: the function takes any number.
+        unsafe { call(std::ptr::without_provenance_mut(number)) };
+    }
 
     #[test]
-    fn a_spot_serves_again_after_a_refusal_but_not_where_somebody_else_has_its_function() {
-        // A device and a slot that no other test has.
-        const DEVICE: i32 = 7777;
-        let books: &'static Books = Box::leak(Box::new(Books::new(Policy::default)));
-        // SAFETY: there is no such device, and nothing is given to its streams.
-        let enrol = || unsafe { books.enrol(DEVICE, Kind::NonBlocking, Reach::Device) };
-        let slot = (0..4000).map(|_| enrol().unwrap()).next_back();
-        // SAFETY: nobody else has the slot, and so its lane.
-        let put = || unsafe { parcel::put(slot.unwrap(), || (), Location::caller()) };
-        let times = |count: usize| (0..count).filter(|_| put().is_ok()).count();
-        for _ in 0..300 {
-            let number = put().map_err(drop).expect("the spots serve again").number();
-            assert!(take_back(number).is_some() && take_back(number).is_none());
+    fn a_task_runs_at_most_once_and_what_it_owns_is_dropped_once_however_it_ends() {
+        // Devices that no other test has.
+        const LOST: i32 = 7777;
+        const OTHER: i32 = 7778;
+        let (drops, runs) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+        let count = || (drops.load(Ordering::SeqCst), runs.load(Ordering::SeqCst));
+        let numbers: Vec<usize> = (0..300).map(|_| add(task(LOST, &drops, &runs))).collect();
+        let other = add(task(OTHER, &drops, &runs));
+        run(numbers[0]);
+        run(numbers[0]);
+        assert_eq!(count(), (1, 1), "the second call found nothing");
+        assert!(take(numbers[1]).is_some() && take(numbers[1]).is_none());
+        run(numbers[1]);
+        assert_eq!(count(), (2, 1), "a task that was taken back does not run");
+        abandon(LOST);
+        assert_eq!(count(), (300, 1), "the tasks of a lost context are dropped");
+        numbers.iter().copied().for_each(run);
+        assert_eq!(count(), (300, 1), "and do not run");
+        run(other);
+        assert_eq!(count(), (301, 2), "those of another device do");
+    }
+
+    #[test]
+    fn a_task_may_launch_and_abandon_others_when_it_is_dropped() {
+        const DEVICE: i32 = 7779;
+        struct LaunchesWhenDropped(Arc<AtomicU32>);
+        impl Drop for LaunchesWhenDropped {
+            fn drop(&mut self) {
+                let (drops, runs) = (Arc::clone(&self.0), Arc::default());
+                let number = add(task(DEVICE, &drops, &runs));
+                abandon(DEVICE);
+                assert!(take(number).is_none());
+            }
         }
-        let number = put().map_err(drop).unwrap().number();
-        // Another thread finds that the context is lost while the launch fails for that reason.
-        assert_eq!(parcel::abandon(DEVICE).len(), 1);
-        assert!(take_back(number).is_none());
-        assert_eq!(times(256), 255, "the other thread may still be reading what is in the spot");
+        let drops = Arc::default();
+        let owned = LaunchesWhenDropped(Arc::clone(&drops));
+        let run = Box::new(move || drop(owned));
+        add(Task { run, slot: SlotId(0), device: DEVICE, place: Location::caller() });
+        abandon(DEVICE);
+        assert_eq!(drops.load(Ordering::SeqCst), 1);
     }
 }

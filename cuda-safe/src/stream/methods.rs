@@ -1,4 +1,8 @@
 //! The methods that all kinds of streams have, written once.
+//!
+//! A macro, because inherent methods need no import and stand on each type's page. As provided methods of
+//! `AsStream` they would ask a `use` of every program that synchronises a stream; by `Deref`, a copied view
+//! could outlive its stream.
 
 /// Gives a type that has `as_stream` the methods of [`StreamRef`](super::StreamRef).
 macro_rules! stream_methods {

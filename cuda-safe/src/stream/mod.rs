@@ -25,7 +25,6 @@ mod ipc;
 mod legacy;
 mod methods;
 mod owned;
-mod parcel;
 mod per_thread;
 mod policy;
 mod pool;

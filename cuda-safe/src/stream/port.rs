@@ -1,7 +1,8 @@
-//! The port through which the books add their waits: an event recorded on one stream, and a wait for it on another.
+//! The port through which the books add their waits: an event recorded on one stream, and a wait for it on
+//! another.
 //!
-//! Where the host can only wait itself, it blocks; all else is put on streams. What is left to show of why safe code has no data
-//! race ([`enqueue`](super::enqueue)) is that the port keeps its word:
+//! Where the host can only wait itself, it blocks; all else is put on streams. What is left to show of why
+//! safe code has no data race ([`enqueue`](super::enqueue)) is that the port keeps its word:
 //!
 //! - The event is recorded on the handle that the slot stands for. A slot keeps its handle for as long as
 //!   both exist: dropped streams go to a pool and are not destroyed, and a stream that leaves the crate
@@ -10,10 +11,10 @@
 //! - The handles of the legacy and the per-thread streams mean another stream on another device, so the
 //!   device is made current for them. The per-thread handle means another stream on another thread; from
 //!   elsewhere the event is recorded on the legacy stream of that device, which waits for all per-thread
-//!   streams; a thread that ends leaves an event behind. So does whatever stream somebody else may destroy, and the legacy
-//!   stream is made to wait for these events.
-//! - A stream's event for such waits, or one from the pool, may be recorded again at once: the wait took what the event stood for
-//!   when it was made.
+//!   streams; a thread that ends leaves an event behind. So does whatever stream somebody else may destroy,
+//!   and the legacy stream is made to wait for these events.
+//! - A stream's event for such waits, or one from the pool, may be recorded again at once: the wait took what
+//!   the event stood for when it was made.
 //!
 //! C functions: `cudaEventRecord`, `cudaStreamWaitEvent`.
 #![expect(unsafe_code, reason = "records events and waits for them on raw streams")]
@@ -62,7 +63,8 @@ unsafe impl Port for Runtime {
             }
             Reach::Stream(number) => {
                 let foreign = other.kind == Kind::PerThread && !busy::is_mine(other);
-                // Of a stream's own event the stream would be told nothing, unless it is the legacy stream, which does something then.
+                // Of a stream's own event the stream would be told nothing, unless it is the legacy stream,
+                // which does something then.
                 let itself = other.id == waiter.id && other.kind != Kind::Legacy;
                 let (raw, route) = if foreign || itself {
                     (LEGACY, Route::Legacy)
@@ -76,7 +78,8 @@ unsafe impl Port for Runtime {
                     unsafe { check!(cudaStreamWaitEvent(self.raw, event, 0)) }
                 };
                 if other.device() == waiter.device() {
-                    // The waiting stream has an event of its own for this, which nobody else needs a lock to stay away from.
+                    // The waiting stream has an event of its own for this, which nobody else needs a lock to
+                    // stay away from.
                     if *kept == 0 {
                         *kept = pool::event(device, sys::cudaEventDisableTiming)?.0.expose_provenance();
                     }
@@ -153,11 +156,12 @@ pub(super) fn given_up(device: Device, waited: &Result<()>) {
 
 /// An event that stands for all that a stream was given, for when its handle is gone. The handle is live.
 ///
-/// The legacy stream waits for the event: whether it waits for streams that are destroyed, or whose thread has ended, is not said, and the
-/// books go on to rely on it. Where there can be no event, the work is waited for.
+/// The legacy stream waits for the event: whether it waits for streams that are destroyed, or whose thread
+/// has ended, is not said, and the books go on to rely on it. Where there can be no event, the work is waited
+/// for.
 pub(super) fn last_event(device: Device, raw: sys::cudaStream_t, slot: &Slot) -> Reach {
-    // In the middle of an operation, the stream's lane may be locked, by this thread for one. A stream that was only made to wait is not over:
-    // the legacy stream would be taken to wait for what it waits for.
+    // In the middle of an operation, the stream's lane may be locked, by this thread for one. A stream that
+    // was only made to wait is not over: the legacy stream would be taken to wait for what it waits for.
     if BOOKS.is_over(slot) || busy::ensure_idle("Stream").is_err() {
         return Reach::Device;
     }
@@ -184,12 +188,14 @@ pub(super) fn last_event(device: Device, raw: sys::cudaStream_t, slot: &Slot) ->
         return Reach::Event(event.0.expose_provenance());
     }
     let _current = device.switch();
-    // SAFETY: the stream lives until the end of the caller. If this fails too, the device is lost, or the runtime gone.
+    // SAFETY: the stream lives until the end of the caller. If this fails too, the device is lost, or the
+    // runtime gone.
     let _ = unsafe { sys::cudaStreamSynchronize(raw) };
     Reach::Device
 }
 
-/// Held by a test that captures a stream, and by one that waits for its device, which CUDA refuses meanwhile and ends the capture for.
+/// Held by a test that captures a stream, and by one that waits for its device, which CUDA refuses meanwhile
+/// and ends the capture for.
 #[cfg(test)]
 pub(crate) static CAPTURE_OR_WAIT: std::sync::Mutex<()> = std::sync::Mutex::new(());
 

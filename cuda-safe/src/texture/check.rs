@@ -9,8 +9,8 @@ const MOST_ANISOTROPY: u32 = 16;
 
 /// The memory layout of an image. It decides which texture features are available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Layout {
-    /// Linear memory, read by element index.
+/// Linear memory, read by element index.
+pub(super) enum ImageLayout {
     Linear,
     /// Pitched rows.
     Pitched,
@@ -42,7 +42,7 @@ pub(super) fn check(
     api: &'static str,
     desc: &TextureDesc,
     descriptor: sys::cudaChannelFormatDesc,
-    layout: Layout,
+    layout: ImageLayout,
 ) -> Result<()> {
     match problem(desc, Number::of(descriptor), layout) {
         Some((asked, instead)) => Err(Error::refused(api, Detail::Texture { asked, instead })),
@@ -55,7 +55,7 @@ pub(super) fn check(
 }
 
 /// Returns the unsupported feature and the remedy, or `None` if the description is supported.
-fn problem(desc: &TextureDesc, number: Number, layout: Layout) -> Option<(&'static str, &'static str)> {
+fn problem(desc: &TextureDesc, number: Number, layout: ImageLayout) -> Option<(&'static str, &'static str)> {
     let linear = desc.filter_mode == FilterMode::Linear;
     let normalized = desc.read_mode == ReadMode::NormalizedFloat;
     let small = matches!(number, Number::Integer { bits: 8 | 16, .. });
@@ -78,7 +78,7 @@ fn problem(desc: &TextureDesc, number: Number, layout: Layout) -> Option<(&'stat
             "use elements of u8 and ReadMode::NormalizedFloat",
         ));
     }
-    if layout == Layout::Linear {
+    if layout == ImageLayout::Linear {
         return unused_in_a_row(desc);
     }
     let repeats = |mode: &AddressMode| matches!(mode, AddressMode::Wrap | AddressMode::Mirror);
@@ -89,7 +89,7 @@ fn problem(desc: &TextureDesc, number: Number, layout: Layout) -> Option<(&'stat
              or use AddressMode::Clamp or Border",
         ));
     }
-    if layout == Layout::Mipmapped {
+    if layout == ImageLayout::Mipmapped {
         return wrong_levels(desc, fractions);
     }
     let plain = TextureDesc::default();
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
     use crate::memory::{ArrayElement, Half};
 
-    fn refused<T: ArrayElement>(layout: Layout, desc: TextureDesc) -> bool {
+    fn refused<T: ArrayElement>(layout: ImageLayout, desc: TextureDesc) -> bool {
         let checked = check("test", &desc, T::descriptor(), layout);
         assert!(checked.as_ref().err().is_none_or(Error::is_refused));
         checked.is_err()
@@ -155,26 +155,26 @@ mod tests {
 
     #[test]
     fn only_fractions_are_filtered() {
-        let array = Layout::Array;
+        let array = ImageLayout::Array;
         assert!(!refused::<f32>(array, linear()));
         assert!(!refused::<[Half; 4]>(array, linear()));
         assert!(refused::<u8>(array, linear()));
         assert!(refused::<[i32; 2]>(array, linear()));
         let both = TextureDesc { filter_mode: FilterMode::Linear, ..normalized() };
         assert!(!refused::<u8>(array, both));
-        assert!(!refused::<i16>(Layout::Pitched, both));
+        assert!(!refused::<i16>(ImageLayout::Pitched, both));
     }
 
     #[test]
     fn only_small_integers_are_normalized_and_only_bytes_are_srgb() {
-        assert!(!refused::<[u16; 2]>(Layout::Linear, normalized()));
-        assert!(refused::<u32>(Layout::Array, normalized()));
-        assert!(refused::<f32>(Layout::Array, normalized()));
+        assert!(!refused::<[u16; 2]>(ImageLayout::Linear, normalized()));
+        assert!(refused::<u32>(ImageLayout::Array, normalized()));
+        assert!(refused::<f32>(ImageLayout::Array, normalized()));
         let srgb = TextureDesc { srgb: true, ..normalized() };
-        assert!(!refused::<[u8; 4]>(Layout::Array, srgb));
-        assert!(refused::<[i8; 4]>(Layout::Array, srgb));
-        assert!(refused::<[u16; 4]>(Layout::Array, srgb));
-        assert!(refused::<[u8; 4]>(Layout::Array, TextureDesc { srgb: true, ..TextureDesc::default() }));
+        assert!(!refused::<[u8; 4]>(ImageLayout::Array, srgb));
+        assert!(refused::<[i8; 4]>(ImageLayout::Array, srgb));
+        assert!(refused::<[u16; 4]>(ImageLayout::Array, srgb));
+        assert!(refused::<[u8; 4]>(ImageLayout::Array, TextureDesc { srgb: true, ..TextureDesc::default() }));
     }
 
     #[test]
@@ -182,22 +182,22 @@ mod tests {
         for mode in [AddressMode::Wrap, AddressMode::Mirror] {
             let address_mode = [AddressMode::Clamp, mode, AddressMode::Clamp];
             let plain = TextureDesc { address_mode, ..TextureDesc::default() };
-            assert!(refused::<f32>(Layout::Array, plain));
+            assert!(refused::<f32>(ImageLayout::Array, plain));
             let normalized_coords = TextureDesc { normalized_coords: true, ..plain };
-            assert!(!refused::<f32>(Layout::Array, normalized_coords));
+            assert!(!refused::<f32>(ImageLayout::Array, normalized_coords));
         }
         let border = TextureDesc { address_mode: [AddressMode::Border; 3], ..TextureDesc::default() };
-        assert!(!refused::<f32>(Layout::Pitched, border));
+        assert!(!refused::<f32>(ImageLayout::Pitched, border));
     }
 
     #[test]
     fn elements_in_a_row_are_read_by_number_and_nothing_else() {
-        assert!(!refused::<f32>(Layout::Linear, TextureDesc::default()));
-        assert!(refused::<f32>(Layout::Linear, linear()));
+        assert!(!refused::<f32>(ImageLayout::Linear, TextureDesc::default()));
+        assert!(refused::<f32>(ImageLayout::Linear, linear()));
         let border = TextureDesc { address_mode: [AddressMode::Border; 3], ..TextureDesc::default() };
-        assert!(refused::<f32>(Layout::Linear, border));
+        assert!(refused::<f32>(ImageLayout::Linear, border));
         assert!(refused::<f32>(
-            Layout::Linear,
+            ImageLayout::Linear,
             TextureDesc { normalized_coords: true, ..TextureDesc::default() }
         ));
     }
@@ -205,22 +205,25 @@ mod tests {
     #[test]
     fn levels_need_an_image_that_has_some_and_a_range() {
         let levels = TextureDesc { max_mipmap_level_clamp: 2.0, ..TextureDesc::default() };
-        assert!(refused::<f32>(Layout::Array, levels));
-        assert!(refused::<f32>(Layout::Mipmapped, levels));
+        assert!(refused::<f32>(ImageLayout::Array, levels));
+        assert!(refused::<f32>(ImageLayout::Mipmapped, levels));
         let levels = TextureDesc { normalized_coords: true, ..levels };
-        assert!(!refused::<f32>(Layout::Mipmapped, levels));
+        assert!(!refused::<f32>(ImageLayout::Mipmapped, levels));
         let backwards = TextureDesc { min_mipmap_level_clamp: 3.0, ..levels };
-        assert!(refused::<f32>(Layout::Mipmapped, backwards));
-        assert!(refused::<f32>(Layout::Mipmapped, TextureDesc { mipmap_level_bias: f32::NAN, ..levels }));
+        assert!(refused::<f32>(ImageLayout::Mipmapped, backwards));
+        assert!(refused::<f32>(
+            ImageLayout::Mipmapped,
+            TextureDesc { mipmap_level_bias: f32::NAN, ..levels }
+        ));
         let between = TextureDesc { mipmap_filter_mode: FilterMode::Linear, ..levels };
-        assert!(refused::<u8>(Layout::Mipmapped, between));
-        assert!(!refused::<f32>(Layout::Mipmapped, between));
+        assert!(refused::<u8>(ImageLayout::Mipmapped, between));
+        assert!(!refused::<f32>(ImageLayout::Mipmapped, between));
     }
 
     #[test]
     fn too_much_anisotropy_is_refused_with_both_numbers() {
         let desc = TextureDesc { max_anisotropy: 17, ..TextureDesc::default() };
-        let error = check("test", &desc, f32::descriptor(), Layout::Array).unwrap_err();
+        let error = check("test", &desc, f32::descriptor(), ImageLayout::Array).unwrap_err();
         assert!(matches!(error.detail(), Detail::Limit { asked: 17, limit: 16, .. }));
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Ledger, Mode};
-use crate::memory::{Kept, keeper, relax};
+use crate::memory::{Retained, relax, retain};
 use crate::{check, process, stream, sys};
 use cuda_hazard::Keeper;
 
@@ -52,7 +52,7 @@ impl Object {
         stream::ensure_idle(api)?;
         let range = memory.range();
         // The memory is retained before the object exists.
-        let Some(memory) = keeper(memory) else { return Err(Error::refused(api, Detail::NotKept)) };
+        let Some(memory) = retain(memory) else { return Err(Error::refused(api, Detail::NotKept)) };
         let _current = device.switch()?;
         // Without this, a capture in progress refuses the creation, and the attempt invalidates the
         // capture.
@@ -164,11 +164,14 @@ impl Drop for Object {
     }
 }
 
-impl Kept for Object {
+// SAFETY: the access history is a field, so it lives as long as the value and stays in it.
+unsafe impl Keeper for Object {
     fn ledger(&self) -> &Ledger {
         &self.ledger
     }
+}
 
+impl Retained for Object {
     fn ledger_mut(&mut self) -> &mut Ledger {
         &mut self.ledger
     }

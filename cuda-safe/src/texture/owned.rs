@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use super::check::check;
 use super::description::TextureDesc;
@@ -13,7 +14,7 @@ use crate::device::Device;
 use crate::error::Result;
 use crate::hazard::{Access, Mode};
 use crate::launch::TextureObject;
-use crate::memory::{ArrayElement, ArrayKind, Shared, relax};
+use crate::memory::{ArrayElement, ArrayKind, relax, retained};
 use crate::{check, sys};
 
 /// An image of elements `T` that kernels read by coordinates. Dropping it destroys the texture object.
@@ -42,7 +43,7 @@ use crate::{check, sys};
 /// ```
 #[doc(alias = "cudaTextureObject_t")]
 pub struct Texture<T> {
-    object: Shared<Object>,
+    object: Arc<Object>,
     desc: TextureDesc,
     kind: Option<ArrayKind>,
     extent: [usize; 3],
@@ -112,7 +113,7 @@ impl<T: ArrayElement> Texture<T> {
         let (device, memory) = (resource.device, &resource.memory);
         let object = Object::new(Sort::Texture, device, memory, &resource.raw, &desc.raw(), view.as_ref())?;
         let (kind, extent) = (resource.kind, resource.extent);
-        Ok(Self { object: Shared::kept(object), desc: *desc, kind, extent, elements: PhantomData })
+        Ok(Self { object: retained(object), desc: *desc, kind, extent, elements: PhantomData })
     }
 }
 
@@ -244,7 +245,7 @@ impl<T> Texture<T> {
     #[doc(alias = "cudaDestroyTextureObject")]
     #[track_caller]
     pub fn destroy(mut self) -> Result<()> {
-        self.object.only().map_or(Ok(()), Object::destroy)
+        Arc::get_mut(&mut self.object).map_or(Ok(()), Object::destroy)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The memory that textures and surfaces are made of.
 #![expect(unsafe_code, reason = "asks the runtime what arrays are like")]
 
-use super::check::Layout;
+use super::check::ImageLayout;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Mode};
@@ -45,7 +45,7 @@ pub(super) mod sealed {
 #[derive(Clone, Copy)]
 pub struct Resource<'a> {
     pub(super) raw: sys::cudaResourceDesc,
-    pub(super) layout: Layout,
+    pub(super) layout: ImageLayout,
     pub(super) device: Device,
     pub(super) memory: Access<'a>,
     /// The meaning of the dimensions. `None` for linear memory, which is read by element index.
@@ -76,7 +76,7 @@ impl<'a> Resource<'a> {
     #[track_caller]
     unsafe fn array(
         raw: sys::cudaResourceDesc,
-        layout: Layout,
+        layout: ImageLayout,
         array: sys::cudaArray_t,
         device: Device,
         memory: Access<'a>,
@@ -96,7 +96,7 @@ impl<'a> Resource<'a> {
         raw.res.array = sys::cudaResourceDesc__bindgen_ty_1__bindgen_ty_1 { array };
         let memory = region.access(Mode::Read);
         // SAFETY: the region borrows a live array for `'a`, and `region.device()` is the array's device.
-        unsafe { Self::array(raw, Layout::Array, array, region.device(), memory) }
+        unsafe { Self::array(raw, ImageLayout::Array, array, region.device(), memory) }
     }
 }
 
@@ -142,7 +142,7 @@ impl<T: ArrayElement> sealed::Source for MipmappedArray<T> {
         let (array, memory) = (self.level(0)?.as_raw(), self.access());
         // SAFETY: the level lives as long as the mipmapped array, which is borrowed, and belongs to its
         // device.
-        let first = unsafe { Resource::array(raw, Layout::Mipmapped, array, self.device(), memory) }?;
+        let first = unsafe { Resource::array(raw, ImageLayout::Mipmapped, array, self.device(), memory) }?;
         Ok(Resource { levels: self.levels(), ..first })
     }
 }
@@ -249,7 +249,7 @@ fn linear<'a, T: ArrayElement>(
         desc,
         sizeInBytes: bytes,
     };
-    let (layout, kind, extent) = (Layout::Linear, None, [len, 1, 1]);
+    let (layout, kind, extent) = (ImageLayout::Linear, None, [len, 1, 1]);
     Ok(Resource { raw, layout, device, memory, kind, extent, writable: false, levels: 1 })
 }
 
@@ -285,6 +285,6 @@ fn rows<'a, T: ArrayElement>(
         height,
         pitchInBytes: pitch,
     };
-    let (layout, kind, extent) = (Layout::Pitched, Some(ArrayKind::Plane), [width, height, 1]);
+    let (layout, kind, extent) = (ImageLayout::Pitched, Some(ArrayKind::Plane), [width, height, 1]);
     Ok(Resource { raw, layout, device, memory, kind, extent, writable: false, levels: 1 })
 }

@@ -3,15 +3,16 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
-use super::check::Layout;
+use super::check::ImageLayout;
 use super::object::{Object, Sort};
 use super::source::{Resource, TextureSource};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Mode};
 use crate::launch::SurfaceObject;
-use crate::memory::{ArrayElement, ArrayKind, Shared, relax};
+use crate::memory::{ArrayElement, ArrayKind, relax, retained};
 use crate::{check, sys};
 
 /// An array of elements `T` that kernels read and write by coordinates. Dropping it destroys the surface
@@ -44,7 +45,7 @@ use crate::{check, sys};
 /// ```
 #[doc(alias = "cudaSurfaceObject_t")]
 pub struct Surface<T> {
-    object: Shared<Object>,
+    object: Arc<Object>,
     kind: ArrayKind,
     extent: [usize; 3],
     elements: PhantomData<fn() -> T>,
@@ -73,15 +74,15 @@ impl<T: ArrayElement> Surface<T> {
         let api = "Surface::new";
         let resource = source.resource(api)?;
         let (asked, instead) = match (resource.layout, resource.kind) {
-            (Layout::Array, Some(kind)) if resource.writable => return Self::of(&resource, kind),
-            (Layout::Array, _) => (
+            (ImageLayout::Array, Some(kind)) if resource.writable => return Self::of(&resource, kind),
+            (ImageLayout::Array, _) => (
                 "surface of an array that was not made for surfaces",
                 "make the array with ArrayBuilder::surface",
             ),
-            (Layout::Mipmapped, _) => {
+            (ImageLayout::Mipmapped, _) => {
                 ("surface of all levels of a mipmapped array", "make one of each level()")
             }
-            (Layout::Linear | Layout::Pitched, _) => (
+            (ImageLayout::Linear | ImageLayout::Pitched, _) => (
                 "surface of linear memory",
                 "kernels write that by its address; a surface is made of an Array",
             ),
@@ -96,7 +97,7 @@ impl<T: ArrayElement> Surface<T> {
         let plain = sys::cudaTextureDesc::default();
         let object = Object::new(Sort::Surface, device, memory, &resource.raw, &plain, None)?;
         let extent = resource.extent;
-        Ok(Self { object: Shared::kept(object), kind, extent, elements: PhantomData })
+        Ok(Self { object: retained(object), kind, extent, elements: PhantomData })
     }
 }
 
@@ -193,7 +194,7 @@ impl<T> Surface<T> {
     #[doc(alias = "cudaDestroySurfaceObject")]
     #[track_caller]
     pub fn destroy(mut self) -> Result<()> {
-        self.object.only().map_or(Ok(()), Object::destroy)
+        Arc::get_mut(&mut self.object).map_or(Ok(()), Object::destroy)
     }
 }
 

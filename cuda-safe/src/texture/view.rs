@@ -1,6 +1,6 @@
 //! Selects the layers and levels of an image that a texture covers.
 
-use super::check::Layout;
+use super::check::ImageLayout;
 use super::source::Resource;
 use crate::error::{Detail, Error, Result};
 use crate::memory::ArrayKind;
@@ -34,7 +34,7 @@ impl ResourceView {
         descriptor: sys::cudaChannelFormatDesc,
     ) -> Result<sys::cudaResourceViewDesc> {
         let (Some(kind), false) =
-            (resource.kind, matches!(resource.layout, Layout::Linear | Layout::Pitched))
+            (resource.kind, matches!(resource.layout, ImageLayout::Linear | ImageLayout::Pitched))
         else {
             let asked = "a view of layers and levels of linear memory";
             let instead = "make the texture of a slice or of a plane of the rows";

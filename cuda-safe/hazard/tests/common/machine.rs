@@ -44,7 +44,8 @@ pub(crate) struct Touch {
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) mode: Mode,
-    /// Read during the call, if the stream has nothing to do then. What the legacy stream implies is not looked at.
+    /// Read during the call, if the stream has nothing to do then. What the legacy stream implies is not
+    /// looked at.
     pub(crate) at_call: bool,
 }
 
@@ -68,7 +69,8 @@ pub(crate) struct Node {
 #[derive(Clone, Copy)]
 pub(crate) struct Orders {
     pub(crate) all: Set,
-    /// Before what it may read during the call: as long as the stream's own queue has any of this, nothing is read so.
+    /// Before what it may read during the call: as long as the stream's own queue has any of this, nothing is
+    /// read so.
     pub(crate) at_call: Set,
 }
 
@@ -85,7 +87,8 @@ pub(crate) struct Track {
     pub(crate) device: usize,
     /// All that is over before the stream's next operation, whatever that is.
     pub(crate) tail: Set,
-    /// Whether somebody may have destroyed it: nothing says that the legacy stream waits for what it was given.
+    /// Whether somebody may have destroyed it: nothing says that the legacy stream waits for what it was
+    /// given.
     pub(crate) gone: bool,
 }
 
@@ -154,8 +157,9 @@ impl Machine {
 
     /// An event recorded now stands for this.
     ///
-    /// The event of a blocking stream comes after the legacy stream's work, but the record alone does not put the stream
-    /// behind it: on hardware such a stream is found idle, and waiting for it returns, while its event is pending.
+    /// The event of a blocking stream comes after the legacy stream's work, but the record alone does not put
+    /// the stream behind it: on hardware such a stream is found idle, and waiting for it returns, while its
+    /// event is pending.
     pub(crate) fn record(&mut self, track: usize) -> Set {
         if self.tracks[track].kind == Kind::Legacy { self.act(track) } else { self.before_next(track) }
     }

@@ -1,5 +1,5 @@
-//! A tracker that may be told anything: no memory is behind the access histories of these tests, so nothing is unsafe about
-//! it. And the model of the devices.
+//! A tracker that may be told anything: no memory is behind the access histories of these tests, so nothing
+//! is unsafe about it. And the model of the devices.
 #![allow(dead_code, reason = "each program uses a part")]
 #![expect(unsafe_code, reason = "tells the tracker what the model has done")]
 

@@ -66,8 +66,9 @@ fn readers_and_a_writer_on_three_streams_are_ordered() {
     });
 }
 
-/// Writes memory through an exclusive borrow while another stream reaches it without one, as a graph that holds it does. The
-/// first stream wrote it before, so its second write would take the short way; so it would where a third stream did.
+/// Writes memory through an exclusive borrow while another stream reaches it without one, as a graph that
+/// holds it does. The first stream wrote it before, so its second write would take the short way; so it would
+/// where a third stream did.
 fn write_beside_a_graph(holds: bool, before: usize) {
     let (world, ids) = World::new(&[FREE, FREE, FREE]);
     if holds {
@@ -127,7 +128,8 @@ fn an_operation_that_leaves_the_short_way_half_way_is_ordered_and_holds_nobody_u
     });
 }
 
-/// Two streams of two threads take over what a third one wrote: each comes to it in its turn, or is in the other's way.
+/// Two streams of two threads take over what a third one wrote: each comes to it in its turn, or is in the
+/// other's way.
 fn two_streams_take_over_from_a_third_one(unborrowed: bool, fails: bool) {
     every_order(move || {
         let (world, ids) = World::new(&[FREE, FREE, FREE]);
@@ -209,8 +211,8 @@ const SECOND: [Part; 2] = [(1, 0..2), (1, 4..6)];
 /// Parts of the other half of the first one.
 const BEHIND: [Part; 2] = [(0, 8..10), (0, 12..14)];
 
-/// A stream repeats a series while another one, which waits for all that it has done before, writes a part of that; both of them twice, or
-/// the other one by the same series.
+/// A stream repeats a series while another one, which waits for all that it has done before, writes a part of
+/// that; both of them twice, or the other one by the same series.
 fn a_series_is_repeated_while_others_write(by_series: bool) {
     every_order(move || {
         let (world, ids) = World::new(&[FREE, FREE]);
@@ -249,7 +251,8 @@ fn so_does_who_repeats_the_same_series_on_another_stream() {
     a_series_is_repeated_while_others_write(true);
 }
 
-/// Two threads enter a series each of one allocation, of two streams or of one, while a third one writes all of that.
+/// Two threads enter a series each of one allocation, of two streams or of one, while a third one writes all
+/// of that.
 fn two_threads_enter_series_of_one_allocation(one_stream: bool) {
     every_order(move || {
         let (world, ids) = World::new(&[FREE, FREE, FREE]);
@@ -521,7 +524,8 @@ fn a_host_guard_and_an_access_without_a_borrow_see_each_other() {
     });
 }
 
-/// An operation that reaches memory without a borrow, as its stream did before, and so by the short way: all of the memory, or a part.
+/// An operation that reaches memory without a borrow, as its stream did before, and so by the short way: all
+/// of the memory, or a part.
 fn a_host_guard_and_the_short_way(part: bool) {
     every_order(move || {
         let (world, ids) = World::new(&[FREE]);

@@ -96,8 +96,9 @@ impl World {
         self.operate_on(slot, &accesses, &touches, false).unwrap();
     }
 
-    /// The same by series, one for each buffer: without telling the tracker of the parts, where it does not know them with that, and
-    /// where even that is not enough as any other operation. What a program does that makes it again and again.
+    /// The same by series, one for each buffer: without telling the tracker of the parts, where it does not
+    /// know them with that, and where even that is not enough as any other operation. What a program does
+    /// that makes it again and again.
     pub(super) fn write_again(
         &self,
         id: SlotId,

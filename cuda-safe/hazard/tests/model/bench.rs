@@ -220,7 +220,8 @@ impl<'a> Bench<'a> {
         if let Reach::Event(number) = reach {
             let device = machine.tracks[track].device;
             if slot.kind.blocking() && self.port.sabotage != Sabotage::NoFarewell {
-                // Not told to the books, which go by the rule: so it is no action of the legacy stream's to others.
+                // Not told to the books, which go by the rule: so it is no action of the legacy stream's to
+                // others.
                 machine.tracks[self.port.legacy_of(device)]
                     .tail
                     .merge(self.port.last_events.borrow()[number]);

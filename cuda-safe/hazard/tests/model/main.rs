@@ -183,8 +183,8 @@ fn a_stream_that_was_only_made_to_wait_is_not_over_before_what_it_waits_for() {
     assert_eq!(next(), waits);
 }
 
-/// While a stream is being made to wait for another one, that one's work turns out to be over, it goes, and a new stream comes, which gets
-/// its slot if there is nothing against that.
+/// While a stream is being made to wait for another one, that one's work turns out to be over, it goes, and a
+/// new stream comes, which gets its slot if there is nothing against that.
 struct Meanwhile<'a> {
     books: &'a Tracker,
     orders: Orders,

@@ -1,4 +1,5 @@
-//! The model as the tracker's way to the streams: it carries the waits out, and complains of those for nothing.
+//! The model as the tracker's way to the streams: it carries the waits out, and complains of those for
+//! nothing.
 
 use std::cell::{Cell, RefCell};
 
@@ -46,8 +47,9 @@ impl<'a> Model<'a> {
 
     /// Whether a wait for nothing is no fault.
     pub(crate) fn is_imprecise(&self, machine: &Machine) -> bool {
-        // The books are not told that the legacy stream waits for a stream that goes, and do not note with the legacy stream that others
-        // record events on it: what it reads during the call, they do not know to be ordered.
+        // The books are not told that the legacy stream waits for a stream that goes, and do not note with
+        // the legacy stream that others record events on it: what it reads during the call, they do not know
+        // to be ordered.
         let at_call = self.touches.borrow().iter().any(|touch| touch.at_call);
         let untold = || self.by_legacy.get() || machine.tracks.iter().any(|track| track.gone);
         self.imprecise.get() || at_call && untold()

@@ -34,8 +34,8 @@ impl<'a> Kept<'a> {
 }
 
 impl<'a> Bench<'a> {
-    /// Enters what was done before by its series: without its accesses, or else with them. None where that is not possible,
-    /// else whether with them.
+    /// Enters what was done before by its series: without its accesses, or else with them. None where that is
+    /// not possible, else whether with them.
     fn repeat(&self, slot: &'a Slot, kept: &Kept<'_>) -> Option<(Submission<'a>, bool)> {
         for told in [false, true] {
             let repeats = kept.series.iter().map(|(series, accesses)| match accesses.first() {
@@ -55,7 +55,8 @@ impl<'a> Bench<'a> {
             self.policy = if self.policy == Policy::Order { Policy::Error } else { Policy::Order };
             self.books.set_policy(self.policy);
         }
-        // Two of eight do again what one before them did on its stream, as a batch does, and one on whatever stream.
+        // Two of eight do again what one before them did on its stream, as a batch does, and one on whatever
+        // stream.
         let turn = self.run.operations % 8;
         let (again, stream, touches) = match self.kept.clone() {
             Some(kept) if turn == 7 => (Some(Rc::clone(&kept)), stream, kept.touches.clone()),
@@ -116,7 +117,8 @@ impl<'a> Bench<'a> {
             }
             Ok(())
         };
-        // About every second one with its accesses put in order before, and of those that do the same again some by the series of these.
+        // About every second one with its accesses put in order before, and of those that do the same again
+        // some by the series of these.
         let place = Location::caller();
         let mut repeated = 0;
         let answer = if self.run.operations.is_multiple_of(2) && again.is_none() {

@@ -109,8 +109,8 @@ impl<'a, L: Lists<'a>> Batch<'a, L> {
     /// keep them away from each other, but two owners may stand for the same memory.
     #[inline]
     pub(super) fn enqueue(&self, stream: StreamRef<'_>, place: &'static Location<'static>) -> Result<()> {
-        if let Some(error) = self.error {
-            return Err(error);
+        if let Some(error) = &self.error {
+            return Err(error.clone());
         }
         if self.bytes == 0 {
             return Ok(());

@@ -65,7 +65,7 @@ impl Failure {
     /// Notes what became of the chunk that begins there. Whether it is well; if not, no more is begun.
     fn note(&mut self, start: usize, result: Result<()>, open: &Open<'_>) -> bool {
         let Err(error) = result else { return true };
-        if self.0.is_none_or(|(first, _)| start < first) {
+        if self.0.as_ref().is_none_or(|(first, _)| start < *first) {
             self.0 = Some((start, error));
         }
         open.0.store(false, Ordering::Relaxed);

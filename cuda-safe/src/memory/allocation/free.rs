@@ -3,18 +3,17 @@
 
 use std::mem::ManuallyDrop;
 use std::panic::Location;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cuda_hazard::Operation;
 
 use super::super::mapped::Mapped;
-use super::super::reaper::reaper;
 use super::super::relaxed::relax;
-use super::super::shared::Shared;
 use super::{Allocation, Kind};
+use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Ledger, Mode};
-use crate::stream::{AsStream, Call, StreamRef};
+use crate::stream::{AsStream, Call, Stream, StreamRef};
 use crate::{check, process, stream, sys};
 
 impl Allocation {
@@ -40,18 +39,9 @@ impl Allocation {
     /// As [`free`](Self::free), for the only owner. Does nothing if there are others: the last of them
     /// frees the memory.
     #[track_caller]
-    pub(crate) fn free_owned(mut owner: Shared<Self>) -> Result<()> {
+    pub(crate) fn free_owned(mut owner: Arc<Self>) -> Result<()> {
         // No closure here: it would hide the caller's location.
-        let freed = if let Some(allocation) = owner.only() { allocation.free() } else { Ok(()) };
-        Self::let_go(owner);
-        freed
-    }
-
-    /// Releases an owner, which has usually freed the memory. Then only its block is given back.
-    #[inline]
-    fn let_go(owner: Shared<Self>) {
-        // A drop would not drop the container of such an allocation either: it was given up, or is leaked.
-        owner.let_go(|this| this.bytes == 0 && !this.pointer.is_null() && this.ledger.is_bare());
+        if let Some(allocation) = Arc::get_mut(&mut owner) { allocation.free() } else { Ok(()) }
     }
 
     /// As [`free`](Self::free), for memory with bytes that are not yet freed.
@@ -122,7 +112,7 @@ impl Allocation {
             process: self.process,
             ledger: {
                 let mut ledger = std::mem::replace(&mut self.ledger, Ledger::new(0));
-                // The allocation leaves its block, so no further owners can be made.
+                // The access history leaves its owner, so no further owners can be made.
                 ledger.not_kept();
                 ledger
             },
@@ -188,11 +178,8 @@ impl Allocation {
     /// Frees memory from a pool in stream order, after all work that still uses it. Does nothing if there
     /// are other owners.
     #[track_caller]
-    pub(crate) fn free_on(mut owner: Shared<Self>, stream: StreamRef<'_>) -> Result<()> {
-        let freed =
-            if let Some(allocation) = owner.only() { allocation.free_only_on(stream) } else { Ok(()) };
-        Self::let_go(owner);
-        freed
+    pub(crate) fn free_on(mut owner: Arc<Self>, stream: StreamRef<'_>) -> Result<()> {
+        if let Some(allocation) = Arc::get_mut(&mut owner) { allocation.free_only_on(stream) } else { Ok(()) }
     }
 
     /// As [`free_on`](Self::free_on), for the only owner.
@@ -276,6 +263,29 @@ fn is_of_a_capture(error: &Error) -> bool {
         sys::cudaErrorStreamCaptureImplicit,
     ]
     .contains(&error.code())
+}
+
+/// The streams that free memory from pools when its owner is dropped: one for each device that has had such
+/// memory.
+static REAPERS: Mutex<Vec<&'static Stream>> = Mutex::new(Vec::new());
+
+/// Returns the stream that frees memory of a device's pool when its owner is dropped.
+#[track_caller]
+fn reaper(device: Device) -> Result<&'static Stream> {
+    let mut reapers = REAPERS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(reaper) = reapers.iter().find(|stream| stream.device() == device) {
+        return Ok(reaper);
+    }
+    // Leaked, because it lives as long as the process.
+    let reaper: &'static Stream =
+        Box::leak(Box::new(Stream::builder().device(device).non_blocking().build()?));
+    reapers.push(reaper);
+    Ok(reaper)
+}
+
+/// Forgets the stream of a device that is reset, which destroys the stream.
+pub(crate) fn abandon(device: Device) {
+    REAPERS.lock().unwrap_or_else(PoisonError::into_inner).retain(|stream| stream.device() != device);
 }
 
 /// Frees other memory, too, when the program frees memory and thereby waits for the devices anyway.

@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use super::element::ArrayElement;
 use super::info::{ArrayFlags, ArrayInfo, ArrayKind, bytes_of};
@@ -12,7 +13,7 @@ use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::Access;
 use crate::memory::allocation::Allocation;
-use crate::memory::shared::Shared;
+use crate::memory::retain::retained;
 use crate::{check, sys};
 
 /// A mipmapped CUDA array of elements `T`, freed with all its levels when it is dropped.
@@ -21,7 +22,7 @@ use crate::{check, sys};
 /// take each level as they take an array. Work on one level is not ordered with work on another.
 #[doc(alias = "cudaMipmappedArray_t")]
 pub struct MipmappedArray<T> {
-    allocation: Shared<Allocation>,
+    allocation: Arc<Allocation>,
     kind: ArrayKind,
     flags: ArrayFlags,
     levels: Vec<Level>,
@@ -92,13 +93,8 @@ impl<T: ArrayElement> MipmappedArray<T> {
         flags: ArrayFlags,
         levels: u32,
     ) -> Result<Self> {
-        let mut made = Self {
-            allocation: Shared::kept(allocation),
-            kind,
-            flags,
-            levels: Vec::new(),
-            elements: PhantomData,
-        };
+        let mut made =
+            Self { allocation: retained(allocation), kind, flags, levels: Vec::new(), elements: PhantomData };
         let _current = made.device().switch()?;
         let mut base = 0;
         for level in 0..levels {
@@ -229,7 +225,7 @@ impl<T> MipmappedArray<T> {
     #[doc(alias = "cudaFreeMipmappedArray")]
     #[track_caller]
     pub fn free(mut self) -> Result<()> {
-        self.allocation.only().map_or(Ok(()), Allocation::free)
+        Arc::get_mut(&mut self.allocation).map_or(Ok(()), Allocation::free)
     }
 }
 

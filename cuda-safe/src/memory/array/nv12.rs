@@ -1,12 +1,14 @@
 //! Images of the format NV12: two planes in one array.
 #![expect(unsafe_code, reason = "asks the runtime for the planes")]
 
+use std::sync::Arc;
+
 use super::region::Region;
 use super::view::{ArrayView, ArrayViewMut};
 use crate::device::Device;
 use crate::error::Result;
 use crate::memory::allocation::Allocation;
-use crate::memory::shared::Shared;
+use crate::memory::retain::retained;
 use crate::{check, sys};
 
 /// An array of the format NV12, freed when it is dropped: a plane of brightness, and a plane of colour with
@@ -15,14 +17,14 @@ use crate::{check, sys};
 /// [`ArrayBuilder::nv12`](super::ArrayBuilder::nv12) makes it. Copies take the planes as they take arrays.
 #[derive(Debug)]
 pub struct Nv12Array {
-    allocation: Shared<Allocation>,
-    luma: Plane,
-    chroma: Plane,
+    allocation: Arc<Allocation>,
+    luma: Nv12Plane,
+    chroma: Nv12Plane,
 }
 
 /// One of the planes.
 #[derive(Clone, Copy, Debug)]
-struct Plane {
+struct Nv12Plane {
     raw: sys::cudaArray_t,
     extent: [usize; 3],
     /// The first byte in the access history.
@@ -30,15 +32,15 @@ struct Plane {
 }
 
 // SAFETY: the handles are of arrays that live as long as the allocation, and any thread may use them.
-unsafe impl Send for Plane {}
+unsafe impl Send for Nv12Plane {}
 // SAFETY: as above.
-unsafe impl Sync for Plane {}
+unsafe impl Sync for Nv12Plane {}
 
 impl Nv12Array {
     /// Returns the owner of an allocation. If the query of a plane fails, the allocation is freed again.
     #[track_caller]
     pub(super) fn new(allocation: Allocation, [width, height]: [usize; 2]) -> Result<Self> {
-        let allocation = Shared::kept(allocation);
+        let allocation = retained(allocation);
         let raw = {
             let _current = allocation.on().switch()?;
             let plane = |index| {
@@ -51,13 +53,13 @@ impl Nv12Array {
         };
         let [luma, chroma] = raw;
         Ok(Self {
-            luma: Plane { raw: luma, extent: [width, height, 1], base: 0 },
-            chroma: Plane { raw: chroma, extent: [width / 2, height / 2, 1], base: width * height },
+            luma: Nv12Plane { raw: luma, extent: [width, height, 1], base: 0 },
+            chroma: Nv12Plane { raw: chroma, extent: [width / 2, height / 2, 1], base: width * height },
             allocation,
         })
     }
 
-    fn region<T>(&self, plane: Plane) -> Region<'_, T> {
+    fn region<T>(&self, plane: Nv12Plane) -> Region<'_, T> {
         Region::whole(&self.allocation, plane.raw, plane.base, plane.extent)
     }
 
@@ -103,6 +105,6 @@ impl Nv12Array {
     #[doc(alias = "cudaFreeArray")]
     #[track_caller]
     pub fn free(mut self) -> Result<()> {
-        self.allocation.only().map_or(Ok(()), Allocation::free)
+        Arc::get_mut(&mut self.allocation).map_or(Ok(()), Allocation::free)
     }
 }

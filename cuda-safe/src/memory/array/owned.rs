@@ -4,6 +4,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
+use std::sync::Arc;
 
 use super::builder::ArrayBuilder;
 use super::element::ArrayElement;
@@ -14,7 +15,7 @@ use crate::check;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::memory::allocation::{Allocation, Kind};
-use crate::memory::shared::Shared;
+use crate::memory::retain::retained;
 use crate::sys;
 
 /// A CUDA array of elements `T` on a device, freed when it is dropped.
@@ -40,7 +41,7 @@ use crate::sys;
 /// ```
 #[doc(alias = "cudaArray_t")]
 pub struct Array<T> {
-    allocation: Shared<Allocation>,
+    allocation: Arc<Allocation>,
     kind: ArrayKind,
     extent: [usize; 3],
     flags: ArrayFlags,
@@ -55,7 +56,7 @@ impl<T: ArrayElement> Array<T> {
         extent: [usize; 3],
         flags: ArrayFlags,
     ) -> Self {
-        Self { allocation: Shared::kept(allocation), kind, extent, flags, elements: PhantomData }
+        Self { allocation: retained(allocation), kind, extent, flags, elements: PhantomData }
     }
 
     /// Makes an array of one row on the current device.
@@ -248,7 +249,7 @@ impl<T> Array<T> {
     #[doc(alias = "cudaFreeArray")]
     #[track_caller]
     pub fn free(mut self) -> Result<()> {
-        self.allocation.only().map_or(Ok(()), Allocation::free)
+        Arc::get_mut(&mut self.allocation).map_or(Ok(()), Allocation::free)
     }
 
     /// Waits for the work that still uses the array, and gives it up without freeing it.
@@ -264,7 +265,7 @@ impl<T> Array<T> {
     #[allow(clippy::result_large_err, reason = "the array comes back with the error, as every owner does")]
     pub fn into_raw(mut self) -> core::result::Result<sys::cudaArray_t, (Error, Self)> {
         const API: &str = "Array::into_raw";
-        let Some(allocation) = self.allocation.only() else {
+        let Some(allocation) = Arc::get_mut(&mut self.allocation) else {
             return Err((Error::refused(API, Detail::InGraph), self));
         };
         match allocation.give_up(API) {

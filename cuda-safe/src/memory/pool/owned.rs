@@ -41,12 +41,12 @@ use crate::{check, process, stream, sys};
 #[doc(alias = "cudaMemPoolDestroy")]
 #[doc(alias = "cudaMemPool_t")]
 pub struct MemoryPool {
-    handle: Arc<Handle>,
+    handle: Arc<PoolHandle>,
 }
 
 /// The handle of a pool.
 #[derive(Debug)]
-pub(super) struct Handle {
+pub(super) struct PoolHandle {
     raw: sys::cudaMemPool_t,
     location: MemoryLocation,
     kind: PoolKind,
@@ -57,14 +57,14 @@ pub(super) struct Handle {
 }
 
 // SAFETY: the handle of a pool is a name, which the runtime takes from any thread.
-unsafe impl Send for Handle {}
+unsafe impl Send for PoolHandle {}
 // SAFETY: as above. The runtime locks the pool itself.
-unsafe impl Sync for Handle {}
+unsafe impl Sync for PoolHandle {}
 
 /// The pools that the program owns, by the addresses of their handles.
-static OWNED: Mutex<Vec<(usize, Weak<Handle>)>> = Mutex::new(Vec::new());
+static OWNED: Mutex<Vec<(usize, Weak<PoolHandle>)>> = Mutex::new(Vec::new());
 
-fn owned() -> MutexGuard<'static, Vec<(usize, Weak<Handle>)>> {
+fn owned() -> MutexGuard<'static, Vec<(usize, Weak<PoolHandle>)>> {
     OWNED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -81,7 +81,7 @@ impl MemoryPool {
     /// Returns the owner of a pool that was just made.
     pub(super) fn own(raw: sys::cudaMemPool_t, device: Device) -> Self {
         let location = MemoryLocation::Device(device);
-        let handle = Arc::new(Handle {
+        let handle = Arc::new(PoolHandle {
             raw,
             location,
             kind: PoolKind::Pinned,
@@ -94,7 +94,9 @@ impl MemoryPool {
 
     /// Returns a default pool, which is never destroyed.
     pub(super) fn default_one(raw: sys::cudaMemPool_t, location: MemoryLocation, kind: PoolKind) -> Self {
-        Self { handle: Arc::new(Handle { raw, location, kind, owned: false, process: process::number() }) }
+        Self {
+            handle: Arc::new(PoolHandle { raw, location, kind, owned: false, process: process::number() }),
+        }
     }
 
     /// Returns the program's pool with this handle, if it is still alive.
@@ -192,7 +194,7 @@ pub(super) fn enter(api: &'static str) -> Result<()> {
     relax()
 }
 
-impl Handle {
+impl PoolHandle {
     /// Removes the handle from the list. Must be called before the pool is destroyed, because the runtime
     /// then reuses the address.
     fn forget(&self) {
@@ -200,7 +202,7 @@ impl Handle {
     }
 }
 
-impl Drop for Handle {
+impl Drop for PoolHandle {
     fn drop(&mut self) {
         // In the child of a fork the runtime is unusable, and the pool is the parent's.
         if !self.owned || !process::is(self.process) {
