@@ -1,6 +1,7 @@
-//! One piece of memory: where it is, how large, on which device, who uses it, and how it is freed.
+//! One piece of memory: its address, size and device, the work that uses it, and how it is freed.
 //!
-//! Every owner of the crate holds one, behind a reference count that only graphs ever raise. How it ends is in [`free`].
+//! Every owner in the crate has one, behind a reference count that only graphs, textures and surfaces
+//! raise. [`free`] frees it.
 #![expect(unsafe_code, reason = "allocates and frees through the runtime")]
 
 mod free;
@@ -29,54 +30,55 @@ use crate::stream::StreamRef;
 use crate::{process, stream, sys};
 use cuda_hazard::Keeper;
 
-/// How memory was allocated, and so how it is freed.
+/// How memory was allocated, and therefore how it is freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// `cudaMalloc`, `cudaFree`.
     Device,
-    /// `cudaMallocAsync`, `cudaFreeAsync`: from the device's pool, in the order of streams.
+    /// `cudaMallocAsync`, `cudaFreeAsync`: stream-ordered, from the device's pool.
     Pool,
     /// `cudaMallocManaged`, `cudaFree`.
     Managed,
     /// `cudaHostAlloc`, `cudaFreeHost`.
     Pinned,
-    /// `cudaHostRegister`, `cudaHostUnregister`: the elements of a container, which goes with them.
+    /// `cudaHostRegister`, `cudaHostUnregister`: the elements of a container, which is freed with them.
     Registered,
     /// `cudaMallocArray`, `cudaMalloc3DArray`, `cudaFreeArray`: the pointer is the handle.
     Array,
     /// `cudaMallocMipmappedArray`, `cudaFreeMipmappedArray`: the pointer is the handle.
     Mipmapped,
-    /// Another library's or process's: freed by dropping what keeps it alive.
+    /// Memory of another library or process: freed by dropping the value that keeps it alive.
     Foreign,
 }
 
-/// Memory, and the books about who uses it. What every operation looks at comes first, and is in one line of the cache behind a
-/// count of owners.
+/// Memory and its access history. Every operation reads the first fields, so they are next to the reference
+/// count in front of them.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Allocation {
-    /// Null where there are no bytes.
+    /// Null if the size is 0.
     pointer: *mut u8,
     bytes: usize,
     device: Device,
-    /// Which process made it: a child that inherited it leaves it alone.
+    /// The process that made it. A child process that inherits the value leaves the memory alone.
     process: u32,
     kind: Kind,
     ledger: Ledger,
     mapped: Mapped,
-    /// What registered memory belongs to, boxed so that it stays where it is. Leaked unless it is known that nobody uses the
-    /// memory any more.
+    /// The container of registered memory, boxed so that it does not move. It is leaked unless the memory
+    /// is known to be no longer in use.
     container: ManuallyDrop<Option<Box<dyn Any + Send>>>,
 }
 
-// SAFETY: the pointer is to memory that this value alone frees and that it never reads or writes itself; the runtime
-// takes it from any thread. Who may reach the bytes is decided by the typed owner around it.
+// SAFETY: this value alone frees the memory that the pointer is to, and never reads or writes it itself.
+// The runtime takes the pointer from any thread. The typed owner around the allocation decides who may
+// reach the bytes.
 unsafe impl Send for Allocation {}
-// SAFETY: as above, the books are made for many threads, and a shared borrow never looks at the container.
+// SAFETY: as above. The access history is made for many threads, and no shared borrow reads the container.
 unsafe impl Sync for Allocation {}
 
 impl Allocation {
-    /// Allocates memory of a device, the current one where none is named. No bytes, no call that allocates.
+    /// Allocates memory on a device, by default the current one. If `bytes` is 0, nothing is allocated.
     #[track_caller]
     pub(crate) fn device(device: impl Into<Option<Device>>, bytes: usize) -> Result<Arc<Self>> {
         let kind = Kind::Device;
@@ -87,7 +89,8 @@ impl Allocation {
         Ok(retained(Self::new(pointer, bytes, device, kind, Ledger::new(bytes))))
     }
 
-    /// Allocates rows of so many bytes on a device, and gives the pitch that it chose. There must be bytes.
+    /// Allocates rows of `row` bytes on a device, and returns the pitch that the runtime chose. The number
+    /// of bytes must not be 0.
     #[track_caller]
     pub(crate) fn pitched(device: Device, row: usize, height: usize) -> Result<(Self, usize)> {
         let mut pitch = 0;
@@ -99,7 +102,8 @@ impl Allocation {
         Ok((allocation.of_rows(pitch, height), pitch))
     }
 
-    /// Allocates layers of rows of so many bytes on a device, and gives the pitch that it chose. There must be bytes.
+    /// Allocates layers of rows of `row` bytes on a device, and returns the pitch that the runtime chose.
+    /// The number of bytes must not be 0.
     #[track_caller]
     pub(crate) fn pitched_volume(
         device: Device,
@@ -121,16 +125,17 @@ impl Allocation {
         Ok((allocation.of_rows(found.pitch, rows), found.pitch))
     }
 
-    /// The same memory, as large as rows so far apart make it.
+    /// Returns the same memory with the size of `rows` rows that are `pitch` bytes apart.
     fn of_rows(mut self, pitch: usize, rows: usize) -> Self {
-        // What was asked for is no more; what the runtime allocated it has.
+        // The runtime allocated this much, which is no less than the request.
         let bytes = pitch.saturating_mul(rows).max(self.bytes);
         self.bytes = bytes;
         self.ledger = Ledger::new(bytes);
         self
     }
 
-    /// Allocates managed memory for use with a device, the current one where none is named. No bytes, no call that allocates.
+    /// Allocates managed memory for use with a device, by default the current one. If `bytes` is 0, nothing
+    /// is allocated.
     #[track_caller]
     pub(crate) fn managed(device: Option<Device>, bytes: usize, flags: u32) -> Result<Self> {
         Self::with(device, bytes, Kind::Managed, |pointer| {
@@ -139,8 +144,8 @@ impl Allocation {
         })
     }
 
-    /// Allocates page-locked memory of the host, for use with a device, the current one where none is named. No bytes, no
-    /// call that allocates.
+    /// Allocates page-locked host memory for use with a device, by default the current one. If `bytes` is
+    /// 0, nothing is allocated.
     #[track_caller]
     #[inline]
     pub(crate) fn pinned(device: impl Into<Option<Device>>, bytes: usize, flags: u32) -> Result<Self> {
@@ -150,12 +155,13 @@ impl Allocation {
         })
     }
 
-    /// Page-locks the elements of a container, for use with a device, and takes the container over; gives it back with
-    /// the error where that fails. No bytes, no call.
+    /// Page-locks the elements of a container for use with a device, and takes ownership of the container.
+    /// On failure, returns the container with the error. If `bytes` is 0, nothing is registered.
     ///
     /// # Safety
-    /// The pointer is to so many bytes, which belong to the container and stay where they are until it is dropped. Nobody
-    /// but its other owners reaches them, and these only read.
+    /// - The pointer is to `bytes` bytes, which belong to the container and do not move until it is
+    ///   dropped.
+    /// - Only other owners of the container reach the bytes, and they only read.
     #[track_caller]
     pub(crate) unsafe fn registered<C: Any + Send>(
         device: Device,
@@ -165,7 +171,8 @@ impl Allocation {
         container: Box<C>,
     ) -> core::result::Result<Self, (Error, Box<C>)> {
         let registered = Self::with(Some(device), bytes, Kind::Registered, |found| {
-            // SAFETY: the caller says that so many bytes are there; they belong to nobody who could free them meanwhile.
+            // SAFETY: the caller guarantees that the memory has `bytes` bytes. They belong to the
+            // container, so nobody can free them during the call.
             let code = unsafe { sys::cudaHostRegister(pointer.cast(), bytes, flags) };
             // SAFETY: the pointer is to a live variable of the caller.
             unsafe { found.write(pointer.cast()) };
@@ -180,11 +187,12 @@ impl Allocation {
         }
     }
 
-    /// Takes over memory of others, with what keeps it alive: that is dropped once no work uses the memory.
+    /// Takes over memory of others, with the value that keeps it alive. That value is dropped when no work
+    /// uses the memory.
     ///
     /// # Safety
-    /// So many bytes of the device's memory are there, which live until the keeper is dropped, and nobody reaches them who
-    /// is not ordered with this crate's work.
+    /// - `pointer` is to `bytes` bytes of the device's memory, which live until `keeper` is dropped.
+    /// - All others who reach the bytes are ordered with this crate's work.
     pub(crate) unsafe fn foreign<K: Any + Send>(
         device: Device,
         pointer: *mut u8,
@@ -197,8 +205,9 @@ impl Allocation {
         allocation
     }
 
-    /// Waits for the work that still uses registered memory, makes it pageable again, and gives its container up; none
-    /// where there is none of this type. Where that fails everything is as it was, so that the owner can be given back.
+    /// Waits for the work that still uses registered memory, makes the memory pageable again, and returns
+    /// its container, or `None` if there is none of type `C`. An error changes nothing, so that the owner
+    /// can be given back.
     #[track_caller]
     pub(crate) fn take_container<C: Any>(&mut self) -> Result<Option<Box<C>>> {
         if self.bytes > 0 {
@@ -212,8 +221,8 @@ impl Allocation {
         Ok(self.container.take().and_then(|container| container.downcast().ok()))
     }
 
-    /// Allocates memory in the order of a stream: of a pool of a device, or where none is named, of the one that is current
-    /// on the stream's device. No bytes, no call.
+    /// Allocates stream-ordered memory from a pool of a device, or by default from the current pool of the
+    /// stream's device. If `bytes` is 0, nothing is allocated.
     #[track_caller]
     pub(crate) fn pool(
         stream: StreamRef<'_>,
@@ -231,10 +240,10 @@ impl Allocation {
         let place = Location::caller();
         let mut pointer = ptr::null_mut();
         let from = from.map(|(pool, _)| pool.as_raw());
-        // SAFETY: the operation is a write of memory that nobody else has yet, and it is put on this stream. The memory's history
-        // begins with it.
+        // SAFETY: the operation is put on this stream. It writes memory that nobody else has yet, and the
+        // memory's access history begins with it.
         let submission = unsafe { stream.begin(Operation::new(&[]), place) }?;
-        // SAFETY: the pool lives while the borrow does; the variable is live, and so is the stream.
+        // SAFETY: the pool lives as long as its borrow. The variable and the stream are live.
         match unsafe { allocate_in_order(&raw mut pointer, bytes, from, stream.as_raw()) } {
             sys::cudaSuccess => {
                 let ledger = submission.commit_first(bytes, place);
@@ -264,7 +273,7 @@ impl Allocation {
         }
     }
 
-    /// Makes the owner right after the call that allocates, on the current device where none is named.
+    /// Makes the owner right after the call that allocates, by default on the current device.
     #[inline]
     #[track_caller]
     fn with(
@@ -286,7 +295,7 @@ impl Allocation {
         Self::called(device, bytes, kind, api, allocate)
     }
 
-    /// The same for a call that is not the usual one for this kind.
+    /// As `with`, for a call that is not the usual one of this kind.
     #[inline]
     #[track_caller]
     pub(super) fn called(
@@ -300,7 +309,7 @@ impl Allocation {
         Ok(Self::new(pointer, bytes, device, kind, Ledger::new(bytes)))
     }
 
-    /// The call on the current device, or on another one, and which that is.
+    /// Makes the call on the given device, by default the current one, and returns that device, too.
     #[inline]
     #[track_caller]
     fn allocate(
@@ -332,7 +341,7 @@ impl Allocation {
         Self::call(bytes, kind, api, allocate)
     }
 
-    /// The call that allocates, if there are bytes.
+    /// Makes the call that allocates, unless `bytes` is 0.
     #[inline]
     #[track_caller]
     fn call(
@@ -355,13 +364,14 @@ impl Allocation {
     /// Takes over memory that was allocated elsewhere.
     ///
     /// # Safety
-    /// The memory is of the device, of at least `bytes` bytes, allocated as `kind` says, and freed by nobody else.
+    /// - The memory belongs to the device and has at least `bytes` bytes.
+    /// - It was allocated by the call that `kind` names, and nobody else frees it.
     pub(crate) unsafe fn from_raw(device: Device, pointer: *mut u8, bytes: usize, kind: Kind) -> Self {
         Self::new(pointer, bytes, device, kind, Ledger::new(bytes))
     }
 
-    /// Waits for the work that still uses the memory and gives it up without freeing it. An error changes
-    /// nothing, so that the owner can be given back.
+    /// Waits for the work that still uses the memory, and gives the memory up without freeing it. An error
+    /// changes nothing, so that the owner can be given back.
     #[track_caller]
     pub(crate) fn give_up(&mut self, api: &'static str) -> Result<*mut u8> {
         if matches!(self.kind, Kind::Foreign | Kind::Registered) {
@@ -376,35 +386,36 @@ impl Allocation {
         Ok(self.pointer)
     }
 
-    /// The first byte; null where there are none.
+    /// Returns the address of the first byte, or null if the size is 0.
     #[inline]
     pub(crate) fn pointer(&self) -> *mut u8 {
         self.pointer
     }
 
-    /// Size in bytes.
+    /// Returns the size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The device that the memory is of; for pinned memory, the one that was current.
+    /// Returns the device that the memory belongs to. For pinned memory, this is the device that was
+    /// current at the allocation.
     #[inline]
     pub(crate) fn on(&self) -> Device {
         self.device
     }
 
-    /// The device, of memory that is from a pool.
+    /// Returns the device if the memory is from a pool.
     #[inline]
     pub(crate) fn pool_device(&self) -> Option<Device> {
         (self.kind == Kind::Pool).then_some(self.device)
     }
 
-    /// Where kernels reach it, if it is the host's and somebody has asked.
+    /// Returns where kernels reach host memory, if that has been looked up.
     pub(super) fn mapped(&self) -> &Mapped {
         &self.mapped
     }
 
-    /// The books about who uses the bytes.
+    /// Returns the access history of the bytes.
     #[inline]
     pub(crate) fn ledger(&self) -> &Ledger {
         &self.ledger
@@ -424,10 +435,11 @@ impl Retained for Allocation {
     }
 }
 
-/// Has a stream allocate, from a pool where one is named.
+/// Has a stream allocate, from `from` if given.
 ///
 /// # Safety
-/// The stream is live, the pool as well, and the pointer is to a variable, which the call fills before it returns.
+/// - The stream and the pool are live.
+/// - `pointer` is to a live variable, which the call fills before it returns.
 #[inline]
 unsafe fn allocate_in_order(
     pointer: *mut *mut c_void,
@@ -436,14 +448,14 @@ unsafe fn allocate_in_order(
     stream: sys::cudaStream_t,
 ) -> sys::cudaError_t {
     match from {
-        // SAFETY: the caller vouches for both.
+        // SAFETY: the caller guarantees that the pointer and the stream are valid.
         None => unsafe { sys::cudaMallocAsync(pointer, bytes, stream) },
-        // SAFETY: the caller vouches for all three.
+        // SAFETY: the caller guarantees that the pointer, the pool and the stream are valid.
         Some(pool) => unsafe { sys::cudaMallocFromPoolAsync(pointer, bytes, pool, stream) },
     }
 }
 
-/// The error of that.
+/// Returns the error of `allocate_in_order`.
 #[cold]
 #[inline(never)]
 fn refused_in_order(
@@ -456,7 +468,7 @@ fn refused_in_order(
     refused(api, code, Kind::Pool, bytes).at(place)
 }
 
-/// The error of a call that was to allocate.
+/// Returns the error of a call that allocates.
 #[cold]
 #[inline(never)]
 #[track_caller]
@@ -476,10 +488,10 @@ fn refused(api: &'static str, code: sys::cudaError_t, kind: Kind, bytes: usize) 
     error.with_detail(Detail::Allocation { bytes, memory, free })
 }
 
-/// Bytes that are free on the current device, if it says so.
+/// Returns the number of free bytes on the current device, if the runtime reports it.
 fn free_on_current() -> Option<usize> {
     let (mut free, mut total) = (0, 0);
-    // SAFETY: both pointers are to live integers of ours, which the call fills.
+    // SAFETY: the pointers are to live local integers, which the call fills.
     let code = unsafe { sys::cudaMemGetInfo(&raw mut free, &raw mut total) };
     (code == sys::cudaSuccess).then_some(free)
 }

@@ -1,4 +1,5 @@
-//! What an address is: whose memory it is in, and by which addresses the host and the devices know it.
+//! The properties of an address: its kind of memory, its device, and the addresses by which the host and
+//! the devices reach it.
 #![expect(unsafe_code, reason = "calls cudaPointerGetAttributes")]
 
 use std::ffi::c_void;
@@ -7,28 +8,28 @@ use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::{check, stream, sys};
 
-/// What kind of memory an address is in: one of the constants, or something newer.
+/// The kind of memory an address is in: one of the constants, or a newer one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MemoryKind(sys::cudaMemoryType);
 
 impl MemoryKind {
-    /// Memory that CUDA knows nothing of: pageable memory of the host, or no memory at all.
+    /// Memory unknown to CUDA: pageable host memory, or no memory at all.
     pub const UNREGISTERED: Self = Self(sys::cudaMemoryTypeUnregistered);
-    /// Page-locked memory of the host, allocated or registered.
+    /// Page-locked host memory, allocated or registered.
     pub const HOST: Self = Self(sys::cudaMemoryTypeHost);
     /// Memory of a device.
     pub const DEVICE: Self = Self(sys::cudaMemoryTypeDevice);
     /// Managed memory.
     pub const MANAGED: Self = Self(sys::cudaMemoryTypeManaged);
 
-    /// The number as C has it.
+    /// Returns the number that C uses.
     #[must_use]
     pub fn as_raw(self) -> sys::cudaMemoryType {
         self.0
     }
 }
 
-/// What is known of an address.
+/// The properties of an address.
 ///
 /// # Examples
 /// ```
@@ -55,18 +56,20 @@ pub struct PointerAttributes {
     host_ptr: *mut c_void,
 }
 
-// SAFETY: the addresses are only told; nothing is read or written through them here.
+// SAFETY: the addresses are only reported. Nothing is read or written through them here.
 unsafe impl Send for PointerAttributes {}
 // SAFETY: as above.
 unsafe impl Sync for PointerAttributes {}
 
 impl PointerAttributes {
-    /// Asks what an address is. Any address may be asked about: it is not looked at, and need not be memory.
+    /// Returns the properties of an address. Any address is allowed, even one that is not memory: it is not
+    /// dereferenced.
     ///
-    /// Stands for [`cudaPointerGetAttributes`](sys::cudaPointerGetAttributes). The answer holds as long as the memory does.
+    /// Stands for [`cudaPointerGetAttributes`](sys::cudaPointerGetAttributes). The result is valid as long
+    /// as the memory is.
     ///
     /// # Errors
-    /// Where there is no device; a refusal inside a host function.
+    /// Fails if there is no device. Refused inside a host function.
     #[doc(alias = "cudaPointerGetAttributes")]
     #[track_caller]
     pub fn of<T>(pointer: *const T) -> Result<Self> {
@@ -74,7 +77,8 @@ impl PointerAttributes {
             return Err(Error::refused("PointerAttributes::of", Detail::InCallback));
         }
         let mut found = sys::cudaPointerAttributes::default();
-        // SAFETY: the first pointer is to a live structure of ours, which the call fills; the other one is only looked up.
+        // SAFETY: the first pointer is to a live local structure, which the call fills. The other one is
+        // only looked up.
         unsafe { check!(cudaPointerGetAttributes(&raw mut found, pointer.cast())) }?;
         let kind = MemoryKind(found.type_);
         let known = kind != MemoryKind::UNREGISTERED && found.device >= 0;
@@ -86,26 +90,26 @@ impl PointerAttributes {
         })
     }
 
-    /// What kind of memory the address is in.
+    /// Returns the kind of memory that the address is in.
     #[must_use]
     pub fn kind(&self) -> MemoryKind {
         self.kind
     }
 
-    /// The device that the memory is of, or for memory of the host, that was current when it was allocated or
-    /// registered; `None` for memory that CUDA knows nothing of.
+    /// Returns the device of the memory. For host memory, this is the device that was current when the
+    /// memory was allocated or registered. Returns `None` for memory unknown to CUDA.
     #[must_use]
     pub fn device(&self) -> Option<Device> {
         self.device
     }
 
-    /// The address by which devices reach the same byte; null where they do not.
+    /// Returns the address by which devices reach the same byte, or null if they cannot.
     #[must_use]
     pub fn device_ptr(&self) -> *mut c_void {
         self.device_ptr
     }
 
-    /// The address by which the host reaches the same byte; null where it does not.
+    /// Returns the address by which the host reaches the same byte, or null if it cannot.
     #[must_use]
     pub fn host_ptr(&self) -> *mut c_void {
         self.host_ptr

@@ -1,4 +1,4 @@
-//! Memory, owned, wherever it is: what all owners have in common.
+//! Owned memory of any type: what all owners have in common.
 #![expect(unsafe_code, reason = "takes over raw pointers, and shares typed ones between threads")]
 
 use std::fmt;
@@ -22,31 +22,32 @@ use crate::hazard::{Access, Mode};
 #[cfg(doc)]
 use crate::sys;
 
-/// An array of `T` in memory of one place, freed when it is dropped: a [`DeviceBuffer`](crate::DeviceBuffer) or a
-/// [`PinnedBuffer`](crate::PinnedBuffer).
+/// An array of `T` in one type of memory, freed when it is dropped: a [`DeviceBuffer`](crate::DeviceBuffer)
+/// or a [`PinnedBuffer`](crate::PinnedBuffer).
 ///
 /// # Ordering
-/// The buffer's accesses are in the books. Dropping it waits for the work that still uses it.
+/// The tracker records the accesses to the buffer. Dropping the buffer waits for the work that still uses
+/// it.
 pub struct Buffer<T, M> {
     allocation: Arc<Allocation>,
     len: usize,
     elements: PhantomData<(T, M)>,
 }
 
-// SAFETY: the buffer owns its elements and the allocation may be freed from any thread; elements that may be sent, may.
+// SAFETY: the buffer owns its elements, which are `Send`, and any thread may free the allocation.
 unsafe impl<T: Send, M> Send for Buffer<T, M> {}
-// SAFETY: a shared buffer only lets its elements be read.
+// SAFETY: a shared buffer only allows reads of its elements.
 unsafe impl<T: Sync, M> Sync for Buffer<T, M> {}
 
 impl<T: AnyBitPattern, M: Place> Buffer<T, M> {
-    /// The owner of what was allocated for `len` elements.
+    /// Returns the owner of an allocation that was made for `len` elements.
     #[inline]
     #[track_caller]
     pub(super) fn of(api: &'static str, allocation: Allocation, len: usize) -> Result<Self> {
         Self::of_shared(api, retained(allocation), len)
     }
 
-    /// The same of what was made where it stays.
+    /// As `of`, for an allocation that is already shared.
     #[inline]
     #[track_caller]
     pub(super) fn of_shared(api: &'static str, allocation: Arc<Allocation>, len: usize) -> Result<Self> {
@@ -54,11 +55,12 @@ impl<T: AnyBitPattern, M: Place> Buffer<T, M> {
         Ok(Self { allocation, len, elements: PhantomData })
     }
 
-    /// The owner of memory that was allocated elsewhere.
+    /// Returns the owner of memory that was allocated elsewhere.
     ///
     /// # Safety
-    /// The memory is of the device, has room for `len` elements, was allocated as `kind` says, and is freed by nobody else.
-    /// Memory of the host is reached by nobody else.
+    /// - The memory belongs to the device and has room for `len` elements.
+    /// - It was allocated by the call that `kind` names, and nobody else frees it.
+    /// - Nobody else reaches it, if it is host memory.
     #[track_caller]
     pub(super) unsafe fn taken_over(
         api: &'static str,
@@ -69,24 +71,24 @@ impl<T: AnyBitPattern, M: Place> Buffer<T, M> {
     ) -> Result<Self> {
         let bytes = size::bytes_of::<T>(api, len)?;
         size::aligned::<T>(api, pointer.addr())?;
-        // SAFETY: the caller says so, for as many bytes as were just computed from the same length.
+        // SAFETY: the caller guarantees it for `len` elements, and `bytes` is their size.
         let allocation = unsafe { Allocation::from_raw(device, pointer.cast(), bytes, kind) };
         Ok(Self { allocation: retained(allocation), len, elements: PhantomData })
     }
 
-    /// Views a part, by elements.
+    /// Views the elements of a range.
     ///
     /// # Errors
-    /// A refusal where the range is not within the buffer, with range and length.
+    /// Refused with the range and the length if the range is not within the buffer.
     #[track_caller]
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<Slice<'_, T, M>> {
         Ok(Slice::new(self.span().part("Buffer::slice", &range)?))
     }
 
-    /// Views a part that may be written, by elements.
+    /// Views the elements of a range for writing.
     ///
     /// # Errors
-    /// A refusal where the range is not within the buffer, with range and length.
+    /// Refused with the range and the length if the range is not within the buffer.
     #[track_caller]
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<SliceMut<'_, T, M>> {
         Ok(SliceMut::new(self.span().part("Buffer::slice_mut", &range)?))
@@ -98,44 +100,45 @@ impl<T: AnyBitPattern, M: Place> Buffer<T, M> {
         Slice::new(self.span())
     }
 
-    /// Views the whole buffer so that it may be written.
+    /// Views the whole buffer for writing.
     #[must_use]
     pub fn as_slice_mut(&mut self) -> SliceMut<'_, T, M> {
         SliceMut::new(self.span())
     }
 
-    /// Views the elements before `middle` and those from it on.
+    /// Views the elements before `middle` and those from `middle` on.
     ///
     /// # Errors
-    /// A refusal where `middle` is past the end.
+    /// Refused if `middle` is past the end.
     #[track_caller]
     pub fn split_at(&self, middle: usize) -> Result<(Slice<'_, T, M>, Slice<'_, T, M>)> {
         self.as_slice().split_at(middle)
     }
 
-    /// Views the elements before `middle` and those from it on; the two may be written by different streams at once, or
-    /// the one by a stream and the other by the host.
+    /// Views the elements before `middle` and those from `middle` on, for writing. Two streams may write
+    /// the two views at the same time, or a stream one and the host the other.
     ///
     /// # Errors
-    /// A refusal where `middle` is past the end.
+    /// Refused if `middle` is past the end.
     #[track_caller]
     pub fn split_at_mut(&mut self, middle: usize) -> Result<(SliceMut<'_, T, M>, SliceMut<'_, T, M>)> {
         self.as_slice_mut().split_at_mut(middle)
     }
 
-    /// Views the buffer in parts of `size` elements; the last is shorter where that does not divide.
+    /// Views the buffer in parts of `size` elements. The last part is shorter if `size` does not divide the
+    /// length.
     ///
     /// # Errors
-    /// A refusal where `size` is 0.
+    /// Refused if `size` is 0.
     #[track_caller]
     pub fn chunks(&self, size: usize) -> Result<impl ExactSizeIterator<Item = Slice<'_, T, M>>> {
         self.as_slice().chunks(size)
     }
 
-    /// Views the buffer in parts of `size` elements that may be written by different streams at once.
+    /// Views the buffer in parts of `size` elements, which different streams may write at the same time.
     ///
     /// # Errors
-    /// A refusal where `size` is 0.
+    /// Refused if `size` is 0.
     #[track_caller]
     pub fn chunks_mut(&mut self, size: usize) -> Result<impl ExactSizeIterator<Item = SliceMut<'_, T, M>>> {
         self.as_slice_mut().chunks_mut(size)
@@ -144,7 +147,8 @@ impl<T: AnyBitPattern, M: Place> Buffer<T, M> {
     /// Views the same bytes as elements of another type.
     ///
     /// # Errors
-    /// A refusal where the bytes are not a whole number of `U`, the address does not fit `U`, or `U` has no bytes.
+    /// Refused if the bytes are not a whole number of `U`, if the address is not aligned for `U`, or if `U`
+    /// is zero-sized.
     #[track_caller]
     pub fn reinterpret<U: AnyBitPattern>(&self) -> Result<Slice<'_, U, M>>
     where
@@ -153,10 +157,11 @@ impl<T: AnyBitPattern, M: Place> Buffer<T, M> {
         self.as_slice().reinterpret()
     }
 
-    /// Views the same bytes as elements of another type that may be written.
+    /// Views the same bytes as elements of another type, for writing.
     ///
     /// # Errors
-    /// A refusal where the bytes are not a whole number of `U`, the address does not fit `U`, or `U` has no bytes.
+    /// Refused if the bytes are not a whole number of `U`, if the address is not aligned for `U`, or if `U`
+    /// is zero-sized.
     #[track_caller]
     pub fn reinterpret_mut<U: AnyBitPattern + NoUninit>(&mut self) -> Result<SliceMut<'_, U, M>>
     where
@@ -169,12 +174,12 @@ impl<T: AnyBitPattern, M: Place> Buffer<T, M> {
 impl<T: AnyBitPattern, M: HostPlace> Buffer<T, M> {
     /// Waits until no work writes the elements any more, and lends them to the host for reading.
     ///
-    /// Blocks for as long as a copy into the buffer, or a kernel that writes it, is pending; work that only reads it
-    /// does not matter. Behind a kernel that waits for the host, that is for ever.
+    /// Blocks while a copy into the buffer or a kernel that writes it is pending. Pending reads do not
+    /// matter. If such a kernel waits for the host, this blocks for ever.
     ///
     /// # Errors
-    /// The failure of the work that was waited for; a refusal inside a host function where the work is not known to
-    /// be complete.
+    /// Returns the failure of the work that it waited for. Refused inside a host function, unless the work
+    /// is known to be complete.
     #[track_caller]
     pub fn host(&self) -> Result<HostRef<'_, T>> {
         HostRef::new(self.span())
@@ -182,7 +187,7 @@ impl<T: AnyBitPattern, M: HostPlace> Buffer<T, M> {
 
     /// Waits until no work uses the elements any more, and lends them to the host for writing.
     ///
-    /// Blocks for as long as any copy from or into the buffer, or a kernel that uses it, is pending.
+    /// Blocks while a copy from or into the buffer, or a kernel that uses it, is pending.
     ///
     /// # Errors
     /// As [`host`](Self::host).
@@ -202,13 +207,13 @@ impl<T: AnyBitPattern, M: HostPlace> Buffer<T, M> {
 }
 
 impl<T, M: MappedPlace> Buffer<T, M> {
-    /// The address at which kernels reach the first element; null where there are none.
+    /// Returns the address at which kernels reach the first element, or null if the length is 0.
     ///
-    /// Stands for [`cudaHostGetDevicePointer`](sys::cudaHostGetDevicePointer), called the first time only. Where
-    /// addresses are unified it is the host's.
+    /// Stands for [`cudaHostGetDevicePointer`](sys::cudaHostGetDevicePointer), which is called only the
+    /// first time. It is the host's address if addresses are unified.
     ///
     /// # Errors
-    /// `cudaErrorInvalidValue` where the memory is not mapped.
+    /// Returns `cudaErrorInvalidValue` if the memory is not mapped.
     #[doc(alias = "cudaHostGetDevicePointer")]
     #[track_caller]
     pub fn device_ptr(&self) -> Result<*mut T> {
@@ -217,71 +222,74 @@ impl<T, M: MappedPlace> Buffer<T, M> {
 }
 
 impl<T, M: Place> Buffer<T, M> {
-    /// Length in elements.
+    /// Returns the length in elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are no elements.
+    /// Returns whether the length is 0.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Size in bytes.
+    /// Returns the size in bytes.
     #[must_use]
     pub fn size_in_bytes(&self) -> usize {
         self.span().bytes()
     }
 
-    /// The device that the memory is of; for memory of the host, the one that was current when it was allocated.
+    /// Returns the device of the memory. For host memory, this is the device that was current at the
+    /// allocation.
     #[must_use]
     pub fn device(&self) -> Device {
         self.allocation.on()
     }
 
-    /// The address of the first element: the device's for device memory, else the host's. Null where there are none.
+    /// Returns the address of the first element: the device's address for device memory, otherwise the
+    /// host's. Null if the length is 0.
     ///
-    /// Only a device may dereference that of a device; to read through that of the host is a race with work that writes
-    /// the memory. What is done through it is not in the books: see [`access`](Self::access).
+    /// Only a device may dereference the address of device memory. A read through the address of host
+    /// memory races with work that writes it. The tracker does not see accesses through the address: see
+    /// [`access`](Self::access).
     #[must_use]
     pub fn as_ptr(&self) -> *const T {
         self.span().pointer().cast_const()
     }
 
-    /// The address of the first element, for writing; null where there are none.
+    /// Returns the address of the first element for writing, or null if the length is 0.
     #[must_use]
     pub fn as_mut_ptr(&mut self) -> *mut T {
         self.span().pointer()
     }
 
-    /// A read of the whole buffer, for [`enqueue`](crate::stream::StreamRef::enqueue).
+    /// Returns a read of the whole buffer, for [`enqueue`](crate::stream::StreamRef::enqueue).
     #[must_use]
     pub fn access(&self) -> Access<'_> {
         self.span().access(Mode::Read)
     }
 
-    /// A write of the whole buffer, for [`enqueue`](crate::stream::StreamRef::enqueue).
+    /// Returns a write of the whole buffer, for [`enqueue`](crate::stream::StreamRef::enqueue).
     #[must_use]
     pub fn access_mut(&mut self) -> Access<'_> {
         self.span().access(Mode::Write)
     }
 
-    /// All of it, as views are made from.
+    /// Returns the span of all elements, from which views are made.
     #[inline]
     pub(crate) fn span(&self) -> Span<'_, T> {
         Span::whole(&self.allocation, self.len)
     }
 
-    /// The owner of the allocation.
+    /// Returns the owner of the allocation.
     #[inline]
     pub(super) fn into_shared(self) -> Arc<Allocation> {
         self.allocation
     }
 
-    /// Waits for the work that still uses the memory and gives it up without freeing it, or gives the owner
-    /// back with the error.
+    /// Waits for the work that still uses the memory, and gives the memory up without freeing it. On
+    /// failure, returns the owner with the error.
     #[track_caller]
     pub(super) fn give_up(mut self, api: &'static str) -> core::result::Result<*mut T, (Error, Self)> {
         let Some(allocation) = Arc::get_mut(&mut self.allocation) else {

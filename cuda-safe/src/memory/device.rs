@@ -1,4 +1,4 @@
-//! Memory on a device, owned.
+//! Owned device memory.
 #![expect(unsafe_code, reason = "takes over raw device pointers")]
 
 use std::any::Any;
@@ -18,12 +18,12 @@ use crate::sys;
 
 /// An array of `T` on a device, freed when it is dropped.
 ///
-/// The host never reaches the elements directly: [`memcpy`](crate::memcpy) and its family move them. Kernels take
-/// the buffer or a view of it as an argument.
+/// The host never reaches the elements directly: [`memcpy`](crate::memcpy) and its family move them.
+/// Kernels take the buffer, or a view of it, as an argument.
 ///
 /// # Ordering
-/// The buffer's accesses are in the books, so work on it is ordered after conflicting work whatever streams the two
-/// are on. Dropping it waits for the work that still uses it.
+/// The tracker records the accesses to the buffer. Work on it is therefore ordered after conflicting work
+/// on any stream. Dropping the buffer waits for the work that still uses it.
 ///
 /// # Examples
 /// ```
@@ -40,12 +40,13 @@ use crate::sys;
 pub type DeviceBuffer<T> = Buffer<T, OnDevice>;
 
 impl<T: AnyBitPattern> DeviceBuffer<T> {
-    /// Allocates `len` elements on the current device. As in C, what they contain is unspecified.
+    /// Allocates `len` elements on the current device. As in C, their contents are unspecified.
     ///
-    /// Stands for [`cudaMalloc`](sys::cudaMalloc). No elements, no call.
+    /// Stands for [`cudaMalloc`](sys::cudaMalloc). If `len` is 0, nothing is allocated.
     ///
     /// # Errors
-    /// `cudaErrorMemoryAllocation` with the number of bytes, and a refusal where that number overflows or `T` has no bytes.
+    /// - `cudaErrorMemoryAllocation` with the number of bytes, if there is not enough memory.
+    /// - A refusal if the number of bytes overflows, or if `T` is zero-sized.
     #[doc(alias = "cudaMalloc")]
     #[inline]
     #[track_caller]
@@ -64,7 +65,7 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
         Self::alloc_where(Some(device), len)
     }
 
-    /// Allocates on a device, the current one where none is named.
+    /// Allocates on a device, by default the current one.
     #[inline]
     #[track_caller]
     fn alloc_where(device: Option<Device>, len: usize) -> Result<Self> {
@@ -72,17 +73,19 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
         Self::of_shared("DeviceBuffer::alloc", Allocation::device(device, bytes)?, len)
     }
 
-    /// Gives a stream the task of allocating `len` elements of its device's memory pool, and returns.
+    /// Allocates `len` elements from the memory pool of the stream's device, in stream order, and returns
+    /// at once.
     ///
-    /// Stands for [`cudaMallocAsync`](sys::cudaMallocAsync). No elements, no call.
+    /// Stands for [`cudaMallocAsync`](sys::cudaMallocAsync). If `len` is 0, nothing is allocated.
     ///
     /// # Ordering
-    /// The memory is there when the stream comes to it. Other streams may use it at once: the tracker makes them wait.
-    /// Dropping the buffer frees it on a stream of the crate's own, after the work that still uses it, and without a wait on
-    /// the host; [`free_async`](Self::free_async) frees it on a stream of the program's.
+    /// The memory exists from this point of the stream on. Other streams may use it at once: the tracker
+    /// makes them wait. Dropping the buffer frees it on a stream of the crate, after the work that still
+    /// uses it, and does not block the host. [`free_async`](Self::free_async) frees it on a stream of the
+    /// program.
     ///
     /// # Errors
-    /// As [`alloc`](Self::alloc); `cudaErrorNotSupported` where the device has no pools.
+    /// Those of [`alloc`](Self::alloc), and `cudaErrorNotSupported` if the device has no pools.
     ///
     /// # Examples
     /// ```
@@ -107,16 +110,17 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
         Self::of_shared("DeviceBuffer::alloc_async", allocation, len)
     }
 
-    /// Gives a stream the task of allocating `len` elements of a pool's memory, and returns.
+    /// Allocates `len` elements from a pool, in stream order, and returns at once.
     ///
-    /// Stands for [`cudaMallocFromPoolAsync`](sys::cudaMallocFromPoolAsync). No elements, no call. The buffer is of the
-    /// pool's device, which need not be the stream's. The pool may be dropped before it.
+    /// Stands for [`cudaMallocFromPoolAsync`](sys::cudaMallocFromPoolAsync). If `len` is 0, nothing is
+    /// allocated. The buffer is on the device of the pool, which need not be the stream's. The pool may be
+    /// dropped before the buffer.
     ///
     /// # Ordering
-    /// As for [`alloc_async`](Self::alloc_async).
+    /// As [`alloc_async`](Self::alloc_async).
     ///
     /// # Errors
-    /// As [`alloc_async`](Self::alloc_async); a refusal where the pool is not of a device's memory.
+    /// Those of [`alloc_async`](Self::alloc_async), and a refusal if the pool is not of device memory.
     #[doc(alias = "cudaMallocFromPoolAsync")]
     #[inline]
     #[track_caller]
@@ -130,40 +134,47 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
     /// Takes over memory that was allocated with `cudaMalloc`.
     ///
     /// # Errors
-    /// A refusal where the number of bytes overflows, `T` has no bytes, or the address does not fit `T`.
+    /// Refused if the number of bytes overflows, if `T` is zero-sized, or if the address is not aligned for
+    /// `T`.
     ///
     /// # Safety
-    /// - `pointer` came from `cudaMalloc` on `device`, or from [`into_raw`](Self::into_raw), and nobody else frees it.
-    /// - It has room for `len` elements of `T`, and nobody else uses them, but in order with what this crate does there.
-    /// - Work that uses the memory is complete: [`into_raw`](Self::into_raw) waits for what it knows of.
+    /// - `pointer` came from `cudaMalloc` on `device`, or from [`into_raw`](Self::into_raw), and nobody
+    ///   else frees it.
+    /// - The memory has room for `len` elements of `T`. All others who use them are ordered with this
+    ///   crate's work on them.
+    /// - Work that uses the memory is complete. [`into_raw`](Self::into_raw) waits for the work that the
+    ///   tracker knows.
     #[track_caller]
     pub unsafe fn from_raw(device: Device, pointer: *mut T, len: usize) -> Result<Self> {
-        // SAFETY: the caller vouches for all of it.
+        // SAFETY: the caller guarantees all of it.
         unsafe { Self::taken_over("DeviceBuffer::from_raw", device, pointer, len, Kind::Device) }
     }
 
-    /// Adopts device memory of another library's, with what keeps it alive: the keeper is dropped once no work uses the
-    /// memory any more, in the place of freeing it.
+    /// Adopts device memory of another library, with the value that keeps the memory alive. Instead of
+    /// freeing the memory, the buffer drops `keeper` when no work uses the memory any more.
     ///
     /// # Errors
-    /// A refusal where the number of bytes overflows, `T` has no bytes, or the address does not fit `T`; the keeper is
-    /// dropped then.
+    /// Refused if the number of bytes overflows, if `T` is zero-sized, or if the address is not aligned for
+    /// `T`. In each case `keeper` is dropped.
     ///
     /// # Safety
-    /// - `pointer` is to `len` elements of memory of `device`, which live and stay where they are until `keeper` is dropped.
-    /// - Whoever else uses the memory meanwhile is ordered with what this crate does there: its books know of no others.
-    ///   Work given before is complete, or the first work given here is ordered after it.
-    /// - The memory is adopted once at a time.
+    /// - `pointer` is to `len` elements in memory of `device`, which live and do not move until `keeper` is
+    ///   dropped.
+    /// - All others who use the memory in the meantime are ordered with this crate's work on it: the
+    ///   tracker does not see their work. Their earlier work is complete, or the first work submitted here
+    ///   is ordered after it.
+    /// - The memory is adopted only once at a time.
     ///
     /// # Examples
     /// ```
     /// use cuda_safe::{Device, DeviceBuffer, memcpy};
     ///
     /// # fn main() -> cuda_safe::Result<()> {
-    /// // What another library would have.
+    /// // The memory of another library.
     /// let theirs = DeviceBuffer::<f32>::from_slice(&[1.0, 2.0, 3.0])?;
     /// let (pointer, len) = (theirs.as_ptr().cast_mut(), theirs.len());
-    /// // SAFETY: the memory lives as long as its owner, which goes with the buffer and does nothing meanwhile.
+    /// // SAFETY: the memory lives as long as its owner, which the buffer retains and which does nothing in
+    /// // the meantime.
     /// let mut buffer = unsafe { DeviceBuffer::adopt(Device::current()?, pointer, len, theirs) }?;
     /// memcpy(&mut buffer.slice_mut(..1)?, &[7.0])?;
     /// assert_eq!(buffer.to_vec()?, [7.0, 2.0, 3.0]);
@@ -178,19 +189,19 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
         keeper: K,
     ) -> Result<Self> {
         let bytes = size::bytes_of::<T>("DeviceBuffer::adopt", len)?;
-        // SAFETY: the caller vouches for as many bytes as were just computed from the same length.
+        // SAFETY: the caller guarantees it for `len` elements, and `bytes` is their size.
         let allocation = unsafe { Allocation::foreign(device, pointer.cast(), bytes, keeper) };
         Self::of("DeviceBuffer::adopt", allocation, len)
     }
 }
 
 impl<T> DeviceBuffer<T> {
-    /// Waits for the work that still uses the buffer and frees it: what a drop does, with the error.
+    /// Waits for the work that still uses the buffer, and frees it. Unlike a drop, this returns the error.
     ///
     /// Stands for [`cudaFree`](sys::cudaFree).
     ///
     /// # Errors
-    /// The failure of work that used the buffer, or of the call.
+    /// Returns the failure of work that used the buffer, or the runtime's error.
     #[doc(alias = "cudaFree")]
     #[inline]
     #[track_caller]
@@ -198,13 +209,14 @@ impl<T> DeviceBuffer<T> {
         Allocation::free_owned(self.into_shared())
     }
 
-    /// Gives a stream the task of freeing the buffer, after all work that still uses it, and returns.
+    /// Frees the buffer in stream order, after all work that still uses it, and returns at once.
     ///
-    /// Stands for [`cudaFreeAsync`](sys::cudaFreeAsync). A buffer that is not of a pool
-    /// is freed as [`free`](Self::free) does, which waits.
+    /// Stands for [`cudaFreeAsync`](sys::cudaFreeAsync). A buffer that is not from a pool is freed as by
+    /// [`free`](Self::free), which blocks.
     ///
     /// # Errors
-    /// The failure of earlier work, or of the call; a refusal inside a host function, after which it is freed later.
+    /// Returns the failure of earlier work, or the runtime's error. Refused inside a host function; the
+    /// buffer is then freed later.
     #[doc(alias = "cudaFreeAsync")]
     #[inline]
     #[track_caller]
@@ -214,14 +226,16 @@ impl<T> DeviceBuffer<T> {
 
     /// Waits for the work that still uses the buffer, and gives the memory up without freeing it.
     ///
-    /// [`from_raw`](Self::from_raw) or `cudaFree` frees it, also where it is memory of a pool, which
-    /// [`free_async`](Self::free_async) then no longer frees in the order of a stream.
+    /// [`from_raw`](Self::from_raw) or `cudaFree` frees it. This is also true for memory from a pool, which
+    /// [`free_async`](Self::free_async) then no longer frees in stream order.
     ///
     /// # Errors
-    /// Each error comes with the buffer: `InGraph` while a graph or a texture holds the memory too;
-    /// `Unsupported` for memory that `cudaFree` does not free: [adopted](Self::adopt) memory, a variable of a
-    /// library, and memory of another process ([`IpcMemHandle::open`](super::IpcMemHandle::open)); the
-    /// failure of the work that was waited for; a refusal inside a host function.
+    /// Each error comes with the buffer:
+    /// - `InGraph` while a graph or a texture also holds the memory.
+    /// - `Unsupported` for memory that `cudaFree` does not free: [adopted](Self::adopt) memory, a variable
+    ///   of a library, and memory of another process ([`IpcMemHandle::open`](super::IpcMemHandle::open)).
+    /// - The failure of the work that it waited for.
+    /// - A refusal inside a host function.
     #[track_caller]
     pub fn into_raw(self) -> core::result::Result<*mut T, (Error, Self)> {
         self.give_up("DeviceBuffer::into_raw")

@@ -9,14 +9,15 @@ use bytemuck::{Pod, Zeroable};
 use super::place::OnDevice;
 use super::{DeviceBuffer, Slice, SliceMut};
 
-/// The address of elements of `T` on a device, as 64 bits: what a `T *` in a structure of a kernel's is.
+/// The 64-bit address of elements of `T` on a device: a `T *` in a structure that a kernel reads.
 ///
-/// An address is only a number: anybody may have it, copy it to a device and look at it. What is *done* through it happens
-/// in kernels, whose launch is `unsafe`, and the books do not see it: a buffer that a kernel reaches only through such an
-/// address is not an argument of the launch. So it is the launch that must say what it reaches: give the buffers as
-/// arguments too, or put the launch on the stream with [`enqueue`](crate::stream::StreamRef::enqueue) and the
-/// [`access`](crate::memory::Buffer::access)es of all of them. Then the work is ordered with everything else, and
-/// the memory is not freed before it is done.
+/// An address is only a number, which anybody may have, copy to a device and read. Kernels access memory
+/// through it, and their launch is `unsafe`. The tracker does not see these accesses, because a buffer that
+/// a kernel reaches only through such an address is not an argument of the launch. Therefore the launch
+/// must declare the buffers: pass them as arguments, too, or submit the launch with
+/// [`enqueue`](crate::stream::StreamRef::enqueue) and the [`access`](crate::memory::Buffer::access) of each
+/// of them. The work is then ordered with all other work, and the memory is not freed before the work is
+/// complete.
 ///
 /// # Examples
 /// ```
@@ -39,30 +40,30 @@ pub struct DevicePtr<T> {
 }
 
 impl<T> DevicePtr<T> {
-    /// No address.
+    /// The null address.
     pub const NULL: Self = Self::from_address(0);
 
-    /// This address.
+    /// Makes a pointer from an address.
     #[must_use]
     pub const fn from_address(address: u64) -> Self {
         Self { address, element: PhantomData }
     }
 
-    /// The address of a pointer that devices understand, such as
-    /// [`PinnedBuffer::device_ptr`](crate::PinnedBuffer) gives.
+    /// Makes a pointer from one that devices understand, such as that of
+    /// [`PinnedBuffer::device_ptr`](crate::PinnedBuffer).
     #[must_use]
     pub fn new(pointer: *mut T) -> Self {
-        // Devices have 64 bits, and hosts of CUDA do not have more.
+        // Device addresses have 64 bits, and hosts that CUDA supports do not have more.
         Self::from_address(u64::try_from(pointer.expose_provenance()).unwrap_or(0))
     }
 
-    /// The address as a number.
+    /// Returns the address as a number.
     #[must_use]
     pub const fn address(self) -> u64 {
         self.address
     }
 
-    /// Whether there is no address.
+    /// Returns whether the address is null.
     #[must_use]
     pub const fn is_null(self) -> bool {
         self.address == 0
@@ -70,21 +71,21 @@ impl<T> DevicePtr<T> {
 }
 
 impl<T> From<&DeviceBuffer<T>> for DevicePtr<T> {
-    /// The address of the first element; null where there are none.
+    /// Returns the address of the first element, or null if the length is 0.
     fn from(buffer: &DeviceBuffer<T>) -> Self {
         Self::new(buffer.as_ptr().cast_mut())
     }
 }
 
 impl<T> From<Slice<'_, T, OnDevice>> for DevicePtr<T> {
-    /// The address of the first element.
+    /// Returns the address of the first element.
     fn from(slice: Slice<'_, T, OnDevice>) -> Self {
         Self::new(slice.as_ptr().cast_mut())
     }
 }
 
 impl<T> From<SliceMut<'_, T, OnDevice>> for DevicePtr<T> {
-    /// The address of the first element.
+    /// Returns the address of the first element.
     fn from(slice: SliceMut<'_, T, OnDevice>) -> Self {
         Self::new(slice.as_ptr().cast_mut())
     }
@@ -112,11 +113,11 @@ impl<T> fmt::Debug for DevicePtr<T> {
     }
 }
 
-// SAFETY: an address is a number; the host does nothing through it.
+// SAFETY: an address is a number, and the host accesses nothing through it.
 unsafe impl<T> Send for DevicePtr<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for DevicePtr<T> {}
-// SAFETY: 64 bits, of which all zeros are no address.
+// SAFETY: 64 bits. All zeros is the null address.
 unsafe impl<T> Zeroable for DevicePtr<T> {}
-// SAFETY: 64 bits without padding, any of which are an address, and a marker without bytes.
+// SAFETY: 64 bits without padding, every pattern of which is an address, and a zero-sized marker.
 unsafe impl<T: 'static> Pod for DevicePtr<T> {}

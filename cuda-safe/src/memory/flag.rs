@@ -15,18 +15,19 @@ use crate::error::Result;
 use crate::hazard::{Access, Mode};
 use crate::stream;
 
-/// An `AtomicU32` in mapped pinned memory, shared by the host and all devices at once.
+/// An `AtomicU32` in mapped pinned memory, which the host and all devices share.
 ///
-/// Neither memory that the tracker orders nor memory that a guard lends: host and kernels may read and write it at any
-/// time, and nobody waits for anybody. A kernel that spins until the host sets a flag is a gate, and how tests hold a
-/// stream. Starts at 0.
+/// The tracker does not order accesses to it, and no guard lends it. The host and kernels may read and
+/// write it at any time, and neither waits for the other. A kernel that spins until the host sets a flag is
+/// a gate; tests use one to hold a stream. The initial value is 0.
 ///
 /// # Ordering
-/// [`set`](Self::set) releases and [`load`](Self::load) acquires: a kernel that sees the value and then fences for the
-/// whole system also sees what the host wrote before, and the other way round.
+/// [`set`](Self::set) releases and [`load`](Self::load) acquires. A kernel that reads the value and then
+/// executes a system-wide fence also sees the earlier writes of the host, and the reverse holds too.
 ///
-/// Dropping it does not wait for a kernel that still polls it, which might never be let go then: the memory is kept, and
-/// serves a later flag once the kernel is known to be done. Where none does, the memory is freed.
+/// Dropping the flag does not wait for a kernel that still polls it, because that kernel might then never
+/// end. The memory is retained and serves a later flag once the kernel is known to be complete. If no
+/// kernel polls it, the memory is freed.
 ///
 /// # Examples
 /// ```
@@ -40,24 +41,25 @@ use crate::stream;
 /// ```
 #[doc(alias = "cudaHostAllocMapped")]
 pub struct MappedFlag {
-    /// Taken by the drop, and only by it.
+    /// Taken only by the drop.
     allocation: ManuallyDrop<Allocation>,
     device_pointer: *mut u32,
 }
 
-// SAFETY: the memory is an atomic that is only ever reached as one, and the device's pointer is only a number here.
+// SAFETY: the memory is an atomic that is only reached as one, and the device's pointer is only a number
+// here.
 unsafe impl Send for MappedFlag {}
 // SAFETY: as above.
 unsafe impl Sync for MappedFlag {}
 
 impl MappedFlag {
-    /// Allocates a flag that is 0, for every device.
+    /// Allocates a flag for all devices, with the value 0.
     ///
     /// Stands for [`cudaHostAlloc`](crate::sys::cudaHostAlloc) and
     /// [`cudaHostGetDevicePointer`](crate::sys::cudaHostGetDevicePointer).
     ///
     /// # Errors
-    /// `cudaErrorMemoryAllocation`, or what stops the device from being set up.
+    /// Returns `cudaErrorMemoryAllocation`, or the error of initialising the device.
     #[track_caller]
     pub fn new() -> Result<Self> {
         let device = Device::current()?;
@@ -67,13 +69,14 @@ impl MappedFlag {
         }
         let flags = PinnedFlags::MAPPED | PinnedFlags::PORTABLE;
         let allocation = Allocation::pinned(Some(device), size_of::<AtomicU32>(), flags.bits())?;
-        // SAFETY: the allocation is new, large enough, aligned for anything this small, and nobody else knows of it.
+        // SAFETY: the allocation is new, large enough and sufficiently aligned, and nobody else knows of
+        // it.
         unsafe { allocation.pointer().cast::<AtomicU32>().write(AtomicU32::new(0)) };
         let device_pointer = mapped_pointer(Span::whole(&allocation, 1))?;
         Ok(Self { allocation: ManuallyDrop::new(allocation), device_pointer })
     }
 
-    /// Sets the flag, for whoever polls it. Never blocks.
+    /// Sets the flag for all that poll it. Never blocks.
     pub fn set(&self, value: u32) {
         self.atomic().store(value, Ordering::Release);
     }
@@ -84,21 +87,22 @@ impl MappedFlag {
         self.atomic().load(Ordering::Acquire)
     }
 
-    /// The atomic itself, for everything else that atomics can do.
+    /// Returns the atomic itself, for the other operations of atomics.
     #[must_use]
     pub fn atomic(&self) -> &AtomicU32 {
-        // SAFETY: `new` put an atomic there, which lives as long as the allocation; everybody reaches it atomically.
+        // SAFETY: `new` wrote an atomic there, which lives as long as the allocation. All accesses to it
+        // are atomic.
         unsafe { &*self.allocation.pointer().cast::<AtomicU32>() }
     }
 
-    /// The address at which kernels reach the flag.
+    /// Returns the address at which kernels reach the flag.
     #[must_use]
     pub fn device_ptr(&self) -> *mut u32 {
         self.device_pointer
     }
 
-    /// What an operation that uses the flag enters in the books: it keeps the memory from being freed too early, and
-    /// orders nothing, whether the kernel reads the flag or sets it.
+    /// Returns the access that an operation on the flag declares to the tracker. It prevents the memory
+    /// from being freed too early and orders nothing, whether the kernel reads the flag or sets it.
     #[must_use]
     pub fn access(&self) -> Access<'_> {
         Access::new(self.allocation.ledger(), 0..size_of::<AtomicU32>(), Mode::Read)
@@ -107,7 +111,7 @@ impl MappedFlag {
 
 impl Drop for MappedFlag {
     fn drop(&mut self) {
-        // SAFETY: the flag is going, so nobody uses the field again.
+        // SAFETY: the flag is being dropped, so nobody uses the field again.
         let allocation = unsafe { ManuallyDrop::take(&mut self.allocation) };
         if is_done(&allocation) {
             drop(allocation);
@@ -119,26 +123,26 @@ impl Drop for MappedFlag {
     }
 }
 
-/// Whether all kernels that got the flag are known to be done. Asks nobody.
+/// Returns whether all kernels that received the flag are known to be complete. Does not ask the runtime.
 fn is_done(allocation: &Allocation) -> bool {
     stream::is_quiet(allocation.ledger(), 0..size_of::<AtomicU32>(), Mode::Write)
 }
 
-/// Flags that are gone, but that kernels may still poll. Freeing them later could wait for a gate that is closed by then, so they
-/// are only ever used again.
+/// Returns the dropped flags that kernels may still poll. Freeing them later could block on a gate that is
+/// closed by then. Therefore their memory is only reused.
 fn retired() -> MutexGuard<'static, Vec<ManuallyDrop<MappedFlag>>> {
     static RETIRED: Mutex<Vec<ManuallyDrop<MappedFlag>>> = Mutex::new(Vec::new());
     RETIRED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A retired flag that no kernel polls any more.
+/// Returns a retired flag that no kernel polls any more.
 fn again() -> Option<MappedFlag> {
     let mut retired = retired();
     let at = retired.iter().position(|flag| is_done(&flag.allocation))?;
     Some(ManuallyDrop::into_inner(retired.swap_remove(at)))
 }
 
-/// Forgets the retired flags of a device that is reset: their memory is gone.
+/// Forgets the retired flags of a device that is reset, which frees their memory.
 pub(super) fn abandon(device: Device) {
     retired().retain(|flag| flag.allocation.on() != device);
 }

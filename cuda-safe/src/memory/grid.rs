@@ -1,4 +1,4 @@
-//! What planes and volumes are made of: rows of elements in layers, within an allocation or a slice.
+//! Rows of elements in layers, within an allocation or a slice: the common part of planes and volumes.
 #![expect(unsafe_code, reason = "carries the address of a borrowed slice between threads")]
 
 use std::fmt;
@@ -11,34 +11,35 @@ use super::span::Span;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 
-/// Rows of `T` in layers; always within what `base` is.
+/// Rows of `T` in layers, always within `base`.
 #[derive(Debug)]
 pub(crate) struct Grid<'a, T> {
     base: Base<'a>,
     /// The first byte, counted from the base.
     start: usize,
-    /// Just past the last byte of the memory that was made into rows, counted from the base.
+    /// Just past the last byte of the memory that the rows were made of, counted from the base.
     limit: usize,
-    /// Just past the last byte that the books count as the rows', counted from the base.
+    /// Just past the last byte that the tracker counts as the rows', counted from the base.
     end: usize,
-    /// Whether nobody else can have what lies between the rows.
+    /// Whether nobody else can have the bytes between the rows.
     alone: bool,
-    /// Elements of a row.
+    /// The number of elements in a row.
     width: usize,
     layout: Layout,
     element: PhantomData<T>,
 }
 
-/// Which memory.
+/// The memory of the rows.
 #[derive(Clone, Copy, Debug)]
 enum Base<'a> {
-    /// An allocation, on the books.
+    /// An allocation, which the tracker knows.
     Booked(&'a Allocation),
     /// A borrowed slice.
     Borrowed(*mut u8),
 }
 
-// SAFETY: only an address; the view around it says who may reach the elements, and from which thread.
+// SAFETY: this is only an address. The view around it decides who may reach the elements, and from which
+// thread.
 unsafe impl Send for Base<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for Base<'_> {}
@@ -51,20 +52,20 @@ impl<T> Clone for Grid<'_, T> {
 
 impl<T> Copy for Grid<'_, T> {}
 
-/// How many elements a row, rows a layer, and layers.
+/// The number of elements in a row, of rows in a layer, and of layers.
 pub(crate) type Extent = [usize; 3];
 
-/// How far apart rows begin, in bytes, and layers, in rows.
+/// The distance between rows in bytes, and between layers in rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Apart {
-    /// Nothing is between them, and nothing comes after the last.
+    /// Without padding, and without memory after the last row.
     Packed,
-    /// So far.
+    /// With these distances.
     By(usize, usize),
 }
 
 impl<'a, T> Grid<'a, T> {
-    /// Rows and layers of a part of an allocation.
+    /// Makes rows and layers of a part of an allocation.
     #[track_caller]
     pub(crate) fn of_span(
         api: &'static str,
@@ -76,7 +77,7 @@ impl<'a, T> Grid<'a, T> {
         Self::checked(api, base, span.range().start, span.len(), extent, apart)
     }
 
-    /// Rows and layers of a slice of so many elements from `pointer` on, which is borrowed for `'a`.
+    /// Makes rows and layers of a slice of `len` elements at `pointer`, which is borrowed for `'a`.
     #[track_caller]
     pub(crate) fn of_slice(
         api: &'static str,
@@ -88,10 +89,10 @@ impl<'a, T> Grid<'a, T> {
         Self::checked(api, Base::Borrowed(pointer.cast()), 0, len, extent, apart)
     }
 
-    /// All of an allocation that was made for so many elements with such a pitch.
+    /// Returns all rows of an allocation that was made with this extent and pitch.
     pub(crate) fn whole(allocation: &'a Allocation, extent: Extent, pitch: usize) -> Self {
         let [width, rows, layers] = extent;
-        // The allocation holds it, so it does not overflow.
+        // The allocation contains the row, so this does not overflow.
         let layout = Layout { row: width * size_of::<T>(), rows, layers, pitch, layer_rows: rows };
         let (base, limit) = (Base::Booked(allocation), allocation.bytes());
         Self { base, start: 0, limit, end: 0, alone: true, width, layout, element: PhantomData }.ended()
@@ -126,42 +127,43 @@ impl<'a, T> Grid<'a, T> {
         Ok(Self { base, start, limit, end: 0, alone: true, width, layout, element: PhantomData }.ended())
     }
 
-    /// The same rows, with the end that they have in the books. Where all of an allocation was made into rows, what is behind the
-    /// last one counts as theirs: the books keep an access to all of an allocation in less.
+    /// Returns the same rows with the end that the tracker uses. If a whole allocation was made into rows,
+    /// the bytes after the last row count as theirs: an access to a whole allocation takes less space in
+    /// the access history.
     fn ended(self) -> Self {
         let end = self.start + self.layout.spanned();
         let Base::Booked(allocation) = self.base else { return Self { end, ..self } };
         let (Layout { row, pitch, .. }, all) = (self.layout, allocation.bytes());
-        // Of one row, parts that lie beside each other have nothing in common.
+        // Parts of one row beside each other must stay disjoint.
         let whole = self.start == 0 && self.limit == all && end - self.start > row;
         let padding = pitch.saturating_sub(row);
         let end = if whole && all.saturating_sub(end) <= padding { all } else { end };
         Self { end, ..self }
     }
 
-    /// Elements of a row.
+    /// Returns the number of elements in a row.
     #[inline]
     pub(crate) fn width(&self) -> usize {
         self.width
     }
 
-    /// Rows of a layer.
+    /// Returns the number of rows in a layer.
     pub(crate) fn height(&self) -> usize {
         self.layout.rows
     }
 
-    /// Layers.
+    /// Returns the number of layers.
     pub(crate) fn depth(&self) -> usize {
         self.layout.layers
     }
 
-    /// The layout in bytes.
+    /// Returns the layout in bytes.
     #[inline]
     pub(crate) fn layout(&self) -> Layout {
         self.layout
     }
 
-    /// The first element.
+    /// Returns the address of the first element.
     #[inline]
     pub(crate) fn pointer(&self) -> *mut T {
         let base = match self.base {
@@ -171,26 +173,26 @@ impl<'a, T> Grid<'a, T> {
         base.wrapping_add(self.start).cast()
     }
 
-    /// The allocation, where there is one, and the bytes that the books count as the rows', from its start: from the first to just past
-    /// the last, or to its end.
+    /// Returns the allocation, if there is one, and the range of its bytes that the tracker counts as the
+    /// rows': from the first byte to just past the last, or to the end of the allocation.
     #[inline]
     pub(crate) fn booked(&self) -> Option<(&'a Allocation, Range<usize>)> {
         let Base::Booked(allocation) = self.base else { return None };
         Some((allocation, self.start..self.end))
     }
 
-    /// Whether nobody else can have any of these bytes while a view of the rows is exclusive.
+    /// Returns whether nobody else can have any of these bytes while a view of the rows is exclusive.
     #[inline]
     pub(crate) fn is_alone(&self) -> bool {
         self.alone
     }
 
-    /// The device of the allocation, where there is one.
+    /// Returns the device of the allocation, if there is one.
     pub(crate) fn device(&self) -> Option<Device> {
         self.booked().map(|(allocation, _)| allocation.on())
     }
 
-    /// Some elements of every row.
+    /// Returns some elements of every row.
     #[track_caller]
     pub(crate) fn columns(&self, api: &'static str, range: &impl RangeBounds<usize>) -> Result<Self> {
         let range = size::range_in(api, range, self.width)?;
@@ -200,7 +202,7 @@ impl<'a, T> Grid<'a, T> {
         Ok(Self { start, width: range.len(), layout, alone: false, ..*self }.ended())
     }
 
-    /// Some rows of every layer.
+    /// Returns some rows of every layer.
     #[track_caller]
     pub(crate) fn rows(&self, api: &'static str, range: &impl RangeBounds<usize>) -> Result<Self> {
         let range = size::range_in(api, range, self.layout.rows)?;
@@ -210,7 +212,7 @@ impl<'a, T> Grid<'a, T> {
         Ok(Self { start, layout: Layout { rows: range.len(), ..self.layout }, alone, ..*self }.ended())
     }
 
-    /// Some layers.
+    /// Returns some layers.
     #[track_caller]
     pub(crate) fn layers(&self, api: &'static str, range: &impl RangeBounds<usize>) -> Result<Self> {
         let range = size::range_in(api, range, self.layout.layers)?;
@@ -219,20 +221,20 @@ impl<'a, T> Grid<'a, T> {
         Ok(Self { start, layout: Layout { layers: range.len(), ..self.layout }, ..*self }.ended())
     }
 
-    /// One layer.
+    /// Returns one layer.
     #[track_caller]
     pub(crate) fn layer(&self, api: &'static str, number: usize) -> Result<Self> {
         let layer = self.layers(api, &(number..number.saturating_add(1)))?;
         Ok(Self { layout: Layout { layer_rows: layer.layout.rows, ..layer.layout }, ..layer }.ended())
     }
 
-    /// Where the row or layer of this number begins, counted from the base. One past the last may be past the end of all
-    /// memory: nothing begins where it does.
+    /// Returns the offset of a row or layer from the base. For the row or layer after the last, this could
+    /// exceed the address space; nothing begins there, so an empty range keeps the start.
     fn begin(&self, number: usize, step: usize, empty: bool) -> usize {
         if empty || self.layout.is_empty() { self.start } else { self.start + number * step }
     }
 
-    /// One row, as what linear views are made of; none for borrowed memory.
+    /// Returns one row as a span, or `None` for borrowed memory.
     #[track_caller]
     pub(crate) fn row(&self, api: &'static str, number: usize) -> Result<Option<Span<'a, T>>> {
         let row = self.rows(api, &(number..number.saturating_add(1)))?;
@@ -242,13 +244,14 @@ impl<'a, T> Grid<'a, T> {
         })
     }
 
-    /// The bytes from the first to just past the last, what is between rows included; none for borrowed memory.
+    /// Returns the bytes from the first to just past the last, with those between rows, or `None` for
+    /// borrowed memory.
     pub(crate) fn bytes(&self) -> Option<Span<'a, u8>> {
         let (allocation, range) = self.booked()?;
         Some(Span::part_of(allocation, range.start, range.len()))
     }
 
-    /// What views and owners print: not the elements.
+    /// Formats views and owners, without the elements.
     pub(super) fn describe(&self, f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
         f.debug_struct(name)
             .field("element", &std::any::type_name::<T>())
@@ -277,7 +280,7 @@ mod tests {
         assert!(
             volume.is_alone() && volume.layer("test", 1).unwrap().rows("test", &(..2)).unwrap().is_alone()
         );
-        // Of all columns too: who has none of them is not asked.
+        // Also with all columns: `columns` does not check whether others are left.
         assert!(!plane.columns("test", &(..)).unwrap().rows("test", &(..1)).unwrap().is_alone());
         assert!(!volume.rows("test", &(..2)).unwrap().layers("test", &(..1)).unwrap().is_alone());
     }
@@ -292,7 +295,7 @@ mod tests {
         };
         assert_eq!(of(&span, [100, 4, 1], 256), 0..1024);
         assert_eq!(of(&span, [256, 4, 1], 256), 0..1024);
-        // There is room for another row, or for what is beside the only one.
+        // The memory has room for another row, or for parts beside the only row.
         assert_eq!(of(&span, [100, 3, 1], 256), 0..612);
         assert_eq!(of(&span, [100, 1, 1], 1024), 0..100);
         assert_eq!(of(&span, [0, 4, 1], 1024), 0..0);

@@ -15,7 +15,7 @@ use crate::stream;
 #[must_use]
 pub struct HostRef<'a, T> {
     loan: Loan<'a, T>,
-    /// What it stands for, for the compiler too: it may go to another thread only where a slice may.
+    /// Has the compiler treat the guard as a slice: it may be sent to another thread only if a slice may.
     elements: PhantomData<&'a [T]>,
 }
 
@@ -23,12 +23,12 @@ pub struct HostRef<'a, T> {
 #[must_use]
 pub struct HostMut<'a, T> {
     loan: Loan<'a, T>,
-    /// As above. Nor does it become one of another type.
+    /// As above. It also makes the type invariant in `T`.
     elements: PhantomData<&'a mut [T]>,
 }
 
 impl<'a, T> HostRef<'a, T> {
-    /// Waits for writers and lends the elements out. The span's borrow keeps new writers away.
+    /// Waits for writers and lends the elements. The span's borrow keeps new writers away.
     #[track_caller]
     pub(super) fn new(span: Span<'a, T>) -> Result<Self> {
         Ok(Self { loan: Loan::new(span, Mode::Read)?, elements: PhantomData })
@@ -36,8 +36,8 @@ impl<'a, T> HostRef<'a, T> {
 }
 
 impl<'a, T> HostMut<'a, T> {
-    /// Waits for readers and writers and lends the elements out. The span must be borrowed by nobody else, which keeps
-    /// new ones away.
+    /// Waits for readers and writers and lends the elements. Nobody else may have borrowed the span, which
+    /// keeps new readers and writers away.
     #[track_caller]
     pub(super) fn new(span: Span<'a, T>) -> Result<Self> {
         Ok(Self { loan: Loan::new(span, Mode::Write)?, elements: PhantomData })
@@ -49,8 +49,9 @@ impl<T> Deref for HostRef<'_, T> {
 
     fn deref(&self) -> &[T] {
         let (pointer, len) = self.loan.parts();
-        // SAFETY: `len` elements are there, aligned, and lent for reading: the books said that no write is pending, the
-        // borrow in the span forbids new ones, and any bytes are a valid `T` (owners are made for `AnyBitPattern` only).
+        // SAFETY: the memory has `len` aligned elements, lent for reading. The loan waited for pending
+        // writes, and the borrow in the span forbids new ones. Any bytes are a valid `T`: owners are made
+        // only for `AnyBitPattern`.
         unsafe { slice::from_raw_parts(pointer, len) }
     }
 }
@@ -60,7 +61,7 @@ impl<T> Deref for HostMut<'_, T> {
 
     fn deref(&self) -> &[T] {
         let (pointer, len) = self.loan.parts();
-        // SAFETY: as for `HostRef`; the loan is the only way to the elements.
+        // SAFETY: as for `HostRef`. The elements are reached only through the loan.
         unsafe { slice::from_raw_parts(pointer, len) }
     }
 }
@@ -68,20 +69,21 @@ impl<T> Deref for HostMut<'_, T> {
 impl<T> DerefMut for HostMut<'_, T> {
     fn deref_mut(&mut self) -> &mut [T] {
         let (pointer, len) = self.loan.parts();
-        // SAFETY: `len` elements are there, aligned, and lent for writing: the books said that no access is pending, the
-        // exclusive borrow that the span was made from forbids new ones, and `self` is borrowed exclusively.
+        // SAFETY: the memory has `len` aligned elements, lent for writing. The loan waited for pending
+        // accesses, the exclusive borrow that the span was made from forbids new ones, and `self` is
+        // borrowed exclusively.
         unsafe { slice::from_raw_parts_mut(pointer, len) }
     }
 }
 
-/// The entry in the allocation's books that says that the host has these bytes.
+/// The record in the allocation's access history that the host has these bytes.
 pub(super) struct Loan<'a, T> {
     span: Span<'a, T>,
     mode: Mode,
 }
 
 impl<'a, T> Loan<'a, T> {
-    /// Enters the loan first and waits then, so that nothing conflicting slips in between.
+    /// Records the loan first and waits then, so that no conflicting work comes between.
     #[track_caller]
     pub(super) fn new(span: Span<'a, T>, mode: Mode) -> Result<Self> {
         let ledger = span.allocation().ledger();
@@ -91,7 +93,7 @@ impl<'a, T> Loan<'a, T> {
         Ok(loan)
     }
 
-    /// Pointer and length for a slice: never null, also where there are no elements.
+    /// Returns pointer and length for a slice. The pointer is never null, even if the length is 0.
     pub(super) fn parts(&self) -> (*mut T, usize) {
         match self.span.len() {
             0 => (ptr::dangling_mut(), 0),
@@ -102,7 +104,7 @@ impl<'a, T> Loan<'a, T> {
 
 impl<T> Drop for Loan<'_, T> {
     fn drop(&mut self) {
-        // SAFETY: it was counted in, and lends nothing any more.
+        // SAFETY: `new` counted the loan in, and it lends nothing any more.
         unsafe { self.span.allocation().ledger().host_leaves(self.mode) };
     }
 }

@@ -1,7 +1,8 @@
-//! [`IpcMemHandle`]: device memory of another process, or for another one.
+//! [`IpcMemHandle`]: device memory shared between processes.
 //!
-//! Exporting is safe: a handle is bytes. Opening is not: what each process does with the memory, the other one's books do
-//! not know. Opened memory is a [`DeviceBuffer`] like any other, and is closed when nothing uses it any more.
+//! Exporting is safe, because a handle is only bytes. Opening is `unsafe`: the tracker of a process does
+//! not see the work of another process. Opened memory is a [`DeviceBuffer`] like any other, and is closed
+//! when nothing uses it any more.
 //!
 //! # Examples
 //! ```no_run
@@ -23,9 +24,10 @@
 //! // The other one
 //! let (memory, event) = (IpcMemHandle::from_bytes(receive()), IpcEventHandle::from_bytes(receive()));
 //! let device = Device::new(0)?;
-//! // SAFETY: the buffer has so many elements, and the other process keeps it until it hears of this one.
+//! // SAFETY: the buffer has 1000 elements, and the other process retains it until this one reports that it
+//! // is done.
 //! let shared = unsafe { memory.open::<u32>(device, 1000) }?;
-//! // SAFETY: it keeps the event for as long.
+//! // SAFETY: the other process retains the event as long.
 //! stream.wait(&unsafe { event.open(device) }?)?;
 //! # drop(shared);
 //! # Ok(())
@@ -47,61 +49,67 @@ use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::{check, process, stream, sys};
 
-/// What another process needs to open memory of this one: bytes, to be sent as they are.
+/// The bytes that another process needs to open memory of this one. Send them unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(transparent)]
 #[doc(alias = "cudaIpcMemHandle_t")]
 pub struct IpcMemHandle([u8; 64]);
 
 impl<T> DeviceBuffer<T> {
-    /// Makes what another process needs to open the buffer.
+    /// Returns the handle by which another process opens the buffer.
     ///
-    /// Stands for [`cudaIpcGetMemHandle`](sys::cudaIpcGetMemHandle). The buffer must live for as long as another process has
-    /// it open.
+    /// Stands for [`cudaIpcGetMemHandle`](sys::cudaIpcGetMemHandle). The buffer must live as long as
+    /// another process has it open.
     ///
     /// # Errors
-    /// `cudaErrorInvalidValue` for a buffer without elements, or of a pool; `cudaErrorNotSupported` where processes do not
-    /// share memory; a refusal inside a host function.
+    /// - `cudaErrorInvalidValue` for a buffer with length 0, or from a pool.
+    /// - `cudaErrorNotSupported` if processes cannot share memory.
+    /// - Refused inside a host function.
     #[doc(alias = "cudaIpcGetMemHandle")]
     #[track_caller]
     pub fn ipc_handle(&self) -> Result<IpcMemHandle> {
         refuse_in_callback("DeviceBuffer::ipc_handle")?;
         let _current = self.device().switch()?;
         let mut handle = sys::cudaIpcMemHandle_t::default();
-        // SAFETY: the first pointer is to a live structure of ours; the memory lives while the borrow does.
+        // SAFETY: the first pointer is to a live local structure, which the call fills. The memory lives as
+        // long as the borrow.
         unsafe { check!(cudaIpcGetMemHandle(&raw mut handle, self.as_ptr().cast_mut().cast())) }?;
         Ok(IpcMemHandle(bytemuck::cast(handle.reserved)))
     }
 }
 
 impl IpcMemHandle {
-    /// The bytes.
+    /// Returns the bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 64] {
         &self.0
     }
 
-    /// From the bytes.
+    /// Makes a handle from its bytes.
     #[must_use]
     pub fn from_bytes(bytes: [u8; 64]) -> Self {
         Self(bytes)
     }
 
-    /// Opens memory of another process, for work of `device`, to which peer access is enabled where that is needed.
+    /// Opens memory of another process for work on `device`. Peer access to it is enabled if needed.
     ///
-    /// Stands for [`cudaIpcOpenMemHandle`](sys::cudaIpcOpenMemHandle), and dropping the buffer, which waits for the work that
-    /// uses it, for [`cudaIpcCloseMemHandle`](sys::cudaIpcCloseMemHandle). No elements, no call.
+    /// Stands for [`cudaIpcOpenMemHandle`](sys::cudaIpcOpenMemHandle). Dropping the buffer waits for the
+    /// work that uses it, and stands for [`cudaIpcCloseMemHandle`](sys::cudaIpcCloseMemHandle). If `len` is
+    /// 0, nothing is opened.
     ///
     /// # Errors
-    /// `cudaErrorDeviceUninitialized` in the process that has exported it; what else the runtime fails with; a refusal where
-    /// the number of bytes overflows, `T` has no bytes, the address does not fit `T`, or inside a host function.
+    /// - `cudaErrorDeviceUninitialized` in the process that exported the memory.
+    /// - Other errors of the runtime.
+    /// - A refusal if the number of bytes overflows, if `T` is zero-sized, or if the address is not aligned
+    ///   for `T`.
+    /// - Refused inside a host function.
     ///
     /// # Safety
-    /// - The handle is that of a buffer of `device` with at least `len` elements of `T`, in another process, which does not
-    ///   free it before this buffer is dropped.
-    /// - No work here uses the memory while conflicting work does there, in whatever process: an event with a handle, or a
-    ///   word between the processes, orders them.
-    /// - This process opens the buffer once at a time.
+    /// - The handle is that of a buffer of `device` with at least `len` elements of `T`, in another
+    ///   process, which does not free it before this buffer is dropped.
+    /// - Conflicting work in different processes does not overlap: an event with a handle, or a message
+    ///   between the processes, orders it.
+    /// - This process opens the buffer only once at a time.
     #[doc(alias = "cudaIpcOpenMemHandle")]
     #[doc(alias = "cudaIpcCloseMemHandle")]
     #[track_caller]
@@ -117,10 +125,12 @@ impl IpcMemHandle {
         let handle = sys::cudaIpcMemHandle_t { reserved: bytemuck::cast::<_, [c_char; 64]>(self.0) };
         let mut pointer = std::ptr::null_mut();
         let flags = sys::cudaIpcMemLazyEnablePeerAccess;
-        // SAFETY: the pointer is to a live variable of ours, which the call fills; the caller vouches for the handle.
+        // SAFETY: the pointer is to a live local variable, which the call fills. The caller guarantees the
+        // handle.
         unsafe { check!(cudaIpcOpenMemHandle(&raw mut pointer, handle, flags)) }?;
         let opened = Opened { pointer: pointer.expose_provenance(), device, process: process::number() };
-        // SAFETY: the memory stays until it is closed, and the caller vouches for its size and for its other users.
+        // SAFETY: the memory stays valid until it is closed. The caller guarantees its size and that its
+        // other users are ordered with this work.
         let allocation = unsafe { Allocation::foreign(device, pointer.cast(), bytes, opened) };
         DeviceBuffer::of(api, allocation, len)
     }
@@ -131,7 +141,8 @@ fn refuse_in_callback(api: &'static str) -> Result<()> {
     if stream::in_callback() { Err(Error::refused(api, Detail::InCallback)) } else { Ok(()) }
 }
 
-/// Another process's memory, open. Dropped where no work uses it and the runtime may be called: see `Allocation`.
+/// Memory of another process, opened here. It is dropped when no work uses it and the runtime may be
+/// called: see `Allocation`.
 #[derive(Debug)]
 struct Opened {
     pointer: usize,
@@ -146,7 +157,8 @@ impl Drop for Opened {
         }
         let Ok(_current) = self.device.switch() else { return };
         let _ = relax();
-        // SAFETY: the pointer is from cudaIpcOpenMemHandle and is closed here alone, when no work uses it any more.
+        // SAFETY: the pointer is from `cudaIpcOpenMemHandle`. Only this closes it, when no work uses the
+        // memory any more.
         let _ = unsafe { sys::cudaIpcCloseMemHandle(std::ptr::with_exposed_provenance_mut(self.pointer)) };
     }
 }

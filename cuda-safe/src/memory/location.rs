@@ -1,9 +1,9 @@
-//! Places that memory can be in, or be near to, as the runtime names them.
+//! Memory locations: the devices, the host and the host's NUMA nodes.
 
 use crate::device::Device;
 use crate::sys;
 
-/// A place that memory can be in, or be near to.
+/// A location that memory can be in or prefer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[doc(alias = "cudaMemLocation")]
@@ -11,14 +11,14 @@ use crate::sys;
 pub enum MemoryLocation {
     /// A device.
     Device(Device),
-    /// The host, wherever the system puts it.
+    /// The host. The system chooses the NUMA node.
     Host,
-    /// A node of the host's memory.
+    /// A NUMA node of the host.
     HostNuma(i32),
 }
 
 impl MemoryLocation {
-    /// As C has it.
+    /// Returns C's structure.
     pub(crate) fn to_raw(self) -> sys::cudaMemLocation {
         let (type_, id) = match self {
             Self::Device(device) => (sys::cudaMemLocationTypeDevice, device.ordinal()),
@@ -26,7 +26,7 @@ impl MemoryLocation {
             Self::HostNuma(node) => (sys::cudaMemLocationTypeHostNuma, node),
         };
         let mut location = sys::cudaMemLocation { type_, ..Default::default() };
-        // From 13.3 on the number is one of several things that it can be.
+        // Since 13.3 the number is a field of a union.
         #[cfg(not(cudart_13_3))]
         {
             location.id = id;
@@ -38,7 +38,8 @@ impl MemoryLocation {
         location
     }
 
-    /// From what C answers: the number of a type, and the number that goes with it. None where it names no place.
+    /// Makes a location from C's number of a type and the number that belongs to it. Returns `None` if they
+    /// name no location.
     pub(super) fn from_parts(type_: i32, id: i32) -> Option<Self> {
         let type_ = sys::cudaMemLocationType(u32::try_from(type_).ok()?);
         match type_ {
@@ -49,7 +50,7 @@ impl MemoryLocation {
         }
     }
 
-    /// From a number that stands for a device, or for the host, as older questions are answered.
+    /// Makes a location from one number for a device or the host, which the older queries return.
     pub(super) fn from_number(number: i32) -> Option<Self> {
         match number {
             sys::cudaCpuDeviceId => Some(Self::Host),

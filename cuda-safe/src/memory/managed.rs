@@ -1,24 +1,30 @@
-//! Managed memory: one address for the host and all devices, and pages that move to where they are used.
+//! Managed memory: one address for the host and all devices, and pages that migrate to where they are used.
 //!
-//! A [`ManagedBuffer`] is an owner like the others: kernels take it and its views as arguments, copies take it on either side,
-//! and the host reaches it through guards ([`host`](ManagedBuffer::host), [`host_mut`](ManagedBuffer::host_mut)) that wait for
-//! what is pending. What is special to it are hints about where its pages should be: [advice](Advice), prefetches
-//! ([`prefetch_async`](ManagedBuffer::prefetch_async), [`PrefetchBatch`]), and what is known about them
-//! ([`RangeAttributes`]). Hints change where pages are, never what they hold; only a discard gives the contents up.
+//! A [`ManagedBuffer`] is an owner like the others. Kernels take it and its views as arguments, and copies
+//! take it on either side. The host reaches it through guards ([`host`](ManagedBuffer::host),
+//! [`host_mut`](ManagedBuffer::host_mut)), which wait for pending work. Only managed memory has hints about
+//! the location of its pages: [advice](Advice) and prefetches
+//! ([`prefetch_async`](ManagedBuffer::prefetch_async), [`PrefetchBatch`]). [`RangeAttributes`] reports what
+//! is known about its pages. Hints change where pages are, never their contents. Only a discard gives up
+//! the contents.
 //!
 //! # Why safe code has no data race with the host
-//! A live `&[T]` into memory that a kernel writes is undefined behaviour, and with managed memory the hardware would not
-//! stop it. The guards are what stops it, as for pinned memory: they are borrowed from the owner, so nobody enters
-//! new work on the bytes, and they wait for what was entered before. That needs a device on which the host may touch
-//! managed memory while *other* kernels run. Devices without concurrent managed access fault then, whatever memory these kernels
-//! use, and no borrow of one buffer can prevent it: so where any device of the process lacks it, there is no managed memory.
+//! A live `&[T]` into memory that a kernel writes is undefined behaviour, and the hardware does not prevent
+//! it for managed memory. As for pinned memory, the guards prevent it. They borrow from the owner, so
+//! nobody can submit new work on the bytes, and they wait for the work that was submitted before.
 //!
-//! Allocating, freeing and advice are not stream-ordered; freeing and the guards wait; prefetches and discards are
-//! stream-ordered. Owners and views may be used from any thread.
+//! The guards suffice only on devices where the host may access managed memory while *other* kernels run.
+//! On a device without concurrent managed access, the host faults then, whatever memory these kernels use.
+//! No borrow of one buffer can prevent that. Therefore there is no managed memory if any device of the
+//! process lacks concurrent managed access.
 //!
-//! C functions: `cudaMallocManaged`, `cudaMemAdvise`, `cudaMemAdvise_v2`, `cudaMemPrefetchAsync`, `cudaMemPrefetchAsync_v2`,
-//! `cudaMemPrefetchBatchAsync`, `cudaMemDiscardBatchAsync`, `cudaMemDiscardAndPrefetchBatchAsync`, `cudaMemRangeGetAttribute`,
-//! `cudaMemRangeGetAttributes`, `cudaMemGetLocationInfo` (from CUDA 13.4 on), `cudaStreamAttachMemAsync`.
+//! Allocating, freeing and advice are not stream-ordered. Freeing and the guards block. Prefetches and
+//! discards are stream-ordered. Owners and views may be used from any thread.
+//!
+//! C functions: `cudaMallocManaged`, `cudaMemAdvise`, `cudaMemAdvise_v2`, `cudaMemPrefetchAsync`,
+//! `cudaMemPrefetchAsync_v2`, `cudaMemPrefetchBatchAsync`, `cudaMemDiscardBatchAsync`,
+//! `cudaMemDiscardAndPrefetchBatchAsync`, `cudaMemRangeGetAttribute`, `cudaMemRangeGetAttributes`,
+//! `cudaMemGetLocationInfo` (since CUDA 13.4), `cudaStreamAttachMemAsync`.
 #![expect(unsafe_code, reason = "takes over raw managed pointers")]
 
 mod advice;
@@ -51,11 +57,12 @@ pub use batch::PrefetchBatch;
 
 /// An array of `T` in managed memory, freed when it is dropped.
 ///
-/// Kernels of all devices and the host reach it at the same address. Because a kernel may be using it at any time, the host
-/// reaches the elements through guards only, as those of pinned memory.
+/// Kernels of all devices and the host reach it at the same address. A kernel may be using it at any time.
+/// Therefore the host reaches the elements only through guards, as those of pinned memory.
 ///
 /// # Ordering
-/// The buffer's accesses are in the books. Dropping it waits for the work that still uses it.
+/// The tracker records the accesses to the buffer. Dropping the buffer waits for the work that still uses
+/// it.
 ///
 /// # Examples
 /// ```
@@ -76,26 +83,27 @@ pub use batch::PrefetchBatch;
 pub type ManagedBuffer<T> = Buffer<T, Managed>;
 
 impl<T: AnyBitPattern> ManagedBuffer<T> {
-    /// Allocates `len` elements, for use from any stream. As in C, what they contain is unspecified.
+    /// Allocates `len` elements, for use from any stream. As in C, their contents are unspecified.
     ///
-    /// Stands for [`cudaMallocManaged`](sys::cudaMallocManaged). No elements, no call that allocates.
+    /// Stands for [`cudaMallocManaged`](sys::cudaMallocManaged). If `len` is 0, nothing is allocated.
     ///
     /// # Errors
-    /// `cudaErrorNotSupported` where a device of this process has no concurrent managed access; `cudaErrorMemoryAllocation`
-    /// with the number of bytes, and a refusal where that number overflows or `T` has no bytes.
+    /// - `cudaErrorNotSupported` if a device of this process has no concurrent managed access.
+    /// - `cudaErrorMemoryAllocation` with the number of bytes, if there is not enough memory.
+    /// - A refusal if the number of bytes overflows, or if `T` is zero-sized.
     #[doc(alias = "cudaMallocManaged")]
     #[track_caller]
     pub fn alloc(len: usize) -> Result<Self> {
         Self::with_attachment(len, Attachment::Global)
     }
 
-    /// Allocates `len` elements that belong to all streams, or to the host to begin with.
+    /// Allocates `len` elements that are attached to all streams, or at first to the host.
     ///
     /// Stands for [`cudaMallocManaged`](sys::cudaMallocManaged).
     ///
     /// # Errors
-    /// As [`alloc`](Self::alloc); `cudaErrorInvalidValue` for memory of a single stream, which is
-    /// [attached](Self::attach_async) later.
+    /// Those of [`alloc`](Self::alloc), and `cudaErrorInvalidValue` for [`Attachment::Single`].
+    /// [`attach_async`](Self::attach_async) attaches memory to a single stream later.
     #[doc(alias = "cudaMallocManaged")]
     #[track_caller]
     pub fn with_attachment(len: usize, attachment: Attachment) -> Result<Self> {
@@ -119,25 +127,27 @@ impl<T: AnyBitPattern> ManagedBuffer<T> {
     /// Takes over memory that was allocated with `cudaMallocManaged`.
     ///
     /// # Errors
-    /// A refusal where the number of bytes overflows, `T` has no bytes, the address does not fit `T`, or a device of this
-    /// process has no concurrent managed access.
+    /// Refused if the number of bytes overflows, if `T` is zero-sized, if the address is not aligned for
+    /// `T`, or if a device of this process has no concurrent managed access.
     ///
     /// # Safety
-    /// - `pointer` came from `cudaMallocManaged` with `device` current, or from [`into_raw`](Self::into_raw), and nobody else
-    ///   frees it.
-    /// - It has room for `len` elements of `T`, and nobody else reaches them.
-    /// - Work that uses the memory is complete: [`into_raw`](Self::into_raw) waits for what it knows of.
+    /// - `pointer` came from `cudaMallocManaged` with `device` current, or from
+    ///   [`into_raw`](Self::into_raw), and nobody else frees it.
+    /// - The memory has room for `len` elements of `T`, and nobody else reaches them.
+    /// - Work that uses the memory is complete. [`into_raw`](Self::into_raw) waits for the work that the
+    ///   tracker knows.
     #[track_caller]
     pub unsafe fn from_raw(device: Device, pointer: *mut T, len: usize) -> Result<Self> {
         supported("ManagedBuffer::from_raw")?;
-        // SAFETY: the caller vouches for all of it.
+        // SAFETY: the caller guarantees all of it.
         unsafe { Self::taken_over("ManagedBuffer::from_raw", device, pointer, len, Kind::Managed) }
     }
 
-    /// Takes over managed memory of others, with what keeps it alive.
+    /// Takes over managed memory of others, with the value that keeps it alive.
     ///
     /// # Safety
-    /// The duties of [`DeviceBuffer::adopt`](super::DeviceBuffer), and the memory is managed, and no host reaches it otherwise.
+    /// - The duties of [`DeviceBuffer::adopt`](super::DeviceBuffer) hold.
+    /// - The memory is managed, and the host does not reach it otherwise.
     #[cfg(cudart_12_8)]
     #[track_caller]
     pub(crate) unsafe fn adopted<K: std::any::Any + Send>(
@@ -150,19 +160,19 @@ impl<T: AnyBitPattern> ManagedBuffer<T> {
         supported(api)?;
         let bytes = size::bytes_of::<T>(api, len)?;
         extent::extend(pointer.addr(), bytes);
-        // SAFETY: the caller vouches for as many bytes as were just computed from the same length.
+        // SAFETY: the caller guarantees it for `len` elements, and `bytes` is their size.
         let allocation = unsafe { Allocation::foreign(device, pointer.cast(), bytes, keeper) };
         Self::of(api, allocation, len)
     }
 }
 
 impl<T> ManagedBuffer<T> {
-    /// Waits for the work that still uses the buffer and frees it: what a drop does, with the error.
+    /// Waits for the work that still uses the buffer, and frees it. Unlike a drop, this returns the error.
     ///
     /// Stands for [`cudaFree`](sys::cudaFree).
     ///
     /// # Errors
-    /// The failure of work that used the buffer, in which case it is leaked, or of the call.
+    /// Returns the failure of work that used the buffer, which is then leaked, or the runtime's error.
     #[doc(alias = "cudaFree")]
     #[track_caller]
     pub fn free(self) -> Result<()> {
@@ -174,19 +184,21 @@ impl<T> ManagedBuffer<T> {
     /// [`from_raw`](Self::from_raw) or `cudaFree` frees it.
     ///
     /// # Errors
-    /// Each error comes with the buffer: `InGraph` while a graph holds the memory too; `Unsupported` for a
-    /// variable of a library, which `cudaFree` does not free; the failure of the work that was waited for; a
-    /// refusal inside a host function.
+    /// Each error comes with the buffer:
+    /// - `InGraph` while a graph also holds the memory.
+    /// - `Unsupported` for a variable of a library, which `cudaFree` does not free.
+    /// - The failure of the work that it waited for.
+    /// - A refusal inside a host function.
     #[track_caller]
     pub fn into_raw(self) -> core::result::Result<*mut T, (Error, Self)> {
         self.give_up("ManagedBuffer::into_raw")
     }
 }
 
-/// Refuses managed memory where the host must not touch it while a kernel of some device runs.
+/// Refuses managed memory if the host must not access it while a kernel of some device runs.
 #[track_caller]
 fn supported(api: &'static str) -> Result<()> {
-    /// Whether all devices have concurrent managed access: asked once, as devices do not change.
+    /// Whether all devices have concurrent managed access. Queried once, because devices do not change.
     static SUPPORTED: OnceLock<bool> = OnceLock::new();
     let supported = match SUPPORTED.get() {
         Some(supported) => *supported,

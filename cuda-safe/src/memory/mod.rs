@@ -1,34 +1,39 @@
-//! Memory that frees itself: on the device, pinned on the host, and managed; its owners, views and guards.
+//! Memory that frees itself: device memory, pinned host memory and managed memory, with owners, views and
+//! guards.
 //!
-//! An owner ([`DeviceBuffer`], [`PinnedBuffer`], [`WriteCombinedBuffer`], [`ManagedBuffer`], [`Registered`], [`PitchedBuffer`], [`PitchedVolume`]) remembers its device and how it was allocated, so it is freed
-//! rightly from any thread, whatever device is current. A view ([`DeviceSlice`], [`PinnedSlice`] and their `Mut`
-//! forms) is a part of an owner, with a lifetime; two `Mut` views never overlap, and work on the one is not ordered
-//! after work on the other. Owners and views are each one type for all places: [`Buffer`], [`Slice`] and [`SliceMut`] with
-//! a [`Place`] as their last parameter, which says what the memory can do. A [`Plane`] or a [`Volume`] (and their `Mut` forms) views
-//! rows, or layers of rows, of any memory, slices of the program's own included.
+//! - An owner ([`DeviceBuffer`], [`PinnedBuffer`], [`WriteCombinedBuffer`], [`ManagedBuffer`],
+//!   [`Registered`], [`PitchedBuffer`], [`PitchedVolume`]) stores its device and how it was allocated. Any
+//!   thread may therefore free it, whichever device is current.
+//! - A view ([`DeviceSlice`], [`PinnedSlice`] and their `Mut` forms) is a part of an owner, with a
+//!   lifetime. Two `Mut` views never overlap, and work on one is not ordered after work on the other.
+//! - Owners and views have one type each for all memory: [`Buffer`], [`Slice`] and [`SliceMut`]. Their last
+//!   parameter, a [`Place`], is the type of the memory and decides its operations.
+//! - A [`Plane`] or a [`Volume`] (and their `Mut` forms) views rows, or layers of rows, of any memory,
+//!   including the program's own slices.
+//! - A CUDA array ([`Array`], [`MipmappedArray`], [`Nv12Array`]) has a layout chosen by the device, and no
+//!   address. An [`ArrayBuilder`] makes it, and an [`ArrayView`] is a part of it. Only copies of rows and
+//!   layers reach it, and kernels through [textures and surfaces](crate::texture).
+//! - Variables of the kernels' source files ([`Symbol`]) have no owner. They exist on every device, as long
+//!   as the process.
 //!
-//! A CUDA array ([`Array`], [`MipmappedArray`], [`Nv12Array`]) has a layout of the device's own and no address: an
-//! [`ArrayBuilder`] makes it, an [`ArrayView`] is a part of it, and only copies of rows and layers reach it, and kernels by
-//! [textures and surfaces](crate::texture).
-//!
-//! Allocating and freeing are not stream-ordered, but for [`DeviceBuffer::alloc_async`] and
-//! [`DeviceBuffer::alloc_from`] ([`MemoryPool`] says what pools are). Freeing waits, on the host, for
-//! the work that still uses the memory; so do the guards ([`HostRef`], [`HostMut`]) through which the host reaches pinned and managed memory. Nothing else here
-//! blocks. Owners and views may be sent to and shared with other threads wherever their elements may.
-//!
-//! Variables of kernels' source files ([`Symbol`]) have no owner: they are there, on every device, for as long as the process.
+//! Allocating and freeing are not stream-ordered, except [`DeviceBuffer::alloc_async`] and
+//! [`DeviceBuffer::alloc_from`] ([`MemoryPool`] explains pools). Freeing blocks the host until the work
+//! that still uses the memory is complete. The guards ([`HostRef`], [`HostMut`]) through which the host
+//! reaches pinned and managed memory block too. Nothing else here blocks. Owners and views may be sent to
+//! other threads and shared with them if their elements may.
 //!
 //! Forgetting an owner, a view or a guard leaks memory and is otherwise harmless.
 //!
-//! C functions: `cudaMalloc`, `cudaMallocPitch`, `cudaMalloc3D`, `cudaFree`, `cudaMallocManaged` and what belongs to it ([`managed`]), `cudaMallocHost`, `cudaHostAlloc`, `cudaFreeHost`,
-//! `cudaHostRegister`, `cudaHostUnregister`, `cudaHostGetDevicePointer`, `cudaMallocAsync`, `cudaFreeAsync`, `cudaGetSymbolAddress`,
-//! `cudaGetSymbolSize`, `cudaThreadExchangeStreamCaptureMode`;
-//! of arrays `cudaMallocArray`, `cudaMalloc3DArray`, `cudaFreeArray`, `cudaArrayGetInfo`, `cudaGetChannelDesc`,
+//! C functions: `cudaMalloc`, `cudaMallocPitch`, `cudaMalloc3D`, `cudaFree`, `cudaMallocManaged` and the
+//! functions for managed memory ([`managed`]), `cudaMallocHost`, `cudaHostAlloc`, `cudaFreeHost`,
+//! `cudaHostRegister`, `cudaHostUnregister`, `cudaHostGetDevicePointer`, `cudaMallocAsync`,
+//! `cudaFreeAsync`, `cudaGetSymbolAddress`, `cudaGetSymbolSize`, `cudaThreadExchangeStreamCaptureMode`,
+//! `cudaPointerGetAttributes`, `cudaHostGetFlags`; for pools, those of [`MemoryPool`]; for other processes,
+//! `cudaIpcGetMemHandle`, `cudaIpcOpenMemHandle`, `cudaIpcCloseMemHandle` ([`IpcMemHandle`]); for arrays,
+//! `cudaMallocArray`, `cudaMalloc3DArray`, `cudaFreeArray`, `cudaArrayGetInfo`, `cudaGetChannelDesc`,
 //! `cudaMallocMipmappedArray`, `cudaFreeMipmappedArray`, `cudaGetMipmappedArrayLevel`, `cudaArrayGetPlane`,
-//! `cudaArrayGetMemoryRequirements`, `cudaMipmappedArrayGetMemoryRequirements`, `cudaArrayGetSparseProperties`,
-//! `cudaMipmappedArrayGetSparseProperties`;
-//! `cudaPointerGetAttributes`, `cudaHostGetFlags`, those for pools ([`MemoryPool`]), and `cudaIpcGetMemHandle`,
-//! `cudaIpcOpenMemHandle`, `cudaIpcCloseMemHandle` ([`IpcMemHandle`]).
+//! `cudaArrayGetMemoryRequirements`, `cudaMipmappedArrayGetMemoryRequirements`,
+//! `cudaArrayGetSparseProperties`, `cudaMipmappedArrayGetSparseProperties`.
 
 pub(crate) mod allocation;
 pub(crate) mod array;
@@ -97,7 +102,8 @@ pub use symbol::{Symbol, SymbolSlice};
 pub use volume::{Volume, VolumeMut};
 pub use write_combined::{HostWriter, WriteCombinedBuffer, WriteCombinedSlice, WriteCombinedSliceMut};
 
-/// Forgets what the crate itself keeps of a device's memory: the device is reset, and all of it is gone.
+/// Forgets the memory that the crate itself retains on a device. The device is reset, which frees all its
+/// memory.
 pub(crate) fn abandon(device: crate::Device) {
     flag::abandon(device);
     allocation::abandon(device);

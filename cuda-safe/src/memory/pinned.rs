@@ -1,4 +1,4 @@
-//! Page-locked memory of the host, owned.
+//! Owned page-locked host memory.
 #![expect(unsafe_code, reason = "takes over raw pinned pointers")]
 
 use bitflags::bitflags;
@@ -13,11 +13,12 @@ use crate::error::{Detail, Error, Result};
 use crate::{check, sys};
 
 bitflags! {
-    /// How page-locked memory is set up. On systems with unified addresses, all of it is portable and mapped anyway.
-    /// Write-combined memory is a type of its own: [`WriteCombinedBuffer`](crate::WriteCombinedBuffer).
+    /// Properties of page-locked memory. On systems with unified addresses, all of it is portable and
+    /// mapped anyway. Write-combined memory has its own type:
+    /// [`WriteCombinedBuffer`](crate::WriteCombinedBuffer).
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub struct PinnedFlags: u32 {
-        /// Counts as pinned for every device, not only for the one that was current.
+        /// Counts as pinned for every device, not only for the current one.
         #[doc(alias = "cudaHostAllocPortable")]
         const PORTABLE = sys::cudaHostAllocPortable;
         /// Kernels can use it.
@@ -26,15 +27,15 @@ bitflags! {
     }
 }
 
-/// An array of `T` in page-locked memory of the host, freed when it is dropped.
+/// An array of `T` in page-locked host memory, freed when it is dropped.
 ///
-/// Asynchronous copies take it without giving up ownership. Because one of them may be reading or writing the memory at
-/// any time, the host reaches the elements through guards only: [`host`](Self::host) and [`host_mut`](Self::host_mut)
-/// wait for what is pending on them, and can fail.
+/// Asynchronous copies borrow it and do not take ownership. A copy may be reading or writing the memory at
+/// any time. Therefore the host reaches the elements only through guards: [`host`](Self::host) and
+/// [`host_mut`](Self::host_mut) wait for pending work on them, and can fail.
 ///
 /// # Ordering
-/// The buffer's accesses are in the books. Dropping it waits for the work that still uses it; memory of which that
-/// cannot be known, after a failed kernel, is leaked and never given back.
+/// The tracker records the accesses to the buffer. Dropping the buffer waits for the work that still uses
+/// it. If the end of that work cannot be known, because a kernel failed, the memory is leaked.
 ///
 /// # Examples
 /// ```
@@ -52,24 +53,26 @@ bitflags! {
 pub type PinnedBuffer<T> = Buffer<T, Pinned>;
 
 impl<T: AnyBitPattern> PinnedBuffer<T> {
-    /// Allocates `len` elements. As in C, what they contain is unspecified.
+    /// Allocates `len` elements. As in C, their contents are unspecified.
     ///
-    /// Stands for [`cudaMallocHost`](sys::cudaMallocHost). No elements, no call.
+    /// Stands for [`cudaMallocHost`](sys::cudaMallocHost). If `len` is 0, nothing is allocated.
     ///
     /// # Errors
-    /// `cudaErrorMemoryAllocation` with the number of bytes, and a refusal where that number overflows or `T` has no bytes.
+    /// - `cudaErrorMemoryAllocation` with the number of bytes, if there is not enough memory.
+    /// - A refusal if the number of bytes overflows, or if `T` is zero-sized.
     #[doc(alias = "cudaMallocHost")]
     #[track_caller]
     pub fn alloc(len: usize) -> Result<Self> {
         Self::with_flags(len, PinnedFlags::empty())
     }
 
-    /// Allocates `len` elements, set up as `flags` say.
+    /// Allocates `len` elements with these flags.
     ///
-    /// Stands for [`cudaHostAlloc`](sys::cudaHostAlloc). No elements, no call.
+    /// Stands for [`cudaHostAlloc`](sys::cudaHostAlloc). If `len` is 0, nothing is allocated.
     ///
     /// # Errors
-    /// As [`alloc`](Self::alloc), and `cudaErrorInvalidValue` for flags that the runtime does not know.
+    /// Those of [`alloc`](Self::alloc), and `cudaErrorInvalidValue` for flags that the runtime does not
+    /// know.
     #[doc(alias = "cudaHostAlloc")]
     #[track_caller]
     pub fn with_flags(len: usize, flags: PinnedFlags) -> Result<Self> {
@@ -91,26 +94,31 @@ impl<T: AnyBitPattern> PinnedBuffer<T> {
     /// Takes over memory that was allocated with `cudaMallocHost` or `cudaHostAlloc`.
     ///
     /// # Errors
-    /// A refusal where the number of bytes overflows, `T` has no bytes, or the address does not fit `T`.
+    /// Refused if the number of bytes overflows, if `T` is zero-sized, or if the address is not aligned for
+    /// `T`.
     ///
     /// # Safety
-    /// - `pointer` came from one of these functions, or from [`into_raw`](Self::into_raw), and nobody else frees it.
-    /// - It has room for `len` elements of `T`, and nobody else reaches them.
-    /// - Work that uses the memory is complete: [`into_raw`](Self::into_raw) waits for what it knows of.
+    /// - `pointer` came from one of these functions, or from [`into_raw`](Self::into_raw), and nobody else
+    ///   frees it.
+    /// - The memory has room for `len` elements of `T`, and nobody else reaches them.
+    /// - Work that uses the memory is complete. [`into_raw`](Self::into_raw) waits for the work that the
+    ///   tracker knows.
     #[track_caller]
     pub unsafe fn from_raw(device: Device, pointer: *mut T, len: usize) -> Result<Self> {
-        // SAFETY: the caller vouches for all of it.
+        // SAFETY: the caller guarantees all of it.
         unsafe { Self::taken_over("PinnedBuffer::from_raw", device, pointer, len, Kind::Pinned) }
     }
 }
 
 impl<T> PinnedBuffer<T> {
-    /// How the memory was set up, as the runtime tells it: memory that all devices can use anyway says so.
+    /// Returns the flags that the runtime reports. They include those of properties that the memory has on
+    /// this system anyway.
     ///
-    /// Stands for [`cudaHostGetFlags`](sys::cudaHostGetFlags). No elements, no call and no flags.
+    /// Stands for [`cudaHostGetFlags`](sys::cudaHostGetFlags). If the length is 0, returns no flags and
+    /// does not call the runtime.
     ///
     /// # Errors
-    /// What the runtime fails with; a refusal inside a host function.
+    /// Returns the runtime's error. Refused inside a host function.
     ///
     /// # Examples
     /// ```
@@ -133,18 +141,19 @@ impl<T> PinnedBuffer<T> {
         }
         let mut flags = 0;
         if !self.is_empty() {
-            // SAFETY: the first pointer is to a live integer of ours; the memory lives while the borrow does.
+            // SAFETY: the first pointer is to a live local integer, which the call fills. The memory lives
+            // as long as the borrow.
             unsafe { check!(cudaHostGetFlags(&raw mut flags, self.as_ptr().cast_mut().cast())) }?;
         }
         Ok(PinnedFlags::from_bits_retain(flags))
     }
 
-    /// Waits for the work that still uses the buffer and frees it: what a drop does, with the error.
+    /// Waits for the work that still uses the buffer, and frees it. Unlike a drop, this returns the error.
     ///
     /// Stands for [`cudaFreeHost`](sys::cudaFreeHost).
     ///
     /// # Errors
-    /// The failure of work that used the buffer, in which case it is leaked, or of the call.
+    /// Returns the failure of work that used the buffer, which is then leaked, or the runtime's error.
     #[doc(alias = "cudaFreeHost")]
     #[track_caller]
     pub fn free(self) -> Result<()> {
@@ -156,8 +165,10 @@ impl<T> PinnedBuffer<T> {
     /// [`from_raw`](Self::from_raw) or `cudaFreeHost` frees it.
     ///
     /// # Errors
-    /// Each error comes with the buffer: `InGraph` while a graph holds the memory too; the failure of the
-    /// work that was waited for; a refusal inside a host function.
+    /// Each error comes with the buffer:
+    /// - `InGraph` while a graph also holds the memory.
+    /// - The failure of the work that it waited for.
+    /// - A refusal inside a host function.
     #[track_caller]
     pub fn into_raw(self) -> core::result::Result<*mut T, (Error, Self)> {
         self.give_up("PinnedBuffer::into_raw")

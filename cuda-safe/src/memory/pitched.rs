@@ -1,7 +1,7 @@
-//! Pitched memory of a device, owned: planes and volumes whose rows begin where the device reads them best.
+//! Owned pitched device memory: planes and volumes with rows aligned for fast access by the device.
 //!
-//! Allocating and freeing are not stream-ordered; freeing waits for the work that still uses the memory. Owners may be sent to
-//! and shared with other threads wherever their elements may.
+//! Allocating and freeing are not stream-ordered. Freeing blocks until the work that still uses the memory
+//! is complete. Owners may be sent to other threads and shared with them if their elements may.
 //!
 //! C functions: `cudaMallocPitch`, `cudaMalloc3D`, `cudaFree`.
 #![expect(unsafe_code, reason = "shares typed device pointers between threads")]
@@ -28,8 +28,8 @@ use crate::sys;
 
 /// Rows of `T` on a device, freed when it is dropped. The device chooses the pitch.
 ///
-/// Copies take it whole, as a plane; parts are taken of [`plane`](Self::plane) and [`plane_mut`](Self::plane_mut). Kernels
-/// take it as a pointer to its first element; give them [`pitch`](Self::pitch) too.
+/// Copies take it as a plane. [`plane`](Self::plane) and [`plane_mut`](Self::plane_mut) give access to its
+/// parts. Kernels take it as a pointer to its first element; pass them the [`pitch`](Self::pitch), too.
 ///
 /// # Ordering
 /// As [`DeviceBuffer`](crate::DeviceBuffer).
@@ -55,7 +55,8 @@ pub struct PitchedBuffer<T> {
 
 /// Layers of rows of `T` on a device, freed when it is dropped. The device chooses the pitch.
 ///
-/// Copies take it whole, as a volume; parts are taken of [`volume`](Self::volume) and [`volume_mut`](Self::volume_mut).
+/// Copies take it as a volume. [`volume`](Self::volume) and [`volume_mut`](Self::volume_mut) give access to
+/// its parts.
 ///
 /// # Ordering
 /// As [`DeviceBuffer`](crate::DeviceBuffer).
@@ -88,9 +89,9 @@ struct Rows {
     pitch: usize,
 }
 
-// SAFETY: the owner owns its elements and the allocation may be freed from any thread; elements that may be sent, may.
+// SAFETY: the owner owns its elements, which are `Send`, and any thread may free the allocation.
 unsafe impl<T: Send> Send for PitchedBuffer<T> {}
-// SAFETY: a shared owner only lets its elements be read.
+// SAFETY: a shared owner only allows reads of its elements.
 unsafe impl<T: Sync> Sync for PitchedBuffer<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Send for PitchedVolume<T> {}
@@ -98,7 +99,7 @@ unsafe impl<T: Send> Send for PitchedVolume<T> {}
 unsafe impl<T: Sync> Sync for PitchedVolume<T> {}
 
 impl Rows {
-    /// Allocates with `allocate`, which is given the bytes of a row and gives the pitch too.
+    /// Allocates with `allocate`, which takes the bytes of a row and also returns the pitch.
     #[track_caller]
     fn alloc<T>(
         api: &'static str,
@@ -112,7 +113,7 @@ impl Rows {
         let rows = height.checked_mul(depth).ok_or_else(|| overflow(height, depth))?;
         let bytes = row.checked_mul(rows).filter(|bytes| isize::try_from(*bytes).is_ok());
         if bytes.ok_or_else(|| overflow(row, rows))? == 0 {
-            // No call. The pitch is that of packed rows.
+            // Nothing is allocated. The pitch is that of packed rows.
             let allocation = Allocation::device(None, 0)?;
             return Ok(Self { allocation, extent, pitch: row });
         }
@@ -133,13 +134,15 @@ impl Rows {
 }
 
 impl<T: AnyBitPattern> PitchedBuffer<T> {
-    /// Allocates `height` rows of `width` elements on the current device. As in C, what they contain is unspecified.
+    /// Allocates `height` rows of `width` elements on the current device. As in C, their contents are
+    /// unspecified.
     ///
-    /// Stands for [`cudaMallocPitch`](sys::cudaMallocPitch). No elements, no call.
+    /// Stands for [`cudaMallocPitch`](sys::cudaMallocPitch). If the size is 0, nothing is allocated.
     ///
     /// # Errors
-    /// `cudaErrorMemoryAllocation`, and a refusal where the size overflows, `T` has no bytes, or the pitch that the device
-    /// chose does not divide by the alignment of `T`.
+    /// - `cudaErrorMemoryAllocation` if there is not enough memory.
+    /// - A refusal if the size overflows, if `T` is zero-sized, or if the pitch that the device chose is
+    ///   not a multiple of the alignment of `T`.
     #[doc(alias = "cudaMallocPitch")]
     #[track_caller]
     pub fn alloc(width: usize, height: usize) -> Result<Self> {
@@ -155,7 +158,7 @@ impl<T: AnyBitPattern> PitchedBuffer<T> {
         Plane::new(self.rows.grid())
     }
 
-    /// Views the rows so that they may be written.
+    /// Views the rows for writing.
     #[must_use]
     pub fn plane_mut(&mut self) -> PlaneMut<'_, T, OnDevice> {
         PlaneMut::new(self.rows.grid())
@@ -163,10 +166,10 @@ impl<T: AnyBitPattern> PitchedBuffer<T> {
 }
 
 impl<T: AnyBitPattern> PitchedVolume<T> {
-    /// Allocates `depth` layers of `height` rows of `width` elements on the current device. As in C, what they contain is
-    /// unspecified.
+    /// Allocates `depth` layers of `height` rows of `width` elements on the current device. As in C, their
+    /// contents are unspecified.
     ///
-    /// Stands for [`cudaMalloc3D`](sys::cudaMalloc3D). No elements, no call.
+    /// Stands for [`cudaMalloc3D`](sys::cudaMalloc3D). If the size is 0, nothing is allocated.
     ///
     /// # Errors
     /// As [`PitchedBuffer::alloc`].
@@ -185,79 +188,81 @@ impl<T: AnyBitPattern> PitchedVolume<T> {
         Volume::new(self.rows.grid())
     }
 
-    /// Views the layers so that they may be written.
+    /// Views the layers for writing.
     #[must_use]
     pub fn volume_mut(&mut self) -> VolumeMut<'_, T, OnDevice> {
         VolumeMut::new(self.rows.grid())
     }
 }
 
-/// What both owners say about themselves.
+/// The methods of both owners.
 macro_rules! pitched {
     ($owner:ident, $name:literal) => {
         impl<T> $owner<T> {
-            /// Elements of a row.
+            /// Returns the number of elements in a row.
             #[must_use]
             pub fn width(&self) -> usize {
                 self.rows.extent[0]
             }
 
-            /// Rows; of each layer, where there are layers.
+            /// Returns the number of rows. For a volume, this is the number in each layer.
             #[must_use]
             pub fn height(&self) -> usize {
                 self.rows.extent[1]
             }
 
-            /// Bytes from one row to the next.
+            /// Returns the distance between rows in bytes.
             #[must_use]
             pub fn pitch(&self) -> usize {
                 self.rows.pitch
             }
 
-            /// The device that the memory is of.
+            /// Returns the device of the memory.
             #[must_use]
             pub fn device(&self) -> Device {
                 self.rows.allocation.on()
             }
 
-            /// The device address of the first element; null where there are none.
+            /// Returns the device address of the first element, or null if there are no elements.
             #[must_use]
             pub fn as_ptr(&self) -> *const T {
                 self.rows.allocation.pointer().cast()
             }
 
-            /// The device address of the first element, for writing; null where there are none.
+            /// Returns the device address of the first element for writing, or null if there are no
+            /// elements.
             #[must_use]
             pub fn as_mut_ptr(&mut self) -> *mut T {
                 self.rows.allocation.pointer().cast()
             }
 
-            /// A read of all the memory, for [`enqueue`](crate::stream::StreamRef::enqueue) and
+            /// Returns a read of all the memory, for [`enqueue`](crate::stream::StreamRef::enqueue) and
             /// [`launch_with`](crate::launch::Kernel::launch_with).
             #[must_use]
             pub fn access(&self) -> Access<'_> {
                 self.rows.bytes().access(Mode::Read)
             }
 
-            /// A write of all the memory, for [`enqueue`](crate::stream::StreamRef::enqueue) and
+            /// Returns a write of all the memory, for [`enqueue`](crate::stream::StreamRef::enqueue) and
             /// [`launch_with`](crate::launch::Kernel::launch_with).
             #[must_use]
             pub fn access_mut(&mut self) -> Access<'_> {
                 self.rows.bytes().access(Mode::Write)
             }
 
-            /// Waits for the work that still uses the memory and frees it: what a drop does, with the error.
+            /// Waits for the work that still uses the memory, and frees it. Unlike a drop, this returns the
+            /// error.
             ///
             /// Stands for [`cudaFree`](sys::cudaFree).
             ///
             /// # Errors
-            /// The failure of work that used the memory, or of the call.
+            /// Returns the failure of work that used the memory, or the runtime's error.
             #[track_caller]
             pub fn free(mut self) -> Result<()> {
                 Arc::get_mut(&mut self.rows.allocation).map_or(Ok(()), Allocation::free)
             }
 
-            /// All of it, as views are made from.
+            /// Returns the grid of all rows, from which views are made.
             pub(crate) fn grid(&self) -> Grid<'_, T> {
                 self.rows.grid()
             }
@@ -275,7 +280,7 @@ pitched!(PitchedBuffer, "PitchedBuffer");
 pitched!(PitchedVolume, "PitchedVolume");
 
 impl<T> PitchedVolume<T> {
-    /// Layers.
+    /// Returns the number of layers.
     #[must_use]
     pub fn depth(&self) -> usize {
         self.rows.extent[2]

@@ -1,94 +1,98 @@
-//! Where memory is: the markers that owners and views carry in their types.
+//! Memory types: the markers that owners and views carry in their types.
 //!
-//! What every place has in common is written once, for any [`Place`]; what only some have is written for [`HostPlace`] or
-//! [`MappedPlace`]. A new place is a marker here, its [`Residence`], and whatever the compiler then asks for.
+//! Code for every memory type is generic over [`Place`]. Code for some of them is generic over
+//! [`HostPlace`] or [`MappedPlace`]. A new memory type needs a marker here, its [`Residence`], and the
+//! implementations that the compiler then asks for.
 
 use bytemuck::{AnyBitPattern, NoUninit};
 
 use sealed::Residence;
 
-/// A place that memory can be in of which the crate keeps books: [`OnDevice`], [`Pinned`], [`Managed`], [`WriteCombined`].
+/// A memory type whose accesses the tracker records: [`OnDevice`], [`Pinned`], [`Managed`],
+/// [`WriteCombined`].
 ///
-/// The last parameter of [`Buffer`](super::Buffer), [`Slice`](super::Slice) and [`SliceMut`](super::SliceMut).
-/// Nobody else can implement it.
+/// It is the last parameter of [`Buffer`](super::Buffer), [`Slice`](super::Slice) and
+/// [`SliceMut`](super::SliceMut). The trait is sealed.
 #[diagnostic::on_unimplemented(
     message = "the crate keeps no books of memory that is `{Self}`",
-    note = "asynchronous copies and kernels take memory that the crate owns or has registered; for a slice, use the blocking verb, or copy within `stream.scope`"
+    note = "asynchronous copies and kernels take memory that the crate owns or has registered; for a slice, \
+            use the blocking verb, or copy within `stream.scope`"
 )]
 pub trait Place: AnyPlace + sealed::Place {}
 
-/// Any place that memory can be in: every [`Place`], and [`Pageable`].
+/// Any memory type: every [`Place`], and [`Pageable`].
 ///
-/// The last parameter of [`Plane`](super::Plane) and [`Volume`](super::Volume). Nobody else can implement it.
+/// It is the last parameter of [`Plane`](super::Plane) and [`Volume`](super::Volume). The trait is sealed.
 pub trait AnyPlace: sealed::AnyPlace {}
 
-/// A place whose memory is lent to the host through guards.
+/// A memory type that is lent to the host through guards.
 #[diagnostic::on_unimplemented(
     message = "the host cannot reach memory that is `{Self}`",
     note = "copy the elements with `memcpy`"
 )]
 pub trait HostPlace: Place {}
 
-/// A place in the host's memory that kernels reach by an address of its own.
+/// A type of host memory that kernels reach by a separate address.
 pub trait MappedPlace: Place {}
 
-/// A place from which elements of `T` can be copied.
+/// A memory type from which elements of `T` can be copied.
 ///
-/// Only the host writes bytes that are not initialised, padding for one, so elements must be [`NoUninit`] where it may have.
+/// Only the host writes uninitialised bytes, for example padding. Elements must therefore be [`NoUninit`]
+/// if the host may have written them.
 #[diagnostic::on_unimplemented(
     message = "elements of type `{T}` cannot be copied from memory that is `{Self}`",
     note = "the host may have written them, so they must have no padding: derive `bytemuck::Pod`"
 )]
 pub trait SourceOf<T>: AnyPlace {}
 
-/// In the memory of a device.
+/// Device memory.
 #[derive(Clone, Copy, Debug)]
 pub struct OnDevice;
 
-/// In page-locked memory of the host.
+/// Page-locked host memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Pinned;
 
-/// In page-locked memory of the host that the host only writes.
+/// Page-locked host memory that the host only writes.
 #[derive(Clone, Copy, Debug)]
 pub struct WriteCombined;
 
-/// In memory that the host and all devices reach at one address, and that moves between them.
+/// Memory that the host and all devices reach at one address, and that migrates between them.
 #[derive(Clone, Copy, Debug)]
 pub struct Managed;
 
-/// In memory of the program's own: a slice, a vector, an array.
+/// Memory of the program itself: a slice, a vector, an array.
 #[derive(Clone, Copy, Debug)]
 pub struct Pageable;
 
-/// The part that is not for others to implement.
+/// The sealed part.
 pub(crate) mod sealed {
-    /// What the runtime needs to know of a place.
+    /// The properties of a memory type that the runtime needs.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Residence {
-        /// The memory of the device that the allocation names.
+        /// The memory of the allocation's device.
         Device,
-        /// Page-locked memory of the host.
+        /// Page-locked host memory.
         Pinned,
         /// Memory of the host and all devices.
         Managed,
     }
 
     pub trait AnyPlace: Copy + Send + Sync + 'static {
-        /// None where the crate keeps no books.
+        /// `None` if the tracker does not record accesses.
         const BOOKED: Option<Residence>;
     }
 
     pub trait Place: Copy + Send + Sync + 'static {
         const RESIDENCE: Residence;
-        /// What owners and views are called when they are printed.
+        /// The names of owners and views in their `Debug` output.
         const OWNER: &'static str;
         const VIEW: &'static str;
         const VIEW_MUT: &'static str;
     }
 }
 
-/// A marker, where it is, and what its owner and views are called.
+/// Implements the traits for a marker, with its residence and the names of its owner and views.
 macro_rules! place {
     ($place:ident: $residence:ident, $owner:literal, $view:literal, $view_mut:literal) => {
         impl sealed::Place for $place {

@@ -1,9 +1,9 @@
-//! Planes: rows of elements with a pitch, wherever they are; to read, and to write.
+//! Planes: rows of elements with a pitch, in any memory, for reading and for writing.
 //!
-//! A plane is made from pitched memory, from a part of any buffer, or from a slice of the program's own. Widths are in
-//! elements, heights in rows, pitches in bytes. Parts are taken by rows and by columns. The tracker enters a plane as the
-//! bytes from its first to its last, what is between the rows included: work on two planes that lie in each other is
-//! ordered, though it need not be.
+//! A plane is made from pitched memory, from a part of any buffer, or from a slice of the program. Widths
+//! are in elements, heights in rows, pitches in bytes. Parts are taken by rows and by columns. The tracker
+//! records a plane as the range from its first to its last byte, with the bytes between the rows. Work on
+//! two interleaved planes is therefore ordered, although it need not be.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -18,7 +18,7 @@ use super::slice::{Slice, SliceMut};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 
-/// Rows of elements that may be read.
+/// Rows of elements, for reading.
 ///
 /// # Examples
 /// ```
@@ -39,7 +39,7 @@ pub struct Plane<'a, T, M> {
     elements: PhantomData<(&'a [T], M)>,
 }
 
-/// Rows of elements that may be written, and that no other view shares an element with.
+/// Rows of elements, for writing. No other view shares an element with them.
 pub struct PlaneMut<'a, T, M> {
     grid: Grid<'a, T>,
     elements: PhantomData<(&'a mut [T], M)>,
@@ -53,57 +53,58 @@ impl<T, M> Clone for Plane<'_, T, M> {
 
 impl<T, M> Copy for Plane<'_, T, M> {}
 
-/// What a view of rows says about itself.
+/// The methods of every view of rows.
 macro_rules! of_rows {
     ($view:ident, $name:literal) => {
         impl<'a, T, M: AnyPlace> $view<'a, T, M> {
-            /// The view of a grid, as the type says it may be used.
+            /// Makes a view of a grid. Its type decides how it may be used.
             pub(crate) fn new(grid: Grid<'a, T>) -> Self {
                 Self { grid, elements: PhantomData }
             }
 
-            /// What the view is made of.
+            /// Returns the grid of the view.
             pub(crate) fn grid(&self) -> Grid<'a, T> {
                 self.grid
             }
 
-            /// Elements of a row.
+            /// Returns the number of elements in a row.
             #[must_use]
             pub fn width(&self) -> usize {
                 self.grid.width()
             }
 
-            /// Rows; of each layer, where there are layers.
+            /// Returns the number of rows. For a volume, this is the number in each layer.
             #[must_use]
             pub fn height(&self) -> usize {
                 self.grid.height()
             }
 
-            /// Bytes from one row to the next.
+            /// Returns the distance between rows in bytes.
             #[must_use]
             pub fn pitch(&self) -> usize {
                 self.grid.layout().pitch
             }
 
-            /// Whether there are no elements.
+            /// Returns whether there are no elements.
             #[must_use]
             pub fn is_empty(&self) -> bool {
                 self.grid.layout().is_empty()
             }
 
-            /// Size in bytes, without what is between the rows.
+            /// Returns the size in bytes, without the bytes between the rows.
             #[must_use]
             pub fn size_in_bytes(&self) -> usize {
                 self.grid.layout().bytes()
             }
 
-            /// The address of the first element: the device's for device memory, else the host's.
+            /// Returns the address of the first element: the device's address for device memory, otherwise
+            /// the host's.
             #[must_use]
             pub fn as_ptr(&self) -> *const T {
                 self.grid.pointer().cast_const()
             }
 
-            /// The device that the memory is of; none for memory of the program's own.
+            /// Returns the device of the memory, or `None` for memory of the program.
             #[must_use]
             pub fn device(&self) -> Option<Device> {
                 self.grid.device()
@@ -126,7 +127,7 @@ impl<'a, T: AnyBitPattern, M: AnyPlace> Plane<'a, T, M> {
     /// Views some of the rows.
     ///
     /// # Errors
-    /// A refusal where the range is not within the plane, with range and height.
+    /// Refused with the range and the height if the range is not within the plane.
     #[track_caller]
     pub fn rows(&self, range: impl RangeBounds<usize>) -> Result<Self> {
         Ok(Self::new(self.grid.rows("Plane::rows", &range)?))
@@ -135,7 +136,7 @@ impl<'a, T: AnyBitPattern, M: AnyPlace> Plane<'a, T, M> {
     /// Views some elements of every row.
     ///
     /// # Errors
-    /// A refusal where the range is not within the plane, with range and width.
+    /// Refused with the range and the width if the range is not within the plane.
     #[track_caller]
     pub fn columns(&self, range: impl RangeBounds<usize>) -> Result<Self> {
         Ok(Self::new(self.grid.columns("Plane::columns", &range)?))
@@ -143,10 +144,10 @@ impl<'a, T: AnyBitPattern, M: AnyPlace> Plane<'a, T, M> {
 }
 
 impl<'a, T: AnyBitPattern, M: Place> Plane<'a, T, M> {
-    /// Views one row, as elements one after the other.
+    /// Views one row as consecutive elements.
     ///
     /// # Errors
-    /// A refusal where there is no such row.
+    /// Refused if there is no such row.
     #[track_caller]
     pub fn row(&self, number: usize) -> Result<Slice<'a, T, M>> {
         self.grid.row("Plane::row", number)?.map(Slice::new).ok_or_else(|| unbooked("Plane::row"))
@@ -154,46 +155,47 @@ impl<'a, T: AnyBitPattern, M: Place> Plane<'a, T, M> {
 }
 
 impl<T: AnyBitPattern, M: AnyPlace> PlaneMut<'_, T, M> {
-    /// The address of the first element, for writing.
+    /// Returns the address of the first element, for writing.
     #[must_use]
     pub fn as_mut_ptr(&mut self) -> *mut T {
         self.grid.pointer()
     }
 
-    /// The same plane for as long as this borrow lives.
+    /// Returns the same plane for the lifetime of this borrow.
     #[must_use]
     pub fn reborrow(&mut self) -> PlaneMut<'_, T, M> {
         PlaneMut::new(self.grid)
     }
 
-    /// The same plane, to read only, for as long as this borrow lives.
+    /// Returns the same plane for reading, for the lifetime of this borrow.
     #[must_use]
     pub fn as_plane(&self) -> Plane<'_, T, M> {
         Plane::new(self.grid)
     }
 
-    /// Views some of the rows so that they may be written, for as long as this borrow lives.
+    /// Views some of the rows for writing, for the lifetime of this borrow.
     ///
     /// # Errors
-    /// A refusal where the range is not within the plane, with range and height.
+    /// Refused with the range and the height if the range is not within the plane.
     #[track_caller]
     pub fn rows_mut(&mut self, range: impl RangeBounds<usize>) -> Result<PlaneMut<'_, T, M>> {
         Ok(PlaneMut::new(self.grid.rows("PlaneMut::rows_mut", &range)?))
     }
 
-    /// Views some elements of every row so that they may be written, for as long as this borrow lives.
+    /// Views some elements of every row for writing, for the lifetime of this borrow.
     ///
     /// # Errors
-    /// A refusal where the range is not within the plane, with range and width.
+    /// Refused with the range and the width if the range is not within the plane.
     #[track_caller]
     pub fn columns_mut(&mut self, range: impl RangeBounds<usize>) -> Result<PlaneMut<'_, T, M>> {
         Ok(PlaneMut::new(self.grid.columns("PlaneMut::columns_mut", &range)?))
     }
 
-    /// Gives the view up for the rows before `middle` and those from it on, which may be written at once.
+    /// Splits the view into the rows before `middle` and those from `middle` on. Both may be written at the
+    /// same time.
     ///
     /// # Errors
-    /// A refusal where `middle` is past the end.
+    /// Refused if `middle` is past the end.
     #[track_caller]
     pub fn split_at_row_mut(self, middle: usize) -> Result<(Self, Self)> {
         let before = self.grid.rows("PlaneMut::split_at_row_mut", &(..middle))?;
@@ -201,11 +203,11 @@ impl<T: AnyBitPattern, M: AnyPlace> PlaneMut<'_, T, M> {
         Ok((Self::new(before), Self::new(after)))
     }
 
-    /// Gives the view up for the columns before `middle` and those from it on. The tracker orders work on the one after work
-    /// on the other.
+    /// Splits the view into the columns before `middle` and those from `middle` on. The tracker orders work
+    /// on one of them after work on the other.
     ///
     /// # Errors
-    /// A refusal where `middle` is past the end.
+    /// Refused if `middle` is past the end.
     #[track_caller]
     pub fn split_at_column_mut(self, middle: usize) -> Result<(Self, Self)> {
         let before = self.grid.columns("PlaneMut::split_at_column_mut", &(..middle))?;
@@ -215,10 +217,10 @@ impl<T: AnyBitPattern, M: AnyPlace> PlaneMut<'_, T, M> {
 }
 
 impl<T: AnyBitPattern, M: Place> PlaneMut<'_, T, M> {
-    /// Views one row so that it may be written, as elements one after the other, for as long as this borrow lives.
+    /// Views one row for writing, as consecutive elements, for the lifetime of this borrow.
     ///
     /// # Errors
-    /// A refusal where there is no such row.
+    /// Refused if there is no such row.
     #[track_caller]
     pub fn row_mut(&mut self, number: usize) -> Result<SliceMut<'_, T, M>> {
         let row = self.grid.row("PlaneMut::row_mut", number)?;
@@ -226,26 +228,28 @@ impl<T: AnyBitPattern, M: Place> PlaneMut<'_, T, M> {
     }
 }
 
-/// Not reached: every place but pageable memory has books.
+/// The error for memory without an access history. Unreachable: every `Place` has one.
 #[track_caller]
 pub(super) fn unbooked(api: &'static str) -> Error {
     Error::refused(api, Detail::Unsupported { what: "memory of which no books are kept" })
 }
 
 impl<'a, T: NoUninit> Plane<'a, T, Pageable> {
-    /// Views a slice as rows one after the other.
+    /// Views a slice as packed rows.
     ///
     /// # Errors
-    /// A refusal where the slice has not as many elements as the plane, with both numbers; where the size overflows.
+    /// - Refused with both numbers if the slice and the plane do not have the same number of elements.
+    /// - Refused if the size overflows.
     #[track_caller]
     pub fn of_slice(slice: &'a [T], width: usize, height: usize) -> Result<Self> {
         Self::of(slice, width, height, Apart::Packed)
     }
 
-    /// Views a slice as rows that begin `pitch` bytes apart. After the last row nothing needs to follow.
+    /// Views a slice as rows that are `pitch` bytes apart. The slice may end with the last row.
     ///
     /// # Errors
-    /// As [`of_slice`](Self::of_slice), but that there may be more elements; where rows cannot have the pitch.
+    /// As [`of_slice`](Self::of_slice), except that the slice may have more elements than the plane needs.
+    /// Also refused if the pitch is not possible for these rows.
     #[track_caller]
     pub fn of_slice_with_pitch(slice: &'a [T], width: usize, height: usize, pitch: usize) -> Result<Self> {
         Self::of(slice, width, height, Apart::By(pitch, height))
@@ -253,7 +257,7 @@ impl<'a, T: NoUninit> Plane<'a, T, Pageable> {
 
     #[track_caller]
     fn of(slice: &'a [T], width: usize, height: usize, apart: Apart) -> Result<Self> {
-        // Never written through: only a destination is, and that is made from the other type.
+        // Never written through: only destinations are written, and they are made from the `Mut` type.
         let pointer = slice.as_ptr().cast_mut();
         let extent = [width, height, 1];
         Ok(Self::new(Grid::of_slice("Plane::of_slice", pointer, slice.len(), extent, apart)?))
@@ -261,19 +265,22 @@ impl<'a, T: NoUninit> Plane<'a, T, Pageable> {
 }
 
 impl<'a, T: AnyBitPattern> PlaneMut<'a, T, Pageable> {
-    /// Views a slice as rows one after the other that may be written.
+    /// Views a slice as packed rows, for writing.
     ///
     /// # Errors
-    /// A refusal where the slice has not as many elements as the plane, with both numbers; where the size overflows.
+    /// - Refused with both numbers if the slice and the plane do not have the same number of elements.
+    /// - Refused if the size overflows.
     #[track_caller]
     pub fn of_slice(slice: &'a mut [T], width: usize, height: usize) -> Result<Self> {
         Self::of(slice, width, height, Apart::Packed)
     }
 
-    /// Views a slice as rows that begin `pitch` bytes apart and may be written. After the last row nothing needs to follow.
+    /// Views a slice as rows that are `pitch` bytes apart, for writing. The slice may end with the last
+    /// row.
     ///
     /// # Errors
-    /// As [`of_slice`](Self::of_slice), but that there may be more elements; where rows cannot have the pitch.
+    /// As [`of_slice`](Self::of_slice), except that the slice may have more elements than the plane needs.
+    /// Also refused if the pitch is not possible for these rows.
     #[track_caller]
     pub fn of_slice_with_pitch(
         slice: &'a mut [T],
@@ -292,20 +299,22 @@ impl<'a, T: AnyBitPattern> PlaneMut<'a, T, Pageable> {
 }
 
 impl<'a, T: AnyBitPattern, M: Place> Slice<'a, T, M> {
-    /// Views the part as rows one after the other.
+    /// Views the part as packed rows.
     ///
     /// # Errors
-    /// A refusal where the part has not as many elements as the plane, with both numbers; where the size overflows.
+    /// - Refused with both numbers if the part and the plane do not have the same number of elements.
+    /// - Refused if the size overflows.
     #[track_caller]
     pub fn plane(&self, width: usize, height: usize) -> Result<Plane<'a, T, M>> {
         let grid = Grid::of_span("Slice::plane", self.span(), [width, height, 1], Apart::Packed)?;
         Ok(Plane::new(grid))
     }
 
-    /// Views the part as rows that begin `pitch` bytes apart. After the last row nothing needs to follow.
+    /// Views the part as rows that are `pitch` bytes apart. The part may end with the last row.
     ///
     /// # Errors
-    /// As [`plane`](Self::plane), but that there may be more elements; where rows cannot have the pitch.
+    /// As [`plane`](Self::plane), except that the part may have more elements than the plane needs. Also
+    /// refused if the pitch is not possible for these rows.
     #[track_caller]
     pub fn plane_with_pitch(&self, width: usize, height: usize, pitch: usize) -> Result<Plane<'a, T, M>> {
         let apart = Apart::By(pitch, height);
@@ -314,7 +323,7 @@ impl<'a, T: AnyBitPattern, M: Place> Slice<'a, T, M> {
 }
 
 impl<'a, T: AnyBitPattern, M: Place> SliceMut<'a, T, M> {
-    /// Gives the view up for one of rows one after the other that may be written.
+    /// Converts the view to packed rows, for writing.
     ///
     /// # Errors
     /// As [`Slice::plane`].
@@ -324,7 +333,7 @@ impl<'a, T: AnyBitPattern, M: Place> SliceMut<'a, T, M> {
         Ok(PlaneMut::new(grid))
     }
 
-    /// Gives the view up for one of rows that begin `pitch` bytes apart and may be written.
+    /// Converts the view to rows that are `pitch` bytes apart, for writing.
     ///
     /// # Errors
     /// As [`Slice::plane_with_pitch`].
@@ -342,7 +351,7 @@ impl<'a, T: AnyBitPattern, M: Place> SliceMut<'a, T, M> {
 }
 
 impl<T: AnyBitPattern, M: Place> Buffer<T, M> {
-    /// Views the whole buffer as rows one after the other.
+    /// Views the whole buffer as packed rows.
     ///
     /// # Errors
     /// As [`Slice::plane`].
@@ -351,7 +360,7 @@ impl<T: AnyBitPattern, M: Place> Buffer<T, M> {
         self.as_slice().plane(width, height)
     }
 
-    /// Views the whole buffer as rows one after the other that may be written.
+    /// Views the whole buffer as packed rows, for writing.
     ///
     /// # Errors
     /// As [`Slice::plane`].

@@ -1,4 +1,5 @@
-//! Memory of the program's own, page-locked: a container, put away while devices may use its elements.
+//! Registered memory: a container of the program, owned here and page-locked while devices may use its
+//! elements.
 #![expect(unsafe_code, reason = "hands the elements of a container to the runtime")]
 
 use std::fmt;
@@ -22,11 +23,11 @@ use crate::hazard::{Access, Mode};
 use crate::sys;
 
 bitflags! {
-    /// How memory is registered. On systems with unified addresses, all of it is portable and mapped anyway.
-    /// Memory that devices only read has a constructor of its own: [`Registered::read_only`].
+    /// Properties of registered memory. On systems with unified addresses, all of it is portable and mapped
+    /// anyway. Memory that devices only read has its own constructor: [`Registered::read_only`].
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub struct RegisterFlags: u32 {
-        /// Counts as pinned for every device, not only for the one that was current.
+        /// Counts as pinned for every device, not only for the current one.
         #[doc(alias = "cudaHostRegisterPortable")]
         const PORTABLE = sys::cudaHostRegisterPortable;
         /// Kernels can use it.
@@ -35,18 +36,19 @@ bitflags! {
     }
 }
 
-/// A container of the program's own, whose elements are page-locked for as long as this owns it.
+/// A container of the program, whose elements are page-locked as long as this value owns it.
 ///
-/// Asynchronous copies take it as they take a [`PinnedBuffer`](crate::PinnedBuffer), without another copy of the elements.
-/// The container itself is put away: the host reaches the elements through [`host`](Self::host) and
-/// [`host_mut`](Self::host_mut), which wait for what is pending on them, and gets the container back from
-/// [`into_inner`](Self::into_inner).
+/// Asynchronous copies take it as they take a [`PinnedBuffer`](crate::PinnedBuffer), without another copy
+/// of the elements. The container itself is not accessible meanwhile. The host reaches the elements through
+/// [`host`](Self::host) and [`host_mut`](Self::host_mut), which wait for pending work on them.
+/// [`into_inner`](Self::into_inner) returns the container.
 ///
-/// A shared container, such as an `Arc<[T]>`, is only ever read: it is a source of copies and no destination.
+/// A shared container, such as an `Arc<[T]>`, is only read. It can be the source of a copy, but not the
+/// destination.
 ///
 /// # Ordering
-/// The accesses are in the books. Dropping it waits for the work that still uses the elements; a container of which that
-/// cannot be known, after a failed kernel, is leaked and its memory never given back.
+/// The tracker records the accesses to the elements. Dropping the value waits for the work that still uses
+/// them. If the end of that work cannot be known, because a kernel failed, the container is leaked.
 ///
 /// # Examples
 /// ```
@@ -64,34 +66,39 @@ bitflags! {
 #[doc(alias = "cudaHostRegister")]
 #[doc(alias = "cudaHostUnregister")]
 pub struct Registered<C> {
-    /// With the container in it; in a box because it goes into errors.
+    /// Contains the container. On the heap, because errors carry this value.
     allocation: Arc<Allocation>,
     len: usize,
     container: PhantomData<C>,
 }
 
 impl<C: Stable> Registered<C> {
-    /// Page-locks the elements and takes the container over, or gives it back with the error.
+    /// Page-locks the elements and takes ownership of the container, or returns it with the error.
     ///
-    /// Stands for [`cudaHostRegister`](sys::cudaHostRegister). No elements, no call. Capacity beyond the length is not
-    /// registered.
+    /// Stands for [`cudaHostRegister`](sys::cudaHostRegister). If the length is 0, nothing is registered.
+    /// Capacity beyond the length is not registered.
     ///
     /// # Errors
-    /// `cudaErrorHostMemoryAlreadyRegistered` where some of the elements are page-locked already, with the number of
-    /// bytes; a refusal where the elements have no bytes. Where the container does not matter, `?` makes an [`Error`] of it.
+    /// - `cudaErrorHostMemoryAlreadyRegistered` with the number of bytes, if some of the elements are
+    ///   already page-locked.
+    /// - A refusal if the elements are zero-sized.
+    ///
+    /// `?` converts the pair to an [`Error`] if the container is not needed.
     #[doc(alias = "cudaHostRegister")]
     #[track_caller]
     pub fn new(container: C) -> core::result::Result<Self, (Error, C)> {
         Self::with_flags(container, RegisterFlags::empty())
     }
 
-    /// Page-locks the elements as `flags` say and takes the container over, or gives it back with the error.
+    /// Page-locks the elements with these flags and takes ownership of the container, or returns it with
+    /// the error.
     ///
-    /// Stands for [`cudaHostRegister`](sys::cudaHostRegister). No elements, no call.
+    /// Stands for [`cudaHostRegister`](sys::cudaHostRegister). If the length is 0, nothing is registered.
     ///
     /// # Errors
-    /// As [`new`](Self::new), and a refusal, as `cudaErrorInvalidValue`, of flags that have no name here: one of the runtime's says that
-    /// the memory is that of some other device, in one piece, which a container's is not.
+    /// Those of [`new`](Self::new), and a refusal as `cudaErrorInvalidValue` for flags without a name here.
+    /// For example, one flag of the runtime declares the memory to be contiguous memory of another device,
+    /// which is never true of a container.
     #[doc(alias = "cudaHostRegister")]
     #[track_caller]
     pub fn with_flags(container: C, flags: RegisterFlags) -> core::result::Result<Self, (Error, C)> {
@@ -105,7 +112,7 @@ impl<C: Stable> Registered<C> {
 
     #[track_caller]
     fn register(container: C, flags: u32) -> core::result::Result<Self, (Error, C)> {
-        // From here on the container stays where it is, so that the pointer stays its own.
+        // From here on the container does not move, so the pointer stays valid.
         let mut container = Box::new(container);
         let (pointer, len) = container.elements();
         let bytes = size::bytes_of::<C::Element>("Registered::new", len);
@@ -113,8 +120,8 @@ impl<C: Stable> Registered<C> {
             Ok(both) => both,
             Err(error) => return Err((error, *container)),
         };
-        // SAFETY: `Stable` promises that so many elements are there, stay there, and are reached by nobody but other owners,
-        // who only read; the box goes along.
+        // SAFETY: `Stable` guarantees that the container has this many elements, that they do not move, and
+        // that only other owners reach them, who only read. The box goes to the allocation.
         let allocation = unsafe { Allocation::registered(device, pointer.cast(), bytes, flags, container) };
         match allocation {
             Ok(allocation) => Ok(Self { allocation: retained(allocation), len, container: PhantomData }),
@@ -122,15 +129,16 @@ impl<C: Stable> Registered<C> {
         }
     }
 
-    /// Page-locks the elements for devices that only read them, and takes the container over, or gives it
-    /// back with the error.
+    /// Page-locks the elements for devices that only read them, and takes ownership of the container, or
+    /// returns it with the error.
     ///
-    /// Stands for [`cudaHostRegister`](sys::cudaHostRegister) with `cudaHostRegisterReadOnly`, which lets
-    /// memory be registered that the program itself cannot write. The runtime fails copies into such memory,
-    /// so it is no destination here; the host writes the elements when it has the container back.
+    /// Stands for [`cudaHostRegister`](sys::cudaHostRegister) with `cudaHostRegisterReadOnly`, which also
+    /// allows memory that the program itself cannot write. The runtime fails copies into such memory, so it
+    /// cannot be a destination here. The host can write the elements after it has the container back.
     ///
     /// # Errors
-    /// As [`new`](Self::new), and what the runtime fails with where a device has no such registration.
+    /// Those of [`new`](Self::new), and the runtime's error if a device does not support such a
+    /// registration.
     ///
     /// # Examples
     /// ```
@@ -152,14 +160,18 @@ impl<C: Stable> Registered<C> {
         registered.map_err(|(error, container)| (error, container.0))
     }
 
-    /// Waits for the work that still uses the elements, makes them pageable again, and gives the container back.
+    /// Waits for the work that still uses the elements, makes them pageable again, and returns the
+    /// container.
     ///
-    /// Stands for [`cudaHostUnregister`](sys::cudaHostUnregister). No elements, no call.
+    /// Stands for [`cudaHostUnregister`](sys::cudaHostUnregister). If the length is 0, nothing is
+    /// unregistered.
     ///
     /// # Errors
-    /// A refusal inside a host function; the failure of the work that was waited for, or of the call. The memory may then
-    /// still be in use: what comes with the error keeps it, and leaks it when it is dropped and cannot wait either.
-    /// `InGraph` while a graph holds the memory too.
+    /// Each error comes with the value, because the memory may still be in use. If the value is then
+    /// dropped and cannot wait either, it leaks the container.
+    /// - `InGraph` while a graph also holds the memory.
+    /// - The failure of the work that it waited for, or the runtime's error.
+    /// - A refusal inside a host function.
     #[doc(alias = "cudaHostUnregister")]
     #[track_caller]
     pub fn into_inner(mut self) -> core::result::Result<C, (Error, Self)> {
@@ -168,7 +180,7 @@ impl<C: Stable> Registered<C> {
         };
         match allocation.take_container() {
             Ok(Some(container)) => Ok(*container),
-            // Not reached: a container of this type is there from `new` on, and is taken once.
+            // Unreachable: a container of this type exists from `new` on, and is taken only once.
             Ok(None) => Err((Error::refused("Registered::into_inner", Detail::None), self)),
             Err(error) => Err((error, self)),
         }
@@ -195,19 +207,19 @@ impl<C: Stable> Registered<C> {
         HostMut::new(self.span())
     }
 
-    /// Views a part, by elements.
+    /// Views the elements of a range.
     ///
     /// # Errors
-    /// A refusal where the range is not within the container, with range and length.
+    /// Refused with the range and the length if the range is not within the container.
     #[track_caller]
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<PinnedSlice<'_, C::Element>> {
         Ok(PinnedSlice::new(self.span().part("Registered::slice", &range)?))
     }
 
-    /// Views a part that may be written, by elements.
+    /// Views the elements of a range for writing.
     ///
     /// # Errors
-    /// A refusal where the range is not within the container, with range and length.
+    /// Refused with the range and the length if the range is not within the container.
     #[track_caller]
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<PinnedSliceMut<'_, C::Element>>
     where
@@ -216,13 +228,14 @@ impl<C: Stable> Registered<C> {
         Ok(PinnedSliceMut::new(self.span().part("Registered::slice_mut", &range)?))
     }
 
-    /// Views all elements. A view splits, divides into chunks and is looked at as another type.
+    /// Views all elements. The view can be split, divided into chunks and reinterpreted as another type.
     #[must_use]
     pub fn as_slice(&self) -> PinnedSlice<'_, C::Element> {
         PinnedSlice::new(self.span())
     }
 
-    /// Views all elements so that they may be written. A view splits, divides into chunks and is looked at as another type.
+    /// Views all elements for writing. The view can be split, divided into chunks and reinterpreted as
+    /// another type.
     #[must_use]
     pub fn as_slice_mut(&mut self) -> PinnedSliceMut<'_, C::Element>
     where
@@ -231,15 +244,15 @@ impl<C: Stable> Registered<C> {
         PinnedSliceMut::new(self.span())
     }
 
-    /// The host address of the first element; null where there are none.
+    /// Returns the host address of the first element, or null if the length is 0.
     ///
-    /// Reading through it is a race with whatever work writes the memory: see [`host`](Self::host).
+    /// A read through it races with work that writes the memory: see [`host`](Self::host).
     #[must_use]
     pub fn as_ptr(&self) -> *const C::Element {
         self.span().pointer().cast_const()
     }
 
-    /// The host address of the first element, for writing; null where there are none.
+    /// Returns the host address of the first element for writing, or null if the length is 0.
     #[must_use]
     pub fn as_mut_ptr(&mut self) -> *mut C::Element
     where
@@ -248,26 +261,27 @@ impl<C: Stable> Registered<C> {
         self.span().pointer()
     }
 
-    /// The address at which kernels reach the first element; null where there are none.
+    /// Returns the address at which kernels reach the first element, or null if the length is 0.
     ///
-    /// Stands for [`cudaHostGetDevicePointer`](sys::cudaHostGetDevicePointer), called the first time only. Where
-    /// addresses are unified it is mostly the host's, but for registered memory some devices have another.
+    /// Stands for [`cudaHostGetDevicePointer`](sys::cudaHostGetDevicePointer), which is called only the
+    /// first time. With unified addresses it is usually the host's address, but some devices have another
+    /// address for registered memory.
     ///
     /// # Errors
-    /// `cudaErrorInvalidValue` where the memory is not mapped.
+    /// Returns `cudaErrorInvalidValue` if the memory is not mapped.
     #[doc(alias = "cudaHostGetDevicePointer")]
     #[track_caller]
     pub fn device_ptr(&self) -> Result<*mut C::Element> {
         mapped_pointer(self.span())
     }
 
-    /// A read of all elements, for [`enqueue`](crate::stream::StreamRef::enqueue).
+    /// Returns a read of all elements, for [`enqueue`](crate::stream::StreamRef::enqueue).
     #[must_use]
     pub fn access(&self) -> Access<'_> {
         self.span().access(Mode::Read)
     }
 
-    /// A write of all elements, for [`enqueue`](crate::stream::StreamRef::enqueue).
+    /// Returns a write of all elements, for [`enqueue`](crate::stream::StreamRef::enqueue).
     #[must_use]
     pub fn access_mut(&mut self) -> Access<'_>
     where
@@ -276,39 +290,39 @@ impl<C: Stable> Registered<C> {
         self.span().access(Mode::Write)
     }
 
-    /// All of it, as views are made from.
+    /// Returns the span of all elements, from which views are made.
     pub(crate) fn span(&self) -> Span<'_, C::Element> {
         Span::whole(&self.allocation, self.len)
     }
 }
 
 impl<C> Registered<C> {
-    /// Length in elements.
+    /// Returns the length in elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are no elements.
+    /// Returns whether the length is 0.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Size in bytes.
+    /// Returns the size in bytes.
     #[must_use]
     pub fn size_in_bytes(&self) -> usize {
         self.allocation.bytes()
     }
 
-    /// The device that was current when the memory was registered.
+    /// Returns the device that was current when the memory was registered.
     #[must_use]
     pub fn device(&self) -> Device {
         self.allocation.on()
     }
 }
 
-/// Keeps the error and drops what came back with it: for `?` where that does not matter.
+/// Keeps the error and drops the value that came with it, so that `?` works if the value is not needed.
 impl<C> From<(Error, C)> for Error {
     fn from((error, _): (Error, C)) -> Self {
         error

@@ -1,7 +1,7 @@
-//! How graphs, textures and libraries become owners of an allocation beside the buffer that has it.
+//! Retention: graphs, textures and libraries become owners of an allocation beside its buffer.
 //!
-//! An operation is given accesses, which borrow an allocation's ledger and say nothing about its owner. So
-//! the ledger has the address of the `Arc` that its allocation is in.
+//! An operation receives accesses, which borrow an allocation's access history and do not name its owner.
+//! Therefore the access history contains the address of the `Arc` of its allocation.
 #![expect(unsafe_code, reason = "counts one more owner of an Arc that is known by its address")]
 
 use std::ptr;
@@ -10,41 +10,42 @@ use std::sync::Arc;
 use crate::hazard::{Access, Ledger};
 use cuda_hazard::Keeper;
 
-/// An allocation, or what is like one, with its ledger in it.
+/// An allocation or similar value that contains its access history.
 pub(crate) trait Retained: Keeper + 'static {
-    /// The ledger, to note how another owner is made.
+    /// Returns the access history, to set how another owner is made.
     fn ledger_mut(&mut self) -> &mut Ledger;
 }
 
-/// The first owner of an allocation, which graphs can become owners of.
+/// Makes the first owner of an allocation that graphs can retain.
 pub(crate) fn retained<T: Retained>(value: T) -> Arc<T> {
     let mut owner = Arc::new(value);
     let address = Arc::as_ptr(&owner).expose_provenance();
     if let Some(value) = Arc::get_mut(&mut owner) {
-        // SAFETY: the address is that of the value of this `Arc`, for as long as an owner is borrowed. It gives
-        // owners of the allocation that the access history is in.
+        // SAFETY: the address is that of the value of this `Arc`, as long as an owner is borrowed.
+        // `another` makes owners of the allocation that contains the access history.
         unsafe { value.ledger_mut().kept_by((another::<T>, address)) };
     }
     owner
 }
 
-/// Another owner of the value that [`retained`] has put at this address.
+/// Makes another owner of the value that [`retained`] stored at this address.
 ///
 /// # Safety
-/// An owner of it is borrowed over the call.
+/// An owner of the value is borrowed during the call.
 unsafe fn another<T: Retained>(address: usize) -> Arc<dyn Keeper> {
     let value: *const T = ptr::with_exposed_provenance(address);
-    // SAFETY: the address is that of an `Arc`'s value, of which the caller borrows an owner.
+    // SAFETY: the address is that of an `Arc`'s value, and the caller guarantees that an owner is borrowed.
     unsafe { Arc::increment_strong_count(value) };
-    // SAFETY: as above, and the count was just raised for this owner.
+    // SAFETY: as above. The count was just raised for this owner.
     unsafe { Arc::from_raw(value) }
 }
 
-/// Another owner of the memory that an access is of; none where nobody counts them.
+/// Returns another owner of the memory of an access, or `None` if its owners are not counted.
 pub(crate) fn retain(access: &Access<'_>) -> Option<Arc<dyn Keeper>> {
     let (another, address) = access.ledger().keep()?;
-    // SAFETY: the access borrows its ledger, which is in the allocation that the address is that of, and so
-    // in an owner that cannot go meanwhile, nor have the allocation to itself: who takes an allocation out of
-    // its owners has the ledger forget the address.
+    // SAFETY: the access borrows an access history. It is part of the allocation at this address, so an
+    // owner of the allocation is borrowed, too. That owner can neither be dropped nor be borrowed
+    // exclusively meanwhile. Code that moves an access history out of its owner makes it forget the
+    // address.
     Some(unsafe { another(address) })
 }

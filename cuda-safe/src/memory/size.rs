@@ -1,12 +1,12 @@
-//! Arithmetic on lengths and sizes, all of it checked, all of it here.
+//! Checked arithmetic on lengths and sizes.
 //!
-//! Lengths are in elements, sizes in bytes. What does not fit is an [`Error`] that gives both operands.
+//! Lengths are in elements, sizes in bytes. A result that does not fit is an [`Error`] with both operands.
 
 use std::ops::{Bound, Range, RangeBounds};
 
 use crate::error::{Detail, Error, Result};
 
-/// Bytes of `len` elements of `T`. Elements without bytes are refused here, for every caller.
+/// Returns the bytes of `len` elements of `T`. Refuses zero-sized elements for all callers.
 #[inline]
 #[track_caller]
 pub(crate) fn bytes_of<T>(api: &'static str, len: usize) -> Result<usize> {
@@ -14,7 +14,8 @@ pub(crate) fn bytes_of<T>(api: &'static str, len: usize) -> Result<usize> {
     if element == 0 {
         return Err(Error::refused(api, Detail::ZeroSized { type_name: std::any::type_name::<T>() }));
     }
-    // No object of either side is larger than this, so no pointer arithmetic below can leave it.
+    // No object on the host or a device is larger, so pointer arithmetic within this size does not
+    // overflow.
     match len.checked_mul(element) {
         Some(bytes) if isize::try_from(bytes).is_ok() => Ok(bytes),
         _ => Err(Error::refused(
@@ -24,7 +25,7 @@ pub(crate) fn bytes_of<T>(api: &'static str, len: usize) -> Result<usize> {
     }
 }
 
-/// The elements that `range` stands for in something of `len` elements.
+/// Returns the elements of `range` in a sequence of `len` elements.
 #[inline]
 #[track_caller]
 pub(crate) fn range_in(
@@ -51,7 +52,8 @@ pub(crate) fn range_in(
     }
 }
 
-/// How many elements of `U` the bytes are: the size must divide and the address must fit.
+/// Returns the number of elements of `U` in the bytes. Their size must divide `bytes`, and the address must
+/// be aligned for them.
 #[inline]
 #[track_caller]
 pub(crate) fn reinterpreted<U>(api: &'static str, address: usize, bytes: usize) -> Result<usize> {
@@ -66,7 +68,7 @@ pub(crate) fn reinterpreted<U>(api: &'static str, address: usize, bytes: usize) 
     Ok(bytes / element)
 }
 
-/// Refuses an address at which no `T` may be.
+/// Refuses an address that is not aligned for `T`.
 #[inline]
 #[track_caller]
 pub(crate) fn aligned<T>(api: &'static str, address: usize) -> Result<()> {
@@ -78,7 +80,7 @@ pub(crate) fn aligned<T>(api: &'static str, address: usize) -> Result<()> {
     }
 }
 
-/// Refuses a copy between sides of different lengths, in elements.
+/// Refuses a copy between sides of different lengths, which are in elements.
 #[inline]
 #[track_caller]
 pub(crate) fn same_length(api: &'static str, destination: usize, source: usize) -> Result<()> {
@@ -89,43 +91,45 @@ pub(crate) fn same_length(api: &'static str, destination: usize, source: usize) 
     }
 }
 
-/// The largest pitch that the runtime copies with, in bytes.
+/// The largest pitch that the runtime accepts in copies, in bytes.
 const LARGEST_PITCH: usize = 0x7fff_ffff;
 
-/// Rows in layers, as bytes: how many a row has, how many rows, how many layers, and how far apart these begin.
+/// The layout in bytes of rows in layers: their sizes, numbers and distances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// Bytes of a row.
+    /// The number of bytes in a row.
     pub(crate) row: usize,
-    /// Rows of a layer.
+    /// The number of rows in a layer.
     pub(crate) rows: usize,
-    /// Layers.
+    /// The number of layers.
     pub(crate) layers: usize,
-    /// Bytes from one row to the next.
+    /// The distance between rows in bytes.
     pub(crate) pitch: usize,
-    /// Rows from one layer to the next.
+    /// The distance between layers in rows.
     pub(crate) layer_rows: usize,
 }
 
 impl Layout {
-    /// One row.
+    /// Makes the layout of one row.
     #[inline]
     pub(crate) fn linear(bytes: usize) -> Self {
         Self { row: bytes, rows: 1, layers: 1, pitch: bytes, layer_rows: 1 }
     }
 
-    /// Whether there are no bytes.
+    /// Returns whether there are no bytes.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.row == 0 || self.rows == 0 || self.layers == 0
     }
 
-    /// Bytes of all rows, without what is between them; saturating, but every layout that was checked fits.
+    /// Returns the bytes of all rows, without those between them. This saturates, but every checked layout
+    /// fits.
     pub(crate) fn bytes(&self) -> usize {
         self.row.saturating_mul(self.rows).saturating_mul(self.layers)
     }
 
-    /// Bytes from the first to just past the last, what is between rows included; none if that is no number.
+    /// Returns the bytes from the first to just past the last, with those between rows, or `None` if the
+    /// number overflows.
     #[inline]
     pub(crate) fn span(&self) -> Option<usize> {
         if self.is_empty() {
@@ -135,7 +139,7 @@ impl Layout {
         rows.checked_mul(self.pitch)?.checked_add(self.row)
     }
 
-    /// [`span`](Self::span) for a layout that was checked, or is part of one: nothing overflows.
+    /// As [`span`](Self::span), for a checked layout or a part of one: nothing overflows.
     #[inline]
     pub(crate) fn spanned(&self) -> usize {
         debug_assert!(self.span().is_some(), "{self:?} was not checked");
@@ -146,8 +150,8 @@ impl Layout {
         rows.wrapping_mul(self.pitch).wrapping_add(self.row)
     }
 
-    /// Refuses a layout whose rows or layers lie over each other, or with a pitch that no copy takes or that `align` does
-    /// not divide; else the bytes that it spans.
+    /// Refuses a layout with overlapping rows or layers, or with a pitch that no copy accepts or that is
+    /// not a multiple of `align`. Returns the bytes that the layout spans.
     #[track_caller]
     pub(crate) fn check(&self, api: &'static str, align: usize) -> Result<usize> {
         let Self { row, rows, layers, pitch, layer_rows } = *self;
@@ -176,8 +180,9 @@ impl Layout {
         }
     }
 
-    /// Whether two layouts, at these addresses, share a byte. Exact where rows and layers are equally far apart, as in parts of
-    /// one plane or volume; where they are not, what lies between two rows counts as theirs.
+    /// Returns whether two layouts at these addresses share a byte. This is exact if their rows and layers
+    /// are equally far apart, as in parts of one plane or volume. Otherwise the bytes between two rows
+    /// count as theirs.
     pub(crate) fn overlap(a: (usize, &Self), b: (usize, &Self)) -> bool {
         let end = |(at, layout): (usize, &Self)| at.saturating_add(layout.spanned());
         if !overlap(&(a.0..end(a)), &(b.0..end(b))) {
@@ -197,8 +202,9 @@ impl Layout {
         else {
             return true;
         };
-        // Row `y` of layer `z` of the first begins as far from row `v` of layer `w` of the second as this says, and `z - w` and
-        // `y - v` take all values between their bounds. Only the nearest can share bytes.
+        // The distance between row `y` of layer `z` of the first and row `v` of layer `w` of the second
+        // depends only on `z - w` and `y - v`, which take all values between their bounds. Only the nearest
+        // rows can share bytes.
         let near = |distance: isize, step: isize| {
             let nearest = distance.div_euclid(step);
             (nearest - 1)..=(nearest + 1)
@@ -213,7 +219,7 @@ impl Layout {
     }
 }
 
-/// Whether two ranges of one allocation share a byte.
+/// Returns whether two ranges of one allocation share a byte.
 #[inline]
 pub(crate) fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.start < b.end && b.start < a.end && !a.is_empty() && !b.is_empty()
@@ -342,7 +348,7 @@ mod tests {
             }
         }
         assert!(seen.iter().all(|&count| count > 500), "{seen:?}");
-        // Another pitch: what lies between the rows counts.
+        // With another pitch, the bytes between the rows count.
         assert!(Layout::overlap((0, &layout(1, 3, 1, 4, 3)), (1, &layout(1, 2, 1, 6, 2))));
     }
 }

@@ -1,4 +1,4 @@
-//! What all views are made of: a part of an allocation, typed.
+//! A typed part of an allocation, which all views are made of.
 
 use std::marker::PhantomData;
 use std::ops::{Range, RangeBounds};
@@ -9,7 +9,7 @@ use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, Mode};
 
-/// `len` elements of `T` from byte `start` of an allocation on; always within it.
+/// `len` elements of `T` from byte `start` of an allocation on, always within it.
 #[derive(Debug)]
 pub(crate) struct Span<'a, T> {
     allocation: &'a Allocation,
@@ -27,73 +27,73 @@ impl<T> Clone for Span<'_, T> {
 impl<T> Copy for Span<'_, T> {}
 
 impl<'a, T> Span<'a, T> {
-    /// The first `len` elements of an allocation that has at least as many.
+    /// Returns the first `len` elements of an allocation, which has at least as many.
     #[inline]
     pub(crate) fn whole(allocation: &'a Allocation, len: usize) -> Self {
         Self { allocation, start: 0, len, element: PhantomData }
     }
 
-    /// `len` elements from byte `start` of an allocation on, which it has.
+    /// Returns `len` elements from byte `start` of an allocation on, which has them.
     #[inline]
     pub(super) fn part_of(allocation: &'a Allocation, start: usize, len: usize) -> Self {
         Self { allocation, start, len, element: PhantomData }
     }
 
-    /// Length in elements.
+    /// Returns the length in elements.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// Size in bytes. The allocation holds it, so it does not overflow.
+    /// Returns the size in bytes. The allocation contains the span, so this does not overflow.
     #[inline]
     pub(crate) fn bytes(&self) -> usize {
         self.len * size_of::<T>()
     }
 
-    /// The bytes, counted from the start of the allocation.
+    /// Returns the range of bytes, counted from the start of the allocation.
     #[inline]
     pub(crate) fn range(&self) -> Range<usize> {
         self.start..self.start + self.bytes()
     }
 
-    /// The allocation that this is a part of.
+    /// Returns the allocation that contains the span.
     #[inline]
     pub(crate) fn allocation(&self) -> &'a Allocation {
         self.allocation
     }
 
-    /// The device of the allocation.
+    /// Returns the device of the allocation.
     #[inline]
     pub(crate) fn device(&self) -> Device {
         self.allocation.on()
     }
 
-    /// The first element; null where the allocation has no bytes.
+    /// Returns the address of the first element. The allocation's address is null if it has no bytes.
     #[inline]
     pub(crate) fn pointer(&self) -> *mut T {
         self.allocation.pointer().wrapping_add(self.start).cast()
     }
 
-    /// A read or a write of all the bytes.
+    /// Returns a read or a write of all the bytes.
     #[inline]
     pub(crate) fn access(&self, mode: Mode) -> Access<'a> {
         Access::new(self.allocation.ledger(), self.range(), mode)
     }
 
-    /// A part, by elements.
+    /// Returns the elements of a range.
     #[track_caller]
     pub(crate) fn part(&self, api: &'static str, range: &impl RangeBounds<usize>) -> Result<Self> {
         let range = size::range_in(api, range, self.len)?;
         Ok(self.cut(range))
     }
 
-    /// A part that is known to be within.
+    /// Returns the elements of a range that is known to be within the span.
     fn cut(&self, range: Range<usize>) -> Self {
         Self { start: self.start + range.start * size_of::<T>(), len: range.len(), ..*self }
     }
 
-    /// The elements before `middle`, and those from it on.
+    /// Returns the elements before `middle` and those from `middle` on.
     #[track_caller]
     pub(crate) fn split(&self, api: &'static str, middle: usize) -> Result<(Self, Self)> {
         if middle > self.len {
@@ -102,7 +102,7 @@ impl<'a, T> Span<'a, T> {
         Ok((self.cut(0..middle), self.cut(middle..self.len)))
     }
 
-    /// Parts of `size` elements, the last one shorter where it does not divide.
+    /// Returns parts of `size` elements. The last one is shorter if `size` does not divide the length.
     #[track_caller]
     pub(crate) fn chunks(&self, api: &'static str, size: usize) -> Result<Chunks<'a, T>> {
         if size == 0 {
@@ -111,7 +111,7 @@ impl<'a, T> Span<'a, T> {
         Ok(Chunks { rest: *self, size })
     }
 
-    /// The same bytes as elements of another type.
+    /// Returns the same bytes as elements of another type.
     #[track_caller]
     pub(crate) fn reinterpret<U>(&self, api: &'static str) -> Result<Span<'a, U>> {
         let len = size::reinterpreted::<U>(api, self.pointer().addr(), self.bytes())?;
@@ -119,7 +119,7 @@ impl<'a, T> Span<'a, T> {
     }
 }
 
-/// Parts of a span, one after the other.
+/// Consecutive parts of a span.
 #[derive(Debug)]
 pub(crate) struct Chunks<'a, T> {
     rest: Span<'a, T>,
@@ -156,7 +156,7 @@ mod tests {
     use crate::device::Device;
     use crate::error::Detail;
 
-    /// An allocation without bytes: enough for arithmetic, and no call is made.
+    /// An allocation without bytes: enough for arithmetic, and made without calling the runtime.
     fn nothing() -> Arc<Allocation> {
         Allocation::device(Some(Device::from_ordinal(0)), 0).unwrap()
     }

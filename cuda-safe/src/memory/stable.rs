@@ -1,4 +1,5 @@
-//! Which containers can have their elements page-locked and used by devices while they are put away.
+//! The containers that can be registered: their elements are page-locked and used by devices while
+//! [`Registered`] owns the container.
 #![expect(unsafe_code, reason = "vouches for containers of the standard library")]
 
 use std::sync::Arc;
@@ -7,43 +8,46 @@ use std::sync::Arc;
 use super::Registered;
 use bytemuck::AnyBitPattern;
 
-/// A container that [`Registered`] can own: its elements stay where they are.
+/// A container that [`Registered`] can own: its elements do not move.
 ///
-/// Implemented for `Vec<T>`, `Box<[T]>`, `Box<[T; N]>`, `Arc<[T]>`, and [`ReadOnly`] around each. A memory
-/// map or another container becomes one through a type of one's own around it.
+/// Implemented for `Vec<T>`, `Box<[T]>`, `Box<[T; N]>`, `Arc<[T]>`, and [`ReadOnly`] around each. To
+/// register a memory map or another container, implement it for a wrapper type.
 ///
 /// # Safety
-/// - [`elements`](Self::elements) gives a pointer to as many elements as it says: initialised, aligned, and in one allocation.
-/// - They stay there, and nobody but other owners of a shared container reaches them, until the container is dropped
-///   or used again. Whoever calls `elements` may move the container's box meanwhile, not the container.
-/// - Nobody writes them meanwhile, other owners included, except through the pointer.
+/// - [`elements`](Self::elements) returns a pointer to as many elements as it reports: initialised,
+///   aligned, and in one allocation.
+/// - The elements do not move until the container is dropped or used again, and nobody reaches them in this
+///   time but other owners of a shared container. The caller of `elements` may move the container's box in
+///   this time, but not the container.
+/// - Nobody writes the elements in this time except through the pointer. This includes other owners.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be registered",
     label = "does not own elements that stay where they are",
     note = "register a `Vec<T>`, a `Box<[T]>` or an `Arc<[T]>`"
 )]
 pub unsafe trait Stable: Send + 'static {
-    /// What it contains.
+    /// The type of the elements.
     type Element: AnyBitPattern + Send + Sync;
 
-    /// The first element and how many there are. The pointer may be null or dangling where there are none.
+    /// Returns a pointer to the first element and the number of elements. The pointer may be null or
+    /// dangling if there are none.
     fn elements(&mut self) -> (*mut Self::Element, usize);
 }
 
-/// A container whose elements belong to it alone, so that a copy or a kernel may write them.
+/// A container that alone owns its elements, so that a copy or a kernel may write them.
 ///
 /// Not for shared containers such as `Arc<[T]>`, whose other owners may be reading.
 ///
 /// # Safety
-/// The pointer that [`elements`](Stable::elements) gives may be written through, and nobody else reads the elements until
-/// the container is dropped or used again.
+/// - The pointer that [`elements`](Stable::elements) returns may be written through.
+/// - Nobody else reads the elements until the container is dropped or used again.
 #[diagnostic::on_unimplemented(
     message = "the elements of `{Self}` cannot be written while it is registered",
     label = "they are shared, or for reading only"
 )]
 pub unsafe trait StableMut: Stable {}
 
-// SAFETY: a vector's elements are in an allocation of its own that only using the vector moves.
+// SAFETY: a vector's elements are in its own allocation, and only using the vector moves them.
 unsafe impl<T: AnyBitPattern + Send + Sync> Stable for Vec<T> {
     type Element = T;
 
@@ -52,7 +56,7 @@ unsafe impl<T: AnyBitPattern + Send + Sync> Stable for Vec<T> {
     }
 }
 
-// SAFETY: a vector is the only owner of its elements, and the pointer is the one for writing.
+// SAFETY: a vector is the only owner of its elements, and the pointer is its mutable one.
 unsafe impl<T: AnyBitPattern + Send + Sync> StableMut for Vec<T> {}
 
 // SAFETY: a box's elements never move while it lives.
@@ -64,7 +68,7 @@ unsafe impl<T: AnyBitPattern + Send + Sync> Stable for Box<[T]> {
     }
 }
 
-// SAFETY: a box is the only owner of its elements, and the pointer is the one for writing.
+// SAFETY: a box is the only owner of its elements, and the pointer is its mutable one.
 unsafe impl<T: AnyBitPattern + Send + Sync> StableMut for Box<[T]> {}
 
 // SAFETY: a box's elements never move while it lives.
@@ -76,16 +80,17 @@ unsafe impl<T: AnyBitPattern + Send + Sync, const N: usize> Stable for Box<[T; N
     }
 }
 
-// SAFETY: a box is the only owner of its elements, and the pointer is the one for writing.
+// SAFETY: a box is the only owner of its elements, and the pointer is its mutable one.
 unsafe impl<T: AnyBitPattern + Send + Sync, const N: usize> StableMut for Box<[T; N]> {}
 
-/// A container that devices only read: what [`Registered::read_only`] owns.
+/// A container that devices only read, which [`Registered::read_only`] owns.
 ///
-/// It is no [`StableMut`], so its elements are no destination of copies and no argument that a kernel writes.
+/// It does not implement [`StableMut`]. Therefore its elements can be neither the destination of a copy nor
+/// an argument that a kernel writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ReadOnly<C>(pub C);
 
-// SAFETY: the elements are the container's, which keeps the promises.
+// SAFETY: the elements are those of the inner container, which fulfils the duties.
 unsafe impl<C: Stable> Stable for ReadOnly<C> {
     type Element = C::Element;
 
@@ -94,8 +99,8 @@ unsafe impl<C: Stable> Stable for ReadOnly<C> {
     }
 }
 
-// SAFETY: shared elements never move while an owner lives, and while there may be another one nobody writes them: the
-// registered owner is one, so no other is ever the only one.
+// SAFETY: shared elements never move while an owner lives. Nobody writes them while another owner may
+// exist, and the registered owner is one, so no other owner is ever the only one.
 unsafe impl<T: AnyBitPattern + Send + Sync> Stable for Arc<[T]> {
     type Element = T;
 

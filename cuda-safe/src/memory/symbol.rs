@@ -1,17 +1,19 @@
-//! Variables of kernels' source files: `__device__`, `__constant__` and `__managed__`, as typed statics.
+//! Variables of the kernels' source files: `__device__`, `__constant__` and `__managed__`, as typed
+//! statics.
 //!
-//! A handle is generated for each variable that a kernel header declares (see `cuda-kernels-build`). It owns nothing: the
-//! variable is there, on every device, from the load of its module until the process ends. The host never reaches it directly;
-//! [`memcpy_to_symbol`](crate::copy::memcpy_to_symbol), [`memcpy_from_symbol`](crate::copy::memcpy_from_symbol) and the rest
-//! of the copy family do.
+//! `cuda-kernels-build` generates a handle for each variable that a kernel header declares. The handle owns
+//! nothing: the variable exists on every device, from the load of its module until the process ends. The
+//! host never reaches it directly, only through [`memcpy_to_symbol`](crate::copy::memcpy_to_symbol),
+//! [`memcpy_from_symbol`](crate::copy::memcpy_from_symbol) and the rest of the copy family.
 //!
 //! # Why safe code has no data race on a variable
-//! No reference to a variable's bytes ever exists on the host, so what is left is races on the device. Every copy and fill
-//! of a variable, and every launch of a kernel of its module, enters it in the module's books (see
-//! [`launch::Module`](crate::launch::Module)), and is ordered after what conflicts. Handles may be used from any thread.
+//! The host never has a reference to a variable's bytes, so only races on the device are possible. Every
+//! copy and fill of a variable, and every launch of a kernel of its module, records its access in the
+//! module's access history (see [`launch::Module`](crate::launch::Module)), and is ordered after
+//! conflicting work. Handles may be used from any thread.
 //!
-//! Finding a variable's address loads its module where that has not happened yet, which may wait for the device; otherwise
-//! nothing here blocks.
+//! The query of a variable's address loads its module if it is not loaded yet, which may block until the
+//! device is idle. Nothing else here blocks.
 //!
 //! C functions: `cudaGetSymbolAddress`, `cudaGetSymbolSize`.
 #![expect(unsafe_code, reason = "asks the runtime about a variable by its host-side name")]
@@ -34,15 +36,17 @@ use crate::stream;
 #[cfg(doc)]
 use crate::sys;
 
-/// A variable of a kernel's source file: `len` elements of `T`, one set on every device.
+/// A variable of a kernel's source file: `len` elements of `T`, with a separate instance on every device.
 ///
-/// `__constant__ float filter[9]` is a `Symbol<f32>` of nine elements, `__device__ unsigned count` a `Symbol<u32>` of one;
-/// arrays of arrays are counted through. Which device's it is, is decided where it is used: the current one's in a blocking
-/// copy, the stream's in an asynchronous one, or the one that [`on`](Self::on) names.
+/// `__constant__ float filter[9]` is a `Symbol<f32>` of nine elements, and `__device__ unsigned count` a
+/// `Symbol<u32>` of one. For nested arrays, the length counts the innermost elements. The use of the
+/// variable selects the device: a blocking copy takes the current device, an asynchronous copy the stream's
+/// device, and [`on`](Self::on) names a device.
 ///
 /// # Examples
 /// ```no_run
-/// use cuda_safe::copy::{memcpy_from_symbol, memcpy_from_symbol_async, memcpy_to_symbol, memcpy_to_symbol_async};
+/// use cuda_safe::copy::{memcpy_from_symbol, memcpy_from_symbol_async};
+/// use cuda_safe::copy::{memcpy_to_symbol, memcpy_to_symbol_async};
 /// use cuda_safe::memory::Symbol;
 /// use cuda_safe::{PinnedBuffer, Stream};
 ///
@@ -52,7 +56,7 @@ use crate::sys;
 /// let mut counted = [0];
 /// memcpy_from_symbol(&mut counted, count)?;
 ///
-/// // On a stream, of whose device the variable then is.
+/// // On a stream: the variable is then that of the stream's device.
 /// let (stream, mut pinned) = (Stream::new()?, PinnedBuffer::from_slice(&[0])?);
 /// memcpy_to_symbol_async(count, &pinned, &stream)?;
 /// memcpy_from_symbol_async(&mut pinned, count, &stream)?;
@@ -76,20 +80,23 @@ struct Variable {
     shadow: unsafe extern "C" fn() -> *const c_void,
     module: &'static Module,
     space: Space,
-    /// The first byte, in the books of the module.
+    /// The first byte in the module's access history.
     start: usize,
-    /// The runtime has confirmed the size.
+    /// Whether the runtime has confirmed the size.
     measured: AtomicBool,
 }
 
 impl<T> Symbol<T> {
-    /// The handle of a variable; `name` is for messages. Generated code calls this.
+    /// Makes the handle of a variable. `name` is for messages. Generated code calls this.
     ///
     /// # Safety
-    /// - `shadow` gives what the runtime knows a variable of this program by: its host-side address in the file that defines it.
-    /// - The variable is an array of `len` elements of `T`, or one such element, not `const`, and lives where `space` says.
-    /// - Its bytes are those from `start` on in the books of `module`, and of no other variable there; the handles of all kernels of its
-    ///   file say what they do with the variables of `module`.
+    /// - `shadow` returns the address by which the runtime knows a variable of this program: its host-side
+    ///   address in the file that defines it.
+    /// - The variable is an array of `len` elements of `T` or one such element, is not `const`, and is in
+    ///   the memory space `space`.
+    /// - Its bytes begin at `start` in the access history of `module`, and no other variable has these
+    ///   bytes there. The handles of all kernels of its file declare their accesses to the variables of
+    ///   `module`.
     #[must_use]
     pub const unsafe fn from_parts(
         name: &'static str,
@@ -103,61 +110,63 @@ impl<T> Symbol<T> {
         Self { variable, len, elements: PhantomData }
     }
 
-    /// The variable's name: in C++, with namespaces in front.
+    /// Returns the variable's name in C++, with namespaces in front.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.variable.name
     }
 
-    /// Where the variable lives.
+    /// Returns the memory space of the variable.
     #[must_use]
     pub fn space(&self) -> Space {
         self.variable.space
     }
 
-    /// Length in elements.
+    /// Returns the length in elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are no elements, which no variable of C++ has.
+    /// Returns whether the length is 0. A C++ variable is never empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Size in bytes, as the header declares it.
+    /// Returns the size in bytes that the header declares.
     #[must_use]
     pub const fn size_in_bytes(&self) -> usize {
         self.len * size_of::<T>()
     }
 
-    /// Size in bytes, as the runtime knows it on the current device: the same.
+    /// Returns the size in bytes that the runtime reports on the current device. It is the same.
     ///
     /// Stands for [`cudaGetSymbolSize`](sys::cudaGetSymbolSize).
     ///
     /// # Errors
-    /// `cudaErrorInvalidSymbol` where the variable's module has no code for the device; a refusal inside a host function.
+    /// Returns `cudaErrorInvalidSymbol` if the variable's module has no code for the device. Refused inside
+    /// a host function.
     #[doc(alias = "cudaGetSymbolSize")]
     #[track_caller]
     pub fn size(&self) -> Result<usize> {
         let shadow = self.shadow("Symbol::size")?;
         relax()?;
         let mut bytes = 0;
-        // SAFETY: the first pointer is to a live integer, which the call fills; the second is only a name.
+        // SAFETY: the first pointer is to a live integer, which the call fills. The second is only a name.
         unsafe { check!(cudaGetSymbolSize(&raw mut bytes, shadow)) }?;
         Ok(bytes)
     }
 
-    /// Where the variable is on a device.
+    /// Returns the address of the variable on a device.
     ///
-    /// Stands for [`cudaGetSymbolAddress`](sys::cudaGetSymbolAddress). What is done through the address is not in the books:
-    /// see [`access`](Self::access).
+    /// Stands for [`cudaGetSymbolAddress`](sys::cudaGetSymbolAddress). The tracker does not see accesses
+    /// through the address: see [`access`](Self::access).
     ///
     /// # Errors
-    /// `cudaErrorInvalidSymbol` where the variable's module has no code for the device; a refusal inside a host function, and
-    /// where the runtime knows another size than the header declares.
+    /// - `cudaErrorInvalidSymbol` if the variable's module has no code for the device.
+    /// - A refusal if the runtime reports another size than the header declares.
+    /// - Refused inside a host function.
     #[doc(alias = "cudaGetSymbolAddress")]
     #[track_caller]
     pub fn device_ptr(&self, device: Device) -> Result<*mut T> {
@@ -165,7 +174,7 @@ impl<T> Symbol<T> {
         let _current = device.switch()?;
         relax()?;
         let mut pointer = ptr::null_mut();
-        // SAFETY: the first pointer is to a live variable, which the call fills; the second is only a name.
+        // SAFETY: the first pointer is to a live variable, which the call fills. The second is only a name.
         unsafe { check!(cudaGetSymbolAddress(&raw mut pointer, shadow)) }?;
         if !self.variable.measured.load(Ordering::Relaxed) {
             let (needed, found) = (self.size_in_bytes(), self.size()?);
@@ -181,10 +190,11 @@ impl<T> Symbol<T> {
         Ok(pointer.cast())
     }
 
-    /// What the raw functions of the runtime know the variable by, such as `cudaMemcpyToSymbol`.
+    /// Returns the pointer by which raw functions of the runtime, such as `cudaMemcpyToSymbol`, know the
+    /// variable.
     ///
     /// # Errors
-    /// A refusal inside a host function: for a managed variable this may set the device up.
+    /// Refused inside a host function: for a managed variable, this may initialise the device.
     #[track_caller]
     pub fn as_raw(&self) -> Result<*const c_void> {
         self.shadow("Symbol::as_raw")
@@ -195,38 +205,38 @@ impl<T> Symbol<T> {
         if stream::in_callback() {
             return Err(Error::refused(api, Detail::InCallback));
         }
-        // SAFETY: whoever made the handle says that this is such a function.
+        // SAFETY: the maker of the handle guarantees that this is such a function.
         Ok(unsafe { (self.variable.shadow)() })
     }
 
-    /// Some of the elements.
+    /// Returns the elements of a range.
     ///
     /// # Errors
-    /// A refusal where the range is not within the variable, with range and length.
+    /// Refused with the range and the length if the range is not within the variable.
     #[track_caller]
     pub fn slice(&'static self, range: impl RangeBounds<usize>) -> Result<SymbolSlice<T>> {
         self.as_slice().slice(range)
     }
 
-    /// All elements.
+    /// Returns all elements.
     #[must_use]
     pub fn as_slice(&'static self) -> SymbolSlice<T> {
         SymbolSlice { symbol: self, device: None, range: (0, self.len) }
     }
 
-    /// All elements of the variable that this device has.
+    /// Returns all elements of the instance on this device.
     #[must_use]
     pub fn on(&'static self, device: Device) -> SymbolSlice<T> {
         self.as_slice().on(device)
     }
 
-    /// A kernel's read of the variable, for its handle.
+    /// Returns a kernel's read of the variable, for the kernel's handle.
     #[must_use]
     pub const fn read(&self) -> Use {
         self.used(Mode::Read)
     }
 
-    /// A kernel's write of the variable, for its handle.
+    /// Returns a kernel's write of the variable, for the kernel's handle.
     #[must_use]
     pub const fn written(&self) -> Use {
         self.used(Mode::Write)
@@ -237,16 +247,18 @@ impl<T> Symbol<T> {
         Use { space: self.variable.space, start, end: start + self.size_in_bytes(), mode }
     }
 
-    /// A read of the whole variable on a device, for [`enqueue`](crate::stream::StreamRef::enqueue).
+    /// Returns a read of the whole variable on a device, for
+    /// [`enqueue`](crate::stream::StreamRef::enqueue).
     ///
     /// # Errors
-    /// What stops the devices from being counted, and a refusal of a device that there is not.
+    /// Returns the error of counting the devices. Refused if the device does not exist.
     #[track_caller]
     pub fn access(&'static self, device: Device) -> Result<Access<'static>> {
         self.on(device).entered(Mode::Read)
     }
 
-    /// A write of the whole variable on a device, for [`enqueue`](crate::stream::StreamRef::enqueue).
+    /// Returns a write of the whole variable on a device, for
+    /// [`enqueue`](crate::stream::StreamRef::enqueue).
     ///
     /// # Errors
     /// As [`access`](Self::access).
@@ -256,23 +268,24 @@ impl<T> Symbol<T> {
     }
 }
 
-/// Some elements of a variable, of a device that is named or left open.
+/// Some elements of a variable, on a given device or without one.
 ///
-/// All copies and fills take it as they take device memory. Where no device is named, it is the stream's in
+/// All copies and fills take it as they take device memory. Without a device,
 /// [`memcpy_to_symbol_async`](crate::copy::memcpy_to_symbol_async) and
-/// [`memcpy_from_symbol_async`](crate::copy::memcpy_from_symbol_async), and the current one everywhere else.
+/// [`memcpy_from_symbol_async`](crate::copy::memcpy_from_symbol_async) use the stream's device, and all
+/// other functions the current one.
 pub struct SymbolSlice<T: 'static> {
     symbol: &'static Symbol<T>,
     device: Option<Device>,
-    /// The elements: the first, and one past the last.
+    /// The first element, and one past the last.
     range: (usize, usize),
 }
 
 impl<T> SymbolSlice<T> {
-    /// Some of these elements.
+    /// Returns some of these elements.
     ///
     /// # Errors
-    /// A refusal where the range is not within them, with range and length.
+    /// Refused with the range and the length if the range is not within them.
     #[track_caller]
     pub fn slice(self, range: impl RangeBounds<usize>) -> Result<Self> {
         let range = size::range_in("SymbolSlice::slice", &range, self.len())?;
@@ -280,46 +293,46 @@ impl<T> SymbolSlice<T> {
         Ok(Self { range: (first + range.start, first + range.end), ..self })
     }
 
-    /// The same elements, of this device.
+    /// Returns the same elements on this device.
     #[must_use]
     pub fn on(self, device: Device) -> Self {
         Self { device: Some(device), ..self }
     }
 
-    /// The same elements, of this device where none is named yet.
+    /// Returns the same elements, on this device if none is given yet.
     pub(crate) fn or_on(self, device: Device) -> Self {
         Self { device: Some(self.device.unwrap_or(device)), ..self }
     }
 
-    /// Length in elements.
+    /// Returns the length in elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.range.1 - self.range.0
     }
 
-    /// Whether there are no elements.
+    /// Returns whether the length is 0.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Where the variable lives.
+    /// Returns the memory space of the variable.
     pub(crate) fn space(&self) -> Space {
         self.symbol.space()
     }
 
-    /// Size in bytes. The variable holds it, so it does not overflow.
+    /// Returns the size in bytes. The variable contains the elements, so this does not overflow.
     pub(crate) fn bytes(&self) -> usize {
         self.len() * size_of::<T>()
     }
 
-    /// The device that is named, or else the current one.
+    /// Returns the given device, or otherwise the current one.
     #[track_caller]
     pub(crate) fn device(&self) -> Result<Device> {
         self.device.map_or_else(Device::current, Ok)
     }
 
-    /// Where the elements are on their device.
+    /// Returns the address of the elements on their device.
     ///
     /// # Errors
     /// As [`Symbol::device_ptr`].
@@ -328,7 +341,7 @@ impl<T> SymbolSlice<T> {
         Ok(self.symbol.device_ptr(self.device()?)?.wrapping_add(self.range.0))
     }
 
-    /// The books about the elements, and their bytes in there.
+    /// Returns the access history of the elements, and their bytes in it.
     #[track_caller]
     pub(crate) fn books(&self) -> Result<(&'static Ledger, Range<usize>)> {
         let Variable { module, space, start, .. } = self.symbol.variable;

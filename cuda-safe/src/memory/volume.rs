@@ -1,7 +1,7 @@
-//! Volumes: layers of rows of elements with a pitch, wherever they are; to read, and to write.
+//! Volumes: layers of rows of elements with a pitch, in any memory, for reading and for writing.
 //!
-//! As [planes](super::Plane), with layers. Depths are in layers. How far apart layers begin is said in rows, as in C: layer `z`
-//! begins `z * layer_rows * pitch` bytes after the first.
+//! As [planes](super::Plane), with layers. Depths are in layers. As in C, the distance between layers is in
+//! rows: layer `z` begins `z * layer_rows * pitch` bytes after the first.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -17,7 +17,7 @@ use super::slice::{Slice, SliceMut};
 use crate::device::Device;
 use crate::error::Result;
 
-/// Layers of rows of elements that may be read.
+/// Layers of rows of elements, for reading.
 ///
 /// # Examples
 /// ```
@@ -40,7 +40,7 @@ pub struct Volume<'a, T, M> {
     elements: PhantomData<(&'a [T], M)>,
 }
 
-/// Layers of rows of elements that may be written, and that no other view shares an element with.
+/// Layers of rows of elements, for writing. No other view shares an element with them.
 pub struct VolumeMut<'a, T, M> {
     grid: Grid<'a, T>,
     elements: PhantomData<(&'a mut [T], M)>,
@@ -58,13 +58,13 @@ of_rows!(Volume, "Volume");
 of_rows!(VolumeMut, "VolumeMut");
 
 impl<'a, T: AnyBitPattern, M: AnyPlace> Volume<'a, T, M> {
-    /// Layers.
+    /// Returns the number of layers.
     #[must_use]
     pub fn depth(&self) -> usize {
         self.grid.depth()
     }
 
-    /// Rows from the beginning of one layer to that of the next.
+    /// Returns the distance between layers in rows.
     #[must_use]
     pub fn layer_rows(&self) -> usize {
         self.grid.layout().layer_rows
@@ -73,7 +73,7 @@ impl<'a, T: AnyBitPattern, M: AnyPlace> Volume<'a, T, M> {
     /// Views some of the layers.
     ///
     /// # Errors
-    /// A refusal where the range is not within the volume, with range and depth.
+    /// Refused with the range and the depth if the range is not within the volume.
     #[track_caller]
     pub fn layers(&self, range: impl RangeBounds<usize>) -> Result<Self> {
         Ok(Self::new(self.grid.layers("Volume::layers", &range)?))
@@ -82,7 +82,7 @@ impl<'a, T: AnyBitPattern, M: AnyPlace> Volume<'a, T, M> {
     /// Views some rows of every layer.
     ///
     /// # Errors
-    /// A refusal where the range is not within the volume, with range and height.
+    /// Refused with the range and the height if the range is not within the volume.
     #[track_caller]
     pub fn rows(&self, range: impl RangeBounds<usize>) -> Result<Self> {
         Ok(Self::new(self.grid.rows("Volume::rows", &range)?))
@@ -91,7 +91,7 @@ impl<'a, T: AnyBitPattern, M: AnyPlace> Volume<'a, T, M> {
     /// Views some elements of every row.
     ///
     /// # Errors
-    /// A refusal where the range is not within the volume, with range and width.
+    /// Refused with the range and the width if the range is not within the volume.
     #[track_caller]
     pub fn columns(&self, range: impl RangeBounds<usize>) -> Result<Self> {
         Ok(Self::new(self.grid.columns("Volume::columns", &range)?))
@@ -100,7 +100,7 @@ impl<'a, T: AnyBitPattern, M: AnyPlace> Volume<'a, T, M> {
     /// Views one layer.
     ///
     /// # Errors
-    /// A refusal where there is no such layer.
+    /// Refused if there is no such layer.
     #[track_caller]
     pub fn layer(&self, number: usize) -> Result<Plane<'a, T, M>> {
         Ok(Plane::new(self.grid.layer("Volume::layer", number)?))
@@ -108,76 +108,77 @@ impl<'a, T: AnyBitPattern, M: AnyPlace> Volume<'a, T, M> {
 }
 
 impl<T: AnyBitPattern, M: AnyPlace> VolumeMut<'_, T, M> {
-    /// Layers.
+    /// Returns the number of layers.
     #[must_use]
     pub fn depth(&self) -> usize {
         self.grid.depth()
     }
 
-    /// Rows from the beginning of one layer to that of the next.
+    /// Returns the distance between layers in rows.
     #[must_use]
     pub fn layer_rows(&self) -> usize {
         self.grid.layout().layer_rows
     }
 
-    /// The address of the first element, for writing.
+    /// Returns the address of the first element, for writing.
     #[must_use]
     pub fn as_mut_ptr(&mut self) -> *mut T {
         self.grid.pointer()
     }
 
-    /// The same volume for as long as this borrow lives.
+    /// Returns the same volume for the lifetime of this borrow.
     #[must_use]
     pub fn reborrow(&mut self) -> VolumeMut<'_, T, M> {
         VolumeMut::new(self.grid)
     }
 
-    /// The same volume, to read only, for as long as this borrow lives.
+    /// Returns the same volume for reading, for the lifetime of this borrow.
     #[must_use]
     pub fn as_volume(&self) -> Volume<'_, T, M> {
         Volume::new(self.grid)
     }
 
-    /// Views some of the layers so that they may be written, for as long as this borrow lives.
+    /// Views some of the layers for writing, for the lifetime of this borrow.
     ///
     /// # Errors
-    /// A refusal where the range is not within the volume, with range and depth.
+    /// Refused with the range and the depth if the range is not within the volume.
     #[track_caller]
     pub fn layers_mut(&mut self, range: impl RangeBounds<usize>) -> Result<VolumeMut<'_, T, M>> {
         Ok(VolumeMut::new(self.grid.layers("VolumeMut::layers_mut", &range)?))
     }
 
-    /// Views some rows of every layer so that they may be written, for as long as this borrow lives.
+    /// Views some rows of every layer for writing, for the lifetime of this borrow.
     ///
     /// # Errors
-    /// A refusal where the range is not within the volume, with range and height.
+    /// Refused with the range and the height if the range is not within the volume.
     #[track_caller]
     pub fn rows_mut(&mut self, range: impl RangeBounds<usize>) -> Result<VolumeMut<'_, T, M>> {
         Ok(VolumeMut::new(self.grid.rows("VolumeMut::rows_mut", &range)?))
     }
 
-    /// Views some elements of every row so that they may be written, for as long as this borrow lives.
+    /// Views some elements of every row for writing, for the lifetime of this borrow.
     ///
     /// # Errors
-    /// A refusal where the range is not within the volume, with range and width.
+    /// Refused with the range and the width if the range is not within the volume.
     #[track_caller]
     pub fn columns_mut(&mut self, range: impl RangeBounds<usize>) -> Result<VolumeMut<'_, T, M>> {
         Ok(VolumeMut::new(self.grid.columns("VolumeMut::columns_mut", &range)?))
     }
 
-    /// Views one layer so that it may be written, for as long as this borrow lives.
+    /// Views one layer for writing, for the lifetime of this borrow.
     ///
     /// # Errors
-    /// A refusal where there is no such layer.
+    /// Refused if there is no such layer.
     #[track_caller]
     pub fn layer_mut(&mut self, number: usize) -> Result<PlaneMut<'_, T, M>> {
         Ok(PlaneMut::new(self.grid.layer("VolumeMut::layer_mut", number)?))
     }
 
-    /// Gives the view up for the layers before `middle` and those from it on, which may be written at once.
+    /// Splits the view into the layers before `middle` and those from `middle` on. Both may be written at
+    /// the same time.
     ///
     /// # Errors
-    /// A refusal where `middle` is past the end.
+    /// Refused if `middle` is past the end.
     #[track_caller]
     pub fn split_at_layer_mut(self, middle: usize) -> Result<(Self, Self)> {
         let before = self.grid.layers("VolumeMut::split_at_layer_mut", &(..middle))?;
@@ -185,11 +186,11 @@ impl<T: AnyBitPattern, M: AnyPlace> VolumeMut<'_, T, M> {
         Ok((Self::new(before), Self::new(after)))
     }
 
-    /// Gives the view up for the rows of every layer before `middle` and those from it on. The tracker orders work on the one
-    /// after work on the other where there are layers.
+    /// Splits the view into the rows of every layer before `middle` and those from `middle` on. With more
+    /// than one layer, the tracker orders work on one of them after work on the other.
     ///
     /// # Errors
-    /// A refusal where `middle` is past the end.
+    /// Refused if `middle` is past the end.
     #[track_caller]
     pub fn split_at_row_mut(self, middle: usize) -> Result<(Self, Self)> {
         let before = self.grid.rows("VolumeMut::split_at_row_mut", &(..middle))?;
@@ -197,11 +198,11 @@ impl<T: AnyBitPattern, M: AnyPlace> VolumeMut<'_, T, M> {
         Ok((Self::new(before), Self::new(after)))
     }
 
-    /// Gives the view up for the columns before `middle` and those from it on. The tracker orders work on the one after work
-    /// on the other.
+    /// Splits the view into the columns before `middle` and those from `middle` on. The tracker orders work
+    /// on one of them after work on the other.
     ///
     /// # Errors
-    /// A refusal where `middle` is past the end.
+    /// Refused if `middle` is past the end.
     #[track_caller]
     pub fn split_at_column_mut(self, middle: usize) -> Result<(Self, Self)> {
         let before = self.grid.columns("VolumeMut::split_at_column_mut", &(..middle))?;
@@ -211,21 +212,22 @@ impl<T: AnyBitPattern, M: AnyPlace> VolumeMut<'_, T, M> {
 }
 
 impl<'a, T: NoUninit> Volume<'a, T, Pageable> {
-    /// Views a slice as layers of rows, one after the other.
+    /// Views a slice as packed layers of rows.
     ///
     /// # Errors
-    /// A refusal where the slice has not as many elements as the volume, with both numbers; where the size overflows.
+    /// - Refused with both numbers if the slice and the volume do not have the same number of elements.
+    /// - Refused if the size overflows.
     #[track_caller]
     pub fn of_slice(slice: &'a [T], width: usize, height: usize, depth: usize) -> Result<Self> {
         Self::of(slice, [width, height, depth], Apart::Packed)
     }
 
-    /// Views a slice as layers that begin `layer_rows` rows apart, of rows that begin `pitch` bytes apart. After the last
-    /// row nothing needs to follow.
+    /// Views a slice as layers that are `layer_rows` rows apart, with rows that are `pitch` bytes apart.
+    /// The slice may end with the last row.
     ///
     /// # Errors
-    /// As [`of_slice`](Self::of_slice), but that there may be more elements; where rows cannot have the pitch, and where layers would lie
-    /// over each other.
+    /// As [`of_slice`](Self::of_slice), except that the slice may have more elements than the volume needs.
+    /// Also refused if the pitch is not possible for these rows, or if layers would overlap.
     #[track_caller]
     pub fn of_slice_with_pitch(
         slice: &'a [T],
@@ -238,28 +240,29 @@ impl<'a, T: NoUninit> Volume<'a, T, Pageable> {
 
     #[track_caller]
     fn of(slice: &'a [T], extent: [usize; 3], apart: Apart) -> Result<Self> {
-        // Never written through: only a destination is, and that is made from the other type.
+        // Never written through: only destinations are written, and they are made from the `Mut` type.
         let pointer = slice.as_ptr().cast_mut();
         Ok(Self::new(Grid::of_slice("Volume::of_slice", pointer, slice.len(), extent, apart)?))
     }
 }
 
 impl<'a, T: AnyBitPattern> VolumeMut<'a, T, Pageable> {
-    /// Views a slice as layers of rows, one after the other, that may be written.
+    /// Views a slice as packed layers of rows, for writing.
     ///
     /// # Errors
-    /// A refusal where the slice has not as many elements as the volume, with both numbers; where the size overflows.
+    /// - Refused with both numbers if the slice and the volume do not have the same number of elements.
+    /// - Refused if the size overflows.
     #[track_caller]
     pub fn of_slice(slice: &'a mut [T], width: usize, height: usize, depth: usize) -> Result<Self> {
         Self::of(slice, [width, height, depth], Apart::Packed)
     }
 
-    /// Views a slice as layers that begin `layer_rows` rows apart, of rows that begin `pitch` bytes apart, and that may be
-    /// written. After the last row nothing needs to follow.
+    /// Views a slice as layers that are `layer_rows` rows apart, with rows that are `pitch` bytes apart,
+    /// for writing. The slice may end with the last row.
     ///
     /// # Errors
-    /// As [`of_slice`](Self::of_slice), but that there may be more elements; where rows cannot have the pitch, and where layers would lie
-    /// over each other.
+    /// As [`of_slice`](Self::of_slice), except that the slice may have more elements than the volume needs.
+    /// Also refused if the pitch is not possible for these rows, or if layers would overlap.
     #[track_caller]
     pub fn of_slice_with_pitch(
         slice: &'a mut [T],
@@ -278,22 +281,23 @@ impl<'a, T: AnyBitPattern> VolumeMut<'a, T, Pageable> {
 }
 
 impl<'a, T: AnyBitPattern, M: Place> Slice<'a, T, M> {
-    /// Views the part as layers of rows, one after the other.
+    /// Views the part as packed layers of rows.
     ///
     /// # Errors
-    /// A refusal where the part has not as many elements as the volume, with both numbers; where the size overflows.
+    /// - Refused with both numbers if the part and the volume do not have the same number of elements.
+    /// - Refused if the size overflows.
     #[track_caller]
     pub fn volume(&self, width: usize, height: usize, depth: usize) -> Result<Volume<'a, T, M>> {
         let extent = [width, height, depth];
         Ok(Volume::new(Grid::of_span("Slice::volume", self.span(), extent, Apart::Packed)?))
     }
 
-    /// Views the part as layers that begin `layer_rows` rows apart, of rows that begin `pitch` bytes apart. After the last
-    /// row nothing needs to follow.
+    /// Views the part as layers that are `layer_rows` rows apart, with rows that are `pitch` bytes apart.
+    /// The part may end with the last row.
     ///
     /// # Errors
-    /// As [`volume`](Self::volume), but that there may be more elements; where rows cannot have the pitch, and where layers
-    /// would lie over each other.
+    /// As [`volume`](Self::volume), except that the part may have more elements than the volume needs. Also
+    /// refused if the pitch is not possible for these rows, or if layers would overlap.
     #[track_caller]
     pub fn volume_with_pitch(
         &self,
@@ -307,7 +311,7 @@ impl<'a, T: AnyBitPattern, M: Place> Slice<'a, T, M> {
 }
 
 impl<'a, T: AnyBitPattern, M: Place> SliceMut<'a, T, M> {
-    /// Gives the view up for one of layers of rows, one after the other, that may be written.
+    /// Converts the view to packed layers of rows, for writing.
     ///
     /// # Errors
     /// As [`Slice::volume`].
@@ -317,8 +321,8 @@ impl<'a, T: AnyBitPattern, M: Place> SliceMut<'a, T, M> {
         Ok(VolumeMut::new(Grid::of_span("SliceMut::volume_mut", self.span(), extent, Apart::Packed)?))
     }
 
-    /// Gives the view up for one of layers that begin `layer_rows` rows apart, of rows that begin `pitch` bytes apart, and
-    /// that may be written.
+    /// Converts the view to layers that are `layer_rows` rows apart, with rows that are `pitch` bytes
+    /// apart, for writing.
     ///
     /// # Errors
     /// As [`Slice::volume_with_pitch`].
@@ -335,7 +339,7 @@ impl<'a, T: AnyBitPattern, M: Place> SliceMut<'a, T, M> {
 }
 
 impl<T: AnyBitPattern, M: Place> Buffer<T, M> {
-    /// Views the whole buffer as layers of rows, one after the other.
+    /// Views the whole buffer as packed layers of rows.
     ///
     /// # Errors
     /// As [`Slice::volume`].
@@ -344,7 +348,7 @@ impl<T: AnyBitPattern, M: Place> Buffer<T, M> {
         self.as_slice().volume(width, height, depth)
     }
 
-    /// Views the whole buffer as layers of rows, one after the other, that may be written.
+    /// Views the whole buffer as packed layers of rows, for writing.
     ///
     /// # Errors
     /// As [`Slice::volume`].

@@ -1,7 +1,9 @@
 //! Page-locked memory that the host only writes.
 //!
-//! Allocating and freeing are not stream-ordered; freeing and [`write`](WriteCombinedBuffer::write) wait for the work that still uses
-//! the memory. Nothing else here blocks. C functions: `cudaHostAlloc` with `cudaHostAllocWriteCombined`, `cudaFreeHost`.
+//! Allocating and freeing are not stream-ordered. Freeing and [`write`](WriteCombinedBuffer::write) block
+//! until the work that still uses the memory is complete. Nothing else here blocks.
+//!
+//! C functions: `cudaHostAlloc` with `cudaHostAllocWriteCombined`, `cudaFreeHost`.
 #![expect(unsafe_code, reason = "writes to memory that devices reach too")]
 
 use std::fmt;
@@ -19,11 +21,11 @@ use crate::error::{Detail, Error, Result};
 use crate::hazard::Mode;
 use crate::sys;
 
-/// An array of `T` in write-combined memory of the host, freed when it is dropped.
+/// An array of `T` in write-combined host memory, freed when it is dropped.
 ///
-/// The host writes it past its caches, and never reads it: there is no guard for that, because each element would take as long as
-/// hundreds do elsewhere. Whether devices read it faster than a [`PinnedBuffer`](crate::PinnedBuffer) depends on the machine, and it
-/// can be slower: measure before use.
+/// The host writes it past its caches and never reads it. No guard lends it for reading, because a read of
+/// one element would take as long as hundreds of reads of other memory. Devices may read it faster or
+/// slower than a [`PinnedBuffer`](crate::PinnedBuffer), depending on the machine: measure before use.
 ///
 /// # Ordering
 /// As [`PinnedBuffer`](crate::PinnedBuffer).
@@ -36,7 +38,7 @@ use crate::sys;
 /// let stream = Stream::new()?;
 /// let mut device = DeviceBuffer::<u32>::alloc(4)?;
 /// let mut numbers = WriteCombinedBuffer::<u32>::alloc(4)?;
-/// let mut writer = numbers.write()?; // waits for what still reads it
+/// let mut writer = numbers.write()?; // waits for work that still reads it
 /// writer.fill(7);
 /// writer.copy_from_slice(1, &[1, 2])?;
 /// drop(writer);
@@ -49,16 +51,16 @@ use crate::sys;
 #[doc(alias = "cudaHostAllocWriteCombined")]
 pub type WriteCombinedBuffer<T> = Buffer<T, WriteCombined>;
 
-/// A part of a [`WriteCombinedBuffer`] that may be read by devices and copies.
+/// A part of a [`WriteCombinedBuffer`] that devices and copies may read.
 pub type WriteCombinedSlice<'a, T> = Slice<'a, T, WriteCombined>;
 
-/// A part of a [`WriteCombinedBuffer`] that may be written, and that no other view overlaps.
+/// A part of a [`WriteCombinedBuffer`], for writing. No other view overlaps it.
 pub type WriteCombinedSliceMut<'a, T> = SliceMut<'a, T, WriteCombined>;
 
 impl<T: AnyBitPattern> WriteCombinedBuffer<T> {
-    /// Allocates `len` elements. As in C, what they contain is unspecified.
+    /// Allocates `len` elements. As in C, their contents are unspecified.
     ///
-    /// Stands for [`cudaHostAlloc`](sys::cudaHostAlloc). No elements, no call.
+    /// Stands for [`cudaHostAlloc`](sys::cudaHostAlloc). If `len` is 0, nothing is allocated.
     ///
     /// # Errors
     /// As [`PinnedBuffer::alloc`](crate::PinnedBuffer::alloc).
@@ -81,7 +83,7 @@ impl<T: AnyBitPattern> WriteCombinedBuffer<T> {
 }
 
 impl<T> WriteCombinedBuffer<T> {
-    /// Waits for the work that still uses the buffer and frees it: what a drop does, with the error.
+    /// Waits for the work that still uses the buffer, and frees it. Unlike a drop, this returns the error.
     ///
     /// Stands for [`cudaFreeHost`](sys::cudaFreeHost).
     ///
@@ -107,27 +109,28 @@ impl<T: AnyBitPattern> WriteCombinedSliceMut<'_, T> {
 
 /// Elements of write-combined memory, lent to the host for writing only. No work uses them while it lives.
 ///
-/// Write in ascending order and all of it, where it matters: the hardware joins neighbouring writes.
+/// For speed, write the elements in ascending order and without gaps: the hardware combines neighbouring
+/// writes.
 #[must_use]
 pub struct HostWriter<'a, T> {
     loan: Loan<'a, T>,
 }
 
 impl<'a, T: AnyBitPattern> HostWriter<'a, T> {
-    /// Waits for readers and writers and lends the elements out. The span must be borrowed by nobody else, which keeps new
-    /// ones away.
+    /// Waits for readers and writers and lends the elements. Nobody else may have borrowed the span, which
+    /// keeps new readers and writers away.
     #[track_caller]
     fn new(span: Span<'a, T>) -> Result<Self> {
         Ok(Self { loan: Loan::new(span, Mode::Write)? })
     }
 
-    /// Length in elements.
+    /// Returns the length in elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.loan.parts().1
     }
 
-    /// Whether there are no elements.
+    /// Returns whether the length is 0.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -136,7 +139,7 @@ impl<'a, T: AnyBitPattern> HostWriter<'a, T> {
     /// Writes elements from `start` on.
     ///
     /// # Errors
-    /// A refusal where they do not fit, with the range and the length.
+    /// Refused with the range and the length if the elements do not fit.
     #[track_caller]
     pub fn copy_from_slice(&mut self, start: usize, elements: &[T]) -> Result<()> {
         let (pointer, len) = self.loan.parts();
@@ -146,8 +149,9 @@ impl<'a, T: AnyBitPattern> HostWriter<'a, T> {
             return Err(Error::refused("HostWriter::copy_from_slice", detail));
         }
         let to = pointer.wrapping_add(start);
-        // SAFETY: that many elements are there from `start` on, aligned and lent for writing: the books said that no access is
-        // pending, and the exclusive borrow forbids new ones. The elements are the caller's, so the two do not overlap.
+        // SAFETY: the memory has this many aligned elements from `start` on, lent for writing. The loan
+        // waited for pending accesses, and the exclusive borrow forbids new ones. The elements are the
+        // caller's, so the two do not overlap.
         unsafe { to.copy_from_nonoverlapping(elements.as_ptr(), elements.len()) };
         Ok(())
     }
@@ -155,7 +159,7 @@ impl<'a, T: AnyBitPattern> HostWriter<'a, T> {
     /// Writes one element.
     ///
     /// # Errors
-    /// A refusal where there is no such element.
+    /// Refused if there is no such element.
     #[track_caller]
     pub fn set(&mut self, index: usize, element: T) -> Result<()> {
         self.copy_from_slice(index, &[element])
@@ -166,12 +170,12 @@ impl<'a, T: AnyBitPattern> HostWriter<'a, T> {
         self.fill_with(|_| element);
     }
 
-    /// Writes what a function makes of each index, in ascending order.
+    /// Writes the results of `element` for each index, in ascending order.
     pub fn fill_with(&mut self, mut element: impl FnMut(usize) -> T) {
         let (pointer, len) = self.loan.parts();
         for index in 0..len {
             let made = element(index);
-            // SAFETY: as in `copy_from_slice`; the index is below the length.
+            // SAFETY: as in `copy_from_slice`. The index is below the length.
             unsafe { pointer.wrapping_add(index).write(made) };
         }
     }

@@ -1,4 +1,4 @@
-//! What a new array is to be like.
+//! [`ArrayBuilder`]: the properties of a new array.
 #![expect(unsafe_code, reason = "makes arrays through the runtime")]
 
 use super::element::ArrayElement;
@@ -12,16 +12,17 @@ use crate::error::{Detail, Error, Result};
 use crate::memory::allocation::{Allocation, Kind};
 use crate::sys;
 
-/// The faces of a cube.
+/// The number of faces of a cube.
 const FACES: usize = 6;
 
-/// What an array of the format NV12 must be made with, `CUDA_ARRAY3D_VIDEO_ENCODE_DECODE` of the driver API: the runtime's
-/// headers have no name for it, and it refuses the format without.
+/// The flag that an array of the format NV12 needs, `CUDA_ARRAY3D_VIDEO_ENCODE_DECODE` of the driver API.
+/// The runtime's headers have no name for it, but the runtime refuses the format without it.
 const FOR_VIDEO: u32 = 0x100;
 
-/// Says what a new array is to be like: dimensions, layers, what it can do, of which device.
+/// The properties of a new array: its dimensions, layers, uses and device.
 ///
-/// Widths are in elements, heights in rows. What a device has at most is in its properties; the runtime refuses more.
+/// Widths are in elements, heights in rows. The device properties have the limits; the runtime refuses
+/// more.
 ///
 /// # Examples
 /// ```
@@ -50,51 +51,53 @@ impl ArrayBuilder {
         Self { kind, extent, layers: None, flags: ArrayFlags::empty(), device: None }
     }
 
-    /// One row of elements.
+    /// Describes one row of elements.
     pub fn line(width: usize) -> Self {
         Self::of(ArrayKind::Line, [width, 1, 1])
     }
 
-    /// Rows of elements.
+    /// Describes rows of elements.
     pub fn plane(width: usize, height: usize) -> Self {
         Self::of(ArrayKind::Plane, [width, height, 1])
     }
 
-    /// Layers of rows that textures interpolate between.
+    /// Describes layers of rows that textures interpolate between.
     pub fn volume(width: usize, height: usize, depth: usize) -> Self {
         Self::of(ArrayKind::Volume, [width, height, depth])
     }
 
-    /// Six faces of so many rows and columns. Their order is that of `cudaGraphicsCubeFace`.
+    /// Describes six faces with `edge` rows and columns each. Their order is that of
+    /// `cudaGraphicsCubeFace`.
     pub fn cubemap(edge: usize) -> Self {
         Self::of(ArrayKind::Cubemap, [edge, edge, FACES])
     }
 
-    /// So many lines, planes or cubemaps, which stand for themselves: textures name one and do not interpolate.
+    /// Makes `count` independent lines, planes or cubemaps. Textures select one of them and do not
+    /// interpolate between them.
     pub fn layers(mut self, count: usize) -> Self {
         self.layers = Some(count);
         self
     }
 
-    /// Kernels may write it, through a surface.
+    /// Lets kernels write the array through a surface.
     pub fn surface(mut self) -> Self {
         self.flags |= ArrayFlags::SURFACE;
         self
     }
 
-    /// Textures may gather from it. Of planes only.
+    /// Lets textures gather from the array. Only for planes.
     pub fn gather(mut self) -> Self {
         self.flags |= ArrayFlags::GATHER;
         self
     }
 
-    /// Of a device that need not be current.
+    /// Makes the array on this device, which need not be current.
     pub fn device(mut self, device: Device) -> Self {
         self.device = Some(device);
         self
     }
 
-    /// The kind and the extent, layers included.
+    /// Returns the kind and the extent, including layers.
     #[track_caller]
     fn shape(&self, api: &'static str) -> Result<(ArrayKind, [usize; 3])> {
         let [width, height, _] = self.extent;
@@ -113,13 +116,16 @@ impl ArrayBuilder {
         }
     }
 
-    /// Makes the array. As in C, what it contains is unspecified.
+    /// Makes the array. As in C, its contents are unspecified.
     ///
-    /// Stands for [`cudaMallocArray`](sys::cudaMallocArray) and [`cudaMalloc3DArray`](sys::cudaMalloc3DArray).
+    /// Stands for [`cudaMallocArray`](sys::cudaMallocArray) and
+    /// [`cudaMalloc3DArray`](sys::cudaMalloc3DArray).
     ///
     /// # Errors
-    /// A refusal where an extent is zero or the size overflows, or of layers of a volume. Otherwise what the runtime says:
-    /// `cudaErrorInvalidValue` for more than the device can do, `cudaErrorMemoryAllocation` for more than it has.
+    /// - A refusal if an extent is zero, if the size overflows, or for layers of a volume.
+    /// - `cudaErrorInvalidValue` if the device does not support such an array.
+    /// - `cudaErrorMemoryAllocation` if the device does not have enough memory.
+    /// - Other errors of the runtime.
     #[doc(alias = "cudaMallocArray")]
     #[doc(alias = "cudaMalloc3DArray")]
     #[track_caller]
@@ -130,14 +136,15 @@ impl ArrayBuilder {
         Ok(Array::new(allocation, kind, extent, self.flags))
     }
 
-    /// Makes an array with smaller versions of itself: `levels` in all, each half as wide and high, and, of volumes, half as
-    /// deep, as the one before.
+    /// Makes an array with smaller versions of itself, with `levels` levels in all. Each level is half as
+    /// wide and high as the one before, and half as deep in a volume.
     ///
     /// Stands for [`cudaMallocMipmappedArray`](sys::cudaMallocMipmappedArray) and
     /// [`cudaGetMipmappedArrayLevel`](sys::cudaGetMipmappedArrayLevel).
     ///
     /// # Errors
-    /// As [`alloc`](Self::alloc), and a refusal of no levels, and of more than there are down to one element.
+    /// Those of [`alloc`](Self::alloc), and a refusal if `levels` is 0 or greater than the number of levels
+    /// down to one element.
     ///
     /// # Examples
     /// ```
@@ -158,39 +165,42 @@ impl ArrayBuilder {
         MipmappedArray::new(allocation, kind, extent, self.flags, levels)
     }
 
-    /// Makes an array without memory, which says how much it would need. Only the driver API can give it any.
+    /// Makes an array without memory, which reports how much it would need. Only the driver API can give it
+    /// memory.
     ///
     /// # Errors
-    /// As [`alloc`](Self::alloc); `cudaErrorNotSupported` or `cudaErrorInvalidValue` where the device has no such arrays.
+    /// Those of [`alloc`](Self::alloc), and `cudaErrorNotSupported` or `cudaErrorInvalidValue` if the
+    /// device does not support such arrays.
     #[doc(alias = "cudaArrayDeferredMapping")]
     #[track_caller]
     pub fn deferred<T: ArrayElement>(&self) -> Result<UnmappedArray<T>> {
         self.unmapped(Mapping::Whole, None)
     }
 
-    /// Makes an array of so many levels without memory: [`deferred`](Self::deferred), mipmapped.
+    /// Makes an array with `levels` levels without memory, as [`deferred`](Self::deferred).
     ///
     /// # Errors
-    /// As [`deferred`](Self::deferred) and [`mipmapped`](Self::mipmapped).
+    /// Those of [`deferred`](Self::deferred) and [`mipmapped`](Self::mipmapped).
     #[track_caller]
     pub fn deferred_mipmapped<T: ArrayElement>(&self, levels: u32) -> Result<UnmappedArray<T>> {
         self.unmapped(Mapping::Whole, Some(levels))
     }
 
-    /// Makes an array without memory whose tiles could be given some one by one, which says how large these are.
+    /// Makes an array without memory, whose tiles could be given memory one by one. It reports how large
+    /// the tiles are.
     ///
     /// # Errors
-    /// As [`deferred`](Self::deferred). Of planes, layered planes and volumes only.
+    /// Those of [`deferred`](Self::deferred). Only planes, layered planes and volumes can be sparse.
     #[doc(alias = "cudaArraySparse")]
     #[track_caller]
     pub fn sparse<T: ArrayElement>(&self) -> Result<UnmappedArray<T>> {
         self.unmapped(Mapping::Tiles, None)
     }
 
-    /// Makes an array of so many levels without memory: [`sparse`](Self::sparse), mipmapped.
+    /// Makes an array with `levels` levels without memory, as [`sparse`](Self::sparse).
     ///
     /// # Errors
-    /// As [`sparse`](Self::sparse) and [`mipmapped`](Self::mipmapped).
+    /// Those of [`sparse`](Self::sparse) and [`mipmapped`](Self::mipmapped).
     #[track_caller]
     pub fn sparse_mipmapped<T: ArrayElement>(&self, levels: u32) -> Result<UnmappedArray<T>> {
         self.unmapped(Mapping::Tiles, Some(levels))
@@ -211,11 +221,12 @@ impl ArrayBuilder {
         Ok(UnmappedArray::new(allocation, mapping, levels.is_some()))
     }
 
-    /// Makes an image of the format NV12: a plane of brightness, and one of half the width and height with two numbers of
-    /// colour. The builder must be one of a [`plane`](Self::plane) of even width and height.
+    /// Makes an image of the format NV12: a plane of brightness, and a plane of colour with half the width
+    /// and height and two numbers in each element. The builder must be for a [`plane`](Self::plane) of even
+    /// width and height.
     ///
     /// # Errors
-    /// As [`alloc`](Self::alloc), and a refusal of anything but a plane, and of odd sizes.
+    /// Those of [`alloc`](Self::alloc), and a refusal for other kinds than a plane and for odd sizes.
     ///
     /// # Examples
     /// ```
@@ -270,12 +281,12 @@ impl ArrayBuilder {
         if extent.depth == 0 {
             return Allocation::called(self.device, bytes, Kind::Array, "cudaMallocArray", |out| {
                 let sys::cudaExtent { width, height, .. } = extent;
-                // SAFETY: both pointers are to live variables, the first of which the call fills with a handle.
+                // SAFETY: both pointers are to live variables. The call fills the first one with a handle.
                 unsafe { sys::cudaMallocArray(out.cast(), &raw const desc, width, height, flags) }
             });
         }
         Allocation::called(self.device, bytes, Kind::Array, "cudaMalloc3DArray", |out| {
-            // SAFETY: both pointers are to live variables, the first of which the call fills with a handle.
+            // SAFETY: both pointers are to live variables. The call fills the first one with a handle.
             unsafe { sys::cudaMalloc3DArray(out.cast(), &raw const desc, extent, flags) }
         })
     }
@@ -292,7 +303,7 @@ impl ArrayBuilder {
     ) -> Result<Allocation> {
         let (extent, flags) = (kind.extent(extent), kind.flags() | self.flags.bits() | more);
         Allocation::called(self.device, bytes, Kind::Mipmapped, "cudaMallocMipmappedArray", |out| {
-            // SAFETY: both pointers are to live variables, the first of which the call fills with a handle.
+            // SAFETY: both pointers are to live variables. The call fills the first one with a handle.
             unsafe { sys::cudaMallocMipmappedArray(out.cast(), &raw const desc, extent, levels, flags) }
         })
     }

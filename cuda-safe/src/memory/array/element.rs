@@ -1,13 +1,13 @@
-//! Which types the elements of arrays can be, and how CUDA describes them.
+//! The types that elements of arrays can have, and their descriptions in CUDA.
 
 use bytemuck::{Pod, Zeroable};
 
 use crate::sys;
 
-/// What an element of an array can be: a number of 8, 16 or 32 bits, or two or four of them.
+/// An element of an array: one, two or four numbers of 8, 16 or 32 bits.
 ///
-/// Numbers are `u8`, `i8`, `u16`, `i16`, `u32`, `i32`, `f32` and [`Half`]. CUDA has no elements of three numbers and none of
-/// 64 bits. Sealed: what a type means to a texture is known of these only.
+/// Numbers are `u8`, `i8`, `u16`, `i16`, `u32`, `i32`, `f32` and [`Half`]. CUDA has no elements of three
+/// numbers and none of 64 bits. The trait is sealed: textures can interpret only these types.
 ///
 /// ```
 /// use cuda_safe::memory::ArrayElement;
@@ -19,10 +19,12 @@ use crate::sys;
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the element of a CUDA array",
-    note = "elements are numbers of 8, 16 or 32 bits: `u8`, `i8`, `u16`, `i16`, `u32`, `i32`, `f32`, `Half`, or arrays of two or four of them"
+    note = "elements are numbers of 8, 16 or 32 bits: `u8`, `i8`, `u16`, `i16`, `u32`, `i32`, `f32`, `Half`, \
+            or arrays of two or four of them"
 )]
 pub trait ArrayElement: Pod + sealed::Sealed {
-    /// How CUDA describes the elements; [`cudaCreateChannelDesc`](sys::cudaCreateChannelDesc) makes the same.
+    /// Returns CUDA's description of the elements. [`cudaCreateChannelDesc`](sys::cudaCreateChannelDesc)
+    /// makes the same.
     #[doc(alias = "cudaCreateChannelDesc")]
     #[must_use]
     fn descriptor() -> sys::cudaChannelFormatDesc;
@@ -32,7 +34,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A floating-point number of 16 bits, as its bits: `__half` of CUDA C++, `f16` of the crate `half`.
+/// A 16-bit floating-point number, as its bits: `__half` of CUDA C++, `f16` of the crate `half`.
 ///
 /// ```
 /// use cuda_safe::memory::Half;
@@ -45,20 +47,20 @@ mod sealed {
 pub struct Half(u16);
 
 impl Half {
-    /// The number with these bits: sign, five of exponent, ten of fraction.
+    /// Makes the number with these bits: a sign bit, five bits of exponent, ten of fraction.
     #[must_use]
     pub const fn from_bits(bits: u16) -> Self {
         Self(bits)
     }
 
-    /// The bits of the number.
+    /// Returns the bits of the number.
     #[must_use]
     pub const fn to_bits(self) -> u16 {
         self.0
     }
 }
 
-/// A number and its kind, alone, in pairs and in fours.
+/// Implements the trait for a number of a kind, and for two and four of them.
 macro_rules! elements {
     ($($number:ty: $bits:literal $kind:ident;)*) => {
         $(

@@ -1,4 +1,4 @@
-//! What an array is like, as the program asks for it and as the runtime says it.
+//! The properties of an array: those that the program requests, and those that the runtime reports.
 #![expect(unsafe_code, reason = "asks the runtime what an array is like")]
 
 use crate::check;
@@ -8,37 +8,37 @@ use crate::memory::size;
 use crate::sys;
 
 bitflags::bitflags! {
-    /// What an array can do besides being copied and read through textures.
+    /// The uses of an array besides copies and reads through textures.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct ArrayFlags: u32 {
-        /// Kernels may write it, through a surface.
+        /// Kernels may write it through a surface.
         const SURFACE = sys::cudaArraySurfaceLoadStore;
-        /// Textures may gather: read one number of four neighbours. Of two dimensions only.
+        /// Textures may gather: read one number of each of four neighbours. Only for two dimensions.
         const GATHER = sys::cudaArrayTextureGather;
     }
 }
 
-/// What the dimensions of an array mean.
+/// The meaning of an array's dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ArrayKind {
     /// One row.
     Line,
     /// Rows.
     Plane,
-    /// Layers of rows, which textures interpolate between.
+    /// Layers of rows, between which textures interpolate.
     Volume,
-    /// Layers of one row each, which stand for themselves.
+    /// Independent layers of one row each.
     LayeredLine,
-    /// Layers of rows, which stand for themselves.
+    /// Independent layers of rows.
     LayeredPlane,
-    /// Six faces of a cube, each of as many rows as columns.
+    /// Six faces of a cube, each with as many rows as columns.
     Cubemap,
-    /// Several cubemaps: six layers for each.
+    /// Several cubemaps, with six layers each.
     LayeredCubemap,
 }
 
 impl ArrayKind {
-    /// The flags that make an array of this kind.
+    /// Returns the flags for an array of this kind.
     pub(super) fn flags(self) -> u32 {
         match self {
             Self::Line | Self::Plane | Self::Volume => sys::cudaArrayDefault,
@@ -48,7 +48,7 @@ impl ArrayKind {
         }
     }
 
-    /// The extent as C wants it: zero where there is no such dimension.
+    /// Returns the extent as C needs it: zero for dimensions that the kind does not have.
     pub(super) fn extent(self, [width, height, depth]: [usize; 3]) -> sys::cudaExtent {
         match self {
             Self::Line => sys::cudaExtent { width, height: 0, depth: 0 },
@@ -60,7 +60,7 @@ impl ArrayKind {
         }
     }
 
-    /// The kind that an extent and flags of the runtime stand for.
+    /// Returns the kind for an extent and flags of the runtime.
     fn of(extent: sys::cudaExtent, flags: u32) -> Self {
         let (layered, cube) = (flags & sys::cudaArrayLayered != 0, flags & sys::cudaArrayCubemap != 0);
         match (cube, layered, extent.height, extent.depth) {
@@ -74,40 +74,41 @@ impl ArrayKind {
         }
     }
 
-    /// Whether depth counts layers, which mipmap levels do not have fewer of.
+    /// Returns whether the depth counts layers or faces. All mipmap levels have the same number of them.
     pub(super) fn is_layered(self) -> bool {
         !matches!(self, Self::Line | Self::Plane | Self::Volume)
     }
 }
 
-/// What the runtime says about an array.
+/// The properties of an array, as the runtime reports them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ArrayInfo {
-    /// What the dimensions mean.
+    /// The meaning of the dimensions.
     pub kind: ArrayKind,
-    /// Elements of a row.
+    /// The number of elements in a row.
     pub width: usize,
-    /// Rows of a layer, at least 1.
+    /// The number of rows in a layer, at least 1.
     pub height: usize,
-    /// Layers, at least 1.
+    /// The number of layers, at least 1.
     pub depth: usize,
-    /// What the array can do.
+    /// The uses of the array.
     pub flags: ArrayFlags,
-    /// What the elements are.
+    /// The description of the elements.
     pub descriptor: sys::cudaChannelFormatDesc,
 }
 
 impl ArrayInfo {
-    /// Asks about an array.
+    /// Queries the properties of an array.
     ///
     /// # Safety
-    /// The array is live and of the device.
+    /// The array is live and belongs to the device.
     #[track_caller]
     pub(crate) unsafe fn of(device: Device, raw: sys::cudaArray_t) -> Result<Self> {
         let _current = device.switch()?;
         let (mut descriptor, mut extent, mut flags) =
             (sys::cudaChannelFormatDesc::default(), sys::cudaExtent::default(), 0);
-        // SAFETY: the caller says that the array is live; the pointers are to live variables, which the call fills.
+        // SAFETY: the caller guarantees that the array is live. The pointers are to live variables, which
+        // the call fills.
         unsafe { check!(cudaArrayGetInfo(&raw mut descriptor, &raw mut extent, &raw mut flags, raw)) }?;
         Ok(Self {
             kind: ArrayKind::of(extent, flags),
@@ -119,13 +120,13 @@ impl ArrayInfo {
         })
     }
 
-    /// Elements of a row, rows, layers.
+    /// Returns the number of elements in a row, of rows in a layer, and of layers.
     pub(super) fn extent(&self) -> [usize; 3] {
         [self.width, self.height, self.depth]
     }
 }
 
-/// Bytes of so many elements; none of the three may be zero.
+/// Returns the number of bytes of the elements. Refuses zero in any dimension.
 #[track_caller]
 pub(super) fn bytes_of<T>(api: &'static str, extent: [usize; 3]) -> Result<usize> {
     let names = ["the width of an array", "the height of an array", "the number of layers of an array"];

@@ -1,4 +1,4 @@
-//! An array with smaller versions of itself, owned.
+//! Owned arrays with smaller versions of themselves.
 #![expect(unsafe_code, reason = "asks the runtime for the levels")]
 
 use std::fmt;
@@ -16,10 +16,10 @@ use crate::memory::allocation::Allocation;
 use crate::memory::retain::retained;
 use crate::{check, sys};
 
-/// A mipmapped CUDA array of elements `T`, freed when it is dropped, with all its levels.
+/// A mipmapped CUDA array of elements `T`, freed with all its levels when it is dropped.
 ///
-/// [`ArrayBuilder::mipmapped`](super::ArrayBuilder::mipmapped) makes it. Level 0 is the largest. Each level is copied to and
-/// from as an array is; work on two levels is not ordered.
+/// [`ArrayBuilder::mipmapped`](super::ArrayBuilder::mipmapped) makes it. Level 0 is the largest. Copies
+/// take each level as they take an array. Work on one level is not ordered with work on another.
 #[doc(alias = "cudaMipmappedArray_t")]
 pub struct MipmappedArray<T> {
     allocation: Arc<Allocation>,
@@ -34,29 +34,29 @@ pub struct MipmappedArray<T> {
 struct Level {
     raw: sys::cudaArray_t,
     extent: [usize; 3],
-    /// The first byte in the ledger.
+    /// The first byte in the access history.
     base: usize,
 }
 
-// SAFETY: the handles are of arrays that live as long as the allocation, and may be used from any thread.
+// SAFETY: the handles are of arrays that live as long as the allocation, and any thread may use them.
 unsafe impl Send for Level {}
 // SAFETY: as above.
 unsafe impl Sync for Level {}
 
-/// The extent of a level.
+/// Returns the extent of a level.
 fn extent_of(kind: ArrayKind, [width, height, depth]: [usize; 3], level: u32) -> [usize; 3] {
     let half = |size: usize| size.checked_shr(level).unwrap_or(0).max(1);
     [half(width), half(height), if kind.is_layered() { depth } else { half(depth) }]
 }
 
-/// How many levels there are down to one element.
+/// Returns the number of levels down to one element.
 fn most(kind: ArrayKind, [width, height, depth]: [usize; 3]) -> u32 {
     let longest = width.max(height).max(if kind.is_layered() { 1 } else { depth });
     longest.checked_ilog2().unwrap_or(0) + 1
 }
 
 impl<T: ArrayElement> MipmappedArray<T> {
-    /// Bytes of the elements of all levels.
+    /// Returns the bytes of the elements of all levels.
     #[track_caller]
     pub(super) fn bytes(
         api: &'static str,
@@ -83,7 +83,8 @@ impl<T: ArrayElement> MipmappedArray<T> {
         Ok(bytes)
     }
 
-    /// The owner of what was made with so many levels. Where a level cannot be had, what was made is freed again.
+    /// Returns the owner of an allocation that was made with `levels` levels. If the query of a level
+    /// fails, the allocation is freed again.
     #[track_caller]
     pub(super) fn new(
         allocation: Allocation,
@@ -98,22 +99,22 @@ impl<T: ArrayElement> MipmappedArray<T> {
         let mut base = 0;
         for level in 0..levels {
             let mut raw = std::ptr::null_mut();
-            // SAFETY: the mipmapped array is live; the pointer is to a live variable, which the call fills.
+            // SAFETY: the mipmapped array is live. The pointer is to a live variable, which the call fills.
             unsafe { check!(cudaGetMipmappedArrayLevel(&raw mut raw, made.as_raw().cast_const(), level)) }?;
             let extent = extent_of(kind, extent, level);
             made.levels.push(Level { raw, extent, base });
-            // Added up in `bytes` before.
+            // Cannot overflow: `bytes` has computed the same sum before.
             base += bytes_of::<T>("MipmappedArray", extent)?;
         }
         Ok(made)
     }
 
-    /// Views a level; 0 is the largest.
+    /// Views a level. Level 0 is the largest.
     ///
     /// Stands for [`cudaGetMipmappedArrayLevel`](sys::cudaGetMipmappedArrayLevel).
     ///
     /// # Errors
-    /// A refusal where there is no such level.
+    /// Refused if there is no such level.
     ///
     /// # Examples
     /// ```
@@ -132,17 +133,17 @@ impl<T: ArrayElement> MipmappedArray<T> {
         Ok(ArrayView::new(self.region("MipmappedArray::level", level)?))
     }
 
-    /// Views a level so that it may be written; 0 is the largest.
+    /// Views a level for writing. Level 0 is the largest.
     ///
     /// # Errors
-    /// A refusal where there is no such level.
+    /// Refused if there is no such level.
     #[doc(alias = "cudaGetMipmappedArrayLevel")]
     #[track_caller]
     pub fn level_mut(&mut self, level: usize) -> Result<ArrayViewMut<'_, T>> {
         Ok(ArrayViewMut::new(self.region("MipmappedArray::level_mut", level)?))
     }
 
-    /// Views all levels so that they may be written, by different streams at once.
+    /// Views all levels for writing. Different streams may write them at the same time.
     pub fn levels_mut(&mut self) -> impl ExactSizeIterator<Item = ArrayViewMut<'_, T>> {
         let view = |level: &Level| {
             ArrayViewMut::new(Region::whole(&self.allocation, level.raw, level.base, level.extent))
@@ -159,68 +160,68 @@ impl<T: ArrayElement> MipmappedArray<T> {
         Ok(Region::whole(&self.allocation, found.raw, found.base, found.extent))
     }
 
-    /// What the runtime says about a level.
+    /// Returns the properties of a level that the runtime reports.
     ///
     /// # Errors
-    /// A refusal where there is no such level; what the runtime fails with.
+    /// Returns the runtime's error. Refused if there is no such level.
     #[doc(alias = "cudaArrayGetInfo")]
     #[track_caller]
     pub fn info(&self, level: usize) -> Result<ArrayInfo> {
         let region = self.region("MipmappedArray::info", level)?;
-        // SAFETY: the level lives while the borrow does.
+        // SAFETY: the level lives as long as the borrow.
         unsafe { ArrayInfo::of(self.device(), region.raw()) }
     }
 }
 
 impl<T> MipmappedArray<T> {
-    /// How many levels there are.
+    /// Returns the number of levels.
     #[must_use]
     pub fn levels(&self) -> usize {
         self.levels.len()
     }
 
-    /// What the dimensions mean.
+    /// Returns the meaning of the dimensions.
     #[must_use]
     pub fn kind(&self) -> ArrayKind {
         self.kind
     }
 
-    /// What the array can do.
+    /// Returns the uses of the array.
     #[must_use]
     pub fn flags(&self) -> ArrayFlags {
         self.flags
     }
 
-    /// Bytes of the elements of all levels.
+    /// Returns the bytes of the elements of all levels.
     #[must_use]
     pub fn size_in_bytes(&self) -> usize {
         self.allocation.bytes()
     }
 
-    /// The device that the array is of.
+    /// Returns the device of the array.
     #[must_use]
     pub fn device(&self) -> Device {
         self.allocation.on()
     }
 
-    /// A read of all levels, for [`enqueue`](crate::stream::StreamRef::enqueue).
+    /// Returns a read of all levels, for [`enqueue`](crate::stream::StreamRef::enqueue).
     #[must_use]
     pub fn access(&self) -> Access<'_> {
         Access::read(self.allocation.ledger(), 0..self.allocation.bytes())
     }
 
-    /// The handle. What is done through it is not in the books.
+    /// Returns the handle. The tracker does not see accesses through it.
     #[must_use]
     pub fn as_raw(&self) -> sys::cudaMipmappedArray_t {
         self.allocation.pointer().cast()
     }
 
-    /// Waits for the work that still uses the array and frees it: what a drop does, with the error.
+    /// Waits for the work that still uses the array, and frees it. Unlike a drop, this returns the error.
     ///
     /// Stands for [`cudaFreeMipmappedArray`](sys::cudaFreeMipmappedArray).
     ///
     /// # Errors
-    /// The failure of work that used the array, or of the call.
+    /// Returns the failure of work that used the array, or the runtime's error.
     #[doc(alias = "cudaFreeMipmappedArray")]
     #[track_caller]
     pub fn free(mut self) -> Result<()> {

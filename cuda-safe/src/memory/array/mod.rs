@@ -1,21 +1,29 @@
-//! CUDA arrays: memory in a layout of the device's own, for textures and surfaces, that only copies reach from the host.
+//! CUDA arrays: memory in a layout chosen by the device, for textures and surfaces. The host reaches it
+//! only through copies.
 //!
-//! An [`Array`] has one, two or three dimensions, or layers of one or two, or is a cubemap; an [`ArrayBuilder`] says which.
-//! Its elements are [`ArrayElement`]s: one, two or four numbers of 8, 16 or 32 bits; how CUDA describes them follows from the
-//! type. A [`MipmappedArray`] holds smaller versions of itself, each one an array; an [`Nv12Array`] has a plane of brightness
-//! and one of colour. A view ([`ArrayView`], [`ArrayViewMut`]) is a part: some columns, rows and layers. An
-//! [`UnmappedArray`] has no memory at all: it says how much it would need.
+//! - An [`Array`] has one, two or three dimensions, or layers of one or two dimensions, or is a cubemap. An
+//!   [`ArrayBuilder`] makes each kind. Its elements are [`ArrayElement`]s: one, two or four numbers of 8,
+//!   16 or 32 bits. The type determines CUDA's description of them.
+//! - A [`MipmappedArray`] contains smaller versions of itself, each of which is an array.
+//! - An [`Nv12Array`] has a plane of brightness and a plane of colour.
+//! - A view ([`ArrayView`], [`ArrayViewMut`]) is a part of an array: some columns, rows and layers.
+//! - An [`UnmappedArray`] has no memory. It reports how much it would need.
 //!
-//! Making and freeing are not stream-ordered. Freeing waits, on the host, for the work that still uses the array; nothing
-//! else here blocks. Owners and views may be sent to and shared with other threads.
+//! Making and freeing are not stream-ordered. Freeing blocks the host until the work that still uses the
+//! array is complete. Nothing else here blocks. Owners and views may be sent to other threads and shared
+//! with them.
 //!
 //! # Soundness
-//! An array has no address: nothing reaches its elements but copies of this crate, which check their extents against those
-//! of the view, kernels by [textures and surfaces](crate::texture), which enter the array in the books by themselves, and whoever asks
-//! for the raw handle and is `unsafe` about it. Every array has a ledger; a part is entered
-//! there as the bytes from its first element to its last, as if the elements lay row after row. That is more than the part
-//! where it leaves columns out, so two parts side by side may be ordered for nothing, and never the other way round.
-//! Levels and planes lie behind each other in the ledger of the array that they are of.
+//! An array has no address. Only the following reach its elements:
+//! - Copies of this crate, which check their extents against those of the view.
+//! - Kernels through [textures and surfaces](crate::texture), which themselves declare the array to the
+//!   tracker.
+//! - `unsafe` code with the raw handle.
+//!
+//! Every array has an access history. The tracker records an access to a part as the range from its first
+//! element to its last, as if the elements were stored row after row. This range is larger than the part if
+//! the part omits columns. Two parts side by side may therefore be ordered without need, but conflicting
+//! work is never left unordered. Levels and planes follow each other in the access history of their array.
 //!
 //! # Examples
 //! ```
@@ -28,7 +36,7 @@
 //! assert_eq!(image.to_vec()?, [[1, 2, 3, 4]; 8]);
 //! assert_eq!(image.info()?.kind, ArrayKind::Plane);
 //!
-//! // The left half, into a layer of another one.
+//! // The left half, into a layer of another array.
 //! let mut layers = ArrayBuilder::plane(2, 2).layers(3).surface().alloc::<[u8; 4]>()?;
 //! let stream = Stream::new()?;
 //! memcpy_2d_async(&mut layers.layers_mut(1..2)?, &image.view().columns(..2)?, &stream)?;
@@ -37,9 +45,10 @@
 //! # }
 //! ```
 //!
-//! C functions: `cudaMallocArray`, `cudaMalloc3DArray`, `cudaFreeArray`, `cudaArrayGetInfo`, `cudaGetChannelDesc`,
-//! `cudaMallocMipmappedArray`, `cudaFreeMipmappedArray`, `cudaGetMipmappedArrayLevel`, `cudaArrayGetPlane`,
-//! `cudaArrayGetMemoryRequirements`, `cudaMipmappedArrayGetMemoryRequirements`, `cudaArrayGetSparseProperties`,
+//! C functions: `cudaMallocArray`, `cudaMalloc3DArray`, `cudaFreeArray`, `cudaArrayGetInfo`,
+//! `cudaGetChannelDesc`, `cudaMallocMipmappedArray`, `cudaFreeMipmappedArray`,
+//! `cudaGetMipmappedArrayLevel`, `cudaArrayGetPlane`, `cudaArrayGetMemoryRequirements`,
+//! `cudaMipmappedArrayGetMemoryRequirements`, `cudaArrayGetSparseProperties`,
 //! `cudaMipmappedArrayGetSparseProperties`.
 
 mod builder;

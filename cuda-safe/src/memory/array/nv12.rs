@@ -11,10 +11,10 @@ use crate::memory::allocation::Allocation;
 use crate::memory::retain::retained;
 use crate::{check, sys};
 
-/// An array of the format NV12, freed when it is dropped: a plane of brightness, and one of half its width and height with two
-/// numbers of colour an element.
+/// An array of the format NV12, freed when it is dropped: a plane of brightness, and a plane of colour with
+/// half its width and height and two numbers in each element.
 ///
-/// [`ArrayBuilder::nv12`](super::ArrayBuilder::nv12) makes it. The planes are copied to and from as arrays are.
+/// [`ArrayBuilder::nv12`](super::ArrayBuilder::nv12) makes it. Copies take the planes as they take arrays.
 #[derive(Debug)]
 pub struct Nv12Array {
     allocation: Arc<Allocation>,
@@ -27,17 +27,17 @@ pub struct Nv12Array {
 struct Nv12Plane {
     raw: sys::cudaArray_t,
     extent: [usize; 3],
-    /// The first byte in the ledger.
+    /// The first byte in the access history.
     base: usize,
 }
 
-// SAFETY: the handles are of arrays that live as long as the allocation, and may be used from any thread.
+// SAFETY: the handles are of arrays that live as long as the allocation, and any thread may use them.
 unsafe impl Send for Nv12Plane {}
 // SAFETY: as above.
 unsafe impl Sync for Nv12Plane {}
 
 impl Nv12Array {
-    /// The owner of what was made. Where a plane cannot be had, what was made is freed again.
+    /// Returns the owner of an allocation. If the query of a plane fails, the allocation is freed again.
     #[track_caller]
     pub(super) fn new(allocation: Allocation, [width, height]: [usize; 2]) -> Result<Self> {
         let allocation = retained(allocation);
@@ -45,7 +45,7 @@ impl Nv12Array {
             let _current = allocation.on().switch()?;
             let plane = |index| {
                 let mut raw = std::ptr::null_mut();
-                // SAFETY: the array is live; the pointer is to a live variable, which the call fills.
+                // SAFETY: the array is live. The pointer is to a live variable, which the call fills.
                 unsafe { check!(cudaArrayGetPlane(&raw mut raw, allocation.pointer().cast(), index)) }?;
                 crate::Result::Ok(raw)
             };
@@ -79,29 +79,29 @@ impl Nv12Array {
         ArrayView::new(self.region(self.chroma))
     }
 
-    /// Views both planes, brightness first, so that they may be written, by different streams at once.
+    /// Views both planes for writing, brightness first. Different streams may write them at the same time.
     #[doc(alias = "cudaArrayGetPlane")]
     #[must_use]
     pub fn planes_mut(&mut self) -> (ArrayViewMut<'_, u8>, ArrayViewMut<'_, [u8; 2]>) {
         (ArrayViewMut::new(self.region(self.luma)), ArrayViewMut::new(self.region(self.chroma)))
     }
 
-    /// The device that the array is of.
+    /// Returns the device of the array.
     #[must_use]
     pub fn device(&self) -> Device {
         self.allocation.on()
     }
 
-    /// The handle. What is done through it is not in the books.
+    /// Returns the handle. The tracker does not see accesses through it.
     #[must_use]
     pub fn as_raw(&self) -> sys::cudaArray_t {
         self.allocation.pointer().cast()
     }
 
-    /// Waits for the work that still uses the array and frees it: what a drop does, with the error.
+    /// Waits for the work that still uses the array, and frees it. Unlike a drop, this returns the error.
     ///
     /// # Errors
-    /// The failure of work that used the array, or of the call.
+    /// Returns the failure of work that used the array, or the runtime's error.
     #[doc(alias = "cudaFreeArray")]
     #[track_caller]
     pub fn free(mut self) -> Result<()> {

@@ -1,4 +1,4 @@
-//! An array, owned.
+//! Owned arrays.
 #![expect(unsafe_code, reason = "takes over raw handles and asks about them")]
 
 use std::fmt;
@@ -20,11 +20,11 @@ use crate::sys;
 
 /// A CUDA array of elements `T` on a device, freed when it is dropped.
 ///
-/// [`memcpy_2d`](crate::memcpy_2d), [`memcpy_3d`](crate::memcpy_3d) and their asynchronous forms move the elements; parts are
-/// [views](Self::view). More kinds of arrays come from an [`ArrayBuilder`].
+/// [`memcpy_2d`](crate::memcpy_2d), [`memcpy_3d`](crate::memcpy_3d) and their asynchronous forms move the
+/// elements. Parts of it are [views](Self::view). An [`ArrayBuilder`] makes other kinds of arrays.
 ///
 /// # Ordering
-/// The array's accesses are in the books. Dropping it waits for the work that still uses it.
+/// The tracker records the accesses to the array. Dropping the array waits for the work that still uses it.
 ///
 /// # Examples
 /// ```
@@ -49,7 +49,7 @@ pub struct Array<T> {
 }
 
 impl<T: ArrayElement> Array<T> {
-    /// The owner of what was made for elements of this type.
+    /// Returns the owner of an allocation that was made for elements of this type.
     pub(super) fn new(
         allocation: Allocation,
         kind: ArrayKind,
@@ -89,18 +89,20 @@ impl<T: ArrayElement> Array<T> {
         ArrayBuilder::volume(width, height, depth).alloc()
     }
 
-    /// Takes over an array that was made elsewhere; the runtime says how large it is.
+    /// Takes over an array that was made elsewhere. The runtime reports its extent.
     ///
     /// # Errors
-    /// A refusal where its elements are not `T`, after which it is not taken over; what the runtime says.
+    /// Returns the runtime's error. Refused if the elements are not `T`. On an error, the array is not
+    /// taken over.
     ///
     /// # Safety
-    /// - `raw` came from `cudaMallocArray` or `cudaMalloc3DArray` on `device`, or from [`into_raw`](Self::into_raw), nobody
-    ///   else frees it, and it has memory.
-    /// - Work that uses it is complete: [`into_raw`](Self::into_raw) waits for what it knows of.
+    /// - `raw` came from `cudaMallocArray` or `cudaMalloc3DArray` on `device`, or from
+    ///   [`into_raw`](Self::into_raw). Nobody else frees it, and it has memory.
+    /// - Work that uses it is complete. [`into_raw`](Self::into_raw) waits for the work that the tracker
+    ///   knows.
     #[track_caller]
     pub unsafe fn from_raw(device: Device, raw: sys::cudaArray_t) -> Result<Self> {
-        // SAFETY: the caller says that the array is live and of the device.
+        // SAFETY: the caller guarantees that the array is live and belongs to the device.
         let info = unsafe { ArrayInfo::of(device, raw) }?;
         if info.descriptor != T::descriptor() {
             let detail = Detail::Unsupported { what: "an array of other elements than those of the type" };
@@ -109,7 +111,7 @@ impl<T: ArrayElement> Array<T> {
             );
         }
         let bytes = bytes_of::<T>("Array::from_raw", info.extent())?;
-        // SAFETY: the caller says so, and the size is that of all elements.
+        // SAFETY: the caller guarantees it, and the size is that of all elements.
         let allocation = unsafe { Allocation::from_raw(device, raw.cast(), bytes, Kind::Array) };
         Ok(Self::new(allocation, info.kind, info.extent(), info.flags))
     }
@@ -120,25 +122,25 @@ impl<T: ArrayElement> Array<T> {
         ArrayView::new(self.region())
     }
 
-    /// Views all elements so that they may be written.
+    /// Views all elements for writing.
     #[must_use]
     pub fn view_mut(&mut self) -> ArrayViewMut<'_, T> {
         ArrayViewMut::new(self.region())
     }
 
-    /// Views some layers, or faces.
+    /// Views some layers or faces.
     ///
     /// # Errors
-    /// A refusal where the range is not within the array.
+    /// Refused if the range is not within the array.
     #[track_caller]
     pub fn layers(&self, range: impl RangeBounds<usize>) -> Result<ArrayView<'_, T>> {
         Ok(ArrayView::new(self.region().layers("Array::layers", &range)?))
     }
 
-    /// Views some layers, or faces, so that they may be written.
+    /// Views some layers or faces for writing.
     ///
     /// # Errors
-    /// A refusal where the range is not within the array.
+    /// Refused if the range is not within the array.
     #[track_caller]
     pub fn layers_mut(&mut self, range: impl RangeBounds<usize>) -> Result<ArrayViewMut<'_, T>> {
         Ok(ArrayViewMut::new(self.region().layers("Array::layers_mut", &range)?))
@@ -146,70 +148,70 @@ impl<T: ArrayElement> Array<T> {
 }
 
 impl<T> Array<T> {
-    /// What the dimensions mean.
+    /// Returns the meaning of the dimensions.
     #[must_use]
     pub fn kind(&self) -> ArrayKind {
         self.kind
     }
 
-    /// Elements of a row.
+    /// Returns the number of elements in a row.
     #[must_use]
     pub fn width(&self) -> usize {
         let [width, ..] = self.extent;
         width
     }
 
-    /// Rows of a layer; 1 of a line.
+    /// Returns the number of rows in a layer. It is 1 for a line.
     #[must_use]
     pub fn height(&self) -> usize {
         let [_, height, _] = self.extent;
         height
     }
 
-    /// Layers, or faces; 1 where there is no such dimension.
+    /// Returns the number of layers or faces, or 1 if there is no such dimension.
     #[must_use]
     pub fn depth(&self) -> usize {
         let [.., depth] = self.extent;
         depth
     }
 
-    /// What the array can do.
+    /// Returns the uses of the array.
     #[must_use]
     pub fn flags(&self) -> ArrayFlags {
         self.flags
     }
 
-    /// Bytes of all elements. What the device keeps for them may be more.
+    /// Returns the bytes of all elements. The device may need more memory for them.
     #[must_use]
     pub fn size_in_bytes(&self) -> usize {
         self.allocation.bytes()
     }
 
-    /// The device that the array is of.
+    /// Returns the device of the array.
     #[must_use]
     pub fn device(&self) -> Device {
         self.allocation.on()
     }
 
-    /// What the runtime says about the array: the same as this value does.
+    /// Returns the properties that the runtime reports. They are the same as those of this value.
     ///
     /// Stands for [`cudaArrayGetInfo`](sys::cudaArrayGetInfo).
     ///
     /// # Errors
-    /// What the runtime fails with.
+    /// Returns the runtime's error.
     #[doc(alias = "cudaArrayGetInfo")]
     #[track_caller]
     pub fn info(&self) -> Result<ArrayInfo> {
-        // SAFETY: the array lives while the borrow does.
+        // SAFETY: the array lives as long as the borrow.
         unsafe { ArrayInfo::of(self.device(), self.as_raw()) }
     }
 
-    /// How the runtime describes the elements.
+    /// Returns the runtime's description of the elements.
     ///
     /// Stands for [`cudaGetChannelDesc`](sys::cudaGetChannelDesc).
     ///
     /// # Errors
-    /// What the runtime fails with.
+    /// Returns the runtime's error.
     ///
     /// # Examples
     /// ```
@@ -226,23 +228,24 @@ impl<T> Array<T> {
     pub fn descriptor(&self) -> Result<sys::cudaChannelFormatDesc> {
         let _current = self.device().switch()?;
         let mut descriptor = sys::cudaChannelFormatDesc::default();
-        // SAFETY: the array lives while the borrow does; the pointer is to a live variable, which the call fills.
+        // SAFETY: the array lives as long as the borrow. The pointer is to a live variable, which the call
+        // fills.
         unsafe { check!(cudaGetChannelDesc(&raw mut descriptor, self.as_raw().cast_const())) }?;
         Ok(descriptor)
     }
 
-    /// The handle. What is done through it is not in the books: see [`ArrayView::access`].
+    /// Returns the handle. The tracker does not see accesses through it: see [`ArrayView::access`].
     #[must_use]
     pub fn as_raw(&self) -> sys::cudaArray_t {
         self.allocation.pointer().cast()
     }
 
-    /// Waits for the work that still uses the array and frees it: what a drop does, with the error.
+    /// Waits for the work that still uses the array, and frees it. Unlike a drop, this returns the error.
     ///
     /// Stands for [`cudaFreeArray`](sys::cudaFreeArray).
     ///
     /// # Errors
-    /// The failure of work that used the array, or of the call.
+    /// Returns the failure of work that used the array, or the runtime's error.
     #[doc(alias = "cudaFreeArray")]
     #[track_caller]
     pub fn free(mut self) -> Result<()> {
@@ -254,8 +257,10 @@ impl<T> Array<T> {
     /// [`from_raw`](Self::from_raw) or `cudaFreeArray` frees it.
     ///
     /// # Errors
-    /// Each error comes with the array: `InGraph` while a graph, a texture or a surface holds it too; the
-    /// failure of the work that was waited for; a refusal inside a host function.
+    /// Each error comes with the array:
+    /// - `InGraph` while a graph, a texture or a surface also holds it.
+    /// - The failure of the work that it waited for.
+    /// - A refusal inside a host function.
     #[track_caller]
     #[allow(clippy::result_large_err, reason = "the array comes back with the error, as every owner does")]
     pub fn into_raw(mut self) -> core::result::Result<sys::cudaArray_t, (Error, Self)> {
@@ -269,7 +274,7 @@ impl<T> Array<T> {
         }
     }
 
-    /// All of it, as views are made from.
+    /// Returns the region of all elements, from which views are made.
     pub(crate) fn region(&self) -> Region<'_, T> {
         Region::whole(&self.allocation, self.as_raw(), 0, self.extent)
     }

@@ -1,4 +1,4 @@
-//! What all views of arrays are made of: a box of elements, within an array, a level or a plane.
+//! A box of elements in an array, a level or a plane, which all views of arrays are made of.
 #![expect(unsafe_code, reason = "carries the handle of a borrowed array between threads")]
 
 use std::marker::PhantomData;
@@ -11,12 +11,12 @@ use crate::memory::allocation::Allocation;
 use crate::memory::size;
 use crate::sys;
 
-/// A box of elements of an array that lives for `'a`; always within it.
+/// A box of elements of an array that lives for `'a`, always within it.
 #[derive(Debug)]
 pub(crate) struct Region<'a, T> {
     allocation: &'a Allocation,
     raw: sys::cudaArray_t,
-    /// The first byte of the array in the ledger: levels and planes share one.
+    /// The first byte of the array in the access history, which levels and planes share.
     base: usize,
     /// The extent of the whole array.
     whole: [usize; 3],
@@ -25,8 +25,8 @@ pub(crate) struct Region<'a, T> {
     element: PhantomData<T>,
 }
 
-// SAFETY: the handle may be used from any thread while the allocation lives; the view around it says who may reach the
-// elements.
+// SAFETY: any thread may use the handle while the allocation lives. The view around it decides who may
+// reach the elements.
 unsafe impl<T> Send for Region<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for Region<'_, T> {}
@@ -40,8 +40,8 @@ impl<T> Clone for Region<'_, T> {
 impl<T> Copy for Region<'_, T> {}
 
 impl<'a, T> Region<'a, T> {
-    /// All of an array of this extent, which is in the ledger from byte `base` on. That the size does not overflow was checked
-    /// when it was made.
+    /// Returns all of an array of this extent, which begins at byte `base` of the access history. The size
+    /// does not overflow: that was checked when the array was made.
     pub(super) fn whole(
         allocation: &'a Allocation,
         raw: sys::cudaArray_t,
@@ -51,48 +51,49 @@ impl<'a, T> Region<'a, T> {
         Self { allocation, raw, base, whole: extent, at: [0; 3], extent, element: PhantomData }
     }
 
-    /// The array.
+    /// Returns the handle of the array.
     pub(crate) fn raw(&self) -> sys::cudaArray_t {
         self.raw
     }
 
-    /// The device that the array is of.
+    /// Returns the device of the array.
     pub(crate) fn device(&self) -> Device {
         self.allocation.on()
     }
 
-    /// The first element: column, row, layer.
+    /// Returns the position of the first element: column, row, layer.
     pub(crate) fn at(&self) -> [usize; 3] {
         self.at
     }
 
-    /// Elements of a row, rows of a layer, layers.
+    /// Returns the number of elements in a row, of rows in a layer, and of layers.
     pub(crate) fn extent(&self) -> [usize; 3] {
         self.extent
     }
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     pub(crate) fn is_empty(&self) -> bool {
         self.extent.contains(&0)
     }
 
-    /// Whether it is all of its array, level or plane.
+    /// Returns whether it is all of its array, level or plane.
     pub(crate) fn is_whole(&self) -> bool {
         self.at == [0; 3] && self.extent == self.whole
     }
 
-    /// Whether the whole array has one layer.
+    /// Returns whether the whole array has one layer.
     pub(crate) fn is_flat(&self) -> bool {
         let [.., layers] = self.whole;
         layers == 1
     }
 
-    /// How many elements there are.
+    /// Returns the number of elements.
     pub(crate) fn len(&self) -> usize {
         self.extent.iter().product()
     }
 
-    /// The bytes in the ledger from the first element to just past the last, as if rows lay behind each other.
+    /// Returns the range in the access history from the first element to just past the last, as if rows
+    /// were stored one after another.
     pub(crate) fn range(&self) -> Range<usize> {
         if self.is_empty() {
             return self.base..self.base;
@@ -106,29 +107,29 @@ impl<'a, T> Region<'a, T> {
         place(self.at)..place([last_x, last_y, last_z]) + size_of::<T>()
     }
 
-    /// A read or a write of the elements.
+    /// Returns a read or a write of the elements.
     pub(crate) fn access(&self, mode: Mode) -> Access<'a> {
         Access::new(self.allocation.ledger(), self.range(), mode)
     }
 
-    /// The allocation, whose ledger has the accesses.
+    /// Returns the allocation, whose access history records the accesses.
     pub(crate) fn allocation(&self) -> &'a Allocation {
         self.allocation
     }
 
-    /// Some elements of every row.
+    /// Returns some elements of every row.
     #[track_caller]
     pub(super) fn columns(&self, api: &'static str, range: &impl RangeBounds<usize>) -> Result<Self> {
         self.cut(api, 0, range)
     }
 
-    /// Some rows of every layer.
+    /// Returns some rows of every layer.
     #[track_caller]
     pub(super) fn rows(&self, api: &'static str, range: &impl RangeBounds<usize>) -> Result<Self> {
         self.cut(api, 1, range)
     }
 
-    /// Some layers.
+    /// Returns some layers.
     #[track_caller]
     pub(super) fn layers(&self, api: &'static str, range: &impl RangeBounds<usize>) -> Result<Self> {
         self.cut(api, 2, range)
@@ -154,9 +155,10 @@ mod tests {
     use crate::memory::allocation::{Allocation, Kind};
     use crate::sys::cudaArray_t;
 
-    /// An allocation that nothing is behind and that nobody frees: enough for arithmetic, and no call is made.
+    /// An allocation without memory, which nobody frees: enough for arithmetic, and made without calling
+    /// the runtime.
     fn nothing() -> Allocation {
-        // SAFETY: no bytes: there is nothing to free.
+        // SAFETY: the size is 0, so nothing is freed.
         unsafe { Allocation::from_raw(Device::from_ordinal(0), std::ptr::null_mut(), 0, Kind::Array) }
     }
 

@@ -1,4 +1,4 @@
-//! Arrays without memory, for what they say about the memory that they would need.
+//! Arrays without memory, which report the memory that they would need.
 #![expect(unsafe_code, reason = "asks the runtime about raw arrays")]
 
 use std::marker::PhantomData;
@@ -8,7 +8,7 @@ use crate::error::{Detail, Error, Result};
 use crate::memory::allocation::Allocation;
 use crate::{check, sys};
 
-/// How an array without memory could be given some.
+/// How an array without memory could be given memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mapping {
     /// All at once.
@@ -26,11 +26,11 @@ impl Mapping {
     }
 }
 
-/// An array, or a mipmapped one, that has no memory: freed when it is dropped.
+/// An array without memory, mipmapped or not, freed when it is dropped.
 ///
-/// [`ArrayBuilder::deferred`](super::ArrayBuilder::deferred) and [`sparse`](super::ArrayBuilder::sparse) make it. It says
-/// how much memory it would need or how large its tiles are. Only the driver API (`cuMemMapArrayAsync`) can give it any, by
-/// its handle, so nothing here copies to it.
+/// [`ArrayBuilder::deferred`](super::ArrayBuilder::deferred) and [`sparse`](super::ArrayBuilder::sparse)
+/// make it. It reports how much memory it would need, or how large its tiles are. Only the driver API
+/// (`cuMemMapArrayAsync`) can give it memory, through its handle. Therefore nothing here copies to it.
 #[derive(Debug)]
 pub struct UnmappedArray<T> {
     allocation: Allocation,
@@ -39,23 +39,24 @@ pub struct UnmappedArray<T> {
     elements: PhantomData<fn() -> T>,
 }
 
-/// What memory an array needs.
+/// The memory that an array needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryRequirements {
-    /// Bytes of all of it.
+    /// The size of all of it in bytes.
     pub size: usize,
-    /// What the address of the memory must be a multiple of, in bytes.
+    /// The alignment of the memory's address in bytes.
     pub alignment: usize,
 }
 
-/// How a sparse array is divided.
+/// The division of a sparse array into tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SparseProperties {
-    /// Elements of a row of a tile, rows, layers.
+    /// The number of elements in a row of a tile, of rows in a layer, and of layers.
     pub tile: [u32; 3],
-    /// The first level that is smaller than a tile; of mipmapped arrays with a tail only.
+    /// The first level that is smaller than a tile. Only for mipmapped arrays with a tail.
     pub first_tail_level: u32,
-    /// Bytes of the levels that are smaller than a tile: of all layers where [`single_tail`](Self::single_tail), or of one.
+    /// The bytes of the levels that are smaller than a tile: for all layers if
+    /// [`single_tail`](Self::single_tail) is true, otherwise for one layer.
     pub tail_size: u64,
     /// Whether all layers share one tail.
     pub single_tail: bool,
@@ -66,13 +67,13 @@ impl<T> UnmappedArray<T> {
         Self { allocation, mapping, mipmapped, elements: PhantomData }
     }
 
-    /// How much memory all of the array needs on its device. Of deferred arrays only.
+    /// Returns the memory that all of the array needs on its device. Only for deferred arrays.
     ///
     /// Stands for [`cudaArrayGetMemoryRequirements`](sys::cudaArrayGetMemoryRequirements) and
     /// [`cudaMipmappedArrayGetMemoryRequirements`](sys::cudaMipmappedArrayGetMemoryRequirements).
     ///
     /// # Errors
-    /// A refusal of sparse arrays; what the runtime fails with.
+    /// Returns the runtime's error. Refused for sparse arrays.
     #[doc(alias = "cudaArrayGetMemoryRequirements")]
     #[doc(alias = "cudaMipmappedArrayGetMemoryRequirements")]
     #[track_caller]
@@ -86,22 +87,24 @@ impl<T> UnmappedArray<T> {
         let mut found = sys::cudaArrayMemoryRequirements::default();
         let (raw, device) = (self.allocation.pointer(), self.device().ordinal());
         if self.mipmapped {
-            // SAFETY: the handle is of a live mipmapped array; the pointer is to a live variable, which the call fills.
+            // SAFETY: the handle is of a live mipmapped array. The pointer is to a live variable, which the
+            // call fills.
             unsafe { check!(cudaMipmappedArrayGetMemoryRequirements(&raw mut found, raw.cast(), device)) }?;
         } else {
-            // SAFETY: the handle is of a live array; the pointer is to a live variable, which the call fills.
+            // SAFETY: the handle is of a live array. The pointer is to a live variable, which the call
+            // fills.
             unsafe { check!(cudaArrayGetMemoryRequirements(&raw mut found, raw.cast(), device)) }?;
         }
         Ok(MemoryRequirements { size: found.size, alignment: found.alignment })
     }
 
-    /// How the array is divided into tiles. Of sparse arrays only.
+    /// Returns the division of the array into tiles. Only for sparse arrays.
     ///
     /// Stands for [`cudaArrayGetSparseProperties`](sys::cudaArrayGetSparseProperties) and
     /// [`cudaMipmappedArrayGetSparseProperties`](sys::cudaMipmappedArrayGetSparseProperties).
     ///
     /// # Errors
-    /// A refusal of deferred arrays; what the runtime fails with.
+    /// Returns the runtime's error. Refused for deferred arrays.
     ///
     /// # Examples
     /// ```
@@ -109,7 +112,7 @@ impl<T> UnmappedArray<T> {
     ///
     /// # fn main() -> cuda_safe::Result<()> {
     /// let image = ArrayBuilder::plane(4096, 4096);
-    /// // Not every device has such arrays.
+    /// // Not every device supports such arrays.
     /// if let Ok(deferred) = image.deferred::<f32>() {
     ///     println!("all at once: {} bytes", deferred.memory_requirements()?.size);
     ///     deferred.free()?;
@@ -133,10 +136,12 @@ impl<T> UnmappedArray<T> {
         let mut found = sys::cudaArraySparseProperties::default();
         let raw = self.allocation.pointer();
         if self.mipmapped {
-            // SAFETY: the handle is of a live mipmapped array; the pointer is to a live variable, which the call fills.
+            // SAFETY: the handle is of a live mipmapped array. The pointer is to a live variable, which the
+            // call fills.
             unsafe { check!(cudaMipmappedArrayGetSparseProperties(&raw mut found, raw.cast())) }?;
         } else {
-            // SAFETY: the handle is of a live array; the pointer is to a live variable, which the call fills.
+            // SAFETY: the handle is of a live array. The pointer is to a live variable, which the call
+            // fills.
             unsafe { check!(cudaArrayGetSparseProperties(&raw mut found, raw.cast())) }?;
         }
         let tile = found.tileExtent;
@@ -153,34 +158,34 @@ impl<T> UnmappedArray<T> {
         if self.mapping == mapping { Ok(()) } else { Err(Error::refused(api, Detail::Unsupported { what })) }
     }
 
-    /// The device that the array is of.
+    /// Returns the device of the array.
     #[must_use]
     pub fn device(&self) -> Device {
         self.allocation.on()
     }
 
-    /// Whether it has levels: the handle is then that of a mipmapped array.
+    /// Returns whether the array has levels. Its handle is then that of a mipmapped array.
     #[must_use]
     pub fn is_mipmapped(&self) -> bool {
         self.mipmapped
     }
 
-    /// The handle, for the driver API; none where this is a mipmapped array.
+    /// Returns the handle for the driver API, or `None` for a mipmapped array.
     #[must_use]
     pub fn as_raw(&self) -> Option<sys::cudaArray_t> {
         (!self.mipmapped).then(|| self.allocation.pointer().cast())
     }
 
-    /// The handle, for the driver API; none where this is not a mipmapped array.
+    /// Returns the handle for the driver API, or `None` if the array is not mipmapped.
     #[must_use]
     pub fn as_raw_mipmapped(&self) -> Option<sys::cudaMipmappedArray_t> {
         self.mipmapped.then(|| self.allocation.pointer().cast())
     }
 
-    /// Frees the array: what a drop does, with the error.
+    /// Frees the array. Unlike a drop, this returns the error.
     ///
     /// # Errors
-    /// The failure of the call.
+    /// Returns the runtime's error.
     #[doc(alias = "cudaFreeArray")]
     #[doc(alias = "cudaFreeMipmappedArray")]
     #[track_caller]

@@ -1,4 +1,4 @@
-//! Parts of arrays, borrowed.
+//! Borrowed parts of arrays.
 
 use std::fmt;
 use std::ops::RangeBounds;
@@ -10,7 +10,8 @@ use crate::error::Result;
 use crate::hazard::{Access, Mode};
 use crate::sys;
 
-/// Some columns, rows and layers of an array, to be read: what C says by offsets and extents in each call.
+/// Some columns, rows and layers of an array, for reading. It replaces the offsets and extents that C
+/// passes in each call.
 #[doc(alias = "cudaMemcpy2DFromArray")]
 #[doc(alias = "cudaMemcpy2DFromArrayAsync")]
 #[doc(alias = "cudaMemcpy2DArrayToArray")]
@@ -18,7 +19,7 @@ pub struct ArrayView<'a, T> {
     region: Region<'a, T>,
 }
 
-/// Some columns, rows and layers of an array that may be written. Two such views never share an element.
+/// Some columns, rows and layers of an array, for writing. Two such views never share an element.
 #[doc(alias = "cudaMemcpy2DToArray")]
 #[doc(alias = "cudaMemcpy2DToArrayAsync")]
 #[doc(alias = "cudaMemcpy2DArrayToArray")]
@@ -34,7 +35,7 @@ impl<T> Clone for ArrayView<'_, T> {
 
 impl<T> Copy for ArrayView<'_, T> {}
 
-/// What both views have, written once.
+/// The methods of both views.
 macro_rules! view_methods {
     ($view:ident) => {
         impl<'a, T: ArrayElement> $view<'a, T> {
@@ -42,58 +43,58 @@ macro_rules! view_methods {
                 Self { region }
             }
 
-            /// Elements of a row.
+            /// Returns the number of elements in a row.
             #[must_use]
             pub fn width(&self) -> usize {
                 let [width, ..] = self.region.extent();
                 width
             }
 
-            /// Rows of a layer.
+            /// Returns the number of rows in a layer.
             #[must_use]
             pub fn height(&self) -> usize {
                 let [_, height, _] = self.region.extent();
                 height
             }
 
-            /// Layers, or faces.
+            /// Returns the number of layers or faces.
             #[must_use]
             pub fn depth(&self) -> usize {
                 let [.., depth] = self.region.extent();
                 depth
             }
 
-            /// How many elements there are.
+            /// Returns the number of elements.
             #[must_use]
             pub fn len(&self) -> usize {
                 self.region.len()
             }
 
-            /// Whether there are no elements.
+            /// Returns whether there are no elements.
             #[must_use]
             pub fn is_empty(&self) -> bool {
                 self.region.is_empty()
             }
 
-            /// The device that the array is of.
+            /// Returns the device of the array.
             #[must_use]
             pub fn device(&self) -> Device {
                 self.region.device()
             }
 
-            /// The handle of the array, level or plane that this is a part of.
+            /// Returns the handle of the array, level or plane that contains this part.
             #[must_use]
             pub fn as_raw(&self) -> sys::cudaArray_t {
                 self.region.raw()
             }
 
-            /// A read of the elements, for [`enqueue`](crate::stream::StreamRef::enqueue).
+            /// Returns a read of the elements, for [`enqueue`](crate::stream::StreamRef::enqueue).
             #[must_use]
             pub fn access(&self) -> Access<'_> {
                 self.region.access(Mode::Read)
             }
 
-            /// The box of elements, for the copy core.
+            /// Returns the box of elements, for the copy core.
             pub(crate) fn region(&self) -> Region<'a, T> {
                 self.region
             }
@@ -118,7 +119,7 @@ impl<T: ArrayElement> ArrayView<'_, T> {
     /// Views some elements of every row.
     ///
     /// # Errors
-    /// A refusal where the range is not within the view.
+    /// Refused if the range is not within the view.
     #[track_caller]
     pub fn columns(&self, range: impl RangeBounds<usize>) -> Result<Self> {
         Ok(Self::new(self.region.columns("ArrayView::columns", &range)?))
@@ -127,7 +128,7 @@ impl<T: ArrayElement> ArrayView<'_, T> {
     /// Views some rows of every layer.
     ///
     /// # Errors
-    /// A refusal where the range is not within the view.
+    /// Refused if the range is not within the view.
     #[track_caller]
     pub fn rows(&self, range: impl RangeBounds<usize>) -> Result<Self> {
         Ok(Self::new(self.region.rows("ArrayView::rows", &range)?))
@@ -136,7 +137,7 @@ impl<T: ArrayElement> ArrayView<'_, T> {
     /// Views some layers.
     ///
     /// # Errors
-    /// A refusal where the range is not within the view.
+    /// Refused if the range is not within the view.
     #[track_caller]
     pub fn layers(&self, range: impl RangeBounds<usize>) -> Result<Self> {
         Ok(Self::new(self.region.layers("ArrayView::layers", &range)?))
@@ -144,49 +145,50 @@ impl<T: ArrayElement> ArrayView<'_, T> {
 }
 
 impl<'a, T: ArrayElement> ArrayViewMut<'a, T> {
-    /// Views the same elements for reading only, for as long as this view is not used for writing.
+    /// Returns the same elements for reading, for the lifetime of this borrow.
     #[must_use]
     pub fn as_view(&self) -> ArrayView<'_, T> {
         ArrayView::new(self.region)
     }
 
-    /// Views the same elements again, for as long as this view is not used.
+    /// Returns the same elements for the lifetime of this borrow.
     #[must_use]
     pub fn reborrow(&mut self) -> ArrayViewMut<'_, T> {
         ArrayViewMut::new(self.region)
     }
 
-    /// Views some elements of every row so that they may be written.
+    /// Views some elements of every row for writing, for the lifetime of this borrow.
     ///
     /// # Errors
-    /// A refusal where the range is not within the view.
+    /// Refused if the range is not within the view.
     #[track_caller]
     pub fn columns_mut(&mut self, range: impl RangeBounds<usize>) -> Result<ArrayViewMut<'_, T>> {
         Ok(ArrayViewMut::new(self.region.columns("ArrayViewMut::columns_mut", &range)?))
     }
 
-    /// Views some rows of every layer so that they may be written.
+    /// Views some rows of every layer for writing, for the lifetime of this borrow.
     ///
     /// # Errors
-    /// A refusal where the range is not within the view.
+    /// Refused if the range is not within the view.
     #[track_caller]
     pub fn rows_mut(&mut self, range: impl RangeBounds<usize>) -> Result<ArrayViewMut<'_, T>> {
         Ok(ArrayViewMut::new(self.region.rows("ArrayViewMut::rows_mut", &range)?))
     }
 
-    /// Views some layers so that they may be written.
+    /// Views some layers for writing, for the lifetime of this borrow.
     ///
     /// # Errors
-    /// A refusal where the range is not within the view.
+    /// Refused if the range is not within the view.
     #[track_caller]
     pub fn layers_mut(&mut self, range: impl RangeBounds<usize>) -> Result<ArrayViewMut<'_, T>> {
         Ok(ArrayViewMut::new(self.region.layers("ArrayViewMut::layers_mut", &range)?))
     }
 
-    /// Views the layers before `middle` and those from it on; the two may be written by different streams at once.
+    /// Splits the view into the layers before `middle` and those from `middle` on. Different streams may
+    /// write both at the same time.
     ///
     /// # Errors
-    /// A refusal where `middle` is past the end.
+    /// Refused if `middle` is past the end.
     #[track_caller]
     pub fn split_at_layer_mut(self, middle: usize) -> Result<(ArrayViewMut<'a, T>, ArrayViewMut<'a, T>)> {
         let split = |range| self.region.layers("ArrayViewMut::split_at_layer_mut", &range);
@@ -194,10 +196,10 @@ impl<'a, T: ArrayElement> ArrayViewMut<'a, T> {
         Ok((Self::new(first), Self::new(second)))
     }
 
-    /// Views the rows before `middle` and those from it on, of every layer.
+    /// Splits the view into the rows of every layer before `middle` and those from `middle` on.
     ///
     /// # Errors
-    /// A refusal where `middle` is past the end.
+    /// Refused if `middle` is past the end.
     #[track_caller]
     pub fn split_at_row_mut(self, middle: usize) -> Result<(ArrayViewMut<'a, T>, ArrayViewMut<'a, T>)> {
         let split = |range| self.region.rows("ArrayViewMut::split_at_row_mut", &range);
@@ -205,10 +207,10 @@ impl<'a, T: ArrayElement> ArrayViewMut<'a, T> {
         Ok((Self::new(first), Self::new(second)))
     }
 
-    /// Views the columns before `middle` and those from it on, of every row of every layer.
+    /// Splits the view into the columns of every row before `middle` and those from `middle` on.
     ///
     /// # Errors
-    /// A refusal where `middle` is past the end.
+    /// Refused if `middle` is past the end.
     #[track_caller]
     pub fn split_at_column_mut(self, middle: usize) -> Result<(ArrayViewMut<'a, T>, ArrayViewMut<'a, T>)> {
         let split = |range| self.region.columns("ArrayViewMut::split_at_column_mut", &range);
@@ -216,7 +218,7 @@ impl<'a, T: ArrayElement> ArrayViewMut<'a, T> {
         Ok((Self::new(first), Self::new(second)))
     }
 
-    /// A write of the elements, for [`enqueue`](crate::stream::StreamRef::enqueue).
+    /// Returns a write of the elements, for [`enqueue`](crate::stream::StreamRef::enqueue).
     #[must_use]
     pub fn access_mut(&mut self) -> Access<'_> {
         self.region.access(Mode::Write)

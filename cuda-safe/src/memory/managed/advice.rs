@@ -1,4 +1,4 @@
-//! Advice about managed memory: how it will be used, and where it should be.
+//! Advice about the use and the location of managed memory.
 #![expect(unsafe_code, reason = "hands a managed range to the runtime")]
 
 use bytemuck::AnyBitPattern;
@@ -11,32 +11,32 @@ use crate::check;
 use crate::error::Result;
 use crate::sys;
 
-/// How managed memory will be used. Pages that a range only touches are advised too.
+/// Advice about the use of managed memory. It also applies to pages that are only partly in the range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Advice {
-    /// Mostly read: each device that reads a page gets a copy of its own, and a write does away with the copies.
+    /// Mostly read: each device that reads a page gets its own copy. A write discards the copies.
     #[doc(alias = "cudaMemAdviseSetReadMostly")]
     SetReadMostly,
     /// No longer mostly read.
     #[doc(alias = "cudaMemAdviseUnsetReadMostly")]
     UnsetReadMostly,
-    /// Best kept here: pages stay, as long as they can be reached from where they are used.
+    /// Preferred at this location: pages stay there as long as the devices that use them can reach it.
     #[doc(alias = "cudaMemAdviseSetPreferredLocation")]
     SetPreferredLocation(MemoryLocation),
-    /// Best kept wherever they are used.
+    /// No longer preferred at a location: pages migrate to where they are used.
     #[doc(alias = "cudaMemAdviseUnsetPreferredLocation")]
     UnsetPreferredLocation,
-    /// Used from here: pages are mapped there, so that using them from there never faults.
+    /// Used from this location: pages are mapped there, so that accesses from there never fault.
     #[doc(alias = "cudaMemAdviseSetAccessedBy")]
     SetAccessedBy(MemoryLocation),
-    /// No longer used from here.
+    /// No longer used from this location.
     #[doc(alias = "cudaMemAdviseUnsetAccessedBy")]
     UnsetAccessedBy(MemoryLocation),
 }
 
 impl Advice {
-    /// As C has it; advice without a place has the host's.
+    /// Returns C's values. Advice without a location has the host's.
     fn to_raw(self) -> (sys::cudaMemoryAdvise, sys::cudaMemLocation) {
         let nowhere = MemoryLocation::Host;
         let (advice, place) = match self {
@@ -52,12 +52,14 @@ impl Advice {
 }
 
 impl<T: AnyBitPattern> Slice<'_, T, Managed> {
-    /// Says how this part will be used. At once, whatever work is pending on it. No elements, no call.
+    /// Advises the runtime about the use of this part. Takes effect at once, whatever work is pending on
+    /// it. If the length is 0, does nothing.
     ///
     /// Stands for [`cudaMemAdvise`](sys::cudaMemAdvise).
     ///
     /// # Errors
-    /// `cudaErrorInvalidValue` for a place that cannot be meant, such as a node where only devices can.
+    /// Returns `cudaErrorInvalidValue` for a location that the advice does not support, such as a NUMA node
+    /// if only devices are possible.
     #[doc(alias = "cudaMemAdvise")]
     #[doc(alias = "cudaMemAdvise_v2")]
     #[track_caller]
@@ -70,7 +72,7 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
         let _current = span.device().switch()?;
         let (pointer, bytes) = (span.pointer().cast_const().cast(), span.bytes());
         #[cfg(cudart_13_0)]
-        // SAFETY: the range is borrowed managed memory; advice changes nothing but where its pages are.
+        // SAFETY: the range is borrowed managed memory. Advice changes only where its pages are.
         let advised = unsafe { check!(cudaMemAdvise(pointer, bytes, advice, place)) };
         #[cfg(not(cudart_13_0))]
         // SAFETY: as above.
@@ -80,12 +82,14 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
 }
 
 impl<T: AnyBitPattern> ManagedBuffer<T> {
-    /// Says how the buffer will be used. At once, whatever work is pending on it. No elements, no call.
+    /// Advises the runtime about the use of the buffer. Takes effect at once, whatever work is pending on
+    /// it. If the length is 0, does nothing.
     ///
     /// Stands for [`cudaMemAdvise`](sys::cudaMemAdvise).
     ///
     /// # Errors
-    /// `cudaErrorInvalidValue` for a place that cannot be meant, such as a node where only devices can.
+    /// Returns `cudaErrorInvalidValue` for a location that the advice does not support, such as a NUMA node
+    /// if only devices are possible.
     ///
     /// # Examples
     /// ```

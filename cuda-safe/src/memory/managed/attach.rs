@@ -1,4 +1,4 @@
-//! Which streams managed memory belongs to.
+//! The attachment of managed memory to streams.
 #![expect(unsafe_code, reason = "hands a managed range to the runtime")]
 
 use std::panic::Location;
@@ -14,25 +14,26 @@ use crate::hazard::Mode;
 use crate::stream::AsStream;
 use crate::sys;
 
-/// Which streams managed memory belongs to.
+/// The streams that managed memory is attached to.
 ///
-/// On devices that this crate has managed memory for, all of them with concurrent managed access, this is a hint and forbids nothing.
+/// This is a hint that forbids nothing: the crate has managed memory only if all devices have concurrent
+/// managed access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Attachment {
-    /// To all streams of all devices.
+    /// All streams of all devices.
     #[doc(alias = "cudaMemAttachGlobal")]
     Global,
-    /// To none: the host uses it.
+    /// No stream: the host uses it.
     #[doc(alias = "cudaMemAttachHost")]
     Host,
-    /// To one stream.
+    /// One stream.
     #[doc(alias = "cudaMemAttachSingle")]
     Single,
 }
 
 impl Attachment {
-    /// As C has it.
+    /// Returns C's number.
     pub(super) fn to_raw(self) -> u32 {
         match self {
             Self::Global => sys::cudaMemAttachGlobal,
@@ -43,15 +44,16 @@ impl Attachment {
 }
 
 impl<T: AnyBitPattern> ManagedBuffer<T> {
-    /// Gives a stream the task of attaching the buffer: to itself, to the host, or to all streams.
+    /// Attaches the buffer in stream order: to the stream, to the host, or to all streams.
     ///
-    /// Stands for [`cudaStreamAttachMemAsync`](sys::cudaStreamAttachMemAsync). No elements, no call.
+    /// Stands for [`cudaStreamAttachMemAsync`](sys::cudaStreamAttachMemAsync). If the length is 0, does
+    /// nothing.
     ///
     /// # Ordering
-    /// In the order of the stream, and after all work on the buffer that other streams were given before.
+    /// Stream-ordered, and after all earlier work of other streams on the buffer.
     ///
     /// # Errors
-    /// What the runtime fails with.
+    /// Returns the runtime's error.
     ///
     /// # Examples
     /// ```
@@ -78,11 +80,12 @@ impl<T: AnyBitPattern> ManagedBuffer<T> {
         let access = [span.access(Mode::Write)];
         let pointer = span.pointer().cast();
         let call = |raw| {
-            // SAFETY: the pointer is to a live managed allocation, all of which is meant by 0; the stream is live.
+            // SAFETY: the pointer is to a live managed allocation, and the length 0 stands for all of it.
+            // The stream is live.
             unsafe { check!(cudaStreamAttachMemAsync(raw, pointer, 0, attachment.to_raw())) }
                 .map_err(|error| error.at(place))
         };
-        // SAFETY: the operation touches the buffer and nothing else, and is put on this stream.
+        // SAFETY: the operation is put on this stream. It uses the buffer and nothing else.
         unsafe { stream.as_stream().submit(Operation::mark(&access), place, call) }
     }
 }

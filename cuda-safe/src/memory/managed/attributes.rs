@@ -1,4 +1,4 @@
-//! What is known about a range of managed memory.
+//! The attributes of ranges of managed memory.
 #![expect(unsafe_code, reason = "has the runtime write its answers")]
 
 use std::ffi::c_int;
@@ -14,27 +14,27 @@ use crate::device::Device;
 use crate::error::Result;
 use crate::sys;
 
-/// What all pages of a range of managed memory have in common.
+/// Attributes that all pages of a range of managed memory have in common.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RangeAttributes {
-    /// All of them are said to be mostly read.
+    /// Whether all pages are advised as mostly read.
     pub read_mostly: bool,
-    /// The place that is preferred for all of them.
+    /// The preferred location of all pages.
     pub preferred_location: Option<MemoryLocation>,
-    /// The places from which all of them are said to be used.
+    /// The locations from which all pages are advised to be used.
     pub accessed_by: Vec<MemoryLocation>,
-    /// The place to which all of them were last prefetched; they need not be there any more.
+    /// The location to which all pages were last prefetched. They need not be there any more.
     pub last_prefetch_location: Option<MemoryLocation>,
 }
 
 impl<T: AnyBitPattern> Slice<'_, T, Managed> {
-    /// What is known about this part; nothing, without a call, where there are no elements.
+    /// Returns the attributes of this part. If the length is 0, returns none and does not call the runtime.
     ///
     /// Stands for [`cudaMemRangeGetAttributes`](sys::cudaMemRangeGetAttributes) with all of the attributes.
     ///
     /// # Errors
-    /// What the runtime reports, which may be the failure of earlier work.
+    /// Returns the runtime's error, which may be the failure of earlier work.
     #[doc(alias = "cudaMemRangeGetAttributes")]
     #[track_caller]
     pub fn range_attributes(&self) -> Result<RangeAttributes> {
@@ -45,7 +45,7 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
         let (mut read_mostly, mut preferred, mut prefetched) = (0, [0; 2], [0; 2]);
         let [preferred_type, preferred_id]: &mut [c_int; 2] = &mut preferred;
         let [prefetched_type, prefetched_id]: &mut [c_int; 2] = &mut prefetched;
-        // Every device, and the host.
+        // One for each device, and one for the host.
         let places = usize::try_from(Device::count()?).unwrap_or(0) + 1;
         let mut accessed_by: Vec<c_int> = vec![sys::cudaInvalidDeviceId; places];
         let one = size_of::<c_int>();
@@ -67,8 +67,8 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
             sys::cudaMemRangeAttributeAccessedBy,
         ];
         let _current = span.device().switch()?;
-        // SAFETY: three lists of as many elements as the call is told, of pointers to live variables, their sizes and what is
-        // asked for each; the range is borrowed managed memory.
+        // SAFETY: the three lists have `attributes.len()` elements each: pointers to live variables, their
+        // sizes, and the attribute for each. The range is borrowed managed memory.
         unsafe {
             check!(cudaMemRangeGetAttributes(
                 data.as_mut_ptr(),
@@ -87,9 +87,10 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
         })
     }
 
-    /// Whether all of this part is said to be mostly read.
+    /// Returns whether all of this part is advised as mostly read.
     ///
-    /// Stands for [`cudaMemRangeGetAttribute`](sys::cudaMemRangeGetAttribute) with `cudaMemRangeAttributeReadMostly`.
+    /// Stands for [`cudaMemRangeGetAttribute`](sys::cudaMemRangeGetAttribute) with
+    /// `cudaMemRangeAttributeReadMostly`.
     ///
     /// # Errors
     /// As [`range_attributes`](Self::range_attributes).
@@ -99,7 +100,7 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
         Ok(self.number(sys::cudaMemRangeAttributeReadMostly)? == Some(1))
     }
 
-    /// The place to which all of this part was last prefetched: a device, or the host.
+    /// Returns the location to which all of this part was last prefetched: a device, or the host.
     ///
     /// Stands for [`cudaMemRangeGetAttribute`](sys::cudaMemRangeGetAttribute) with
     /// `cudaMemRangeAttributeLastPrefetchLocation`.
@@ -113,7 +114,7 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
         Ok(number.and_then(MemoryLocation::from_number))
     }
 
-    /// The answer to a question that has a number for an answer; none where there are no elements.
+    /// Returns an attribute that is one number, or `None` if the length is 0.
     #[track_caller]
     fn number(&self, attribute: sys::cudaMemRangeAttribute) -> Result<Option<c_int>> {
         let span = self.span();
@@ -122,7 +123,8 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
         }
         let mut answer: c_int = 0;
         let _current = span.device().switch()?;
-        // SAFETY: the first pointer is to a live variable of the size that the call is told; the range is borrowed managed memory.
+        // SAFETY: the first pointer is to a live variable of the given size. The range is borrowed managed
+        // memory.
         unsafe {
             check!(cudaMemRangeGetAttribute(
                 (&raw mut answer).cast(),
@@ -137,12 +139,13 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
 }
 
 impl<T: AnyBitPattern> ManagedBuffer<T> {
-    /// What is known about the buffer; nothing, without a call, where there are no elements.
+    /// Returns the attributes of the buffer. If the length is 0, returns none and does not call the
+    /// runtime.
     ///
     /// Stands for [`cudaMemRangeGetAttributes`](sys::cudaMemRangeGetAttributes) with all of the attributes.
     ///
     /// # Errors
-    /// What the runtime reports, which may be the failure of earlier work.
+    /// Returns the runtime's error, which may be the failure of earlier work.
     #[doc(alias = "cudaMemRangeGetAttributes")]
     #[track_caller]
     pub fn range_attributes(&self) -> Result<RangeAttributes> {

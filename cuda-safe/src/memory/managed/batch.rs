@@ -17,10 +17,11 @@ use crate::hazard::{Access, Mode};
 use crate::stream::{AsStream, StreamRef};
 use crate::sys;
 
-/// Many ranges of managed memory, to be brought to places, to be given up, or both, in one call for each of the three.
+/// Many ranges of managed memory to prefetch, to discard, or both, with one call for each of the three.
 ///
-/// What is discarded holds no particular values any more, until it is written again: pages need not be moved for it. Only whole
-/// blocks of 64 KiB within a range are discarded, so that nothing beside the range is lost; of a smaller range nothing is.
+/// Discarded memory has unspecified contents until it is written again, so its pages need not be migrated.
+/// Only whole blocks of 64 KiB within a range are discarded, so that nothing beside the range is lost.
+/// Nothing is discarded of a range that contains no whole block.
 ///
 /// # Examples
 /// ```
@@ -49,10 +50,11 @@ pub struct PrefetchBatch<'a> {
     both: Ranges<'a>,
 }
 
-/// What discards are rounded to, inwards: no page that the host or a device has is larger where discards are by the page.
+/// Discards are rounded inwards to multiples of this. Where the runtime discards by pages, no page of the
+/// host or a device is larger.
 const BLOCK: usize = 1 << 16;
 
-/// Ranges that one call is about.
+/// The ranges of one call.
 #[derive(Debug, Default)]
 struct Ranges<'a> {
     pointers: Vec<*mut c_void>,
@@ -73,13 +75,14 @@ impl<'a> Ranges<'a> {
         self.places.extend(place);
     }
 
-    /// One place for each range, as C wants them.
+    /// Returns one location for each range, as C needs them.
     fn raw_places(&self) -> (Vec<sys::cudaMemLocation>, Vec<usize>) {
         (self.places.iter().map(|place| place.to_raw()).collect(), (0..self.places.len()).collect())
     }
 }
 
-/// The whole blocks within so many bytes at an address, counted from there; empty where there are none.
+/// Returns the whole blocks within `bytes` bytes at an address, counted from there. Empty if there are
+/// none.
 fn blocks(address: usize, bytes: usize) -> Range<usize> {
     let Some(first) = address.checked_next_multiple_of(BLOCK) else { return 0..0 };
     let last = address.saturating_add(bytes) / BLOCK * BLOCK;
@@ -87,26 +90,26 @@ fn blocks(address: usize, bytes: usize) -> Range<usize> {
 }
 
 impl<'a> PrefetchBatch<'a> {
-    /// A batch of nothing.
+    /// Makes an empty batch.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a range to be brought to a place.
+    /// Adds a range to prefetch to a location.
     pub fn prefetch<T>(mut self, range: &Slice<'a, T, Managed>, to: MemoryLocation) -> Self {
         let span = range.span();
         self.prefetches.add(span, 0..span.bytes(), Mode::Read, Some(to));
         self
     }
 
-    /// Adds a range whose contents are given up.
+    /// Adds a range whose contents are discarded.
     pub fn discard<T>(mut self, range: &'a mut SliceMut<'_, T, Managed>) -> Self {
         let span = range.span();
         self.discards.add(span, blocks(span.pointer().addr(), span.bytes()), Mode::Write, None);
         self
     }
 
-    /// Adds a range whose contents are given up and whose pages are brought to a place.
+    /// Adds a range whose contents are discarded and whose pages are prefetched to a location.
     pub fn discard_and_prefetch<T>(
         mut self,
         range: &'a mut SliceMut<'_, T, Managed>,
@@ -114,7 +117,7 @@ impl<'a> PrefetchBatch<'a> {
     ) -> Self {
         let span = range.span();
         let inner = blocks(span.pointer().addr(), span.bytes());
-        // What is not discarded is only brought there.
+        // The bytes that are not discarded are only prefetched.
         let (head, tail) = if inner.is_empty() {
             (0..span.bytes(), 0..0)
         } else {
@@ -126,28 +129,33 @@ impl<'a> PrefetchBatch<'a> {
         self
     }
 
-    /// Gives all of it to a stream: first the discards, then the prefetches. Nothing added, no call.
+    /// Submits all of it to a stream: first the discards, then the prefetches. An empty batch does nothing.
     ///
     /// Stands for [`cudaMemDiscardBatchAsync`](sys::cudaMemDiscardBatchAsync),
     /// [`cudaMemDiscardAndPrefetchBatchAsync`](sys::cudaMemDiscardAndPrefetchBatchAsync) and
     /// [`cudaMemPrefetchBatchAsync`](sys::cudaMemPrefetchBatchAsync).
     ///
     /// # Ordering
-    /// In the order of the stream, and after conflicting work of other streams: a prefetch counts as a read, a discard as a
-    /// write.
+    /// Stream-ordered, and after conflicting work of other streams. A prefetch counts as a read, a discard
+    /// as a write.
     ///
     /// # Errors
-    /// `cudaErrorInvalidValue` for the legacy stream, which takes no batches; `cudaErrorInvalidDevice` or
-    /// `cudaErrorInvalidValue` for a place that is none. Of the three calls, those before the one that failed are on the stream.
+    /// - `cudaErrorInvalidValue` for the legacy stream, which accepts no batches.
+    /// - `cudaErrorInvalidDevice` or `cudaErrorInvalidValue` for a location that does not exist.
+    ///
+    /// If one of the three calls fails, those before it are on the stream.
     #[doc(alias = "cudaMemPrefetchBatchAsync")]
     #[doc(alias = "cudaMemDiscardBatchAsync")]
     #[doc(alias = "cudaMemDiscardAndPrefetchBatchAsync")]
     #[track_caller]
     pub fn enqueue(self, stream: &impl AsStream) -> Result<()> {
         let (stream, place) = (stream.as_stream(), Location::caller());
-        // SAFETY of the three calls: lists of as many elements as the call is told, of managed memory whose owners wait for this
-        // before they free; the places and their numbers are as many; the flags must be 0; the stream is live.
-        // To discard is nothing for the device to do: an H200 does not put a blocking stream behind the legacy one for it.
+        // SAFETY of the three calls: the lists have as many elements as the call is passed. They are of
+        // managed memory, whose owners wait for this before they free it. The locations and their indices
+        // are equally many. The flags must be 0. The stream is live.
+        //
+        // A discard gives the device nothing to do: on an H200, it does not make a blocking stream wait for
+        // the legacy stream.
         put(stream, self.discards, false, place, |ranges, raw| {
             let (pointers, sizes) = (ranges.pointers.as_mut_ptr(), ranges.sizes.as_mut_ptr());
             // SAFETY: as above.
@@ -172,7 +180,8 @@ impl<'a> PrefetchBatch<'a> {
     }
 }
 
-/// Enters the ranges in the books and makes the call. `acts` says whether that gives the device something to do.
+/// Declares the ranges to the tracker and makes the call. `acts` is whether the call gives the device
+/// something to do.
 fn put(
     stream: StreamRef<'_>,
     mut ranges: Ranges<'_>,
@@ -186,7 +195,7 @@ fn put(
     let accesses = std::mem::take(&mut ranges.accesses);
     let call = |raw| call(&mut ranges, raw).map_err(|error| error.at(place));
     let operation = if acts { Operation::new(&accesses) } else { Operation::mark(&accesses) };
-    // SAFETY: the operation touches these ranges and nothing else, and is put on this stream.
+    // SAFETY: the operation is put on this stream. It uses these ranges and nothing else.
     unsafe { stream.submit(operation, place, call) }
 }
 

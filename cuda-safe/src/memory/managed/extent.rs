@@ -1,7 +1,8 @@
-//! Where managed memory is, as far as it takes to say of an address that it is none.
+//! The address range of managed memory, to exclude quickly that an address is managed.
 //!
-//! What a guard lends of managed memory is a slice like any other by its type. The runtime sees by the address what it is, and
-//! promises less about copies of it than about pageable memory. Asking the runtime each time would be a call for every copy.
+//! The type of a slice does not show whether a guard lent it from managed memory. The runtime recognises
+//! managed memory by its address, and guarantees less for copies of it than for copies of pageable memory.
+//! A query of the runtime would cost a call for every copy.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,14 +10,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 static LOWEST: AtomicUsize = AtomicUsize::new(usize::MAX);
 static HIGHEST: AtomicUsize = AtomicUsize::new(0);
 
-/// There is managed memory here from now on. To be called before anybody has a slice of it.
+/// Adds an address range that is managed memory from now on. Must be called before anybody has a slice of
+/// it.
 pub(crate) fn extend(address: usize, bytes: usize) {
-    // Who has a slice of the memory has got it from who made it, so what was stored before is seen.
+    // Relaxed is enough: a slice of the memory is received from the maker of the memory, so the stores
+    // before it are visible.
     LOWEST.fetch_min(address, Ordering::Relaxed);
     HIGHEST.fetch_max(address.saturating_add(bytes), Ordering::Relaxed);
 }
 
-/// Whether an address may be one of managed memory.
+/// Returns whether an address may be in managed memory.
 pub(crate) fn may_contain(address: usize) -> bool {
     LOWEST.load(Ordering::Relaxed) <= address && address < HIGHEST.load(Ordering::Relaxed)
 }
@@ -27,7 +30,7 @@ mod tests {
 
     #[test]
     fn what_lies_between_managed_memory_may_be_managed_and_nothing_else() {
-        // Other tests may have made managed memory, but none at the ends of the address space.
+        // Other tests may have made managed memory, but not at the ends of the address space.
         let top = usize::MAX - 4096;
         assert!(!may_contain(top) && !may_contain(1 << 12));
         extend(top, 64);

@@ -1,4 +1,4 @@
-//! Where the pages of managed memory are: from CUDA 13.4 on.
+//! The locations of the pages of managed memory, since CUDA 13.4.
 #![expect(unsafe_code, reason = "has the runtime write its answers")]
 
 use bytemuck::AnyBitPattern;
@@ -11,17 +11,21 @@ use crate::error::{Detail, Error, Result};
 use crate::{check, sys};
 
 impl<T: AnyBitPattern> Slice<'_, T, Managed> {
-    /// Where the pages of this part are, one answer for every `summary` bytes of it; none for those that are nowhere yet. The last
-    /// answer is about what is left. No elements, no answers, and no call.
+    /// Returns the location of the pages of this part: one entry for every `summary` bytes, the last of
+    /// which is for the rest. An entry is `None` if its pages have no location yet. If the length is 0,
+    /// returns an empty list and does not call the runtime.
     ///
-    /// Of each `summary` bytes every `sampling` bytes are looked at, and the place that most of these are at is the answer; with
-    /// 0 the runtime chooses how many it looks at. Pages move, so the answer may be out of date when it is read.
+    /// In each `summary` bytes, the runtime takes a sample every `sampling` bytes, and the entry is the
+    /// location of most samples. If `sampling` is 0, the runtime chooses the number of samples. Pages
+    /// migrate, so the result may be out of date when it is read.
     ///
-    /// Stands for [`cudaMemGetLocationInfo`](sys::cudaMemGetLocationInfo), which CUDA 13.4 brought.
+    /// Stands for [`cudaMemGetLocationInfo`](sys::cudaMemGetLocationInfo), which is new in CUDA 13.4.
     ///
     /// # Errors
-    /// A refusal where `summary` is 0 or more than this part has, with both numbers, or `sampling` more than `summary`. What the
-    /// runtime reports, which may be the failure of earlier work.
+    /// - A refusal if `summary` is 0.
+    /// - A refusal with both numbers if `summary` is more than the bytes of this part, or `sampling` more
+    ///   than `summary`.
+    /// - The runtime's error, which may be the failure of earlier work.
     ///
     /// # Examples
     /// ```
@@ -58,7 +62,8 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
         }
         let mut found = vec![sys::cudaMemLocation::default(); span.bytes().div_ceil(summary)];
         let _current = span.device().switch()?;
-        // SAFETY: the range is borrowed managed memory, and the list has an element for each answer about it.
+        // SAFETY: the range is borrowed managed memory, and the list has an element for each entry of the
+        // result.
         unsafe {
             check!(cudaMemGetLocationInfo(
                 span.pointer().cast(),
@@ -69,7 +74,8 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
             ))
         }?;
         let place = |raw: sys::cudaMemLocation| {
-            // SAFETY: all that the number shares its bytes with is plain data, and the call, or the default, has set them.
+            // SAFETY: all fields of the union are plain data, which the call or the default has
+            // initialised.
             let id = unsafe { raw.__bindgen_anon_1.id };
             MemoryLocation::from_parts(i32::try_from(raw.type_.0).ok()?, id)
         };
@@ -78,7 +84,7 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
 }
 
 impl<T: AnyBitPattern> ManagedBuffer<T> {
-    /// Where the pages of the buffer are, as [`Slice::locations`] answers.
+    /// Returns the location of the buffer's pages. See [`Slice::locations`].
     ///
     /// # Errors
     /// As [`Slice::locations`].

@@ -1,4 +1,4 @@
-//! Prefetches: managed memory brought to where it will be used.
+//! Prefetches: managed memory migrated to where it will be used.
 #![expect(unsafe_code, reason = "hands a managed range to the runtime")]
 
 use std::panic::Location;
@@ -17,16 +17,18 @@ use crate::stream::AsStream;
 use crate::sys;
 
 impl<T: AnyBitPattern> Slice<'_, T, Managed> {
-    /// Gives a stream the task of bringing this part's pages to a place, and returns. No elements, no call.
+    /// Prefetches this part's pages to a location in stream order, and returns at once. If the length is 0,
+    /// does nothing.
     ///
     /// Stands for [`cudaMemPrefetchAsync`](sys::cudaMemPrefetchAsync).
     ///
     /// # Ordering
-    /// In the order of the stream, and after work that writes the part on other streams. It counts as a read: work that
-    /// writes the part later comes after it.
+    /// Stream-ordered, and after work of other streams that writes the part. It counts as a read: later
+    /// work that writes the part comes after it.
     ///
     /// # Errors
-    /// `cudaErrorInvalidDevice` or `cudaErrorInvalidValue` for a place that is none; what earlier work failed with.
+    /// Returns `cudaErrorInvalidDevice` or `cudaErrorInvalidValue` for a location that does not exist, or
+    /// the failure of earlier work.
     #[doc(alias = "cudaMemPrefetchAsync")]
     #[doc(alias = "cudaMemPrefetchAsync_v2")]
     #[track_caller]
@@ -40,29 +42,32 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
         let (pointer, bytes, to) = (span.pointer().cast_const().cast(), span.bytes(), to.to_raw());
         let call = |raw| {
             #[cfg(cudart_13_0)]
-            // SAFETY: the range is managed memory, whose owner waits for this before it frees; the flags must be 0; the stream is live.
+            // SAFETY: the range is managed memory, whose owner waits for this before it frees it. The flags
+            // must be 0. The stream is live.
             let prefetched = unsafe { check!(cudaMemPrefetchAsync(pointer, bytes, to, 0, raw)) };
             #[cfg(not(cudart_13_0))]
             // SAFETY: as above.
             let prefetched = unsafe { check!(cudaMemPrefetchAsync_v2(pointer, bytes, to, 0, raw)) };
             prefetched.map_err(|error| error.at(place))
         };
-        // SAFETY: the operation changes nothing but where the pages of these bytes are, and is put on this stream.
+        // SAFETY: the operation is put on this stream. It changes only where the pages of these bytes are.
         unsafe { stream.as_stream().enqueue(&access, call) }
     }
 }
 
 impl<T: AnyBitPattern> ManagedBuffer<T> {
-    /// Gives a stream the task of bringing the buffer's pages to a place, and returns. No elements, no call.
+    /// Prefetches the buffer's pages to a location in stream order, and returns at once. If the length is
+    /// 0, does nothing.
     ///
     /// Stands for [`cudaMemPrefetchAsync`](sys::cudaMemPrefetchAsync).
     ///
     /// # Ordering
-    /// In the order of the stream, and after work that writes the buffer on other streams. It counts as a read: work that
-    /// writes the buffer later comes after it.
+    /// Stream-ordered, and after work of other streams that writes the buffer. It counts as a read: later
+    /// work that writes the buffer comes after it.
     ///
     /// # Errors
-    /// `cudaErrorInvalidDevice` or `cudaErrorInvalidValue` for a place that is none; what earlier work failed with.
+    /// Returns `cudaErrorInvalidDevice` or `cudaErrorInvalidValue` for a location that does not exist, or
+    /// the failure of earlier work.
     #[doc(alias = "cudaMemPrefetchAsync")]
     #[doc(alias = "cudaMemPrefetchAsync_v2")]
     #[track_caller]

@@ -1,4 +1,4 @@
-//! Which devices reach a pool's memory.
+//! The access of devices to a pool's memory.
 #![expect(unsafe_code, reason = "calls cudaMemPoolSetAccess and cudaMemPoolGetAccess")]
 
 use super::super::location::MemoryLocation;
@@ -7,19 +7,19 @@ use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::{check, sys};
 
-/// What a device may do with a pool's memory: one of the constants, or something newer.
+/// The access of a device to a pool's memory: one of the constants, or a newer one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PoolAccess(sys::cudaMemAccessFlags);
 
 impl PoolAccess {
-    /// Nothing.
+    /// No access.
     pub const NONE: Self = Self(sys::cudaMemAccessFlagsProtNone);
-    /// Read.
+    /// Reads.
     pub const READ: Self = Self(sys::cudaMemAccessFlagsProtRead);
-    /// Read and write.
+    /// Reads and writes.
     pub const READ_WRITE: Self = Self(sys::cudaMemAccessFlagsProtReadWrite);
 
-    /// The number as C has it.
+    /// Returns the number that C uses.
     #[must_use]
     pub fn as_raw(self) -> sys::cudaMemAccessFlags {
         self.0
@@ -27,43 +27,45 @@ impl PoolAccess {
 }
 
 impl MemoryPool {
-    /// What a device may do with the pool's memory.
+    /// Returns the access of a device to the pool's memory.
     ///
     /// Stands for [`cudaMemPoolGetAccess`](sys::cudaMemPoolGetAccess).
     ///
     /// # Errors
-    /// What the runtime fails with; a refusal inside a host function.
+    /// Returns the runtime's error. Refused inside a host function.
     #[doc(alias = "cudaMemPoolGetAccess")]
     #[track_caller]
     pub fn access(&self, device: Device) -> Result<PoolAccess> {
         enter("MemoryPool::access")?;
         let mut flags = sys::cudaMemAccessFlagsProtNone;
         let mut location = MemoryLocation::Device(device).to_raw();
-        // SAFETY: the pool lives while the borrow does; both pointers are to live variables of ours.
+        // SAFETY: the pool lives as long as the borrow. Both pointers are to live local variables.
         unsafe { check!(cudaMemPoolGetAccess(&raw mut flags, self.as_raw(), &raw mut location)) }?;
         Ok(PoolAccess(flags))
     }
 
-    /// Lets a device read and write the pool's memory, that which is there already included.
+    /// Lets a device read and write the pool's memory, including memory that exists already.
     ///
-    /// Stands for [`cudaMemPoolSetAccess`](sys::cudaMemPoolSetAccess).
-    /// [`Device::enable_peer_access`] does nothing for memory of pools.
+    /// Stands for [`cudaMemPoolSetAccess`](sys::cudaMemPoolSetAccess). [`Device::enable_peer_access`] has
+    /// no effect on memory from pools.
     ///
     /// # Errors
-    /// `cudaErrorInvalidDevice` where [`Device::can_access_peer`] says no; a refusal inside a host function.
+    /// Returns `cudaErrorInvalidDevice` if [`Device::can_access_peer`] returns false. Refused inside a host
+    /// function.
     #[doc(alias = "cudaMemPoolSetAccess")]
     #[track_caller]
     pub fn enable_access(&self, device: Device) -> Result<()> {
         self.set_access("MemoryPool::enable_access", device, sys::cudaMemAccessFlagsProtReadWrite)
     }
 
-    /// Ends what [`enable_access`](Self::enable_access) began.
+    /// Disables the access that [`enable_access`](Self::enable_access) enabled.
     ///
     /// # Errors
-    /// A refusal for the pool's own device, or inside a host function.
+    /// Refused for the pool's own device, and inside a host function.
     ///
     /// # Safety
-    /// No work of this device that uses memory of the pool may be under way, or be started afterwards.
+    /// - No work of this device that uses memory of the pool is running.
+    /// - No such work is submitted afterwards.
     #[doc(alias = "cudaMemPoolSetAccess")]
     #[track_caller]
     pub unsafe fn disable_access(&self, device: Device) -> Result<()> {
@@ -79,8 +81,8 @@ impl MemoryPool {
     fn set_access(&self, api: &'static str, device: Device, flags: sys::cudaMemAccessFlags) -> Result<()> {
         enter(api)?;
         let wanted = sys::cudaMemAccessDesc { location: MemoryLocation::Device(device).to_raw(), flags };
-        // SAFETY: the pool lives while the borrow does; the pointer is to one live entry of ours. That no work relies on
-        // access that ends is a duty of the caller's.
+        // SAFETY: the pool lives as long as the borrow. The pointer is to one live local entry. If access
+        // ends, the caller guarantees that no work relies on it.
         unsafe { check!(cudaMemPoolSetAccess(self.as_raw(), &raw const wanted, 1)) }
     }
 }

@@ -1,4 +1,4 @@
-//! What a pool keeps, how it uses memory again, and how much it has.
+//! The attributes of a pool: the memory that it retains, how it reuses memory, and its size.
 #![expect(unsafe_code, reason = "gets and sets attributes of pools")]
 
 use std::ffi::{c_int, c_void};
@@ -11,47 +11,48 @@ use crate::error::Result;
 use crate::{check, sys};
 
 bitflags! {
-    /// When a pool gives freed memory to an allocation. CUDA's choice is all three.
+    /// When a pool reuses freed memory for an allocation. CUDA's default is all three.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub struct PoolReuse: u32 {
-        /// Where an event orders the allocating stream after the free.
+        /// If an event orders the allocating stream after the free.
         const FOLLOW_EVENT_DEPENDENCIES = 1;
-        /// Where the free happens to be complete.
+        /// If the free is complete at the time.
         const ALLOW_OPPORTUNISTIC = 2;
-        /// After making the allocating stream wait for the free.
+        /// After the pool has made the allocating stream wait for the free.
         const ALLOW_INTERNAL_DEPENDENCIES = 4;
     }
 }
 
-/// Each rule, with C's name for it.
+/// Each rule, with its attribute in C.
 const RULES: [(PoolReuse, sys::cudaMemPoolAttr); 3] = [
     (PoolReuse::FOLLOW_EVENT_DEPENDENCIES, sys::cudaMemPoolReuseFollowEventDependencies),
     (PoolReuse::ALLOW_OPPORTUNISTIC, sys::cudaMemPoolReuseAllowOpportunistic),
     (PoolReuse::ALLOW_INTERNAL_DEPENDENCIES, sys::cudaMemPoolReuseAllowInternalDependencies),
 ];
 
-/// How much a pool has, in bytes.
+/// The size of a pool, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[doc(alias = "cudaMemPoolAttrUsedMemCurrent")]
 #[doc(alias = "cudaMemPoolAttrReservedMemCurrent")]
 pub struct PoolStatistics {
-    /// Held for the pool now.
+    /// Reserved for the pool now.
     pub reserved: u64,
-    /// The most that was held at once since the watermarks were reset.
+    /// The greatest reserved size since the watermarks were reset.
     pub reserved_high: u64,
-    /// In buffers now, with what their sizes were rounded up by.
+    /// In use by buffers now, including the rounding of their sizes.
     pub used: u64,
-    /// The most that was in buffers at once since the watermarks were reset.
+    /// The greatest used size since the watermarks were reset.
     pub used_high: u64,
 }
 
 impl MemoryPool {
-    /// How many bytes the pool keeps when the host synchronises, beyond what is in use.
+    /// Returns the number of bytes that the pool retains when the host synchronises, beyond those in use.
     ///
-    /// Stands for [`cudaMemPoolGetAttribute`](sys::cudaMemPoolGetAttribute) with `cudaMemPoolAttrReleaseThreshold`.
+    /// Stands for [`cudaMemPoolGetAttribute`](sys::cudaMemPoolGetAttribute) with
+    /// `cudaMemPoolAttrReleaseThreshold`.
     ///
     /// # Errors
-    /// What the runtime fails with; a refusal inside a host function.
+    /// Returns the runtime's error. Refused inside a host function.
     #[doc(alias = "cudaMemPoolGetAttribute")]
     #[doc(alias = "cudaMemPoolAttrReleaseThreshold")]
     #[track_caller]
@@ -59,13 +60,14 @@ impl MemoryPool {
         self.number("MemoryPool::release_threshold", sys::cudaMemPoolAttrReleaseThreshold)
     }
 
-    /// Sets how many bytes the pool keeps when the host synchronises; `u64::MAX` is all.
+    /// Sets the number of bytes that the pool retains when the host synchronises. `u64::MAX` retains all.
     ///
-    /// Stands for [`cudaMemPoolSetAttribute`](sys::cudaMemPoolSetAttribute) with `cudaMemPoolAttrReleaseThreshold`. The
-    /// crate does not change the threshold of a device's default pool any more once this has set it.
+    /// Stands for [`cudaMemPoolSetAttribute`](sys::cudaMemPoolSetAttribute) with
+    /// `cudaMemPoolAttrReleaseThreshold`. Once this has set the threshold of a device's default pool, the
+    /// crate no longer changes it.
     ///
     /// # Errors
-    /// What the runtime fails with; a refusal inside a host function.
+    /// Returns the runtime's error. Refused inside a host function.
     #[doc(alias = "cudaMemPoolSetAttribute")]
     #[doc(alias = "cudaMemPoolAttrReleaseThreshold")]
     #[track_caller]
@@ -78,12 +80,13 @@ impl MemoryPool {
         self.set_number("MemoryPool::set_release_threshold", sys::cudaMemPoolAttrReleaseThreshold, bytes)
     }
 
-    /// When the pool gives freed memory to an allocation.
+    /// Returns when the pool reuses freed memory for an allocation.
     ///
-    /// Stands for [`cudaMemPoolGetAttribute`](sys::cudaMemPoolGetAttribute) with the three `cudaMemPoolReuse` attributes.
+    /// Stands for [`cudaMemPoolGetAttribute`](sys::cudaMemPoolGetAttribute) with the three
+    /// `cudaMemPoolReuse` attributes.
     ///
     /// # Errors
-    /// What the runtime fails with; a refusal inside a host function.
+    /// Returns the runtime's error. Refused inside a host function.
     #[doc(alias = "cudaMemPoolGetAttribute")]
     #[track_caller]
     pub fn reuse(&self) -> Result<PoolReuse> {
@@ -92,19 +95,21 @@ impl MemoryPool {
         for (rule, attribute) in RULES {
             let mut on: c_int = 0;
             let value = (&raw mut on).cast::<c_void>();
-            // SAFETY: the pool lives while the borrow does; the attribute is an `int`, which is what the pointer is to.
+            // SAFETY: the pool lives as long as the borrow. The attribute is an `int`, and the pointer is
+            // to a live local one.
             unsafe { check!(cudaMemPoolGetAttribute(self.as_raw(), attribute, value)) }?;
             rules.set(rule, on != 0);
         }
         Ok(rules)
     }
 
-    /// Sets when the pool gives freed memory to an allocation.
+    /// Sets when the pool reuses freed memory for an allocation.
     ///
-    /// Stands for [`cudaMemPoolSetAttribute`](sys::cudaMemPoolSetAttribute) with the three `cudaMemPoolReuse` attributes.
+    /// Stands for [`cudaMemPoolSetAttribute`](sys::cudaMemPoolSetAttribute) with the three
+    /// `cudaMemPoolReuse` attributes.
     ///
     /// # Errors
-    /// What the runtime fails with, some of the rules then being set; a refusal inside a host function.
+    /// Returns the runtime's error; some of the rules are then set. Refused inside a host function.
     #[doc(alias = "cudaMemPoolSetAttribute")]
     #[track_caller]
     pub fn set_reuse(&self, rules: PoolReuse) -> Result<()> {
@@ -112,18 +117,19 @@ impl MemoryPool {
         for (rule, attribute) in RULES {
             let mut on = c_int::from(rules.contains(rule));
             let value = (&raw mut on).cast::<c_void>();
-            // SAFETY: the pool lives while the borrow does; the attribute is an `int`, which is what the pointer is to.
+            // SAFETY: the pool lives as long as the borrow. The attribute is an `int`, and the pointer is
+            // to a live local one.
             unsafe { check!(cudaMemPoolSetAttribute(self.as_raw(), attribute, value)) }?;
         }
         Ok(())
     }
 
-    /// How much the pool has, now and at most.
+    /// Returns the size of the pool, now and at most.
     ///
-    /// Stands for [`cudaMemPoolGetAttribute`](sys::cudaMemPoolGetAttribute), four times.
+    /// Stands for [`cudaMemPoolGetAttribute`](sys::cudaMemPoolGetAttribute), which is called four times.
     ///
     /// # Errors
-    /// What the runtime fails with; a refusal inside a host function.
+    /// Returns the runtime's error. Refused inside a host function.
     #[doc(alias = "cudaMemPoolGetAttribute")]
     #[track_caller]
     pub fn statistics(&self) -> Result<PoolStatistics> {
@@ -136,12 +142,12 @@ impl MemoryPool {
         })
     }
 
-    /// Has both watermarks begin anew at what there is now.
+    /// Resets both watermarks to the current sizes.
     ///
-    /// Stands for [`cudaMemPoolSetAttribute`](sys::cudaMemPoolSetAttribute) with 0, twice.
+    /// Stands for [`cudaMemPoolSetAttribute`](sys::cudaMemPoolSetAttribute) with 0, which is called twice.
     ///
     /// # Errors
-    /// What the runtime fails with; a refusal inside a host function.
+    /// Returns the runtime's error. Refused inside a host function.
     #[doc(alias = "cudaMemPoolSetAttribute")]
     #[track_caller]
     pub fn reset_watermarks(&self) -> Result<()> {
@@ -150,13 +156,14 @@ impl MemoryPool {
         self.set_number(api, sys::cudaMemPoolAttrUsedMemHigh, 0)
     }
 
-    /// An attribute that is a number of bytes.
+    /// Returns an attribute that is a 64-bit number of bytes.
     #[track_caller]
     pub(super) fn number(&self, api: &'static str, attribute: sys::cudaMemPoolAttr) -> Result<u64> {
         enter(api)?;
         let mut number = 0_u64;
         let value = (&raw mut number).cast::<c_void>();
-        // SAFETY: the pool lives while the borrow does; these attributes have 64 bits, which is what the pointer is to.
+        // SAFETY: the pool lives as long as the borrow. These attributes have 64 bits, and the pointer is
+        // to a live local variable of that size.
         unsafe { check!(cudaMemPoolGetAttribute(self.as_raw(), attribute, value)) }?;
         Ok(number)
     }
@@ -165,7 +172,8 @@ impl MemoryPool {
     fn set_number(&self, api: &'static str, attribute: sys::cudaMemPoolAttr, mut number: u64) -> Result<()> {
         enter(api)?;
         let value = (&raw mut number).cast::<c_void>();
-        // SAFETY: the pool lives while the borrow does; these attributes have 64 bits, which is what the pointer is to.
+        // SAFETY: the pool lives as long as the borrow. These attributes have 64 bits, and the pointer is
+        // to a live local variable of that size.
         unsafe { check!(cudaMemPoolSetAttribute(self.as_raw(), attribute, value)) }
     }
 }

@@ -1,4 +1,5 @@
-//! How a pool is made: of which device's memory, how large at most, and whether other processes may have it.
+//! [`MemoryPoolBuilder`]: the device of a new pool, its greatest size, and whether other processes may
+//! import it.
 #![expect(unsafe_code, reason = "calls cudaMemPoolCreate")]
 
 use super::owned::{MemoryPool, enter};
@@ -6,7 +7,7 @@ use crate::device::Device;
 use crate::error::Result;
 use crate::{check, sys};
 
-/// What a pool is to be like. Made by [`MemoryPool::builder`].
+/// The properties of a new pool. Made by [`MemoryPool::builder`].
 #[derive(Clone, Copy, Debug)]
 #[must_use = "nothing is made before `build`"]
 pub struct MemoryPoolBuilder {
@@ -29,7 +30,7 @@ impl MemoryPool {
         Self::builder().build()
     }
 
-    /// Begins to describe a pool.
+    /// Starts the description of a pool.
     #[doc(alias = "cudaMemPoolProps")]
     pub fn builder() -> MemoryPoolBuilder {
         MemoryPoolBuilder {
@@ -42,20 +43,20 @@ impl MemoryPool {
 }
 
 impl MemoryPoolBuilder {
-    /// The device whose memory the pool is of. Without this, the current one.
+    /// Sets the device whose memory the pool uses. The default is the current device.
     pub fn device(mut self, device: Device) -> Self {
         self.device = Some(device);
         self
     }
 
-    /// The most bytes that the pool may have, rounded up as the device likes. Without this, or with 0, as many as there
-    /// are.
+    /// Sets the greatest size of the pool in bytes, which the device may round up. The default is 0, which
+    /// is no limit.
     pub fn max_bytes(mut self, bytes: usize) -> Self {
         self.max_bytes = bytes;
         self
     }
 
-    /// Other processes may be given the pool: see [`MemoryPool::export`].
+    /// Lets other processes import the pool: see [`MemoryPool::export`].
     #[cfg(unix)]
     pub fn shareable(mut self) -> Self {
         self.shareable = true;
@@ -67,7 +68,8 @@ impl MemoryPoolBuilder {
     /// Stands for [`cudaMemPoolCreate`](sys::cudaMemPoolCreate).
     ///
     /// # Errors
-    /// `cudaErrorNotSupported` where the device has no pools, or cannot share them; a refusal inside a host function.
+    /// Returns `cudaErrorNotSupported` if the device has no pools or cannot share them. Refused inside a
+    /// host function.
     #[doc(alias = "cudaMemPoolCreate")]
     #[track_caller]
     pub fn build(self) -> Result<MemoryPool> {
@@ -88,7 +90,7 @@ impl MemoryPoolBuilder {
         }
         wanted.win32SecurityAttributes = std::ptr::null_mut();
         let mut raw = std::ptr::null_mut();
-        // SAFETY: both pointers are to live variables of ours; the call fills the first.
+        // SAFETY: both pointers are to live local variables. The call fills the first one.
         unsafe { check!(cudaMemPoolCreate(&raw mut raw, &raw const wanted)) }?;
         Ok(MemoryPool::own(raw, device))
     }

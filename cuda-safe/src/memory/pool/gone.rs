@@ -1,8 +1,9 @@
-//! Pools whose owners are gone, until they can be destroyed.
+//! Pools without owners, until they can be destroyed.
 //!
-//! `cudaMemPoolDestroy` may be called while memory of the pool is in use or its free is pending: the pool then goes by itself, later.
-//! With driver 580 on an H200, allocating from another pool at about that time was seen to end in a segmentation fault inside the driver. So a
-//! pool is destroyed only after the host has waited for all of its device, and when none of its memory is used any more.
+//! `cudaMemPoolDestroy` may be called while memory of the pool is in use or its free is pending. The pool
+//! then ends by itself later. With driver 580 on an H200, an allocation from another pool at about that
+//! time was seen to end in a segmentation fault inside the driver. Therefore a pool is destroyed only after
+//! the host has waited for all work of the pool's device, and when none of the pool's memory is in use.
 #![expect(unsafe_code, reason = "destroys pools by their handles")]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,14 +14,14 @@ use crate::device::Device;
 use crate::error::quietly;
 use crate::{check, sys};
 
-/// A pool that only this list knows, of a device.
+/// A pool of a device that only this list knows.
 #[derive(Debug)]
 pub(crate) struct Gone {
     raw: sys::cudaMemPool_t,
     device: Device,
 }
 
-// SAFETY: the handle of a pool is a name that the runtime takes from any thread.
+// SAFETY: the handle of a pool is a name, which the runtime takes from any thread.
 unsafe impl Send for Gone {}
 
 static GONE: Mutex<Vec<Gone>> = Mutex::new(Vec::new());
@@ -29,10 +30,12 @@ fn list() -> MutexGuard<'static, Vec<Gone>> {
     GONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Takes a pool whose owners are gone. It is nobody's current pool any more, and keeps no memory that is not used.
+/// Takes a pool without owners. If it is its device's current pool, the default pool becomes current again.
+/// Its release threshold becomes 0, so that it retains no unused memory. A pool of other memory than a
+/// device's is destroyed at once.
 ///
 /// # Safety
-/// The pool lives, nobody else has the handle, and nobody destroys it.
+/// The pool is live. Nobody else has the handle, and nobody else destroys the pool.
 pub(super) unsafe fn bury(raw: sys::cudaMemPool_t, location: MemoryLocation) {
     let _ = relax();
     let MemoryLocation::Device(device) = location else {
@@ -41,24 +44,25 @@ pub(super) unsafe fn bury(raw: sys::cudaMemPool_t, location: MemoryLocation) {
         return;
     };
     let (mut current, number) = (std::ptr::null_mut(), device.ordinal());
-    // SAFETY: the pointer is to a live variable of ours, which the call fills.
+    // SAFETY: the pointer is to a live local variable, which the call fills.
     let asked = quietly(unsafe { check!(cudaDeviceGetMemPool(&raw mut current, number)) });
     if asked.is_some() && current == raw {
         // SAFETY: as above.
         let asked = quietly(unsafe { check!(cudaDeviceGetDefaultMemPool(&raw mut current, number)) });
         if asked.is_some() {
-            // SAFETY: the device's own pool lives as long as the device.
+            // SAFETY: the device's default pool lives as long as the device.
             quietly(unsafe { check!(cudaDeviceSetMemPool(number, current)) });
         }
     }
     let mut nothing = 0_u64;
     let threshold = sys::cudaMemPoolAttrReleaseThreshold;
-    // SAFETY: the pool lives; this attribute is a number of 64 bits.
+    // SAFETY: the pool is live, and this attribute is a 64-bit number.
     quietly(unsafe { check!(cudaMemPoolSetAttribute(raw, threshold, (&raw mut nothing).cast())) });
     list().push(Gone { raw, device });
 }
 
-/// The pools of a device that wait for their end. To be asked for before the device is waited for, and given to [`destroy`] afterwards.
+/// Returns the pools of a device that are to be destroyed. Call it before waiting for the device, and pass
+/// the result to [`destroy`] afterwards.
 pub(crate) fn of(device: Device) -> Vec<Gone> {
     let mut list = list();
     if list.is_empty() {
@@ -69,17 +73,17 @@ pub(crate) fn of(device: Device) -> Vec<Gone> {
     found
 }
 
-/// Destroys those of which no memory is used, and keeps the others for the next time. `waited` says whether the device was waited for
-/// since they were asked for.
+/// Destroys the pools whose memory is not in use, and retains the others for the next time. `waited` is
+/// whether the host has waited for the device since [`of`] returned them.
 pub(crate) fn destroy(pools: Vec<Gone>, waited: bool) {
     for gone in pools {
         let mut used = u64::MAX;
         let current = sys::cudaMemPoolAttrUsedMemCurrent;
         if waited && relax().is_ok() {
-            // SAFETY: the pool lives, and the attribute is a number of 64 bits.
+            // SAFETY: the pool is live, and the attribute is a 64-bit number.
             let asked = unsafe { sys::cudaMemPoolGetAttribute(gone.raw, current, (&raw mut used).cast()) };
             if asked == sys::cudaSuccess && used == 0 {
-                // SAFETY: nobody else has the handle, and nothing of its memory is used.
+                // SAFETY: nobody else has the handle, and none of the pool's memory is in use.
                 let _ = unsafe { sys::cudaMemPoolDestroy(gone.raw) };
                 continue;
             }
@@ -88,7 +92,7 @@ pub(crate) fn destroy(pools: Vec<Gone>, waited: bool) {
     }
 }
 
-/// Forgets the pools of a device that is reset, which takes them with it.
+/// Forgets the pools of a device that is reset, which destroys them.
 pub(super) fn abandon(device: Device) {
     list().retain(|gone| gone.device != device);
 }

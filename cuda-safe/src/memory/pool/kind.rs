@@ -1,20 +1,20 @@
-//! Of which kind the memory of a pool is.
+//! The kind of a pool's memory.
 
 #[cfg(cudart_13_0)]
 use crate::sys;
 
-/// What kind of memory a pool is of.
+/// The kind of a pool's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PoolKind {
-    /// Memory that stays at its place.
+    /// Memory that stays at its location.
     Pinned,
-    /// Memory that moves between the host and the devices.
+    /// Memory that migrates between the host and the devices.
     Managed,
 }
 
 impl PoolKind {
-    /// As C has it.
+    /// Returns C's number.
     #[cfg(cudart_13_0)]
     pub(super) fn to_raw(self) -> sys::cudaMemAllocationType {
         match self {

@@ -11,11 +11,13 @@ use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::{check, process, stream, sys};
 
-/// A pool of memory that stream-ordered allocations come from: one that the program made, or a device's own.
+/// A pool of memory, from which stream-ordered allocations come: one that the program made, or the default
+/// pool of a device.
 ///
-/// Dropping a pool that the program made does not wait, and buffers from it stay good. It is destroyed once the last of its memory
-/// is freed and the host waits for its device ([`Device::synchronize`]). If it was current, the device's default pool is current again. A device's own pool is
-/// never destroyed.
+/// Dropping a pool that the program made does not block, and buffers from it stay valid. The pool is
+/// destroyed once the last of its memory is freed and the host waits for its device
+/// ([`Device::synchronize`]). If it was current, the device's default pool becomes current again. A default
+/// pool is never destroyed.
 ///
 /// # Examples
 /// ```
@@ -48,25 +50,25 @@ pub(super) struct PoolHandle {
     raw: sys::cudaMemPool_t,
     location: MemoryLocation,
     kind: PoolKind,
-    /// Whether it is to be destroyed.
+    /// Whether dropping the handle destroys the pool.
     owned: bool,
-    /// The process that it is of.
+    /// The process that made the handle.
     process: u32,
 }
 
-// SAFETY: the handle of a pool is a name that the runtime takes from any thread.
+// SAFETY: the handle of a pool is a name, which the runtime takes from any thread.
 unsafe impl Send for PoolHandle {}
-// SAFETY: as above; the runtime locks the pool itself.
+// SAFETY: as above. The runtime locks the pool itself.
 unsafe impl Sync for PoolHandle {}
 
-/// The pools that the program owns, by the numbers of their handles.
+/// The pools that the program owns, by the addresses of their handles.
 static OWNED: Mutex<Vec<(usize, Weak<PoolHandle>)>> = Mutex::new(Vec::new());
 
 fn owned() -> MutexGuard<'static, Vec<(usize, Weak<PoolHandle>)>> {
     OWNED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Why a pool has no device.
+/// Returns the error for a pool without a device.
 #[cold]
 #[inline(never)]
 #[track_caller]
@@ -76,7 +78,7 @@ fn of_no_device() -> Error {
 }
 
 impl MemoryPool {
-    /// The owner of a pool that was just made.
+    /// Returns the owner of a pool that was just made.
     pub(super) fn own(raw: sys::cudaMemPool_t, device: Device) -> Self {
         let location = MemoryLocation::Device(device);
         let handle = Arc::new(PoolHandle {
@@ -90,14 +92,14 @@ impl MemoryPool {
         Self { handle }
     }
 
-    /// A pool that is there by itself and stays.
+    /// Returns a default pool, which is never destroyed.
     pub(super) fn default_one(raw: sys::cudaMemPool_t, location: MemoryLocation, kind: PoolKind) -> Self {
         Self {
             handle: Arc::new(PoolHandle { raw, location, kind, owned: false, process: process::number() }),
         }
     }
 
-    /// The pool of the program's that has this handle, if it still lives.
+    /// Returns the program's pool with this handle, if it is still alive.
     pub(super) fn find(raw: sys::cudaMemPool_t) -> Option<Self> {
         let owned = owned();
         let (_, handle) = owned.iter().find(|(number, _)| *number == raw.addr())?;
@@ -107,15 +109,16 @@ impl MemoryPool {
     /// Takes over a pool that was made elsewhere.
     ///
     /// # Safety
-    /// `raw` is a live pool of memory of `device`, made by `cudaMemPoolCreate` or left by
-    /// [`into_raw`](Self::into_raw), and destroyed by nobody else.
+    /// - `raw` is a live pool of memory of `device`, from `cudaMemPoolCreate` or
+    ///   [`into_raw`](Self::into_raw).
+    /// - Nobody else destroys it.
     #[must_use]
     pub unsafe fn from_raw(raw: sys::cudaMemPool_t, device: Device) -> Self {
         Self::own(raw, device)
     }
 
-    /// Gives the pool up without destroying it, which is then the caller's affair; `None` where something else of the
-    /// program still has it, or it is a device's own.
+    /// Gives the pool up without destroying it; the caller destroys it. Returns `None` if the program has
+    /// another owner of it, or if it is a default pool.
     #[must_use = "the pool is destroyed by nobody else"]
     pub fn into_raw(self) -> Option<sys::cudaMemPool_t> {
         let mut handle = Arc::into_inner(self.handle)?;
@@ -127,34 +130,34 @@ impl MemoryPool {
         Some(handle.raw)
     }
 
-    /// The raw handle.
+    /// Returns the raw handle.
     #[must_use]
     pub fn as_raw(&self) -> sys::cudaMemPool_t {
         self.handle.raw
     }
 
-    /// Where the pool's memory is.
+    /// Returns the location of the pool's memory.
     #[must_use]
     pub fn location(&self) -> MemoryLocation {
         self.handle.location
     }
 
-    /// What kind of memory the pool is of.
+    /// Returns the kind of the pool's memory.
     #[must_use]
     pub fn kind(&self) -> PoolKind {
         self.handle.kind
     }
 
-    /// Whether it is a pool that CUDA made, and not the program.
+    /// Returns whether CUDA made the pool, and not the program.
     #[must_use]
     pub fn is_default(&self) -> bool {
         !self.handle.owned
     }
 
-    /// The device whose memory the pool is of.
+    /// Returns the device whose memory the pool uses.
     ///
     /// # Errors
-    /// A refusal where it is of the host's memory, or of managed memory.
+    /// Refused if the pool is of host memory or of managed memory.
     #[inline]
     #[track_caller]
     pub fn device(&self) -> Result<Device> {
@@ -164,23 +167,25 @@ impl MemoryPool {
         }
     }
 
-    /// Gives back to the device what the pool has reserved and does not use, down to `bytes_to_keep`.
+    /// Gives the pool's reserved but unused memory back to the device, until `bytes_to_keep` bytes are
+    /// left.
     ///
-    /// Stands for [`cudaMemPoolTrimTo`](sys::cudaMemPoolTrimTo). Memory whose free the host has not seen complete, by a
-    /// synchronisation, can count as used.
+    /// Stands for [`cudaMemPoolTrimTo`](sys::cudaMemPoolTrimTo). Memory can count as used until the host
+    /// has seen its free complete by a synchronisation.
     ///
     /// # Errors
-    /// What the runtime fails with; a refusal inside a host function.
+    /// Returns the runtime's error. Refused inside a host function.
     #[doc(alias = "cudaMemPoolTrimTo")]
     #[track_caller]
     pub fn trim_to(&self, bytes_to_keep: usize) -> Result<()> {
         enter("MemoryPool::trim_to")?;
-        // SAFETY: the pool lives while the borrow does.
+        // SAFETY: the pool lives as long as the borrow.
         unsafe { check!(cudaMemPoolTrimTo(self.as_raw(), bytes_to_keep)) }
     }
 }
 
-/// What every call about a pool begins with: it is not made in a host function, and no capture elsewhere minds.
+/// Precedes every call about a pool: refuses it in a host function, and makes the thread relaxed so that no
+/// capture forbids it.
 #[track_caller]
 pub(super) fn enter(api: &'static str) -> Result<()> {
     if stream::in_callback() {
@@ -190,7 +195,8 @@ pub(super) fn enter(api: &'static str) -> Result<()> {
 }
 
 impl PoolHandle {
-    /// Takes the handle out of the list. To be done before it is destroyed, as the number then serves again.
+    /// Removes the handle from the list. Must be called before the pool is destroyed, because the runtime
+    /// then reuses the address.
     fn forget(&self) {
         owned().retain(|(number, _)| *number != self.raw.addr());
     }
@@ -198,7 +204,7 @@ impl PoolHandle {
 
 impl Drop for PoolHandle {
     fn drop(&mut self) {
-        // In the child of a fork the runtime is not usable and the pool is the parent's.
+        // In the child of a fork the runtime is unusable, and the pool is the parent's.
         if !self.owned || !process::is(self.process) {
             return;
         }
@@ -208,7 +214,8 @@ impl Drop for PoolHandle {
             stream::defer(Box::new(move || drop(later)));
             return;
         }
-        // SAFETY: the pool was made for this value alone, which nobody has any more, and is out of the list of those that are found.
+        // SAFETY: the pool was made for this value alone. The value has no owners any more, and the list no
+        // longer contains the handle.
         unsafe { gone::bury(self.raw, self.location) };
     }
 }

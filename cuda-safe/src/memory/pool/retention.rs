@@ -1,4 +1,4 @@
-//! What the crate does about the release threshold of the devices' default pools: raises it where it is 0, once.
+//! The release threshold of the devices' default pools, which the crate raises once if it is 0.
 #![expect(unsafe_code, reason = "asks and sets an attribute of default pools")]
 
 use std::ffi::c_void;
@@ -9,20 +9,21 @@ use super::gone;
 use crate::device::Device;
 use crate::{stream, sys};
 
-/// Which devices' default pools are to be left as they are, by ordinal: nothing is done twice. Devices beyond are left
-/// alone from the start.
+/// Whether the default pool of a device is done or to be left alone, by ordinal. Devices beyond the list
+/// are always left alone.
 static DONE: [AtomicBool; 256] = [const { AtomicBool::new(false) }; 256];
 
-/// What the program wants, and if it says nothing, the environment.
+/// The program's choice. The environment variable can override `true`.
 static WANTED: AtomicBool = AtomicBool::new(true);
 
-/// The environment variable that keeps the crate from raising thresholds, if it is `0`.
+/// The environment variable that prevents the crate from raising thresholds, if it is `0`.
 const VARIABLE: &str = "CUDA_SAFE_KEEP_POOL_MEMORY";
 
-/// Whether a device's default pool is to keep the memory that is freed, from the device's first
-/// [`alloc_async`](crate::DeviceBuffer::alloc_async) on. It is, if nothing is said.
+/// Sets whether a device's default pool retains freed memory, from the device's first
+/// [`alloc_async`](crate::DeviceBuffer::alloc_async) on. The default is `true`.
 ///
-/// Has no effect on devices that have had that already: see [`MemoryPool::set_release_threshold`](super::MemoryPool::set_release_threshold).
+/// Has no effect on devices that have had their first `alloc_async`: see
+/// [`MemoryPool::set_release_threshold`](super::MemoryPool::set_release_threshold).
 pub fn keep_pool_memory(keep: bool) {
     WANTED.store(keep, Ordering::Relaxed);
 }
@@ -31,14 +32,14 @@ fn done(device: Device) -> Option<&'static AtomicBool> {
     DONE.get(usize::try_from(device.ordinal()).ok()?)
 }
 
-/// Says that the threshold is the program's own affair from now on.
+/// Leaves the threshold to the program from now on.
 pub(super) fn leave_alone(device: Device) {
     if let Some(done) = done(device) {
         done.store(true, Ordering::Relaxed);
     }
 }
 
-/// Has everything begin anew: the device is reset.
+/// Starts again for a device that is reset.
 pub(in super::super) fn abandon(device: Device) {
     if let Some(done) = done(device) {
         done.store(false, Ordering::Relaxed);
@@ -46,7 +47,8 @@ pub(in super::super) fn abandon(device: Device) {
     gone::abandon(device);
 }
 
-/// Raises the threshold where that is wanted and was not done. Whatever fails, the allocation says so itself.
+/// Raises the threshold if that is wanted and not yet done. Ignores failures, because the allocation itself
+/// reports them.
 #[inline]
 pub(in super::super) fn before_first_use(device: Device) {
     if let Some(done) = done(device)
@@ -58,7 +60,7 @@ pub(in super::super) fn before_first_use(device: Device) {
 
 #[cold]
 fn raise(device: Device, done: &AtomicBool) {
-    // What the allocation itself is about to refuse.
+    // The allocation itself is refused next.
     if stream::in_callback() {
         return;
     }
@@ -71,13 +73,15 @@ fn raise(device: Device, done: &AtomicBool) {
         return;
     }
     let mut pool = std::ptr::null_mut();
-    // SAFETY: the pointer is to a live variable of ours, which the call fills; the runtime checks the ordinal.
+    // SAFETY: the pointer is to a live local variable, which the call fills. The runtime checks the
+    // ordinal.
     let mut code = unsafe { sys::cudaDeviceGetDefaultMemPool(&raw mut pool, device.ordinal()) };
     let mut threshold = 0_u64;
     let value = (&raw mut threshold).cast::<c_void>();
     let attribute = sys::cudaMemPoolAttrReleaseThreshold;
     if code == sys::cudaSuccess {
-        // SAFETY: a default pool is never destroyed; the attribute has 64 bits, which is what the pointer is to.
+        // SAFETY: a default pool is never destroyed. The attribute has 64 bits, and the pointer is to a
+        // live local variable of that size.
         code = unsafe { sys::cudaMemPoolGetAttribute(pool, attribute, value) };
     }
     if code == sys::cudaSuccess && threshold == 0 {
@@ -87,7 +91,8 @@ fn raise(device: Device, done: &AtomicBool) {
         code = unsafe { sys::cudaMemPoolSetAttribute(pool, attribute, value) };
     }
     if code != sys::cudaSuccess {
-        // SAFETY: takes nothing; it only clears the thread's slot, where one of these calls left its code.
+        // SAFETY: the call takes no arguments and only clears the thread's last error, which one of these
+        // calls set.
         let _ = unsafe { sys::cudaGetLastError() };
     }
 }
