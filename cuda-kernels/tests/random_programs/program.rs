@@ -28,7 +28,7 @@ pub(crate) struct World {
 
 /// Where a buffer is. Devices by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum MemoryType {
     Device(usize),
     Pool(usize),
     Pinned,
@@ -36,7 +36,7 @@ pub(crate) enum Place {
     Managed,
 }
 
-impl Place {
+impl MemoryType {
     /// The device whose memory it is.
     pub(crate) fn device(self) -> Option<usize> {
         match self {
@@ -110,7 +110,7 @@ pub(crate) enum Op {
     /// Allocates a buffer, after dropping the one that was there, and sets its bytes on a stream.
     Alloc {
         buffer: usize,
-        place: Place,
+        place: MemoryType,
         stream: usize,
         value: u8,
     },
@@ -242,7 +242,7 @@ pub(crate) fn pattern(value: u8, at: usize) -> u8 {
 /// The sequential machine: every operation is over before the next one.
 #[derive(Debug, Default)]
 pub(crate) struct Sequential {
-    pub(crate) places: [Option<Place>; BUFFERS],
+    pub(crate) places: [Option<MemoryType>; BUFFERS],
     pub(crate) bytes: [Vec<u8>; BUFFERS],
     pub(crate) notes: Notes,
 }
