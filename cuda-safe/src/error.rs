@@ -29,7 +29,7 @@ use std::panic::Location;
 use std::sync::Mutex;
 
 use crate::sys::cudaError_t;
-use crate::{check, stream, sys};
+use crate::{callback, check, sys};
 
 pub(crate) use detail::BUILT;
 pub use detail::Detail;
@@ -403,7 +403,7 @@ macro_rules! check {
 #[track_caller]
 pub fn refused_in_callback(api: &'static str) -> Option<Error> {
     // No closure, which would hide the caller.
-    if stream::in_callback() { Some(Error::refused(api, Detail::InCallback)) } else { None }
+    if callback::in_callback() { Some(Error::refused(api, Detail::InCallback)) } else { None }
 }
 
 /// The last name of a path, for [`check!`](crate::check).

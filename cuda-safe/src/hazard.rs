@@ -14,10 +14,11 @@
 //! [`cuda_hazard`] is the tracker itself, without CUDA: its pages have the model and why it holds.
 //! [`hazard_programs`](crate::soundness::hazard_programs) lists what programs could try, what becomes of
 //! each, and the test that shows it.
-#![expect(unsafe_code, reason = "declares a function that is unsafe to call")]
+#![expect(unsafe_code, reason = "changes what the tracker may be relied on for")]
 
+use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::stream;
+use crate::stream::{self, TRACKER};
 
 pub use cuda_hazard::{Access, AccessHistory, AddedWait, Mode, Policy};
 pub(crate) use cuda_hazard::{GraphAccesses, RetainedAccesses, SortedAccesses};
@@ -25,7 +26,7 @@ pub(crate) use cuda_hazard::{GraphAccesses, RetainedAccesses, SortedAccesses};
 /// The policy of the process.
 #[must_use]
 pub fn policy() -> Policy {
-    stream::policy()
+    TRACKER.policy()
 }
 
 /// Changes the policy of the process, from the next operation on.
@@ -38,7 +39,26 @@ pub fn policy() -> Policy {
 /// from `Off`, the failure of any work, the policy then being unchanged.
 #[track_caller]
 pub fn set_policy(policy: Policy) -> Result<()> {
-    stream::set_policy(policy)
+    stream::ensure_idle("hazard::set_policy")?;
+    if policy == Policy::Off {
+        return Err(Error::refused(
+            "hazard::set_policy",
+            Detail::Unsupported { what: "Policy::Off as a safe choice" },
+        ));
+    }
+    // SAFETY: the policy is not `Off`. If it was `Off` before, all devices are waited for below.
+    if unsafe { TRACKER.set_policy(policy) } != Some(Policy::Off) {
+        return Ok(());
+    }
+    // The tracker did not record what was submitted under `Off`, so that must be complete.
+    for device in TRACKER.devices() {
+        if let Err(error) = stream::wait_device(Device::from_ordinal(device)) {
+            // SAFETY: this restores the previous policy, which the program chose.
+            unsafe { TRACKER.set_policy(Policy::Off) };
+            return Err(error);
+        }
+    }
+    Ok(())
 }
 
 /// Switches the tracker off for the whole process, for measuring what it costs.
@@ -53,21 +73,24 @@ pub fn set_policy(policy: Policy) -> Result<()> {
 /// another host function, while the device may still use what that had.
 #[track_caller]
 pub unsafe fn set_policy_off() -> Result<()> {
-    stream::set_policy_off()
+    stream::ensure_idle("hazard::set_policy_off")?;
+    // SAFETY: the caller takes over the ordering of conflicting work.
+    unsafe { TRACKER.set_policy(Policy::Off) };
+    Ok(())
 }
 
 /// How many waits the tracker has added so far, in the whole process. A program that orders its work itself
 /// stays at 0.
 #[must_use]
 pub fn added_waits() -> u64 {
-    stream::added_waits()
+    TRACKER.added_waits()
 }
 
 /// "Why did you wait here?": the last 256 waits that the tracker added, oldest first. Those that several
 /// threads added at the same time may be in any order.
 #[must_use]
 pub fn recent_waits() -> Vec<AddedWait> {
-    stream::recent_waits()
+    TRACKER.recent_waits()
 }
 
 /// Counts a guard in that lends bytes of an allocation to the host. To be called before waiting for the work

@@ -55,6 +55,7 @@ mod ordinal;
 mod peer;
 mod profiler;
 mod properties;
+mod reset;
 mod version;
 
 #[cfg(cudart_13_0)]

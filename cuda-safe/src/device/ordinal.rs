@@ -1,12 +1,12 @@
-//! A device: its ordinal, the calling thread's current device, and operations on the device as a whole.
+//! A device: its ordinal, the calling thread's current device, and its limits.
 #![expect(unsafe_code, reason = "calls the runtime's device functions")]
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use super::version;
-use crate::error::{self, Detail, Error, Result};
-use crate::{check, copy, memory, stream, sys};
+use super::{Limit, version};
+use crate::error::{Detail, Error, Result};
+use crate::{check, sys};
 
 /// One of the machine's devices, identified by its ordinal.
 ///
@@ -178,22 +178,6 @@ impl Device {
         Self { ordinal }
     }
 
-    /// Blocks until all work submitted to the device so far is complete.
-    ///
-    /// Stands for [`cudaDeviceSynchronize`](sys::cudaDeviceSynchronize).
-    ///
-    /// # Errors
-    /// Returns the failure of any work that the device has run since the last check. Refused inside a host
-    /// function.
-    #[doc(alias = "cudaDeviceSynchronize")]
-    #[track_caller]
-    pub fn synchronize(self) -> Result<()> {
-        let pools = memory::pool::gone::of(self);
-        let waited = stream::synchronize_device(self);
-        memory::pool::gone::destroy(pools, waited.is_ok());
-        waited
-    }
-
     /// Returns how much of the device's memory is free, and its total, in bytes.
     ///
     /// Stands for [`cudaMemGetInfo`](sys::cudaMemGetInfo).
@@ -226,49 +210,38 @@ impl Device {
         Ok(range)
     }
 
-    /// Destroys everything that the process has on this device: memory, streams, events, kernels, and
-    /// contexts that an error has made unusable.
+    /// Returns the current value of the limit, in the unit that [`Limit`] names.
     ///
-    /// Stands for [`cudaDeviceReset`](sys::cudaDeviceReset).
+    /// Stands for [`cudaDeviceGetLimit`](sys::cudaDeviceGetLimit).
     ///
     /// # Errors
-    /// Returns the failure of work that was still running. Refused inside the closure of an `enqueue` and
-    /// inside a host function.
-    ///
-    /// # Safety
-    /// - No owner of a resource of this device may be used or dropped afterwards. This includes buffers,
-    ///   streams, events and graphs: drop them before, or forget them.
-    /// - No other thread may use the device during the call.
-    ///
-    /// # Examples
-    /// ```no_run
-    /// use cuda_safe::{Device, DeviceBuffer};
-    ///
-    /// # fn main() -> cuda_safe::Result<()> {
-    /// let buffer = DeviceBuffer::from_slice(&[1, 2, 3])?;
-    /// drop(buffer);
-    /// // SAFETY: all resources of the device are dropped, and the program has one thread.
-    /// unsafe { Device::current()?.reset() }?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[doc(alias = "cudaDeviceReset")]
+    /// Returns `cudaErrorUnsupportedLimit` if the device does not have the limit.
+    #[doc(alias = "cudaDeviceGetLimit")]
     #[track_caller]
-    pub unsafe fn reset(self) -> Result<()> {
-        crate::stream::ensure_idle("Device::reset")?;
+    pub fn limit(self, limit: Limit) -> Result<usize> {
         let _current = self.switch()?;
-        // SAFETY: the caller gives up everything on the device. The crate's own resources on it are
-        // forgotten below.
-        let reset = unsafe { check!(cudaDeviceReset()) };
-        // Also after an error: the error may be that of earlier work, and the device is reset even then.
-        copy::peer::forget(self);
-        copy::staged::abandon(self);
-        memory::abandon(self);
-        stream::abandon(self);
-        if reset.is_ok() {
-            error::forget_sticky();
-        }
-        reset
+        let mut value = 0;
+        // SAFETY: the pointer is to a live local integer, which the call fills.
+        unsafe { check!(cudaDeviceGetLimit(&raw mut value, limit.as_raw())) }?;
+        Ok(value)
+    }
+
+    /// Requests a value for the limit, in the unit that [`Limit`] names. The runtime may round it: see
+    /// [`limit`](Self::limit).
+    ///
+    /// Stands for [`cudaDeviceSetLimit`](sys::cudaDeviceSetLimit).
+    ///
+    /// # Errors
+    /// - `cudaErrorUnsupportedLimit` if the device does not have the limit.
+    /// - `cudaErrorMemoryAllocation` if the device cannot reserve the amount.
+    /// - `cudaErrorInvalidValue` if it is too late for a change or the value is out of range.
+    #[doc(alias = "cudaDeviceSetLimit")]
+    #[track_caller]
+    pub fn set_limit(self, limit: Limit, value: usize) -> Result<()> {
+        let _current = self.switch()?;
+        // SAFETY: the call takes two numbers, which the runtime checks.
+        unsafe { check!(cudaDeviceSetLimit(limit.as_raw(), value)) }
+            .map_err(|error| error.with_detail(Detail::LimitAsked { limit, value }))
     }
 }
 

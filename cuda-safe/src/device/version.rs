@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::error::{BUILT, Detail, Error, Result};
 #[cfg(doc)]
 use crate::sys;
-use crate::{check, stream};
+use crate::{callback, check};
 
 /// A version of CUDA, such as 13.0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -86,7 +86,7 @@ pub fn runtime_version() -> Result<Version> {
 #[inline]
 #[track_caller]
 pub(super) fn ensure_callable(api: &'static str) -> Result<()> {
-    if stream::in_callback() {
+    if callback::in_callback() {
         return Err(Error::refused(api, Detail::InCallback));
     }
     if SAME.load(Ordering::Relaxed) {
@@ -103,7 +103,7 @@ pub(super) fn ensure_callable(api: &'static str) -> Result<()> {
 /// Returns whether [`ensure_callable`] is known to succeed.
 #[inline]
 pub(super) fn is_callable() -> bool {
-    SAME.load(Ordering::Relaxed) && !stream::in_callback()
+    SAME.load(Ordering::Relaxed) && !callback::in_callback()
 }
 
 /// Whether the loaded library is known to have the headers' major version.

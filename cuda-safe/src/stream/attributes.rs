@@ -28,11 +28,9 @@
 #![expect(unsafe_code, reason = "calls the runtime's functions for attributes of streams")]
 
 use std::marker::PhantomData;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::busy;
 use super::view::StreamRef;
-use crate::device::Device;
+use super::{busy, pool};
 use crate::error::{Detail, Error, Result};
 use crate::memory::DeviceSlice;
 use crate::{check, sys};
@@ -312,7 +310,7 @@ impl StreamRef<'_> {
             ));
         }
         let _current = self.device().switch()?;
-        touch(self.device(), self.as_raw());
+        pool::touch(self.device(), self.as_raw());
         // SAFETY: both streams live while the views do.
         unsafe { check!(cudaStreamCopyAttributes(self.as_raw(), source.as_raw())) }
     }
@@ -340,67 +338,9 @@ impl StreamRef<'_> {
     ) -> Result<()> {
         busy::ensure_idle(api)?;
         let _current = self.switch()?;
-        touch(self.device(), self.as_raw());
+        pool::touch(self.device(), self.as_raw());
         // SAFETY: the stream lives while the view does; the pointer is to a live union whose member for this attribute is
         // set.
         unsafe { check!(cudaStreamSetAttribute(self.as_raw(), id, value)) }
     }
-}
-
-/// The devices and handles of streams whose attributes were set.
-static TOUCHED: Mutex<Vec<(i32, usize)>> = Mutex::new(Vec::new());
-
-/// A stream of each device that nobody has touched, where one was needed.
-static TEMPLATES: Mutex<Vec<(i32, usize)>> = Mutex::new(Vec::new());
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Remembers that a stream is not like a new one any more.
-fn touch(device: Device, raw: sys::cudaStream_t) {
-    let (name, mut touched) = ((device.ordinal(), raw.addr()), lock(&TOUCHED));
-    if !touched.contains(&name) {
-        touched.push(name);
-    }
-}
-
-/// Makes a stream that is to serve again like a new one; whether that worked.
-pub(super) fn renew(raw: sys::cudaStream_t, device: Device, priority: i32) -> bool {
-    let name = (device.ordinal(), raw.addr());
-    if !lock(&TOUCHED).contains(&name) {
-        return true;
-    }
-    let Ok(template) = template(device) else { return false };
-    let Ok(_current) = device.switch() else { return false };
-    // SAFETY: the first stream is the caller's, the second one is never destroyed.
-    let copied = unsafe { check!(cudaStreamCopyAttributes(raw, template)) };
-    let value = sys::cudaLaunchAttributeValue { priority };
-    let id = sys::cudaLaunchAttributePriority;
-    // SAFETY: the stream is the caller's; the pointer is to a live union whose member for this attribute is set.
-    let renewed = copied.and_then(|()| unsafe { check!(cudaStreamSetAttribute(raw, id, &raw const value)) });
-    if renewed.is_ok() {
-        lock(&TOUCHED).retain(|touched| *touched != name);
-    }
-    renewed.is_ok()
-}
-
-/// Forgets a device's handles: it is reset.
-pub(super) fn abandon(device: Device) {
-    lock(&TEMPLATES).retain(|(of, _)| *of != device.ordinal());
-    lock(&TOUCHED).retain(|(of, _)| *of != device.ordinal());
-}
-
-#[track_caller]
-fn template(device: Device) -> Result<sys::cudaStream_t> {
-    let mut templates = lock(&TEMPLATES);
-    if let Some((_, number)) = templates.iter().find(|(of, _)| *of == device.ordinal()) {
-        return Ok(std::ptr::with_exposed_provenance_mut(*number));
-    }
-    let _current = device.switch()?;
-    let mut raw = std::ptr::null_mut();
-    // SAFETY: the pointer is to a live variable of ours, which the call fills.
-    unsafe { check!(cudaStreamCreateWithFlags(&raw mut raw, sys::cudaStreamNonBlocking)) }?;
-    templates.push((device.ordinal(), raw.expose_provenance()));
-    Ok(raw)
 }

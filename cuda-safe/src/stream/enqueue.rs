@@ -21,6 +21,7 @@ use super::busy;
 use super::port::Runtime;
 use super::tracker::TRACKER;
 use super::view::StreamRef;
+use crate::callback::Entered;
 use crate::device::Switched;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, AccessHistory};
@@ -35,7 +36,7 @@ use crate::sys;
 pub(crate) struct Submission {
     /// None of an operation that is captured: it goes into a graph, and the tracker has nothing of it.
     state: Option<cuda_hazard::Submission<'static>>,
-    _entered: busy::Entered,
+    _entered: Entered,
     _current: Option<Switched>,
 }
 
@@ -218,6 +219,37 @@ impl StreamRef<'_> {
         // SAFETY: the caller's duties are these and more.
         let state = unsafe { TRACKER.begin_repeated(self.timeline(), repeats) }?;
         Some(Submission { state: Some(state), _entered: entered, _current: current })
+    }
+}
+
+/// What an error says of a call.
+#[derive(Clone, Copy)]
+pub(crate) struct Call {
+    /// The C function.
+    pub(crate) api: &'static str,
+    /// Where the program asked for it.
+    pub(crate) call_site: &'static Location<'static>,
+    /// How many bytes it was to move or fill; 0 where that says nothing.
+    pub(crate) bytes: usize,
+}
+
+impl Call {
+    /// What the runtime's answer comes to.
+    #[inline]
+    pub(crate) fn check(&self, code: sys::cudaError_t) -> Result<()> {
+        if code == sys::cudaSuccess { Ok(()) } else { Err(self.failed(code)) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn failed(&self, code: sys::cudaError_t) -> Error {
+        self.about(Error::from_code(self.api, code).at(self.call_site))
+    }
+
+    /// The error with how many bytes it was about.
+    #[cold]
+    pub(crate) fn about(&self, error: Error) -> Error {
+        if self.bytes == 0 { error } else { error.with_detail(Detail::Transfer { bytes: self.bytes }) }
     }
 }
 

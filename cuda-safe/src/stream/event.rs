@@ -8,10 +8,10 @@ use bitflags::bitflags;
 use super::pool::{self, RawEvent};
 use super::tracker::TRACKER;
 use super::view::AsStream;
-use super::{busy, deferred, port};
+use super::{busy, port};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::{check, process, sys};
+use crate::{callback, check, process, sys};
 use cuda_hazard::EventClock;
 
 bitflags! {
@@ -124,7 +124,7 @@ impl Event {
     #[track_caller]
     pub fn on(device: Device, flags: EventFlags) -> Result<Self> {
         busy::ensure_idle("Event::on")?;
-        deferred::run();
+        callback::run_deferred();
         let raw = pool::event(device, flags.bits())?;
         Ok(Self::made(raw, device, flags, Mark::Nothing))
     }
@@ -338,7 +338,7 @@ impl Event {
             // SAFETY: the runtime has said so.
             unsafe { TRACKER.completed_snapshot(&self.event_clock) };
         }
-        deferred::run();
+        callback::run_deferred();
     }
 }
 
@@ -360,8 +360,8 @@ impl Drop for Event {
 
 /// Destroys an event; later, where the thread may not call the runtime.
 fn destroy(raw: RawEvent) {
-    if busy::in_callback() {
-        deferred::defer(Box::new(move || destroy(raw)));
+    if callback::in_callback() {
+        callback::defer(Box::new(move || destroy(raw)));
         return;
     }
     // SAFETY: the handle is this value's alone. What waits for the event has taken what it stands for.

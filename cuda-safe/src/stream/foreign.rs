@@ -14,10 +14,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::methods::stream_methods;
 use super::tracker::TRACKER;
 use super::view::{AsStream, StreamRef, sealed};
-use super::{busy, deferred, pool, port};
+use super::{busy, pool, port};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::{check, process, sys};
+use crate::{callback, check, process, sys};
 use cuda_hazard::{Kind, Timeline};
 
 /// A stream that another library made and destroys.
@@ -157,7 +157,7 @@ impl Drop for ForeignStream {
             // so where this thread has the list locked.
             let (raw, id, timeline, process) = (self.raw, self.id, self.timeline, self.process);
             let later = Self { raw, id, timeline, process, keeper: self.keeper.take() };
-            deferred::defer(Box::new(move || drop(later)));
+            callback::defer(Box::new(move || drop(later)));
             return;
         }
         {
@@ -186,7 +186,7 @@ impl fmt::Debug for ForeignStream {
     }
 }
 
-impl sealed::Sealed for ForeignStream {}
+impl sealed::SealedStream for ForeignStream {}
 
 impl AsStream for ForeignStream {
     #[inline]

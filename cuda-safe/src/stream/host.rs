@@ -8,11 +8,11 @@ use super::owned::Stream;
 use super::port::{self, given_up, wait_device};
 use super::tracker::{LEGACY, TRACKER};
 use super::view::AsStream as _;
-use super::{busy, deferred, host_function, pool};
+use super::{busy, host_function, pool};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, AccessHistory, Mode};
-use crate::{check, sys};
+use crate::{callback, check, sys};
 use cuda_hazard::{Kind, Reach, Timeline};
 
 /// Blocks until every operation is complete that conflicts with the host's doing this to the bytes `range`.
@@ -60,7 +60,7 @@ pub(crate) fn wait_host(history: &AccessHistory, range: Range<usize>, mode: Mode
     }
     // SAFETY: access histories are known to this tracker alone.
     unsafe { TRACKER.prune(access) };
-    deferred::run();
+    callback::run_deferred();
     Ok(())
 }
 
@@ -143,6 +143,6 @@ fn wait_slot(timeline: &Timeline) -> Result<()> {
 pub(crate) fn synchronize_device(device: Device) -> Result<()> {
     busy::ensure_idle("Device::synchronize")?;
     wait_device(device)?;
-    deferred::run();
+    callback::run_deferred();
     host_function::panicked_on(device.ordinal())
 }

@@ -27,7 +27,7 @@ use cuda_hazard::Operation;
 use super::busy;
 use super::view::StreamRef;
 use crate::error::{Detail, Error, Result};
-use crate::sys;
+use crate::{callback, sys};
 use cuda_hazard::{CallSite, Timeline, TimelineId};
 
 /// A function that waits for its turn on a stream.
@@ -170,7 +170,7 @@ unsafe extern "C" fn call(data: *mut c_void) {
 /// Runs a function of the program's on a thread of the runtime's: nothing in it calls CUDA, and nothing
 /// unwinds out of it.
 pub(crate) fn guarded(f: impl FnOnce(), timeline: Option<TimelineId>, device: i32, call_site: CallSite) {
-    let _entered = busy::enter_callback();
+    let _entered = callback::enter_callback();
     if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
         // The payload may itself panic when it is dropped.
         if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {

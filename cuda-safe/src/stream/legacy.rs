@@ -59,7 +59,7 @@ impl LegacyStream {
 
 stream_methods!(LegacyStream);
 
-impl sealed::Sealed for LegacyStream {}
+impl sealed::SealedStream for LegacyStream {}
 
 impl AsStream for LegacyStream {
     #[inline]

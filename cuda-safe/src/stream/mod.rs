@@ -14,8 +14,6 @@
 
 mod attributes;
 mod busy;
-mod call;
-mod deferred;
 mod enqueue;
 mod event;
 mod foreign;
@@ -26,11 +24,9 @@ mod legacy;
 mod methods;
 mod owned;
 mod per_thread;
-mod policy;
 mod pool;
 mod port;
 mod prepared;
-mod recorder;
 mod scope;
 mod tracker;
 mod view;
@@ -47,15 +43,14 @@ pub use prepared::PreparedAccesses;
 pub use scope::Scope;
 pub use view::{AsStream, StreamRef};
 
-pub(crate) use busy::{ensure_idle, enter_callback, in_callback};
-pub(crate) use call::Call;
-pub(crate) use deferred::defer;
-pub(crate) use enqueue::Submission;
+pub(crate) use crate::callback::{defer, enter_callback, in_callback};
+pub(crate) use busy::ensure_idle;
+pub(crate) use enqueue::{Call, Submission};
 pub(crate) use host::{is_quiet, synchronize_device, wait_host};
 pub(crate) use host_function::guarded;
-pub(crate) use policy::{added_waits, policy, recent_waits, set_policy, set_policy_off};
 pub(crate) use pool::abandon;
 #[cfg(test)]
 pub(crate) use port::CAPTURE_OR_WAIT;
-pub(crate) use recorder::Recorder;
-pub(crate) use view::sealed;
+pub(crate) use port::wait_device;
+pub(crate) use tracker::TRACKER;
+pub(crate) use view::{Recorder, sealed};

@@ -6,10 +6,10 @@ use super::methods::stream_methods;
 use super::per_thread::PerThreadStream;
 use super::tracker::TRACKER;
 use super::view::{AsStream, StreamRef, sealed};
-use super::{busy, deferred, pool, port};
+use super::{busy, pool, port};
 use crate::device::Device;
 use crate::error::Result;
-use crate::{check, process, sys};
+use crate::{callback, check, process, sys};
 use cuda_hazard::{Kind, Reach, Timeline};
 
 /// A queue of work for one device: what it is given runs in order.
@@ -176,7 +176,7 @@ impl Drop for Stream {
     }
 }
 
-impl sealed::Sealed for Stream {}
+impl sealed::SealedStream for Stream {}
 
 impl AsStream for Stream {
     #[inline]
@@ -249,7 +249,7 @@ impl StreamBuilder {
     #[track_caller]
     pub fn build(self) -> Result<Stream> {
         busy::ensure_idle("StreamBuilder::build")?;
-        deferred::run();
+        callback::run_deferred();
         let device = match self.device {
             Some(device) => device,
             None => Device::current()?,

@@ -121,7 +121,7 @@ impl PerThreadStream {
 
 stream_methods!(PerThreadStream);
 
-impl sealed::Sealed for PerThreadStream {}
+impl sealed::SealedStream for PerThreadStream {}
 
 impl AsStream for PerThreadStream {
     #[inline]

@@ -9,7 +9,6 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::attributes;
 use super::tracker::TRACKER;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
@@ -68,7 +67,7 @@ pub(super) fn keep_event(device: Device, flags: u32, event: RawEvent) {
 /// A drained stream of this device, kind and priority, if one was dropped before.
 pub(super) fn stream(device: Device, kind: Kind, priority: i32) -> Option<(usize, &'static Timeline)> {
     let kept = known_drained(device, kind, priority).or_else(|| found_drained(device, kind, priority))?;
-    if !attributes::renew(raw_stream(kept.raw), device, priority) {
+    if !renew(raw_stream(kept.raw), device, priority) {
         // It stays as it is, for nobody.
         return None;
     }
@@ -114,7 +113,8 @@ pub(super) fn keep_stream(
 pub(crate) fn abandon(device: Device) {
     let snapshot = TRACKER.coverage_of_device(device.ordinal());
     lock(&EVENTS).retain(|(of, _, _)| *of != device.ordinal());
-    attributes::abandon(device);
+    lock(&TEMPLATES).retain(|(of, _)| *of != device.ordinal());
+    lock(&TOUCHED).retain(|(of, _)| *of != device.ordinal());
     lock(&STREAMS).retain(|kept| kept.device != device.ordinal());
     TRACKER.slots_of(Some(device.ordinal())).for_each(Timeline::forget_kept);
     for timeline in TRACKER.dismissed().into_iter().filter_map(|id| TRACKER.timeline(id)) {
@@ -188,4 +188,52 @@ fn reclaim() {
             keep_event(Device::from_ordinal(timeline.device()), sys::cudaEventDisableTiming, RawEvent(raw));
         }
     }
+}
+
+/// The devices and handles of streams whose attributes were set.
+static TOUCHED: Mutex<Vec<(i32, usize)>> = Mutex::new(Vec::new());
+
+/// A stream of each device that nobody has touched, where one was needed.
+static TEMPLATES: Mutex<Vec<(i32, usize)>> = Mutex::new(Vec::new());
+
+/// Remembers that a stream is not like a new one any more.
+pub(super) fn touch(device: Device, raw: sys::cudaStream_t) {
+    let (name, mut touched) = ((device.ordinal(), raw.addr()), lock(&TOUCHED));
+    if !touched.contains(&name) {
+        touched.push(name);
+    }
+}
+
+/// Makes a stream that is to serve again like a new one; whether that worked.
+fn renew(raw: sys::cudaStream_t, device: Device, priority: i32) -> bool {
+    let name = (device.ordinal(), raw.addr());
+    if !lock(&TOUCHED).contains(&name) {
+        return true;
+    }
+    let Ok(template) = template(device) else { return false };
+    let Ok(_current) = device.switch() else { return false };
+    // SAFETY: the first stream is the caller's, the second one is never destroyed.
+    let copied = unsafe { check!(cudaStreamCopyAttributes(raw, template)) };
+    let value = sys::cudaLaunchAttributeValue { priority };
+    let id = sys::cudaLaunchAttributePriority;
+    // SAFETY: the stream is the caller's; the pointer is to a live union whose member for this attribute is set.
+    let renewed = copied.and_then(|()| unsafe { check!(cudaStreamSetAttribute(raw, id, &raw const value)) });
+    if renewed.is_ok() {
+        lock(&TOUCHED).retain(|touched| *touched != name);
+    }
+    renewed.is_ok()
+}
+
+#[track_caller]
+fn template(device: Device) -> Result<sys::cudaStream_t> {
+    let mut templates = lock(&TEMPLATES);
+    if let Some((_, number)) = templates.iter().find(|(of, _)| *of == device.ordinal()) {
+        return Ok(std::ptr::with_exposed_provenance_mut(*number));
+    }
+    let _current = device.switch()?;
+    let mut raw = std::ptr::null_mut();
+    // SAFETY: the pointer is to a live variable of ours, which the call fills.
+    unsafe { check!(cudaStreamCreateWithFlags(&raw mut raw, sys::cudaStreamNonBlocking)) }?;
+    templates.push((device.ordinal(), raw.expose_provenance()));
+    Ok(raw)
 }

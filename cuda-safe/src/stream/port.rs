@@ -131,7 +131,7 @@ unsafe fn record_there(device: Device, raw: sys::cudaStream_t, event: sys::cudaE
 
 /// Blocks until a device has done all that it has been given so far, also in the middle of an operation.
 #[track_caller]
-pub(super) fn wait_device(device: Device) -> Result<()> {
+pub(crate) fn wait_device(device: Device) -> Result<()> {
     let snapshot = TRACKER.coverage_of_device(device.ordinal());
     let waited = {
         let _current = device.switch()?;

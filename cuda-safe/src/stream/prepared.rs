@@ -29,14 +29,14 @@ const FEW: usize = 4;
 #[derive(Debug)]
 pub struct PreparedAccesses {
     /// In the operation's order. Empty if `enqueue` is as fast.
-    parts: Vec<Part>,
+    parts: Vec<PreparedAccess>,
     /// The tracker knows the accesses of each group by one number.
     groups: Vec<GroupNumber>,
 }
 
 /// One access, and its group: the accesses of one allocation and of one kind.
 #[derive(Debug)]
-struct Part {
+struct PreparedAccess {
     range: Range<usize>,
     mode: Mode,
     group: usize,
@@ -54,7 +54,12 @@ impl PreparedAccesses {
             if found.is_none() {
                 leads.push(access);
             }
-            parts.push(Part { range: access.range(), mode: access.mode(), group, is_first: found.is_none() });
+            parts.push(PreparedAccess {
+                range: access.range(),
+                mode: access.mode(),
+                group,
+                is_first: found.is_none(),
+            });
         }
         if leads.len() > GROUPS || parts.len() <= FEW {
             return Self { parts: Vec::new(), groups: Vec::new() };

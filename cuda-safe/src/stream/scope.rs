@@ -1,14 +1,20 @@
-//! Scopes: operations that borrow from the caller, all over before the scope returns.
-
-mod exit;
+//! Scopes: operations that borrow from the caller, all complete before the scope returns.
+//!
+//! # The end of the process
+//! Once the runtime is gone, no thread can find out any more whether its work is complete. One thread ends the
+//! process and runs the exit handlers, while the others go on until it has finished. If one of these is in a
+//! scope, it must not leave the scope, and need not: it has no future.
+#![expect(unsafe_code, reason = "asks the C library for a call at exit, and which thread makes it")]
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Once, OnceLock};
 
 use super::busy;
 use super::view::{AsStream, StreamRef, sealed};
-use crate::error::{Detail, Result};
+use crate::error::{Detail, Error, Result};
+use crate::sys;
 
 /// What [`StreamRef::scope`] lends to its closure: the stream, and the promise that it is synchronised before
 /// `'scope` ends.
@@ -32,7 +38,7 @@ impl fmt::Debug for Scope<'_, '_> {
     }
 }
 
-impl sealed::Sealed for Scope<'_, '_> {}
+impl sealed::SealedStream for Scope<'_, '_> {}
 
 impl AsStream for Scope<'_, '_> {
     fn as_stream(&self) -> StreamRef<'_> {
@@ -70,7 +76,7 @@ impl StreamRef<'_> {
         F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
     {
         busy::ensure_idle("StreamRef::scope")?;
-        exit::prepare();
+        note_exit();
         self.ensure_not_captured("StreamRef::scope")?;
         self.ensure_going_on("StreamRef::scope")?;
         let scope = Scope { stream: *self, scope: PhantomData, env: PhantomData };
@@ -81,9 +87,9 @@ impl StreamRef<'_> {
             // Reported only once the stream was done.
             && !matches!(error.detail(), Detail::CallbackPanicked { .. })
             // The thread that ends the process has left all its scopes before, and was given nothing since.
-            && !exit::is_of_this_thread(error)
+            && !is_exit_of_this_thread(error)
         {
-            exit::stay_if_it_is(error);
+            park_on_exit(error);
             eprintln!("cuda-safe: a scope could not be brought to its end: {error}");
             std::process::abort();
         }
@@ -91,5 +97,44 @@ impl StreamRef<'_> {
             Ok(answer) => over.map(|()| answer),
             Err(panic) => resume_unwind(panic),
         }
+    }
+}
+
+/// The thread that ends the process.
+static ENDS: OnceLock<libc::pthread_t> = OnceLock::new();
+
+/// Has it noted which thread ends the process. The runtime has been called before the first scope, so it goes after the note.
+#[inline]
+fn note_exit() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // Where there is no room for the function, every thread counts as another one.
+        // SAFETY: the function may be called at any time, from any thread.
+        let _ = unsafe { libc::atexit(note) };
+    });
+}
+
+extern "C" fn note() {
+    let _ = ENDS.set(this_thread());
+}
+
+fn this_thread() -> libc::pthread_t {
+    // SAFETY: only asks, and cannot fail.
+    unsafe { libc::pthread_self() }
+}
+
+fn is_exit(error: &Error) -> bool {
+    error.code() == sys::cudaErrorCudartUnloading
+}
+
+/// Whether the error is that the runtime is gone, and this is the thread that ends the process.
+fn is_exit_of_this_thread(error: &Error) -> bool {
+    is_exit(error) && ENDS.get() == Some(&this_thread())
+}
+
+/// Does not return where the error is that the runtime is gone.
+fn park_on_exit(error: &Error) {
+    while is_exit(error) {
+        std::thread::park();
     }
 }

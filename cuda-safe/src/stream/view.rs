@@ -2,11 +2,13 @@
 #![expect(unsafe_code, reason = "calls the runtime's stream functions")]
 
 use std::marker::PhantomData;
+use std::sync::{Mutex, PoisonError};
 
 use super::busy;
-use super::recorder::Recorder;
 use crate::device::{Device, Switched};
 use crate::error::{Detail, Error, Result};
+use crate::hazard::{Access, RetainedAccesses};
+use crate::memory::retain;
 use crate::{check, sys};
 use cuda_hazard::{Kind, Timeline};
 
@@ -14,14 +16,14 @@ use cuda_hazard::{Kind, Timeline};
 /// a device, this thread's [`PerThreadStream`](super::PerThreadStream), or a view of any of them.
 ///
 /// Sealed: what is ordered, and how, is known of these only.
-pub trait AsStream: sealed::Sealed {
+pub trait AsStream: sealed::SealedStream {
     /// A view of the stream.
     fn as_stream(&self) -> StreamRef<'_>;
 }
 
 pub(crate) mod sealed {
     /// Keeps [`AsStream`](super::AsStream) to this crate.
-    pub trait Sealed {}
+    pub trait SealedStream {}
 }
 
 /// A view of a stream that lives at least as long as `'a`. Copies are the same stream.
@@ -43,7 +45,7 @@ fn captured(api: &'static str) -> Error {
     Error::refused(api, Detail::Capturing)
 }
 
-impl sealed::Sealed for StreamRef<'_> {}
+impl sealed::SealedStream for StreamRef<'_> {}
 
 impl AsStream for StreamRef<'_> {
     #[inline]
@@ -211,5 +213,35 @@ impl<'a> StreamRef<'a> {
     #[track_caller]
     pub(super) fn ensure_going_on(&self, api: &'static str) -> Result<()> {
         if self.timeline.kind == Kind::PerThread { busy::ensure_going_on(api) } else { Ok(()) }
+    }
+}
+
+/// What has been captured so far.
+#[derive(Debug, Default)]
+pub(crate) struct Recorder {
+    uses: Mutex<RetainedAccesses>,
+}
+
+impl Recorder {
+    /// Notes what an operation uses that is about to be captured.
+    ///
+    /// # Errors
+    /// `NotKept` where nothing would keep the memory for as long as the graph lives; nothing is captured
+    /// then.
+    #[track_caller]
+    pub(super) fn note(&self, accesses: &[Access<'_>]) -> Result<()> {
+        let refused = || Error::refused("capture", Detail::NotKept);
+        let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        // What was refused half-way may stay: to use too much is no harm.
+        if accesses.iter().all(|access| uses.add(access, || retain(access))) {
+            Ok(())
+        } else {
+            Err(refused())
+        }
+    }
+
+    /// All that was captured uses.
+    pub(crate) fn into_uses(self) -> RetainedAccesses {
+        self.uses.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }

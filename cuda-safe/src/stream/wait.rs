@@ -4,9 +4,9 @@
 use super::event::{Event, Mark};
 use super::tracker::TRACKER;
 use super::view::StreamRef;
-use super::{busy, deferred, host_function};
+use super::{busy, host_function};
 use crate::error::{Error, Result};
-use crate::{check, sys};
+use crate::{callback, check, sys};
 
 impl StreamRef<'_> {
     /// Blocks until the stream has done all that it was given before this call.
@@ -30,7 +30,7 @@ impl StreamRef<'_> {
         self.waited(waited)?;
         // SAFETY: the stream had done all that it was given when the call above returned.
         unsafe { TRACKER.completed_all(&snapshot) };
-        deferred::run();
+        callback::run_deferred();
         host_function::panicked(self.timeline())
     }
 
@@ -58,7 +58,7 @@ impl StreamRef<'_> {
         self.waited(Error::check("cudaStreamQuery", code))?;
         // SAFETY: the stream had done all that it was given when the call above returned.
         unsafe { TRACKER.completed_all(&snapshot) };
-        deferred::run();
+        callback::run_deferred();
         host_function::panicked(self.timeline())?;
         Ok(true)
     }
