@@ -1,16 +1,17 @@
-//! Streams, events, host functions and scopes: everything that puts work on a device in order.
+//! Streams, events, host functions and scopes: everything that submits work to a device in order.
 //!
-//! Whatever a stream is given runs in order on it; streams run beside each other. [`Event`]s and the tracker
-//! ([`hazard`](crate::hazard)) order work of different streams. Putting work on a stream does not block; the
-//! `synchronize` functions, [`Stream::scope`] at its end, and nothing else here do. Explicit streams and
-//! events remember their device, so it does not matter which one is current.
+//! Work submitted to one stream runs in order. Different streams run concurrently, and [`Event`]s and
+//! the tracker ([`hazard`](crate::hazard)) order work between them. Submitting work does not block. The
+//! `synchronize` functions block, and so does the end of [`Stream::scope`]; nothing else in this module
+//! does. Explicit streams and events remember their device, so it does not matter which device is
+//! current.
 //!
 //! C functions: `cudaStreamCreateWithPriority`, `cudaStreamDestroy`, `cudaStreamSynchronize`,
 //! `cudaStreamQuery`, `cudaStreamWaitEvent`, `cudaStreamGetFlags`, `cudaStreamGetPriority`,
 //! `cudaStreamGetId`, `cudaLaunchHostFunc`, `cudaEventCreateWithFlags`, `cudaEventRecord`,
 //! `cudaEventSynchronize`, `cudaEventQuery`, `cudaEventElapsedTime`, `cudaEventDestroy`,
-//! `cudaEventRecordWithFlags`, `cudaStreamGetAttribute`, `cudaStreamSetAttribute`, `cudaStreamCopyAttributes`,
-//! `cudaIpcGetEventHandle`, `cudaIpcOpenEventHandle`.
+//! `cudaEventRecordWithFlags`, `cudaStreamGetAttribute`, `cudaStreamSetAttribute`,
+//! `cudaStreamCopyAttributes`, `cudaIpcGetEventHandle`, `cudaIpcOpenEventHandle`.
 
 mod attributes;
 mod busy;
