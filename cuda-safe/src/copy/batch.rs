@@ -1,30 +1,32 @@
-//! Many copies at once: [`CopyBatch`] of elements in a row, [`CopyBatch3d`] of rows and of layers of rows.
+//! Many copies at once: [`CopyBatch`] of contiguous elements, [`CopyBatch3d`] of rows and of layers of
+//! rows.
 //!
-//! [`CopyBatch`] hands any number of copies to the runtime in few calls, which costs a quarter of a loop (64
-//! copies of 4 KiB on an H200). Host-to-device copies, device-to-host copies and the rest each have calls of
-//! their own, with at most 32 host-to-device or device-to-host copies in one, because the driver takes longer
-//! for the same copies in one call. Within one device a batch saves nothing, because the runtime pays for
-//! each copy there: `cuda_kernels::copy_many` moves those by one kernel.
+//! [`CopyBatch`] passes any number of copies to the runtime in few calls, which costs a quarter of a
+//! loop (64 copies of 4 KiB on an H200). Host-to-device copies, device-to-host copies and the rest have
+//! separate calls, with at most 32 host-to-device or device-to-host copies per call, because the driver
+//! takes longer for the same copies in one call. Within one device a batch saves nothing, because the
+//! runtime's cost there is per copy: `cuda_kernels::copy_many` makes those copies by one kernel.
 //!
-//! The copies of a batch are not ordered among themselves, so none may write what another reads or writes:
-//! that is refused. As a whole, a batch is one step of its stream. Zero-length copies are left out; an empty
-//! batch is a no-op.
+//! The copies of a batch are not ordered among themselves, so a copy that writes what another one reads
+//! or writes is refused. As a whole, a batch is one operation of its stream. Zero-length copies are left
+//! out. An empty batch is a no-op.
 //!
-//! # Where the runtime has no batches
-//! It refuses them on the legacy stream; while a stream is captured it refuses them too, and a program that
-//! does not look gets a graph from which the copies are missing; before CUDA 12.8 it has none. There a batch
-//! becomes a loop of `cudaMemcpyAsync`, which is as right and takes longer. Which way to go is known before
-//! the first copy is handed over; of a capture that raw calls began, the refusal tells, from which no copy
-//! was made. What no loop can do is refused: see [`copy_during_call`](CopyBatch::copy_during_call).
+//! # Streams that take no batches
+//! The runtime refuses batches on the legacy stream, and before CUDA 12.8 it has none. It also refuses
+//! them while a stream is captured, and a program that ignores the error gets a graph without the
+//! copies. In these cases a batch becomes a loop of `cudaMemcpyAsync`, which has the same effect and
+//! takes longer. The choice is made before the first copy is submitted. If raw calls have begun a
+//! capture, the refusal reveals it, and no copy was made. Copies that a loop cannot make are refused:
+//! see [`copy_during_call`](CopyBatch::copy_during_call).
 //!
-//! [`CopyBatch3d`] is to [`memcpy_2d_async`](crate::memcpy_2d_async) and
-//! [`memcpy_3d_async`](crate::memcpy_3d_async) what [`CopyBatch`] is to
-//! [`memcpy_async`](crate::memcpy_async): its operands are pitched memory, planes, volumes, arrays and views
-//! of arrays, all of them in one batch if need be.
+//! [`CopyBatch3d`] relates to [`memcpy_2d_async`](crate::memcpy_2d_async) and
+//! [`memcpy_3d_async`](crate::memcpy_3d_async) as [`CopyBatch`] does to
+//! [`memcpy_async`](crate::memcpy_async). Its operands are pitched memory, planes, volumes, arrays and
+//! views of arrays, in any mixture.
 //!
-//! Where the runtime has no batches, it becomes a loop of the calls that `memcpy_2d_async` and
-//! `memcpy_3d_async` make. Copies that an array and the memory of another device than the stream's take part
-//! in have such a call each, anywhere.
+//! On streams that take no batches, it becomes a loop of the calls that `memcpy_2d_async` and
+//! `memcpy_3d_async` make. A copy between an array and memory of another device than the stream's is
+//! always a call of its own.
 //!
 //! Threads: a batch belongs to the thread that makes it. Nothing here blocks.
 //!
@@ -60,10 +62,10 @@ use crate::stream::AsStream;
 #[cfg(doc)]
 use crate::sys;
 
-/// Copies to be put on a stream at once.
+/// Copies of contiguous elements, submitted together.
 ///
-/// Stands for [`cudaMemcpyBatchAsync`](sys::cudaMemcpyBatchAsync). The batch borrows all that it copies for
-/// as long as it lives; it can be put on streams as often as one likes. Its methods keep the first error for
+/// Stands for [`cudaMemcpyBatchAsync`](sys::cudaMemcpyBatchAsync). The batch borrows its operands as
+/// long as it lives, and can be submitted any number of times. Its methods store the first error for
 /// [`enqueue`](Self::enqueue), so that they can be chained.
 ///
 /// # Examples
@@ -103,21 +105,21 @@ pub struct CopyBatch<'a> {
 }
 
 impl<'a> CopyBatch<'a> {
-    /// A batch of nothing.
+    /// Makes an empty batch.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A batch of nothing with room for so many copies.
+    /// Makes an empty batch with capacity for `copies` copies.
     pub fn with_capacity(copies: usize) -> Self {
         Self { batch: Batch::with_capacity(copies) }
     }
 
-    /// Adds the copy of all elements of `source` to `destination`, as [`memcpy_async`](crate::memcpy_async)
-    /// would do it.
+    /// Adds the copy of all elements of `source` to `destination`, as
+    /// [`memcpy_async`](crate::memcpy_async) makes it.
     ///
-    /// Either side is device memory (of any device), pinned memory, or a part of these; all directions can be
-    /// in one batch.
+    /// Each side is device memory of any device, pinned memory, or a part of these. One batch may
+    /// contain all directions.
     #[track_caller]
     pub fn copy<D, S>(self, destination: &'a mut D, source: &'a S) -> Self
     where
@@ -127,7 +129,7 @@ impl<'a> CopyBatch<'a> {
         self.copy_with(destination, source, CopyAttributes::default())
     }
 
-    /// [`copy`](Self::copy) with wishes about how it is done, which change nothing about what it does.
+    /// [`copy`](Self::copy) with hints, which change how the copy is made but not its effect.
     #[track_caller]
     pub fn copy_with<D, S>(
         mut self,
@@ -143,15 +145,15 @@ impl<'a> CopyBatch<'a> {
         self
     }
 
-    /// Adds the copy of a slice, which is read before [`enqueue`](Self::enqueue) returns, whatever the stream
-    /// has still to do before. The destination is written in the order of the stream.
+    /// Adds the copy of a slice, which is read before [`enqueue`](Self::enqueue) returns, regardless of
+    /// pending work of the stream. The destination is written in the order of the stream.
     ///
-    /// The source order `cudaMemcpySrcAccessOrderDuringApiCall`: for values that the program has at hand and
-    /// does not want to keep. Pinned memory lends itself as a slice through its guard.
+    /// The source order is `cudaMemcpySrcAccessOrderDuringApiCall`. Use it for values that the program
+    /// does not want to keep alive. Pinned memory lends itself as a slice through its guard.
     ///
-    /// On the legacy stream the slice is copied by `cudaMemcpy`. In a capture, and on other streams before
-    /// CUDA 12.8, a batch with such a copy is refused: a graph would have to read the slice later, and the
-    /// runtime promises nothing about asynchronous copies of pageable memory.
+    /// On the legacy stream the slice is copied by `cudaMemcpy`. In a capture, and on other streams
+    /// before CUDA 12.8, a batch with such a copy is refused: a graph would have to read the slice
+    /// later, and the runtime promises nothing about asynchronous copies of pageable memory.
     #[track_caller]
     pub fn copy_during_call<D>(mut self, destination: &'a mut D, source: &'a [D::Element]) -> Self
     where
@@ -162,11 +164,11 @@ impl<'a> CopyBatch<'a> {
         self
     }
 
-    /// [`copy`](Self::copy), with a source that may be read at any time from the call on, before work that
-    /// the stream was given earlier has run (`cudaMemcpySrcAccessOrderAny`). Some machines copy faster so.
+    /// [`copy`](Self::copy) with a source that may be read at any time from the call on, before earlier
+    /// work of the stream has run (`cudaMemcpySrcAccessOrderAny`). Some machines copy faster this way.
     ///
     /// # Safety
-    /// Nothing that was given to any stream before, and is not complete at the time of
+    /// No work that was submitted to any stream before, and is not complete at the time of
     /// [`enqueue`](Self::enqueue), writes the source.
     #[track_caller]
     pub unsafe fn copy_in_any_order<D, S>(mut self, destination: &'a mut D, source: &'a S) -> Self
@@ -183,37 +185,40 @@ impl<'a> CopyBatch<'a> {
         self
     }
 
-    /// How many copies there are; those without elements do not count.
+    /// Returns the number of copies, without zero-length ones.
     #[must_use]
     pub fn len(&self) -> usize {
         self.batch.lists.len()
     }
 
-    /// Whether there is nothing to copy.
+    /// Returns whether there is nothing to copy.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes that all copies move together.
+    /// Returns the total number of bytes of all copies.
     #[must_use]
     pub fn size_in_bytes(&self) -> usize {
         self.batch.bytes()
     }
 
-    /// Puts all copies on a stream, and returns.
+    /// Submits all copies to a stream, and returns.
     ///
     /// # Ordering
-    /// One step of the stream, after conflicting work that other streams were given before. The copies are
-    /// not ordered among themselves.
+    /// The batch is one operation of the stream. It runs after conflicting work that was submitted to
+    /// other streams before. Its copies are not ordered among themselves.
     ///
     /// # Errors
-    /// The first error of the copies that were added: a length that differs, memory that overlaps with
-    /// itself. A refusal where a copy writes what another one reads or writes; inside a host function; for a
-    /// copy [during the call](Self::copy_during_call) where there can be none. Otherwise what the runtime
-    /// says, which may be the failure of earlier work. From a refusal no copy was made; where the runtime
-    /// fails a batch that takes more than one call (more than 8 copies, or of several directions) or that
-    /// became a loop, it may have taken the first of them.
+    /// - The first error of the added copies: different lengths, or sides that overlap.
+    /// - A refusal if a copy writes what another one reads or writes.
+    /// - Refused inside a host function.
+    /// - A refusal of a copy [during the call](Self::copy_during_call) if it is not possible.
+    /// - The runtime's error, which may be the failure of earlier work.
+    ///
+    /// After a refusal, no copy was made. If the runtime fails a batch that takes several calls (more
+    /// than 8 copies, or several directions) or that became a loop, it may have accepted the first
+    /// copies.
     #[doc(alias = "cudaMemcpyBatchAsync")]
     #[track_caller]
     pub fn enqueue(&self, stream: &impl AsStream) -> Result<()> {
@@ -251,14 +256,14 @@ where
     }
 }
 
-/// Copies of rows and of layers of rows, to be put on a stream in one call.
+/// Copies of rows and of layers of rows, submitted together.
 ///
-/// Stands for [`cudaMemcpy3DBatchAsync`](sys::cudaMemcpy3DBatchAsync). The batch borrows all that it copies
-/// for as long as it lives; it can be put on streams as often as one likes. Its methods keep the first error
-/// for [`enqueue`](Self::enqueue), so that they can be chained.
+/// Stands for [`cudaMemcpy3DBatchAsync`](sys::cudaMemcpy3DBatchAsync). The batch borrows its operands as
+/// long as it lives, and can be submitted any number of times. Its methods store the first error for
+/// [`enqueue`](Self::enqueue), so that they can be chained.
 ///
 /// # Examples
-/// Both sides of every copy have a pitch of their own:
+/// Both sides of every copy have their own pitch:
 /// ```
 /// use cuda_safe::copy::CopyBatch3d;
 /// use cuda_safe::memory::{PinnedBuffer, PitchedBuffer, PitchedVolume};
@@ -284,21 +289,21 @@ pub struct CopyBatch3d<'a> {
 }
 
 impl<'a> CopyBatch3d<'a> {
-    /// A batch of nothing.
+    /// Makes an empty batch.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A batch of nothing with room for so many copies.
+    /// Makes an empty batch with capacity for `copies` copies.
     pub fn with_capacity(copies: usize) -> Self {
         Self { batch: Batch::with_capacity(copies) }
     }
 
-    /// Adds the copy of all rows of `source` to `destination`, as [`memcpy_2d_async`](crate::memcpy_2d_async)
-    /// would do it.
+    /// Adds the copy of all rows of `source` to `destination`, as
+    /// [`memcpy_2d_async`](crate::memcpy_2d_async) makes it.
     ///
-    /// Either side is pitched memory, a [`Plane`](crate::memory::Plane) of device, pinned or managed memory,
-    /// or an array or a view of one layer of one, of any device.
+    /// Each side is pitched memory, a [`Plane`](crate::memory::Plane) of device, pinned or managed
+    /// memory, an array, or a view of one layer of an array, of any device.
     #[track_caller]
     pub fn copy_2d<D, S>(self, destination: &'a mut D, source: &'a S) -> Self
     where
@@ -308,7 +313,7 @@ impl<'a> CopyBatch3d<'a> {
         self.copy_2d_with(destination, source, CopyAttributes::new())
     }
 
-    /// [`copy_2d`](Self::copy_2d) with wishes about how it is done, which change nothing about what it does.
+    /// [`copy_2d`](Self::copy_2d) with hints, which change how the copy is made but not its effect.
     #[track_caller]
     pub fn copy_2d_with<D, S>(
         mut self,
@@ -325,10 +330,11 @@ impl<'a> CopyBatch3d<'a> {
     }
 
     /// Adds the copy of the rows of a slice, which are read before [`enqueue`](Self::enqueue) returns,
-    /// whatever the stream has still to do before. The destination is written in the order of the stream.
+    /// regardless of pending work of the stream. The destination is written in the order of the stream.
     ///
-    /// The source order `cudaMemcpySrcAccessOrderDuringApiCall`. Where there can be no such copy, and what
-    /// the legacy stream does, [`CopyBatch::copy_during_call`](CopyBatch::copy_during_call) says.
+    /// The source order is `cudaMemcpySrcAccessOrderDuringApiCall`.
+    /// [`CopyBatch::copy_during_call`](CopyBatch::copy_during_call) says when such a copy is not
+    /// possible, and what the legacy stream does.
     #[track_caller]
     pub fn copy_2d_during_call<D>(
         mut self,
@@ -343,12 +349,12 @@ impl<'a> CopyBatch3d<'a> {
         self
     }
 
-    /// [`copy_2d`](Self::copy_2d), with a source that may be read at any time from the call on, before work
-    /// that the stream was given earlier has run (`cudaMemcpySrcAccessOrderAny`). Some machines copy faster
-    /// so.
+    /// [`copy_2d`](Self::copy_2d) with a source that may be read at any time from the call on, before
+    /// earlier work of the stream has run (`cudaMemcpySrcAccessOrderAny`). Some machines copy faster
+    /// this way.
     ///
     /// # Safety
-    /// Nothing that was given to any stream before, and is not complete at the time of
+    /// No work that was submitted to any stream before, and is not complete at the time of
     /// [`enqueue`](Self::enqueue), writes the source.
     #[track_caller]
     pub unsafe fn copy_2d_in_any_order<D, S>(mut self, destination: &'a mut D, source: &'a S) -> Self
@@ -361,10 +367,10 @@ impl<'a> CopyBatch3d<'a> {
     }
 
     /// Adds the copy of all layers of `source` to `destination`, as
-    /// [`memcpy_3d_async`](crate::memcpy_3d_async) would do it.
+    /// [`memcpy_3d_async`](crate::memcpy_3d_async) makes it.
     ///
-    /// Either side is a pitched volume, a [`Volume`](crate::memory::Volume) of device, pinned or managed
-    /// memory, or an array or a view of one, of any device.
+    /// Each side is a pitched volume, a [`Volume`](crate::memory::Volume) of device, pinned or managed
+    /// memory, an array, or a view of one, of any device.
     #[track_caller]
     pub fn copy_3d<D, S>(self, destination: &'a mut D, source: &'a S) -> Self
     where
@@ -374,7 +380,7 @@ impl<'a> CopyBatch3d<'a> {
         self.copy_3d_with(destination, source, CopyAttributes::new())
     }
 
-    /// [`copy_3d`](Self::copy_3d) with wishes about how it is done, which change nothing about what it does.
+    /// [`copy_3d`](Self::copy_3d) with hints, which change how the copy is made but not its effect.
     #[track_caller]
     pub fn copy_3d_with<D, S>(
         mut self,
@@ -390,7 +396,7 @@ impl<'a> CopyBatch3d<'a> {
         self
     }
 
-    /// [`copy_2d_during_call`](Self::copy_2d_during_call) of the layers of a slice.
+    /// [`copy_2d_during_call`](Self::copy_2d_during_call) for the layers of a slice.
     #[track_caller]
     pub fn copy_3d_during_call<D>(
         mut self,
@@ -405,11 +411,11 @@ impl<'a> CopyBatch3d<'a> {
         self
     }
 
-    /// [`copy_3d`](Self::copy_3d), with a source that may be read at any time from the call on, as by
+    /// [`copy_3d`](Self::copy_3d) with a source that may be read at any time from the call on, as in
     /// [`copy_2d_in_any_order`](Self::copy_2d_in_any_order).
     ///
     /// # Safety
-    /// That of `copy_2d_in_any_order`.
+    /// As `copy_2d_in_any_order`.
     #[track_caller]
     pub unsafe fn copy_3d_in_any_order<D, S>(mut self, destination: &'a mut D, source: &'a S) -> Self
     where
@@ -420,37 +426,40 @@ impl<'a> CopyBatch3d<'a> {
         self
     }
 
-    /// How many copies there are; those without elements do not count.
+    /// Returns the number of copies, without zero-length ones.
     #[must_use]
     pub fn len(&self) -> usize {
         self.batch.lists.entries.len()
     }
 
-    /// Whether there is nothing to copy.
+    /// Returns whether there is nothing to copy.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes that all copies move together.
+    /// Returns the total number of bytes of all copies.
     #[must_use]
     pub fn size_in_bytes(&self) -> usize {
         self.batch.bytes()
     }
 
-    /// Puts all copies on a stream, and returns.
+    /// Submits all copies to a stream, and returns.
     ///
     /// # Ordering
-    /// One step of the stream, after conflicting work that other streams were given before. The copies are
-    /// not ordered among themselves.
+    /// The batch is one operation of the stream. It runs after conflicting work that was submitted to
+    /// other streams before. Its copies are not ordered among themselves.
     ///
     /// # Errors
-    /// The first error of the copies that were added: an extent that differs, memory that overlaps with
-    /// itself. A refusal where a copy writes what another one reads or writes (of rows with different
-    /// pitches, what lies between them counts as theirs); inside a host function; for a copy [during the
-    /// call](Self::copy_2d_during_call) where there can be none. Otherwise what the runtime says, which may
-    /// be the failure of earlier work. From a refusal no copy was made; where the runtime fails, it may have
-    /// taken the first of the copies.
+    /// - The first error of the added copies: different extents, or sides that overlap.
+    /// - A refusal if a copy writes what another one reads or writes. For rows with different pitches,
+    ///   bytes between the rows count too.
+    /// - Refused inside a host function.
+    /// - A refusal of a copy [during the call](Self::copy_2d_during_call) if it is not possible.
+    /// - The runtime's error, which may be the failure of earlier work.
+    ///
+    /// After a refusal, no copy was made. After an error of the runtime, it may have accepted the first
+    /// copies.
     #[doc(alias = "cudaMemcpy3DBatchAsync")]
     #[track_caller]
     pub fn enqueue(&self, stream: &impl AsStream) -> Result<()> {
@@ -465,9 +474,9 @@ mod tests {
     use crate::memory::PlaneMut;
     use crate::stream::Stream;
 
-    /// Adds a copy to bytes of which the borrow is over, as if two owners stood for one memory.
+    /// Adds a copy to bytes whose borrow has ended, as if two owners had the same memory.
     fn add<'a>(batch: &mut CopyBatch<'a>, to: *mut u8, from: &'a [u8]) {
-        // SAFETY: the tests keep the memory, which is as long as all that they write.
+        // SAFETY: the tests keep the memory alive, and it is as long as everything that they write.
         let to = unsafe { std::slice::from_raw_parts_mut(to, from.len()) };
         let (to, from) = (Operand::of_slice_mut(to), Operand::of_slice(from));
         batch.batch.push(Ok(to), Ok(from), CopyAttributes::default(), ReadOrder::DuringCall);
@@ -490,7 +499,7 @@ mod tests {
 
     #[test]
     fn a_copy_that_is_added_after_an_enqueue_is_looked_at_too() {
-        // The legacy stream copies slices at once, on every machine.
+        // The legacy stream copies slices at once on every machine.
         let stream = Stream::legacy().unwrap();
         let mut bytes = [0_u8; 16];
         let start = bytes.as_mut_ptr();
@@ -508,7 +517,7 @@ mod tests {
 
     #[test]
     fn a_batch_can_be_used_as_one_that_borrows_for_less_long() {
-        // Compiles only as long as the lifetime of a batch can be shortened.
+        // Compiles only while the lifetime of a batch can be shortened.
         fn with_one_more<'a>(batch: CopyBatch<'static>, to: &'a mut [u8], from: &'a [u8]) -> CopyBatch<'a> {
             let mut batch: CopyBatch<'a> = batch;
             let (to, from) = (Operand::of_slice_mut(to), Operand::of_slice(from));
@@ -521,7 +530,7 @@ mod tests {
 
     #[test]
     fn two_owners_of_the_same_rows_are_refused_though_the_copies_before_were_apart() {
-        // The legacy stream copies slices at once, on every machine.
+        // The legacy stream copies slices at once on every machine.
         let stream = Stream::legacy().unwrap();
         let (mut to, from) = ([0_u8; 8], [1_u8; 8]);
         // A second operand of the same rows, as if there were two owners.

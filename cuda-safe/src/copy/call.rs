@@ -1,10 +1,10 @@
-//! The runtime's copy calls: which of them makes a copy, and its arguments.
+//! The runtime's copy calls: selects the call that makes a copy, and fills in its arguments.
 //!
-//! The calls for rows and for layers of rows have forms for [arrays](crate::memory::Array). Rows go by the
-//! two-dimensional calls for arrays, where the array has one layer and such a call exists; everything else is
-//! a copy of layers, with its extent in elements, as C wants it where an array takes part. Between devices it
-//! is the peer form of that: rows are layers there, for which there is no call of their own. Copies between
-//! an array and device memory never wait.
+//! The calls for rows and for layers of rows have forms for [arrays](crate::memory::Array). Rows use the
+//! two-dimensional calls for arrays if the array has one layer and such a call exists. Everything else
+//! is a copy of layers. If an array takes part, C counts its extent in elements. Copies of rows between
+//! devices use the peer call for layers, because there is none for rows. Copies between an array and
+//! device memory never wait.
 #![expect(unsafe_code, reason = "hands arrays and pointers to the runtime")]
 
 use super::checked::{CheckedCopy, CopyDirection, Shape};
@@ -26,7 +26,8 @@ enum Function {
 }
 
 impl CheckedCopy<'_> {
-    /// The name of the function that makes the copy, on a stream or, as far as it blocks, on none.
+    /// Returns the name of the function that makes the copy on a stream, or of its blocking form without
+    /// one.
     #[inline]
     pub(super) fn name(&self, on_stream: bool) -> &'static str {
         match (self.function(on_stream), on_stream) {
@@ -48,7 +49,7 @@ impl CheckedCopy<'_> {
         }
     }
 
-    /// Whether the calls for any memory of one device and the host make the copy, as they mostly do.
+    /// Returns whether the calls for one device and the host make the copy, which is the common case.
     #[inline]
     fn is_plain(&self) -> bool {
         self.to.is_plain() && self.from.is_plain() && !matches!(self.direction, CopyDirection::Peer { .. })
@@ -80,17 +81,18 @@ impl CheckedCopy<'_> {
                 (Some(_), None) => Function::PlaneToArray,
                 (None, Some(_)) => Function::PlaneFromArray,
                 (Some(_), Some(_)) if !on_stream => Function::PlaneBetweenArrays,
-                // There is no asynchronous call between arrays but that for layers.
+                // The only asynchronous call between arrays is the one for layers.
                 (Some(_), Some(_)) => Function::Volume,
             },
             _ => Function::Volume,
         }
     }
 
-    /// Copies, on a stream, or on none with the call that blocks as far as it does.
+    /// Makes the copy on a stream, or by the blocking call without one.
     ///
     /// # Safety
-    /// Both operands are memory of the shape, for as long as the copy takes, and the stream is live.
+    /// - Both operands are memory of the shape until the copy is complete.
+    /// - The stream is live.
     #[expect(
         clippy::inline_always,
         reason = "measured: what the types know of the copy then need not be asked"
@@ -98,11 +100,11 @@ impl CheckedCopy<'_> {
     #[inline(always)]
     pub(super) unsafe fn call(&self, stream: Option<sys::cudaStream_t>) -> sys::cudaError_t {
         if !self.is_plain() {
-            // SAFETY: as the caller says.
+            // SAFETY: the caller has the same duties.
             return unsafe { (*self).call_special(stream) };
         }
         match self.shape {
-            // SAFETY of all: as the caller says.
+            // SAFETY of all: the caller has the same duties.
             // SAFETY: as above.
             Shape::Linear { bytes } => unsafe { self.linear(bytes, stream) },
             // SAFETY: as above.
@@ -112,11 +114,11 @@ impl CheckedCopy<'_> {
         }
     }
 
-    /// The same of arrays, between devices, and of memory of pools, which is copied with its device current.
-    /// (Calls that name the devices find it by themselves.)
+    /// [`call`](Self::call) for arrays, for copies between devices, and for memory of pools, which is
+    /// copied with its device current. (Calls that name the devices do not need that.)
     ///
     /// # Safety
-    /// As for [`call`](Self::call).
+    /// As [`call`](Self::call).
     #[cold]
     #[inline(never)]
     unsafe fn call_special(self, stream: Option<sys::cudaStream_t>) -> sys::cudaError_t {
@@ -130,50 +132,50 @@ impl CheckedCopy<'_> {
         };
         let [row, rows, _] = self.shape.extent();
         match self.function(stream.is_some()) {
-            // SAFETY: as the caller says.
+            // SAFETY: the caller has the same duties.
             Function::Linear => unsafe { self.linear(row, stream) },
-            // SAFETY: as the caller says.
+            // SAFETY: the caller has the same duties.
             Function::Plane => unsafe { self.plane(row, rows, stream) },
-            // SAFETY: as the caller says.
+            // SAFETY: the caller has the same duties.
             Function::Volume => unsafe { self.volume(stream) },
-            // SAFETY: as the caller says; arrays have one layer.
+            // SAFETY: the caller has the same duties, and the arrays have one layer.
             Function::PlaneToArray | Function::PlaneFromArray | Function::PlaneBetweenArrays => unsafe {
                 self.array_plane(row, rows, stream)
             },
-            // SAFETY: as the caller says.
+            // SAFETY: the caller has the same duties.
             Function::Peer => unsafe { self.peer(row, stream) },
-            // SAFETY: as the caller says.
+            // SAFETY: the caller has the same duties.
             Function::PeerVolume => unsafe { self.peer_volume(stream) },
         }
     }
 
-    /// Copies bytes in a row within one device, or between it and the host.
+    /// Copies contiguous bytes within one device, or between it and the host.
     ///
     /// # Safety
-    /// As for [`call`](Self::call).
+    /// As [`call`](Self::call).
     #[inline]
     unsafe fn linear(&self, bytes: usize, stream: Option<sys::cudaStream_t>) -> sys::cudaError_t {
         let (to, from) = (self.to.pointer.cast(), self.from.pointer.cast_const().cast());
         let kind = self.direction.kind();
         match stream {
-            // SAFETY: as the caller says: so many bytes.
+            // SAFETY: the caller guarantees that both sides have this many bytes.
             None => unsafe { sys::cudaMemcpy(to, from, bytes, kind) },
             // SAFETY: as above, and the stream is live.
             Some(raw) => unsafe { sys::cudaMemcpyAsync(to, from, bytes, kind, raw) },
         }
     }
 
-    /// The same of rows: bytes of each, and how many.
+    /// Copies rows within one device, or between it and the host: bytes per row, and number of rows.
     ///
     /// # Safety
-    /// As for [`call`](Self::call).
+    /// As [`call`](Self::call).
     #[inline]
     unsafe fn plane(&self, row: usize, rows: usize, stream: Option<sys::cudaStream_t>) -> sys::cudaError_t {
         let (to, from) = (self.to.pointer.cast(), self.from.pointer.cast_const().cast());
         let (to_pitch, from_pitch) = (self.to.layout.pitch, self.from.layout.pitch);
         let kind = self.direction.kind();
         match stream {
-            // SAFETY: as the caller says: so many rows with these pitches.
+            // SAFETY: the caller guarantees that both sides have this many rows with these pitches.
             None => unsafe { sys::cudaMemcpy2D(to, to_pitch, from, from_pitch, row, rows, kind) },
             // SAFETY: as above, and the stream is live.
             Some(raw) => unsafe {
@@ -182,10 +184,10 @@ impl CheckedCopy<'_> {
         }
     }
 
-    /// The same of layers of rows, of arrays or of memory.
+    /// Copies layers of rows, of arrays or of memory.
     ///
     /// # Safety
-    /// As for [`call`](Self::call).
+    /// As [`call`](Self::call).
     #[inline]
     unsafe fn volume(&self, stream: Option<sys::cudaStream_t>) -> sys::cudaError_t {
         let (to, from) = (Corner::of(&self.to), Corner::of(&self.from));
@@ -200,18 +202,18 @@ impl CheckedCopy<'_> {
             kind: self.direction.kind(),
         };
         match stream {
-            // SAFETY: as the caller says; the parameters say where the operands are and their layouts, and
-            // live during the call.
+            // SAFETY: the caller guarantees that the operands are valid. The parameters describe where
+            // they are and their layouts, and live during the call.
             None => unsafe { sys::cudaMemcpy3D(&raw const parameters) },
             // SAFETY: as above, and the stream is live.
             Some(raw) => unsafe { sys::cudaMemcpy3DAsync(&raw const parameters, raw) },
         }
     }
 
-    /// Copies rows where one side is an array of one layer, or both are.
+    /// Copies rows if at least one side is an array of one layer.
     ///
     /// # Safety
-    /// As for [`call`](Self::call), and arrays have one layer.
+    /// As [`call`](Self::call). The arrays have one layer.
     unsafe fn array_plane(
         &self,
         row: usize,
@@ -224,7 +226,8 @@ impl CheckedCopy<'_> {
         match (self.to.array(), self.from.array(), stream) {
             (Some(array), None, None) => {
                 let (x, y) = array.offsets();
-                // SAFETY: as the caller says: so many rows from there on, and in memory with this pitch.
+                // SAFETY: the caller guarantees that the array has this many rows from this position on,
+                // and the memory this many with this pitch.
                 unsafe { sys::cudaMemcpy2DToArray(array.raw, x, y, from, from_pitch, row, rows, kind) }
             }
             (Some(array), None, Some(raw)) => {
@@ -247,35 +250,35 @@ impl CheckedCopy<'_> {
             (Some(target), Some(array), None) => {
                 let ((to_x, to_y), (x, y)) = (target.offsets(), array.offsets());
                 let handle = array.raw.cast_const();
-                // SAFETY: as above: so many rows from there on in both.
+                // SAFETY: as above. Both arrays have this many rows from their positions on.
                 unsafe {
                     sys::cudaMemcpy2DArrayToArray(target.raw, to_x, to_y, handle, x, y, row, rows, kind)
                 }
             }
-            // SAFETY: as the caller says.
+            // SAFETY: the caller has the same duties.
             _ => unsafe { self.volume(stream) },
         }
     }
 
-    /// Copies bytes in a row between the memories of two devices.
+    /// Copies contiguous bytes between two devices.
     ///
     /// # Safety
-    /// As for [`call`](Self::call).
+    /// As [`call`](Self::call).
     unsafe fn peer(&self, bytes: usize, stream: Option<sys::cudaStream_t>) -> sys::cudaError_t {
         let (to, from) = (self.to.pointer.cast(), self.from.pointer.cast_const().cast());
         let (to_device, from_device) = self.devices();
         match stream {
-            // SAFETY: as the caller says: so many bytes, of these devices.
+            // SAFETY: the caller guarantees that both sides have this many bytes on these devices.
             None => unsafe { sys::cudaMemcpyPeer(to, to_device, from, from_device, bytes) },
             // SAFETY: as above, and the stream is live.
             Some(raw) => unsafe { sys::cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, raw) },
         }
     }
 
-    /// The same of layers of rows, of arrays or of memory.
+    /// Copies layers of rows, of arrays or of memory.
     ///
     /// # Safety
-    /// As for [`call`](Self::call).
+    /// As [`call`](Self::call).
     unsafe fn peer_volume(&self, stream: Option<sys::cudaStream_t>) -> sys::cudaError_t {
         let (to, from) = (Corner::of(&self.to), Corner::of(&self.from));
         let (to_device, from_device) = self.devices();
@@ -291,15 +294,15 @@ impl CheckedCopy<'_> {
             extent: self.raw_extent(),
         };
         match stream {
-            // SAFETY: as the caller says; the parameters say where the operands are and their layouts, and
-            // live during the call.
+            // SAFETY: the caller guarantees that the operands are valid. The parameters describe where
+            // they are and their layouts, and live during the call.
             None => unsafe { sys::cudaMemcpy3DPeer(&raw const parameters) },
             // SAFETY: as above, and the stream is live.
             Some(raw) => unsafe { sys::cudaMemcpy3DPeerAsync(&raw const parameters, raw) },
         }
     }
 
-    /// The devices of a copy between two, as C numbers them: of the destination, and of the source.
+    /// Returns the ordinals of the two devices of a copy: destination and source.
     fn devices(&self) -> (i32, i32) {
         match self.direction {
             CopyDirection::Peer { destination, source } => (destination.ordinal(), source.ordinal()),
@@ -307,13 +310,14 @@ impl CheckedCopy<'_> {
         }
     }
 
-    /// Bytes of what C counts a row in: the elements of an array that takes part, else bytes.
+    /// Returns the size in bytes of C's unit for a row: an element if an array takes part, otherwise one
+    /// byte.
     #[inline]
     pub(super) fn unit(&self) -> usize {
         self.to.array().or(self.from.array()).map_or(1, |part| part.element.max(1))
     }
 
-    /// The shape as C describes it.
+    /// Returns C's description of the shape.
     #[inline]
     fn raw_extent(&self) -> sys::cudaExtent {
         let [row, height, depth] = self.shape.extent();
@@ -322,16 +326,16 @@ impl CheckedCopy<'_> {
 }
 
 impl ArrayPart {
-    /// The first byte of a row, and the row.
+    /// Returns the offset of the first byte within a row, and the row.
     fn offsets(&self) -> (usize, usize) {
         let [x, y, _] = self.at;
-        // The array holds it, so it does not overflow.
+        // Does not overflow, because the array has this size.
         (x * self.element, y)
     }
 }
 
-/// An operand as C describes it for copies of layers: an array from a position on, or linear memory from its
-/// first byte on.
+/// Returns C's description of an operand for copies of layers: an array from a position on, or linear
+/// memory from its first byte on.
 struct Corner {
     array: sys::cudaArray_t,
     memory: sys::cudaPitchedPtr,
@@ -349,7 +353,7 @@ impl Corner {
     }
 }
 
-/// An operand as C describes pitched memory.
+/// Returns C's description of an operand as pitched memory.
 #[inline]
 pub(super) fn pitched(operand: &Operand<'_>) -> sys::cudaPitchedPtr {
     let layout = &operand.layout;

@@ -1,4 +1,4 @@
-//! A copy whose sides agree: its shape and its direction, worked out once for every verb.
+//! A copy whose sides agree: its shape and its direction, determined once for every verb.
 
 use super::operand::{Dimensions, Operand, OperandMemory, Special};
 use super::overlap::Area;
@@ -9,7 +9,7 @@ use crate::hazard::{Access, Mode};
 use crate::memory::size;
 use crate::sys;
 
-/// A copy between two sides of one shape that has elements, and which share no byte.
+/// A copy between two sides that have the same shape, have elements, and share no byte.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CheckedCopy<'a> {
     pub(super) to: Operand<'a>,
@@ -19,11 +19,11 @@ pub(super) struct CheckedCopy<'a> {
 }
 
 impl<'a> CheckedCopy<'a> {
-    /// Checks a copy. Returns `None` if there are no elements. Lets two devices reach each other, as the first copy
-    /// between them does.
+    /// Checks a copy. Returns `None` if there are no elements. If this is the first copy between two
+    /// devices, enables access between them.
     ///
     /// # Errors
-    /// A refusal where the lengths or extents differ, or where the two share a byte.
+    /// Refused if the lengths or extents differ, or if the sides share a byte.
     #[expect(clippy::inline_always, reason = "as `check`")]
     #[inline(always)]
     #[track_caller]
@@ -35,7 +35,7 @@ impl<'a> CheckedCopy<'a> {
         Ok(copy)
     }
 
-    /// [`new`](Self::new) of what is no copy yet: a node of a graph.
+    /// [`new`](Self::new) without peer access, for a node of a graph.
     #[expect(
         clippy::inline_always,
         reason = "measured: what the types know of the two sides then need not be asked"
@@ -53,18 +53,18 @@ impl<'a> CheckedCopy<'a> {
         Ok(Some(Self { to, from, shape, direction: CopyDirection::of(to.memory, from.memory) }))
     }
 
-    /// Whether the copy is waited for before a blocking verb returns, because the runtime promises nothing:
-    /// between managed memory, which may be anywhere, and the host's. A slice may be of managed memory, too,
-    /// lent by a guard. Other copies of managed memory stay in the tracker.
+    /// Returns whether a blocking verb must wait for the copy itself, because the runtime makes no
+    /// promise: between host memory and managed memory, which may be anywhere. A slice may also be
+    /// managed memory that a guard lends. Other copies of managed memory remain in the tracker.
     pub(super) fn settles(&self) -> bool {
         let host = self.to.memory.is_host() || self.from.memory.is_host();
         let managed = matches!(self.direction, CopyDirection::Managed(_)) && host;
         managed || self.to.may_be_lent_managed() || self.from.may_be_lent_managed()
     }
 
-    /// Whether `cudaMemcpy` and its like for planes and volumes return only when all of the copy is done.
-    /// From pageable memory they may return once they have read the source, and between devices at once; both
-    /// stay in the tracker.
+    /// Returns whether `cudaMemcpy` and its 2D and 3D forms return only when the copy is complete. From
+    /// pageable memory they may return after reading the source, and between devices at once; both
+    /// remain in the tracker.
     pub(super) fn waits(&self) -> bool {
         match self.direction {
             CopyDirection::DeviceToHost(_) => true,
@@ -86,11 +86,12 @@ fn refuse_unlike(api: &'static str, to: Operand<'_>, from: Operand<'_>) -> Resul
         let (destination, source) = (to.extent(), from.extent());
         return Err(Error::refused(api, Detail::ExtentMismatch { destination, source }));
     }
-    // Addresses of host and devices are of one space, so this also finds what two owners of one memory share.
+    // Host and devices share one address space, so this also finds bytes that two owners of the same
+    // memory share.
     if shape.is_empty() || !Area::of(&to).shares(&Area::of(&from)) {
         return Ok(());
     }
-    // Of two owners of the same memory, and of slices, only addresses tell where they are.
+    // Two owners of the same memory, and slices, can only be located by address.
     let (destination, source) = match (to.tracked(), from.tracked()) {
         (Some((one, to)), Some((other, from))) if std::ptr::eq(one, other) => (to.start, from.start),
         _ => (to.pointer.addr(), from.pointer.addr()),
@@ -101,31 +102,32 @@ fn refuse_unlike(api: &'static str, to: Operand<'_>, from: Operand<'_>) -> Resul
 /// The arrangement of the bytes that both sides of a copy share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// Bytes in a row.
+    /// Contiguous bytes.
     Linear {
-        /// How many.
+        /// The number of bytes.
         bytes: usize,
     },
-    /// Rows, which on each side have a pitch.
+    /// Rows. Each side has its own pitch.
     Plane {
-        /// Bytes of a row.
+        /// Bytes per row.
         row: usize,
-        /// Rows.
+        /// The number of rows.
         rows: usize,
     },
-    /// Layers of rows, which on each side have a pitch and begin so many rows apart.
+    /// Layers of rows. Each side has its own pitch and its own number of rows from one layer to the
+    /// next.
     Volume {
-        /// Bytes of a row.
+        /// Bytes per row.
         row: usize,
-        /// Rows of a layer.
+        /// Rows per layer.
         rows: usize,
-        /// Layers.
+        /// The number of layers.
         layers: usize,
     },
 }
 
 impl Shape {
-    /// The arrangement of one operand.
+    /// Returns the shape of one operand.
     #[inline]
     pub(super) fn of(operand: &Operand<'_>) -> Self {
         let layout = &operand.layout;
@@ -137,7 +139,7 @@ impl Shape {
         }
     }
 
-    /// Bytes of a row, rows, layers.
+    /// Returns the bytes per row, the rows, and the layers.
     #[inline]
     pub(super) fn extent(self) -> [usize; 3] {
         match self {
@@ -147,14 +149,15 @@ impl Shape {
         }
     }
 
-    /// Whether there are no bytes.
+    /// Returns whether there are no bytes.
     #[inline]
     pub(super) fn is_empty(self) -> bool {
         let [row, rows, layers] = self.extent();
         row == 0 || rows == 0 || layers == 0
     }
 
-    /// Size in bytes. Memory holds it, so it does not overflow; saturating where a side has no bytes at all.
+    /// Returns the size in bytes. It does not overflow, because memory of this size exists. It saturates
+    /// if a side has no bytes.
     #[inline]
     pub(super) fn bytes(self) -> usize {
         let [row, rows, layers] = self.extent();
@@ -162,7 +165,7 @@ impl Shape {
     }
 }
 
-/// From where to where a copy goes, in the runtime's terms.
+/// The direction of a copy, in the runtime's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CopyDirection {
     HostToHost,
@@ -173,8 +176,8 @@ pub(super) enum CopyDirection {
         destination: Device,
         source: Device,
     },
-    /// Between managed memory and any other: the runtime looks up where it is. On this device's legacy stream
-    /// where no stream is named.
+    /// Between managed memory and any other: the runtime determines where the memory is. If no stream is
+    /// named, the copy runs on this device's legacy stream.
     Managed(Device),
 }
 
@@ -193,7 +196,8 @@ impl CopyDirection {
         }
     }
 
-    /// The device whose legacy stream a blocking copy goes to; none within the host's memory.
+    /// Returns the device whose legacy stream runs a blocking copy, or `None` for a copy within host
+    /// memory.
     pub(super) fn device(self) -> Option<Device> {
         match self {
             Self::HostToHost => None,
@@ -205,7 +209,7 @@ impl CopyDirection {
         }
     }
 
-    /// C's constant. Calls between devices take the devices instead.
+    /// Returns C's constant. Calls between devices take the devices instead.
     #[inline]
     pub(super) fn kind(self) -> sys::cudaMemcpyKind {
         match self {
@@ -219,8 +223,8 @@ impl CopyDirection {
 }
 
 impl Operand<'_> {
-    /// The operand of a node of the graph with this number: memory of a graph's own is one of that graph's
-    /// nodes only.
+    /// Returns the operand for a node of the graph with this number. Memory that a graph owns is an
+    /// operand only in that graph's nodes.
     #[track_caller]
     pub(crate) fn in_graph(self, graph: u64) -> Result<Self> {
         match self.special {
@@ -230,7 +234,7 @@ impl Operand<'_> {
     }
 }
 
-/// The refusal of memory of a graph's own where nobody else's memory will do.
+/// Returns the refusal of memory that a graph owns, used outside of that graph.
 #[cold]
 #[track_caller]
 pub(crate) fn of_another_graph(api: &'static str) -> Error {
@@ -238,7 +242,7 @@ pub(crate) fn of_another_graph(api: &'static str) -> Error {
     Error::refused(api, Detail::Unsupported { what })
 }
 
-/// A copy of elements in a row.
+/// A copy of contiguous elements as a node.
 pub(crate) struct LinearNode<'a> {
     pub(crate) to: *mut u8,
     pub(crate) from: *const u8,
@@ -273,7 +277,7 @@ impl<'a> LinearNode<'a> {
     }
 }
 
-/// A fill of elements in a row.
+/// A fill of contiguous elements as a node.
 pub(crate) struct FillNode<'a> {
     pub(crate) to: *mut u8,
     pub(crate) bytes: usize,
@@ -331,7 +335,7 @@ mod tests {
         assert_eq!(between(Managed(device), On(device)), (false, false));
     }
 
-    /// The shape of a copy; none where there are no elements.
+    /// The shape of a copy, or `None` if there are no elements.
     fn shape(api: &'static str, to: Operand<'_>, from: Operand<'_>) -> Result<Option<Shape>> {
         Ok(CheckedCopy::new(api, to, from)?.map(|copy| copy.shape))
     }

@@ -1,4 +1,4 @@
-//! The verbs that fill: memory with one byte, or with one element.
+//! Fills of memory with one byte or one element.
 #![expect(unsafe_code, reason = "hands the destination's pointer to the runtime")]
 
 use std::ffi::c_int;
@@ -17,16 +17,17 @@ use crate::sys;
 
 /// Sets every *byte* of the destination to `value`, on the legacy stream of its device.
 ///
-/// Stands for [`cudaMemset`](sys::cudaMemset). The destination is device or pinned memory, or a part of it.
-/// A zero-length fill is a no-op.
+/// Stands for [`cudaMemset`](sys::cudaMemset). The destination is device or pinned memory, or a part of
+/// it. A zero-length fill is a no-op.
 ///
 /// # Ordering
-/// After conflicting work that any stream was given before. Device memory may be filled after the call
-/// returned; later work is ordered after it. Pinned memory is filled on return.
+/// The fill runs after conflicting work that was submitted to any stream before. Device memory may be
+/// filled after the call has returned; later work is ordered after it. Pinned memory is filled on
+/// return.
 ///
 /// # Errors
-/// A refusal inside a host function. Otherwise what the runtime says, which may be the failure of earlier
-/// work.
+/// Returns the runtime's error, which may be the failure of earlier work. Refused inside a host
+/// function.
 ///
 /// # Examples
 /// ```
@@ -45,17 +46,18 @@ pub fn memset<D: AsyncDestination + ?Sized>(destination: &mut D, value: u8) -> R
     block(destination.operand_mut()?, Value::Byte(value))
 }
 
-/// Gives a stream the task of setting every *byte* of the destination to `value`, and returns.
+/// Submits a fill that sets every *byte* of the destination to `value`, and returns.
 ///
 /// Stands for [`cudaMemsetAsync`](sys::cudaMemsetAsync). The destination is device or pinned memory, or a
 /// part of it. A zero-length fill is a no-op.
 ///
 /// # Ordering
-/// In the order of the stream, and after conflicting work that other streams were given before.
+/// The operation runs in the order of the stream, and after conflicting work that was submitted to other
+/// streams before.
 ///
 /// # Errors
-/// A refusal inside a host function. Otherwise what the runtime says, which may be the failure of earlier
-/// work.
+/// Returns the runtime's error, which may be the failure of earlier work. Refused inside a host
+/// function.
 #[doc(alias = "cudaMemsetAsync")]
 #[track_caller]
 pub fn memset_async<D: AsyncDestination + ?Sized>(
@@ -68,9 +70,9 @@ pub fn memset_async<D: AsyncDestination + ?Sized>(
 
 /// Sets every *element* of the destination to `value`, on the legacy stream of its device.
 ///
-/// Elements whose bytes are all alike are set by [`cudaMemset`](sys::cudaMemset). For others the runtime has
-/// no call: they are set byte by byte, by one [`cudaMemset2D`](sys::cudaMemset2D) for each byte of an
-/// element. A kernel is faster, such as that of `cuda_kernels::fill`. A zero-length fill is a no-op.
+/// If all bytes of the element are equal, this is [`cudaMemset`](sys::cudaMemset). For other elements
+/// the runtime has no call, so this makes one [`cudaMemset2D`](sys::cudaMemset2D) per byte of the
+/// element. A kernel such as `cuda_kernels::fill` is faster. A zero-length fill is a no-op.
 ///
 /// # Ordering
 /// As [`memset`].
@@ -97,12 +99,13 @@ where
     block(destination.operand_mut()?, Value::of(bytes_of(&value)))
 }
 
-/// Gives a stream the task of setting every *element* of the destination to `value`, and returns.
+/// Submits a fill that sets every *element* of the destination to `value`, and returns.
 ///
-/// By the calls that [`fill`] makes, in their asynchronous forms. A zero-length fill is a no-op.
+/// It makes the calls of [`fill`] in their asynchronous forms. A zero-length fill is a no-op.
 ///
 /// # Ordering
-/// In the order of the stream, and after conflicting work that other streams were given before.
+/// The operation runs in the order of the stream, and after conflicting work that was submitted to other
+/// streams before.
 ///
 /// # Errors
 /// As [`fill`].
@@ -116,26 +119,29 @@ where
 
 /// Sets every *byte* of the rows of the destination to `value`, on the legacy stream of its device.
 ///
-/// Stands for [`cudaMemset2D`](sys::cudaMemset2D). What is between the rows is left alone. A zero-length fill is a no-op.
+/// Stands for [`cudaMemset2D`](sys::cudaMemset2D). Bytes between the rows are not written. A zero-length
+/// fill is a no-op.
 ///
 /// # Ordering
 /// As [`memset`](crate::memset).
 ///
 /// # Errors
-/// A refusal inside a host function. Otherwise what the runtime says, which may be the failure of earlier
-/// work.
+/// Returns the runtime's error, which may be the failure of earlier work. Refused inside a host
+/// function.
 #[doc(alias = "cudaMemset2D")]
 #[track_caller]
 pub fn memset_2d<D: FillDestination<Planar> + ?Sized>(destination: &mut D, value: u8) -> Result<()> {
     block(destination.operand_mut()?, Value::Byte(value))
 }
 
-/// Gives a stream the task of setting every *byte* of the rows of the destination to `value`, and returns.
+/// Submits a fill that sets every *byte* of the rows of the destination to `value`, and returns.
 ///
-/// Stands for [`cudaMemset2DAsync`](sys::cudaMemset2DAsync). What is between the rows is left alone. A zero-length fill is a no-op.
+/// Stands for [`cudaMemset2DAsync`](sys::cudaMemset2DAsync). Bytes between the rows are not written. A
+/// zero-length fill is a no-op.
 ///
 /// # Ordering
-/// In the order of the stream, and after conflicting work that other streams were given before.
+/// The operation runs in the order of the stream, and after conflicting work that was submitted to other
+/// streams before.
 ///
 /// # Errors
 /// As [`memset_2d`].
@@ -168,27 +174,29 @@ pub fn memset_2d_async<D: FillDestination<Planar> + ?Sized>(
 
 /// Sets every *byte* of the rows of the destination to `value`, on the legacy stream of its device.
 ///
-/// Stands for [`cudaMemset3D`](sys::cudaMemset3D). What is between the rows and layers is left alone. A zero-length fill is a no-op.
+/// Stands for [`cudaMemset3D`](sys::cudaMemset3D). Bytes between the rows and layers are not written. A
+/// zero-length fill is a no-op.
 ///
 /// # Ordering
 /// As [`memset`](crate::memset).
 ///
 /// # Errors
-/// A refusal inside a host function. Otherwise what the runtime says, which may be the failure of earlier
-/// work.
+/// Returns the runtime's error, which may be the failure of earlier work. Refused inside a host
+/// function.
 #[doc(alias = "cudaMemset3D")]
 #[track_caller]
 pub fn memset_3d<D: FillDestination<Volumetric> + ?Sized>(destination: &mut D, value: u8) -> Result<()> {
     block(destination.operand_mut()?, Value::Byte(value))
 }
 
-/// Gives a stream the task of setting every *byte* of the rows of the destination to `value`, and returns.
+/// Submits a fill that sets every *byte* of the rows of the destination to `value`, and returns.
 ///
-/// Stands for [`cudaMemset3DAsync`](sys::cudaMemset3DAsync). What is between the rows and layers is left
-/// alone. A zero-length fill is a no-op.
+/// Stands for [`cudaMemset3DAsync`](sys::cudaMemset3DAsync). Bytes between the rows and layers are not
+/// written. A zero-length fill is a no-op.
 ///
 /// # Ordering
-/// In the order of the stream, and after conflicting work that other streams were given before.
+/// The operation runs in the order of the stream, and after conflicting work that was submitted to other
+/// streams before.
 ///
 /// # Errors
 /// As [`memset_3d`].
@@ -219,16 +227,16 @@ pub fn memset_3d_async<D: FillDestination<Volumetric> + ?Sized>(
     enqueue(stream.as_stream(), destination.operand_mut()?, Value::Byte(value))
 }
 
-/// What memory is filled with.
+/// The value of a fill.
 #[derive(Clone, Copy)]
 enum Value<'v> {
     Byte(u8),
-    /// The bytes of an element, for elements in a row.
+    /// The bytes of an element, for contiguous elements.
     Element(&'v [u8]),
 }
 
 impl<'v> Value<'v> {
-    /// An element: one byte, where all of its bytes are alike.
+    /// Makes the value of an element. It is one byte if all bytes of the element are equal.
     fn of(element: &'v [u8]) -> Self {
         match element {
             [first, rest @ ..] if rest.iter().all(|byte| byte == first) => Self::Byte(*first),
@@ -237,7 +245,7 @@ impl<'v> Value<'v> {
     }
 }
 
-/// Has a stream fill memory.
+/// Submits a fill to a stream.
 #[expect(
     clippy::inline_always,
     reason = "measured: what the types know of the memory then need not be asked"
@@ -248,7 +256,7 @@ fn enqueue(stream: StreamRef<'_>, to: Operand<'_>, value: Value<'_>) -> Result<(
     fill_on(stream, to, value, true)
 }
 
-/// Has the legacy stream of the memory's device fill it.
+/// Fills memory on the legacy stream of its device.
 #[track_caller]
 fn block(to: Operand<'_>, value: Value<'_>) -> Result<()> {
     let device = match to.memory {
@@ -260,7 +268,8 @@ fn block(to: Operand<'_>, value: Value<'_>) -> Result<()> {
     fill_on(LegacyStream::of(device)?.as_stream(), to, value, false)
 }
 
-/// Fills memory in the order of a stream, by the calls that name it (`on_stream`), or by those that do not.
+/// Fills memory in the order of a stream, by the calls that name the stream (`on_stream`) or by those
+/// that do not.
 #[expect(clippy::inline_always, reason = "as above")]
 #[inline(always)]
 #[track_caller]
@@ -271,22 +280,22 @@ fn fill_on(stream: StreamRef<'_>, to: Operand<'_>, value: Value<'_>, on_stream: 
         return Ok(());
     }
     let write = to.filled();
-    // Pinned memory: a batch must not directly follow. See `batch::calls`.
+    // A batch must not directly follow a fill of pinned memory. See `batch::calls`.
     let is_noted = on_stream && write.as_ref().is_some_and(|access| access.is_fill());
     let asked = Call { api: name(shape, value, on_stream), call_site: Location::caller(), bytes };
     let call = move |raw| {
         if is_noted {
             stream.note_fill();
         }
-        // SAFETY: the operand is memory of this shape, for which any byte is valid; its owner waits for this
-        // before it frees; and the stream is live.
+        // SAFETY: the operand is memory of this shape, for which any byte is valid. Its owner waits for
+        // this fill before it frees the memory. The stream is live.
         unsafe { fill_by_call(&to, shape, value, on_stream.then_some(raw)) }
     };
-    // SAFETY: the access is all that the calls touch.
+    // SAFETY: the calls access nothing else.
     unsafe { submit::enqueue(stream, (write, None), asked, call) }
 }
 
-/// The function that fills memory of this shape.
+/// Returns the name of the function that fills memory of this shape.
 #[inline]
 fn name(shape: Shape, value: Value<'_>, on_stream: bool) -> &'static str {
     match (shape, value, on_stream) {
@@ -304,11 +313,11 @@ fn name(shape: Shape, value: Value<'_>, on_stream: bool) -> &'static str {
     }
 }
 
-/// Fills an operand, and nothing between its rows.
+/// Fills an operand without the bytes between its rows.
 ///
 /// # Safety
-/// The operand is memory of this shape, for which any byte is valid, until the fill is done, and the stream
-/// is live.
+/// - The operand is memory of this shape, for which any byte is valid, until the fill is complete.
+/// - The stream is live.
 #[inline]
 unsafe fn fill_by_call(
     to: &Operand<'_>,
@@ -318,37 +327,37 @@ unsafe fn fill_by_call(
 ) -> sys::cudaError_t {
     let byte = match value {
         Value::Byte(byte) => c_int::from(byte),
-        // SAFETY: as the caller says.
+        // SAFETY: the caller has the same duties.
         Value::Element(element) => return unsafe { fill_elements(to, element, stream) },
     };
     let (pointer, pitch) = (to.pointer.cast(), to.layout.pitch);
     let [row, height, depth] = shape.extent();
     let extent = sys::cudaExtent { width: row, height, depth };
     match (shape, stream) {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller has the same duties.
         (Shape::Linear { bytes }, None) => unsafe { sys::cudaMemset(pointer, byte, bytes) },
-        // SAFETY: as the caller says.
+        // SAFETY: the caller has the same duties.
         (Shape::Linear { bytes }, Some(raw)) => unsafe { sys::cudaMemsetAsync(pointer, byte, bytes, raw) },
-        // SAFETY: as the caller says.
+        // SAFETY: the caller has the same duties.
         (Shape::Plane { row, rows }, None) => unsafe { sys::cudaMemset2D(pointer, pitch, byte, row, rows) },
-        // SAFETY: as the caller says.
+        // SAFETY: the caller has the same duties.
         (Shape::Plane { row, rows }, Some(raw)) => unsafe {
             sys::cudaMemset2DAsync(pointer, pitch, byte, row, rows, raw)
         },
-        // SAFETY: as the caller says.
+        // SAFETY: the caller has the same duties.
         (Shape::Volume { .. }, None) => unsafe { sys::cudaMemset3D(pitched(to), byte, extent) },
-        // SAFETY: as the caller says.
+        // SAFETY: the caller has the same duties.
         (Shape::Volume { .. }, Some(raw)) => unsafe {
             sys::cudaMemset3DAsync(pitched(to), byte, extent, raw)
         },
     }
 }
 
-/// Sets every element of a row to the same bytes, which are as many as an element has: each of them is a
-/// column of its own.
+/// Sets every element of a row to the same bytes. There are as many bytes as an element has, and each is
+/// written as a column.
 ///
 /// # Safety
-/// As for [`fill_by_call`].
+/// As [`fill_by_call`].
 #[inline(never)]
 unsafe fn fill_elements(
     to: &Operand<'_>,
@@ -359,10 +368,10 @@ unsafe fn fill_elements(
     for (at, byte) in element.iter().enumerate() {
         let (column, value) = (to.pointer.wrapping_add(at).cast(), c_int::from(*byte));
         let code = match stream {
-            // SAFETY: the operand is memory of so many elements, of each of which this is one byte; any value
-            // is valid for it.
+            // SAFETY: the operand is memory of this many elements, and this is one byte of each. Any
+            // value is valid for it.
             None => unsafe { sys::cudaMemset2D(column, pitch, value, 1, len) },
-            // SAFETY: as above, and as the caller says.
+            // SAFETY: as above. The caller has the same duties.
             Some(raw) => unsafe { sys::cudaMemset2DAsync(column, pitch, value, 1, len, raw) },
         };
         if code != sys::cudaSuccess {

@@ -1,35 +1,38 @@
 //! Copies and fills, with C's names and C's order of arguments: destination, then source.
 //!
-//! The family has three axes. *Blocking* verbs ([`memcpy`], [`memset`]) are `cudaMemcpy` and `cudaMemset`:
-//! they run on the legacy stream of the device concerned and take any memory, pageable slices and vectors
-//! included. When they return, the host's side is done; what may still be in flight on the device is in the
-//! tracker, so later work on any stream is ordered after it. *Asynchronous* verbs ([`memcpy_async`],
-//! [`memset_async`]) name a stream, return at once, and take memory that the crate owns: device and pinned.
-//! [`Scope::memcpy_async`](crate::stream::Scope::memcpy_async) takes borrowed slices too, for as long as its
-//! scope lasts. [`CopyBatch`] and [`CopyBatch3d`] put many copies on a stream in one call. Verbs for
-//! *elements in a row* have the plain names; those for *rows* and for *layers of rows* ([`memcpy_2d`],
-//! [`memset_3d`] and so on) take a [`Plane`](crate::memory::Plane) or a [`Volume`](crate::memory::Volume) of
-//! any memory, or pitched memory, with pitches of their own on the two sides, and on either side an
-//! [`Array`](crate::memory::Array) or a view of one.
+//! The family has three axes.
+//! - *Blocking* verbs ([`memcpy`], [`memset`]) are `cudaMemcpy` and `cudaMemset`. They run on the legacy
+//!   stream of the device concerned and take any memory, including pageable slices and vectors. On
+//!   return, the host's side is complete. Work that is still in flight on the device is in the tracker,
+//!   so later work on any stream is ordered after it.
+//! - *Asynchronous* verbs ([`memcpy_async`], [`memset_async`]) name a stream, return at once, and take
+//!   memory that the crate owns: device and pinned.
+//!   [`Scope::memcpy_async`](crate::stream::Scope::memcpy_async) also takes slices that are borrowed for
+//!   its scope. [`CopyBatch`] and [`CopyBatch3d`] submit many copies in one call.
+//! - Verbs for *contiguous elements* have the plain names. Those for *rows* and *layers of rows*
+//!   ([`memcpy_2d`], [`memset_3d`] and so on) take a [`Plane`](crate::memory::Plane) or a
+//!   [`Volume`](crate::memory::Volume) of any memory, or pitched memory. The two sides have their own
+//!   pitches, and either side may be an [`Array`](crate::memory::Array) or a view of one.
 //!
-//! The direction is never named: it follows from the types of the operands, and so does whether two devices
-//! are involved: the first copy between two devices lets them reach each other's memory
-//! ([`set_automatic_peer_access`]). A direction that cannot be does not compile, nor does an asynchronous
+//! The direction is never named. It follows from the types of the operands, and so does whether two
+//! devices are involved. The first copy between two devices enables access to each other's memory
+//! ([`set_automatic_peer_access`]). An impossible direction does not compile, nor does an asynchronous
 //! copy of a borrowed slice.
 //!
-//! [`Pipeline`] streams host arrays that are larger than a device's memory through it in chunks, with copies
-//! and kernels overlapped.
+//! [`Pipeline`] streams host arrays that are larger than a device's memory through it in chunks, with
+//! copies and kernels overlapped.
 //!
-//! Large blocking copies between pageable memory and a device are staged by the crate itself, which is
-//! faster: see [`staged`]. [`memcpy_to_symbol`], [`memcpy_from_symbol`] and their asynchronous forms copy to
-//! and from variables of kernels' source files ([`Symbol`](crate::memory::Symbol)); parts of these stand on
-//! either side of the other verbs for elements in a row too.
+//! The crate itself stages large blocking copies between pageable memory and a device, which is faster:
+//! see [`staged`]. [`memcpy_to_symbol`], [`memcpy_from_symbol`] and their asynchronous forms copy to and
+//! from variables of kernels' source files ([`Symbol`](crate::memory::Symbol)). Parts of variables are
+//! also operands of the other verbs for contiguous elements.
 //!
-//! Before any call: both sides must have the same length, or the same width, height and depth, and share no
-//! byte. Lengths and widths are in elements, pitches in bytes. A zero-length copy is a no-op.
+//! Every verb checks before the call that both sides have the same length, or the same width, height and
+//! depth, and share no byte. Lengths and widths are in elements, pitches in bytes. A zero-length copy is
+//! a no-op.
 //!
-//! Every verb takes the same path: it makes an `Operand` of either side, `transfer` checks the two, and
-//! `submit` gives the stream the call.
+//! Every verb takes the same path: it makes an `Operand` of each side, `transfer` checks the two, and
+//! `submit` submits the call to the stream.
 //!
 //! | file | concept |
 //! |---|---|

@@ -1,10 +1,10 @@
-//! One side of a copy: which types may stand there, and the one descriptor that all of them become.
+//! One side of a copy: the types that may stand there, and the one descriptor that all of them become.
 //!
-//! Types say which side, which memory and which shape something is: [`Source`] and [`Destination`] for the
-//! blocking verbs, [`AsyncSource`] and [`AsyncDestination`] for those that return before the copy is done,
+//! Types determine the side, the memory and the shape: [`Source`] and [`Destination`] for the blocking
+//! verbs, [`AsyncSource`] and [`AsyncDestination`] for those that return before the copy is complete,
 //! each for [`Linear`], [`Planar`] or [`Volumetric`] operands. With [`FillDestination`] and
-//! [`SymbolPart`](super::SymbolPart) these are all operand traits of the crate. Nobody else can implement
-//! them: their hidden method returns a type without a public name.
+//! [`SymbolPart`](super::SymbolPart) these are all operand traits of the crate. They are sealed: their
+//! hidden method returns a type without a public name.
 #![expect(unsafe_code, reason = "tells the tracker which accesses are exclusive")]
 
 use std::marker::PhantomData;
@@ -26,38 +26,38 @@ use crate::memory::span::Span;
 use crate::memory::{AnyMemoryType, MemoryType};
 use crate::sys;
 
-/// The shape of elements one after the other: what [`memcpy`](crate::memcpy) takes.
+/// The shape of contiguous elements, for [`memcpy`](crate::memcpy).
 #[derive(Clone, Copy, Debug)]
 pub struct Linear;
 
-/// The shape of rows: what [`memcpy_2d`](crate::memcpy_2d) takes.
+/// The shape of rows, for [`memcpy_2d`](crate::memcpy_2d).
 #[derive(Clone, Copy, Debug)]
 pub struct Planar;
 
-/// The shape of layers of rows: what [`memcpy_3d`](crate::memcpy_3d) takes.
+/// The shape of layers of rows, for [`memcpy_3d`](crate::memcpy_3d).
 #[derive(Clone, Copy, Debug)]
 pub struct Volumetric;
 
-/// The shape of elements one after the other in a node of a graph: what
-/// [`Graph::add_memcpy`](crate::Graph::add_memcpy) takes. All that [`memcpy_async`](crate::memcpy_async)
-/// takes, and memory of the graph's own.
+/// The shape of contiguous elements in a node of a graph, for
+/// [`Graph::add_memcpy`](crate::Graph::add_memcpy). It includes every operand of
+/// [`memcpy_async`](crate::memcpy_async), and memory that the graph owns.
 #[derive(Clone, Copy, Debug)]
 pub struct InGraph;
 
-/// The owner keeps the memory until an asynchronous copy is done: device, pinned, managed and registered
-/// memory.
+/// The owner keeps the memory alive until an asynchronous copy is complete: device, pinned, managed and
+/// registered memory.
 #[derive(Clone, Copy, Debug)]
 pub struct ByOwner;
 
-/// A scope keeps the memory until an asynchronous copy is done: slices and vectors that are borrowed for the
-/// whole scope, and all memory that is kept [`ByOwner`].
+/// A scope keeps the memory alive until an asynchronous copy is complete: slices and vectors that are
+/// borrowed for the whole scope, and all memory that its owner keeps alive ([`ByOwner`]).
 #[derive(Clone, Copy, Debug)]
 pub struct ByScope<'scope>(PhantomData<&'scope ()>);
 
-/// Elements can be copied from it: device memory, pinned memory, slices, arrays and vectors.
+/// A source of blocking copies: device memory, pinned memory, slices, arrays and vectors.
 ///
-/// Also a `Result` of one of these: the copy returns its error. A part in C is an offset within the call; so
-/// a ported line is still one call with one `?`, whichever side fails:
+/// A `Result` of one of these is a source too, and the copy returns its error. A part in C is an offset
+/// within the call. With this, a ported line is still one call with one `?`, whichever side fails:
 /// `memcpy(&mut device.slice_mut(4..8), &host[..4])?`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the source of a copy of shape `{Shape}`",
@@ -67,17 +67,18 @@ pub struct ByScope<'scope>(PhantomData<&'scope ()>);
             cross; one value is `&[value]`"
 )]
 pub trait Source<Shape = Linear> {
-    /// The type of the elements.
+    /// The element type.
     type Element;
 
-    /// The descriptor of this side.
+    /// Returns the descriptor of this side.
     #[doc(hidden)]
     fn operand(&self) -> Result<Operand<'_>>;
 }
 
-/// Elements can be copied to it: device memory, pinned memory, mutable slices, arrays and vectors.
+/// A destination of blocking copies: device memory, pinned memory, mutable slices, arrays and vectors.
 ///
-/// Also a `Result` of one of these, as for [`Source`]. A vector is filled to its length; it does not grow.
+/// A `Result` of one of these is a destination too, as for [`Source`]. A vector is filled to its length
+/// and does not grow.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the destination of a copy of shape `{Shape}`",
     label = "neither memory of the crate's nor of the program's own, of this shape, that may be written",
@@ -85,18 +86,18 @@ pub trait Source<Shape = Linear> {
             references never cross; one value is `std::slice::from_mut(&mut value)`"
 )]
 pub trait Destination<Shape = Linear> {
-    /// The type of the elements.
+    /// The element type.
     type Element;
 
-    /// The descriptor of this side.
+    /// Returns the descriptor of this side.
     #[doc(hidden)]
     fn operand_mut(&mut self) -> Result<Operand<'_>>;
 }
 
-/// A source that an asynchronous copy may read after the call returned.
+/// A source that an asynchronous copy may read after the call has returned.
 ///
-/// `RetainedResource` says who keeps it until then: [`ByOwner`], or [`ByScope`] in the verbs of a
-/// [`Scope`](crate::stream::Scope).
+/// The parameter `RetainedBy` says what keeps it alive until then: [`ByOwner`], or [`ByScope`] in the verbs
+/// of a [`Scope`](crate::stream::Scope).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the source of an asynchronous copy",
     label = "nothing keeps this memory alive and unchanged until the copy is done",
@@ -105,12 +106,12 @@ pub trait Destination<Shape = Linear> {
     note = "within `stream.scope`, pass a reference: to device or pinned memory, or, borrowed from outside \
             the scope, to a slice, array or vector; planes and volumes of these may be passed as they are"
 )]
-pub trait AsyncSource<Shape = Linear, RetainedResource = ByOwner>: Source<Shape> {}
+pub trait AsyncSource<Shape = Linear, RetainedBy = ByOwner>: Source<Shape> {}
 
-/// A destination that an asynchronous copy may write after the call returned.
+/// A destination that an asynchronous copy may write after the call has returned.
 ///
-/// `RetainedResource` says who keeps it until then: [`ByOwner`], or [`ByScope`] in the verbs of a
-/// [`Scope`](crate::stream::Scope).
+/// The parameter `RetainedBy` says what keeps it alive until then: [`ByOwner`], or [`ByScope`] in the verbs
+/// of a [`Scope`](crate::stream::Scope).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the destination of an asynchronous copy",
     label = "nothing keeps this memory alive and unread until the copy is done",
@@ -119,9 +120,9 @@ pub trait AsyncSource<Shape = Linear, RetainedResource = ByOwner>: Source<Shape>
     note = "within `stream.scope`, pass a mutable reference: to device or pinned memory, or, borrowed from \
             outside the scope, to a slice, array or vector; planes and volumes of these are passed as they are"
 )]
-pub trait AsyncDestination<Shape = Linear, RetainedResource = ByOwner>: Destination<Shape> {}
+pub trait AsyncDestination<Shape = Linear, RetainedBy = ByOwner>: Destination<Shape> {}
 
-/// Rows or layers that can be filled: memory with addresses, which arrays do not have.
+/// Rows or layers that can be filled: memory with addresses, unlike arrays.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be filled",
     note = "CUDA has no call that fills an array: copy to it, or write it from a kernel"
@@ -131,18 +132,18 @@ pub trait FillDestination<Shape>: AsyncDestination<Shape> {}
 /// The memory type of an operand, with the device that it was allocated for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OperandMemory {
-    /// A device's.
+    /// Device memory.
     Device(Device),
-    /// The host's, page-locked.
+    /// Page-locked host memory.
     Pinned(Device),
-    /// The host's and all devices', allocated for this one.
+    /// Managed memory, allocated for this device.
     Managed(Device),
-    /// The host's.
+    /// Pageable host memory.
     Pageable,
 }
 
 impl OperandMemory {
-    /// The type of memory that was allocated for use with a device.
+    /// Returns the type of memory that was allocated for use with a device.
     #[inline]
     fn of(residence: Tag, device: Device) -> Self {
         match residence {
@@ -152,13 +153,13 @@ impl OperandMemory {
         }
     }
 
-    /// Whether only the host's processors and copies reach it.
+    /// Returns whether this is host memory, pinned or pageable.
     pub(super) fn is_host(self) -> bool {
         matches!(self, Self::Pinned(_) | Self::Pageable)
     }
 }
 
-/// How many dimensions a copy has: the shape, as a value.
+/// The number of dimensions of a copy: its shape, as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dimensions {
     /// [`Linear`].
@@ -169,18 +170,19 @@ pub(crate) enum Dimensions {
     Three,
 }
 
-/// What few operands have. An operand without it costs no more for it: its type says so where it is made.
+/// Properties of few operands. They cost other operands nothing, because the type of an operand is known
+/// where it is made.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Special {
     None,
     /// A box of an array, which has no address.
     Array(ArrayPart),
-    /// Memory of a pool of this device, where there are more devices: copies find it only where the current
-    /// device has access to it.
+    /// Memory of a pool of this device, if there are several devices. Copies reach it only if the
+    /// current device has access to it.
     Pool(Device),
-    /// No borrow keeps the host away from it: a variable of a module.
+    /// A variable of a module: no borrow excludes the host.
     Unborrowed,
-    /// The same, memory of the graph with this number.
+    /// Memory that the graph with this number owns: no borrow excludes the host.
     Graph(u64),
 }
 
@@ -190,35 +192,36 @@ pub(super) struct ArrayPart {
     pub(super) raw: sys::cudaArray_t,
     /// Column, row, layer.
     pub(super) at: [usize; 3],
-    /// Bytes of an element.
+    /// The size of an element in bytes.
     pub(super) element: usize,
-    /// Whether the array has one layer only.
+    /// Whether the array has only one layer.
     pub(super) is_flat: bool,
 }
 
 /// One side of a copy, without its type.
 #[derive(Clone, Copy, Debug)]
 pub struct Operand<'a> {
-    /// The first byte; null for an array.
+    /// The address of the first byte, or null for an array.
     pub(super) pointer: *mut u8,
-    /// Elements of a row.
+    /// Elements per row.
     pub(super) len: usize,
-    /// The layout in bytes; that of an array only says its size.
+    /// The layout in bytes. For an array it only describes the size.
     pub(super) layout: Layout,
     pub(super) dimensions: Dimensions,
     pub(super) memory: OperandMemory,
-    /// The access history of the allocation; none for pageable memory.
+    /// The access history of the allocation, or `None` for pageable memory.
     history: Option<&'a AccessHistory>,
-    /// The first byte and the one past the last, counted from the start of the allocation or slice.
+    /// The first byte and the byte past the last, as offsets in the allocation or slice.
     start: usize,
     end: usize,
-    /// Whether an exclusive borrow of this is one of all these bytes: between rows others may have some.
+    /// Whether an exclusive borrow of this operand covers all these bytes. Others may own bytes between
+    /// rows.
     alone: bool,
     pub(super) special: Special,
 }
 
 impl<'a> Operand<'a> {
-    /// Part of an allocation.
+    /// Makes the operand of a part of an allocation.
     #[inline]
     pub(super) fn of_span<T, M: MemoryType>(span: Span<'a, T>) -> Self {
         let allocation = span.allocation();
@@ -233,7 +236,8 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// Part of a variable of a module, at this address: no borrow of it stands for who uses it.
+    /// Makes the operand of a part of a module's variable at this address. No borrow excludes other
+    /// users of it.
     pub(crate) fn unborrowed<T>(
         pointer: *mut T,
         len: usize,
@@ -252,12 +256,13 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// The same, of the graph with this number: an operand in nodes of that graph only.
+    /// Makes the operand of a part of memory that the graph with this number owns, for nodes of that
+    /// graph only.
     pub(crate) fn of_graph(self, graph: u64) -> Self {
         Self { special: Special::Graph(graph), ..self }
     }
 
-    /// Rows, in layers.
+    /// Makes the operand of rows in layers.
     #[inline]
     pub(super) fn of_grid<T, M: AnyMemoryType>(grid: Grid<'a, T>, dimensions: Dimensions) -> Self {
         let (len, layout) = (grid.width(), grid.layout());
@@ -276,7 +281,7 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// A borrowed slice.
+    /// Makes the operand of a borrowed slice.
     #[inline]
     fn pageable(pointer: *mut u8, len: usize, bytes: usize) -> Self {
         Self {
@@ -293,21 +298,21 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// A slice, to be read.
+    /// Makes the operand of a slice to read.
     #[inline]
     pub(super) fn of_slice<T: NoUninit>(slice: &'a [T]) -> Self {
         Self::pageable(slice.as_ptr().cast_mut().cast(), slice.len(), size_of_val(slice))
     }
 
-    /// A slice, to be written.
+    /// Makes the operand of a slice to write.
     #[inline]
     pub(super) fn of_slice_mut<T: AnyBitPattern>(slice: &'a mut [T]) -> Self {
         let (len, bytes) = (slice.len(), size_of_val(slice));
         Self::pageable(slice.as_mut_ptr().cast(), len, bytes)
     }
 
-    /// Room for elements that is not initialised yet, to be written: of the extent of another operand, rows
-    /// one after the other. Where it is too small, it is as if it had no rows.
+    /// Makes the operand of uninitialized elements to write, with the extent of another operand and
+    /// contiguous rows. If the memory is too small, the operand has no rows.
     pub(super) fn of_room_like<T: AnyBitPattern>(room: &'a mut [MaybeUninit<T>], other: &Self) -> Self {
         let Layout { row, rows, layers, .. } = other.layout;
         let layout = Layout { row, rows, layers, pitch: row, layer_rows: rows };
@@ -317,10 +322,10 @@ impl<'a> Operand<'a> {
         Self { layout, dimensions: other.dimensions, end: layout.spanned(), ..all }
     }
 
-    /// Part of an array.
+    /// Makes the operand of a part of an array.
     pub(super) fn of_array<T>(region: Region<'a, T>, dimensions: Dimensions) -> Self {
         let [width, rows, layers] = region.extent();
-        // The array holds it, so it does not overflow.
+        // Does not overflow, because the array has this size.
         let row = width * size_of::<T>();
         let Range { start, end } = region.range();
         Self {
@@ -341,42 +346,43 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// The box of an array that this is; none of memory with addresses.
+    /// Returns the box of an array, or `None` for memory with addresses.
     #[inline]
     pub(super) fn array(&self) -> Option<&ArrayPart> {
         if let Special::Array(part) = &self.special { Some(part) } else { None }
     }
 
-    /// The device that has to be current in a copy of this, for its pool's sake.
+    /// Returns the device that must be current in a copy of this operand because of its pool.
     pub(super) fn pool(&self) -> Option<Device> {
         if let Special::Pool(device) = self.special { Some(device) } else { None }
     }
 
-    /// Whether the plain calls copy it as they copy any memory.
+    /// Returns whether the plain copy calls handle this operand like any memory.
     #[inline]
     pub(super) fn is_plain(&self) -> bool {
         !matches!(self.special, Special::Array(_) | Special::Pool(_))
     }
 
-    /// Width in elements, height in rows, depth in layers.
+    /// Returns the width in elements, the height in rows and the depth in layers.
     #[inline]
     pub(super) fn extent(&self) -> [usize; 3] {
         [self.len, self.layout.rows, self.layout.layers]
     }
 
-    /// Size in bytes, without what is between rows.
+    /// Returns the size in bytes, without bytes between rows.
     pub(super) fn bytes(&self) -> usize {
         self.layout.bytes()
     }
 
-    /// Whether a slice may be of managed memory, lent by a guard: then the runtime promises less about it.
+    /// Returns whether a slice may be managed memory that a guard lends. The runtime promises less for
+    /// such memory.
     pub(super) fn may_be_lent_managed(&self) -> bool {
         self.memory == OperandMemory::Pageable && extent::may_contain(self.pointer.addr())
     }
 
-    /// Whether it is seen at a glance that a copy between the two is right: they have one extent, and the
-    /// bytes of neither, what is between rows included, reach into those of the other. False says nothing
-    /// about that.
+    /// Returns whether a quick check shows that a copy between the two is valid: they have the same
+    /// extent, and the address ranges of the two, including bytes between rows, do not overlap. `false`
+    /// means that the check is inconclusive.
     #[inline]
     pub(super) fn pairs_with(&self, other: &Self) -> bool {
         let distance = self.pointer.addr().abs_diff(other.pointer.addr());
@@ -391,17 +397,17 @@ impl<'a> Operand<'a> {
         distance >= span && self.len == other.len && one.rows == two.rows && one.layers == two.layers
     }
 
-    /// The access history and the bytes; none for pageable memory.
+    /// Returns the access history and the bytes, or `None` for pageable memory.
     pub(super) fn tracked(&self) -> Option<(&'a AccessHistory, Range<usize>)> {
         Some((self.history?, self.start..self.end))
     }
 
-    /// Where an error says that this begins: in its array, else its address.
+    /// Returns the beginning to name in an error: a position in the array, or an address.
     pub(super) fn beginning(&self) -> usize {
         if self.array().is_some() { self.start } else { self.pointer.addr() }
     }
 
-    /// The access of this side; none for pageable memory.
+    /// Returns the access of this side, or `None` for pageable memory.
     #[inline]
     pub(super) fn access(&self, mode: Mode) -> Option<Access<'a>> {
         let access = Access::new(self.history?, self.start..self.end, mode);
@@ -409,23 +415,25 @@ impl<'a> Operand<'a> {
         Some(if unborrowed { access.unborrowed() } else { access })
     }
 
-    /// The access of a source that a stream copies from: pinned memory may be read during the call.
+    /// Returns the access of a source of an asynchronous copy. Pinned memory may be read during the
+    /// call.
     #[inline]
     pub(super) fn read(&self) -> Option<Access<'a>> {
         let access = self.access(Mode::Read)?;
         Some(if let OperandMemory::Pinned(_) = self.memory { access.at_call() } else { access })
     }
 
-    /// The access of a destination. Its owner stays mutably borrowed until the copy or fill returns.
+    /// Returns the access of a destination. Its owner stays mutably borrowed until the copy or fill
+    /// returns.
     #[inline]
     pub(super) fn written(&self) -> Option<Access<'a>> {
         let access = self.access(Mode::Write)?;
-        // SAFETY: destinations are made from a mutable borrow of the owner, which `alone` says covers all these
-        // bytes, and one thread submits the copy while it lasts.
+        // SAFETY: destinations are made from a mutable borrow of the owner. `alone` says that the borrow
+        // covers all these bytes, and one thread submits the copy while the borrow lasts.
         Some(if self.alone { unsafe { access.exclusive() } } else { access })
     }
 
-    /// The same of a fill: a batch must not follow that of pinned memory directly.
+    /// Returns the access of a fill. A batch must not directly follow a fill of pinned memory.
     #[inline]
     pub(super) fn filled(&self) -> Option<Access<'a>> {
         let access = self.written()?;
@@ -437,7 +445,7 @@ impl Special {
     #[inline]
     fn of_pool(allocation: &Allocation) -> Self {
         let Some(device) = allocation.pool_device() else { return Self::None };
-        // Otherwise it is always current.
+        // With a single device, it is always current.
         if Device::is_only_one() { Self::None } else { Self::Pool(device) }
     }
 }

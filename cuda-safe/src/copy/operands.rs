@@ -1,5 +1,5 @@
-//! Which memory can stand on either side of a copy: owners and views, arrays, slices of the program's own,
-//! borrows of these, and results whose error the copy returns.
+//! The operand types: owners and views, arrays, slices of the program, borrows of these, and results
+//! whose error the copy returns.
 
 use bytemuck::{AnyBitPattern, NoUninit};
 
@@ -14,9 +14,9 @@ use crate::memory::{
     StableMut, Volume, VolumeMut,
 };
 
-/// Implements the traits for types that make the same descriptor: the shape, the type of the elements, the
-/// descriptor, and then a line for each side with generics and types. Of `from_kept` and `to_kept` types the
-/// owner keeps the memory, so asynchronous copies take them, too.
+/// Implements the operand traits for types that make the same descriptor. The input is the shape, the
+/// element type, the descriptor, and then a line for each side with generics and types. The owners of
+/// `from_kept` and `to_kept` types keep the memory alive, so asynchronous copies take these too.
 macro_rules! operands {
     ($shape:ty: $element:ty, $it:ident => $operand:expr; $($side:ident [$($generics:tt)*] $($type:ty),+;)+) => {$(
         operands!(@ $side $shape, $element, $it, $operand, [$($generics)*] $($type),+);
@@ -82,7 +82,7 @@ operands! { Linear: T, it => Operand::of_slice_mut(it);
     to [T: AnyBitPattern, const N: usize] [T; N];
 }
 
-/// Rows or layers: pitched memory, views of any memory, and arrays.
+/// Implements the traits for rows or layers: pitched memory, views of any memory, and arrays.
 macro_rules! grids {
     ($($shape:ty, $dimensions:ident: $pitched:ident, $view:ident, $view_mut:ident;)*) => {$(
         operands! { $shape: T, it => Operand::of_grid::<T, OnDevice>(it.grid(), Dimensions::$dimensions);
@@ -104,14 +104,14 @@ macro_rules! grids {
         impl<T: AnyBitPattern> FillDestination<$shape> for $pitched<T> {}
         impl<T: AnyBitPattern, M: MemoryType> FillDestination<$shape> for $view_mut<'_, T, M> {}
 
-        // Passed as they are in a scope, and not by a reference: a view made in the line of the copy would
-        // not live as long as the scope, which its elements do.
+        // Passed by value in a scope, and not by reference. A view that is made in the line of the copy
+        // would not live as long as the scope, but its elements do.
         impl<'scope, T: NoUninit + AnyBitPattern> AsyncSource<$shape, ByScope<'scope>>
             for $view<'scope, T, Pageable> {}
         impl<'scope, T: AnyBitPattern> AsyncDestination<$shape, ByScope<'scope>>
             for $view_mut<'scope, T, Pageable> {}
-        // The elements are borrowed for the whole scope here too: those that are read by anybody else as
-        // well, those that are written by nobody else, because the view itself is.
+        // Here too, the elements are borrowed for the whole scope. Others may read elements that are
+        // read. Nobody else can access elements that are written, because the view itself is exclusive.
         impl<'scope, T: NoUninit + AnyBitPattern> AsyncSource<$shape, ByScope<'scope>>
             for &$view<'scope, T, Pageable> {}
         impl<'scope, T: AnyBitPattern> AsyncDestination<$shape, ByScope<'scope>>
@@ -124,7 +124,7 @@ grids! {
     Volumetric, Three: PitchedVolume, Volume, VolumeMut;
 }
 
-/// Borrows of operands, and results whose error the copy returns.
+/// Implements the traits for borrows of operands, and for results whose error the copy returns.
 macro_rules! passed_on {
     ($($shape:ty),*) => {$(
         passed_on!(@source $shape, [S: Source<$shape> + ?Sized] &S, it => it);
@@ -141,7 +141,7 @@ macro_rules! passed_on {
         impl<D: FillDestination<$shape> + ?Sized> FillDestination<$shape> for &mut D {}
         impl<D: FillDestination<$shape>> FillDestination<$shape> for Result<D> {}
 
-        // The owner waits for the copy by itself, so a borrow for the call is enough.
+        // The owner itself waits for the copy, so a borrow for the call suffices.
         impl<'scope, S: AsyncSource<$shape> + ?Sized> AsyncSource<$shape, ByScope<'scope>> for &S {}
         impl<'scope, D: AsyncDestination<$shape> + ?Sized> AsyncDestination<$shape, ByScope<'scope>> for &mut D {}
     )*};
@@ -182,7 +182,7 @@ impl<'scope, T: AnyBitPattern, const N: usize> AsyncDestination<Linear, ByScope<
 }
 impl<'scope, T: AnyBitPattern> AsyncDestination<Linear, ByScope<'scope>> for &'scope mut Vec<T> {}
 
-// A graph keeps what an asynchronous copy takes.
+// A graph retains the operands that an asynchronous copy takes.
 impl<S: AsyncSource + ?Sized> Source<InGraph> for S {
     type Element = <S as Source>::Element;
 

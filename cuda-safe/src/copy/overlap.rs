@@ -1,5 +1,5 @@
-//! Whether memory that is copied overlaps: the two sides of a copy, and the copies of a batch, which have no
-//! order among themselves. This is the only comparison and the only sweep of the crate.
+//! Detects overlap: between the two sides of a copy, and between the copies of a batch, which are not
+//! ordered among themselves. This is the only comparison and the only sweep of the crate.
 
 use std::ops::Range;
 
@@ -7,49 +7,50 @@ use super::operand::Operand;
 use crate::error::Detail;
 use crate::memory::size::Layout;
 
-/// One side of a copy that has elements, and where it begins and ends.
+/// One side of a copy that has elements, with its first and last position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Area {
-    /// The array that `first` and `last` are counted in, or 0 for addresses, which are of one space.
+    /// The array that `first` and `last` are positions in, or 0 if they are addresses.
     space: usize,
-    /// Layer, row and column of an array; the address of memory.
+    /// Layer, row and column in an array, or the address of memory.
     first: [usize; 3],
-    /// The last that is still part of it.
+    /// The last position that is part of it.
     last: [usize; 3],
-    /// That of memory. What an array has is a box.
+    /// The layout of memory. An array's part is a box instead.
     layout: Layout,
-    /// Where an error says that it begins.
+    /// The beginning to name in an error.
     beginning: usize,
 }
 
 impl Area {
-    /// So many bytes at an address.
+    /// Makes the area of `bytes` bytes at an address.
     #[inline]
     pub(super) fn linear(address: usize, bytes: usize) -> Self {
         Self::rows(address, Layout::linear(bytes))
     }
 
-    /// Rows at an address.
+    /// Makes the area of rows at an address.
     #[inline]
     fn rows(address: usize, layout: Layout) -> Self {
-        // The memory holds it, so it does not overflow.
+        // Does not overflow, because memory of this size exists.
         let last = address.saturating_add(layout.spanned().saturating_sub(1));
         Self { space: 0, first: [0, 0, address], last: [0, 0, last], layout, beginning: address }
     }
 
-    /// One side of a copy.
+    /// Makes the area of one side of a copy.
     pub(super) fn of(operand: &Operand<'_>) -> Self {
         let rows = Self::rows(operand.pointer.addr(), operand.layout);
         let Some(part) = operand.array() else { return rows };
         let ([x, y, z], [width, height, depth]) = (part.at, operand.extent());
-        // As above.
+        // Does not overflow, as above.
         let last = |first: usize, size: usize| (first + size).saturating_sub(1);
         let last = [last(z, depth), last(y, height), last(x, width)];
         let (space, beginning) = (part.raw.addr(), operand.beginning());
         Self { space, first: [z, y, x], last, beginning, ..rows }
     }
 
-    /// Whether two areas share an element or a byte: a box is compared with a box, rows with rows.
+    /// Returns whether two areas share an element or a byte. Boxes are compared with boxes, and rows
+    /// with rows.
     pub(super) fn shares(&self, other: &Self) -> bool {
         if self.space != other.space {
             return false;
@@ -63,20 +64,20 @@ impl Area {
         one && other.first.iter().zip(&self.last).all(|(first, last)| first <= last)
     }
 
-    /// Whether it may share something with what begins at or behind the beginning of `next`, which comes
-    /// later in order.
+    /// Returns whether the area may share something with an area that begins at or after the beginning
+    /// of `next`, which comes later in the sorted order.
     fn reaches(&self, next: &Self) -> bool {
         self.space == next.space && next.first <= self.last
     }
 
-    /// Whether all of it has a lower address than the other.
+    /// Returns whether the whole area lies before the other.
     #[inline]
     fn is_below(&self, other: &Self) -> bool {
         self.space == 0 && other.space == 0 && self.last < other.first
     }
 
-    /// The error for a destination that shares something with another area: how much, where both are one row,
-    /// else the bytes of the smaller one.
+    /// Returns the error for a destination that overlaps another area. It has the number of shared bytes
+    /// if both are one row, and otherwise the size of the smaller area.
     fn shared_with(&self, other: &Self) -> Detail {
         let (destination, source) = (self.beginning, other.beginning);
         let bytes = self.layout.bytes().min(other.layout.bytes());
@@ -91,21 +92,21 @@ impl Area {
     }
 }
 
-/// A destination that shares a byte with another one or with a source, if there is one. Copies are pairs of
-/// destination and source, and have elements.
+/// Returns the error for a destination that shares a byte with another destination or with a source, if
+/// there is one. Copies are pairs of destination and source, and have elements.
 pub(super) fn find(copies: impl Iterator<Item = (Area, Area)> + Clone) -> Option<Detail> {
     if are_plainly_apart(copies.clone()) { None } else { sweep(copies) }
 }
 
-/// The same of ranges of addresses, none of them empty.
+/// [`find_overlap`] for ranges of addresses, none of them empty.
 #[doc(hidden)]
 pub fn find_overlap(copies: impl Iterator<Item = (Range<usize>, Range<usize>)> + Clone) -> Option<Detail> {
     let area = |range: Range<usize>| Area::linear(range.start, range.len());
     find(copies.map(|(destination, source)| (area(destination), area(source))))
 }
 
-/// Whether it is seen at a glance that nothing is shared: the destinations are in order, and all sources
-/// before or behind all of them.
+/// Returns whether a quick check shows that nothing is shared: the destinations are in order, and all
+/// sources lie before or after all of them.
 fn are_plainly_apart(copies: impl Iterator<Item = (Area, Area)> + Clone) -> bool {
     let mut destinations = copies.clone().map(|(destination, _)| destination);
     let Some(first) = destinations.next() else { return true };
@@ -118,8 +119,8 @@ fn are_plainly_apart(copies: impl Iterator<Item = (Area, Area)> + Clone) -> bool
     in_order && copies.map(|(_, source)| source).all(|it| it.is_below(&first) || last.is_below(&it))
 }
 
-/// One sweep in the order of the beginnings. A source is compared with destinations only, so one that is read
-/// a thousand times costs no million of comparisons.
+/// Sweeps the areas in the order of their beginnings. A source is compared with destinations only, so a
+/// source that is read a thousand times does not cost a million comparisons.
 fn sweep(copies: impl Iterator<Item = (Area, Area)>) -> Option<Detail> {
     let mut areas: Vec<(Area, bool)> = copies.flat_map(|(to, from)| [(to, true), (from, false)]).collect();
     areas.sort_unstable_by_key(|(area, _)| (area.space, area.first));

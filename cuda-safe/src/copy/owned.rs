@@ -1,4 +1,4 @@
-//! Device buffers from elements, and elements from device memory.
+//! Copies into new owners: device buffers from elements, and vectors from device memory.
 #![expect(unsafe_code, reason = "takes a vector's room as filled once the copy has filled it")]
 
 use bytemuck::{AnyBitPattern, NoUninit};
@@ -15,7 +15,7 @@ use crate::memory::{
 };
 
 impl<T: AnyBitPattern> DeviceBuffer<T> {
-    /// Allocates as many elements as the slice has on the current device, and copies them there.
+    /// Allocates a buffer of the slice's length on the current device, and copies the elements to it.
     ///
     /// Stands for [`cudaMalloc`](crate::sys::cudaMalloc) and [`cudaMemcpy`](crate::sys::cudaMemcpy).
     ///
@@ -40,7 +40,7 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
         Ok(buffer)
     }
 
-    /// Allocates `len` elements on the current device, all bytes 0.
+    /// Allocates `len` elements on the current device and sets all bytes to 0.
     ///
     /// Stands for [`cudaMalloc`](crate::sys::cudaMalloc) and [`cudaMemset`](crate::sys::cudaMemset).
     ///
@@ -130,23 +130,23 @@ impl<T: ArrayElement> ArrayView<'_, T> {
     }
 }
 
-/// Copies elements straight into a vector's room, which is never written twice.
+/// Copies elements directly into a vector's spare capacity, which is written only once.
 #[track_caller]
 fn to_vec<T: AnyBitPattern>(source: Operand<'_>) -> Result<Vec<T>> {
     if source.bytes() == 0 {
         return Ok(Vec::new());
     }
-    // An owner has them all, so this does not overflow where there are elements.
+    // Does not overflow if there are elements, because an owner holds all of them.
     let len = source.extent().into_iter().fold(1, usize::saturating_mul);
     let mut elements = Vec::with_capacity(len);
-    // A vector may have more room than was asked for.
+    // A vector may have more capacity than requested.
     let room = elements.spare_capacity_mut().get_mut(..len).unwrap_or(&mut []);
     if let Dimensions::One = source.dimensions {
         staged::request_large_pages(room);
     }
     transfer::block_into_fresh("to_vec", Operand::of_room_like(room, &source), source)?;
-    // SAFETY: the copy was of `len` elements, rows without anything in between, to the start of the room and
-    // is complete on the host's side; any bytes are a valid `T`.
+    // SAFETY: the copy has written `len` elements, with contiguous rows, to the start of the vector's
+    // memory, and is complete on the host's side. Any bytes are a valid `T`.
     unsafe { elements.set_len(len) };
     Ok(elements)
 }

@@ -1,12 +1,12 @@
-//! Access between devices, enabled when it first helps.
+//! Peer access between devices, enabled when it first helps.
 //!
-//! The first copy between two devices lets each reach the other's memory, where the hardware can: copies then
-//! go over the link between the two and not through the host, which makes them about ten times faster. It is
-//! asked for once for each pair of devices; later copies look at one flag. [`set_automatic_peer_access`]
-//! switches that off for the process.
+//! The first copy between two devices enables access to each other's memory if the hardware can. Copies
+//! then use the link between the two instead of host memory, which makes them about ten times faster.
+//! Access is enabled once for each pair of devices; later copies check one flag.
+//! [`set_automatic_peer_access`] disables this for the process.
 //!
-//! Where it cannot be enabled, copies work all the same. Memory of pools is not concerned: it has permissions
-//! of its own.
+//! If access cannot be enabled, copies work all the same. Memory of pools is not affected, because it
+//! has its own permissions.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,21 +19,21 @@ use crate::sys;
 
 static AUTOMATIC: AtomicBool = AtomicBool::new(true);
 
-/// For each pair of devices, whether it is decided: enabled, found impossible, or left to the program.
+/// For each pair of devices, whether the decision is made: access is enabled, impossible, or left to the
+/// program.
 static DECIDED: OnceLock<Pairs> = OnceLock::new();
 
-/// Whether the first copy between two devices enables access between them, which it does unless told
-/// otherwise.
+/// Whether the first copy between two devices enables access between them. On by default.
 #[must_use]
 pub fn automatic_peer_access() -> bool {
     AUTOMATIC.load(Ordering::Relaxed)
 }
 
-/// Says whether the first copy between two devices enables access between them, both ways, as by
-/// [`Device::enable_peer_access`]. For the whole process, from the next copy on; what is enabled stays so.
+/// Sets whether the first copy between two devices enables access between them, in both directions, as
+/// [`Device::enable_peer_access`] does. Applies to the whole process, from the next copy on. Access that
+/// is enabled stays enabled.
 ///
-/// Switch it off where a kernel that goes astray must not reach another device's memory, or to measure what
-/// it brings.
+/// Disable it if a faulty kernel must not reach another device's memory, or to measure its benefit.
 ///
 /// # Examples
 /// ```
@@ -47,18 +47,18 @@ pub fn set_automatic_peer_access(automatic: bool) {
     AUTOMATIC.store(automatic, Ordering::Relaxed);
 }
 
-/// Lets two devices reach each other, if that has not been decided yet.
+/// Enables access between two devices, unless that is already decided.
 #[cold]
 #[inline(never)]
 pub(super) fn ensure(a: Device, b: Device) {
-    // A host function may not call CUDA; the copy itself is refused there.
+    // A host function must not call CUDA. The copy itself is refused there.
     if !automatic_peer_access() || in_callback() {
         return;
     }
     if let Some(decided) = pair(a, b)
         && !decided.load(Ordering::Acquire)
     {
-        // Whoever comes second at the same moment finds it enabled already, which is no error.
+        // If two threads do this at once, the second one finds access enabled, which is no error.
         for (device, peer) in [(a, b), (b, a)] {
             quietly(enable(device, peer));
         }
@@ -70,14 +70,14 @@ fn enable(device: Device, peer: Device) -> Result<()> {
     if device.can_access_peer(&peer)? { device.enable_peer_access(&peer) } else { Ok(()) }
 }
 
-/// The program has decided about two devices itself.
+/// Records that the program itself has decided about two devices.
 pub(crate) fn decided(a: Device, b: Device) {
     if let Some(decided) = pair(a, b) {
         decided.store(true, Ordering::Release);
     }
 }
 
-/// A device was reset, and what was enabled is no more.
+/// Forgets the decisions about a device that was reset, because the reset disables access.
 pub(crate) fn forget(device: Device) {
     if let Some(pairs) = DECIDED.get() {
         for other in 0..pairs.count {
@@ -95,7 +95,7 @@ struct Pairs {
 }
 
 impl Pairs {
-    /// The flag of a pair, in either order.
+    /// Returns the flag of a pair, in either order.
     fn flag(&self, a: usize, b: usize) -> Option<&AtomicBool> {
         let (low, high) = if a <= b { (a, b) } else { (b, a) };
         self.flags.get(low * self.count + high).filter(|_| high < self.count)

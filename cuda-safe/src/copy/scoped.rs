@@ -1,4 +1,4 @@
-//! The verbs of a [`Scope`]: asynchronous copies of borrowed slices, which the scope outlives.
+//! The copies of a [`Scope`]: asynchronous copies of borrowed slices, which outlive the scope.
 
 use super::operand::{AsyncDestination, AsyncSource, ByScope, Linear, Planar, Volumetric};
 use super::transfer;
@@ -8,14 +8,16 @@ use crate::stream::Scope;
 use crate::sys;
 
 impl<'scope> Scope<'scope, '_> {
-    /// Gives the scope's stream the copy of all elements of `source` to `destination`, and returns, as a
-    /// rule: with pageable memory CUDA may wait.
+    /// Submits the copy of all elements of `source` to `destination` to the scope's stream. Usually
+    /// returns at once, but CUDA may wait if memory is pageable.
     ///
-    /// Stands for [`cudaMemcpyAsync`](sys::cudaMemcpyAsync). Slices, arrays and vectors are borrowed until
-    /// the scope ends, and it ends only when the copy is done. A zero-length copy is a no-op.
+    /// Stands for [`cudaMemcpyAsync`](sys::cudaMemcpyAsync). Slices, arrays and vectors are borrowed
+    /// until the scope ends, which it does only after the copy is complete. A zero-length copy is a
+    /// no-op.
     ///
     /// # Ordering
-    /// In the order of the stream, and after conflicting work that other streams were given before.
+    /// The copy runs in the order of the stream, and after conflicting work that was submitted to other
+    /// streams before.
     ///
     /// # Errors
     /// As [`memcpy_async`](crate::memcpy_async).
@@ -47,14 +49,15 @@ impl<'scope> Scope<'scope, '_> {
         transfer::enqueue("Scope::memcpy_async", self.stream(), destination.operand_mut()?, source.operand()?)
     }
 
-    /// Gives the scope's stream the copy of the rows of `source` to those of `destination`, and returns, as a
-    /// rule: with pageable memory CUDA may wait.
+    /// Submits the copy of the rows of `source` to those of `destination` to the scope's stream. Usually
+    /// returns at once, but CUDA may wait if memory is pageable.
     ///
     /// Stands for [`cudaMemcpy2DAsync`](sys::cudaMemcpy2DAsync). Planes of slices are borrowed until the
-    /// scope ends, and it ends only when the copy is done. A zero-length copy is a no-op.
+    /// scope ends, which it does only after the copy is complete. A zero-length copy is a no-op.
     ///
     /// # Ordering
-    /// In the order of the stream, and after conflicting work that other streams were given before.
+    /// The copy runs in the order of the stream, and after conflicting work that was submitted to other
+    /// streams before.
     ///
     /// # Errors
     /// As [`memcpy_2d_async`](crate::memcpy_2d_async).
@@ -91,14 +94,15 @@ impl<'scope> Scope<'scope, '_> {
         )
     }
 
-    /// Gives the scope's stream the copy of the layers of `source` to those of `destination`, and returns, as
-    /// a rule: with pageable memory CUDA may wait.
+    /// Submits the copy of the layers of `source` to those of `destination` to the scope's stream.
+    /// Usually returns at once, but CUDA may wait if memory is pageable.
     ///
-    /// Stands for [`cudaMemcpy3DAsync`](sys::cudaMemcpy3DAsync). Volumes of slices are borrowed until the
-    /// scope ends, and it ends only when the copy is done. A zero-length copy is a no-op.
+    /// Stands for [`cudaMemcpy3DAsync`](sys::cudaMemcpy3DAsync). Volumes of slices are borrowed until
+    /// the scope ends, which it does only after the copy is complete. A zero-length copy is a no-op.
     ///
     /// # Ordering
-    /// In the order of the stream, and after conflicting work that other streams were given before.
+    /// The copy runs in the order of the stream, and after conflicting work that was submitted to other
+    /// streams before.
     ///
     /// # Errors
     /// As [`memcpy_3d_async`](crate::memcpy_3d_async).

@@ -1,16 +1,17 @@
 //! Staged copies: large blocking copies between pageable memory and a device, faster than `cudaMemcpy`.
 //!
 //! [`memcpy`](crate::memcpy), [`DeviceBuffer::from_slice`](crate::DeviceBuffer::from_slice) and
-//! [`DeviceBuffer::to_vec`](crate::DeviceBuffer::to_vec) stage a copy where that is faster; nothing else
-//! changes. The crate `cuda-staging` makes them, with worker threads and a ring of page-locked chunks.
-//! Without the cargo feature `staged`, which is on by default, that crate is not compiled, this module is
-//! empty, and every copy is one `cudaMemcpy`.
+//! [`DeviceBuffer::to_vec`](crate::DeviceBuffer::to_vec) stage a copy if that is faster. Nothing else
+//! changes. The crate `cuda-staging` makes these copies with worker threads and a ring of page-locked
+//! chunks. Without the cargo feature `staged`, which is on by default, that crate is not compiled, this
+//! module is empty, and every copy is one `cudaMemcpy`.
 //!
 //! # Ordering
-//! As `cudaMemcpy`, a staged copy is on the legacy stream: it begins after all work that the legacy stream,
-//! and so every blocking stream of the device, was given before, and it is complete when the call returns.
-//! For the tracker it is an operation of the legacy stream. The tracker does not know the streams of
-//! `cuda-staging`: they have nothing to do before the wait for the legacy stream, nor after the call.
+//! Like `cudaMemcpy`, a staged copy runs on the legacy stream. It begins after all work that was
+//! submitted to the legacy stream, and so to every blocking stream of the device, before. It is complete
+//! when the call returns. For the tracker it is an operation of the legacy stream. The tracker does not
+//! know the streams of `cuda-staging`: they are idle before the wait for the legacy stream and after the
+//! call.
 //!
 //! # Examples
 //! ```
@@ -31,12 +32,12 @@ pub(crate) use self::backend::*;
 
 /// Frees all page-locked memory that no copy uses.
 ///
-/// As everything that frees memory, this waits for all work of the devices. Without it, memory that no copy
-/// has used for a second is freed when the program next frees memory of its own, device or pinned.
+/// Like every free, this waits for all work of the devices. Without it, memory that no copy has used for
+/// a second is freed when the program next frees device or pinned memory.
 ///
 /// # Errors
-/// Those of the runtime; a refusal inside a host function, where no memory can be freed. Memory that the
-/// runtime refuses to free stays for the next call.
+/// Returns the runtime's error. Refused inside a host function, where no memory can be freed. Memory
+/// that the runtime refuses to free is kept for the next call.
 #[cfg(feature = "staged")]
 #[doc(alias = "cudaFreeHost")]
 #[track_caller]
@@ -63,7 +64,7 @@ mod backend {
     use crate::error::{Error, Result, is_sticky};
     use crate::{memory, process, stream, sys};
 
-    /// Gives `cuda-staging` the hooks that it asks before it calls the runtime.
+    /// Installs the hooks that `cuda-staging` calls before it calls the runtime.
     pub(super) fn install() {
         cuda_staging::install(cuda_staging::Hooks { may_call, is_sticky });
     }
@@ -78,8 +79,8 @@ mod backend {
         Error::from_code(error.api(), error.code())
     }
 
-    /// Prepares a copy; returns `None` if `cudaMemcpy` is to make it. `new` is the host's memory if that was
-    /// allocated just now. It may wait for the device, so it is called before the operation begins on its
+    /// Prepares a copy. Returns `None` if `cudaMemcpy` is to make it. `new` is the host memory if it was
+    /// just allocated. This may wait for the device, so it is called before the operation begins on its
     /// stream.
     pub(crate) fn prepare(
         device: Device,
@@ -94,13 +95,13 @@ mod backend {
         Some(prepared)
     }
 
-    /// Makes a copy that was prepared.
+    /// Makes a prepared copy.
     ///
     /// # Errors
-    /// Those of [`Prepared::run`].
+    /// As [`Prepared::run`].
     ///
     /// # Safety
-    /// Those of [`Prepared::run`].
+    /// As [`Prepared::run`].
     #[track_caller]
     pub(crate) unsafe fn run(
         prepared: Prepared,
@@ -108,12 +109,12 @@ mod backend {
         wait: Wait,
         (host, device): (*mut u8, *mut u8),
     ) -> Result<()> {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller has the same duties.
         unsafe { prepared.run(stream, wait, host, device) }.map_err(from_staging)
     }
 
-    /// Counts a copy that [`bounce_to_host`] is about to make, and may allocate the bounce buffer for it.
-    /// Allocating may wait, so this is called before the operation begins on its stream.
+    /// Counts a copy that [`bounce_to_host`] is about to make, and may allocate the bounce buffer for
+    /// it. Allocating may wait, so this is called before the operation begins on its stream.
     #[inline]
     pub(crate) fn count_bounce(device: Device, bytes: usize, memory: HostMemory) {
         if cuda_staging::wants_bounce_buffer(bytes, memory) {
@@ -128,13 +129,13 @@ mod backend {
         memory::on_free(cuda_staging::release_idle);
     }
 
-    /// Forgets what a reset of a device has freed.
+    /// Forgets memory that a reset of a device has freed.
     pub(crate) fn abandon(device: Device) {
         cuda_staging::abandon(device.ordinal());
     }
 }
 
-/// The same without `cuda-staging`: no copy is staged.
+/// The replacement without `cuda-staging`: no copy is staged.
 #[cfg(not(feature = "staged"))]
 mod backend {
     use std::convert::Infallible;
@@ -183,7 +184,7 @@ mod backend {
         }
     }
 
-    /// There is none.
+    /// Has no values.
     #[derive(Debug)]
     pub(crate) struct Prepared(Infallible);
 
@@ -209,7 +210,7 @@ mod backend {
     }
 
     /// # Safety
-    /// None: it cannot be called.
+    /// None. It cannot be called, because `Prepared` has no values.
     pub(crate) unsafe fn run(
         prepared: Prepared,
         _: sys::cudaStream_t,
@@ -223,7 +224,8 @@ mod backend {
     pub(crate) fn count_bounce(_: Device, _: usize, _: HostMemory) {}
 
     /// # Safety
-    /// So many bytes of a device's memory may be read, and of the host's written, until this returns.
+    /// `bytes` bytes of the device's memory may be read, and of the host's memory written, until this
+    /// returns.
     #[inline]
     pub(crate) unsafe fn bounce_to_host(
         to: *mut u8,
@@ -231,7 +233,7 @@ mod backend {
         bytes: usize,
         _: HostMemory,
     ) -> sys::cudaError_t {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller has the same duties.
         unsafe { sys::cudaMemcpy(to.cast(), from.cast(), bytes, sys::cudaMemcpyDeviceToHost) }
     }
 

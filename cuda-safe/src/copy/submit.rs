@@ -1,4 +1,4 @@
-//! The submission of copies and fills: every place where this module puts work on a stream.
+//! The submission of copies and fills: all code of this module that submits work to streams.
 #![expect(unsafe_code, reason = "submits operations to streams")]
 
 use std::panic::Location;
@@ -21,7 +21,7 @@ pub(super) unsafe fn enqueue(
     asked: Call,
     call: impl FnOnce(sys::cudaStream_t) -> sys::cudaError_t,
 ) -> Result<()> {
-    // SAFETY: the caller's duties are just these.
+    // SAFETY: the caller has the same duties.
     let submission = unsafe { begin(stream, accesses, asked) }?;
     let code = call(stream.as_raw());
     submission.commit(code == sys::cudaSuccess);
@@ -41,7 +41,7 @@ pub(super) unsafe fn block(
     asked: Call,
     call: impl FnOnce(sys::cudaStream_t) -> sys::cudaError_t,
 ) -> Result<()> {
-    // SAFETY: the caller's duties are just these.
+    // SAFETY: the caller has the same duties.
     let submission = unsafe { begin(legacy, accesses, asked) }?;
     // Another thread may submit more during the call, so what the call waits for is read before it.
     let covered = if waits { submission.covers() } else { None };
@@ -65,7 +65,7 @@ unsafe fn begin(
     asked: Call,
 ) -> Result<Submission> {
     let begun = match (write, read) {
-        // SAFETY: the caller's duties are just these.
+        // SAFETY: the caller has the same duties.
         (Some(write), Some(read)) => unsafe { stream.begin(Operation::new(&[write, read]), asked.call_site) },
         // SAFETY: as above.
         (Some(one), None) | (None, Some(one)) => unsafe {
@@ -80,7 +80,7 @@ unsafe fn begin(
 /// Submits a copy of the staged engine, which is complete when `run` returns.
 ///
 /// # Safety
-/// The duties of [`StreamRef::enqueue`], with these accesses; and `run` waits for the stream.
+/// The duties of [`StreamRef::enqueue`], with these accesses. `run` waits for the stream.
 pub(super) unsafe fn staged(
     stream: StreamRef<'_>,
     (write, read): (Option<Access<'_>>, Option<Access<'_>>),
@@ -89,7 +89,7 @@ pub(super) unsafe fn staged(
 ) -> Result<()> {
     // One side is pageable.
     let accesses = write.or(read);
-    // SAFETY: the caller's duties are just these.
+    // SAFETY: the caller has the same duties.
     unsafe { stream.enqueue_blocking(accesses.as_slice(), call_site, run) }
 }
 
@@ -104,7 +104,7 @@ pub(super) unsafe fn batch(
     call_site: &'static Location<'static>,
     calls: impl FnOnce(sys::cudaStream_t) -> Result<()>,
 ) -> Result<()> {
-    // SAFETY: the caller's duties are just these.
+    // SAFETY: the caller has the same duties.
     unsafe { stream.submit(Operation::prepared(accesses), call_site, calls) }
 }
 
@@ -120,6 +120,6 @@ pub(super) unsafe fn batch_of_one(
     calls: impl FnOnce(sys::cudaStream_t) -> Result<()>,
 ) -> Result<()> {
     let accesses: Vec<Access<'_>> = write.into_iter().chain(read).collect();
-    // SAFETY: the caller's duties are just these.
+    // SAFETY: the caller has the same duties.
     unsafe { stream.submit(Operation::new(&accesses), call_site, calls) }
 }

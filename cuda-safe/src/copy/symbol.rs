@@ -14,24 +14,25 @@ use crate::stream::{AsStream, Scope};
 #[cfg(doc)]
 use crate::sys;
 
-/// A variable, or a part of one: what the verbs of this page copy to and from.
+/// A variable, or a part of one: the operand of the functions in this file.
 ///
-/// Also a `Result` of a part, whose error the copy returns.
+/// A `Result` of a part is one too, and the copy returns its error.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no variable of a kernel's source file",
     label = "neither a `Symbol` nor a part of one"
 )]
 pub trait SymbolPart {
-    /// The type of the elements.
+    /// The element type.
     type Element: 'static;
 
-    /// The descriptor of the part, on this device where it names none itself, else on the current one.
+    /// Returns the descriptor of the part on the device that it names, otherwise on `device`, otherwise
+    /// on the current device.
     #[doc(hidden)]
     #[track_caller]
     fn operand_on(&self, device: Option<Device>) -> Result<Operand<'static>>;
 }
 
-/// A variable, or a part of one, as a [`SymbolSlice`].
+/// Makes a [`SymbolSlice`] of a variable or a part of one.
 macro_rules! parts {
     ($($type:ty, $it:ident => $part:expr;)*) => {$(
         impl<T: 'static> SymbolPart for $type {
@@ -61,15 +62,16 @@ impl<S: SymbolPart> SymbolPart for Result<S> {
     }
 }
 
-/// Copies all elements of `source` to a variable on the current device, or on the one that is named, on its
-/// legacy stream.
+/// Copies all elements of `source` to a variable, on the legacy stream of its device: the named device,
+/// or the current one.
 ///
-/// Stands for [`cudaMemcpyToSymbol`](sys::cudaMemcpyToSymbol): a [`memcpy`](crate::memcpy) to where the
-/// variable is. For C's offset, copy to a [`slice`](Symbol::slice). The source is whatever `memcpy` takes.
+/// Stands for [`cudaMemcpyToSymbol`](sys::cudaMemcpyToSymbol): a [`memcpy`](crate::memcpy) to the
+/// variable's address. For C's offset, copy to a [`slice`](Symbol::slice). The source is any source of
+/// `memcpy`.
 ///
 /// # Ordering
-/// As [`memcpy`](crate::memcpy). Kernels that were launched before and use the variable come before the copy,
-/// kernels that are launched later come after it, whatever streams they are on.
+/// As [`memcpy`](crate::memcpy). The copy is ordered after earlier launches of kernels that use the
+/// variable, and before later ones, on any stream.
 ///
 /// # Errors
 /// As [`memcpy`](crate::memcpy) and [`Symbol::device_ptr`].
@@ -83,16 +85,16 @@ where
     transfer::block("memcpy_to_symbol", symbol.operand_on(None)?, source.operand()?)
 }
 
-/// Copies all elements of a variable on the current device, or on the one that is named, to `destination`, on
-/// its legacy stream.
+/// Copies all elements of a variable to `destination`, on the legacy stream of the variable's device:
+/// the named device, or the current one.
 ///
-/// Stands for [`cudaMemcpyFromSymbol`](sys::cudaMemcpyFromSymbol): a [`memcpy`](crate::memcpy) from where the
-/// variable is. For C's offset, copy from a [`slice`](Symbol::slice). The destination is whatever `memcpy`
-/// takes.
+/// Stands for [`cudaMemcpyFromSymbol`](sys::cudaMemcpyFromSymbol): a [`memcpy`](crate::memcpy) from the
+/// variable's address. For C's offset, copy from a [`slice`](Symbol::slice). The destination is any
+/// destination of `memcpy`.
 ///
 /// # Ordering
-/// As [`memcpy`](crate::memcpy). Kernels that were launched before and write the variable come before the
-/// copy.
+/// As [`memcpy`](crate::memcpy). The copy is ordered after earlier launches of kernels that write the
+/// variable.
 ///
 /// # Errors
 /// As [`memcpy`](crate::memcpy) and [`Symbol::device_ptr`].
@@ -107,14 +109,14 @@ where
     transfer::block("memcpy_from_symbol", destination.operand_mut()?, symbol.operand_on(None)?)
 }
 
-/// Gives a stream the copy of all elements of `source` to a variable on the stream's device, or on the one
-/// that is named.
+/// Submits the copy of all elements of `source` to a variable on the named device, or on the stream's
+/// device.
 ///
 /// Stands for [`cudaMemcpyToSymbolAsync`](sys::cudaMemcpyToSymbolAsync).
 ///
 /// # Ordering
-/// In the order of the stream, and after conflicting work of other streams, launches of kernels that use the
-/// variable included.
+/// The copy runs in the order of the stream, and after conflicting work of other streams, including
+/// launches of kernels that use the variable.
 ///
 /// # Errors
 /// As [`memcpy_async`](crate::memcpy_async) and [`Symbol::device_ptr`].
@@ -130,14 +132,14 @@ where
     transfer::enqueue("memcpy_to_symbol_async", stream, symbol, source.operand()?)
 }
 
-/// Gives a stream the copy of all elements of a variable on the stream's device, or on the one that is named,
-/// to `destination`.
+/// Submits the copy of all elements of a variable on the named device, or on the stream's device, to
+/// `destination`.
 ///
 /// Stands for [`cudaMemcpyFromSymbolAsync`](sys::cudaMemcpyFromSymbolAsync).
 ///
 /// # Ordering
-/// In the order of the stream, and after conflicting work of other streams, launches of kernels that write
-/// the variable included.
+/// The copy runs in the order of the stream, and after conflicting work of other streams, including
+/// launches of kernels that write the variable.
 ///
 /// # Errors
 /// As [`memcpy_async`](crate::memcpy_async) and [`Symbol::device_ptr`].
@@ -155,7 +157,7 @@ where
 }
 
 impl<'scope> Scope<'scope, '_> {
-    /// Gives the scope's stream a copy to a variable, from what [`Scope::memcpy_async`] takes.
+    /// Submits a copy to a variable to the scope's stream, from any source of [`Scope::memcpy_async`].
     ///
     /// Stands for [`cudaMemcpyToSymbolAsync`](sys::cudaMemcpyToSymbolAsync).
     ///
@@ -173,7 +175,8 @@ impl<'scope> Scope<'scope, '_> {
         transfer::enqueue("Scope::memcpy_to_symbol_async", stream, symbol, source.operand()?)
     }
 
-    /// Gives the scope's stream a copy from a variable, to what [`Scope::memcpy_async`] takes.
+    /// Submits a copy from a variable to the scope's stream, to any destination of
+    /// [`Scope::memcpy_async`].
     ///
     /// Stands for [`cudaMemcpyFromSymbolAsync`](sys::cudaMemcpyFromSymbolAsync).
     ///
@@ -194,7 +197,7 @@ impl<'scope> Scope<'scope, '_> {
 }
 
 impl<T: AnyBitPattern> Symbol<T> {
-    /// Copies the elements that the current device has to a new vector.
+    /// Copies the current device's elements to a new vector.
     ///
     /// # Errors
     /// As [`memcpy_from_symbol`].
@@ -217,7 +220,8 @@ impl<T: AnyBitPattern> SymbolSlice<T> {
     }
 }
 
-/// Where the part is, on this device where it names none itself, and its tracker.
+/// Returns the address of the part, on the device that it names, otherwise on `device`, and its access
+/// history.
 #[track_caller]
 fn operand<T>(part: SymbolSlice<T>, device: Option<Device>) -> Result<Operand<'static>> {
     let part = match device {

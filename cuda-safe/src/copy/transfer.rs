@@ -1,4 +1,4 @@
-//! The copy core: two operands become the one right runtime call, checked and in the tracker.
+//! The copy core: checks two operands, selects the runtime call, and enters the copy in the tracker.
 #![expect(unsafe_code, reason = "hands the operands' pointers to the runtime")]
 
 use std::panic::Location;
@@ -14,9 +14,9 @@ use crate::hazard::{AccessHistory, Mode, lend};
 use crate::stream::{AsStream, Call, LegacyStream, StreamRef, ensure_idle, wait_host};
 use crate::sys;
 
-/// Gives a stream the copy of `source` to `destination`: all asynchronous verbs.
+/// Submits the copy of `source` to `destination`. All asynchronous verbs call this.
 ///
-/// Inlined, as what the types know of the two sides then need not be asked.
+/// It is inlined so that checks whose result follows from the operand types cost nothing.
 #[expect(clippy::inline_always, reason = "measured: a third less for the smallest copy")]
 #[inline(always)]
 #[track_caller]
@@ -31,12 +31,13 @@ pub(super) fn enqueue(
     let asked = Call { api: copy.name(true), call_site: Location::caller(), bytes: shape.bytes() };
     // SAFETY: both sides are memory of the copy's shape that outlives it, and the stream is live.
     let call = move |raw| unsafe { copy.call(Some(raw)) };
-    // SAFETY: the accesses are all that the copy touches of tracked memory, whose owners wait for it before
-    // they free; memory that is not tracked is borrowed by a scope that outlives the copy.
+    // SAFETY: the copy accesses no other tracked memory. Its owners wait for the copy before they free
+    // it. Untracked memory is borrowed by a scope that outlives the copy.
     unsafe { submit::enqueue(stream, (copy.to.written(), copy.from.read()), asked, call) }
 }
 
-/// Copies `source` to `destination`, and returns when the host's side is done: all blocking verbs.
+/// Copies `source` to `destination`, and returns when the host's side is complete. All blocking verbs
+/// call this.
 #[expect(clippy::inline_always, reason = "measured: the operands are then put into memory once")]
 #[inline(always)]
 #[track_caller]
@@ -47,7 +48,7 @@ pub(super) fn block(api: &'static str, destination: Operand<'_>, source: Operand
     }
 }
 
-/// The same into memory of the host that was allocated just now.
+/// [`transfer`] into host memory that was just allocated.
 #[track_caller]
 pub(super) fn block_into_fresh(
     api: &'static str,
@@ -69,7 +70,7 @@ fn block_checked(api: &'static str, copy: &CheckedCopy<'_>, is_fresh: bool) -> R
     copied.map_err(|error| error.with_detail(Detail::Transfer { bytes: copy.shape.bytes() }))
 }
 
-/// Copies on the legacy stream of a device, or by the staged engine in its order.
+/// Copies on the legacy stream of a device, or by `cuda-staging` in the order of that stream.
 #[track_caller]
 fn by_a_device(device: Device, copy: &CheckedCopy<'_>, is_fresh: bool) -> Result<()> {
     let legacy = LegacyStream::of(device)?;
@@ -79,34 +80,34 @@ fn by_a_device(device: Device, copy: &CheckedCopy<'_>, is_fresh: bool) -> Result
     }
 }
 
-/// Copies within the host's memory. The host does it, so it waits as a guard would, and nothing is left for
-/// the tracker.
+/// Copies within host memory. The host makes the copy, so it waits as a guard would, and nothing remains
+/// in the tracker.
 #[track_caller]
 fn on_the_host(api: &'static str, copy: &CheckedCopy<'_>) -> Result<()> {
     // The host copies, but by a call of the runtime.
     ensure_idle(api)?;
-    // Counted as guards are: a graph would reach the memory without a borrow.
+    // Registered like guards, because a graph could access the memory without a borrow.
     let _destination = Lent::new(&copy.to, Mode::Write)?;
     let _source = Lent::new(&copy.from, Mode::Read)?;
-    // SAFETY: both operands are borrowed host memory of the copy's shape, and no device uses them any more,
-    // nor begins to while they are lent.
+    // SAFETY: both operands are borrowed host memory of the copy's shape. No device uses them any more,
+    // nor starts to while they are lent.
     let code = unsafe { copy.call(None) };
     Error::check(copy.name(false), code)?;
     if copy.settles() {
-        // A slice may be of managed memory, of which the runtime promises nothing: it sees what it is by the
-        // address.
+        // A slice may be managed memory, for which the runtime promises nothing: the runtime recognizes
+        // it by its address.
         let legacy = LegacyStream::of(Device::current()?)?;
-        // SAFETY: the stream is that of the device that is current.
+        // SAFETY: the stream belongs to the current device.
         unsafe { check!(cudaStreamSynchronize(legacy.as_raw())) }?;
     }
     Ok(())
 }
 
-/// An operand that is lent to the host, where it is memory that the tracker keeps tracker about.
+/// An operand that is lent to the host, if it is tracked memory.
 struct Lent<'a>(Option<(&'a AccessHistory, Mode)>);
 
 impl<'a> Lent<'a> {
-    /// Enters the loan first and waits then, so that nothing conflicting slips in between.
+    /// Registers the loan first and waits then, so that no conflicting work starts in between.
     #[track_caller]
     fn new(operand: &Operand<'a>, mode: Mode) -> Result<Self> {
         let Some((history, range)) = operand.tracked() else { return Ok(Self(None)) };
@@ -120,7 +121,7 @@ impl<'a> Lent<'a> {
 impl Drop for Lent<'_> {
     fn drop(&mut self) {
         if let Some((history, mode)) = self.0.take() {
-            // SAFETY: this loan was counted by `new`, and lends nothing any more.
+            // SAFETY: `new` has registered this loan, and it lends nothing any more.
             unsafe { history.host_leaves(mode) };
         }
     }
@@ -136,8 +137,9 @@ fn on_legacy(legacy: StreamRef<'_>, device: Device, copy: &CheckedCopy<'_>, is_f
     }
     let asked = Call { api: copy.name(false), call_site: Location::caller(), bytes };
     let call = move |raw| {
-        // SAFETY of both: both operands are borrowed memory of this shape, the host's for as long as it is
-        // needed: the call returns once the host's side is done, or it is waited for below.
+        // SAFETY of both: both operands are borrowed memory of this shape. The host's side is borrowed
+        // as long as needed: the call returns after the host's side is complete, or the code below waits
+        // for it.
         let code = if let Some(memory) = bounced {
             // SAFETY: as above.
             unsafe { staged::bounce_to_host(copy.to.pointer, copy.from.pointer, bytes, memory) }
@@ -146,19 +148,20 @@ fn on_legacy(legacy: StreamRef<'_>, device: Device, copy: &CheckedCopy<'_>, is_f
             unsafe { copy.call(None) }
         };
         if code == sys::cudaSuccess && settles {
-            // SAFETY: the stream is live, and its device current.
+            // SAFETY: the stream is live, and its device is current.
             unsafe { sys::cudaStreamSynchronize(raw) }
         } else {
             code
         }
     };
     let accesses = (copy.to.written(), copy.from.access(Mode::Read));
-    // SAFETY: the accesses are all that the call touches of tracked memory; where it is said to wait, it
-    // returns once the copy is done.
+    // SAFETY: the call accesses no other tracked memory. If `waits` is set, it returns after the copy is
+    // complete.
     unsafe { submit::block(legacy, accesses, settles || copy.waits(), asked, call) }
 }
 
-/// Whether a copy to pageable memory goes by way of a slot of pinned memory, and into which room.
+/// Returns whether a copy to pageable memory uses the bounce buffer, and which kind of host memory it
+/// writes.
 fn bounced(copy: &CheckedCopy<'_>, is_fresh: bool, settles: bool) -> Option<HostMemory> {
     let is_one =
         matches!((copy.direction, copy.shape), (CopyDirection::DeviceToHost(_), Shape::Linear { .. }));
@@ -171,7 +174,8 @@ fn bounced(copy: &CheckedCopy<'_>, is_fresh: bool, settles: bool) -> Option<Host
     }
 }
 
-/// Prepares a copy between pageable memory and a device by the engine, where that is to make it.
+/// Prepares a staged copy between pageable memory and a device. Returns `None` if the copy is not to be
+/// staged.
 fn stage(copy: &CheckedCopy<'_>, is_fresh: bool, traffic: Traffic) -> Option<Prepared> {
     let (to, from) = (&copy.to, &copy.from);
     if staged::is_never_staged(copy.shape.bytes()) || to.array().is_some() || from.array().is_some() {
@@ -191,7 +195,7 @@ fn stage(copy: &CheckedCopy<'_>, is_fresh: bool, traffic: Traffic) -> Option<Pre
     let layout = match copy.shape {
         Shape::Linear { bytes } => RowLayout::linear(bytes),
         Shape::Plane { row, rows: count } => rows(row, count),
-        // Layers that follow each other on both sides are so many rows more.
+        // Layers that are contiguous on both sides count as further rows.
         Shape::Volume { row, rows: count, layers }
             if host.layer_rows == count && remote.layer_rows == count =>
         {
@@ -203,8 +207,8 @@ fn stage(copy: &CheckedCopy<'_>, is_fresh: bool, traffic: Traffic) -> Option<Pre
     staged::prepare(device, direction, layout, fresh, traffic)
 }
 
-/// Copies between pageable memory and a device by the engine, in the order of any stream of that device; none
-/// where the engine is not to make the copy, which is then not begun. It is complete on return.
+/// Makes a staged copy between pageable memory and a device in the order of any stream of that device.
+/// It is complete on return. Returns `None`, without starting the copy, if it is not to be staged.
 #[track_caller]
 pub(super) fn staged_on(
     stream: StreamRef<'_>,
@@ -222,7 +226,7 @@ pub(super) fn staged_on(
     }
 }
 
-/// Copies by the engine, in the order of a stream of the device.
+/// Makes a staged copy in the order of a stream of the device.
 #[track_caller]
 fn run_staged(stream: StreamRef<'_>, transfer: Prepared, copy: &CheckedCopy<'_>) -> Result<()> {
     let call_site = Location::caller();
@@ -230,15 +234,15 @@ fn run_staged(stream: StreamRef<'_>, transfer: Prepared, copy: &CheckedCopy<'_>)
         staged::Direction::HostToDevice => (copy.from.pointer, copy.to.pointer),
         staged::Direction::DeviceToHost => (copy.to.pointer, copy.from.pointer),
     };
-    // The stages of a pipeline usually wait for each other, and its copies need the processors.
+    // The steps of a pipeline usually wait for each other, and its copies need the processors.
     let wait = if stream.is_legacy() { Wait::Spin } else { Wait::Sleep };
     let run = |raw| {
-        // SAFETY: both operands are borrowed memory of at least as many bytes as the transfer was prepared
-        // with. The accesses of the device's side are entered, and the stream, one of the device, was given
-        // the waits that they need.
+        // SAFETY: both operands are borrowed memory of at least as many bytes as the copy was prepared
+        // with. The device side's accesses are entered, and the stream, which belongs to the device, has
+        // received the waits that they need.
         unsafe { staged::run(transfer, raw, wait, (host, remote)) }.map_err(|error| error.at(call_site))
     };
-    // SAFETY: the access is all that the copy touches of tracked memory; it begins with an event on the
-    // stream, waits for it, and is complete when it returns.
+    // SAFETY: the copy accesses no other tracked memory. It begins with an event on the stream, waits
+    // for it, and is complete when it returns.
     unsafe { submit::staged(stream, (copy.to.written(), copy.from.access(Mode::Read)), call_site, run) }
 }

@@ -1,9 +1,9 @@
-//! The verbs that copy: elements in a row, rows, and layers of rows.
+//! The copy functions: for contiguous elements, rows, and layers of rows.
 //!
-//! Each makes a descriptor of either side and calls [`transfer`]. [`memcpy_2d`] and [`memcpy_3d`] and their
-//! asynchronous forms take an [`Array`](crate::memory::Array) or a view of one on either side, too. Widths
-//! are in elements on both sides and must agree, as between any other operands; bounds were checked when the
-//! view was made.
+//! Each makes a descriptor of each side and calls [`transfer`]. [`memcpy_2d`] and [`memcpy_3d`] and
+//! their asynchronous forms also take an [`Array`](crate::memory::Array) or a view of one on either
+//! side. Widths are in elements on both sides and must be equal. Bounds were checked when the view was
+//! made.
 
 use super::operand::{AsyncDestination, AsyncSource, Destination, Planar, Source, Volumetric};
 use super::transfer;
@@ -14,19 +14,21 @@ use crate::sys;
 
 /// Copies all elements of `source` to `destination`, on the legacy stream of the device concerned.
 ///
-/// Stands for [`cudaMemcpy`](sys::cudaMemcpy) in all four directions, and, between the memories of two
-/// devices, for [`cudaMemcpyPeer`](sys::cudaMemcpyPeer). Either side may be device memory, pinned memory, a
-/// slice, an array, a vector, or a part of these. A zero-length copy is a no-op.
+/// Stands for [`cudaMemcpy`](sys::cudaMemcpy) in all four directions and, between two devices, for
+/// [`cudaMemcpyPeer`](sys::cudaMemcpyPeer). Each side is device memory, pinned memory, a slice, an
+/// array, a vector, or a part of these. A zero-length copy is a no-op.
 ///
 /// # Ordering
-/// First comes what conflicting work was given to any stream before. The host's side is done on return: a
-/// source slice may change, a destination slice holds the elements. What `cudaMemcpy` leaves in flight,
-/// between devices and from pageable memory, later work is ordered after. Between two pinned or pageable
-/// sides the host itself copies.
+/// The copy runs after conflicting work that was submitted to any stream before. On return, the host's
+/// side is complete: a source slice may change, and a destination slice holds the elements. Between
+/// devices and from pageable memory, `cudaMemcpy` may leave work in flight, and later work is ordered
+/// after it. Between two pinned or pageable sides the host itself copies.
 ///
 /// # Errors
-/// A refusal, with both lengths, where they differ; where the sides overlap; and inside a host function.
-/// Otherwise what the runtime says, which may be the failure of earlier work.
+/// - A refusal with both lengths if they differ.
+/// - A refusal if the sides overlap.
+/// - Refused inside a host function.
+/// - The runtime's error, which may be the failure of earlier work.
 ///
 /// # Examples
 /// ```
@@ -60,19 +62,23 @@ where
     transfer::block("memcpy", destination.operand_mut()?, source.operand()?)
 }
 
-/// Gives a stream the copy of all elements of `source` to `destination`, and returns.
+/// Submits the copy of all elements of `source` to `destination`, and returns.
 ///
-/// Stands for [`cudaMemcpyAsync`](sys::cudaMemcpyAsync), and, between the memories of two devices, for
-/// [`cudaMemcpyPeerAsync`](sys::cudaMemcpyPeerAsync). Either side may be device or pinned memory, or a part
-/// of it. The operands are borrowed only for the call: their owners wait for the copy before they free, and
-/// pinned memory lends itself to the host only once it is done. A zero-length copy is a no-op.
+/// Stands for [`cudaMemcpyAsync`](sys::cudaMemcpyAsync) and, between two devices, for
+/// [`cudaMemcpyPeerAsync`](sys::cudaMemcpyPeerAsync). Each side is device or pinned memory, or a part of
+/// it. The operands are borrowed only for the call: their owners wait for the copy before they free the
+/// memory, and pinned memory lends itself to the host only after the copy is complete. A zero-length
+/// copy is a no-op.
 ///
 /// # Ordering
-/// In the order of the stream, and after conflicting work that other streams were given before.
+/// The copy runs in the order of the stream, and after conflicting work that was submitted to other
+/// streams before.
 ///
 /// # Errors
-/// A refusal, with both lengths, where they differ; where the sides overlap; and inside a host function.
-/// Otherwise what the runtime says, which may be the failure of earlier work.
+/// - A refusal with both lengths if they differ.
+/// - A refusal if the sides overlap.
+/// - Refused inside a host function.
+/// - The runtime's error, which may be the failure of earlier work.
 ///
 /// # Examples
 /// ```
@@ -103,20 +109,22 @@ where
 
 /// Copies the rows of `source` to those of `destination`, on the legacy stream of the device concerned.
 ///
-/// Stands for [`cudaMemcpy2D`](sys::cudaMemcpy2D) in all four directions, and, between the memories of two
-/// devices, for [`cudaMemcpy3DPeer`](sys::cudaMemcpy3DPeer) of one layer. Either side may be pitched memory,
-/// or a [`Plane`](crate::memory::Plane) of anything; pitches may differ. Either side may be an
-/// [`Array`](crate::memory::Array) or a view of one layer of one: then
-/// [`cudaMemcpy2DToArray`](sys::cudaMemcpy2DToArray), [`cudaMemcpy2DFromArray`](sys::cudaMemcpy2DFromArray)
-/// or [`cudaMemcpy2DArrayToArray`](sys::cudaMemcpy2DArrayToArray). A zero-length copy is a no-op.
+/// Stands for [`cudaMemcpy2D`](sys::cudaMemcpy2D) in all four directions and, between two devices, for
+/// [`cudaMemcpy3DPeer`](sys::cudaMemcpy3DPeer) of one layer. Each side is pitched memory, or a
+/// [`Plane`](crate::memory::Plane) of any memory; pitches may differ. Each side may also be an
+/// [`Array`](crate::memory::Array) or a view of one layer of one. The call is then
+/// [`cudaMemcpy2DToArray`](sys::cudaMemcpy2DToArray),
+/// [`cudaMemcpy2DFromArray`](sys::cudaMemcpy2DFromArray) or
+/// [`cudaMemcpy2DArrayToArray`](sys::cudaMemcpy2DArrayToArray). A zero-length copy is a no-op.
 ///
 /// # Ordering
 /// As [`memcpy`](crate::memcpy).
 ///
 /// # Errors
-/// A refusal, with both extents, where widths or heights differ; where the sides share a byte, or, with
-/// different pitches, lie in each other; and inside a host function. Otherwise what the runtime says, which
-/// may be the failure of earlier work.
+/// - A refusal with both extents if widths or heights differ.
+/// - A refusal if the sides share a byte or, with different pitches, are interleaved.
+/// - Refused inside a host function.
+/// - The runtime's error, which may be the failure of earlier work.
 ///
 /// # Examples
 /// ```
@@ -148,16 +156,17 @@ where
     transfer::block("memcpy_2d", destination.operand_mut()?, source.operand()?)
 }
 
-/// Gives a stream the copy of the rows of `source` to those of `destination`, and returns.
+/// Submits the copy of the rows of `source` to those of `destination`, and returns.
 ///
-/// Stands for [`cudaMemcpy2DAsync`](sys::cudaMemcpy2DAsync), and, between the memories of two devices, for
-/// [`cudaMemcpy3DPeerAsync`](sys::cudaMemcpy3DPeerAsync) of one layer. Either side may be pitched memory, or
-/// a [`Plane`](crate::memory::Plane) of device or pinned memory, or an array or a view of one layer of one:
-/// then [`cudaMemcpy2DToArrayAsync`](sys::cudaMemcpy2DToArrayAsync) or
+/// Stands for [`cudaMemcpy2DAsync`](sys::cudaMemcpy2DAsync) and, between two devices, for
+/// [`cudaMemcpy3DPeerAsync`](sys::cudaMemcpy3DPeerAsync) of one layer. Each side is pitched memory, a
+/// [`Plane`](crate::memory::Plane) of device or pinned memory, or an array or a view of one layer of
+/// one. For arrays the call is [`cudaMemcpy2DToArrayAsync`](sys::cudaMemcpy2DToArrayAsync) or
 /// [`cudaMemcpy2DFromArrayAsync`](sys::cudaMemcpy2DFromArrayAsync). A zero-length copy is a no-op.
 ///
 /// # Ordering
-/// In the order of the stream, and after conflicting work that other streams were given before.
+/// The copy runs in the order of the stream, and after conflicting work that was submitted to other
+/// streams before.
 ///
 /// # Errors
 /// As [`memcpy_2d`].
@@ -176,18 +185,19 @@ where
 
 /// Copies the layers of `source` to those of `destination`, on the legacy stream of the device concerned.
 ///
-/// Stands for [`cudaMemcpy3D`](sys::cudaMemcpy3D) in all four directions, and, between the memories of two
-/// devices, for [`cudaMemcpy3DPeer`](sys::cudaMemcpy3DPeer). Either side may be pitched memory, or a
-/// [`Volume`](crate::memory::Volume) of anything; pitches may differ. Either side may be an
-/// [`Array`](crate::memory::Array) of any kind, or a view of one. A zero-length copy is a no-op.
+/// Stands for [`cudaMemcpy3D`](sys::cudaMemcpy3D) in all four directions and, between two devices, for
+/// [`cudaMemcpy3DPeer`](sys::cudaMemcpy3DPeer). Each side is pitched memory, a
+/// [`Volume`](crate::memory::Volume) of any memory, an [`Array`](crate::memory::Array) of any kind, or a
+/// view of one; pitches may differ. A zero-length copy is a no-op.
 ///
 /// # Ordering
 /// As [`memcpy`](crate::memcpy).
 ///
 /// # Errors
-/// A refusal, with both extents, where widths, heights or depths differ; where the sides share a byte, or,
-/// with different pitches, lie in each other; and inside a host function. Otherwise what the runtime says,
-/// which may be the failure of earlier work.
+/// - A refusal with both extents if widths, heights or depths differ.
+/// - A refusal if the sides share a byte or, with different pitches, are interleaved.
+/// - Refused inside a host function.
+/// - The runtime's error, which may be the failure of earlier work.
 ///
 /// # Examples
 /// ```
@@ -218,15 +228,16 @@ where
     transfer::block("memcpy_3d", destination.operand_mut()?, source.operand()?)
 }
 
-/// Gives a stream the copy of the layers of `source` to those of `destination`, and returns.
+/// Submits the copy of the layers of `source` to those of `destination`, and returns.
 ///
-/// Stands for [`cudaMemcpy3DAsync`](sys::cudaMemcpy3DAsync), and, between the memories of two devices, for
-/// [`cudaMemcpy3DPeerAsync`](sys::cudaMemcpy3DPeerAsync). Either side may be pitched memory, or a
-/// [`Volume`](crate::memory::Volume) of device or pinned memory, or an [`Array`](crate::memory::Array) or a
-/// view of one. A zero-length copy is a no-op.
+/// Stands for [`cudaMemcpy3DAsync`](sys::cudaMemcpy3DAsync) and, between two devices, for
+/// [`cudaMemcpy3DPeerAsync`](sys::cudaMemcpy3DPeerAsync). Each side is pitched memory, a
+/// [`Volume`](crate::memory::Volume) of device or pinned memory, an [`Array`](crate::memory::Array), or
+/// a view of one. A zero-length copy is a no-op.
 ///
 /// # Ordering
-/// In the order of the stream, and after conflicting work that other streams were given before.
+/// The copy runs in the order of the stream, and after conflicting work that was submitted to other
+/// streams before.
 ///
 /// # Errors
 /// As [`memcpy_3d`].

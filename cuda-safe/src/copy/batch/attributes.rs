@@ -1,18 +1,18 @@
-//! Wishes about how a copy is done.
+//! Hints about how a copy is made.
 
 use crate::memory::MemoryLocation;
 #[cfg(cudart_12_8)]
 use crate::sys;
 
-/// The largest copy that gains by running beside kernels. Larger ones within a device are several times
-/// slower so.
+/// The largest copy in bytes that gains by running beside kernels. Larger copies within a device are
+/// several times slower this way.
 const SMALL: usize = 128 << 10;
 
-/// Wishes about how a copy is done. They change how fast it is, and not what it does.
+/// Hints about how a copy is made. They affect its speed, not its effect.
 ///
-/// Stands for `cudaMemcpyAttributes`, without the order of the source, which is not a matter of taste: that
-/// is which method of [`CopyBatch`](super::CopyBatch) or [`CopyBatch3d`](crate::copy::CopyBatch3d) adds the
-/// copy. Before CUDA 12.8 nobody hears them.
+/// Stands for `cudaMemcpyAttributes`, without the order of the source, which is no hint: the method of
+/// [`CopyBatch`](super::CopyBatch) or [`CopyBatch3d`](crate::copy::CopyBatch3d) that adds the copy
+/// determines it. Before CUDA 12.8, hints have no effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[doc(alias = "cudaMemcpyAttributes")]
 pub struct CopyAttributes {
@@ -22,33 +22,33 @@ pub struct CopyAttributes {
 }
 
 impl CopyAttributes {
-    /// No wishes.
+    /// Makes attributes without hints.
     #[must_use]
     pub const fn new() -> Self {
         Self { overlap: Overlap::Never, source_hint: None, destination_hint: None }
     }
 
-    /// Which copies should leave the multiprocessors to kernels.
+    /// Sets which copies leave the multiprocessors to kernels.
     #[must_use]
     pub const fn overlap(self, overlap: Overlap) -> Self {
         Self { overlap, ..self }
     }
 
-    /// Where the source should be read: heard for managed memory, and for pageable memory that the device can
-    /// reach.
+    /// Sets where the source is to be read. It affects managed memory, and pageable memory that the
+    /// device can access.
     #[must_use]
     pub const fn source_hint(self, hint: MemoryLocation) -> Self {
         Self { source_hint: Some(hint), ..self }
     }
 
-    /// Where the destination should be written: heard for managed memory, and for pageable memory that the
-    /// device can reach.
+    /// Sets where the destination is to be written. It affects managed memory, and pageable memory that
+    /// the device can access.
     #[must_use]
     pub const fn destination_hint(self, hint: MemoryLocation) -> Self {
         Self { destination_hint: Some(hint), ..self }
     }
 
-    /// What this comes to for a copy of so many bytes.
+    /// Returns the attributes of one copy of `bytes` bytes.
     pub(in crate::copy) fn of_copy(self, bytes: usize, order: ReadOrder) -> Attributes {
         let overlap = match self.overlap {
             Overlap::Never => false,
@@ -59,23 +59,23 @@ impl CopyAttributes {
     }
 }
 
-/// Which copies should leave the multiprocessors to kernels (`cudaMemcpyFlagPreferOverlapWithCompute`).
+/// Selects copies that leave the multiprocessors to kernels (`cudaMemcpyFlagPreferOverlapWithCompute`).
 ///
-/// The runtime then uses a copy engine. Within a device that is far slower than what it does otherwise (on an
-/// H200, 32 MiB at 87 instead of 1627 GiB/s), so the wish is for small copies.
+/// The runtime then uses a copy engine. Within a device, that is far slower than its default (on an
+/// H200, 32 MiB at 87 instead of 1627 GiB/s), so the hint suits small copies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Overlap {
-    /// None: the runtime does what is fastest for the copy alone.
+    /// No copies: the runtime chooses what is fastest for the copy alone.
     #[default]
     Never,
-    /// Those of at most 128 KiB.
+    /// Copies of at most 128 KiB.
     Small,
-    /// All.
+    /// All copies.
     Always,
 }
 
-/// When a source is read.
+/// When a source is read (`cudaMemcpySrcAccessOrder`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::copy) enum ReadOrder {
     /// In the order of the stream.
@@ -97,7 +97,7 @@ pub(in crate::copy) struct Attributes {
 
 #[cfg(cudart_12_8)]
 impl Attributes {
-    /// As C has them for copies of one row.
+    /// Returns C's attributes for copies of one row.
     pub(in crate::copy) fn to_raw(self) -> sys::cudaMemcpyAttributes {
         sys::cudaMemcpyAttributes {
             srcAccessOrder: self.raw_order(),
@@ -107,7 +107,7 @@ impl Attributes {
         }
     }
 
-    /// When the source is read, as C has it.
+    /// Returns C's constant for the time when the source is read.
     fn raw_order(self) -> sys::cudaMemcpySrcAccessOrder {
         match self.order {
             ReadOrder::Stream => sys::cudaMemcpySrcAccessOrderStream,
@@ -120,7 +120,7 @@ impl Attributes {
         if self.overlap { sys::cudaMemcpyFlagPreferOverlapWithCompute.0 } else { 0 }
     }
 
-    /// Enters them in a copy of layers, whose sides have the hints where they are memory with addresses.
+    /// Sets the attributes in a copy of layers. Sides get the hints if they are memory with addresses.
     pub(in crate::copy) fn enter(self, op: &mut sys::cudaMemcpy3DBatchOp) {
         op.srcAccessOrder = self.raw_order();
         op.flags = self.flags();
@@ -132,7 +132,7 @@ impl Attributes {
     }
 }
 
-/// A place as C has it, or none.
+/// Returns C's location, or its value for no location.
 #[cfg(cudart_12_8)]
 fn location(hint: Option<MemoryLocation>) -> sys::cudaMemLocation {
     let none = || sys::cudaMemLocation { type_: sys::cudaMemLocationTypeInvalid, ..Default::default() };

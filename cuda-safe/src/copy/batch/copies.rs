@@ -1,11 +1,11 @@
-//! What both batches share: what is known of all their copies together, and how these get onto a stream as
-//! one step of it.
+//! The common part of both batches: facts about all their copies together, and their submission as one
+//! operation of a stream.
 //!
-//! What an enqueue has to know of all copies is found out at the first one after a copy was added, and kept:
-//! whether they are apart from each other, and what they touch, in the order in which the tracker take it.
-//! Later ones cost little more than one copy. The copies go to the runtime all at once, where it takes that,
-//! and one by one where it does not: when that is, [`CopyBatch`](super::CopyBatch) tells. Nothing here blocks
-//! but what has to on the legacy stream.
+//! An enqueue needs facts about all copies: whether they overlap, and what they access, sorted for the
+//! tracker. The first enqueue after a copy was added determines these facts and stores them, so later
+//! ones cost little more than one copy. The copies are passed to the runtime all at once if it accepts
+//! that, and otherwise one by one: [`CopyBatch`](super::CopyBatch) says when. Nothing here blocks,
+//! except calls on the legacy stream that must.
 #![expect(
     unsafe_code,
     reason = "hands copies to the runtime, enters them in the books, and keeps those entries under a lifetime of its own"
@@ -29,36 +29,38 @@ use crate::hazard::{Access, Mode, SortedAccesses};
 use crate::stream::StreamRef;
 use crate::{check, sys};
 
-/// Copies that are put on a stream at once, in the lists of some function of the runtime.
+/// Copies that are submitted together, in the lists of a function of the runtime.
 #[derive(Debug, Default)]
 pub(super) struct Batch<'a, L> {
     pub(super) lists: L,
-    /// How many copies the program said that there will be.
+    /// The number of copies that the program has announced.
     capacity: usize,
-    /// What the copies write, and what they read: apart, because either is often in order.
+    /// The accesses of destinations and of sources. They are separate because either list is often
+    /// sorted already.
     writes: Vec<Access<'a>>,
     reads: Vec<Access<'a>>,
     bytes: usize,
-    /// Of the first copy that could not be added.
+    /// The error of the first copy that could not be added.
     error: Option<Error>,
-    /// Both lists as one, once the copies were found to be apart: a `SortedAccesses<'a>` in truth. A cell of that
-    /// would forbid what a batch is otherwise good for: to be used as one that borrows for less long.
+    /// Both lists as one, after a check that the copies do not overlap. The actual type is
+    /// `SortedAccesses<'a>`. A cell of that type would make the batch invariant in `'a`, so that it
+    /// could not be used as one with a shorter borrow.
     sorted: OnceCell<SortedAccesses<'static>>,
 }
 
 impl<'a, L: Lists<'a>> Batch<'a, L> {
-    /// Nothing yet, with room for so many copies.
+    /// Makes an empty batch with capacity for `copies` copies.
     pub(super) fn with_capacity(copies: usize) -> Self {
         let (writes, reads) = (Vec::with_capacity(copies), Vec::with_capacity(copies));
         Self { capacity: copies, writes, reads, ..Self::default() }
     }
 
-    /// Bytes that all copies move together; 0 only if there are none.
+    /// Returns the total number of bytes of all copies. It is 0 only if there are none.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Adds a copy whose sides agree and that has elements; keeps the first error.
+    /// Adds a copy whose sides agree and that has elements. Stores the first error.
     #[expect(clippy::inline_always, reason = "measured: the operands are then put into memory once")]
     #[inline(always)]
     #[track_caller]
@@ -69,7 +71,7 @@ impl<'a, L: Lists<'a>> Batch<'a, L> {
         attributes: CopyAttributes,
         order: ReadOrder,
     ) {
-        // No closure: it would hide the caller's place.
+        // No closure here: it would hide the caller's location.
         let checked = match (destination, source) {
             (Ok(destination), Ok(source)) => CheckedCopy::new(L::NAME, destination, source),
             (Err(error), _) | (_, Err(error)) => Err(error),
@@ -81,7 +83,7 @@ impl<'a, L: Lists<'a>> Batch<'a, L> {
         }
     }
 
-    /// Keeps the first error of the copies that were to be added.
+    /// Stores the first error of the copies that were to be added.
     #[cold]
     fn keep(&mut self, error: Error) {
         self.error.get_or_insert(error);
@@ -105,8 +107,8 @@ impl<'a, L: Lists<'a>> Batch<'a, L> {
         self.bytes = sum;
     }
 
-    /// Puts all copies on a stream. None is made where one writes what another one reads or writes: borrows
-    /// keep them away from each other, but two owners may stand for the same memory.
+    /// Submits all copies to a stream. None is made if one writes what another one reads or writes.
+    /// Borrows exclude that, except if two owners have the same memory.
     #[inline]
     pub(super) fn enqueue(&self, stream: StreamRef<'_>, call_site: &'static Location<'static>) -> Result<()> {
         if let Some(error) = &self.error {
@@ -124,28 +126,28 @@ impl<'a, L: Lists<'a>> Batch<'a, L> {
                 self.sorted.get_or_init(|| self.sort())
             }
         };
-        // SAFETY: the accesses are all that the copies touch of tracked memory, whose owners wait for them
-        // before they free; slices are read before the call returns.
+        // SAFETY: the copies access no other tracked memory. Its owners wait for the copies before they
+        // free it. Slices are read before the call returns.
         unsafe { submit::batch(stream, sorted, call_site, |raw| self.lists.hand_over(stream, raw)) }
             .map_err(|error| error.at(call_site).with_detail(Detail::Transfer { bytes: self.bytes }))
     }
 
-    /// What the copies write and read, in order.
+    /// Returns the accesses of all copies, sorted.
     #[cold]
     fn sort(&self) -> SortedAccesses<'static> {
         let (writes, reads) = (self.writes.as_slice(), self.reads.as_slice());
-        // As a rule there are two allocations, each of which is in order.
+        // Usually there are two allocations, each of which is sorted already.
         let address = |accesses: &[Access<'_>]| accesses.first().map(Access::address);
         let in_order = address(writes) <= address(reads);
         let sorted = SortedAccesses::of(if in_order { [writes, reads] } else { [reads, writes] }.concat());
-        // SAFETY: only the lifetime becomes another one. The list is never given away and consists of what
-        // `writes` and `reads` hold, so that all it refers to is borrowed for as long as this lives, and for
-        // as long as it was when the list was made.
+        // SAFETY: only the lifetime changes. The list is never given away and consists of the entries of
+        // `writes` and `reads`, so everything that it refers to is borrowed as long as this value lives,
+        // and as long as it was when the list was made.
         unsafe { std::mem::transmute::<SortedAccesses<'_>, SortedAccesses<'static>>(sorted) }
     }
 }
 
-/// Adds an access to a list, or to its last one where both are one.
+/// Adds an access to a list, or extends the last access if the two are contiguous.
 #[inline]
 fn note<'a>(accesses: &mut Vec<Access<'a>>, access: Option<Access<'a>>) {
     if let Some(access) = access
@@ -158,13 +160,14 @@ fn note<'a>(accesses: &mut Vec<Access<'a>>, access: Option<Access<'a>>) {
 /// One copy of a batch, which can be made by a call of its own.
 #[derive(Clone, Copy)]
 pub(super) enum Single<'b> {
-    /// Bytes in a row. Addresses are of one space, from which the runtime finds the direction.
+    /// Contiguous bytes. Host and devices share one address space, from which the runtime determines the
+    /// direction.
     Linear { to: *mut c_void, from: *const c_void, bytes: usize, order: ReadOrder, settles: bool },
     /// Rows, in layers.
     Rows(&'b Entry<'b>),
 }
 
-/// A copy of rows, in layers, with its attributes.
+/// A copy of rows in layers, with its attributes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry<'a> {
     pub(super) copy: CheckedCopy<'a>,
@@ -172,7 +175,7 @@ pub(super) struct Entry<'a> {
 }
 
 impl Single<'_> {
-    /// When the source is read.
+    /// Returns when the source is read.
     pub(super) fn order(&self) -> ReadOrder {
         match self {
             Self::Linear { order, .. } => *order,
@@ -180,30 +183,32 @@ impl Single<'_> {
         }
     }
 
-    /// The copy, on a stream, or on none by the call that blocks.
+    /// Makes the copy on a stream, or by the blocking call without one.
     pub(super) fn copy(&self, stream: Option<sys::cudaStream_t>) -> Result<()> {
         match (*self, stream) {
             (Self::Rows(Entry { copy, .. }), _) => {
-                // SAFETY: both operands are memory of the shape that outlives the copy, or, with a call that
-                // blocks, is borrowed for longer, and the stream is live.
+                // SAFETY: both operands are memory of the shape. They outlive the copy or, for a
+                // blocking call, are borrowed longer. The stream is live.
                 Error::check(copy.name(stream.is_some()), unsafe { copy.call(stream) })
             }
             (Self::Linear { to, from, bytes, .. }, None) => {
-                // SAFETY: both are memory of so many bytes, borrowed by the batch; the source is read when
-                // the call returns, and the owner of the destination waits for the copy before it frees.
+                // SAFETY: both are memory of this many bytes, borrowed by the batch. The source has been
+                // read when the call returns, and the owner of the destination waits for the copy before
+                // it frees the memory.
                 unsafe { check!(cudaMemcpy(to, from, bytes, sys::cudaMemcpyDefault)) }
             }
             (Self::Linear { to, from, bytes, .. }, Some(raw)) => {
-                // SAFETY: both are memory of so many bytes that outlives the copy, and the stream is live.
+                // SAFETY: both are memory of this many bytes that outlives the copy, and the stream is
+                // live.
                 unsafe { check!(cudaMemcpyAsync(to, from, bytes, sys::cudaMemcpyDefault, raw)) }
             }
         }
     }
 
-    /// The copy on the legacy stream. Where the source is to be read during the call it is done by the call
-    /// that blocks, which returns when it has read pageable memory. Where managed memory is on either side,
-    /// as a slice that a guard has lent may be, that is not promised, nor what the order is where both sides
-    /// are the host's: the stream is waited for.
+    /// Makes the copy on the legacy stream. If the source is to be read during the call, this uses the
+    /// blocking call, which returns when it has read pageable memory. If either side is managed memory,
+    /// which includes a slice that a guard lends, the runtime does not promise that. Nor does it promise
+    /// an order if both sides are host memory. In these cases the stream is waited for.
     fn copy_on_legacy(&self, raw: sys::cudaStream_t) -> Result<()> {
         if self.order() != ReadOrder::DuringCall {
             return self.copy(Some(raw));
@@ -216,7 +221,7 @@ impl Single<'_> {
             }
         };
         let wait = |needed: bool| {
-            // SAFETY: the stream is live, and its device current.
+            // SAFETY: the stream is live, and its device is current.
             if needed { unsafe { check!(cudaStreamSynchronize(raw)) } } else { Ok(()) }
         };
         wait(before)?;
@@ -225,13 +230,13 @@ impl Single<'_> {
     }
 }
 
-/// The direction of a copy as far as it matters for batches: host to device and device to host take turns at
-/// the device's engines, and changing costs more than a small copy.
+/// The direction of a copy, as relevant for batches: host-to-device and device-to-host copies alternate
+/// on the device's engines, and a change of direction costs more than a small copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Transfer {
     HostToDevice,
     DeviceToHost,
-    /// Within a device, between devices, from or to managed memory, within the host.
+    /// Within a device, between devices, from or to managed memory, or within host memory.
     Other,
 }
 
@@ -246,7 +251,7 @@ impl Transfer {
     }
 }
 
-/// One of something for each of these.
+/// One value for each [`Transfer`].
 #[derive(Debug, Default)]
 pub(super) struct ByTransfer<T> {
     h2d: T,
@@ -275,37 +280,39 @@ impl<T> ByTransfer<T> {
     }
 }
 
-/// The copies of a batch as a function of the runtime takes them.
+/// The copies of a batch, in the form that a function of the runtime takes.
 pub(super) trait Lists<'a>: Copies + Default {
-    /// The name of the batch, in errors of copies that are added.
+    /// The name of the batch in errors about added copies.
     const NAME: &'static str;
 
-    /// What each copy writes, and what it reads.
+    /// Returns the destination and the source of each copy.
     fn areas(&self) -> impl Iterator<Item = (Area, Area)> + Clone;
 
-    /// Adds a copy. Room for so many is made before, where it is not 0.
+    /// Adds a copy. If `room` is not 0, first reserves capacity for that many copies.
     fn push(&mut self, copy: &CheckedCopy<'a>, attributes: Attributes, room: usize);
 }
 
-/// Copies that are to be handed to the runtime together; or one, by a call that is refused where batches are.
+/// Copies that are passed to the runtime together, or one copy by a call that is refused under the same
+/// conditions as batches.
 pub(super) trait Copies {
-    /// What the program called.
+    /// The function that the program called.
     const API: &'static str;
 
-    /// The C function that takes all of them.
+    /// The C function that takes all copies.
     #[cfg(cudart_12_8)]
     fn function(&self) -> &'static str;
 
-    /// The copies, each for itself.
+    /// Returns the copies one by one.
     fn singles(&self) -> impl Iterator<Item = Single<'_>> + Clone;
 
-    /// One call for all copies, by [`at_once`](Self::at_once), on a stream that may well take that.
+    /// Makes one call for all copies by [`at_once`](Self::at_once), on a stream that probably accepts
+    /// it.
     #[cfg(cudart_12_8)]
     fn together(&self, stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()>;
 
-    /// Hands all copies to the runtime: in one call where it takes that, in a loop where it does not.
+    /// Passes all copies to the runtime, in one call if it accepts that, and otherwise in a loop.
     ///
-    /// To be called in the closure of an `enqueue` with all accesses of the copies.
+    /// Called in the closure of an `enqueue` with all accesses of the copies.
     fn hand_over(&self, stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
         #[cfg(cudart_12_8)]
         if !stream.is_legacy() && !stream.is_capturing() {
@@ -314,7 +321,7 @@ pub(super) trait Copies {
         self.otherwise(stream, raw)
     }
 
-    /// Hands them over on a stream that takes no batches.
+    /// Passes the copies to the runtime on a stream that takes no batches.
     #[cold]
     #[inline(never)]
     fn otherwise(&self, stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
@@ -329,8 +336,8 @@ pub(super) trait Copies {
         self.in_turn(raw, reason)
     }
 
-    /// What the `call` comes to that is given all copies. The stream's device is current in it, for nothing
-    /// says that it need not be, as it need not for others.
+    /// Runs `call`, which passes all copies to the runtime. The stream's device is current meanwhile,
+    /// because the documentation does not say, as it does for other calls, that it need not be.
     #[cfg(cudart_12_8)]
     #[inline]
     fn at_once(
@@ -345,9 +352,9 @@ pub(super) trait Copies {
         if code == sys::cudaSuccess { Ok(()) } else { self.refused(code, raw) }
     }
 
-    /// What becomes of copies that the runtime has refused: a capture of which this crate does not know,
-    /// because raw calls have begun it, it refuses so, and lets it go on. To ask before the call would cost
-    /// every call.
+    /// Handles copies that the runtime has refused. It refuses them so in a capture that raw calls have
+    /// begun, which this crate does not know about, and continues that capture. A query before each call
+    /// would cost every call.
     #[cfg(cudart_12_8)]
     #[cold]
     #[inline(never)]
@@ -358,8 +365,8 @@ pub(super) trait Copies {
         self.in_turn(raw, Detail::Capturing)
     }
 
-    /// A call for each copy, elsewhere than on the legacy stream: for `reason`, no source can be read during
-    /// the call.
+    /// Makes a call for each copy on a stream other than the legacy stream. Because of `reason`, no
+    /// source can be read during the call.
     fn in_turn(&self, raw: sys::cudaStream_t, reason: Detail) -> Result<()> {
         if self.singles().any(|single| single.order() == ReadOrder::DuringCall) {
             return Err(Error::refused(Self::API, reason));
@@ -368,11 +375,12 @@ pub(super) trait Copies {
     }
 }
 
-/// Keeps a batch behind a fill of pinned memory that may be the last thing on the stream. To be called by
-/// what an `enqueue` calls.
+/// Orders a batch after a fill of pinned memory that may be the last operation on the stream. Called
+/// inside an `enqueue`.
 ///
-/// On an H200 (driver 580) a batch reads pinned memory that `cudaMemset` fills with less than 2,048 bytes
-/// just before it without waiting for that. Anything in between makes it wait, an event aside.
+/// On an H200 (driver 580), a batch that directly follows a `cudaMemset` of less than 2,048 bytes of
+/// pinned memory reads that memory without waiting for the fill. Any operation in between, except an
+/// event, makes it wait.
 #[cfg(cudart_12_8)]
 #[inline]
 pub(super) fn behind_fills(stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
@@ -383,34 +391,35 @@ pub(super) fn behind_fills(stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Res
 #[cold]
 #[inline(never)]
 fn behind_fill(stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
-    /// Does nothing.
+    /// The function that is submitted in between. It does nothing.
     unsafe extern "C" fn nothing(_: *mut std::ffi::c_void) {}
     let captured = is_capturing(raw);
     if captured != Ok(false) {
-        // What goes into a graph does not follow the fill, but the next batch may.
+        // A captured operation does not follow the fill, but the next batch may.
         stream.note_fill();
         return captured.map(drop);
     }
     // SAFETY: the stream is live, and the function may be called at any time.
     let between = unsafe { check!(cudaLaunchHostFunc(raw, Some(nothing), std::ptr::null_mut())) };
-    // The next batch still has to.
+    // The next batch still has to wait.
     between.inspect_err(|_| stream.note_fill())
 }
 
-/// Whether a batch was refused because its stream is captured. The runtime then has taken no copy, and lets
-/// the capture go on.
+/// Returns whether a batch was refused because its stream is being captured. The runtime has then
+/// accepted no copy, and continues the capture.
 #[cfg(cudart_12_8)]
 fn refuses_captured(code: sys::cudaError_t, raw: sys::cudaStream_t) -> bool {
     let captured = code == sys::cudaErrorStreamCaptureUnsupported && is_capturing(raw) == Ok(true);
     if captured {
-        // It is no error of the program's, which would find it by raw calls.
-        // SAFETY: the call takes nothing.
+        // The error is not the program's, but it would find the error by raw calls.
+        // SAFETY: the call takes no arguments.
         let _ = unsafe { sys::cudaGetLastError() };
     }
     captured
 }
 
-/// Whether what is given to a stream goes into a graph, also one that raw calls began to capture.
+/// Returns whether operations on a stream become part of a graph, including captures that raw calls have
+/// begun.
 pub(super) fn is_capturing(raw: sys::cudaStream_t) -> Result<bool> {
     let mut status = sys::cudaStreamCaptureStatusNone;
     // SAFETY: the stream is live, and the pointer is to a variable, which the call fills.
@@ -418,8 +427,7 @@ pub(super) fn is_capturing(raw: sys::cudaStream_t) -> Result<bool> {
     Ok(status != sys::cudaStreamCaptureStatusNone)
 }
 
-/// A list that is empty but for the time of a call. It asks for memory at the first one, and where it has to
-/// hold more.
+/// A list that is empty except during a call. It allocates at the first call, and when it must grow.
 #[cfg(cudart_12_8)]
 pub(super) struct Scratch<T>(Cell<Vec<T>>);
 
@@ -463,7 +471,7 @@ mod tests {
         });
         let again = scratch.with(|list| (list.is_empty(), list.capacity() >= 100, list.as_ptr()));
         assert_eq!(again, (true, true, first));
-        // Who asks for it within, gets another one.
+        // A nested use gets a separate list.
         scratch.with(|outer| {
             outer.push(1);
             scratch.with(|inner| assert!(inner.is_empty()));

@@ -1,12 +1,15 @@
-//! The lists of `cudaMemcpyBatchAsync`: copies of elements in a row, those of one direction together.
+//! The lists of `cudaMemcpyBatchAsync`: copies of contiguous elements, grouped by direction.
 //!
-//! What a batch costs depends on how it is cut into calls, as measured on H200s (driver 580). From pinned
-//! memory onto a stream that has nothing to do, the driver has the processor send copies of less than 64 KiB,
-//! which takes longer than all the rest: 64 copies of 4 KiB take 97 µs in one call, and 44 µs where four of
-//! them go first, for the others then find a stream that works; of 16 KiB it is 202 and 57 µs. The device
-//! begins with a call when all of it has been handed over: more calls begin earlier, and each costs the host
-//! 1 µs. Host-to-device and device-to-host copies in one call are in each other's way: 32 of each take 210 to
-//! 410 µs. Nothing of this helps within a device.
+//! The cost of a batch depends on its division into calls, as measured on H200s (driver 580):
+//! - From pinned memory to an idle stream, the driver lets the processor send copies of less than 64
+//!   KiB, which takes longer than everything else. 64 copies of 4 KiB take 97 µs in one call, and 44 µs
+//!   if four of them go first, because the others then find a busy stream. With 16 KiB it is 202 and 57
+//!   µs.
+//! - The device starts a call after all of it has been submitted. More calls start earlier, and each
+//!   costs the host 1 µs.
+//! - Host-to-device and device-to-host copies in one call delay each other: 32 of each take 210 to 410
+//!   µs.
+//! - None of this helps within a device.
 #![cfg_attr(cudart_12_8, expect(unsafe_code, reason = "hands the operands' pointers to the runtime"))]
 
 use std::ffi::c_void;
@@ -30,8 +33,8 @@ use crate::sys;
 #[derive(Debug, Default)]
 pub(super) struct LinearLists {
     lists: ByTransfer<CopyList>,
-    /// Of a slice that is read during the call, the runtime does not promise that a blocking copy has read it
-    /// on return, or that it writes the destination in the order of the stream.
+    /// For a slice that is read during the call, the runtime does not promise that a blocking copy has
+    /// read it on return, or that it writes the destination in the order of the stream.
     settles: bool,
     #[cfg(cudart_12_8)]
     scratch: AttributeLists,
@@ -50,7 +53,7 @@ impl<'a> Lists<'a> for LinearLists {
     }
 
     fn push(&mut self, copy: &CheckedCopy<'a>, attributes: Attributes, room: usize) {
-        // Within the host's memory the host copies, and nothing says that it waits for the stream first.
+        // Within host memory the host copies, and nothing guarantees that it waits for the stream first.
         let by_the_host = copy.direction == CopyDirection::HostToHost;
         self.settles |= attributes.order == ReadOrder::DuringCall && (by_the_host || copy.settles());
         self.lists.get_mut(Transfer::of(copy.direction)).push(room, copy, attributes);
@@ -78,8 +81,8 @@ impl Copies for LinearLists {
             let mut taken = |code| {
                 let was_first = std::mem::replace(&mut is_first, false);
                 if code != sys::cudaSuccess {
-                    // A refusal of the first call may be one of the stream, which takes the copies in another
-                    // way then.
+                    // A refusal of the first call may be due to the stream, which then takes the copies
+                    // in another way.
                     if was_first {
                         first = code;
                     } else {
@@ -98,13 +101,13 @@ impl Copies for LinearLists {
 }
 
 impl LinearLists {
-    /// How many copies there are.
+    /// Returns the number of copies.
     pub(super) fn len(&self) -> usize {
         self.lists.iter().map(|(_, list)| list.sizes.len()).sum()
     }
 }
 
-/// The calls of so many copies: which of them each takes.
+/// Divides `count` copies into calls: returns the range of copies of each.
 #[cfg(cudart_12_8)]
 #[inline]
 fn parts(transfer: Transfer, count: usize) -> impl Iterator<Item = Range<usize>> {
@@ -122,20 +125,20 @@ fn parts(transfer: Transfer, count: usize) -> impl Iterator<Item = Range<usize>>
     })
 }
 
-/// Copies of one direction, as C takes them.
+/// Copies of one direction, in C's form.
 #[derive(Debug, Default)]
 struct CopyList {
-    // As many of one as of the others.
+    // These three lists have the same length.
     destinations: Vec<*mut c_void>,
     sources: Vec<*const c_void>,
     sizes: Vec<usize>,
-    /// The attributes of the copies: each from a copy on, until the next. The first of them is of the first
-    /// copy.
+    /// The attributes of the copies. Each entry applies from its index to the next entry. The first
+    /// entry has index 0.
     attributes: Vec<(usize, Attributes)>,
 }
 
 impl CopyList {
-    /// Adds a copy. Room for so many is made before, where it is not 0.
+    /// Adds a copy. If `room` is not 0, first reserves capacity for that many copies.
     #[inline]
     fn push(&mut self, room: usize, copy: &CheckedCopy<'_>, attributes: Attributes) {
         if room > 0 {
@@ -151,7 +154,7 @@ impl CopyList {
         self.sizes.push(copy.shape.bytes());
     }
 
-    /// The copies, each for itself.
+    /// Returns the copies one by one.
     fn singles(&self, settles: bool) -> impl Iterator<Item = Single<'_>> + Clone {
         let copies = self.destinations.iter().zip(&self.sources).zip(&self.sizes).enumerate();
         copies.map(move |(at, ((&to, &from), &bytes))| Single::Linear {
@@ -163,7 +166,7 @@ impl CopyList {
         })
     }
 
-    /// When the source of a copy is read.
+    /// Returns when the source of a copy is read.
     fn order(&self, copy: usize) -> ReadOrder {
         let next = self.attributes.partition_point(|(start, _)| *start <= copy);
         self.attributes
@@ -171,8 +174,8 @@ impl CopyList {
             .map_or(ReadOrder::Stream, |(_, attributes)| attributes.order)
     }
 
-    /// Hands the copies to the runtime, a call for each part, while `taken` returns true for the code of each.
-    /// Returns whether it always did.
+    /// Passes the copies to the runtime, with a call for each part, as long as `taken` returns true for
+    /// the code. Returns whether it always did.
     #[cfg(cudart_12_8)]
     #[inline]
     fn hand_over(
@@ -184,14 +187,15 @@ impl CopyList {
     ) -> bool {
         parts(transfer, self.sizes.len()).all(|part| {
             taken(match self.attributes.as_slice() {
-                // As a rule all copies have the same. C may write its lists, so it gets copies of them.
+                // Usually all copies have the same attributes. C may write its lists, so it gets copies
+                // of them.
                 [(_, attributes)] => self.call(part, &mut [0], &mut [attributes.to_raw()], raw),
                 _ => self.call_with_many(part, scratch, raw),
             })
         })
     }
 
-    /// The call where the copies differ in their attributes.
+    /// Makes the call if the copies have different attributes.
     #[cfg(cudart_12_8)]
     #[inline(never)]
     fn call_with_many(
@@ -211,7 +215,8 @@ impl CopyList {
         })
     }
 
-    /// The call for some of the copies, with the attributes of those from these ones of them on.
+    /// Makes the call for some of the copies, with lists of attributes and of the copies that each
+    /// applies from.
     #[cfg(cudart_12_8)]
     #[inline]
     fn call(
@@ -223,9 +228,9 @@ impl CopyList {
     ) -> sys::cudaError_t {
         let count = part.len();
         #[cfg(cudart_13_0)]
-        // SAFETY: the three lists have `count` elements from there on, for the part is one of `parts`, the
-        // next two as many as is said; each destination and source is memory of its size that outlives the
-        // copy, or is read during the call; the stream is live.
+        // SAFETY: the three lists have `count` elements from there on, because the part is one of
+        // `parts`, and the next two lists have the stated length. Each destination and source is memory
+        // of its size that outlives the copy, or is read during the call. The stream is live.
         unsafe {
             sys::cudaMemcpyBatchAsync(
                 self.destinations.as_ptr().wrapping_add(part.start),
@@ -240,7 +245,7 @@ impl CopyList {
         }
         #[cfg(not(cudart_13_0))]
         {
-            // CUDA 12 declares what it only reads as if it wrote it, and says which copy is wrong.
+            // CUDA 12 declares its inputs as mutable, and reports which copy failed.
             let mut destinations = self.destinations.get(part.clone()).unwrap_or(&[]).to_vec();
             let sources = self.sources.get(part.clone()).unwrap_or(&[]);
             let mut sources: Vec<_> = sources.iter().map(|source| source.cast_mut()).collect();
@@ -264,7 +269,7 @@ impl CopyList {
     }
 }
 
-/// The attributes as C takes them, in lists that it may write.
+/// The attributes in C's form, in lists that C may write.
 #[cfg(cudart_12_8)]
 #[derive(Debug, Default)]
 struct AttributeLists {

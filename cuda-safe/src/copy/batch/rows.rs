@@ -1,5 +1,4 @@
-//! The lists of `cudaMemcpy3DBatchAsync`: copies of rows and of layers of rows, those of one direction
-//! together.
+//! The lists of `cudaMemcpy3DBatchAsync`: copies of rows and of layers of rows, grouped by direction.
 #![cfg_attr(cudart_12_8, expect(unsafe_code, reason = "hands the operands' pointers to the runtime"))]
 
 use super::attributes::Attributes;
@@ -23,13 +22,13 @@ use crate::sys;
 #[derive(Debug, Default)]
 pub(super) struct RowLists<'a> {
     pub(super) entries: Vec<Entry<'a>>,
-    /// The entries as C takes them: in turns they take three times as long.
+    /// The entries in C's form, grouped by direction: mixed directions take three times as long.
     #[cfg(cudart_12_8)]
     ops: ByTransfer<Vec<sys::cudaMemcpy3DBatchOp>>,
-    /// Whether an array takes part.
+    /// Whether a side is an array.
     #[cfg(cudart_12_8)]
     arrays: bool,
-    /// Those of one call, in a list that C may write.
+    /// The entries of one call, in a list that C may write.
     #[cfg(cudart_12_8)]
     scratch: Scratch<sys::cudaMemcpy3DBatchOp>,
 }
@@ -65,14 +64,14 @@ impl Copies for RowLists<'_> {
         self.entries.iter().map(Single::Rows)
     }
 
-    /// One call for all copies but those of other devices' arrays, which have one each: about arrays, the
-    /// batch's documentation does not speak of devices.
+    /// Makes one call for all copies except those of other devices' arrays, which have one call each:
+    /// the documentation of batches does not mention devices for arrays.
     #[cfg(cudart_12_8)]
     fn together(&self, stream: StreamRef<'_>, raw: sys::cudaStream_t) -> Result<()> {
         let device = stream.device();
         let is_beyond = |entry: &Entry<'_>| entry.has_array_beyond(device);
         let beyond = self.arrays && self.entries.iter().any(is_beyond);
-        // Before some of the copies are made and the others refused.
+        // Checked before some copies are made and the others refused.
         if beyond && is_capturing(raw)? {
             return self.in_turn(raw, Detail::Capturing);
         }
@@ -95,7 +94,7 @@ impl Copies for RowLists<'_> {
 
 #[cfg(cudart_12_8)]
 impl RowLists<'_> {
-    /// The call for these copies.
+    /// Makes the call for these copies.
     #[inline]
     fn call_with(
         &self,
@@ -105,12 +104,12 @@ impl RowLists<'_> {
     ) -> Result<()> {
         self.at_once(stream, raw, move |raw| {
             #[cfg(cudart_13_0)]
-            // SAFETY: the list has as many elements as is said; each says places and layouts of memory that
-            // outlives the copy, or is read during the call; the stream is live.
+            // SAFETY: the list has the stated number of elements. Each describes locations and layouts
+            // of memory that outlives the copy, or is read during the call. The stream is live.
             let code = unsafe { sys::cudaMemcpy3DBatchAsync(ops.len(), ops.as_mut_ptr(), 0, raw) };
             #[cfg(not(cudart_13_0))]
             let code = {
-                // CUDA 12 says which copy is wrong.
+                // CUDA 12 reports which copy failed.
                 let mut failed = usize::MAX;
                 // SAFETY: as above, and the index is a live variable, which the call may fill.
                 unsafe { sys::cudaMemcpy3DBatchAsync(ops.len(), ops.as_mut_ptr(), &raw mut failed, 0, raw) }
@@ -120,23 +119,23 @@ impl RowLists<'_> {
     }
 }
 
-/// A copy as `cudaMemcpy3DBatchAsync` and `cudaMemcpy3DWithAttributesAsync` are told it.
+/// A copy, in the form that `cudaMemcpy3DBatchAsync` and `cudaMemcpy3DWithAttributesAsync` take.
 #[cfg(cudart_12_8)]
 impl Entry<'_> {
     fn has_array(&self) -> bool {
         self.copy.to.array().is_some() || self.copy.from.array().is_some()
     }
 
-    /// Whether an array takes part, and memory of another device than this one.
+    /// Returns whether one side is an array and memory of a device other than this one takes part.
     pub(super) fn has_array_beyond(&self, device: Device) -> bool {
         let is_beyond = |side: &Operand<'_>| matches!(side.memory, OperandMemory::Device(of) if of != device);
         self.has_array() && (is_beyond(&self.copy.to) || is_beyond(&self.copy.from))
     }
 
-    /// Adds the copy: one operation, or one for each row.
+    /// Adds the copy as one operation, or as one for each row.
     ///
-    /// Where an array takes part, C counts in its elements. Rows of memory that do not begin whole elements
-    /// apart cannot be said so; but each of them can for itself.
+    /// If a side is an array, C counts in its elements. It cannot describe rows of memory whose distance
+    /// is not a multiple of the element size, but each row can be a copy of its own.
     fn add_to(&self, ops: &mut Vec<sys::cudaMemcpy3DBatchOp>) {
         let [width, height, depth] = self.copy.shape.extent();
         let Some(whole) = self.whole() else {
@@ -148,7 +147,7 @@ impl Entry<'_> {
         ops.push(whole);
     }
 
-    /// The copy as one operation. Returns `None` if it takes one for each row.
+    /// Returns the copy as one operation, or `None` if it takes one for each row.
     pub(super) fn whole(&self) -> Option<sys::cudaMemcpy3DBatchOp> {
         let [width, height, depth] = self.copy.shape.extent();
         let unit = self.copy.unit();
@@ -158,7 +157,7 @@ impl Entry<'_> {
             .then(|| self.op([width, height, depth], [0, 0]))
     }
 
-    /// So many bytes, rows and layers, from a row of a layer on.
+    /// Returns the operation for this many bytes, rows and layers, from a row of a layer on.
     fn op(&self, [width, height, depth]: [usize; 3], from: [usize; 2]) -> sys::cudaMemcpy3DBatchOp {
         let unit = self.copy.unit();
         let alone = height == 1 && depth == 1;
@@ -173,8 +172,8 @@ impl Entry<'_> {
     }
 }
 
-/// One side, from a row of a layer on; a row `alone` has no next one. The memory holds all of it, so nothing
-/// overflows.
+/// Returns one side, from a row of a layer on. A row that is `alone` has no next one. Nothing overflows,
+/// because memory of this size exists.
 #[cfg(cudart_12_8)]
 fn side(
     operand: &Operand<'_>,
@@ -194,7 +193,7 @@ fn side(
     }
     let layout = operand.layout;
     let start = (layer * layout.layer_rows + row) * layout.pitch;
-    // Zero stands for packed.
+    // Zero means packed rows.
     let (row_length, layer_height) =
         if alone { (0, 0) } else { (layout.pitch / unit, layout.layer_rows.max(layout.rows)) };
     side.type_ = sys::cudaMemcpyOperandTypePointer;

@@ -1,4 +1,4 @@
-//! One copy with attributes: from CUDA 13.2 on.
+//! Single copies with attributes, from CUDA 13.2 on.
 #![expect(unsafe_code, reason = "hands the operands' pointers to the runtime")]
 
 use std::panic::Location;
@@ -13,13 +13,15 @@ use crate::hazard::Mode;
 use crate::stream::{AsStream, StreamRef};
 use crate::sys;
 
-/// [`memcpy_async`](crate::memcpy_async) with wishes about how the copy is done.
+/// [`memcpy_async`](crate::memcpy_async) with hints about how the copy is made.
 ///
-/// Stands for [`cudaMemcpyWithAttributesAsync`](sys::cudaMemcpyWithAttributesAsync), which CUDA 13.2 brought.
-/// On the legacy stream and in a capture the copy is made without the wishes, by `cudaMemcpyAsync`.
+/// Stands for [`cudaMemcpyWithAttributesAsync`](sys::cudaMemcpyWithAttributesAsync), available from CUDA
+/// 13.2 on. On the legacy stream and in a capture the copy is made without the hints, by
+/// `cudaMemcpyAsync`.
 ///
 /// # Ordering
-/// In the order of the stream, and after conflicting work that other streams were given before.
+/// The copy runs in the order of the stream, and after conflicting work that was submitted to other
+/// streams before.
 ///
 /// # Errors
 /// As `memcpy_async`.
@@ -54,15 +56,16 @@ where
     copy("memcpy_with_attributes_async", to, from, attributes, stream.as_stream())
 }
 
-/// [`memcpy_2d_async`](crate::memcpy_2d_async) with wishes about how the copy is done.
+/// [`memcpy_2d_async`](crate::memcpy_2d_async) with hints about how the copy is made.
 ///
-/// Stands for [`cudaMemcpy3DWithAttributesAsync`](sys::cudaMemcpy3DWithAttributesAsync), of one layer, which
-/// CUDA 13.2 brought. Where that cannot do it (on the legacy stream, in a capture, of another device's array,
-/// between an array and rows that do not begin whole elements apart) the copy is made without the wishes, as
-/// `memcpy_2d_async` makes it.
+/// Stands for [`cudaMemcpy3DWithAttributesAsync`](sys::cudaMemcpy3DWithAttributesAsync) of one layer,
+/// available from CUDA 13.2 on. If that call is not possible, the copy is made without the hints, as
+/// `memcpy_2d_async` makes it. This is the case on the legacy stream, in a capture, for another device's
+/// array, and between an array and rows whose distance is not a multiple of the element size.
 ///
 /// # Ordering
-/// In the order of the stream, and after conflicting work that other streams were given before.
+/// The copy runs in the order of the stream, and after conflicting work that was submitted to other
+/// streams before.
 ///
 /// # Errors
 /// As `memcpy_2d_async`.
@@ -98,13 +101,14 @@ where
     copy("memcpy_2d_with_attributes_async", to, from, attributes, stream.as_stream())
 }
 
-/// [`memcpy_3d_async`](crate::memcpy_3d_async) with wishes about how the copy is done, as
+/// [`memcpy_3d_async`](crate::memcpy_3d_async) with hints about how the copy is made, as
 /// [`memcpy_2d_with_attributes_async`].
 ///
 /// Stands for [`cudaMemcpy3DWithAttributesAsync`](sys::cudaMemcpy3DWithAttributesAsync).
 ///
 /// # Ordering
-/// In the order of the stream, and after conflicting work that other streams were given before.
+/// The copy runs in the order of the stream, and after conflicting work that was submitted to other
+/// streams before.
 ///
 /// # Errors
 /// As `memcpy_3d_async`.
@@ -137,16 +141,16 @@ fn copy(
     let bytes = copy.shape.bytes();
     let single = WithAttributes(Entry { copy, attributes: attributes.of_copy(bytes, ReadOrder::Stream) });
     let accesses = (copy.to.access(Mode::Write), copy.from.read());
-    // SAFETY: the accesses are all that the copy touches of tracked memory, whose owners wait for it before
-    // they free.
+    // SAFETY: the copy accesses no other tracked memory, and its owners wait for the copy before they
+    // free it.
     unsafe { submit::batch_of_one(stream, accesses, call_site, |raw| single.hand_over(stream, raw)) }
         .map_err(|error| error.at(call_site).with_detail(Detail::Transfer { bytes }))
 }
 
-/// A copy with attributes, where they are heard.
+/// A copy with attributes, for streams that support them.
 ///
-/// That the calls refuse a capture which raw calls began as batches do, no device has shown yet. If they
-/// refuse it otherwise, the program gets that error.
+/// No device has confirmed yet that these calls refuse a capture begun by raw calls in the same way as
+/// batches. If they refuse it otherwise, the program gets that error.
 struct WithAttributes<'a>(Entry<'a>);
 
 impl Copies for WithAttributes<'_> {
@@ -174,11 +178,11 @@ impl Copies for WithAttributes<'_> {
         let Entry { copy, attributes } = &self.0;
         if let Shape::Linear { bytes } = copy.shape {
             let (to, from) = (copy.to.pointer.cast(), copy.from.pointer.cast_const().cast());
-            // C may write them.
+            // C may write the attributes.
             let mut attributes = attributes.to_raw();
             return self.at_once(stream, raw, |raw| {
-                // SAFETY: both operands are memory of so many bytes that outlives the copy, and the stream is
-                // live; the attributes are a live variable.
+                // SAFETY: both operands are memory of this many bytes that outlives the copy. The stream
+                // is live, and the attributes are a live variable.
                 unsafe { sys::cudaMemcpyWithAttributesAsync(to, from, bytes, &raw mut attributes, raw) }
             });
         }
@@ -187,8 +191,8 @@ impl Copies for WithAttributes<'_> {
             return Single::Rows(&self.0).copy(Some(raw));
         };
         self.at_once(stream, raw, |raw| {
-            // SAFETY: the operation is a live variable that says where the operands are and their layouts;
-            // their memory outlives the copy; the stream is live.
+            // SAFETY: the operation is a live variable that describes where the operands are and their
+            // layouts. Their memory outlives the copy. The stream is live.
             unsafe { sys::cudaMemcpy3DWithAttributesAsync(&raw mut op, 0, raw) }
         })
     }
