@@ -1,7 +1,7 @@
-//! What went wrong, where, and in which call.
+//! Errors: the failed call, its call site, its code and the sizes involved.
 //!
-//! [`Error`] is what every function of the crate returns; [`check!`](crate::check) makes one out of any raw
-//! call. Nothing here blocks or touches a device, and all of it may be used from any thread.
+//! Every fallible function of the crate returns [`Error`], and [`check!`](crate::check) makes one from
+//! any raw call. Nothing here blocks or accesses a device, and all of it may be used from any thread.
 //!
 //! # Examples
 //! ```
@@ -34,18 +34,20 @@ use crate::{callback, check, sys};
 pub(crate) use detail::BUILT;
 pub use detail::Detail;
 
-/// What a function of this crate returns.
+/// The result of a fallible function of this crate.
 pub type Result<T> = core::result::Result<T, Error>;
 
-/// A failed call: its name, its code, its place in the caller's source and, where sizes were involved, those.
+/// A failed call: its name, its code, its call site in the caller's source and, if sizes are involved,
+/// the sizes.
 ///
-/// Made by the runtime's answer or, before any call, by a check of this crate; [`detail`](Self::detail) then
-/// says what was refused, and the code is the one that CUDA would have used for it.
+/// It is made from the runtime's code or, before any call, by a check of this crate. In the second case
+/// [`detail`](Self::detail) says what was refused, and the code is the one that CUDA uses for the same
+/// mistake.
 #[derive(Clone, PartialEq, Eq)]
 #[doc(alias = "cudaError_t")]
 pub struct Error(Box<Contents>);
 
-/// The contents of an [`Error`], in a box: a [`Result`] is small, and only a failure allocates.
+/// The contents of an [`Error`], boxed: a [`Result`] is small, and only a failure allocates.
 #[derive(Clone, PartialEq, Eq)]
 struct Contents {
     api: &'static str,
@@ -55,23 +57,23 @@ struct Contents {
     detail: Detail,
 }
 
-/// The first sticky failure of the process: later calls repeat its code without saying where it came from.
+/// The first sticky failure of the process. Later calls repeat its code without its origin.
 static FIRST_STICKY: Mutex<Option<Error>> = Mutex::new(None);
 
 impl Error {
-    /// Turns what a runtime call returned into a `Result`; `api` is the call's C name.
+    /// Converts the code that a runtime call returned. `api` is the call's C name.
     ///
-    /// [`check!`](crate::check) is the short way to write this.
+    /// [`check!`](crate::check) is shorter.
     ///
     /// # Errors
-    /// Any code but `cudaSuccess`.
+    /// Returns an error for any code except `cudaSuccess`.
     #[inline]
     #[track_caller]
     pub fn check(api: &'static str, code: cudaError_t) -> Result<()> {
         if code == sys::cudaSuccess { Ok(()) } else { Err(Self::from_code(api, code)) }
     }
 
-    /// The error for a code that the runtime gave, with the caller's place.
+    /// Returns the error for a code of the runtime, at the caller's location.
     #[cold]
     #[track_caller]
     #[must_use]
@@ -89,7 +91,7 @@ impl Error {
         error
     }
 
-    /// The error for something refused before any runtime call: `api` is the Rust function that refuses.
+    /// Returns the error for a refusal before any runtime call. `api` is the Rust function that refuses.
     #[cold]
     #[track_caller]
     #[must_use]
@@ -98,14 +100,14 @@ impl Error {
         Self(Box::new(Contents { api, call_site, code, refused: true, detail }))
     }
 
-    /// The same refusal under another code, where CUDA has one of its own for the mistake.
+    /// Returns the same refusal with another code, if CUDA has a specific one for the mistake.
     #[must_use]
     pub(crate) fn with_code(mut self, code: cudaError_t) -> Self {
         self.0.code = code;
         self
     }
 
-    /// The same error with the sizes that the failed call was about.
+    /// Returns the same error with the sizes of the failed call.
     #[must_use]
     pub fn with_detail(mut self, detail: Detail) -> Self {
         if matches!(self.0.detail, Detail::None) {
@@ -114,125 +116,125 @@ impl Error {
         self
     }
 
-    /// The same error at another place: for wrappers whose call sits in a closure, where the caller is not
-    /// known.
+    /// Returns the same error with another call site, for wrappers that make their call in a closure,
+    /// where the caller's location is not known.
     #[must_use]
     pub fn at(mut self, call_site: &'static Location<'static>) -> Self {
         self.0.call_site = call_site;
         self
     }
 
-    /// The name of the call that failed: a C function, or the Rust function whose check refused.
+    /// Returns the name of the failed call: a C function, or the Rust function whose check refused.
     #[must_use]
     pub fn api(&self) -> &'static str {
         self.0.api
     }
 
-    /// The code, comparable with the constants of [`sys`].
+    /// Returns the code, which can be compared with the constants of [`sys`].
     ///
-    /// For an error that this crate made, the code that CUDA uses for the same mistake.
+    /// For an error of a check of this crate, this is the code that CUDA uses for the same mistake.
     #[must_use]
     pub fn code(&self) -> cudaError_t {
         self.0.code
     }
 
-    /// The code as a number. Codes newer than the toolkit's header are possible.
+    /// Returns the code as a number. It may be newer than the toolkit's header.
     #[must_use]
     pub fn number(&self) -> u32 {
         number(self.0.code)
     }
 
-    /// Where in the caller's source the failed call was written.
+    /// Returns the call site in the caller's source.
     #[must_use]
     pub fn call_site(&self) -> &'static Location<'static> {
         self.0.call_site
     }
 
-    /// The numbers of both sides, where the failure is about numbers.
+    /// Returns the sizes of both sides and similar details, if the failure has any.
     #[must_use]
     pub fn detail(&self) -> &Detail {
         &self.0.detail
     }
 
-    /// Whether a check of this crate refused, so that the runtime was never called.
+    /// Returns whether a check of this crate refused, so that the runtime was never called.
     #[must_use]
     pub fn is_refused(&self) -> bool {
         self.0.refused
     }
 
-    /// The code's C name, such as `cudaErrorInvalidValue`.
+    /// Returns the code's C name, such as `cudaErrorInvalidValue`.
     #[doc(alias = "cudaGetErrorName")]
     #[must_use]
     pub fn name(&self) -> &'static str {
-        // SAFETY: a table look-up in the runtime that takes any number, needs no device and touches no memory
-        // of ours.
+        // SAFETY: the call is a table lookup in the runtime. It takes any number, needs no device, and
+        // accesses no memory of this crate.
         let name = unsafe { sys::cudaGetErrorName(self.0.code) };
         text(name)
     }
 
-    /// What the code means, in the runtime's words.
+    /// Returns the runtime's description of the code.
     #[doc(alias = "cudaGetErrorString")]
     #[must_use]
     pub fn meaning(&self) -> &'static str {
-        // SAFETY: a table look-up in the runtime that takes any number, needs no device and touches no memory
-        // of ours.
+        // SAFETY: the call is a table lookup in the runtime. It takes any number, needs no device, and
+        // accesses no memory of this crate.
         let meaning = unsafe { sys::cudaGetErrorString(self.0.code) };
         text(meaning)
     }
 
-    /// Whether the device's context is lost: every later call fails with the same code until the process
-    /// ends.
+    /// Returns whether the device's context is lost: every later call fails with the same code until the
+    /// process ends.
     #[must_use]
     pub fn is_sticky(&self) -> bool {
         !self.0.refused && is_sticky(self.0.code)
     }
 
-    /// Whether the failure is that of an *earlier* asynchronous operation and not of the call that reported
+    /// Returns whether an *earlier* asynchronous operation failed, rather than the call that reported
     /// it.
     #[must_use]
     pub fn is_from_earlier_work(&self) -> bool {
         !self.0.refused && matches!(Class::of(self.0.code), Class::Sticky | Class::Earlier)
     }
 
-    /// Whether memory ran out, on the device or on the host.
+    /// Returns whether the device or the host ran out of memory.
     #[must_use]
     pub fn is_out_of_memory(&self) -> bool {
         !self.0.refused && self.0.code == sys::cudaErrorMemoryAllocation
     }
 
-    /// Whether the work asked about is still under way: not a failure, only an answer.
+    /// Returns whether the work in question is still pending. That is not a failure.
     #[must_use]
     pub fn is_not_ready(&self) -> bool {
         !self.0.refused && self.0.code == sys::cudaErrorNotReady
     }
 }
 
-/// Whether a code means that the context of the device is lost.
+/// Returns whether a code means that the device's context is lost.
 pub(crate) fn is_sticky(code: cudaError_t) -> bool {
     Class::of(code) == Class::Sticky
 }
 
-/// How a code is to be taken.
+/// The class of a code.
 ///
-/// Classified by number, not by the header's constants: older toolkits lack some of the names, and a driver may
-/// give the code all the same.
+/// Codes are classified by number, not by the header's constants: older toolkits lack some names, and a
+/// driver may return the code all the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
-    /// The call itself failed, and nothing else did.
+    /// Only the call itself failed.
     Call,
-    /// Earlier asynchronous work failed; the context lives.
+    /// Earlier asynchronous work failed, and the context is intact.
     Earlier,
     /// Earlier asynchronous work failed, and the context is lost.
     Sticky,
-    /// Driver and runtime do not fit, or there is no driver or device.
+    /// Driver and runtime do not match, or there is no driver or device.
     Driver,
 }
 
 impl Class {
-    /// The class of a code.
+    /// Returns the class of a code.
     fn of(code: cudaError_t) -> Self {
         match number(code) {
-            // A failed launch reported later.
+            // A failed launch that is reported later.
             53 => Self::Earlier,
             // ECC, NVLink, contained error; illegal address, launch timeout, assert; stack, instruction,
             // alignment, address space, program counter, launch failure; tensor memory leak; external device.
@@ -245,13 +247,13 @@ impl Class {
     }
 }
 
-/// The number of a code.
+/// Returns the number of a code.
 fn number(code: cudaError_t) -> u32 {
     let cuda_sys::cudaError(number) = code;
     number
 }
 
-/// A string of the runtime's static tables.
+/// Returns a string of the runtime's static tables.
 fn text(raw: *const c_char) -> &'static str {
     if raw.is_null() {
         return "unrecognised code";
@@ -302,20 +304,21 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {}
 
-/// The first sticky failure that any call of this process reported, if there was one.
+/// Returns the first sticky failure that any call of this process reported, if there was one.
 ///
-/// Later calls only repeat the code; this is the one nearest to the cause.
+/// Later calls only repeat the code. This error is closest to the cause.
 #[must_use]
 pub fn first_sticky() -> Option<Error> {
     FIRST_STICKY.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
 }
 
-/// Forgets the first sticky failure: after a reset the device works again.
+/// Forgets the first sticky failure, because the device works again after a reset.
 pub(crate) fn forget_sticky() {
     *FIRST_STICKY.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = None;
 }
 
-/// What a call gave that nobody asked for: nobody is to find its error later. None where it failed.
+/// Returns the result of a call that the program did not request, or `None` if it failed. The error is
+/// removed from the thread's last-error slot, where the program could find it later.
 pub(crate) fn quietly<T>(answer: Result<T>) -> Option<T> {
     if let Err(error) = &answer
         && !error.is_sticky()
@@ -325,42 +328,42 @@ pub(crate) fn quietly<T>(answer: Result<T>) -> Option<T> {
     answer.ok()
 }
 
-/// Takes the calling thread's last runtime error and clears it, sticky ones excepted.
+/// Returns the calling thread's last runtime error and clears it, except for sticky errors.
 ///
-/// Stands for [`cudaGetLastError`](sys::cudaGetLastError). Needed only around raw calls: what this crate
-/// calls reports its own errors. Calls checked with [`check!`](crate::check) leave their code in the slot, as
-/// in C.
+/// Stands for [`cudaGetLastError`](sys::cudaGetLastError). Only raw calls need it, because this crate's
+/// calls report their own errors. Calls that are checked with [`check!`](crate::check) leave their code
+/// in the slot, as in C.
 ///
 /// # Errors
-/// The error that was in the slot; a refusal inside a host function.
+/// Returns the error that was in the slot. Refused inside a host function.
 #[doc(alias = "cudaGetLastError")]
 #[track_caller]
 pub fn take_last() -> Result<()> {
-    // SAFETY: takes no arguments and only reads and clears the calling thread's slot.
+    // SAFETY: the call takes no arguments, and only reads and clears the calling thread's slot.
     unsafe { check!(cudaGetLastError()) }
 }
 
-/// Reads the calling thread's last runtime error and leaves it where it is.
+/// Returns the calling thread's last runtime error and leaves it in the slot.
 ///
 /// Stands for [`cudaPeekAtLastError`](sys::cudaPeekAtLastError).
 ///
 /// # Errors
-/// The error that is in the slot; a refusal inside a host function.
+/// Returns the error that is in the slot. Refused inside a host function.
 #[doc(alias = "cudaPeekAtLastError")]
 #[track_caller]
 pub fn peek_last() -> Result<()> {
-    // SAFETY: takes no arguments and only reads the calling thread's slot.
+    // SAFETY: the call takes no arguments, and only reads the calling thread's slot.
     unsafe { check!(cudaPeekAtLastError()) }
 }
 
-/// Calls a runtime function and turns its code into a [`Result`](crate::Result): the `CHECK(...)` of CUDA C++
-/// programs.
+/// Calls a runtime function and converts its code to a [`Result`](crate::Result): the `CHECK(...)` of
+/// CUDA C++ programs.
 ///
-/// A bare name is looked up in [`sys`](crate::sys) and needs no import; a path is taken as written, so
-/// functions of other libraries that return `cudaError_t` work too. A bare name is not called in a host
-/// function or a listener of `logs`, where CUDA forbids calls: the result is a refusal,
-/// `InCallback`. The call is as unsafe as it is without the macro, and the place that the error remembers is
-/// that of the macro, or, in a `#[track_caller]` function, that of its caller.
+/// A bare name is looked up in [`sys`](crate::sys) and needs no import. A path is used as written, so
+/// functions of other libraries that return `cudaError_t` work too. In a host function or a listener of
+/// `logs`, where CUDA forbids calls, a bare name is not called, and the result is the refusal
+/// `InCallback`. The call is as unsafe as without the macro. The error's call site is that of the macro
+/// or, in a `#[track_caller]` function, that of its caller.
 ///
 /// # Examples
 /// ```
@@ -396,17 +399,17 @@ macro_rules! check {
     };
 }
 
-/// The refusal of a call where the thread may not call CUDA, for [`check!`](crate::check).
+/// Returns the refusal if the thread must not call CUDA, for [`check!`](crate::check).
 #[doc(hidden)]
 #[inline]
 #[must_use]
 #[track_caller]
 pub fn refused_in_callback(api: &'static str) -> Option<Error> {
-    // No closure, which would hide the caller.
+    // No closure here: it would hide the caller's location.
     if callback::in_callback() { Some(Error::refused(api, Detail::InCallback)) } else { None }
 }
 
-/// The last name of a path, for [`check!`](crate::check).
+/// Returns the last segment of a path, for [`check!`](crate::check).
 #[doc(hidden)]
 #[must_use]
 pub fn last_segment(path: &'static str) -> &'static str {

@@ -1,4 +1,4 @@
-//! The numbers behind an error, and its words: what was asked, and what there was.
+//! The details of an error and their message: what was requested, and what exists.
 #![expect(unsafe_code, reason = "asks driver and runtime for their versions")]
 
 use std::fmt;
@@ -8,271 +8,275 @@ use crate::device::Limit as DeviceLimit;
 use crate::sys;
 use crate::sys::cudaError_t;
 
-/// The numbers of both sides of a failure. Lengths are in elements where not said otherwise.
+/// The details of a failure, with the sizes of both sides. Lengths are in elements unless stated
+/// otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Detail {
-    /// Nothing beyond the code.
+    /// No details beyond the code.
     None,
     /// The two sides of a copy differ in length.
     LengthMismatch {
-        /// Elements of the destination.
+        /// The number of elements of the destination.
         destination: usize,
-        /// Elements of the source.
+        /// The number of elements of the source.
         source: usize,
     },
-    /// The two sides of a copy of a plane or a volume differ in extent: elements of a row, rows, layers.
+    /// The two sides of a copy of a plane or a volume differ in extent: elements per row, rows, layers.
     ExtentMismatch {
         /// The destination's width, height and depth.
         destination: [usize; 3],
         /// The source's width, height and depth.
         source: [usize; 3],
     },
-    /// A pitch, the bytes from one row to the next, that rows cannot have.
+    /// A pitch (bytes from one row to the next) that is not valid for the rows.
     Pitch {
         /// The pitch in bytes.
         pitch: usize,
-        /// Bytes of a row.
+        /// The number of bytes per row.
         row: usize,
-        /// The alignment of an element in bytes: rows must begin at multiples of it.
+        /// The alignment of an element in bytes. Rows must begin at multiples of it.
         align: usize,
     },
     /// An argument has another length than the operation needs.
     WrongLength {
-        /// Which argument.
+        /// The argument.
         what: &'static str,
-        /// Elements that are needed.
+        /// The required number of elements.
         needed: usize,
-        /// Elements that there are.
+        /// The actual number of elements.
         found: usize,
     },
     /// A product or sum of sizes does not fit in `usize`.
     Overflow {
-        /// What was being computed.
+        /// The quantity that was computed.
         what: &'static str,
         /// The first operand.
         left: usize,
         /// The second operand.
         right: usize,
     },
-    /// Source and destination share bytes; or in a batch, the destination of one copy and a side of another
-    /// one.
+    /// Source and destination share bytes. In a batch, the destination of one copy and a side of another
+    /// one share bytes.
     Overlapping {
-        /// First byte of the destination in the allocation, where both sides are of one. Else its address.
+        /// The offset of the destination's first byte if both sides are in one allocation, otherwise its
+        /// address.
         destination: usize,
-        /// The same of the source, or of the other side.
+        /// The same for the source or, in a batch, for the other side.
         source: usize,
-        /// Bytes of either; in a batch, as many at most are shared.
+        /// The size of each side in bytes. In a batch, an upper bound of the shared bytes.
         bytes: usize,
     },
-    /// A range reaches past the end, or ends before it starts.
+    /// A range ends past the last element, or ends before it starts.
     OutOfRange {
-        /// First element asked for.
+        /// The first requested element.
         start: usize,
-        /// One past the last element asked for.
+        /// The index after the last requested element.
         end: usize,
-        /// Elements that there are.
+        /// The actual number of elements.
         len: usize,
     },
-    /// Elements of zero bytes: nothing could be copied or counted.
+    /// The element type has zero bytes, so nothing can be copied or counted.
     ZeroSized {
         /// The element type.
         type_name: &'static str,
     },
-    /// Bytes cannot be looked at as another type: the size does not divide.
+    /// Bytes cannot be reinterpreted as another type because the size is not a multiple of the element
+    /// size.
     NotDivisible {
-        /// Bytes that there are.
+        /// The number of bytes.
         bytes: usize,
-        /// Size of the element in bytes.
+        /// The size of an element in bytes.
         element: usize,
     },
-    /// Bytes cannot be looked at as another type: the address does not fit.
+    /// Bytes cannot be reinterpreted as another type because the address is misaligned.
     Misaligned {
         /// The address.
         address: usize,
-        /// The alignment needed, in bytes.
+        /// The required alignment in bytes.
         align: usize,
     },
     /// A count that must be at least one is zero.
     Zero {
-        /// What is zero.
+        /// The count.
         what: &'static str,
     },
-    /// A number is larger than what the device or the runtime takes.
+    /// A number is larger than the device or the runtime supports.
     Limit {
-        /// What is too large.
+        /// The number's meaning.
         what: &'static str,
-        /// The number asked for.
+        /// The requested number.
         asked: u64,
-        /// The largest that works.
+        /// The largest supported number.
         limit: u64,
     },
-    /// A block would have more dynamic shared memory than the kernel may have as things are set.
+    /// A block needs more dynamic shared memory than the kernel is currently allowed.
     DynamicShared {
-        /// Bytes asked for.
+        /// The requested number of bytes.
         asked: u64,
-        /// Bytes that the kernel may have now.
+        /// The number of bytes that the kernel is currently allowed.
         limit: u64,
-        /// Bytes that it can be allowed at most, by `Kernel::set_max_dynamic_shared_bytes`.
+        /// The maximum in bytes that `Kernel::set_max_dynamic_shared_bytes` can allow.
         most: u64,
     },
-    /// A grid that does not divide into clusters of blocks.
+    /// A grid whose size is not a multiple of the cluster size.
     Clusters {
-        /// Along which axis: "the grid's x".
+        /// The axis: "the grid's x".
         what: &'static str,
-        /// Blocks of the grid along it.
+        /// The number of blocks of the grid along the axis.
         grid: u32,
-        /// Blocks of a cluster along it.
+        /// The number of blocks of a cluster along the axis.
         cluster: u32,
     },
-    /// A cluster of more blocks than the kernel may have as things are set, or than the device has room for.
+    /// A cluster of more blocks than the kernel is currently allowed, or than fit on the device.
     ClusterSize {
-        /// Blocks asked for.
+        /// The requested number of blocks.
         asked: u64,
-        /// Blocks that a cluster may have.
+        /// The maximum number of blocks of a cluster.
         limit: u64,
-        /// Whether `Kernel::set_non_portable_clusters` has not allowed more than 8.
+        /// Whether more than 8 blocks are not allowed because `Kernel::set_non_portable_clusters` has
+        /// not been called.
         portable: bool,
     },
-    /// A kernel whose source says which clusters it has was to have others.
+    /// A kernel whose source declares its cluster size was launched with another one.
     OtherClusters {
-        /// The cluster asked for.
+        /// The requested cluster size.
         asked: [u32; 3],
-        /// The one that the source says.
+        /// The cluster size that the source declares.
         declared: [u32; 3],
     },
-    /// A limit of a device was set to this value.
+    /// A limit of a device could not be set to this value.
     LimitAsked {
-        /// Which limit.
+        /// The limit.
         limit: DeviceLimit,
         /// The value, in the limit's unit.
         value: usize,
     },
     /// No device has this ordinal.
     InvalidDevice {
-        /// The ordinal asked for.
+        /// The requested ordinal.
         ordinal: i32,
-        /// How many devices there are.
+        /// The number of devices.
         count: i32,
     },
-    /// Two things that must be of one device are of two.
+    /// Two operands that must belong to one device belong to two.
     DeviceMismatch {
-        /// What is on the wrong device.
+        /// The operand on the wrong device.
         what: &'static str,
-        /// Its device.
+        /// The device of the operand.
         found: i32,
-        /// The device that it must be of.
+        /// The device that it must belong to.
         needed: i32,
     },
-    /// Something that the device or the driver cannot do.
+    /// An operation that the device or the driver does not support.
     Unsupported {
-        /// What it cannot do.
+        /// The unsupported operation.
         what: &'static str,
     },
-    /// A texture or surface that there cannot be.
+    /// A texture or surface that is not possible.
     Texture {
-        /// What it was to do, or to be of.
+        /// The requested property or memory.
         asked: &'static str,
-        /// What to do instead.
+        /// The alternative.
         instead: &'static str,
     },
-    /// An allocation of this many bytes.
+    /// A failed allocation.
     Allocation {
-        /// Bytes asked for.
+        /// The requested number of bytes.
         bytes: usize,
-        /// Whose memory: `"device"`, `"pool"`, `"pinned host"`.
+        /// The type of memory: `"device"`, `"pool"`, `"pinned host"`.
         memory: &'static str,
-        /// Bytes that were free on the device, where it was asked.
+        /// The number of free bytes on the device, if it was queried.
         free: Option<usize>,
     },
-    /// A transfer or fill of this many bytes.
+    /// A failed copy or fill.
     Transfer {
-        /// Bytes to move or set.
+        /// The number of bytes to copy or set.
         bytes: usize,
     },
-    /// A call into CUDA, or a wait for it, from a host function that a stream runs.
+    /// A CUDA call, or a wait for one, inside a host function of a stream.
     InCallback,
-    /// Device work would reach host memory that a live guard lends out.
+    /// Device work would access host memory that a live guard lends.
     HostBorrowed,
     /// Two conflicting operations that nothing orders, under `Policy::Error`.
     Hazard {
-        /// The earlier operation, where its place was kept.
+        /// The call site of the earlier operation, if it was recorded.
         first: Option<&'static Location<'static>>,
-        /// The later one, which was refused.
+        /// The call site of the later operation, which was refused.
         second: &'static Location<'static>,
     },
-    /// An operation started inside the closure of another on the same thread.
+    /// An operation was started inside the closure of another one on the same thread.
     Nested,
-    /// Not possible while a stream is being captured into a graph.
+    /// The call is not possible while a stream is being captured into a graph.
     Capturing,
-    /// Memory that a graph still holds.
+    /// The memory is still retained by a graph.
     InGraph,
-    /// Memory that differs from that which a plan was made for.
+    /// The memory differs from that which a plan was made for.
     NotPlanned {
-        /// Which of the plan's operands: 0 is the first.
+        /// The index of the plan's operand, from 0.
         index: usize,
     },
-    /// Memory that nothing would keep for as long as a graph that uses it.
+    /// Memory that cannot be retained as long as a graph that uses it.
     NotKept,
-    /// A node of a graph that would conflict with another one which nothing orders it with.
+    /// A node of a graph that would conflict with another one, without an order between the two.
     NodesUnordered {
-        /// The other node, by when it was added: 0 is the first.
+        /// The index of the other node in the order of addition, from 0.
         other: usize,
     },
-    /// A graph that an executable one cannot take over.
+    /// A graph that cannot update an executable graph.
     Update {
-        /// What is different.
+        /// The difference.
         why: &'static str,
-        /// The node of the graph where it is, by when it was added: 0 is the first. None where the runtime
-        /// does not say.
+        /// The index of the node with the difference in the order of addition, from 0. `None` if the
+        /// runtime does not report it.
         node: Option<usize>,
     },
-    /// Bytes that are no code of the kind that was asked for.
+    /// Bytes that are not code of the requested kind.
     NotCode {
-        /// What they are or should be: follows "this is not" or "this is".
+        /// The kind that they are or should be, after "this is not" or "this is".
         what: &'static str,
     },
-    /// A name or path with a zero byte in it, which C takes for its end.
+    /// A name or path with a zero byte, which C would interpret as its end.
     NulByte {
-        /// Which.
+        /// The name's or path's role.
         what: &'static str,
     },
-    /// What the compiler of PTX said.
+    /// The PTX compiler failed.
     Compiler {
-        /// Its words.
+        /// The compiler's message.
         log: String,
     },
-    /// A library has nothing of this name.
+    /// A library has no entry of this name.
     NoSuchName {
-        /// What was looked for: `"kernel"`, `"variable"`.
+        /// The kind of entry: `"kernel"`, `"variable"`.
         what: &'static str,
         /// The name.
         name: String,
-        /// What there is instead, where that can be said.
+        /// The existing names, if they are known.
         known: Option<String>,
     },
-    /// A variable of a library of which there is a buffer already.
+    /// A variable of a library for which a buffer already exists.
     Taken {
         /// The variable's name.
         name: String,
     },
-    /// A kernel's parameters are others than its type says.
+    /// A kernel's parameters differ from those of its type.
     Signature {
-        /// The parameter: 0 is the first.
+        /// The index of the parameter, from 0.
         index: usize,
-        /// Its bytes as the type says; none where the type has no such parameter.
+        /// The size in bytes according to the type. `None` if the type has no such parameter.
         asked: Option<usize>,
-        /// Its bytes as the kernel has them; none where that has no such parameter.
+        /// The size in bytes according to the kernel. `None` if the kernel has no such parameter.
         found: Option<usize>,
     },
-    /// A host function that a stream ran has panicked.
+    /// A host function of a stream panicked.
     CallbackPanicked {
-        /// Where it was put on the stream.
+        /// The call site that submitted the host function.
         launched: &'static Location<'static>,
     },
-    /// Versions of driver and runtime, as `1000 * major + 10 * minor`; zero where unknown.
+    /// Versions of driver and runtime, as `1000 * major + 10 * minor`, or 0 if unknown.
     Versions {
-        /// The newest version that the installed driver supports; zero without a driver.
+        /// The newest version that the installed driver supports, or 0 without a driver.
         driver: i32,
         /// The version of the loaded runtime library.
         runtime: i32,
@@ -282,7 +286,7 @@ pub enum Detail {
 }
 
 impl Detail {
-    /// The code that CUDA gives for the same mistake.
+    /// Returns the code that CUDA uses for the same mistake.
     pub(super) fn code(&self) -> cudaError_t {
         match self {
             Self::InvalidDevice { .. } => sys::cudaErrorInvalidDevice,
@@ -309,12 +313,13 @@ impl Detail {
         }
     }
 
-    /// The versions of driver, loaded runtime and headers.
+    /// Returns the versions of driver, loaded runtime and headers.
     pub(crate) fn versions() -> Self {
         let (mut driver, mut runtime) = (0, 0);
-        // SAFETY: the pointer is to a live integer; the call needs no device and answers 0 without a driver.
+        // SAFETY: the pointer is to a live integer. The call needs no device, and returns 0 without a
+        // driver.
         let driver_code = unsafe { sys::cudaDriverGetVersion(&raw mut driver) };
-        // SAFETY: the pointer is to a live integer; the call needs neither device nor driver.
+        // SAFETY: the pointer is to a live integer. The call needs neither device nor driver.
         let runtime_code = unsafe { sys::cudaRuntimeGetVersion(&raw mut runtime) };
         if driver_code != sys::cudaSuccess {
             driver = 0;
@@ -474,7 +479,7 @@ impl fmt::Display for Detail {
             Self::Compiler { ref log } => write!(f, "the compiler says: {log}"),
             Self::NoSuchName { what, ref name, ref known } => {
                 write!(f, "the library has no {what} named {name}")?;
-                // Names of C++ have their types in them.
+                // C++ names contain their types.
                 known.as_ref().map_or(Ok(()), |known| {
                     write!(f, ": {known}; extern \"C\" keeps a kernel's name as it is")
                 })
@@ -491,7 +496,7 @@ impl fmt::Display for Detail {
     }
 }
 
-/// Says which parameter of a kernel does not fit its type.
+/// Writes which parameter of a kernel does not match its type.
 fn write_signature(
     f: &mut fmt::Formatter<'_>,
     index: usize,
@@ -519,7 +524,7 @@ pub(crate) const BUILT: i32 = {
     version
 };
 
-/// A version number as people write it.
+/// Returns the usual notation of a version number.
 struct Dotted(i32);
 
 impl fmt::Display for Dotted {
@@ -528,7 +533,7 @@ impl fmt::Display for Dotted {
     }
 }
 
-/// Says which of driver, runtime and headers does not fit, and what to do.
+/// Writes which of driver, runtime and headers does not match, and what to do.
 fn write_versions(f: &mut fmt::Formatter<'_>, driver: i32, runtime: i32, built: i32) -> fmt::Result {
     if runtime != 0 && runtime / 1000 != built / 1000 {
         return write!(

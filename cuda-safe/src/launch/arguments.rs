@@ -84,8 +84,8 @@ macro_rules! tuple {
                     Some(first) => {
                         let mut array = [*first; COUNT];
                         let mut used = 0;
-                        for (call_site, access) in array.iter_mut().zip(found.iter().flatten()) {
-                            *call_site = *access;
+                        for (entry, access) in array.iter_mut().zip(found.iter().flatten()) {
+                            *entry = *access;
                             used += 1;
                         }
                         packed = array;
@@ -125,8 +125,8 @@ fn with_objects<R>(
     // At most one memory access and one object access for each argument.
     let mut array = [*first; 2 * MOST];
     let mut used = 1;
-    for (call_site, access) in array.iter_mut().skip(1).zip(all) {
-        *call_site = *access;
+    for (entry, access) in array.iter_mut().skip(1).zip(all) {
+        *entry = *access;
         used += 1;
     }
     enqueue(array.get(..used).unwrap_or_default())

@@ -15,39 +15,42 @@ use crate::memory::{
 
 use super::KernelArg;
 
-/// Memory that a kernel reads: an argument for `const T*` whose length is known.
+/// Memory that a kernel reads: an argument for `const T*` with a known length.
 ///
-/// For functions around a kernel that check lengths before they launch it.
+/// Use it for functions that check lengths before they launch a kernel.
 ///
 /// # Safety
-/// From the address that [`value`](KernelArg::value) gives, which is aligned for `T`, there are [`elements`](Self::elements)
-/// elements that belong to the argument, and the device that [`device`](Self::device) names, or every device where it names
-/// none, reaches them.
+/// - From the address that [`value`](KernelArg::value) returns, which is aligned for `T`, there are
+///   [`elements`](Self::elements) elements that belong to the argument.
+/// - The device that [`device`](Self::device) returns can access them, or every device if it returns
+///   `None`.
 pub unsafe trait KernelInput<T: 'static>: KernelArg<*const T> {
-    /// Length in elements.
+    /// Returns the length in elements.
     fn elements(&self) -> usize;
 
-    /// The device that has to run the kernel, unless all devices reach the memory.
+    /// Returns the device that must run the kernel, or `None` if all devices can access the memory.
     fn device(&self) -> Option<Device>;
 }
 
-/// Memory that a kernel writes: an argument for `T*` whose length is known.
+/// Memory that a kernel writes: an argument for `T*` with a known length.
 ///
-/// For functions around a kernel that check lengths before they launch it.
+/// Use it for functions that check lengths before they launch a kernel.
 ///
 /// # Safety
-/// From the address that [`value`](KernelArg::value) gives, which is aligned for `T`, there are [`elements`](Self::elements)
-/// elements that belong to the argument, and the device that [`device`](Self::device) names, or every device where it names
-/// none, reaches them.
+/// - From the address that [`value`](KernelArg::value) returns, which is aligned for `T`, there are
+///   [`elements`](Self::elements) elements that belong to the argument.
+/// - The device that [`device`](Self::device) returns can access them, or every device if it returns
+///   `None`.
 pub unsafe trait KernelOutput<T: 'static>: KernelArg<*mut T> {
-    /// Length in elements.
+    /// Returns the length in elements.
     fn elements(&self) -> usize;
 
-    /// The device that has to run the kernel, unless all devices reach the memory.
+    /// Returns the device that must run the kernel, or `None` if all devices can access the memory.
     fn device(&self) -> Option<Device>;
 }
 
-/// The device that memory is bound to; memory of the host and managed memory are reached by every device.
+/// Returns the device that memory is bound to, or `None` for host and managed memory, which every device
+/// can access.
 fn bound_to<M: MemoryType>(device: Device) -> Option<Device> {
     match M::TAG {
         Tag::Device => Some(device),
@@ -55,19 +58,21 @@ fn bound_to<M: MemoryType>(device: Device) -> Option<Device> {
     }
 }
 
-/// Memory types that stand for one kind of pointer, and what the kernel may do through it.
+/// Implements the traits for memory types that are passed as one kind of pointer, with the kernel's mode
+/// of access.
 macro_rules! memory {
-    ($generics:tt of $element:ty, in $call_site:ty, $trait:ident, $mode:ident, $pointer:ty, for $($memory:ty),*) => {
-        $(memory!(@ $generics of $element, in $call_site, $trait, $mode, $pointer, $memory);)*
+    ($generics:tt of $element:ty, in $memory_type:ty, $trait:ident, $mode:ident, $pointer:ty, for $($memory:ty),*) => {
+        $(memory!(@ $generics of $element, in $memory_type, $trait, $mode, $pointer, $memory);)*
     };
-    (@ [$($generics:tt)*] of $element:ty, in $call_site:ty, $trait:ident, $mode:ident, $pointer:ty, $memory:ty) => {
-        // SAFETY: the kernel gets the address of the first element and the tracker the bytes of all; the borrow keeps the
-        // owner alive during the call, and the owner's drop is ordered after the access.
+    (@ [$($generics:tt)*] of $element:ty, in $memory_type:ty, $trait:ident, $mode:ident, $pointer:ty, $memory:ty) => {
+        // SAFETY: the kernel receives the address of the first element, and the tracker the bytes of all
+        // elements. The borrow keeps the owner alive during the call, and the owner's drop is ordered
+        // after the access.
         unsafe impl<$($generics)*> KernelArg<$pointer> for $memory {
             #[inline]
             #[track_caller]
             fn value(&self) -> Result<$pointer> {
-                Ok(kernel_pointer::<_, $call_site>(self.span())?.cast())
+                Ok(kernel_pointer::<_, $memory_type>(self.span())?.cast())
             }
 
             #[inline]
@@ -76,14 +81,14 @@ macro_rules! memory {
             }
         }
 
-        // SAFETY: the view's or the owner's own length and device.
+        // SAFETY: these are the length and the device of the view or owner itself.
         unsafe impl<$($generics)*> $trait<$element> for $memory {
             fn elements(&self) -> usize {
                 self.span().len()
             }
 
             fn device(&self) -> Option<Device> {
-                bound_to::<$call_site>(self.span().device())
+                bound_to::<$memory_type>(self.span().device())
             }
         }
     };
@@ -96,17 +101,19 @@ memory!([T: 'static, M: MemoryType] of T, in M, KernelOutput, Write, *mut T, for
 memory!([C: Stable] of C::Element, in Pinned, KernelInput, Read, *const C::Element, for &Registered<C>);
 memory!([C: StableMut] of C::Element, in Pinned, KernelOutput, Write, *mut C::Element, for &mut Registered<C>);
 
-/// Planes and volumes that stand for one kind of pointer. The pitch is an argument of its own, which the program passes.
+/// Implements the traits for planes and volumes that are passed as one kind of pointer. The pitch is an
+/// argument of its own, which the program passes.
 macro_rules! rows {
-    ([$($generics:tt)*] in $call_site:ty, $mode:ident, $pointer:ty, $memory:ty) => {
-        // SAFETY: the kernel gets the address of the first element and the tracker all bytes from there to the last; the borrow
-        // keeps the owner alive during the call, and the owner's drop is ordered after the access.
+    ([$($generics:tt)*] in $memory_type:ty, $mode:ident, $pointer:ty, $memory:ty) => {
+        // SAFETY: the kernel receives the address of the first element, and the tracker all bytes from
+        // there to the last. The borrow keeps the owner alive during the call, and the owner's drop is
+        // ordered after the access.
         unsafe impl<$($generics)*> KernelArg<$pointer> for $memory {
             #[inline]
             #[track_caller]
             fn value(&self) -> Result<$pointer> {
-                // All of these have tracker; without, a kernel could not reach the memory.
-                let address = self.grid().bytes().map(kernel_pointer::<u8, $call_site>).transpose()?;
+                // All of these are tracked memory. A kernel cannot access other memory.
+                let address = self.grid().bytes().map(kernel_pointer::<u8, $memory_type>).transpose()?;
                 Ok(address.unwrap_or(ptr::null_mut()).cast())
             }
 
@@ -133,7 +140,8 @@ rows!([T: 'static, M: MemoryType] in M, Read, *const T, &VolumeMut<'_, T, M>);
 rows!([T: 'static, M: MemoryType] in M, Write, *mut T, VolumeMut<'_, T, M>);
 rows!([T: 'static, M: MemoryType] in M, Write, *mut T, &mut VolumeMut<'_, T, M>);
 
-// SAFETY: the flag is an atomic that host and devices may reach at any time; its access only orders its freeing.
+// SAFETY: the flag is an atomic that host and devices may access at any time. Its access only orders the
+// freeing of its memory.
 unsafe impl KernelArg<*const u32> for &MappedFlag {
     #[inline]
     fn value(&self) -> Result<*const u32> {

@@ -24,6 +24,7 @@ mod attributes;
 mod clusters;
 mod dimensions;
 mod extended;
+mod function;
 mod interop;
 mod kernel;
 mod macros;
@@ -38,7 +39,6 @@ mod run;
 mod setting;
 mod using;
 mod value;
-mod way;
 
 pub use argument::KernelArg;
 pub use arguments::{Arguments, Parameters};

@@ -8,7 +8,7 @@ use crate::error::{Detail, Error, Result};
 use crate::sys;
 
 use super::extended::undivided;
-use super::way::Way;
+use super::function::LaunchFunction;
 use super::{Dim3, Kernel, KernelAttributes, LaunchAttributes, LaunchConfig, attributes};
 
 /// The cluster size in blocks that every device with clusters supports.
@@ -18,9 +18,9 @@ impl<P> Kernel<P> {
     /// Returns the result of a launch. If the runtime refused it, the error names the number that is too
     /// large for this kernel, if there is one.
     #[cold]
-    pub(super) fn launched<W: Way>(
+    pub(super) fn launched<F: LaunchFunction>(
         &self,
-        way: W,
+        function: F,
         code: sys::cudaError_t,
         config: &LaunchConfig,
         device: Device,
@@ -31,7 +31,7 @@ impl<P> Kernel<P> {
         }
         // The error's details about the kernel and its limits are those of the launch's device.
         let _current = device.switch();
-        Err(self.failed(W::API, code, config, way.attributes(), call_site))
+        Err(self.failed(F::API, code, config, function.attributes(), call_site))
     }
 
     /// Returns the error of a launch that the runtime refused.

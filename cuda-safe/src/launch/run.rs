@@ -1,4 +1,4 @@
-//! Launches of a kernel: plain, with attributes, and of blocks that wait for each other.
+//! Launches of a kernel: plain, with attributes, and cooperative.
 #![expect(unsafe_code, reason = "puts kernels on streams; what a kernel does, its caller vouches for")]
 
 use std::ffi::c_void;
@@ -12,34 +12,41 @@ use crate::hazard::Access;
 use crate::stream::{AsStream, PreparedAccesses, StreamRef};
 use crate::sys;
 
-use super::way::{PLAIN, TOGETHER, Way};
+use super::function::{COOPERATIVE, LaunchFunction, PLAIN};
 use super::{Arguments, Kernel, LaunchAttributes, LaunchConfig};
 
 impl<P> Kernel<P> {
-    /// Puts one run of the kernel on a stream: what `kernel<<<grid, block, shared_bytes, stream>>>(...)` does in CUDA C++.
+    /// Launches the kernel on a stream, as `kernel<<<grid, block, shared_bytes, stream>>>(...)` does in
+    /// CUDA C++.
     ///
-    /// [`launch!`](crate::launch!) is the way to write it as there. Stands for
+    /// [`launch!`](crate::launch!) has a similar syntax. Stands for
     /// [`cudaLaunchKernel`](sys::cudaLaunchKernel).
     ///
     /// # Ordering
-    /// Stream-ordered: returns when the launch is queued. It runs after what the stream was given before, and after conflicting
-    /// work of other streams on the memory among its arguments, and on the variables of its source file that it uses.
+    /// Stream-ordered: this returns when the launch is queued. The kernel runs after earlier work of the
+    /// stream, and after conflicting work of other streams on the memory among its arguments and on the
+    /// variables of its source file that it uses.
     ///
     /// # Errors
-    /// A shape that no device can run is refused before the call, by the number that is wrong. What the device or this kernel
-    /// cannot run, the runtime refuses. What goes wrong while the kernel runs is reported by a later call.
+    /// A shape that no device can run is refused before the call, and the error names the wrong number.
+    /// The runtime refuses a launch that this device or kernel cannot run. A failure while the kernel
+    /// runs is reported by a later call.
     ///
     /// # Safety
-    /// - For every thread of this shape the kernel stays within the memory it is given, and its own: no access past the end of
-    ///   an argument's range, none through addresses that it makes up or finds in memory.
-    /// - It writes through no `*const` parameter, through no surface that is passed as `read_only`, and nothing that it reads by a
-    ///   texture in the same launch. Threads do not race with each other in a way that the kernel's author forbids.
-    /// - Values that it leaves behind may be anything; addresses that the program later uses as such must be right.
-    /// - The memory behind raw pointers among the arguments lives until the kernel has ended, is reachable from the stream's
-    ///   device, and is not used by anybody else in a conflicting way until then: nobody keeps tracker about it.
-    /// - The memory among the arguments can be reached from the stream's device: it is of this device, of one that it has been
-    ///   given peer access to, or pinned.
-    /// - The kernel ends, once what it waits for has happened.
+    /// - Every thread of this shape stays within the memory that the kernel receives, and its own: no
+    ///   access past the end of an argument's range, and none through addresses that it computes or
+    ///   finds in memory.
+    /// - The kernel does not write through a `*const` parameter or through a surface that is passed as
+    ///   `read_only`, and it does not write memory that it reads by a texture in the same launch. Its
+    ///   threads do not race with each other in a way that the kernel's author forbids.
+    /// - Values that it writes may be arbitrary, except that addresses which the program later uses as
+    ///   addresses must be valid.
+    /// - Memory behind raw pointers among the arguments lives until the kernel has ended and is
+    ///   reachable from the stream's device. Until then, nobody else uses it in a conflicting way: the
+    ///   tracker does not know it.
+    /// - The memory among the arguments is reachable from the stream's device: it belongs to this device
+    ///   or to one that this device has peer access to, or it is pinned.
+    /// - The kernel ends once the events that it waits for have happened.
     #[doc(alias = "cudaLaunchKernel")]
     #[doc(alias = "<<<>>>")]
     #[inline]
@@ -55,28 +62,32 @@ impl<P> Kernel<P> {
         let call_site = Location::caller();
         let stream = stream.as_stream();
         arguments.with(stream.device(), |accesses, values| {
-            // SAFETY: the accesses are those of all the memory that the kernel is given by its owners, and there is a live
-            // value of the right type for each parameter (`Arguments`); the rest is the duty of `launch`'s caller.
-            unsafe { self.put(PLAIN, &config, stream, accesses, values, call_site) }
+            // SAFETY: the accesses cover all memory that the kernel receives from owners, and there is a
+            // live value of the right type for each parameter (`Arguments`). The caller of `launch` has
+            // the other duties.
+            unsafe { self.submit(PLAIN, &config, stream, accesses, values, call_site) }
         })
     }
 
-    /// [`launch`](Self::launch) for a kernel that reaches memory which its arguments only contain the addresses of: a table of
-    /// pointers, a struct with a pointer. The accesses say what it reads and writes.
+    /// [`launch`](Self::launch) for a kernel that accesses memory whose addresses are inside of its
+    /// arguments, such as a table of pointers or a struct with a pointer. `accesses` declares what it
+    /// reads and writes.
     ///
-    /// `values` has a pointer to a value for each parameter, as `cudaLaunchKernel` takes them. The values are copied before the
-    /// call returns.
+    /// `values` has a pointer to a value for each parameter, as in `cudaLaunchKernel`. The values are
+    /// copied before the call returns.
     ///
     /// # Ordering
-    /// As `launch`, with the memory that `accesses` name.
+    /// As `launch`, with the memory that `accesses` names.
     ///
     /// # Errors
     /// As `launch`.
     ///
     /// # Safety
-    /// - `values` has a pointer for each parameter of the kernel, in order, to a live value of that parameter's type.
-    /// - `accesses` name all memory of this crate's owners that the kernel reaches, and say of which it writes.
-    /// - The duties of `launch`, for all memory that the kernel reaches.
+    /// - `values` has a pointer for each parameter of the kernel, in order, to a live value of that
+    ///   parameter's type.
+    /// - `accesses` names all memory of this crate's owners that the kernel accesses, and declares the
+    ///   writes.
+    /// - The duties of `launch` hold for all memory that the kernel accesses.
     #[doc(alias = "cudaLaunchKernel")]
     #[inline]
     #[track_caller]
@@ -89,12 +100,12 @@ impl<P> Kernel<P> {
     ) -> Result<()> {
         let config = config.into();
         config.check(self.name)?;
-        // SAFETY: the caller's duties are just these.
-        unsafe { self.put(PLAIN, &config, stream.as_stream(), accesses, values, Location::caller()) }
+        // SAFETY: the caller has the same duties.
+        unsafe { self.submit(PLAIN, &config, stream.as_stream(), accesses, values, Location::caller()) }
     }
 
-    /// [`launch_with`](Self::launch_with) for a launch that is made many times with the same accesses, which were put in
-    /// order once.
+    /// [`launch_with`](Self::launch_with) for a launch that is repeated with the same accesses, which
+    /// were sorted once.
     ///
     /// # Ordering
     /// As `launch_with`.
@@ -118,32 +129,35 @@ impl<P> Kernel<P> {
         let (config, stream, call_site) = (config.into(), stream.as_stream(), Location::caller());
         config.check(self.name)?;
         if self.symbols.is_some() || self.held.is_some() {
-            // SAFETY: the caller's duties are just these.
-            return unsafe { self.put(PLAIN, &config, stream, accesses, values, call_site) };
+            // SAFETY: the caller has the same duties.
+            return unsafe { self.submit(PLAIN, &config, stream, accesses, values, call_site) };
         }
         let call = |raw| {
-            // SAFETY: as in `put`, with the caller's duties.
+            // SAFETY: as in `submit`. The caller has the same duties.
             unsafe { self.call(PLAIN, &config, stream, values, raw, call_site) }
         };
-        // SAFETY: as in `put`, with the caller's duties; the handle has no variables and nothing else.
+        // SAFETY: as in `submit`. The caller has the same duties. The handle declares no variables and
+        // no further memory.
         unsafe { stream.enqueue_prepared_at(prepared, accesses, call_site, call) }
     }
 
-    /// [`launch`](Self::launch) with attributes, clusters of blocks among them: what `cudaLaunchKernelEx` does in CUDA C++.
+    /// [`launch`](Self::launch) with attributes, such as clusters of blocks: `cudaLaunchKernelEx` in
+    /// CUDA C++.
     ///
     /// Stands for [`cudaLaunchKernelExC`](sys::cudaLaunchKernelExC).
     ///
     /// # Ordering
-    /// As `launch`, whatever the attributes, but for
+    /// As `launch` with any attributes, except
     /// [`programmatic_stream_serialization`](LaunchAttributes::programmatic_stream_serialization).
     ///
     /// # Errors
-    /// As `launch`. Clusters that do not divide the grid are refused before the call, with both numbers; larger ones than the kernel may
-    /// have, the runtime refuses, and the error has the most.
+    /// As `launch`. Clusters that do not divide the grid are refused before the call, with both numbers.
+    /// The runtime refuses clusters that are too large for the kernel, and the error has the maximum.
     ///
     /// # Safety
-    /// The duties of `launch`. A kernel that reaches the shared memory of other blocks of its cluster sees to it that those have begun
-    /// and have not ended.
+    /// - The duties of `launch`.
+    /// - A kernel that accesses the shared memory of other blocks of its cluster does so only after
+    ///   those blocks have begun and before they have ended.
     ///
     /// # Examples
     /// ```no_run
@@ -174,17 +188,17 @@ impl<P> Kernel<P> {
         self.check_ex(&config, attributes, stream)?;
         arguments.with(stream.device(), |accesses, values| {
             // SAFETY: as in `launch`.
-            unsafe { self.put(attributes, &config, stream, accesses, values, call_site) }
+            unsafe { self.submit(attributes, &config, stream, accesses, values, call_site) }
         })
     }
 
-    /// [`launch_ex`](Self::launch_ex) for a kernel that reaches memory which its arguments only contain the addresses of, as
-    /// [`launch_with`](Self::launch_with) is.
+    /// [`launch_ex`](Self::launch_ex) for a kernel that accesses memory whose addresses are inside of
+    /// its arguments, as in [`launch_with`](Self::launch_with).
     ///
     /// Stands for [`cudaLaunchKernelExC`](sys::cudaLaunchKernelExC).
     ///
     /// # Ordering
-    /// As `launch_ex`, with the memory that `accesses` name.
+    /// As `launch_ex`, with the memory that `accesses` names.
     ///
     /// # Errors
     /// As `launch_ex`.
@@ -203,15 +217,17 @@ impl<P> Kernel<P> {
     ) -> Result<()> {
         let (config, stream) = (config.into(), stream.as_stream());
         self.check_ex(&config, attributes, stream)?;
-        // SAFETY: the caller's duties are just these.
-        unsafe { self.put(attributes, &config, stream, accesses, values, Location::caller()) }
+        // SAFETY: the caller has the same duties.
+        unsafe { self.submit(attributes, &config, stream, accesses, values, Location::caller()) }
     }
 
-    /// [`launch`](Self::launch) for a kernel whose blocks wait for each other, by a grid-wide barrier of cooperative groups for one:
-    /// all of them run at the same time, or the launch is refused. In CUDA C++ these are `cudaLaunchCooperativeKernel`, and
-    /// `cudaLaunchKernelEx` with `cudaLaunchAttributeCooperative`.
+    /// [`launch`](Self::launch) for a kernel whose blocks wait for each other, for example at a
+    /// grid-wide barrier of cooperative groups. All blocks run at the same time, or the launch is
+    /// refused. In CUDA C++ this is `cudaLaunchCooperativeKernel`, or `cudaLaunchKernelEx` with
+    /// `cudaLaunchAttributeCooperative`.
     ///
-    /// How many blocks run at the same time say [`blocks_per_multiprocessor`](Self::blocks_per_multiprocessor) and the device's
+    /// The number of blocks that run at the same time is
+    /// [`blocks_per_multiprocessor`](Self::blocks_per_multiprocessor) times the device's
     /// [`multiprocessor_count`](crate::device::DeviceProperties::multiprocessor_count).
     ///
     /// Stands for [`cudaLaunchCooperativeKernel`](sys::cudaLaunchCooperativeKernel).
@@ -220,7 +236,8 @@ impl<P> Kernel<P> {
     /// As `launch`.
     ///
     /// # Errors
-    /// As `launch`; `cudaErrorCooperativeLaunchTooLarge` for more blocks than the device runs at once, with both numbers.
+    /// As `launch`. `cudaErrorCooperativeLaunchTooLarge` for more blocks than the device runs at once,
+    /// with both numbers.
     ///
     /// # Safety
     /// The duties of `launch`.
@@ -239,11 +256,11 @@ impl<P> Kernel<P> {
         let stream = stream.as_stream();
         arguments.with(stream.device(), |accesses, values| {
             // SAFETY: as in `launch`.
-            unsafe { self.put(TOGETHER, &config, stream, accesses, values, call_site) }
+            unsafe { self.submit(COOPERATIVE, &config, stream, accesses, values, call_site) }
         })
     }
 
-    /// Refuses what no device can launch with these attributes.
+    /// Refuses a shape that no device can launch with these attributes.
     #[track_caller]
     fn check_ex(
         &self,
@@ -254,20 +271,20 @@ impl<P> Kernel<P> {
         config.check(self.name)?;
         attributes.check(self.name, config.grid)?;
         if attributes.is_programmatic() {
-            // A graph orders its nodes by its edges, and each launch of it as one operation.
+            // A graph orders its nodes by its edges, and each launch of the graph as one operation.
             stream.ensure_not_captured(self.name)?;
         }
         Ok(())
     }
 
-    /// Enters a launch in the tracker and makes it.
+    /// Submits a launch: enters it in the tracker and makes the call.
     ///
     /// # Safety
     /// The duties of [`launch_with`](Self::launch_with).
     #[inline]
-    unsafe fn put<W: Way>(
+    unsafe fn submit<F: LaunchFunction>(
         &self,
-        way: W,
+        function: F,
         config: &LaunchConfig,
         stream: StreamRef<'_>,
         accesses: &[Access<'_>],
@@ -275,24 +292,25 @@ impl<P> Kernel<P> {
         call_site: &'static Location<'static>,
     ) -> Result<()> {
         let call = |raw| {
-            // SAFETY: the caller's duties are just these.
-            unsafe { self.call(way, config, stream, values, raw, call_site) }
+            // SAFETY: the caller has the same duties.
+            unsafe { self.call(function, config, stream, values, raw, call_site) }
         };
-        // SAFETY: the caller says that the accesses are those of all the memory that the kernel reaches, to which those of the
-        // variables come that its handle says it uses, and the closure puts one launch on the stream and nothing else.
+        // SAFETY: the caller guarantees that the accesses cover all memory that the kernel accesses. The
+        // accesses of the variables that its handle declares are added. The closure submits one launch
+        // to the stream and nothing else.
         let enqueue =
             |accesses: &[Access<'_>]| unsafe { stream.submit(Operation::new(accesses), call_site, call) };
         self.reaching(stream.device(), accesses, enqueue)
     }
 
-    /// Calls the runtime, which puts the launch on the stream `raw`.
+    /// Makes the runtime's call on the stream `raw`.
     ///
     /// # Safety
-    /// The duties of [`launch_with`](Self::launch_with), and that the launch is entered in the tracker.
+    /// The duties of [`launch_with`](Self::launch_with). The launch is entered in the tracker.
     #[inline]
-    unsafe fn call<W: Way>(
+    unsafe fn call<F: LaunchFunction>(
         &self,
-        way: W,
+        function: F,
         config: &LaunchConfig,
         stream: StreamRef<'_>,
         values: &mut [*mut c_void],
@@ -301,30 +319,31 @@ impl<P> Kernel<P> {
     ) -> Result<()> {
         let (kernel, values) = (self.as_raw(), values.as_mut_ptr());
         let launch = || {
-            // SAFETY: the stub is a kernel's (`from_stub`), and the caller says that `values` has a pointer for each
-            // parameter; the stream is live; what the kernel does is the caller's duty.
-            unsafe { way.put(kernel, config, values, raw) }
+            // SAFETY: the stub belongs to a kernel (`from_stub`), and the caller guarantees that
+            // `values` has a pointer for each parameter. The stream is live. The caller is responsible
+            // for the effects of the kernel.
+            unsafe { function.call(kernel, config, values, raw) }
         };
         match launch() {
             sys::cudaSuccess => Ok(()),
             sys::cudaErrorInvalidResourceHandle => {
                 let code = on_device(stream.device(), launch);
-                self.launched(way, code, config, stream.device(), call_site)
+                self.launched(function, code, config, stream.device(), call_site)
             }
-            code => self.launched(way, code, config, stream.device(), call_site),
+            code => self.launched(function, code, config, stream.device(), call_site),
         }
     }
 }
 
-/// Launches again with the stream's device current: the runtime may refuse a stream of another one. Nothing is paid for it where
-/// it does not, or where the device is current already.
+/// Launches again with the stream's device current, because the runtime may refuse a stream of another
+/// device. This costs nothing if the runtime accepts it or the device is current already.
 #[cold]
 fn on_device(device: Device, launch: impl FnOnce() -> sys::cudaError_t) -> sys::cudaError_t {
     let refused = sys::cudaErrorInvalidResourceHandle;
     if Device::current().is_ok_and(|current| current == device) {
         return refused;
     }
-    // The first refusal is not the caller's, so it does not stay in the thread's slot for the last error.
+    // The first refusal does not concern the caller, so it is removed from the thread's last-error slot.
     let _ = error::take_last();
     device.with_current(|| Ok(launch())).unwrap_or(refused)
 }
