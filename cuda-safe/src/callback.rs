@@ -1,13 +1,15 @@
-//! Functions of the program that the runtime or the driver calls: how they are found, what they must not do, and
-//! what they leave to be done later.
+//! Functions of the program that the runtime or the driver calls: how they are found, what they must not
+//! do, and what they leave to be done later.
 //!
-//! C receives a number, not a pointer. The functions themselves are in a [`Register`], so it does not matter
-//! whether one is still being called while it is removed, which the runtime's documentation leaves open: a late
-//! call finds nothing, and a call that is under way owns a reference count of its function.
+//! C receives a number, not a pointer. The functions themselves are in a [`Register`], so it does not
+//! matter whether one is still being called while it is removed, which the runtime's documentation
+//! leaves open: a late call finds nothing, and a call that is under way owns a reference count of its
+//! function.
 //!
-//! A thread that runs such a function must not call CUDA, and neither must the closure of an operation. A
-//! variable of the thread says which of the two it is in ([`enter_callback`], [`enter_operation`]). A value that
-//! is dropped inside a host function is therefore freed later, by the next thread that waits ([`defer`]).
+//! A thread that runs such a function must not call CUDA, and neither must the closure of an operation.
+//! A variable of the thread says which of the two it is in ([`enter_callback`], [`enter_operation`]). A
+//! value that is dropped inside a host function is therefore freed later, by the next thread that waits
+//! ([`defer`]).
 //!
 //! Nothing here blocks or calls CUDA.
 
@@ -18,7 +20,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What a thread is doing.
+/// The state of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Busy {
     /// Nothing of this crate's.
@@ -43,7 +45,8 @@ impl Drop for Entered {
     }
 }
 
-/// The thread begins to submit an operation. Returns `None` if it already submits one, or runs a host function.
+/// The thread begins to submit an operation. Returns `None` if it already submits one, or runs a host
+/// function.
 #[inline]
 pub(crate) fn enter_operation() -> Option<Entered> {
     if BUSY.get() != Busy::Idle {
@@ -71,7 +74,7 @@ pub(crate) fn in_callback() -> bool {
     BUSY.get() == Busy::Callback
 }
 
-/// What host functions dropped and could not free.
+/// Values that host functions dropped and could not free.
 static DEFERRED: Mutex<Vec<Box<dyn FnOnce() + Send>>> = Mutex::new(Vec::new());
 
 /// Whether `DEFERRED` may have entries. Without it, every wait would lock.
@@ -138,8 +141,8 @@ impl<F: ?Sized> Register<F> {
     }
 }
 
-/// Runs `f` and catches its panic, for functions that C calls and that must not unwind. The payload is leaked,
-/// because it may itself panic when it is dropped.
+/// Runs `f` and catches its panic, for functions that C calls and that must not unwind. The payload is
+/// leaked, because it may itself panic when it is dropped.
 pub(crate) fn contained(f: impl FnOnce()) {
     let _ = ManuallyDrop::new(catch_unwind(AssertUnwindSafe(f)));
 }

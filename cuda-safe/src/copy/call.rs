@@ -95,7 +95,7 @@ impl CheckedCopy<'_> {
     /// - The stream is live.
     #[expect(
         clippy::inline_always,
-        reason = "measured: what the types know of the copy then need not be asked"
+        reason = "measured: checks that follow from the types of the copy then cost nothing"
     )]
     #[inline(always)]
     pub(super) unsafe fn call(&self, stream: Option<sys::cudaStream_t>) -> sys::cudaError_t {

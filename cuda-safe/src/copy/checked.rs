@@ -38,7 +38,7 @@ impl<'a> CheckedCopy<'a> {
     /// [`new`](Self::new) without peer access, for a node of a graph.
     #[expect(
         clippy::inline_always,
-        reason = "measured: what the types know of the two sides then need not be asked"
+        reason = "measured: checks that follow from the types of the two sides then cost nothing"
     )]
     #[inline(always)]
     #[track_caller]

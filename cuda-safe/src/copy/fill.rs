@@ -248,7 +248,7 @@ impl<'v> Value<'v> {
 /// Submits a fill to a stream.
 #[expect(
     clippy::inline_always,
-    reason = "measured: what the types know of the memory then need not be asked"
+    reason = "measured: checks that follow from the types of the memory then cost nothing"
 )]
 #[inline(always)]
 #[track_caller]

@@ -118,7 +118,8 @@ pub trait AsyncSource<Shape = Linear, RetainedBy = ByOwner>: Source<Shape> {}
     note = "copy to a `PinnedBuffer`, a `DeviceBuffer` or `Registered` memory, use the blocking `memcpy`, \
             or copy within `stream.scope`",
     note = "within `stream.scope`, pass a mutable reference: to device or pinned memory, or, borrowed from \
-            outside the scope, to a slice, array or vector; planes and volumes of these are passed as they are"
+            outside the scope, to a slice, array or vector; planes and volumes of these are passed as they \
+            are"
 )]
 pub trait AsyncDestination<Shape = Linear, RetainedBy = ByOwner>: Destination<Shape> {}
 

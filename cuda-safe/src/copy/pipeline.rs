@@ -1,11 +1,11 @@
 //! [`Pipeline`]: streams a host array of any size through a device in chunks, with copies and kernels
 //! overlapped.
 //!
-//! The copies to the device (H2D), the program's work, and the copies back (D2H) each have streams of their
-//! own. For each chunk, in order, the input is copied to the device, the program's closure enqueues the work,
-//! and the output is copied back. On the device a chunk uses a *bounce buffer*, which holds its input and its
-//! output. The buffers are used in rotation: while one chunk is copied to the device, another is computed, and
-//! a third is copied back.
+//! The copies to the device (H2D), the program's work, and the copies back (D2H) each have streams of
+//! their own. For each chunk, in order, the input is copied to the device, the program's closure
+//! enqueues the work, and the output is copied back. On the device a chunk uses a *bounce buffer*, which
+//! holds its input and its output. The buffers are used in rotation: while one chunk is copied to the
+//! device, another is computed, and a third is copied back.
 //!
 //! [`Pipeline::run`] blocks until everything is complete. Pinned and registered memory is copied
 //! asynchronously. Copies of pageable memory are staged ([`staged`](super::staged)) and block, so each
@@ -21,10 +21,10 @@
 //!   not depend on these events, nor on the streams that the closure uses: the tracker records every copy and
 //!   all work that the closure enqueues, so no chunk is written while it is still read.
 //! - The tracker also prevents that pinned memory is reached or freed while a copy is pending.
-//! - Only blocking copies touch pageable memory. They run on the calling thread and on scoped threads, and all
-//!   of them have returned before `run` returns or unwinds.
-//! - After an error or a panic nothing further is started, and `run` waits for everything that the streams were
-//!   given.
+//! - Only blocking copies touch pageable memory. They run on the calling thread and on scoped threads,
+//!   and all of them have returned before `run` returns or unwinds.
+//! - After an error or a panic nothing further is started, and `run` waits for everything that the
+//!   streams were given.
 //!
 //! C functions: `cudaMemcpyAsync`, `cudaEventRecord`, `cudaStreamWaitEvent`, `cudaStreamSynchronize`.
 
@@ -79,7 +79,8 @@ pub struct Pipeline<I, O> {
     capacity: usize,
     /// The number of bounce buffers that the program has set.
     count: Option<usize>,
-    /// The bounce buffers that have been needed so far. Some are missing after a panic or a failed allocation.
+    /// The bounce buffers that have been needed so far. Some are missing after a panic or a failed
+    /// allocation.
     buffers: VecDeque<BounceBuffer<I, O>>,
 }
 
@@ -88,8 +89,8 @@ where
     I: AnyBitPattern + NoUninit + Send + Sync,
     O: AnyBitPattern + Send,
 {
-    /// Makes a pipeline on the current device with chunks of `chunk` elements. It has four bounce buffers, and
-    /// six if an array is pageable.
+    /// Makes a pipeline on the current device with chunks of `chunk` elements. It has four bounce
+    /// buffers, and six if an array is pageable.
     ///
     /// A pipeline made by [`builder`](Self::builder) without a chunk size chooses one for each array: usually
     /// 16 MiB, or 14 MiB for pageable memory.
@@ -122,20 +123,22 @@ where
     /// Streams `input` through the device to `output`, which has the same length. Blocks until everything is
     /// complete.
     ///
-    /// For each chunk, `work` receives the stream to use, the chunk's input and the memory for its output on
-    /// the device, and the range of the arrays' elements. It enqueues the work and returns. Output that it does
-    /// not write is unspecified. Host arrays are slices, vectors, pinned and registered memory.
+    /// For each chunk, `work` receives the stream to use, the chunk's input and the memory for its
+    /// output on the device, and the range of the arrays' elements. It enqueues the work and returns.
+    /// Output that it does not write is unspecified. Host arrays are slices, vectors, pinned and
+    /// registered memory.
     ///
     /// # Ordering
-    /// `work` is called on this thread, for one chunk after the other, in order. When it is called, the chunk
-    /// may still be in flight to the device, and earlier chunks may still be computed. Work that it enqueues on
-    /// the stream runs after the chunk's copy to the device and before its copy back. Copies of some chunks
-    /// overlap with the work of others.
+    /// `work` is called on this thread, for one chunk after the other, in order. When it is called, the
+    /// chunk may still be in flight to the device, and earlier chunks may still be computed. Work that
+    /// it enqueues on the stream runs after the chunk's copy to the device and before its copy back.
+    /// Copies of some chunks overlap with the work of others.
     ///
     /// # Errors
-    /// Refused if the lengths differ, and inside a host function. Otherwise returns the failure of `work`, of a
-    /// copy, or of the device's work, from the earliest chunk for which one is known. After a failure no
-    /// further chunk is started, work in flight is waited for, and the output is partly written.
+    /// Refused if the lengths differ, and inside a host function. Otherwise returns the failure of
+    /// `work`, of a copy, or of the device's work, from the earliest chunk for which one is known. After
+    /// a failure no further chunk is started, work in flight is waited for, and the output is partly
+    /// written.
     #[track_caller]
     pub fn run<'a>(
         &mut self,
@@ -160,8 +163,8 @@ where
         })
     }
 
-    /// Moves chunk after chunk to the device by `copy_h2d`, which also receives the chunk's output on the host,
-    /// has its work enqueued by `work`, and copies it back.
+    /// Moves chunk after chunk to the device by `copy_h2d`, which also receives the chunk's output on
+    /// the host, has its work enqueued by `work`, and copies it back.
     #[track_caller]
     fn stream(
         &mut self,
@@ -198,8 +201,8 @@ where
             Some(stream) => work(stream, buffer, range),
             None => Ok(()),
         };
-        // If this unwinds, buffers that are with other threads are dropped, which waits for the work that uses
-        // them.
+        // If this unwinds, buffers that are with other threads are dropped, which waits for the work
+        // that uses them.
         let drained = Drained(Some(streams));
         let worked = run_chunks(streams, buffers, chunks, blocking, copy_h2d, work);
         worked.and(drained.wait())
@@ -212,8 +215,9 @@ where
 {
     /// Streams an array through the device and back to the same memory. Blocks until everything is complete.
     ///
-    /// For each chunk, `work` receives the stream to use, the chunk on the device, and the range of the array's
-    /// elements. It enqueues work that changes the chunk, and returns. Otherwise as [`run`](Self::run).
+    /// For each chunk, `work` receives the stream to use, the chunk on the device, and the range of the
+    /// array's elements. It enqueues work that changes the chunk, and returns. Otherwise as
+    /// [`run`](Self::run).
     ///
     /// # Errors
     /// As [`run`](Self::run), except for lengths. After a failure the array is partly changed.
@@ -389,13 +393,14 @@ struct Bounds {
     buffers: usize,
 }
 
-/// Each copy of pinned memory costs some microseconds, and copies of 16 MiB reach about the full rate. One chunk
-/// is copied to the device, one is computed, one is copied back, and one buffer is spare.
+/// Each copy of pinned memory costs some microseconds, and copies of 16 MiB reach about the full rate.
+/// One chunk is copied to the device, one is computed, one is copied back, and one buffer is spare.
 const PINNED: Bounds = Bounds { least: MIB, most: 16 * MIB, chunks: 16, buffers: 4 };
 
-/// Each copy of pageable memory wakes threads, and small ones are not staged at all. The time per copy varies,
-/// which more spare buffers compensate. (Measured with heavy work: 12 MiB is 2 % slower, 16 MiB 4 %, 8 MiB 17 %,
-/// and four buffers 2 %. More than six buffers gain nothing, nor do smaller chunks at begin and end.)
+/// Each copy of pageable memory wakes threads, and small ones are not staged at all. The time per copy
+/// varies, which more spare buffers compensate. (Measured with heavy work: 12 MiB is 2 % slower, 16 MiB
+/// 4 %, 8 MiB 17 %, and four buffers 2 %. More than six buffers gain nothing, nor do smaller chunks at
+/// begin and end.)
 const PAGEABLE: Bounds = Bounds { least: 8 * MIB, most: 14 * MIB, chunks: 8, buffers: 6 };
 
 /// Chunks begin at multiples of this many elements, so that copies begin at page and cache line boundaries.

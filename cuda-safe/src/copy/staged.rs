@@ -37,7 +37,7 @@ pub(crate) use self::backend::*;
 ///
 /// # Errors
 /// Returns the runtime's error. Refused inside a host function, where no memory can be freed. Memory
-/// that the runtime refuses to free is kept for the next call.
+/// that the runtime refuses to free stays for the next call.
 #[cfg(feature = "staged")]
 #[doc(alias = "cudaFreeHost")]
 #[track_caller]

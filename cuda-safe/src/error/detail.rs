@@ -134,8 +134,8 @@ pub enum Detail {
         asked: u64,
         /// The maximum number of blocks of a cluster.
         limit: u64,
-        /// Whether more than 8 blocks are not allowed because `Kernel::set_non_portable_clusters` has
-        /// not been called.
+        /// Whether clusters of more than 8 blocks are not allowed, because
+        /// `Kernel::set_non_portable_clusters` has not been called.
         portable: bool,
     },
     /// A kernel whose source declares its cluster size was launched with another one.

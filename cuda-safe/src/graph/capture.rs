@@ -195,6 +195,6 @@ impl Stream {
         if raw.is_null() {
             return Err(Error::refused("Stream::capture", Detail::Capturing));
         }
-        Graph::captured(raw, device, recorder.into_uses(), functions.into_inner())
+        Graph::captured(raw, device, recorder.into_accesses(), functions.into_inner())
     }
 }

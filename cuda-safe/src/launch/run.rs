@@ -1,5 +1,5 @@
 //! Launches of a kernel: plain, with attributes, and cooperative.
-#![expect(unsafe_code, reason = "puts kernels on streams; what a kernel does, its caller vouches for")]
+#![expect(unsafe_code, reason = "launches kernels, for whose effects the caller is responsible")]
 
 use std::ffi::c_void;
 use std::panic::Location;

@@ -32,7 +32,7 @@ pub(super) fn end() {
 /// Refuses the streams of a thread that has dismissed them.
 #[inline]
 #[track_caller]
-pub(super) fn ensure_going_on(api: &'static str) -> Result<()> {
+pub(super) fn ensure_not_ending(api: &'static str) -> Result<()> {
     if ENDING.get() { Err(Error::refused(api, ENDED)) } else { Ok(()) }
 }
 

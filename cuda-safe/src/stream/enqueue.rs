@@ -11,7 +11,7 @@
 //! [`cuda_hazard`] defines the order of steps and locks. A closure that submitted another operation, or
 //! waited on the host for memory of its own operation, would wait for itself. A host function must not
 //! call CUDA. A flag of the thread refuses all three.
-#![expect(unsafe_code, reason = "declares the unsafe way in")]
+#![expect(unsafe_code, reason = "declares the unsafe functions that submit work")]
 
 use std::panic::Location;
 

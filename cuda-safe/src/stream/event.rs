@@ -64,7 +64,7 @@ pub struct Event {
     process: u32,
 }
 
-/// What is known about the work that an event stands for.
+/// The knowledge about the work that an event stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
     /// Nothing: the event was never recorded. The handle may have been used before, so the runtime is
@@ -154,7 +154,7 @@ impl Event {
         let stream = stream.as_stream();
         let _entered = busy::enter("Event::record")?;
         stream.ensure_not_captured("Event::record")?;
-        stream.ensure_going_on("Event::record")?;
+        stream.ensure_not_ending("Event::record")?;
         let (found, needed) = (stream.device().ordinal(), self.device.ordinal());
         if found != needed {
             return Err(Error::refused(
@@ -368,7 +368,7 @@ impl Drop for Event {
             if self.flags.contains(EventFlags::INTERPROCESS) {
                 destroy(raw);
             } else {
-                pool::keep_event(self.device, self.flags.bits(), raw);
+                pool::return_event(self.device, self.flags.bits(), raw);
             }
         }
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::legacy::LegacyStream;
 use super::owned::Stream;
-use super::port::{self, given_up, wait_device};
+use super::port::{self, drop_tasks_if_lost, wait_device};
 use super::tracker::{LEGACY, TRACKER};
 use super::view::AsStream as _;
 use super::{busy, host_function, pool};
@@ -42,17 +42,17 @@ pub(crate) fn wait_host(history: &AccessHistory, range: Range<usize>, mode: Mode
     if timelines.is_empty() {
         return Ok(());
     }
-    let mut over = Ok(());
+    let mut result = Ok(());
     for timeline in timelines {
-        let waited = wait_slot(timeline);
+        let waited = wait_timeline(timeline);
         // Callers that free memory conclude from a lost context that nothing uses the memory any more.
         // So the other timelines are waited for all the same, and if that fails for another reason, that
         // error is returned.
-        if over.is_ok() || waited.as_ref().is_err_and(|error| !error.is_sticky()) {
-            over = waited;
+        if result.is_ok() || waited.as_ref().is_err_and(|error| !error.is_sticky()) {
+            result = waited;
         }
     }
-    over?;
+    result?;
     // A refused operation may leave an epoch in the access history that no wait for its stream proves
     // complete. A wait for the device does.
     while let Some(conflict) = TRACKER.host_conflicts(access).first() {
@@ -80,7 +80,7 @@ pub(crate) fn is_quiet(history: &AccessHistory, range: Range<usize>, mode: Mode)
 /// other threads wait for it by an event of the legacy stream, which is ordered after the work of all
 /// blocking streams of the device.
 #[track_caller]
-fn wait_slot(timeline: &Timeline) -> Result<()> {
+fn wait_timeline(timeline: &Timeline) -> Result<()> {
     let device = Device::from_ordinal(timeline.device());
     let elsewhere = timeline.kind == Kind::PerThread && !busy::is_mine(timeline);
     let mut snapshot = if elsewhere {
@@ -98,7 +98,7 @@ fn wait_slot(timeline: &Timeline) -> Result<()> {
     let reach = timeline.reach();
     let recorded = match (*reach, &behind) {
         (Reach::Over, _) => {
-            pool::keep_event(device, sys::cudaEventDisableTiming, event);
+            pool::return_event(device, sys::cudaEventDisableTiming, event);
             return Ok(());
         }
         (Reach::Stream(number), _) => {
@@ -119,7 +119,7 @@ fn wait_slot(timeline: &Timeline) -> Result<()> {
         // This includes a stream that was dismissed just now.
         (Reach::Device | Reach::Event(_), _) => {
             drop(reach);
-            pool::keep_event(device, sys::cudaEventDisableTiming, event);
+            pool::return_event(device, sys::cudaEventDisableTiming, event);
             return wait_device(device);
         }
     };
@@ -128,8 +128,8 @@ fn wait_slot(timeline: &Timeline) -> Result<()> {
         // SAFETY: this function owns the event.
         unsafe { check!(cudaEventSynchronize(event.0)) }
     });
-    pool::keep_event(device, sys::cudaEventDisableTiming, event);
-    given_up(device, &waited);
+    pool::return_event(device, sys::cudaEventDisableTiming, event);
+    drop_tasks_if_lost(device, &waited);
     waited?;
     // SAFETY: the call above has waited for this work.
     unsafe { TRACKER.completed_all(&snapshot) };

@@ -1,8 +1,8 @@
 //! Host functions: functions that a stream runs on the host.
 //!
-//! The runtime receives a number, not a pointer. The closures are kept here, boxed, as pending tasks. A
-//! task that never runs, because the context is lost first, is dropped as soon as that is known. If the
-//! runtime called it later all the same, the call would find nothing. Panics stay in Rust: they are
+//! The runtime receives a number, not a pointer. The closures are stored here, boxed, as pending tasks.
+//! A task that never runs, because the context is lost first, is dropped as soon as that is known. If
+//! the runtime called it later all the same, the call would find nothing. Panics stay in Rust: they are
 //! caught, and the stream's next synchronization reports them.
 //!
 //! # Why a task runs at most once, and is never called after it was dropped

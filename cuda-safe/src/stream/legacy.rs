@@ -1,6 +1,6 @@
 //! [`LegacyStream`]: the default stream of a device. It waits for all blocking streams, and they wait
 //! for it.
-#![expect(unsafe_code, reason = "has the unsafe way onto a stream")]
+#![expect(unsafe_code, reason = "has the unsafe functions of a stream")]
 
 use std::sync::OnceLock;
 

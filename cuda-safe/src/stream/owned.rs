@@ -172,7 +172,7 @@ impl Drop for Stream {
     fn drop(&mut self) {
         // The child of a fork cannot use the runtime.
         if process::is(self.process) {
-            pool::keep_stream(
+            pool::return_stream(
                 self.raw.expose_provenance(),
                 self.device(),
                 self.timeline.kind,

@@ -3,7 +3,7 @@
 //! Creating an event costs microseconds, so the tracker's added waits take their events from here. A
 //! stream keeps the event by which it waits for other streams of its device.
 //!
-//! Streams are also kept for another reason: work of a dropped stream may still be running, and another
+//! Streams are pooled for another reason too: work of a dropped stream may still be running, and another
 //! stream or the host may have to wait for it. So a stream's handle and its timeline stay together here.
 //! They are never destroyed, and are reused only after the stream has completed all its work.
 //!
@@ -28,7 +28,7 @@ unsafe impl Send for RawEvent {}
 
 /// A raw stream with its timeline.
 #[derive(Debug)]
-struct Kept {
+struct PooledStream {
     raw: usize,
     device: i32,
     kind: Kind,
@@ -40,7 +40,7 @@ struct Kept {
 static EVENTS: Mutex<Vec<(i32, u32, RawEvent)>> = Mutex::new(Vec::new());
 
 /// Streams that were dropped.
-static STREAMS: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
+static STREAMS: Mutex<Vec<PooledStream>> = Mutex::new(Vec::new());
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -65,30 +65,30 @@ pub(super) fn event(device: Device, flags: u32) -> Result<RawEvent> {
 
 /// Returns an event to the pool. Work recorded in it may still be pending, because recording again
 /// replaces that.
-pub(super) fn keep_event(device: Device, flags: u32, event: RawEvent) {
+pub(super) fn return_event(device: Device, flags: u32, event: RawEvent) {
     lock(&EVENTS).push((device.ordinal(), flags, event));
 }
 
 /// Returns a dropped stream of this device, kind and priority that has completed all its work, if the
 /// pool has one.
 pub(super) fn stream(device: Device, kind: Kind, priority: i32) -> Option<(usize, &'static Timeline)> {
-    let kept = known_drained(device, kind, priority).or_else(|| found_drained(device, kind, priority))?;
-    if !renew(raw_stream(kept.raw), device, priority) {
+    let pooled = known_drained(device, kind, priority).or_else(|| found_drained(device, kind, priority))?;
+    if !renew(raw_stream(pooled.raw), device, priority) {
         // The stream is not reused by anyone.
         return None;
     }
-    Some((kept.raw, kept.timeline))
+    Some((pooled.raw, pooled.timeline))
 }
 
 /// Returns whether a dropped stream is of this device, kind and priority.
-fn fits(kept: &Kept, device: Device, kind: Kind, priority: i32) -> bool {
-    (kept.device, kept.kind, kept.priority) == (device.ordinal(), kind, priority)
+fn fits(pooled: &PooledStream, device: Device, kind: Kind, priority: i32) -> bool {
+    (pooled.device, pooled.kind, pooled.priority) == (device.ordinal(), kind, priority)
 }
 
 /// Returns a matching stream that is known to have completed its work.
-fn known_drained(device: Device, kind: Kind, priority: i32) -> Option<Kept> {
+fn known_drained(device: Device, kind: Kind, priority: i32) -> Option<PooledStream> {
     let mut streams = lock(&STREAMS);
-    let known = |kept: &Kept| fits(kept, device, kind, priority) && kept.timeline.is_drained();
+    let known = |pooled: &PooledStream| fits(pooled, device, kind, priority) && pooled.timeline.is_drained();
     let at = streams.iter().position(known)?;
     Some(streams.swap_remove(at))
 }
@@ -96,9 +96,9 @@ fn known_drained(device: Device, kind: Kind, priority: i32) -> Option<Kept> {
 /// Returns a matching stream that has completed its work according to the runtime. The query is made
 /// without the lock: a failing call may call a function of the program (`logs::on_message`) on this
 /// thread, which may drop streams.
-fn found_drained(device: Device, kind: Kind, priority: i32) -> Option<Kept> {
-    let mut asked: Vec<Kept> =
-        lock(&STREAMS).extract_if(.., |kept| fits(kept, device, kind, priority)).collect();
+fn found_drained(device: Device, kind: Kind, priority: i32) -> Option<PooledStream> {
+    let mut asked: Vec<PooledStream> =
+        lock(&STREAMS).extract_if(.., |pooled| fits(pooled, device, kind, priority)).collect();
     let at = asked.iter().position(drained);
     let found = at.map(|at| asked.swap_remove(at));
     lock(&STREAMS).append(&mut asked);
@@ -106,14 +106,14 @@ fn found_drained(device: Device, kind: Kind, priority: i32) -> Option<Kept> {
 }
 
 /// Adds a dropped stream.
-pub(super) fn keep_stream(
+pub(super) fn return_stream(
     raw: usize,
     device: Device,
     kind: Kind,
     priority: i32,
     timeline: &'static Timeline,
 ) {
-    lock(&STREAMS).push(Kept { raw, device: device.ordinal(), kind, priority, timeline });
+    lock(&STREAMS).push(PooledStream { raw, device: device.ordinal(), kind, priority, timeline });
 }
 
 /// Forgets the handles of a device that is reset: they are invalid, and no work of the device is pending
@@ -123,7 +123,7 @@ pub(crate) fn abandon(device: Device) {
     lock(&EVENTS).retain(|(of, _, _)| *of != device.ordinal());
     lock(&TEMPLATES).retain(|(of, _)| *of != device.ordinal());
     lock(&TOUCHED).retain(|(of, _)| *of != device.ordinal());
-    lock(&STREAMS).retain(|kept| kept.device != device.ordinal());
+    lock(&STREAMS).retain(|pooled| pooled.device != device.ordinal());
     TRACKER.slots_of(Some(device.ordinal())).for_each(Timeline::forget_kept);
     for timeline in TRACKER.dismissed().into_iter().filter_map(|id| TRACKER.timeline(id)) {
         if timeline.device() == device.ordinal() {
@@ -136,18 +136,18 @@ pub(crate) fn abandon(device: Device) {
 }
 
 /// Returns whether a dropped stream has completed all its work.
-fn drained(kept: &Kept) -> bool {
-    if kept.timeline.is_drained() {
+fn drained(pooled: &PooledStream) -> bool {
+    if pooled.timeline.is_drained() {
         return true;
     }
-    let snapshot = TRACKER.snapshot_of(kept.timeline);
+    let snapshot = TRACKER.snapshot_of(pooled.timeline);
     // SAFETY: streams in the pool are never destroyed, so the handle is live. The query changes nothing.
-    let answer = unsafe { sys::cudaStreamQuery(raw_stream(kept.raw)) };
+    let answer = unsafe { sys::cudaStreamQuery(raw_stream(pooled.raw)) };
     if answer == sys::cudaSuccess {
         // SAFETY: the runtime has reported that the stream has completed everything.
         unsafe { TRACKER.completed_all(&snapshot) };
     }
-    kept.timeline.is_drained()
+    pooled.timeline.is_drained()
 }
 
 /// Returns a stream's handle from its stored address.
@@ -194,7 +194,7 @@ fn reclaim() {
             // SAFETY: the event stands for everything in the snapshot, and is complete.
             unsafe { TRACKER.completed_all(&snapshot) };
             *reach = Reach::Device;
-            keep_event(Device::from_ordinal(timeline.device()), sys::cudaEventDisableTiming, RawEvent(raw));
+            return_event(Device::from_ordinal(timeline.device()), sys::cudaEventDisableTiming, RawEvent(raw));
         }
     }
 }

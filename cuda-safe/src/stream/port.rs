@@ -88,7 +88,7 @@ unsafe impl EventBackend for Runtime {
                 } else {
                     let event = pool::event(device, sys::cudaEventDisableTiming)?;
                     let ordered = order(event.0);
-                    pool::keep_event(device, sys::cudaEventDisableTiming, event);
+                    pool::return_event(device, sys::cudaEventDisableTiming, event);
                     ordered?;
                 }
                 Ok(route)
@@ -139,7 +139,7 @@ pub(crate) fn wait_device(device: Device) -> Result<()> {
         // SAFETY: the call takes no arguments and waits.
         unsafe { check!(cudaDeviceSynchronize()) }
     };
-    given_up(device, &waited);
+    drop_tasks_if_lost(device, &waited);
     waited?;
     // SAFETY: the call above has waited for this work.
     unsafe { TRACKER.completed_all(&snapshot) };
@@ -147,7 +147,7 @@ pub(crate) fn wait_device(device: Device) -> Result<()> {
 }
 
 /// After a lost context no host function runs any more, so this drops the pending ones of the device.
-pub(super) fn given_up(device: Device, waited: &Result<()>) {
+pub(super) fn drop_tasks_if_lost(device: Device, waited: &Result<()>) {
     if let Err(error) = waited
         && error.is_sticky()
     {
@@ -168,7 +168,7 @@ pub(super) fn last_event(device: Device, raw: sys::cudaStream_t, timeline: &Time
     if TRACKER.is_over(timeline) || busy::ensure_idle("Stream").is_err() {
         return Reach::Device;
     }
-    let farewell = || {
+    let record_last = || {
         let event = pool::event(device, sys::cudaEventDisableTiming)?;
         // SAFETY: the stream lives until the caller returns, and nobody else uses the event.
         let record = || unsafe { record(device, raw, timeline.kind, event.0) };
@@ -182,12 +182,12 @@ pub(super) fn last_event(device: Device, raw: sys::cudaStream_t, timeline: &Time
             unsafe { check!(cudaStreamWaitEvent(LEGACY, event.0, 0)) }
         });
         if let Err(error) = recorded {
-            pool::keep_event(device, sys::cudaEventDisableTiming, event);
+            pool::return_event(device, sys::cudaEventDisableTiming, event);
             return Err(error);
         }
         Result::Ok(event)
     };
-    if let Ok(event) = farewell() {
+    if let Ok(event) = record_last() {
         return Reach::Event(event.0.expose_provenance());
     }
     let _current = device.switch();
@@ -234,6 +234,6 @@ mod tests {
         let answer =
             Runtime::new(waiter.as_raw()).order(waiter.as_stream().timeline(), apart.unwrap(), &mut kept);
         assert_eq!(answer.unwrap(), Route::Stream, "afterwards it can be waited for as before");
-        pool::keep_event(waiter.device(), sys::cudaEventDisableTiming, event);
+        pool::return_event(waiter.device(), sys::cudaEventDisableTiming, event);
     }
 }

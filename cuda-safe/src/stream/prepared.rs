@@ -1,5 +1,5 @@
 //! Operations that are enqueued many times with the same accesses, which are sorted once.
-#![expect(unsafe_code, reason = "declares an unsafe door")]
+#![expect(unsafe_code, reason = "declares an unsafe function that submits work")]
 
 use std::ops::Range;
 use std::panic::Location;

@@ -78,7 +78,7 @@ impl StreamRef<'_> {
         busy::ensure_idle("StreamRef::scope")?;
         note_exit();
         self.ensure_not_captured("StreamRef::scope")?;
-        self.ensure_going_on("StreamRef::scope")?;
+        self.ensure_not_ending("StreamRef::scope")?;
         let scope = Scope { stream: *self, scope: PhantomData, env: PhantomData };
         let answer = catch_unwind(AssertUnwindSafe(|| f(&scope)));
         let over = self.synchronize();

@@ -203,7 +203,7 @@ impl<'a> StreamRef<'a> {
             Kind::Blocking | Kind::NonBlocking => Ok(None),
             Kind::Legacy => self.device().switch().map(Some),
             Kind::PerThread => {
-                self.ensure_going_on("StreamRef")?;
+                self.ensure_not_ending("StreamRef")?;
                 self.device().switch().map(Some)
             }
         }
@@ -214,8 +214,8 @@ impl<'a> StreamRef<'a> {
     /// [`switch`](Self::switch), which includes it.
     #[inline]
     #[track_caller]
-    pub(super) fn ensure_going_on(&self, api: &'static str) -> Result<()> {
-        if self.timeline.kind == Kind::PerThread { busy::ensure_going_on(api) } else { Ok(()) }
+    pub(super) fn ensure_not_ending(&self, api: &'static str) -> Result<()> {
+        if self.timeline.kind == Kind::PerThread { busy::ensure_not_ending(api) } else { Ok(()) }
     }
 }
 
@@ -223,7 +223,7 @@ impl<'a> StreamRef<'a> {
 /// not entered in the tracker.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder {
-    uses: Mutex<RetainedAccesses>,
+    accesses: Mutex<RetainedAccesses>,
 }
 
 impl Recorder {
@@ -235,9 +235,9 @@ impl Recorder {
     #[track_caller]
     pub(super) fn note(&self, accesses: &[Access<'_>]) -> Result<()> {
         let refused = || Error::refused("capture", Detail::NotKept);
-        let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut recorded = self.accesses.lock().unwrap_or_else(PoisonError::into_inner);
         // Accesses that were added before a refusal stay. Retaining too much does no harm.
-        if accesses.iter().all(|access| uses.add(access, || retain(access))) {
+        if accesses.iter().all(|access| recorded.add(access, || retain(access))) {
             Ok(())
         } else {
             Err(refused())
@@ -245,7 +245,7 @@ impl Recorder {
     }
 
     /// Returns all captured accesses.
-    pub(crate) fn into_uses(self) -> RetainedAccesses {
-        self.uses.into_inner().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn into_accesses(self) -> RetainedAccesses {
+        self.accesses.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }

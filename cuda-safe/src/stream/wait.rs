@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "calls the runtime's stream functions")]
 
 use super::event::{Event, Mark};
+use super::port::drop_tasks_if_lost;
 use super::tracker::TRACKER;
 use super::view::StreamRef;
 use super::{busy, host_function};
@@ -28,7 +29,8 @@ impl StreamRef<'_> {
             // SAFETY: the stream lives as long as the view.
             unsafe { check!(cudaStreamSynchronize(self.as_raw())) }
         };
-        self.waited(waited)?;
+        drop_tasks_if_lost(self.device(), &waited);
+        waited?;
         // SAFETY: the stream had completed everything submitted before when the call above returned.
         unsafe { TRACKER.completed_all(&snapshot) };
         callback::run_deferred();
@@ -57,23 +59,14 @@ impl StreamRef<'_> {
         if code == sys::cudaErrorNotReady {
             return Ok(false);
         }
-        self.waited(Error::check("cudaStreamQuery", code))?;
+        let answer = Error::check("cudaStreamQuery", code);
+        drop_tasks_if_lost(self.device(), &answer);
+        answer?;
         // SAFETY: the stream had completed everything submitted before when the call above returned.
         unsafe { TRACKER.completed_all(&snapshot) };
         callback::run_deferred();
         host_function::panicked(self.timeline())?;
         Ok(true)
-    }
-
-    /// After a lost context no host function runs any more, so this drops the pending ones of the
-    /// device.
-    fn waited(&self, result: Result<()>) -> Result<()> {
-        if let Err(error) = &result
-            && error.is_sticky()
-        {
-            host_function::abandon(self.timeline().device());
-        }
-        result
     }
 
     /// Makes all later work of the stream wait for the work that the event stands for. Does not block.

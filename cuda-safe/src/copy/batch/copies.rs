@@ -6,10 +6,7 @@
 //! ones cost little more than one copy. The copies are passed to the runtime all at once if it accepts
 //! that, and otherwise one by one: [`CopyBatch`](super::CopyBatch) says when. Nothing here blocks,
 //! except calls on the legacy stream that must.
-#![expect(
-    unsafe_code,
-    reason = "hands copies to the runtime, enters them in the books, and keeps those entries under a lifetime of its own"
-)]
+#![expect(unsafe_code, reason = "submits copies, and stores their accesses with a lifetime of its own")]
 
 #[cfg(cudart_12_8)]
 use std::cell::Cell;

@@ -13,7 +13,7 @@ use crate::memory::{Buffer, Pinned, PinnedSlice, PinnedSliceMut, Registered, Sta
 pub enum PipelineInput<'a, T> {
     /// A slice or a vector.
     Pageable(&'a [T]),
-    /// Pinned or registered memory, which is copied without a detour.
+    /// Pinned or registered memory, which is copied directly.
     Pinned(PinnedSlice<'a, T>),
 }
 
@@ -23,11 +23,12 @@ pub enum PipelineInput<'a, T> {
 pub enum PipelineOutput<'a, T> {
     /// A slice or a vector, which is filled to its length.
     Pageable(&'a mut [T]),
-    /// Pinned or registered memory, which is copied without a detour.
+    /// Pinned or registered memory, which is copied directly.
     Pinned(PinnedSliceMut<'a, T>),
 }
 
-/// What a side is made from, a line each: the generics, the type, that of the elements, and how.
+/// Implements `From` for a side: a line each with the generics, the type, its element type, and the
+/// conversion.
 macro_rules! made_from {
     ($side:ident: $([$($generic:tt)*] $from:ty, $element:ty, |$it:ident| $made:expr;)*) => {$(
         impl<'a, $($generic)*> From<$from> for $side<'a, $element> {
@@ -62,12 +63,12 @@ impl<T: AnyBitPattern> PipelineInput<'_, T> {
         }
     }
 
-    /// Whether the staged engine copies it.
+    /// Returns whether the array is pageable, so that its copies are staged.
     pub(super) fn is_pageable(&self) -> bool {
         matches!(self, Self::Pageable(_))
     }
 
-    /// Some of the elements.
+    /// Returns the part of the array in this range.
     pub(super) fn part(&self, range: Range<usize>) -> Result<PipelineInput<'_, T>> {
         match self {
             Self::Pageable(slice) => {
@@ -80,7 +81,7 @@ impl<T: AnyBitPattern> PipelineInput<'_, T> {
 }
 
 impl<'a, T: AnyBitPattern> PipelineOutput<'a, T> {
-    /// The first elements, as far as there are any, and the others.
+    /// Splits the array into the first `len` elements, or all if there are fewer, and the rest.
     pub(super) fn split(self, len: usize) -> Result<(Self, Self)> {
         Ok(match self {
             Self::Pageable(slice) => {
@@ -95,7 +96,7 @@ impl<'a, T: AnyBitPattern> PipelineOutput<'a, T> {
         })
     }
 
-    /// The same, to be read.
+    /// Returns the same array for reading.
     pub(super) fn as_input(&self) -> PipelineInput<'_, T> {
         match self {
             Self::Pageable(slice) => PipelineInput::Pageable(slice),
@@ -110,7 +111,7 @@ impl<'a, T: AnyBitPattern> PipelineOutput<'a, T> {
         }
     }
 
-    /// Whether the staged engine copies it.
+    /// Returns whether the array is pageable, so that its copies are staged.
     pub(super) fn is_pageable(&self) -> bool {
         matches!(self, Self::Pageable(_))
     }

@@ -1,4 +1,5 @@
-//! Moves chunks through the device: streams, bounce buffers, worker threads, and the loop of the calling thread.
+//! Moves chunks through the device: streams, bounce buffers, worker threads, and the loop of the calling
+//! thread.
 //!
 //! The calling thread starts the copy of each chunk to the device, has its work enqueued once that copy is
 //! submitted or complete, and starts the copy back. A direction whose copies block has a thread of its own
@@ -31,7 +32,8 @@ pub(super) struct Directions {
 }
 
 impl Directions {
-    /// Returns whether staged copies run in both directions at once, if these are the directions with threads.
+    /// Returns whether staged copies run in both directions at once, if these are the directions with
+    /// threads.
     pub(super) fn traffic(self) -> Traffic {
         if self.h2d && self.d2h { Traffic::BothWays } else { Traffic::OneWay }
     }
@@ -96,9 +98,10 @@ where
 
 /// Memory for one chunk on the device, with an event for each step of the chunk.
 ///
-/// The events order all uses of the memory. A chunk is copied to the device after the work of the previous chunk
-/// has read its input. Its work runs after that copy, and after the output of the previous chunk is copied back.
-/// If the work is in place, a chunk is copied to the device after the previous chunk is copied back.
+/// The events order all uses of the memory. A chunk is copied to the device after the work of the
+/// previous chunk has read its input. Its work runs after that copy, and after the output of the
+/// previous chunk is copied back. If the work is in place, a chunk is copied to the device after the
+/// previous chunk is copied back.
 pub(super) struct BounceBuffer<I, O> {
     input: DeviceBuffer<I>,
     output: DeviceBuffer<O>,
@@ -164,7 +167,8 @@ impl<I: AnyBitPattern + NoUninit, O: AnyBitPattern> BounceBuffer<I, O> {
 }
 
 impl<T: AnyBitPattern + NoUninit> BounceBuffer<T, T> {
-    /// Copies a chunk to the memory that its work changes in place. Pageable memory is no longer used on return.
+    /// Copies a chunk to the memory that its work changes in place. Pageable memory is no longer used on
+    /// return.
     #[track_caller]
     pub(super) fn copy_h2d_in_place(&mut self, streams: &Streams, part: PipelineInput<'_, T>) -> Result<()> {
         streams.h2d.wait(&self.d2h)?;
@@ -217,8 +221,8 @@ impl Drop for Open<'_> {
 struct Failure(Option<(usize, Error)>);
 
 impl Failure {
-    /// Records the result of the chunk that begins at `start`, and returns whether it succeeded. After a failure
-    /// no further chunk is started.
+    /// Records the result of the chunk that begins at `start`, and returns whether it succeeded. After a
+    /// failure no further chunk is started.
     fn note(&mut self, start: usize, result: Result<()>, open: &Open<'_>) -> bool {
         let Err(error) = result else { return true };
         if self.0.as_ref().is_none_or(|(first, _)| start < *first) {
@@ -246,8 +250,8 @@ where
     O: AnyBitPattern + Send,
 {
     let call_site = Location::caller();
-    // `open`: whether chunks are still copied to the device and worked on. `returning`: whether they are still
-    // copied back.
+    // `open`: whether chunks are still copied to the device and worked on. `returning`: whether they are
+    // still copied back.
     let (open, returning) = (AtomicBool::new(true), AtomicBool::new(true));
     let copied = |still: &AtomicBool, copy: &mut dyn FnMut() -> Result<()>| {
         if !still.load(Ordering::Relaxed) {
@@ -323,8 +327,8 @@ where
     })
 }
 
-/// Runs a function on each chunk that it receives, and returns the results in order. It runs on a thread of its
-/// own if it has one, otherwise on the thread that gives it the chunk.
+/// Runs a function on each chunk that it receives, and returns the results in order. It runs on a thread
+/// of its own if it has one, otherwise on the thread that gives it the chunk.
 ///
 /// When a worker is dropped, its thread has handled everything that it received, and has ended.
 struct Worker<'scope, Task, Done> {
@@ -343,8 +347,8 @@ struct Thread<'scope, Task, Done> {
 }
 
 impl<'scope, Task: Send + 'scope, Done: Send + 'scope> Worker<'scope, Task, Done> {
-    /// Makes a worker that runs `work` on a thread of this name. Without a name, or if the system cannot start a
-    /// thread, the giving thread runs it.
+    /// Makes a worker that runs `work` on a thread of this name. Without a name, or if the system cannot
+    /// start a thread, the giving thread runs it.
     fn new<'env: 'scope>(
         threads: &'scope Scope<'scope, 'env>,
         name: Option<&str>,
@@ -355,7 +359,8 @@ impl<'scope, Task: Send + 'scope, Done: Send + 'scope> Worker<'scope, Task, Done
             let (report, done) = channel();
             let work = move || {
                 for task in to_come {
-                    // If the calling thread unwinds, nobody takes the result. The other tasks run all the same.
+                    // If the calling thread unwinds, nobody takes the result. The other tasks run all
+                    // the same.
                     let _ = report.send(work(task));
                 }
             };
