@@ -159,7 +159,7 @@ impl<'a> CopyBatch<'a> {
     where
         D: AsyncDestination<Element: NoUninit> + ?Sized,
     {
-        let source = Ok(Operand::of_slice(source));
+        let source = Ok(Operand::from_slice(source));
         self.batch.push(destination.operand_mut(), source, CopyAttributes::default(), ReadOrder::DuringCall);
         self
     }
@@ -344,7 +344,7 @@ impl<'a> CopyBatch3d<'a> {
     where
         D: AsyncDestination<Planar, Element: AnyBitPattern + NoUninit> + ?Sized,
     {
-        let source = Operand::of_grid::<_, Pageable>(source.grid(), Dimensions::Two);
+        let source = Operand::from_grid::<_, Pageable>(source.grid(), Dimensions::Two);
         self.batch.push(destination.operand_mut(), Ok(source), CopyAttributes::new(), ReadOrder::DuringCall);
         self
     }
@@ -406,7 +406,7 @@ impl<'a> CopyBatch3d<'a> {
     where
         D: AsyncDestination<Volumetric, Element: AnyBitPattern + NoUninit> + ?Sized,
     {
-        let source = Operand::of_grid::<_, Pageable>(source.grid(), Dimensions::Three);
+        let source = Operand::from_grid::<_, Pageable>(source.grid(), Dimensions::Three);
         self.batch.push(destination.operand_mut(), Ok(source), CopyAttributes::new(), ReadOrder::DuringCall);
         self
     }
@@ -478,7 +478,7 @@ mod tests {
     fn add<'a>(batch: &mut CopyBatch<'a>, to: *mut u8, from: &'a [u8]) {
         // SAFETY: the tests keep the memory alive, and it is as long as everything that they write.
         let to = unsafe { std::slice::from_raw_parts_mut(to, from.len()) };
-        let (to, from) = (Operand::of_slice_mut(to), Operand::of_slice(from));
+        let (to, from) = (Operand::from_slice_mut(to), Operand::from_slice(from));
         batch.batch.push(Ok(to), Ok(from), CopyAttributes::default(), ReadOrder::DuringCall);
     }
 
@@ -520,7 +520,7 @@ mod tests {
         // Compiles only while the lifetime of a batch can be shortened.
         fn with_one_more<'a>(batch: CopyBatch<'static>, to: &'a mut [u8], from: &'a [u8]) -> CopyBatch<'a> {
             let mut batch: CopyBatch<'a> = batch;
-            let (to, from) = (Operand::of_slice_mut(to), Operand::of_slice(from));
+            let (to, from) = (Operand::from_slice_mut(to), Operand::from_slice(from));
             batch.batch.push(Ok(to), Ok(from), CopyAttributes::default(), ReadOrder::DuringCall);
             batch
         }
@@ -540,8 +540,8 @@ mod tests {
         let mut batch = CopyBatch3d::new();
         for grid in grids {
             batch.enqueue(&stream).unwrap();
-            let destination = Operand::of_grid::<u8, Pageable>(grid, Dimensions::Two);
-            let source = Operand::of_grid::<u8, Pageable>(source.grid(), Dimensions::Two);
+            let destination = Operand::from_grid::<u8, Pageable>(grid, Dimensions::Two);
+            let source = Operand::from_grid::<u8, Pageable>(source.grid(), Dimensions::Two);
             batch.batch.push(Ok(destination), Ok(source), CopyAttributes::new(), ReadOrder::DuringCall);
         }
         let error = batch.enqueue(&stream).unwrap_err();

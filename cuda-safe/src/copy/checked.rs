@@ -46,11 +46,11 @@ impl<'a> CheckedCopy<'a> {
         if !to.pairs_with(&from) {
             refuse_unlike(api, to, from)?;
         }
-        let shape = Shape::of(&to);
+        let shape = Shape::from_operand(&to);
         if shape.is_empty() {
             return Ok(None);
         }
-        Ok(Some(Self { to, from, shape, direction: CopyDirection::of(to.memory, from.memory) }))
+        Ok(Some(Self { to, from, shape, direction: CopyDirection::new(to.memory, from.memory) }))
     }
 
     /// Returns whether a blocking verb must wait for the copy itself, because the runtime makes no
@@ -79,7 +79,7 @@ impl<'a> CheckedCopy<'a> {
 #[inline(never)]
 #[track_caller]
 fn refuse_unlike(api: &'static str, to: Operand<'_>, from: Operand<'_>) -> Result<()> {
-    let shape = Shape::of(&to);
+    let shape = Shape::from_operand(&to);
     if let Shape::Linear { .. } = shape {
         size::same_length(api, to.len, from.len)?;
     } else if to.extent() != from.extent() {
@@ -88,7 +88,7 @@ fn refuse_unlike(api: &'static str, to: Operand<'_>, from: Operand<'_>) -> Resul
     }
     // Host and devices share one address space, so this also finds bytes that two owners of the same
     // memory share.
-    if shape.is_empty() || !Area::of(&to).shares(&Area::of(&from)) {
+    if shape.is_empty() || !Area::from_operand(&to).shares(&Area::from_operand(&from)) {
         return Ok(());
     }
     // Two owners of the same memory, and slices, can only be located by address.
@@ -129,7 +129,7 @@ pub(super) enum Shape {
 impl Shape {
     /// Returns the shape of one operand.
     #[inline]
-    pub(super) fn of(operand: &Operand<'_>) -> Self {
+    pub(super) fn from_operand(operand: &Operand<'_>) -> Self {
         let layout = &operand.layout;
         let (row, rows, layers) = (layout.row, layout.rows, layout.layers);
         match operand.dimensions {
@@ -183,7 +183,7 @@ pub(super) enum CopyDirection {
 
 impl CopyDirection {
     #[inline]
-    fn of(destination: OperandMemory, source: OperandMemory) -> Self {
+    fn new(destination: OperandMemory, source: OperandMemory) -> Self {
         use OperandMemory as M;
         match (destination, source) {
             (M::Device(to), M::Device(from)) if to == from => Self::DeviceToDevice(to),
@@ -303,7 +303,7 @@ mod tests {
     #[test]
     fn the_direction_follows_from_where_the_operands_are() {
         let (zero, one) = (Device::from_ordinal(0), Device::from_ordinal(1));
-        let of = CopyDirection::of;
+        let of = CopyDirection::new;
         let (on_zero, on_one) = (OperandMemory::Device(zero), OperandMemory::Device(one));
         assert_eq!(of(on_zero, OperandMemory::Pageable), CopyDirection::HostToDevice(zero));
         assert_eq!(of(OperandMemory::Pinned(zero), on_one), CopyDirection::DeviceToHost(one));
@@ -320,7 +320,7 @@ mod tests {
         let device = Device::from_ordinal(0);
         let bytes = [0_u8; 8];
         let between = |to, from| {
-            let (mut a, mut b) = (Operand::of_slice(&bytes[..4]), Operand::of_slice(&bytes[4..]));
+            let (mut a, mut b) = (Operand::from_slice(&bytes[..4]), Operand::from_slice(&bytes[4..]));
             (a.memory, b.memory) = (to, from);
             let copy = CheckedCopy::new("test", a, b).unwrap().unwrap();
             (copy.waits(), copy.settles())
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn sides_of_different_lengths_are_refused_with_both() {
         let (mut a, b) = ([0_u32; 4], [0_u32; 5]);
-        let error = shape("memcpy", Operand::of_slice_mut(&mut a), Operand::of_slice(&b)).unwrap_err();
+        let error = shape("memcpy", Operand::from_slice_mut(&mut a), Operand::from_slice(&b)).unwrap_err();
         assert_eq!(error.detail(), &Detail::LengthMismatch { destination: 4, source: 5 });
         assert_eq!(error.api(), "memcpy");
     }
@@ -351,23 +351,24 @@ mod tests {
     #[test]
     fn sides_of_one_length_share_as_many_bytes() {
         let (mut a, b) = ([0_u32; 4], [0_u32; 4]);
-        let shape = shape("memcpy", Operand::of_slice_mut(&mut a), Operand::of_slice(&b)).unwrap();
+        let shape = shape("memcpy", Operand::from_slice_mut(&mut a), Operand::from_slice(&b)).unwrap();
         assert_eq!(shape.unwrap().bytes(), 16);
     }
 
     #[test]
     fn memory_copied_onto_itself_is_refused() {
         let a = [0_u8; 8];
-        let error = shape("memcpy", Operand::of_slice(&a[2..6]), Operand::of_slice(&a[4..8])).unwrap_err();
+        let error =
+            shape("memcpy", Operand::from_slice(&a[2..6]), Operand::from_slice(&a[4..8])).unwrap_err();
         let (destination, source) = (a[2..].as_ptr().addr(), a[4..].as_ptr().addr());
         assert_eq!(error.detail(), &Detail::Overlapping { destination, source, bytes: 4 });
-        assert!(shape("memcpy", Operand::of_slice(&a[0..4]), Operand::of_slice(&a[4..8])).is_ok());
+        assert!(shape("memcpy", Operand::from_slice(&a[0..4]), Operand::from_slice(&a[4..8])).is_ok());
     }
 
     #[test]
     fn nothing_overlaps_nothing() {
         let a = [0_u8; 8];
-        let shape = shape("memcpy", Operand::of_slice(&a[4..4]), Operand::of_slice(&a[4..4])).unwrap();
+        let shape = shape("memcpy", Operand::from_slice(&a[4..4]), Operand::from_slice(&a[4..4])).unwrap();
         assert_eq!(shape, None);
     }
 

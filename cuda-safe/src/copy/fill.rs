@@ -96,7 +96,7 @@ pub fn fill<D>(destination: &mut D, value: D::Element) -> Result<()>
 where
     D: AsyncDestination<Element: NoUninit> + ?Sized,
 {
-    block(destination.operand_mut()?, Value::of(bytes_of(&value)))
+    block(destination.operand_mut()?, Value::from_element(bytes_of(&value)))
 }
 
 /// Submits a fill that sets every *element* of the destination to `value`, and returns.
@@ -114,7 +114,7 @@ pub fn fill_async<D>(destination: &mut D, value: D::Element, stream: &impl AsStr
 where
     D: AsyncDestination<Element: NoUninit> + ?Sized,
 {
-    enqueue(stream.as_stream(), destination.operand_mut()?, Value::of(bytes_of(&value)))
+    enqueue(stream.as_stream(), destination.operand_mut()?, Value::from_element(bytes_of(&value)))
 }
 
 /// Sets every *byte* of the rows of the destination to `value`, on the legacy stream of its device.
@@ -237,7 +237,7 @@ enum Value<'v> {
 
 impl<'v> Value<'v> {
     /// Makes the value of an element. It is one byte if all bytes of the element are equal.
-    fn of(element: &'v [u8]) -> Self {
+    fn from_element(element: &'v [u8]) -> Self {
         match element {
             [first, rest @ ..] if rest.iter().all(|byte| byte == first) => Self::Byte(*first),
             _ => Self::Element(element),
@@ -274,7 +274,7 @@ fn block(to: Operand<'_>, value: Value<'_>) -> Result<()> {
 #[inline(always)]
 #[track_caller]
 fn fill_on(stream: StreamRef<'_>, to: Operand<'_>, value: Value<'_>, on_stream: bool) -> Result<()> {
-    let shape = Shape::of(&to);
+    let shape = Shape::from_operand(&to);
     let bytes = shape.bytes();
     if bytes == 0 {
         return Ok(());

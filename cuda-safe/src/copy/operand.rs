@@ -146,8 +146,8 @@ pub(crate) enum OperandMemory {
 impl OperandMemory {
     /// Returns the type of memory that was allocated for use with a device.
     #[inline]
-    fn of(residence: Tag, device: Device) -> Self {
-        match residence {
+    fn new(tag: Tag, device: Device) -> Self {
+        match tag {
             Tag::Device => Self::Device(device),
             Tag::Pinned => Self::Pinned(device),
             Tag::Managed => Self::Managed(device),
@@ -224,11 +224,11 @@ pub struct Operand<'a> {
 impl<'a> Operand<'a> {
     /// Makes the operand of a part of an allocation.
     #[inline]
-    pub(super) fn of_span<T, M: MemoryType>(span: Span<'a, T>) -> Self {
+    pub(super) fn from_span<T, M: MemoryType>(span: Span<'a, T>) -> Self {
         let allocation = span.allocation();
         let Range { start, end } = span.range();
         Self {
-            memory: OperandMemory::of(M::TAG, span.device()),
+            memory: OperandMemory::new(M::TAG, span.device()),
             history: Some(allocation.history()),
             start,
             end,
@@ -265,12 +265,12 @@ impl<'a> Operand<'a> {
 
     /// Makes the operand of rows in layers.
     #[inline]
-    pub(super) fn of_grid<T, M: AnyMemoryType>(grid: Grid<'a, T>, dimensions: Dimensions) -> Self {
+    pub(super) fn from_grid<T, M: AnyMemoryType>(grid: Grid<'a, T>, dimensions: Dimensions) -> Self {
         let (len, layout) = (grid.width(), grid.layout());
         let row = Self { len, layout, dimensions, ..Self::pageable(grid.pointer().cast(), len, layout.row) };
         match (M::TRACKED, grid.tracked()) {
-            (Some(residence), Some((allocation, Range { start, end }))) => Self {
-                memory: OperandMemory::of(residence, allocation.on()),
+            (Some(tag), Some((allocation, Range { start, end }))) => Self {
+                memory: OperandMemory::new(tag, allocation.on()),
                 history: Some(allocation.history()),
                 start,
                 end,
@@ -301,30 +301,30 @@ impl<'a> Operand<'a> {
 
     /// Makes the operand of a slice to read.
     #[inline]
-    pub(super) fn of_slice<T: NoUninit>(slice: &'a [T]) -> Self {
+    pub(super) fn from_slice<T: NoUninit>(slice: &'a [T]) -> Self {
         Self::pageable(slice.as_ptr().cast_mut().cast(), slice.len(), size_of_val(slice))
     }
 
     /// Makes the operand of a slice to write.
     #[inline]
-    pub(super) fn of_slice_mut<T: AnyBitPattern>(slice: &'a mut [T]) -> Self {
+    pub(super) fn from_slice_mut<T: AnyBitPattern>(slice: &'a mut [T]) -> Self {
         let (len, bytes) = (slice.len(), size_of_val(slice));
         Self::pageable(slice.as_mut_ptr().cast(), len, bytes)
     }
 
     /// Makes the operand of uninitialized elements to write, with the extent of another operand and
     /// contiguous rows. If the memory is too small, the operand has no rows.
-    pub(super) fn of_room_like<T: AnyBitPattern>(room: &'a mut [MaybeUninit<T>], other: &Self) -> Self {
+    pub(super) fn from_uninit_like<T: AnyBitPattern>(spare: &'a mut [MaybeUninit<T>], other: &Self) -> Self {
         let Layout { row, rows, layers, .. } = other.layout;
         let layout = Layout { row, rows, layers, pitch: row, layer_rows: rows };
-        let fits = layout.span().is_some_and(|bytes| bytes <= size_of_val(room));
+        let fits = layout.span().is_some_and(|bytes| bytes <= size_of_val(spare));
         let layout = if fits { layout } else { Layout { rows: 0, ..layout } };
-        let all = Self::pageable(room.as_mut_ptr().cast(), other.len, size_of_val(room));
+        let all = Self::pageable(spare.as_mut_ptr().cast(), other.len, size_of_val(spare));
         Self { layout, dimensions: other.dimensions, end: layout.spanned(), ..all }
     }
 
     /// Makes the operand of a part of an array.
-    pub(super) fn of_array<T>(region: Region<'a, T>, dimensions: Dimensions) -> Self {
+    pub(super) fn from_array<T>(region: Region<'a, T>, dimensions: Dimensions) -> Self {
         let [width, rows, layers] = region.extent();
         // Does not overflow, because the array has this size.
         let row = width * size_of::<T>();

@@ -62,22 +62,22 @@ macro_rules! operands {
     };
 }
 
-operands! { Linear: T, it => Operand::of_span::<T, M>(it.span());
+operands! { Linear: T, it => Operand::from_span::<T, M>(it.span());
     from_kept [T: AnyBitPattern, M: MemoryType + SourceOf<T>] Buffer<T, M>, Slice<'_, T, M>, SliceMut<'_, T, M>;
     to_kept [T: AnyBitPattern, M: MemoryType] Buffer<T, M>, SliceMut<'_, T, M>;
 }
 
-operands! { Linear: C::Element, it => Operand::of_span::<_, Pinned>(it.span());
+operands! { Linear: C::Element, it => Operand::from_span::<_, Pinned>(it.span());
     from_kept [C: Stable<Element: NoUninit>] Registered<C>;
     to_kept [C: StableMut] Registered<C>;
 }
 
-operands! { Linear: T, it => Operand::of_slice(it);
+operands! { Linear: T, it => Operand::from_slice(it);
     from [T: NoUninit] [T], Vec<T>;
     from [T: NoUninit, const N: usize] [T; N];
 }
 
-operands! { Linear: T, it => Operand::of_slice_mut(it);
+operands! { Linear: T, it => Operand::from_slice_mut(it);
     to [T: AnyBitPattern] [T], Vec<T>;
     to [T: AnyBitPattern, const N: usize] [T; N];
 }
@@ -85,15 +85,15 @@ operands! { Linear: T, it => Operand::of_slice_mut(it);
 /// Implements the traits for rows or layers: pitched memory, views of any memory, and arrays.
 macro_rules! grids {
     ($($shape:ty, $dimensions:ident: $pitched:ident, $view:ident, $view_mut:ident;)*) => {$(
-        operands! { $shape: T, it => Operand::of_grid::<T, OnDevice>(it.grid(), Dimensions::$dimensions);
+        operands! { $shape: T, it => Operand::from_grid::<T, OnDevice>(it.grid(), Dimensions::$dimensions);
             from_kept [T: AnyBitPattern] $pitched<T>;
             to_kept [T: AnyBitPattern] $pitched<T>;
         }
-        operands! { $shape: T, it => Operand::of_grid::<T, M>(it.grid(), Dimensions::$dimensions);
+        operands! { $shape: T, it => Operand::from_grid::<T, M>(it.grid(), Dimensions::$dimensions);
             from [T: AnyBitPattern, M: SourceOf<T>] $view<'_, T, M>, $view_mut<'_, T, M>;
             to [T: AnyBitPattern, M: AnyMemoryType] $view_mut<'_, T, M>;
         }
-        operands! { $shape: T, it => Operand::of_array(it.region(), Dimensions::$dimensions);
+        operands! { $shape: T, it => Operand::from_array(it.region(), Dimensions::$dimensions);
             from_kept [T: ArrayElement] Array<T>, ArrayView<'_, T>, ArrayViewMut<'_, T>;
             to_kept [T: ArrayElement] Array<T>, ArrayViewMut<'_, T>;
         }

@@ -38,7 +38,7 @@ impl Area {
     }
 
     /// Makes the area of one side of a copy.
-    pub(super) fn of(operand: &Operand<'_>) -> Self {
+    pub(super) fn from_operand(operand: &Operand<'_>) -> Self {
         let rows = Self::rows(operand.pointer.addr(), operand.layout);
         let Some(part) = operand.array() else { return rows };
         let ([x, y, z], [width, height, depth]) = (part.at, operand.extent());
@@ -98,7 +98,7 @@ pub(super) fn find(copies: impl Iterator<Item = (Area, Area)> + Clone) -> Option
     if are_plainly_apart(copies.clone()) { None } else { sweep(copies) }
 }
 
-/// [`find_overlap`] for ranges of addresses, none of them empty.
+/// Returns the same for ranges of addresses, none of them empty.
 #[doc(hidden)]
 pub fn find_overlap(copies: impl Iterator<Item = (Range<usize>, Range<usize>)> + Clone) -> Option<Detail> {
     let area = |range: Range<usize>| Area::linear(range.start, range.len());
@@ -163,7 +163,7 @@ mod tests {
     fn of_parts(copies: &[(Part, Part)]) -> Option<Detail> {
         let room = [0_u8; 100];
         let plane = Plane::of_slice(&room, 10, 10).unwrap();
-        let area = |it: Part| Area::of(&Source::<Planar>::operand(&part(&plane, it)).unwrap());
+        let area = |it: Part| Area::from_operand(&Source::<Planar>::operand(&part(&plane, it)).unwrap());
         let areas: Vec<_> = copies.iter().map(|copy| (area(copy.0), area(copy.1))).collect();
         find(areas.into_iter())
     }

@@ -1,5 +1,5 @@
 //! Copies into new owners: device buffers from elements, and vectors from device memory.
-#![expect(unsafe_code, reason = "takes a vector's room as filled once the copy has filled it")]
+#![expect(unsafe_code, reason = "takes a vector's spare as filled once the copy has filled it")]
 
 use bytemuck::{AnyBitPattern, NoUninit};
 
@@ -59,7 +59,7 @@ impl<T: AnyBitPattern> DeviceBuffer<T> {
     /// As [`memcpy`].
     #[track_caller]
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        to_vec(Operand::of_span::<T, OnDevice>(self.span()))
+        to_vec(Operand::from_span::<T, OnDevice>(self.span()))
     }
 }
 
@@ -70,7 +70,7 @@ impl<T: AnyBitPattern> DeviceSlice<'_, T> {
     /// As [`memcpy`].
     #[track_caller]
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        to_vec(Operand::of_span::<T, OnDevice>(self.span()))
+        to_vec(Operand::from_span::<T, OnDevice>(self.span()))
     }
 }
 
@@ -81,7 +81,7 @@ impl<T: AnyBitPattern> DeviceSliceMut<'_, T> {
     /// As [`memcpy`].
     #[track_caller]
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        to_vec(Operand::of_span::<T, OnDevice>(self.span()))
+        to_vec(Operand::from_span::<T, OnDevice>(self.span()))
     }
 }
 
@@ -126,7 +126,7 @@ impl<T: ArrayElement> ArrayView<'_, T> {
     #[track_caller]
     pub fn to_vec(&self) -> Result<Vec<T>> {
         let dimensions = if self.depth() == 1 { Dimensions::Two } else { Dimensions::Three };
-        to_vec(Operand::of_array(self.region(), dimensions))
+        to_vec(Operand::from_array(self.region(), dimensions))
     }
 }
 
@@ -140,11 +140,11 @@ fn to_vec<T: AnyBitPattern>(source: Operand<'_>) -> Result<Vec<T>> {
     let len = source.extent().into_iter().fold(1, usize::saturating_mul);
     let mut elements = Vec::with_capacity(len);
     // A vector may have more capacity than requested.
-    let room = elements.spare_capacity_mut().get_mut(..len).unwrap_or(&mut []);
+    let spare = elements.spare_capacity_mut().get_mut(..len).unwrap_or(&mut []);
     if let Dimensions::One = source.dimensions {
-        staged::request_large_pages(room);
+        staged::request_large_pages(spare);
     }
-    transfer::block_into_fresh("to_vec", Operand::of_room_like(room, &source), source)?;
+    transfer::block_into_fresh("to_vec", Operand::from_uninit_like(spare, &source), source)?;
     // SAFETY: the copy has written `len` elements, with contiguous rows, to the start of the vector's
     // memory, and is complete on the host's side. Any bytes are a valid `T`.
     unsafe { elements.set_len(len) };

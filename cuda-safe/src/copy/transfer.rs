@@ -48,7 +48,7 @@ pub(super) fn block(api: &'static str, destination: Operand<'_>, source: Operand
     }
 }
 
-/// [`transfer`] into host memory that was just allocated.
+/// [`block`] into host memory that was just allocated.
 #[track_caller]
 pub(super) fn block_into_fresh(
     api: &'static str,

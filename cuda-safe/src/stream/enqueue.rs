@@ -174,8 +174,8 @@ impl StreamRef<'_> {
     /// Refuses as [`enqueue`](Self::enqueue). Returns the runtime's error if adding a wait fails.
     ///
     /// # Safety
-    /// The duties of `enqueue` apply to the call that is made before the commit. The commit says whether
-    /// the call succeeded. A mark need not make the device do anything.
+    /// The duties of `enqueue` apply to the call that is made before the commit. `commit(true)` is called
+    /// only if the call succeeded. A mark need not make the device do anything.
     #[inline]
     pub(crate) unsafe fn begin(
         self,

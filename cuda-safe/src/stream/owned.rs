@@ -104,7 +104,7 @@ impl Stream {
     }
 
     /// Makes a stream with this handle and timeline.
-    pub(super) fn of(raw: sys::cudaStream_t, timeline: &'static Timeline, priority: i32) -> Self {
+    pub(super) fn from_parts(raw: sys::cudaStream_t, timeline: &'static Timeline, priority: i32) -> Self {
         Self { raw, timeline, priority, process: process::number() }
     }
 
@@ -144,7 +144,7 @@ impl Stream {
         // SAFETY: the caller guarantees that the stream is live. The pointer is to a live integer.
         unsafe { check!(cudaStreamGetPriority(raw, &raw mut priority)) }?;
         let kind = if flags & sys::cudaStreamNonBlocking == 0 { Kind::Blocking } else { Kind::NonBlocking };
-        Ok(Self::of(raw, pool::enrol(device, kind, raw)?, priority))
+        Ok(Self::from_parts(raw, pool::enrol(device, kind, raw)?, priority))
     }
 
     /// Returns the raw handle without destroying the stream. The caller owns it from now on.
@@ -262,7 +262,7 @@ impl StreamBuilder {
             None => Device::current()?,
         };
         if let Some((number, timeline)) = pool::stream(device, self.kind, self.priority) {
-            return Ok(Stream::of(pool::raw_stream(number), timeline, self.priority));
+            return Ok(Stream::from_parts(pool::raw_stream(number), timeline, self.priority));
         }
         let flags = if self.kind == Kind::NonBlocking { sys::cudaStreamNonBlocking } else { BLOCKING };
         let mut raw = std::ptr::null_mut();
@@ -276,6 +276,6 @@ impl StreamBuilder {
             // SAFETY: the stream was made above, and nobody else has seen it.
             let _ = unsafe { sys::cudaStreamDestroy(raw) };
         }
-        Ok(Stream::of(raw, enrolled?, self.priority))
+        Ok(Stream::from_parts(raw, enrolled?, self.priority))
     }
 }

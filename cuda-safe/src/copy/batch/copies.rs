@@ -99,8 +99,8 @@ impl<'a, L: Lists<'a>> Batch<'a, L> {
         self.sorted.take();
         note(&mut self.writes, copy.to.access(Mode::Write));
         note(&mut self.reads, copy.from.read());
-        let room = if self.bytes == 0 { self.capacity } else { 0 };
-        self.lists.push(copy, attributes.of_copy(bytes, order), room);
+        let capacity = if self.bytes == 0 { self.capacity } else { 0 };
+        self.lists.push(copy, attributes.of_copy(bytes, order), capacity);
         self.bytes = sum;
     }
 
@@ -239,7 +239,7 @@ pub(super) enum Transfer {
 
 impl Transfer {
     #[inline]
-    pub(super) fn of(direction: CopyDirection) -> Self {
+    pub(super) fn from_direction(direction: CopyDirection) -> Self {
         match direction {
             CopyDirection::HostToDevice(_) => Self::HostToDevice,
             CopyDirection::DeviceToHost(_) => Self::DeviceToHost,
@@ -285,8 +285,8 @@ pub(super) trait Lists<'a>: Copies + Default {
     /// Returns the destination and the source of each copy.
     fn areas(&self) -> impl Iterator<Item = (Area, Area)> + Clone;
 
-    /// Adds a copy. If `room` is not 0, first reserves capacity for that many copies.
-    fn push(&mut self, copy: &CheckedCopy<'a>, attributes: Attributes, room: usize);
+    /// Adds a copy. If `capacity` is not 0, first reserves capacity for that many copies.
+    fn push(&mut self, copy: &CheckedCopy<'a>, attributes: Attributes, capacity: usize);
 }
 
 /// Copies that are passed to the runtime together, or one copy by a call that is refused under the same

@@ -52,11 +52,11 @@ impl<'a> Lists<'a> for LinearLists {
         })
     }
 
-    fn push(&mut self, copy: &CheckedCopy<'a>, attributes: Attributes, room: usize) {
+    fn push(&mut self, copy: &CheckedCopy<'a>, attributes: Attributes, capacity: usize) {
         // Within host memory the host copies, and nothing guarantees that it waits for the stream first.
         let by_the_host = copy.direction == CopyDirection::HostToHost;
         self.settles |= attributes.order == ReadOrder::DuringCall && (by_the_host || copy.settles());
-        self.lists.get_mut(Transfer::of(copy.direction)).push(room, copy, attributes);
+        self.lists.get_mut(Transfer::from_direction(copy.direction)).push(capacity, copy, attributes);
     }
 }
 
@@ -138,13 +138,13 @@ struct CopyList {
 }
 
 impl CopyList {
-    /// Adds a copy. If `room` is not 0, first reserves capacity for that many copies.
+    /// Adds a copy. If `capacity` is not 0, first reserves capacity for that many copies.
     #[inline]
-    fn push(&mut self, room: usize, copy: &CheckedCopy<'_>, attributes: Attributes) {
-        if room > 0 {
-            self.destinations.reserve(room);
-            self.sources.reserve(room);
-            self.sizes.reserve(room);
+    fn push(&mut self, capacity: usize, copy: &CheckedCopy<'_>, attributes: Attributes) {
+        if capacity > 0 {
+            self.destinations.reserve(capacity);
+            self.sources.reserve(capacity);
+            self.sizes.reserve(capacity);
         }
         if self.attributes.last().is_none_or(|(_, last)| *last != attributes) {
             self.attributes.push((self.sizes.len(), attributes));

@@ -37,17 +37,19 @@ impl<'a> Lists<'a> for RowLists<'a> {
     const NAME: &'static str = "CopyBatch3d";
 
     fn areas(&self) -> impl Iterator<Item = (Area, Area)> + Clone {
-        self.entries.iter().map(|Entry { copy, .. }| (Area::of(&copy.to), Area::of(&copy.from)))
+        self.entries
+            .iter()
+            .map(|Entry { copy, .. }| (Area::from_operand(&copy.to), Area::from_operand(&copy.from)))
     }
 
-    fn push(&mut self, copy: &CheckedCopy<'a>, attributes: Attributes, room: usize) {
+    fn push(&mut self, copy: &CheckedCopy<'a>, attributes: Attributes, capacity: usize) {
         let entry = Entry { copy: *copy, attributes };
         #[cfg(cudart_12_8)]
         {
             self.arrays |= entry.has_array();
-            entry.add_to(self.ops.get_mut(Transfer::of(copy.direction)));
+            entry.add_to(self.ops.get_mut(Transfer::from_direction(copy.direction)));
         }
-        self.entries.reserve(room);
+        self.entries.reserve(capacity);
         self.entries.push(entry);
     }
 }

@@ -87,7 +87,7 @@ where
     match part {
         PipelineInput::Pinned(part) => memcpy_async(&mut buffer, &part, stream),
         PipelineInput::Pageable(part) => {
-            let (to, from) = (Operand::of_span::<T, OnDevice>(buffer.span()), Operand::of_slice(part));
+            let (to, from) = (Operand::from_span::<T, OnDevice>(buffer.span()), Operand::from_slice(part));
             match staged_on(stream.as_stream(), &to, &from, streams.traffic) {
                 Some(staged) => staged,
                 None => stream.scope(|scope| scope.memcpy_async(&mut buffer, part))?,
@@ -155,8 +155,8 @@ impl<I: AnyBitPattern + NoUninit, O: AnyBitPattern> BounceBuffer<I, O> {
         match part {
             PipelineOutput::Pinned(mut part) => memcpy_async(&mut part, &output, stream)?,
             PipelineOutput::Pageable(part) => {
-                let from = Operand::of_span::<O, OnDevice>(output.span());
-                match staged_on(stream.as_stream(), &Operand::of_slice_mut(part), &from, streams.traffic) {
+                let from = Operand::from_span::<O, OnDevice>(output.span());
+                match staged_on(stream.as_stream(), &Operand::from_slice_mut(part), &from, streams.traffic) {
                     Some(staged) => staged?,
                     None => stream.scope(|scope| scope.memcpy_async(part, &output))??,
                 }
