@@ -24,7 +24,7 @@
 //! - Only blocking copies touch pageable memory. They run on the calling thread and on scoped threads,
 //!   and all of them have returned before `run` returns or unwinds.
 //! - After an error or a panic nothing further is started, and `run` waits for everything that the
-//!   streams were given.
+//!   streams have received.
 //!
 //! C functions: `cudaMemcpyAsync`, `cudaEventRecord`, `cudaStreamWaitEvent`, `cudaStreamSynchronize`.
 

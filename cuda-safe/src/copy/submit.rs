@@ -29,7 +29,7 @@ pub(super) unsafe fn enqueue(
 }
 
 /// Submits one call to a legacy stream. A call that `waits` returns only when the stream has completed
-/// everything that it was given, this call included.
+/// everything that was submitted to it, this call included.
 ///
 /// # Safety
 /// The duties of [`StreamRef::enqueue`], with these accesses. The call waits if `waits` is set.
@@ -47,7 +47,7 @@ pub(super) unsafe fn block(
     let covered = if waits { submission.covers() } else { None };
     let code = call(legacy.as_raw());
     match code {
-        // SAFETY: the call has waited for everything that the stream was given.
+        // SAFETY: the call has waited for everything that was submitted to the stream.
         sys::cudaSuccess if waits => unsafe { submission.commit_blocking(covered) },
         _ => submission.commit(code == sys::cudaSuccess),
     }
