@@ -16,7 +16,7 @@ use crate::memory::{
 
 /// Implements the operand traits for types that make the same descriptor. The input is the shape, the
 /// element type, the descriptor, and then a line for each side with generics and types. The owners of
-/// `from_kept` and `to_kept` types keep the memory alive, so asynchronous copies take these too.
+/// `from_retained` and `to_retained` types keep the memory alive, so asynchronous copies take these too.
 macro_rules! operands {
     ($shape:ty: $element:ty, $it:ident => $operand:expr; $($side:ident [$($generics:tt)*] $($type:ty),+;)+) => {$(
         operands!(@ $side $shape, $element, $it, $operand, [$($generics)*] $($type),+);
@@ -27,11 +27,11 @@ macro_rules! operands {
     (@ to $shape:ty, $element:ty, $it:ident, $operand:expr, $generics:tt $($type:ty),+) => {
         $(operands!(@destination $shape, $element, $it, $operand, $generics $type);)+
     };
-    (@ from_kept $shape:ty, $element:ty, $it:ident, $operand:expr, $generics:tt $($type:ty),+) => {$(
+    (@ from_retained $shape:ty, $element:ty, $it:ident, $operand:expr, $generics:tt $($type:ty),+) => {$(
         operands!(@source $shape, $element, $it, $operand, $generics $type);
         operands!(@marker AsyncSource<$shape>, $generics $type);
     )+};
-    (@ to_kept $shape:ty, $element:ty, $it:ident, $operand:expr, $generics:tt $($type:ty),+) => {$(
+    (@ to_retained $shape:ty, $element:ty, $it:ident, $operand:expr, $generics:tt $($type:ty),+) => {$(
         operands!(@destination $shape, $element, $it, $operand, $generics $type);
         operands!(@marker AsyncDestination<$shape>, $generics $type);
     )+};
@@ -63,13 +63,13 @@ macro_rules! operands {
 }
 
 operands! { Linear: T, it => Operand::from_span::<T, M>(it.span());
-    from_kept [T: AnyBitPattern, M: MemoryType + SourceOf<T>] Buffer<T, M>, Slice<'_, T, M>, SliceMut<'_, T, M>;
-    to_kept [T: AnyBitPattern, M: MemoryType] Buffer<T, M>, SliceMut<'_, T, M>;
+    from_retained [T: AnyBitPattern, M: MemoryType + SourceOf<T>] Buffer<T, M>, Slice<'_, T, M>, SliceMut<'_, T, M>;
+    to_retained [T: AnyBitPattern, M: MemoryType] Buffer<T, M>, SliceMut<'_, T, M>;
 }
 
 operands! { Linear: C::Element, it => Operand::from_span::<_, Pinned>(it.span());
-    from_kept [C: Stable<Element: NoUninit>] Registered<C>;
-    to_kept [C: StableMut] Registered<C>;
+    from_retained [C: Stable<Element: NoUninit>] Registered<C>;
+    to_retained [C: StableMut] Registered<C>;
 }
 
 operands! { Linear: T, it => Operand::from_slice(it);
@@ -86,16 +86,16 @@ operands! { Linear: T, it => Operand::from_slice_mut(it);
 macro_rules! grids {
     ($($shape:ty, $dimensions:ident: $pitched:ident, $view:ident, $view_mut:ident;)*) => {$(
         operands! { $shape: T, it => Operand::from_grid::<T, OnDevice>(it.grid(), Dimensions::$dimensions);
-            from_kept [T: AnyBitPattern] $pitched<T>;
-            to_kept [T: AnyBitPattern] $pitched<T>;
+            from_retained [T: AnyBitPattern] $pitched<T>;
+            to_retained [T: AnyBitPattern] $pitched<T>;
         }
         operands! { $shape: T, it => Operand::from_grid::<T, M>(it.grid(), Dimensions::$dimensions);
             from [T: AnyBitPattern, M: SourceOf<T>] $view<'_, T, M>, $view_mut<'_, T, M>;
             to [T: AnyBitPattern, M: AnyMemoryType] $view_mut<'_, T, M>;
         }
         operands! { $shape: T, it => Operand::from_array(it.region(), Dimensions::$dimensions);
-            from_kept [T: ArrayElement] Array<T>, ArrayView<'_, T>, ArrayViewMut<'_, T>;
-            to_kept [T: ArrayElement] Array<T>, ArrayViewMut<'_, T>;
+            from_retained [T: ArrayElement] Array<T>, ArrayView<'_, T>, ArrayViewMut<'_, T>;
+            to_retained [T: ArrayElement] Array<T>, ArrayViewMut<'_, T>;
         }
 
         impl<T: AnyBitPattern, M: MemoryType + SourceOf<T>> AsyncSource<$shape> for $view<'_, T, M> {}

@@ -158,9 +158,9 @@ pub(super) fn drop_tasks_if_lost(device: Device, waited: &Result<()>) {
 /// Returns the reach of a stream whose handle is about to be given up: an event that stands for all its
 /// work. The handle is still live.
 ///
-/// The legacy stream is made to wait for the event. It is undocumented whether it waits for streams that
-/// are destroyed or whose thread has ended, and the tracker continues to rely on that. If no event can
-/// be recorded, this waits for the work.
+/// The legacy stream is made to wait for the event. The tracker continues to rely on that order, and it is
+/// undocumented whether the legacy stream waits for streams that are destroyed or whose thread has ended. If
+/// no event can be recorded, this waits for the work.
 pub(super) fn last_event(device: Device, raw: sys::cudaStream_t, timeline: &Timeline) -> Reach {
     // Inside an operation, the stream's submit state may be locked, possibly by this thread. A stream
     // that was only made to wait is not complete: otherwise the legacy stream would be assumed to wait
