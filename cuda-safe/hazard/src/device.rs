@@ -85,10 +85,10 @@ impl DeviceTimelines {
         }
     }
 
-    /// A stream of kind `kind` has done something that the legacy stream will be ordered after.
+    /// A blocking or per-thread stream has done something that the legacy stream will be ordered after.
     #[inline]
-    pub(crate) fn note_change(&self, kind: Kind) {
-        if kind.blocking() && !self.changed.load(SeqCst) {
+    pub(crate) fn note_change(&self) {
+        if !self.changed.load(SeqCst) {
             self.changed.store(true, SeqCst);
         }
     }

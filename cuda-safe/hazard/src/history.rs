@@ -397,6 +397,15 @@ impl AccessHistory {
         }
     }
 
+    /// Enters an access to the whole allocation by the timeline that made the last one, if
+    /// [`LastAccess::repeated`] covers it. Returns false, with nothing entered, if it does not.
+    #[inline]
+    pub(crate) fn enter_repeated(&self, access: &Access<'_>, me: Epoch) -> bool {
+        let bits = self.last_access.load(Acquire);
+        let next = LastAccess::repeated(bits, access.mode, me);
+        next.is_some_and(|next| self.replace(bits, next, access.exclusive))
+    }
+
     /// Enters one access to the whole allocation where all that the short form tells of is ordered before it
     /// and the short form can tell the rest. Does nothing where anything else is the case.
     #[inline(never)]

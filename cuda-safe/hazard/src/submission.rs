@@ -162,8 +162,10 @@ impl Drop for Submission<'_> {
         // As the legacy rule has nothing for it, the stream's end proves it as far as it proves those before.
         let proven = acted || !self.pending && timeline.provable() + 1 == self.sequence;
         timeline.publish(self.sequence, proven);
-        if timeline.kind != Kind::NonBlocking {
-            timeline.tell(&mut self.state, self.sequence, acted);
+        if timeline.kind == Kind::Legacy {
+            timeline.act_on_legacy(&mut self.state, self.sequence, acted);
+        } else if timeline.kind != Kind::NonBlocking {
+            timeline.device.note_change();
         }
     }
 }
@@ -175,13 +177,11 @@ impl fmt::Debug for Submission<'_> {
 }
 
 impl Timeline {
-    /// Tells the legacy stream, or as the legacy stream all others, of operation `sequence`.
+    /// Tells the blocking streams of the device that the legacy stream has done operation `sequence`.
     #[cold]
     #[inline(never)]
-    fn tell(&self, state: &mut SubmitState, sequence: SequenceNumber, acted: bool) {
-        if self.kind != Kind::Legacy {
-            self.device.note_change(self.kind);
-        } else if acted {
+    fn act_on_legacy(&self, state: &mut SubmitState, sequence: SequenceNumber, acted: bool) {
+        if acted {
             self.device.acted(sequence, state.unshared.then_some(&state.clock));
             state.unshared = false;
         }
@@ -235,7 +235,11 @@ impl Tracker {
     ///
     /// # Safety
     /// As for [`begin_slow`](Self::begin_slow).
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "measured: code behind the driver's is fetched anew, line by line"
+    )]
+    #[inline(always)]
     pub unsafe fn begin_fast<'a>(
         &'a self,
         timeline: &'a Timeline,
@@ -250,7 +254,8 @@ impl Tracker {
         }
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as `begin_fast`")]
+    #[inline(always)]
     fn begin_listed<'a>(&'a self, timeline: &'a Timeline, accesses: &[Access<'_>]) -> Option<Submission<'a>> {
         if accesses.is_empty() {
             // It uses no memory that others know of: there is nothing to order it after.
@@ -260,11 +265,11 @@ impl Tracker {
             return None;
         }
         let state = timeline.lock_caught_up()?;
-        let view = OperationView::new(self, timeline, &state, false, timeline.next_by_owner());
+        let me = timeline.next_by_owner();
         for (index, access) in accesses.iter().enumerate() {
             let entered = !is_lent(access)
                 && if access.is_whole() {
-                    enter_whole(access, &view)
+                    access.history.enter_repeated(access, me) || self.enter_whole(timeline, &state, access)
                 } else {
                     timeline.enter_part(&state, access)
                 };
@@ -293,12 +298,11 @@ impl Tracker {
             return None;
         }
         let state = timeline.lock_caught_up()?;
-        let view = OperationView::new(self, timeline, &state, false, timeline.next_by_owner());
         let (mut rest, mut start) = (accesses.as_slice(), 0);
         for end in accesses.ends() {
             let (group, behind) = rest.split_at_checked(end - start).unwrap_or_default();
             let entered = match group {
-                [access] if access.is_whole() => enter_whole(access, &view),
+                [access] if access.is_whole() => self.enter_whole(timeline, &state, access),
                 [first, ..] => first.history.enter_group(accesses.number(), group, timeline.next_by_owner()),
                 [] => false,
             };
@@ -340,6 +344,18 @@ impl Tracker {
     }
 }
 
+impl Tracker {
+    /// Enters an access to a whole allocation. Returns false, with nothing entered, if the slow path has to.
+    ///
+    /// The first use of an allocation takes the slow path: two threads that use the same new allocations in
+    /// different orders would both give up half-way, and each would wait for what the other has given up.
+    #[inline(never)]
+    fn enter_whole(&self, timeline: &Timeline, state: &SubmitState, access: &Access<'_>) -> bool {
+        let view = OperationView::new(self, timeline, state, false, timeline.next_by_owner());
+        !access.history.is_unused() && access.history.enter_next(access, &view) == Next::Entered
+    }
+}
+
 impl Timeline {
     /// Locks the stream's end of its queue, if the policy is to order and the legacy rule has nothing for the
     /// next operation.
@@ -365,16 +381,6 @@ impl Timeline {
             drop(Submission::new(self, state, true, false));
         }
     }
-}
-
-/// Enters an access to a whole allocation. Returns false, with nothing entered, where that takes the slow
-/// path.
-///
-/// So does the first use of an allocation: two threads that use the same new ones in different orders would
-/// both give up half-way, and each wait for what the other one has given up.
-#[inline]
-fn enter_whole(access: &Access<'_>, view: &OperationView<'_>) -> bool {
-    !access.history.is_unused() && access.history.enter_next(access, view) == Next::Entered
 }
 
 /// Whether the host has memory that the access would reach without a borrow.

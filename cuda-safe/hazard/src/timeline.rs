@@ -198,10 +198,13 @@ impl Timeline {
     /// locked.
     #[inline]
     pub(crate) fn is_caught_up(&self, state: &SubmitState) -> bool {
-        match self.kind {
-            Kind::NonBlocking => true,
-            Kind::Legacy => !self.device.has_changes() && state.legacy_seen == 0,
-            Kind::Blocking | Kind::PerThread => self.device.epoch() == state.legacy_seen,
+        // No `match`: the processor would mispredict its jump table after the driver's code.
+        if self.kind == Kind::NonBlocking {
+            true
+        } else if self.kind == Kind::Legacy {
+            !self.device.has_changes() && state.legacy_seen == 0
+        } else {
+            self.device.epoch() == state.legacy_seen
         }
     }
 
@@ -308,7 +311,9 @@ impl Timeline {
     #[inline(never)]
     fn share_with_device(&self, state: &mut SubmitState) {
         state.unshared |= self.kind == Kind::Legacy;
-        self.device.note_change(self.kind);
+        if self.kind.blocking() {
+            self.device.note_change();
+        }
     }
 
     #[cold]

@@ -173,8 +173,6 @@ pub(crate) enum Dimensions {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Special {
     None,
-    /// A box of an array, which has no address.
-    Array(ArrayPart),
     /// Memory of a pool of this device, where there are more devices: copies find it only where the current
     /// device has access to it.
     Pool(Device),
@@ -215,6 +213,9 @@ pub struct Operand<'a> {
     /// Whether an exclusive borrow of this is one of all these bytes: between rows others may have some.
     alone: bool,
     pub(super) special: Special,
+    /// The box of an array that this is, which then has no address. Apart from `special`, so that the types of
+    /// other operands rule it out.
+    array: Option<ArrayPart>,
 }
 
 impl<'a> Operand<'a> {
@@ -290,6 +291,7 @@ impl<'a> Operand<'a> {
             end: bytes,
             alone: true,
             special: Special::None,
+            array: None,
         }
     }
 
@@ -331,7 +333,7 @@ impl<'a> Operand<'a> {
             start,
             end,
             alone: false,
-            special: Special::Array(ArrayPart {
+            array: Some(ArrayPart {
                 raw: region.raw(),
                 at: region.at(),
                 element: size_of::<T>(),
@@ -344,7 +346,7 @@ impl<'a> Operand<'a> {
     /// The box of an array that this is; none of memory with addresses.
     #[inline]
     pub(super) fn array(&self) -> Option<&ArrayPart> {
-        if let Special::Array(part) = &self.special { Some(part) } else { None }
+        self.array.as_ref()
     }
 
     /// The device that has to be current in a copy of this, for its pool's sake.
@@ -355,7 +357,7 @@ impl<'a> Operand<'a> {
     /// Whether the plain calls copy it as they copy any memory.
     #[inline]
     pub(super) fn is_plain(&self) -> bool {
-        !matches!(self.special, Special::Array(_) | Special::Pool(_))
+        self.array.is_none() && !matches!(self.special, Special::Pool(_))
     }
 
     /// Width in elements, height in rows, depth in layers.

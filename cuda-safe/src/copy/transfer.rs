@@ -29,11 +29,13 @@ pub(super) fn enqueue(
     let Some(copy) = CheckedCopy::new(api, destination, source)? else { return Ok(()) };
     let shape = copy.shape;
     let asked = Call { api: copy.name(true), call_site: Location::caller(), bytes: shape.bytes() };
-    // SAFETY: both sides are memory of the copy's shape that outlives it, and the stream is live.
-    let call = move |raw| unsafe { copy.call(Some(raw)) };
     // SAFETY: the accesses are all that the copy touches of tracked memory, whose owners wait for it before
     // they free; memory that is not tracked is borrowed by a scope that outlives the copy.
-    unsafe { submit::enqueue(stream, (copy.to.written(), copy.from.read()), asked, call) }
+    let submission = unsafe { submit::begin(stream, (copy.to.written(), copy.from.read()), asked) }?;
+    // SAFETY: both sides are memory of the copy's shape that outlives it, and the stream is live.
+    let code = unsafe { copy.call(Some(stream.as_raw())) };
+    submission.commit(code == sys::cudaSuccess);
+    asked.check(code)
 }
 
 /// Copies `source` to `destination`, and returns when the host's side is done: all blocking verbs.

@@ -19,19 +19,20 @@ pub(crate) struct Call {
 impl Call {
     /// What the runtime's answer comes to.
     #[inline]
-    pub(crate) fn check(&self, code: sys::cudaError_t) -> Result<()> {
+    pub(crate) fn check(self, code: sys::cudaError_t) -> Result<()> {
         if code == sys::cudaSuccess { Ok(()) } else { Err(self.failed(code)) }
     }
 
     #[cold]
     #[inline(never)]
-    fn failed(&self, code: sys::cudaError_t) -> Error {
+    fn failed(self, code: sys::cudaError_t) -> Error {
         self.about(Error::from_code(self.api, code).at(self.call_site))
     }
 
     /// The error with how many bytes it was about.
     #[cold]
-    pub(crate) fn about(&self, error: Error) -> Error {
+    #[inline(never)]
+    pub(crate) fn about(self, error: Error) -> Error {
         if self.bytes == 0 { error } else { error.with_detail(Detail::Transfer { bytes: self.bytes }) }
     }
 }

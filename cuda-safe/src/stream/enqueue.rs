@@ -169,13 +169,36 @@ impl StreamRef<'_> {
     /// # Safety
     /// The duties of `enqueue` for the call that is made before the commit, which is done only if the call
     /// succeeded. A mark need not give the device anything to do.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "measured: an operation costs 15 ns less on an H200")]
+    #[inline(always)]
     pub(crate) unsafe fn begin(
         self,
         operation: Operation<'_, '_>,
         call_site: &'static Location<'static>,
     ) -> Result<Submission> {
         let entered = busy::begin("enqueue", call_site)?;
+        if self.is_plain() {
+            // SAFETY: the caller's duties are these and more. The timeline belongs to this process's tracker.
+            if let Some(state) = unsafe { TRACKER.begin_fast(self.timeline(), operation) } {
+                return Ok(Submission { state: Some(state), _entered: entered, _current: None });
+            }
+        }
+        // SAFETY: the caller's duties are just these.
+        unsafe { self.begin_slow(entered, operation, call_site) }
+    }
+
+    /// [`begin`](Self::begin) on any stream, and with waits to add.
+    ///
+    /// # Safety
+    /// The duties of `begin`.
+    #[cold]
+    #[inline(never)]
+    unsafe fn begin_slow(
+        self,
+        entered: busy::Entered,
+        operation: Operation<'_, '_>,
+        call_site: &'static Location<'static>,
+    ) -> Result<Submission> {
         if let Some(recorder) = self.recorder() {
             recorder.note(operation.accesses()).map_err(|error| error.at(call_site))?;
             // A launch that the runtime refuses for the current device's sake might spoil the capture.
@@ -184,9 +207,13 @@ impl StreamRef<'_> {
         }
         let current = self.switch().map_err(|error| error.at(call_site))?;
         let (timeline, port) = (self.timeline(), Runtime::new(self.as_raw()));
-        // SAFETY: the caller's duties are these and more; the timeline is of this process's tracker, which alone
-        // knows access histories.
-        let state = match unsafe { TRACKER.begin_fast(timeline, operation) } {
+        let fast = match current {
+            // `begin` tried it.
+            None => None,
+            // SAFETY: the caller's duties are these and more. The timeline belongs to this process's tracker.
+            Some(_) => unsafe { TRACKER.begin_fast(timeline, operation) },
+        };
+        let state = match fast {
             Some(state) => state,
             // SAFETY: as above.
             None => match unsafe { TRACKER.begin_slow(timeline, operation, &port, call_site) } {

@@ -70,6 +70,12 @@ impl<'a> StreamRef<'a> {
         self.recorder
     }
 
+    /// Returns whether the stream is not captured and its handle means the same stream on every thread and device.
+    #[inline]
+    pub(super) fn is_plain(&self) -> bool {
+        self.recorder.is_none() && matches!(self.timeline.kind, Kind::Blocking | Kind::NonBlocking)
+    }
+
     /// Whether what the stream is given goes into a graph instead of running.
     ///
     /// So it is within [`Stream::capture`](super::Stream::capture), and nowhere else. Answered from what the crate knows;
