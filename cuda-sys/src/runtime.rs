@@ -124,7 +124,8 @@ mod tests {
 
     #[test]
     fn the_librarys_file_is_found_among_others() {
-        let maps = "7f00-7f01 r-xp 00000000 08:01 12   /usr/lib/libc.so.6\n7f02-7f03 r--p 00000000 08:01 13   /opt/cuda x/libcudart.so.13\n";
+        let maps = "7f00-7f01 r-xp 00000000 08:01 12   /usr/lib/libc.so.6\n7f02-7f03 r--p 00000000 08:01 \
+                    13   /opt/cuda x/libcudart.so.13\n";
         assert_eq!(path_in_maps(maps).as_deref(), Some("/opt/cuda x/libcudart.so.13"));
         assert_eq!(path_in_maps("7f00-7f01 rw-p 00000000 00:00 0 \n"), None);
     }

@@ -81,7 +81,8 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<String> {
         machine = program.machine().to_owned();
         if machine.starts_with("CUDA emulator") != options.emulator {
             bail!(
-                "this is {machine}: times taken on the emulator have no meaning; --emulator there, and only there"
+                "this is {machine}: times taken on the emulator have no meaning; --emulator there, and only \
+                 there"
             );
         }
         for (operation, times) in OPERATIONS.iter().zip(&mut times) {
@@ -110,10 +111,14 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<String> {
     let pinned = if options.unpinned { "is free to change processors" } else { "stays on one processor" };
     writeln!(
         report,
-        "\nNanoseconds that a call takes on the host: medians of {turns} turns in each of {starts} starts of a process that holds \
-         all three sides, on the same streams and memory. In a turn each of them runs one batch of calls, in changing order. The thread {pinned}.\n\
-         The differences are medians of the differences within a turn, with the interval that holds the true median in 95 % of \
-         all cases, and the lowest and the highest median of a start. A goal inside of the interval is open.\n"
+        "\nNanoseconds that a call takes on the host: medians of {turns} turns in each of {starts} starts \
+         of a process that holds \
+         all three sides, on the same streams and memory. In a turn each of them runs one batch of calls, \
+         in changing order. The thread {pinned}.\n\
+         The differences are medians of the differences within a turn, with the interval that holds the \
+         true median in 95 % of \
+         all cases, and the lowest and the highest median of a start. A goal inside of the interval is \
+         open.\n"
     )?;
     writeln!(report, "{}", table::header())?;
     for row in &rows {

@@ -79,7 +79,8 @@ pub(crate) fn median(times: &[f64]) -> f64 {
 /// The two lines above the rows.
 pub(crate) fn header() -> String {
     format!(
-        "| {:<54} | {:>7} | {:>7} | {:>7} | {:>20} | {:>30} | {:>13} | {:>5} | met  |\n|{:-<56}|{}|{}|{}|{}|{}|{}|{}|------|",
+        "| {:<54} | {:>7} | {:>7} | {:>7} | {:>20} | {:>30} | {:>13} | {:>5} | met  \
+         |\n|{:-<56}|{}|{}|{}|{}|{}|{}|{}|------|",
         "operation",
         "C++",
         "raw",
@@ -121,7 +122,8 @@ impl fmt::Display for Row {
         };
         write!(
             f,
-            "| {:<54} | {cpp:>7.0} | {raw:>7.0} | {safe:>7.0} | {:>20} | {cost:>30} | {starts:>13} | {:>5.0} | {met:<4} |",
+            "| {:<54} | {cpp:>7.0} | {raw:>7.0} | {safe:>7.0} | {:>20} | {cost:>30} | {starts:>13} | \
+             {:>5.0} | {met:<4} |",
             self.shown,
             self.raw.to_string(),
             self.goal,

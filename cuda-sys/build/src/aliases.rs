@@ -80,18 +80,22 @@ fn blanks(text: &str) -> &str {
 mod tests {
     use super::*;
 
-    const BINDINGS: &str = "unsafe extern \"C\" { pub fn cudaA_v2(); pub fn cudaB(); }\npub union cudaValue {}\npub use self::x as cudaC;";
+    const BINDINGS: &str = "unsafe extern \"C\" { pub fn cudaA_v2(); pub fn cudaB(); }\npub union cudaValue \
+                            {}\npub use self::x as cudaC;";
 
     #[test]
     fn defines_between_bound_and_unbound_names_become_uses() {
-        let header = "#define cudaA cudaA_v2\n#define cudaV cudaValue /* new */\n  # define cudaD __CUDART_API_PTSZ(cudaB)\n";
-        let uses = "pub use self::cudaA_v2 as cudaA;\npub use self::cudaValue as cudaV;\npub use self::cudaB as cudaD;\n";
+        let header = "#define cudaA cudaA_v2\n#define cudaV cudaValue /* new */\n  # define cudaD \
+                      __CUDART_API_PTSZ(cudaB)\n";
+        let uses = "pub use self::cudaA_v2 as cudaA;\npub use self::cudaValue as cudaV;\npub use \
+                    self::cudaB as cudaD;\n";
         assert_eq!(aliases(header, &bound_names(BINDINGS)), uses);
     }
 
     #[test]
     fn all_others_do_not() {
-        let header = "#define cudaB __CUDART_API_PTSZ(cudaB)\n#define cudaX cudaUnknown\n#define cudaC cudaB\n\
+        let header = "#define cudaB __CUDART_API_PTSZ(cudaB)\n#define cudaX cudaUnknown\n#define cudaC \
+                      cudaB\n\
                       #define cudaN 0x1\n#define cudaF(x) cudaB\n#define cudaE cudaB + 1\n";
         assert_eq!(aliases(header, &bound_names(BINDINGS)), "");
     }
@@ -105,7 +109,8 @@ mod tests {
     #[test]
     fn names_are_read_from_every_kind_of_item_formatted_or_not() {
         let items = "pub const A: u32 = 1; pub type B = u8;\npub struct C { pub field: u8 } pub union D {}\n\
-                     unsafe extern \"C\" { pub fn e ( ) ; } pub use self :: C as F ; pub use self::C as G; pub use ::core;";
+                     unsafe extern \"C\" { pub fn e ( ) ; } pub use self :: C as F ; pub use self::C as G; \
+                     pub use ::core;";
         assert_eq!(bound_names(items), BTreeSet::from(["A", "B", "C", "D", "e", "F", "G"]));
     }
 }

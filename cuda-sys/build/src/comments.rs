@@ -248,9 +248,11 @@ mod tests {
 
     #[test]
     fn a_function_comment_gets_its_parts() {
-        let comment = " \\brief Does a thing\n\n Gives \\p count bytes to ::cudaFree().\n \\param a  - First\n \\param[out] b - Second\n\
+        let comment = " \\brief Does a thing\n\n Gives \\p count bytes to ::cudaFree().\n \\param a  - \
+                       First\n \\param[out] b - Second\n\
                        \n \\return\n ::cudaSuccess,\n \\notefnerr\n\n \\sa ::cudaX, ::cudaY";
-        let expected = "Does a thing\n\nGives `count` bytes to [`cudaFree`].\n\n# Parameters\n\n- `a`: First\n- `b`: Second\n\
+        let expected = "Does a thing\n\nGives `count` bytes to [`cudaFree`].\n\n# Parameters\n\n- `a`: \
+                        First\n- `b`: Second\n\
                         \n# Returns\n\n[`cudaSuccess`],\n\n# See also\n\n[`cudaX`], [`cudaY`]";
         assert_eq!(to_markdown(comment), expected);
     }

@@ -183,9 +183,13 @@ fn not_found(looked: &[String]) -> Error {
     }
     error
         .detail(
-            "Two ways out: run ci/setup in the workspace of cuda-safe, which puts a toolkit under target/ without root",
+            "Two ways out: run ci/setup in the workspace of cuda-safe, which puts a toolkit under target/ \
+             without root",
         )
-        .detail("(a crate elsewhere then sets CUDA_PATH to what ci/setup --toolkit prints), or install the CUDA toolkit")
+        .detail(
+            "(a crate elsewhere then sets CUDA_PATH to what ci/setup --toolkit prints), or install the \
+             CUDA toolkit",
+        )
         .detail("and set CUDA_PATH to its root.")
 }
 

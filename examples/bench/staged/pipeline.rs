@@ -138,7 +138,8 @@ pub(crate) fn run(choice: &Choice) -> Result<()> {
         bytes >> 20
     );
     println!(
-        "\n| memory, work | up | down | both at once, each | work | chunk, rooms, work streams | pipeline | of the slowest alone | of the slowest |"
+        "\n| memory, work | up | down | both at once, each | work | chunk, rooms, work streams | pipeline | \
+         of the slowest alone | of the slowest |"
     );
     println!("|----|---:|---:|---:|---:|----|---:|---:|---:|");
     for pageable in [false, true] {
@@ -162,7 +163,8 @@ pub(crate) fn run(choice: &Choice) -> Result<()> {
                 let mut pipeline = builder.build()?;
                 let all = time(turns, || arrays.through(&mut pipeline, pageable, times))?;
                 println!(
-                    "| {}, {times} sums | {:.2} | {:.2} | {:.2} | {:.2} | {}, {}, {streams} | {:.2} | {:.1} % | {:.1} % |",
+                    "| {}, {times} sums | {:.2} | {:.2} | {:.2} | {:.2} | {}, {}, {streams} | {:.2} | {:.1} \
+                     % | {:.1} % |",
                     if pageable { "pageable" } else { "pinned" },
                     rate(bytes, up),
                     rate(bytes, down),
@@ -178,8 +180,10 @@ pub(crate) fn run(choice: &Choice) -> Result<()> {
         }
     }
     println!(
-        "\nThe slowest is the work, or the copies while the other way is busy too, as they are in a pipeline: the link is then slower each way. \
-         Copies of pageable memory by `memcpy` are on the legacy stream, where one waits for the other; those of a pipeline are not, so they may be \
+        "\nThe slowest is the work, or the copies while the other way is busy too, as they are in a \
+         pipeline: the link is then slower each way. \
+         Copies of pageable memory by `memcpy` are on the legacy stream, where one waits for the other; \
+         those of a pipeline are not, so they may be \
          faster than both at once."
     );
     Ok(())
