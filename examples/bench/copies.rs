@@ -60,10 +60,8 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<Option<Vec<Row>>> {
 pub(crate) fn report(rows: &[Row]) -> Result<String, std::fmt::Error> {
     let mut text = format!(
         "\n## Many small copies\n\n{COPIES} copies on one stream, and waiting for them: microseconds, \
-         medians. A loop of asynchronous \
-         copies, one batch (`CopyBatch`), one kernel (`copy_many`), which reaches pinned memory too; then \
-         the safe batch and the safe \
-         kernel against the loop in C++.\n\n\
+         medians. A loop of asynchronous copies, one batch (`CopyBatch`), one kernel (`copy_many`), which \
+         reaches pinned memory too; then the safe batch and the safe kernel against the loop in C++.\n\n\
          | copies | of | loop, C++ | safe | batch, C++ | safe | kernel, C++ | safe | batch against the loop \
          | kernel | goal | met |\n\
          |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|\n"

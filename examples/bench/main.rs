@@ -154,11 +154,9 @@ fn tracker(program: &Path) -> anyhow::Result<String> {
 fn document(report: &str) -> String {
     format!(
         "# Benchmarks\n\nWritten by `ci/bench --write`; for a machine without Rust by `ci/bundle`, and \
-         there `run bench`. \
-         In the table of operations \"C++\" is `examples/bench/overhead/library.cu`; \"raw\" and \"safe\" \
-         are the Rust program beside \
-         it, with the C functions called through `check!`, and with `cuda-safe`. The goal for safe minus \
-         C++ is 30 ns (40 ns for \
-         the launch with three buffers), or 2 % where that is more.\n\n{report}"
+         there `run bench`. In the table of operations \"C++\" is \
+         `examples/bench/overhead/library.cu`; \"raw\" and \"safe\" are the Rust program beside it, with \
+         the C functions called through `check!`, and with `cuda-safe`. The goal for safe minus C++ is 30 \
+         ns (40 ns for the launch with three buffers), or 2 % where that is more.\n\n{report}"
     )
 }

@@ -128,8 +128,7 @@ fn module(text: &mut String, at: usize, symbols: &[&Symbol], library: &str) {
     let _ = write!(
         text,
         "static MODULE_{at}: ::cuda_safe::launch::Module = ::cuda_safe::launch::Module::new(\n    \
-         {constants},\n    \
-         {variables},\n    {managed},\n);\n{handles}"
+         {constants},\n    {variables},\n    {managed},\n);\n{handles}"
     );
 }
 

@@ -48,8 +48,7 @@ pub(crate) fn bind(headers: &[PathBuf], arguments: &[String]) -> Result<Bindings
         let said = error.to_string();
         Error::Header(format!(
             "the kernel headers could not be read as plain C++ ({headers}): {}; what only the device \
-             compiler takes belongs \
-             into the .cu file, or between #ifdef __CUDACC__ and #endif",
+             compiler takes belongs into the .cu file, or between #ifdef __CUDACC__ and #endif",
             said.trim_end()
         ))
     })?;

@@ -33,8 +33,7 @@ fn with_compiler(root: PathBuf, includes: Vec<PathBuf>, nvcc: Option<&Path>) -> 
         _ => Err(Error::Toolkit(format!(
             "the CUDA toolkit at {} has no nvcc, and kernels cannot be compiled without.\n\
              Install the whole toolkit (headers and libraries alone are not enough), or point CUDA_PATH at \
-             one that \
-             has bin/nvcc, or run ci/setup in the workspace of cuda-safe.",
+             one that has bin/nvcc, or run ci/setup in the workspace of cuda-safe.",
             root.display()
         ))),
     }

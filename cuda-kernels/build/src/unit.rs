@@ -32,8 +32,7 @@ pub(crate) fn units(symbols: &[Symbol], reads: &[(PathBuf, Vec<PathBuf>)]) -> Re
             [one, other, ..] => {
                 let why = format!(
                     "{} and {} both include the header, and nvcc would make a variable of each. Declare it \
-                     in a header \
-                     that only the file of its kernels includes",
+                     in a header that only the file of its kernels includes",
                     one.display(),
                     other.display()
                 );

@@ -40,8 +40,8 @@ fn load_from(folder: &Path) -> std::result::Result<(), String> {
 fn missing(why: &str) -> Error {
     Error::new("no libclang found, which bindgen reads the CUDA headers with.")
         .detail(
-            "Run ci/setup in the workspace of cuda-safe, or install libclang (Debian: libclang-dev), or \
-                 set LIBCLANG_PATH.",
+            "Run ci/setup in the workspace of cuda-safe, or install libclang (Debian: libclang-dev), or set \
+             LIBCLANG_PATH.",
         )
         .detail(format!("({})", why.replace('\n', " ")))
 }

@@ -189,8 +189,8 @@ fn not_found(looked: &[String]) -> Error {
              without root",
         )
         .detail(
-            "(a crate elsewhere then sets CUDA_PATH to what ci/setup --toolkit prints), or install the \
-             CUDA toolkit",
+            "(a crate elsewhere then sets CUDA_PATH to what ci/setup --toolkit prints), or install the CUDA \
+             toolkit",
         )
         .detail("and set CUDA_PATH to its root.")
 }

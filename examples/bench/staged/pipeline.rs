@@ -181,10 +181,9 @@ pub(crate) fn run(choice: &Choice) -> Result<()> {
     }
     println!(
         "\nThe slowest is the work, or the copies while the other way is busy too, as they are in a \
-         pipeline: the link is then slower each way. \
-         Copies of pageable memory by `memcpy` are on the legacy stream, where one waits for the other; \
-         those of a pipeline are not, so they may be \
-         faster than both at once."
+         pipeline: the link is then slower each way. Copies of pageable memory by `memcpy` are on the \
+         legacy stream, where one waits for the other; those of a pipeline are not, so they may be faster \
+         than both at once."
     );
     Ok(())
 }
