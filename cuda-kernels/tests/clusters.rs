@@ -88,7 +88,7 @@ fn impossible_clusters_are_refused_by_number_and_work_goes_on() -> Result<()> {
     let error = places(&cluster_places, 7.into(), Some(&clusters(2))).unwrap_err();
     assert!(error.is_refused() && error.api() == "cluster_places", "{error}");
     assert_eq!(error.detail(), &Detail::Clusters { what: "the grid's x", grid: 7, cluster: 2 }, "{error}");
-    assert_eq!(error.place().file(), file!());
+    assert_eq!(error.call_site().file(), file!());
     let error = places(&cluster_places, 7.into(), Some(&clusters(0))).unwrap_err();
     assert_eq!(error.detail(), &Detail::Zero { what: "the cluster's x" }, "{error}");
     cluster_places.set_non_portable_clusters(false)?;

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cuda_kernels::{CopyManyPlan, copy_many, gate_then_write, kernels};
 use cuda_safe::error::Detail;
-use cuda_safe::hazard::{self, Access, Ledger};
+use cuda_safe::hazard::{self, Access, AccessHistory};
 use cuda_safe::launch::{KernelArg, KernelInput, KernelOutput};
 use cuda_safe::stream::AsStream;
 use cuda_safe::{
@@ -300,7 +300,7 @@ fn a_stream_of_another_device_is_refused_as_ever() -> Result<()> {
 #[derive(Clone, Copy)]
 struct Part<'a> {
     pointer: *mut u8,
-    ledger: &'a Ledger,
+    ledger: &'a AccessHistory,
     start: usize,
 }
 
@@ -353,7 +353,7 @@ fn the_same_addresses_in_other_bytes_of_an_access_history_are_entered_there() ->
     let _alone = alone();
     let (copier, other) = (Stream::non_blocking()?, Stream::non_blocking()?);
     let mut buffer = DeviceBuffer::from_slice(&[0_u8; 512])?;
-    let (written, read) = (Ledger::new(1024), Ledger::new(1024));
+    let (written, read) = (AccessHistory::new(1024), AccessHistory::new(1024));
     Device::current()?.synchronize()?;
     let start = buffer.as_mut_ptr();
     let pair = |from: usize, i: usize| {

@@ -74,7 +74,10 @@ fn after_a_fault_every_call_says_so_and_pinned_memory_in_flight_is_leaked() {
     let later = DeviceBuffer::<u32>::alloc(1).unwrap_err();
     assert!(later.is_sticky());
     let text = later.to_string();
-    assert!(text.contains("until the process ends") && text.contains(&first.place().to_string()), "{text}");
+    assert!(
+        text.contains("until the process ends") && text.contains(&first.call_site().to_string()),
+        "{text}"
+    );
     assert!(stream.synchronize().unwrap_err().is_sticky());
     assert!(device.free().unwrap_err().is_sticky());
 }

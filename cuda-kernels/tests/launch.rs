@@ -101,7 +101,7 @@ fn impossible_dimensions_are_refused_before_the_call_and_work_goes_on() -> Resul
         let refused = unsafe { launch!(add_one<<<grid, block, 0, &stream>>>(&mut data, 4)) };
         let error = refused.unwrap_err();
         assert!(error.is_refused() && *error.detail() == detail, "{error}");
-        assert_eq!((error.api(), error.place().file()), ("add_one", file!()));
+        assert_eq!((error.api(), error.call_site().file()), ("add_one", file!()));
     }
     // SAFETY: the count is the buffer's.
     unsafe { launch!(add_one<<<1, 4, 0, &stream>>>(&mut data, 4)) }?;
@@ -118,7 +118,7 @@ fn a_block_too_large_for_this_kernel_names_both_numbers() -> Result<()> {
     let error = refused.unwrap_err();
     let what = "the number of threads of a block";
     assert_eq!(error.detail(), &Detail::Limit { what, asked: 128, limit: 64 }, "{error}");
-    assert_eq!(error.place().file(), file!());
+    assert_eq!(error.call_site().file(), file!());
     // SAFETY: as above.
     unsafe { launch!(arguments_bounded<<<1, 64, 0, &stream>>>(&mut out)) }?;
     assert_eq!(out.to_vec()?[60..68], [60, 61, 62, 63, 7, 7, 7, 7]);
@@ -233,7 +233,7 @@ fn blocks_of_a_cooperative_launch_wait_for_each_other_and_too_many_are_refused()
     let error = refused.unwrap_err();
     let what = "the number of blocks that wait for each other";
     assert_eq!(error.detail(), &Detail::Limit { what, asked: limit + 1, limit }, "{error}");
-    assert_eq!((error.api(), error.place().file()), ("cudaLaunchCooperativeKernel", file!()));
+    assert_eq!((error.api(), error.call_site().file()), ("cudaLaunchCooperativeKernel", file!()));
     Ok(())
 }
 

@@ -51,7 +51,7 @@ fn vector_add_refuses_lengths_that_differ_and_names_the_argument() -> Result<()>
     let mut sum = DeviceBuffer::alloc(8)?;
     let error = vector_add(&a, &b, &mut sum, &stream).unwrap_err();
     assert_eq!(error.detail(), &Detail::WrongLength { what: "b", needed: 8, found: 7 });
-    assert_eq!(error.place().file(), file!());
+    assert_eq!(error.call_site().file(), file!());
     Ok(())
 }
 

@@ -9,7 +9,7 @@
 //!
 //! let error: Error = Device::new(-1).unwrap_err();
 //! assert_eq!(error.name(), "cudaErrorInvalidDevice");
-//! println!("{error}: {} in {}", error.meaning(), error.place());
+//! println!("{error}: {} in {}", error.meaning(), error.call_site());
 //!
 //! // After a raw call the runtime remembers the code, until somebody takes it.
 //! // SAFETY: the runtime checks the ordinal.
@@ -49,7 +49,7 @@ pub struct Error(Box<Contents>);
 #[derive(Clone, PartialEq, Eq)]
 struct Contents {
     api: &'static str,
-    place: &'static Location<'static>,
+    call_site: &'static Location<'static>,
     code: cudaError_t,
     refused: bool,
     detail: Detail,
@@ -76,12 +76,12 @@ impl Error {
     #[track_caller]
     #[must_use]
     pub fn from_code(api: &'static str, code: cudaError_t) -> Self {
-        let place = Location::caller();
+        let call_site = Location::caller();
         let detail = match Class::of(code) {
             Class::Driver => Detail::versions(),
             _ => Detail::None,
         };
-        let error = Self(Box::new(Contents { api, place, code, refused: false, detail }));
+        let error = Self(Box::new(Contents { api, call_site, code, refused: false, detail }));
         if error.is_sticky() {
             let mut first = FIRST_STICKY.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             first.get_or_insert_with(|| error.clone());
@@ -94,8 +94,8 @@ impl Error {
     #[track_caller]
     #[must_use]
     pub fn refused(api: &'static str, detail: Detail) -> Self {
-        let (place, code) = (Location::caller(), detail.code());
-        Self(Box::new(Contents { api, place, code, refused: true, detail }))
+        let (call_site, code) = (Location::caller(), detail.code());
+        Self(Box::new(Contents { api, call_site, code, refused: true, detail }))
     }
 
     /// The same refusal under another code, where CUDA has one of its own for the mistake.
@@ -117,8 +117,8 @@ impl Error {
     /// The same error at another place: for wrappers whose call sits in a closure, where the caller is not
     /// known.
     #[must_use]
-    pub fn at(mut self, place: &'static Location<'static>) -> Self {
-        self.0.place = place;
+    pub fn at(mut self, call_site: &'static Location<'static>) -> Self {
+        self.0.call_site = call_site;
         self
     }
 
@@ -144,8 +144,8 @@ impl Error {
 
     /// Where in the caller's source the failed call was written.
     #[must_use]
-    pub fn place(&self) -> &'static Location<'static> {
-        self.0.place
+    pub fn call_site(&self) -> &'static Location<'static> {
+        self.0.call_site
     }
 
     /// The numbers of both sides, where the failure is about numbers.
@@ -272,16 +272,22 @@ impl fmt::Display for Error {
                 write!(f, "; {}", self.0.detail)?;
             }
         }
-        write!(f, ", at {}", self.0.place)?;
+        write!(f, ", at {}", self.0.call_site)?;
         if self.is_from_earlier_work() {
             write!(f, "; the failure is that of earlier asynchronous work, reported by this call")?;
         }
         if self.is_sticky() {
             write!(f, "; the context is lost and every later call fails likewise until the process ends")?;
             if let Some(first) = first_sticky()
-                && !std::ptr::eq(first.0.place, self.0.place)
+                && !std::ptr::eq(first.0.call_site, self.0.call_site)
             {
-                write!(f, "; first reported by {} as {} at {}", first.0.api, first.name(), first.0.place)?;
+                write!(
+                    f,
+                    "; first reported by {} as {} at {}",
+                    first.0.api,
+                    first.name(),
+                    first.0.call_site
+                )?;
             }
         }
         Ok(())

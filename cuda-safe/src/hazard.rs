@@ -19,8 +19,8 @@
 use crate::error::{Detail, Error, Result};
 use crate::stream;
 
-pub use cuda_hazard::{Access, AddedWait, Ledger, Mode, Policy};
-pub(crate) use cuda_hazard::{Listed, Sorted, Uses};
+pub use cuda_hazard::{Access, AccessHistory, AddedWait, Mode, Policy};
+pub(crate) use cuda_hazard::{GraphAccesses, RetainedAccesses, SortedAccesses};
 
 /// The policy of the process.
 #[must_use]
@@ -31,7 +31,7 @@ pub fn policy() -> Policy {
 /// Changes the policy of the process, from the next operation on.
 ///
 /// Before that, the environment variable `CUDA_SAFE_HAZARDS` (`order` or `error`) chooses. Coming from
-/// `Policy::Off`, this waits for all devices, as what was done meanwhile is on no books.
+/// `Policy::Off`, this waits for all devices, as what was done meanwhile is on no tracker.
 ///
 /// # Errors
 /// `Policy::Off`, which [`set_policy_off`] is for; a refusal inside a host function or an operation; coming
@@ -73,6 +73,6 @@ pub fn recent_waits() -> Vec<AddedWait> {
 /// Counts a guard in that lends bytes of an allocation to the host. To be called before waiting for the work
 /// on them. Guards stand against every access that no borrow stands for, whatever bytes they lend.
 #[track_caller]
-pub(crate) fn lend(ledger: &Ledger, mode: Mode) -> Result<()> {
-    if ledger.host_enters(mode) { Ok(()) } else { Err(Error::refused("host access", Detail::HostBorrowed)) }
+pub(crate) fn lend(history: &AccessHistory, mode: Mode) -> Result<()> {
+    if history.host_enters(mode) { Ok(()) } else { Err(Error::refused("host access", Detail::HostBorrowed)) }
 }

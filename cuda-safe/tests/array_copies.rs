@@ -181,7 +181,7 @@ fn extents_that_differ_are_refused_with_both() {
         let error = memcpy_2d(&mut array, &plane).unwrap_err();
         let (destination, source) = ([W, H, 1], [width, height, 1]);
         assert_eq!(error.detail(), &Detail::ExtentMismatch { destination, source });
-        assert!(error.is_refused() && error.place().file() == file!(), "{error}");
+        assert!(error.is_refused() && error.call_site().file() == file!(), "{error}");
     }
     // An array of layers is no plane.
     let mut layered = ArrayBuilder::plane(W, H).layers(2).alloc::<u16>().unwrap();

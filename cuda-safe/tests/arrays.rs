@@ -68,7 +68,7 @@ fn what_no_array_can_be_is_refused_before_any_call() {
     ] {
         let error = builder.alloc::<u8>().unwrap_err();
         assert!(error.is_refused() && matches!(error.detail(), Detail::Zero { .. }), "{error}");
-        assert_eq!(error.place().file(), file!());
+        assert_eq!(error.call_site().file(), file!());
     }
     let error = ArrayBuilder::plane(usize::MAX / 2, 3).alloc::<u8>().unwrap_err();
     assert!(matches!(error.detail(), Detail::Overflow { right: 3, .. }), "{error}");

@@ -78,7 +78,7 @@ fn lengths_that_differ_are_refused_with_both_before_any_call() {
     let error = memcpy(&mut device, &[1, 2, 3]).unwrap_err();
     assert_eq!(error.detail(), &Detail::LengthMismatch { destination: 4, source: 3 });
     assert_eq!((error.api(), error.code()), ("memcpy", sys::cudaErrorInvalidValue));
-    assert_eq!(error.place().file(), file!());
+    assert_eq!(error.call_site().file(), file!());
     let error = memcpy_async(&mut pinned, &device, &stream).unwrap_err();
     assert_eq!(error.detail(), &Detail::LengthMismatch { destination: 5, source: 4 });
     assert!(memcpy(&mut vec![0; 3], &device).is_err());

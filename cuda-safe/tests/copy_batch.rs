@@ -157,7 +157,7 @@ fn the_first_error_comes_out_and_nothing_is_copied() -> Result<()> {
     let batch = CopyBatch::new().copy(&mut a, &host).copy(&mut b, &host);
     let error = batch.enqueue(&stream).unwrap_err();
     assert_eq!(error.detail(), &Detail::LengthMismatch { destination: 99, source: 100 });
-    assert_eq!(error.place().line(), line, "the line that added the copy");
+    assert_eq!(error.call_site().line(), line, "the line that added the copy");
     assert_eq!(a.to_vec()?, numbers(0));
     Ok(())
 }

@@ -220,7 +220,7 @@ fn the_first_error_comes_out_and_nothing_is_copied() -> Result<()> {
         let error = batch.enqueue(&stream).unwrap_err();
         let expected = Detail::ExtentMismatch { destination: [3, 4, 1], source: [4, 3, 1] };
         assert_eq!(error.detail(), &expected);
-        assert_eq!(error.place().line(), line, "the line that added the copy");
+        assert_eq!(error.call_site().line(), line, "the line that added the copy");
     }
     assert_eq!(a.to_vec()?, [0; 12]);
     Ok(())

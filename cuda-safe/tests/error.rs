@@ -15,7 +15,7 @@ fn check_names_the_call_and_the_line_that_made_it() {
     // SAFETY: the call takes a number and checks it.
     let error = unsafe { check!(cudaSetDevice(9999)) }.unwrap_err();
     assert_eq!(error.api(), "cudaSetDevice");
-    assert_eq!((error.place().file(), error.place().line()), (file!(), line));
+    assert_eq!((error.call_site().file(), error.call_site().line()), (file!(), line));
     let text = error.to_string();
     assert!(text.contains("cudaSetDevice") && text.contains(file!()), "{text}");
     assert!(text.contains(error.name()) && text.contains(error.meaning()), "{text}");
@@ -37,7 +37,7 @@ fn the_question_mark_keeps_the_place() {
         set_impossible_device()?;
         Ok(())
     }
-    assert_eq!(outer().unwrap_err().place(), set_impossible_device().unwrap_err().place());
+    assert_eq!(outer().unwrap_err().call_site(), set_impossible_device().unwrap_err().call_site());
 }
 
 #[test]

@@ -10,6 +10,9 @@ fn a_sticky_failure_is_told_again_with_its_first_place() {
     assert!(first.is_sticky() && first.is_from_earlier_work());
     assert_eq!(error::first_sticky(), Some(first.clone()));
     let text = later.to_string();
-    assert!(text.contains("cudaStreamSynchronize") && text.contains(&first.place().to_string()), "{text}");
+    assert!(
+        text.contains("cudaStreamSynchronize") && text.contains(&first.call_site().to_string()),
+        "{text}"
+    );
     assert!(text.contains("earlier asynchronous work"), "{text}");
 }

@@ -10,7 +10,7 @@ use std::sync::mpsc::channel;
 
 use common::{Gate, alone};
 use cuda_safe::error::Detail;
-use cuda_safe::hazard::{Access, Ledger};
+use cuda_safe::hazard::{Access, AccessHistory};
 use cuda_safe::{
     AsStream as _, Device, DeviceBuffer, Event, Graph, GraphExec, PinnedBuffer, Registered, Result, Stream,
     check, memcpy, memcpy_async, memset, memset_async, sys,
@@ -509,7 +509,7 @@ fn the_host_functions_of_a_graph_within_a_graph_are_taken_over() -> Result<()> {
 fn memory_that_no_reference_keeps_is_refused() -> Result<()> {
     let _alone = alone();
     let mut stream = Stream::non_blocking()?;
-    let ledger = Ledger::new(4);
+    let ledger = AccessHistory::new(4);
     let graph = stream.capture(|s| {
         // SAFETY: the operation touches nothing.
         let refused = unsafe { s.as_stream().enqueue(&[Access::read(&ledger, 0..4)], common::put_nothing) };

@@ -112,7 +112,7 @@ fn what_a_host_function_may_not_free_is_freed_later_and_the_error_says_where_it_
     stream.synchronize().unwrap();
     let (refused, _other) = told.recv().unwrap();
     for error in refused.map(Result::unwrap_err) {
-        assert_eq!((error.detail(), error.place().file()), (&Detail::InCallback, file!()), "{error}");
+        assert_eq!((error.detail(), error.call_site().file()), (&Detail::InCallback, file!()), "{error}");
     }
     // What is left over is freed by the next wait.
     device.synchronize().unwrap();

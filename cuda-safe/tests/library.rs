@@ -58,7 +58,7 @@ fn scale_as<P: Parameters>(library: &Library) -> Result<()> {
 fn refusal<T>(made: Result<T>) -> Error {
     let error = made.err().unwrap();
     assert!(error.is_refused(), "{error}");
-    assert_eq!(error.place().file(), file!());
+    assert_eq!(error.call_site().file(), file!());
     error
 }
 
@@ -119,7 +119,7 @@ fn a_kernel_that_there_is_not_is_named_with_those_that_there_are() -> Result<()>
     // SAFETY: there is no such kernel.
     let error = unsafe { load().kernel::<()>("double") }.err().unwrap();
     assert_eq!((error.code(), error.is_refused()), (sys::cudaErrorSymbolNotFound, false));
-    assert_eq!(error.place().file(), file!());
+    assert_eq!(error.call_site().file(), file!());
     let text = error.to_string();
     assert!(text.contains("no kernel named double: it has double_it, scale, tally"), "{text}");
     // The runtime's slot for the last error has the code, as after any failed call, and nothing else.
@@ -156,7 +156,7 @@ fn what_the_compiler_says_is_in_the_error() {
     let wrong = PTX.replace("mul.wide.u32 %rd2, %r1, 4;", "mul.wide.u32 %rd2, %r1, ];");
     let error = Library::from_ptx(&wrong).err().unwrap();
     assert_eq!((error.code(), error.api()), (sys::cudaErrorInvalidPtx, "cudaLibraryLoadData"));
-    assert_eq!(error.place().file(), file!());
+    assert_eq!(error.call_site().file(), file!());
     let Detail::Compiler { log } = error.detail() else { panic!("{error}") };
     // Line and word, in whatever words.
     let line = wrong.lines().position(|line| line.contains("];") && line.contains("mul.wide")).unwrap() + 1;
@@ -201,7 +201,10 @@ fn what_does_not_compile_is_unloaded_and_what_does_costs_one_call() {
     for (ptx, code) in wrong {
         let before = calls().len();
         let error = Library::from_ptx(&ptx).err().unwrap();
-        assert_eq!((error.code(), error.api(), error.place().file()), (code, "cudaLibraryLoadData", file!()));
+        assert_eq!(
+            (error.code(), error.api(), error.call_site().file()),
+            (code, "cudaLibraryLoadData", file!())
+        );
         assert!(matches!(error.detail(), Detail::Compiler { .. }), "{error}");
         // The slot has what any failed call leaves there.
         assert_eq!(cuda_safe::error::take_last().err().unwrap().code(), code);

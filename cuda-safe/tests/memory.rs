@@ -53,7 +53,7 @@ fn more_memory_than_there_is_is_refused_with_the_bytes_and_leaves_nothing() {
     assert!(bytes == total + 1 && free < bytes);
     let text = error.to_string();
     assert!(text.contains(&bytes.to_string()) && text.contains(&free.to_string()), "{text}");
-    assert_eq!(error.place().file(), file!());
+    assert_eq!(error.call_site().file(), file!());
     // The device goes on.
     assert_eq!(DeviceBuffer::from_slice(&[1_u8]).unwrap().to_vec().unwrap(), [1]);
     let _ = cuda_safe::error::take_last();

@@ -302,5 +302,5 @@ fn what_cannot_be_is_refused() {
     let mut pipeline = Pipeline::<u8, u8>::new(100).unwrap();
     let error = pipeline.run(&mut vec![0; 3], &vec![0; 4], |_, _, _, _| Ok(())).unwrap_err();
     assert_eq!(error.detail(), &Detail::LengthMismatch { destination: 3, source: 4 });
-    assert_eq!(error.place().file(), file!());
+    assert_eq!(error.call_site().file(), file!());
 }

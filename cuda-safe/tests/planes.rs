@@ -140,7 +140,7 @@ fn extents_that_differ_are_refused_with_both_before_any_call() {
     memset_2d(&mut device, 0).unwrap();
     let error = memcpy_2d(&mut device, &Plane::of_slice(&host, 4, 3).unwrap()).unwrap_err();
     let detail = Detail::ExtentMismatch { destination: [3, 4, 1], source: [4, 3, 1] };
-    assert_eq!((error.detail(), error.api(), error.place().file()), (&detail, "memcpy_2d", file!()));
+    assert_eq!((error.detail(), error.api(), error.call_site().file()), (&detail, "memcpy_2d", file!()));
     let stream = Stream::new().unwrap();
     let mut pinned = PinnedBuffer::<u16>::alloc(8).unwrap();
     let error = memcpy_3d_async(

@@ -98,6 +98,7 @@ const UNCHECKED: &[(&str, &[&str])] = &[
             "cudaMallocFromPoolAsync",
             "cudaMemcpy",
             "cudaMemcpy2D",
+            "cudaMemcpy2DArrayToArray",
             "cudaMemcpy2DAsync",
             "cudaMemcpy3D",
             "cudaMemcpy3DAsync",

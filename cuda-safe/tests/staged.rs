@@ -360,7 +360,7 @@ fn the_error_of_a_staged_copy_names_the_line_of_the_copy() {
     assert!(ended.is_err() && graph.is_null(), "the refused call has ended the capture");
     let error = copied.unwrap_err();
     assert_eq!((error.api(), error.code()), ("cudaEventRecord", sys::cudaErrorStreamCaptureImplicit));
-    assert_eq!((error.place().file(), error.place().line()), (file!(), line));
+    assert_eq!((error.call_site().file(), error.call_site().line()), (file!(), line));
     memcpy(&mut device, &host).unwrap();
     assert_eq!(device.to_vec().unwrap(), host);
     release().unwrap();

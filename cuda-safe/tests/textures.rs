@@ -27,7 +27,7 @@ fn make<T: ArrayElement>(source: &impl TextureSource<Element = T>) -> Result<Tex
 fn is_refused<T>(made: Result<T>) -> Error {
     let error = made.err().unwrap();
     assert!(error.is_refused(), "{error}");
-    assert_eq!(error.place().file(), file!());
+    assert_eq!(error.call_site().file(), file!());
     error
 }
 

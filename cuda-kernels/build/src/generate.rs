@@ -13,7 +13,7 @@ use crate::header::Bindings;
 use crate::layout::{Layouts, Plain};
 use crate::nvcc::Object;
 use crate::prototype::{self, Prototype};
-use crate::symbol::{self, Symbol, Uses};
+use crate::symbol::{self, Symbol, VariableAccesses};
 use crate::unit::{self, Units};
 
 /// The head of the text. Everything is in a module, because an included file cannot begin with inner
@@ -166,7 +166,7 @@ fn uses(kernel: &Prototype, contents: &Contents, placement: &Placement) -> Resul
     };
     let Some(module) = placement.kernels.get(&kernel.symbol) else {
         // Without compilation the file of a name is unknown.
-        if let Uses::Said(list) = &said
+        if let VariableAccesses::Said(list) = &said
             && let Some((name, _)) = list.iter().find(|(name, _)| {
                 !seen_from(&kernel.name, name).any(|name| symbol::is_variable(&name, &contents.symbols))
             })
@@ -175,8 +175,8 @@ fn uses(kernel: &Prototype, contents: &Contents, placement: &Placement) -> Resul
         }
         return Ok(None);
     };
-    let Uses::Said(list) = said else {
-        return Ok(Some(format!("::cuda_safe::launch::Uses::all(&MODULE_{module})")));
+    let VariableAccesses::Said(list) = said else {
+        return Ok(Some(format!("::cuda_safe::launch::VariableAccesses::all(&MODULE_{module})")));
     };
     if list.is_empty() {
         return Ok(None);
@@ -195,7 +195,10 @@ fn uses(kernel: &Prototype, contents: &Contents, placement: &Placement) -> Resul
         }
         spelled.push(format!("{name}.{}()", if writes { "written" } else { "read" }));
     }
-    Ok(Some(format!("::cuda_safe::launch::Uses::new(&MODULE_{module}, &[{}])", spelled.join(", "))))
+    Ok(Some(format!(
+        "::cuda_safe::launch::VariableAccesses::new(&MODULE_{module}, &[{}])",
+        spelled.join(", ")
+    )))
 }
 
 /// Returns the full names that a name in a kernel's comment may mean: in the kernel's namespace, the
@@ -269,9 +272,10 @@ fn handle(text: &mut String, kernel: &Prototype, uses: Option<&str>) {
     }
     let (uses, with_symbols) = match uses {
         None => (String::new(), ""),
-        Some(uses) => {
-            (format!("static USES: ::cuda_safe::launch::Uses = {uses};\n    "), ".with_symbols(&USES)")
-        }
+        Some(uses) => (
+            format!("static USES: ::cuda_safe::launch::VariableAccesses = {uses};\n    "),
+            ".with_symbols(&USES)",
+        ),
     };
     text.push_str(&format!(
         "pub static {name}: ::cuda_safe::launch::Kernel<({types})> = {{\n    \
@@ -423,8 +427,14 @@ mod tests {
     #[test]
     fn a_kernel_uses_all_variables_of_its_file_unless_its_comment_says_otherwise() {
         let text = with_variables(" @reads filter\n @writes count").unwrap();
-        assert!(text.contains("Uses = ::cuda_safe::launch::Uses::all(&MODULE_0);"), "{text}");
-        assert!(text.contains("Uses::new(&MODULE_0, &[filter.read(), count.written()]);"), "{text}");
+        assert!(
+            text.contains("VariableAccesses = ::cuda_safe::launch::VariableAccesses::all(&MODULE_0);"),
+            "{text}"
+        );
+        assert!(
+            text.contains("VariableAccesses::new(&MODULE_0, &[filter.read(), count.written()]);"),
+            "{text}"
+        );
         assert!(text.contains("Kernel::from_stub(\"elsewhere\", stub) }"), "{text}");
         assert!(with_variables("@reads nothing").unwrap().contains("Kernel::from_stub(\"said\", stub) }"));
     }

@@ -84,7 +84,7 @@ fn typed<'a>(item: &'a Item, declared: &Declared) -> Option<(&'a Type, &'a [Attr
 
 /// The uses of the variables of its file by a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Uses {
+pub(crate) enum VariableAccesses {
     /// The comment lists none: the kernel may use all.
     Unsaid,
     /// The list in the comment: names as in Rust, and whether the kernel writes.
@@ -92,7 +92,7 @@ pub(crate) enum Uses {
 }
 
 /// Parses `@reads a, b` and `@writes c` in a kernel's comment; `nothing` is an empty list.
-pub(crate) fn uses(docs: &[String]) -> Uses {
+pub(crate) fn uses(docs: &[String]) -> VariableAccesses {
     let mut said = None;
     for line in docs {
         let line = line.trim();
@@ -107,7 +107,7 @@ pub(crate) fn uses(docs: &[String]) -> Uses {
             list.push((name.trim_start_matches("::").replace("::", "_"), writes));
         }
     }
-    said.map_or(Uses::Unsaid, Uses::Said)
+    said.map_or(VariableAccesses::Unsaid, VariableAccesses::Said)
 }
 
 /// Returns the text after a command of a comment, written with either of Doxygen's prefixes.
@@ -166,12 +166,12 @@ mod tests {
     #[test]
     fn a_comment_says_what_a_kernel_reads_and_writes() {
         let docs = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
-        assert_eq!(uses(&docs(&[" Reads the filter."])), Uses::Unsaid);
-        assert_eq!(uses(&docs(&[" @readsomething a"])), Uses::Unsaid);
-        assert_eq!(uses(&docs(&[" @reads nothing"])), Uses::Said(Vec::new()));
+        assert_eq!(uses(&docs(&[" Reads the filter."])), VariableAccesses::Unsaid);
+        assert_eq!(uses(&docs(&[" @readsomething a"])), VariableAccesses::Unsaid);
+        assert_eq!(uses(&docs(&[" @reads nothing"])), VariableAccesses::Said(Vec::new()));
         assert_eq!(
             uses(&docs(&[" Counts.", " @reads filter, ns::offset", " \\writes: counter."])),
-            Uses::Said(vec![
+            VariableAccesses::Said(vec![
                 ("filter".to_owned(), false),
                 ("ns_offset".to_owned(), false),
                 ("counter".to_owned(), true)

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use cuda_safe::Result;
 use cuda_safe::copy::{AsyncDestination, AsyncSource, CopyBatch};
-use cuda_safe::memory::{Place, SliceMut, SourceOf};
+use cuda_safe::memory::{MemoryType, SliceMut, SourceOf};
 use cuda_safe::stream::StreamRef;
 
 use super::program::Part;
@@ -20,7 +20,7 @@ trait Rest {
     fn part(&self, bytes: Range<usize>) -> Result<Source<'_>>;
 }
 
-impl<M: Place + SourceOf<u8>> Rest for SliceMut<'_, u8, M> {
+impl<M: MemoryType + SourceOf<u8>> Rest for SliceMut<'_, u8, M> {
     fn part(&self, bytes: Range<usize>) -> Result<Source<'_>> {
         Ok(Box::new(self.slice(bytes)?))
     }
@@ -37,7 +37,7 @@ pub(crate) struct Cut<'a> {
 
 impl<'a> Cut<'a> {
     /// Splits a buffer at the ranges that these copies write.
-    pub(crate) fn new<M: Place + SourceOf<u8>>(
+    pub(crate) fn new<M: MemoryType + SourceOf<u8>>(
         buffer: SliceMut<'a, u8, M>,
         mut written: Vec<(usize, Range<usize>)>,
     ) -> Result<Self> {

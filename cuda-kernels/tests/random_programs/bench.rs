@@ -12,7 +12,7 @@ use cuda_safe::{
 
 use super::batch::{self, Cut};
 use super::program::{
-    BUFFERS, EVENTS, How, LEN, NON_BLOCKING, Notes, Op, Part, Place, STREAMS, Sequential, World, pattern,
+    BUFFERS, EVENTS, How, LEN, MemoryType, NON_BLOCKING, Notes, Op, Part, STREAMS, Sequential, World, pattern,
 };
 use super::shapes::{copy, set, within};
 
@@ -210,16 +210,18 @@ impl Bench {
         self.buffers[buffer].as_ref().unwrap()
     }
 
-    fn alloc(&mut self, buffer: usize, place: Place, stream: usize) -> Result<()> {
+    fn alloc(&mut self, buffer: usize, place: MemoryType, stream: usize) -> Result<()> {
         drop(self.buffers[buffer].take());
         let memory = match place {
-            Place::Device(device) => Memory::Device(DeviceBuffer::alloc_on(self.devices[device], LEN)?),
-            Place::Pool(_) => Memory::Device(DeviceBuffer::alloc_async(LEN, &self.lines[stream].stream())?),
-            Place::Pinned => Memory::Pinned(PinnedBuffer::alloc(LEN)?),
-            Place::Registered => {
+            MemoryType::Device(device) => Memory::Device(DeviceBuffer::alloc_on(self.devices[device], LEN)?),
+            MemoryType::Pool(_) => {
+                Memory::Device(DeviceBuffer::alloc_async(LEN, &self.lines[stream].stream())?)
+            }
+            MemoryType::Pinned => Memory::Pinned(PinnedBuffer::alloc(LEN)?),
+            MemoryType::Registered => {
                 Memory::Registered(Registered::new(vec![0; LEN]).map_err(|(error, _)| error)?)
             }
-            Place::Managed => Memory::Managed(ManagedBuffer::alloc(LEN)?),
+            MemoryType::Managed => Memory::Managed(ManagedBuffer::alloc(LEN)?),
         };
         self.buffers[buffer] = Some(memory);
         Ok(())

@@ -1,6 +1,6 @@
 //! Draws programs from a seed.
 
-use super::program::{BUFFERS, EVENTS, How, LEN, Op, Part, Place, STREAMS, Sequential, World, apart};
+use super::program::{BUFFERS, EVENTS, How, LEN, MemoryType, Op, Part, STREAMS, Sequential, World, apart};
 
 /// A random number generator. A seed means the same program forever.
 pub(crate) struct Dice(pub(crate) u64);
@@ -94,12 +94,12 @@ impl Draw {
         let stream = self.stream();
         let device = stream / STREAMS;
         let place = match self.dice.below(if self.flavour == Flavour::Tame { 3 } else { 8 }) {
-            0..=2 => Place::Device(device),
-            3 | 4 => Place::Pool(device),
-            5 => Place::Pinned,
-            6 => Place::Registered,
-            _ if self.world.managed => Place::Managed,
-            _ => Place::Pinned,
+            0..=2 => MemoryType::Device(device),
+            3 | 4 => MemoryType::Pool(device),
+            5 => MemoryType::Pinned,
+            6 => MemoryType::Registered,
+            _ if self.world.managed => MemoryType::Managed,
+            _ => MemoryType::Pinned,
         };
         Op::Alloc { buffer, place, stream, value: self.dice.byte() }
     }

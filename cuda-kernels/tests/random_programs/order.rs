@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use super::draw::Dice;
-use super::program::{BUFFERS, EVENTS, How, LEGACY, LEN, NON_BLOCKING, Op, Part, Place, STREAMS, World};
+use super::program::{BUFFERS, EVENTS, How, LEGACY, LEN, MemoryType, NON_BLOCKING, Op, Part, STREAMS, World};
 
 /// A set of operations, by index.
 type Set = u128;
@@ -43,7 +43,7 @@ struct Order {
     events: Vec<(Set, usize)>,
     done: Set,
     next: u32,
-    places: [Option<Place>; BUFFERS],
+    places: [Option<MemoryType>; BUFFERS],
     accesses: [Vec<Access>; BUFFERS],
     out: Vec<Op>,
 }
@@ -99,7 +99,7 @@ impl Order {
         if let Some((buffer, true)) = frees {
             // An internal stream of the crate frees memory of pools. Only complete operations happen
             // before that.
-            while self.places[buffer].is_some_and(Place::is_pool)
+            while self.places[buffer].is_some_and(MemoryType::is_pool)
                 && let Some(access) =
                     self.accesses[buffer].iter().find(|access| access.work & !self.done != 0)
             {
@@ -207,14 +207,17 @@ impl Order {
         let touch =
             |part: &Part, write| Touch { buffer: part.buffer, bytes: part.range(), write, at_call: false };
         let whole = |buffer| Touch { buffer, bytes: 0..LEN, write: true, at_call: false };
-        let pinned =
-            |part: &Part| matches!(self.places[part.buffer], Some(Place::Pinned | Place::Registered));
-        let device = |part: &Part| self.places[part.buffer].and_then(Place::device);
-        let managed = |part: &Part| self.places[part.buffer] == Some(Place::Managed);
+        let pinned = |part: &Part| {
+            matches!(self.places[part.buffer], Some(MemoryType::Pinned | MemoryType::Registered))
+        };
+        let device = |part: &Part| self.places[part.buffer].and_then(MemoryType::device);
+        let managed = |part: &Part| self.places[part.buffer] == Some(MemoryType::Managed);
         let legacy = |device: usize| device * STREAMS + LEGACY;
         match op {
             Op::Alloc { buffer, stream, .. } => vec![(*stream, vec![whole(*buffer)])],
-            Op::Free { buffer, stream: Some(stream) } if self.places[*buffer].is_some_and(Place::is_pool) => {
+            Op::Free { buffer, stream: Some(stream) }
+                if self.places[*buffer].is_some_and(MemoryType::is_pool) =>
+            {
                 vec![(*stream, vec![whole(*buffer)])]
             }
             Op::Set { to, how, .. } => {

@@ -28,7 +28,7 @@ pub(crate) struct World {
 
 /// The memory type of a buffer. Devices are indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum MemoryType {
     Device(usize),
     Pool(usize),
     Pinned,
@@ -36,7 +36,7 @@ pub(crate) enum Place {
     Managed,
 }
 
-impl Place {
+impl MemoryType {
     /// Returns the device that owns the memory.
     pub(crate) fn device(self) -> Option<usize> {
         match self {
@@ -111,7 +111,7 @@ pub(crate) enum Op {
     /// Drops the previous buffer, allocates one, and sets its bytes on a stream.
     Alloc {
         buffer: usize,
-        place: Place,
+        place: MemoryType,
         stream: usize,
         value: u8,
     },
@@ -243,7 +243,7 @@ pub(crate) fn pattern(value: u8, at: usize) -> u8 {
 /// The sequential machine: every operation is complete before the next one.
 #[derive(Debug, Default)]
 pub(crate) struct Sequential {
-    pub(crate) places: [Option<Place>; BUFFERS],
+    pub(crate) places: [Option<MemoryType>; BUFFERS],
     pub(crate) bytes: [Vec<u8>; BUFFERS],
     pub(crate) notes: Notes,
 }

@@ -1,6 +1,6 @@
 //! Copies and sets of rows, planes and volumes of any memory type.
 
-use cuda_safe::memory::{Place, Slice, SliceMut, SourceOf};
+use cuda_safe::memory::{MemoryType, Slice, SliceMut, SourceOf};
 use cuda_safe::stream::StreamRef;
 use cuda_safe::{
     Result, memcpy, memcpy_2d, memcpy_2d_async, memcpy_3d, memcpy_3d_async, memcpy_async, memset, memset_2d,
@@ -10,7 +10,7 @@ use cuda_safe::{
 use super::program::{LEN, Part};
 
 /// Sets the bytes of a part, on a stream or blocking.
-pub(crate) fn set<M: Place>(
+pub(crate) fn set<M: MemoryType>(
     slice: SliceMut<'_, u8, M>,
     part: &Part,
     value: u8,
@@ -49,7 +49,7 @@ pub(crate) fn set<M: Place>(
 }
 
 /// Copies a part to another one, on a stream or blocking.
-pub(crate) fn copy<M: Place, N: Place + SourceOf<u8>>(
+pub(crate) fn copy<M: MemoryType, N: MemoryType + SourceOf<u8>>(
     slice: SliceMut<'_, u8, M>,
     to: &Part,
     source: Slice<'_, u8, N>,
@@ -92,7 +92,7 @@ pub(crate) fn copy<M: Place, N: Place + SourceOf<u8>>(
 }
 
 /// Copies from one half to the other.
-pub(crate) fn within<M: Place + SourceOf<u8>>(
+pub(crate) fn within<M: MemoryType + SourceOf<u8>>(
     slice: SliceMut<'_, u8, M>,
     to: &Part,
     from: &Part,

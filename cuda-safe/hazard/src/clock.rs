@@ -4,31 +4,31 @@ use std::fmt;
 // Nothing waits for what these count, so a test that runs every interleaving need not look at them.
 use std::sync::Arc;
 
-/// A stream's number in the books; it outlives the stream's handle.
+/// A stream's number in the tracker; it outlives the stream's handle.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SlotId(pub u32);
+pub struct TimelineId(pub u32);
 
 /// The number of an operation on its stream, from 1.
-pub type Tick = u64;
+pub type SequenceNumber = u64;
 
-/// One operation: the `tick`-th one of stream `slot`.
+/// One operation: the `sequence`-th one of stream `timeline`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Stamp {
+pub struct Epoch {
     /// The stream.
-    pub slot: SlotId,
+    pub timeline: TimelineId,
     /// Which of its operations.
-    pub tick: Tick,
+    pub sequence: SequenceNumber,
 }
 
-impl fmt::Debug for SlotId {
+impl fmt::Debug for TimelineId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "s{}", self.0)
     }
 }
 
-impl fmt::Debug for Stamp {
+impl fmt::Debug for Epoch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "s{}@{}", self.slot.0, self.tick)
+        write!(f, "s{}@{}", self.timeline.0, self.sequence)
     }
 }
 
@@ -36,22 +36,22 @@ impl fmt::Debug for Stamp {
 const FEW: usize = 3;
 
 /// No stream and no operation: what a place in a clock says that nothing is in.
-const NONE: Stamp = Stamp { slot: SlotId(u32::MAX), tick: 0 };
+const NONE: Epoch = Epoch { timeline: TimelineId(u32::MAX), sequence: 0 };
 
-/// For each stream that something is ordered after, the last tick of it.
+/// For each stream that something is ordered after, the last sequence number of it.
 ///
-/// Sorted by slot. Entries that have completed may be left out: completion is known to everybody. A copy of
+/// Sorted by timeline. Entries that have completed may be left out: completion is known to everybody. A copy of
 /// one that knows of few streams is a few words, and those of others have their memory in common until one of
 /// them changes.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Clock {
+pub struct VectorClock {
     /// The entries, and then `NONE`s.
-    few: [Stamp; FEW],
+    few: [Epoch; FEW],
     /// All entries, where they are more; `few` has none then.
-    many: Option<Arc<Vec<Stamp>>>,
+    many: Option<Arc<Vec<Epoch>>>,
 }
 
-impl Clone for Clock {
+impl Clone for VectorClock {
     #[inline]
     fn clone(&self) -> Self {
         Self { few: self.few, many: self.many.clone() }
@@ -66,13 +66,13 @@ impl Clone for Clock {
     }
 }
 
-impl Default for Clock {
+impl Default for VectorClock {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Clock {
+impl VectorClock {
     /// A clock that knows of nothing.
     #[inline]
     pub const fn new() -> Self {
@@ -87,19 +87,19 @@ impl Clock {
 
     /// The same in short.
     #[inline]
-    pub(crate) fn brief(&self) -> Brief {
-        if self.many.is_some() || self.few[1].tick != 0 {
-            Brief::Many
-        } else if self.few[0].tick == 0 {
-            Brief::Nothing
+    pub(crate) fn summary(&self) -> ClockSummary {
+        if self.many.is_some() || self.few[1].sequence != 0 {
+            ClockSummary::Many
+        } else if self.few[0].sequence == 0 {
+            ClockSummary::Nothing
         } else {
-            Brief::One(self.few[0])
+            ClockSummary::One(self.few[0])
         }
     }
 
     /// The entries.
     #[inline]
-    fn entries(&self) -> &[Stamp] {
+    fn entries(&self) -> &[Epoch] {
         match &self.many {
             None => &self.few[..self.used()],
             Some(many) => many,
@@ -109,72 +109,72 @@ impl Clock {
     /// How many of `few` say something.
     #[inline]
     fn used(&self) -> usize {
-        self.few.iter().take_while(|stamp| stamp.tick != 0).count()
+        self.few.iter().take_while(|epoch| epoch.sequence != 0).count()
     }
 
-    /// Whether the clock covers `stamp`.
+    /// Whether the clock covers `epoch`.
     #[inline]
-    pub fn covers(&self, stamp: Stamp) -> bool {
-        self.covers_plainly(stamp) || self.many.is_some() && self.covers_by_many(stamp)
+    pub fn covers(&self, epoch: Epoch) -> bool {
+        self.covers_plainly(epoch) || self.many.is_some() && self.covers_by_many(epoch)
     }
 
-    /// Whether a clock that knows of few streams covers `stamp`.
+    /// Whether a clock that knows of few streams covers `epoch`.
     #[inline]
-    pub(crate) fn covers_plainly(&self, stamp: Stamp) -> bool {
-        let known = self.few.iter().find(|entry| entry.slot == stamp.slot);
-        known.is_some_and(|entry| entry.tick >= stamp.tick)
+    pub(crate) fn covers_plainly(&self, epoch: Epoch) -> bool {
+        let known = self.few.iter().find(|entry| entry.timeline == epoch.timeline);
+        known.is_some_and(|entry| entry.sequence >= epoch.sequence)
     }
 
     #[cold]
     #[inline(never)]
-    fn covers_by_many(&self, stamp: Stamp) -> bool {
+    fn covers_by_many(&self, epoch: Epoch) -> bool {
         let entries = self.entries();
-        let at = entries.binary_search_by_key(&stamp.slot, |entry| entry.slot);
-        at.ok().and_then(|at| entries.get(at)).is_some_and(|entry| entry.tick >= stamp.tick)
+        let at = entries.binary_search_by_key(&epoch.timeline, |entry| entry.timeline);
+        at.ok().and_then(|at| entries.get(at)).is_some_and(|entry| entry.sequence >= epoch.sequence)
     }
 
-    /// Adds one stamp and all before it on its stream; says whether that was news.
+    /// Adds one epoch and all before it on its stream; says whether that was news.
     #[inline]
-    pub fn add(&mut self, stamp: Stamp) -> bool {
+    pub fn add(&mut self, epoch: Epoch) -> bool {
         for entry in &mut self.few {
-            if entry.slot == stamp.slot {
-                let news = entry.tick < stamp.tick;
-                if news {
-                    entry.tick = stamp.tick;
+            if entry.timeline == epoch.timeline {
+                let changed = entry.sequence < epoch.sequence;
+                if changed {
+                    entry.sequence = epoch.sequence;
                 }
-                return news;
+                return changed;
             }
         }
-        stamp.tick != 0 && self.add_elsewhere(stamp)
+        epoch.sequence != 0 && self.add_elsewhere(epoch)
     }
 
     /// [`add`](Self::add) of a stream that `few` does not tell of.
     #[cold]
     #[inline(never)]
-    fn add_elsewhere(&mut self, stamp: Stamp) -> bool {
+    fn add_elsewhere(&mut self, epoch: Epoch) -> bool {
         let used = self.used();
         let Some(many) = &mut self.many else {
-            let at = self.few[..used].partition_point(|entry| entry.slot < stamp.slot);
+            let at = self.few[..used].partition_point(|entry| entry.timeline < epoch.timeline);
             if used < FEW {
                 self.few[at..].rotate_right(1);
-                self.few[at] = stamp;
+                self.few[at] = epoch;
             } else {
                 let mut many = self.few.to_vec();
-                many.insert(at, stamp);
+                many.insert(at, epoch);
                 *self = Self { few: [NONE; FEW], many: Some(Arc::new(many)) };
             }
             return true;
         };
-        match many.binary_search_by_key(&stamp.slot, |entry| entry.slot) {
+        match many.binary_search_by_key(&epoch.timeline, |entry| entry.timeline) {
             Ok(at) => {
-                let news = many[at].tick < stamp.tick;
-                if news {
-                    Arc::make_mut(many)[at].tick = stamp.tick;
+                let changed = many[at].sequence < epoch.sequence;
+                if changed {
+                    Arc::make_mut(many)[at].sequence = epoch.sequence;
                 }
-                news
+                changed
             }
             Err(at) => {
-                Arc::make_mut(many).insert(at, stamp);
+                Arc::make_mut(many).insert(at, epoch);
                 true
             }
         }
@@ -182,75 +182,75 @@ impl Clock {
 
     /// Whether the clock knows of this stream and no other one.
     #[inline]
-    pub(crate) fn is_only_of(&self, slot: SlotId) -> bool {
+    pub(crate) fn is_only_of(&self, timeline: TimelineId) -> bool {
         let [only, next, _] = &self.few;
-        only.slot == slot && next.tick == 0
+        only.timeline == timeline && next.sequence == 0
     }
 
     /// [`add`](Self::add) to a clock that knows of this very stream and no other one. None, with nothing
     /// added, for others.
     #[inline]
-    pub(crate) fn add_to_only(&mut self, stamp: Stamp) -> Option<bool> {
-        if !self.is_only_of(stamp.slot) {
+    pub(crate) fn add_to_only(&mut self, epoch: Epoch) -> Option<bool> {
+        if !self.is_only_of(epoch.timeline) {
             return None;
         }
         let only = &mut self.few[0];
-        let news = only.tick < stamp.tick;
-        if news {
-            only.tick = stamp.tick;
+        let changed = only.sequence < epoch.sequence;
+        if changed {
+            only.sequence = epoch.sequence;
         }
-        Some(news)
+        Some(changed)
     }
 
     /// Whether the clock has nothing to tell stream `own`, which needs to be told nothing about itself.
     #[inline]
-    pub(crate) fn is_no_news_to(&self, own: SlotId) -> bool {
+    pub(crate) fn adds_nothing_to(&self, own: TimelineId) -> bool {
         let [only, next, _] = &self.few;
         // Without branches, of which the driver's code leaves no guesses.
-        (next.tick == 0) & ((only.slot == own) | (only.tick == 0) & self.many.is_none())
+        (next.sequence == 0) & ((only.timeline == own) | (only.sequence == 0) & self.many.is_none())
     }
 
     /// Adds all that `other` covers; says whether any of it was news.
     #[inline]
-    pub fn merge(&mut self, other: &Self) -> bool {
-        // What a stream has without a slot is nobody's.
-        self.learn(other, NONE.slot)
+    pub fn join(&mut self, other: &Self) -> bool {
+        // What a stream has without a timeline is nobody's.
+        self.join_for(other, NONE.timeline)
     }
 
-    /// [`merge`](Self::merge) for the clock of stream `own`, which needs to be told nothing about itself.
+    /// [`join`](Self::join) for the clock of stream `own`, which needs to be told nothing about itself.
     #[inline]
-    pub fn learn(&mut self, other: &Self, own: SlotId) -> bool {
-        let mut news = false;
-        for stamp in &other.few {
-            if stamp.tick == 0 {
+    pub fn join_for(&mut self, other: &Self, own: TimelineId) -> bool {
+        let mut changed = false;
+        for epoch in &other.few {
+            if epoch.sequence == 0 {
                 break;
             }
-            news |= stamp.slot != own && self.add(*stamp);
+            changed |= epoch.timeline != own && self.add(*epoch);
         }
         match &other.many {
-            None => news,
-            Some(many) => self.learn_many(many, own),
+            None => changed,
+            Some(many) => self.join_many(many, own),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn learn_many(&mut self, many: &[Stamp], own: SlotId) -> bool {
-        let stamps = many.iter().filter(|stamp| stamp.slot != own);
-        stamps.fold(false, |news, stamp| self.add(*stamp) | news)
+    fn join_many(&mut self, many: &[Epoch], own: TimelineId) -> bool {
+        let epochs = many.iter().filter(|epoch| epoch.timeline != own);
+        epochs.fold(false, |changed, epoch| self.add(*epoch) | changed)
     }
 
     /// Drops the entries for which `completed` says that everybody knows.
     #[cold]
-    pub fn prune(&mut self, mut completed: impl FnMut(Stamp) -> bool) {
+    pub fn prune(&mut self, mut completed: impl FnMut(Epoch) -> bool) {
         if !self.iter().any(&mut completed) {
             return;
         }
-        let kept: Vec<Stamp> = self.iter().filter(|stamp| !completed(*stamp)).collect();
+        let was_retained: Vec<Epoch> = self.iter().filter(|epoch| !completed(*epoch)).collect();
         *self = Self::new();
-        match self.few.get_mut(..kept.len()) {
-            Some(few) => few.copy_from_slice(&kept),
-            None => self.many = Some(Arc::new(kept)),
+        match self.few.get_mut(..was_retained.len()) {
+            Some(few) => few.copy_from_slice(&was_retained),
+            None => self.many = Some(Arc::new(was_retained)),
         }
     }
 
@@ -278,39 +278,40 @@ impl Clock {
         self.many.as_ref().is_some_and(|many| many.len() > 8)
     }
 
-    /// The entries, by slot.
+    /// The entries, by timeline.
     #[inline]
-    pub fn iter(&self) -> impl Iterator<Item = Stamp> {
+    pub fn iter(&self) -> impl Iterator<Item = Epoch> {
         self.entries().iter().copied()
     }
 }
 
 /// What a clock knows of, as far as one number can say it, so that others can be told by one store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Brief {
+pub(crate) enum ClockSummary {
     /// No stream.
     Nothing,
     /// This operation, and those before it.
-    One(Stamp),
+    One(Epoch),
     /// More than a number can say.
     Many,
 }
 
-impl Brief {
-    /// Bits of a tick. Those above are for the slot, all of them set where it is more than bits can say.
+impl ClockSummary {
+    /// Bits of a sequence number. Those above are for the timeline, all of them set where it is more than bits can say.
     const TICK_BITS: u32 = 48;
 
     /// What the bits say.
     #[inline]
     pub(crate) fn unpack(bits: u64) -> Self {
-        // No slot is told of without a tick.
+        // No timeline is told of without a sequence number.
         if bits == 0 {
             return Self::Nothing;
         }
         match u32::try_from(bits >> Self::TICK_BITS) {
-            Ok(slot) if slot < 0xffff => {
-                Self::One(Stamp { slot: SlotId(slot), tick: bits & ((1 << Self::TICK_BITS) - 1) })
-            }
+            Ok(timeline) if timeline < 0xffff => Self::One(Epoch {
+                timeline: TimelineId(timeline),
+                sequence: bits & ((1 << Self::TICK_BITS) - 1),
+            }),
             _ => Self::Many,
         }
     }
@@ -320,10 +321,10 @@ impl Brief {
     pub(crate) fn pack(self) -> u64 {
         match self {
             Self::Nothing => 0,
-            Self::One(Stamp { slot: SlotId(slot), tick })
-                if slot < 0xffff && tick >> Self::TICK_BITS == 0 =>
+            Self::One(Epoch { timeline: TimelineId(timeline), sequence })
+                if timeline < 0xffff && sequence >> Self::TICK_BITS == 0 =>
             {
-                (u64::from(slot) << Self::TICK_BITS) | tick
+                (u64::from(timeline) << Self::TICK_BITS) | sequence
             }
             Self::One(_) | Self::Many => u64::MAX,
         }
@@ -334,32 +335,32 @@ impl Brief {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{Brief, Clock, SlotId, Stamp};
+    use super::{ClockSummary, Epoch, TimelineId, VectorClock};
 
-    fn stamp(slot: u32, tick: u64) -> Stamp {
-        Stamp { slot: SlotId(slot), tick }
+    fn epoch(timeline: u32, sequence: u64) -> Epoch {
+        Epoch { timeline: TimelineId(timeline), sequence }
     }
 
     #[test]
     fn a_clock_covers_what_was_added_and_all_before_it() {
-        let mut clock = Clock::new();
-        assert!(clock.add(stamp(7, 5)));
-        assert!(clock.add(stamp(2, 9)));
-        assert!(!clock.add(stamp(7, 4)));
-        assert!(clock.covers(stamp(7, 5)) && clock.covers(stamp(7, 1)) && clock.covers(stamp(2, 9)));
-        assert!(!clock.covers(stamp(7, 6)) && !clock.covers(stamp(3, 1)));
+        let mut clock = VectorClock::new();
+        assert!(clock.add(epoch(7, 5)));
+        assert!(clock.add(epoch(2, 9)));
+        assert!(!clock.add(epoch(7, 4)));
+        assert!(clock.covers(epoch(7, 5)) && clock.covers(epoch(7, 1)) && clock.covers(epoch(2, 9)));
+        assert!(!clock.covers(epoch(7, 6)) && !clock.covers(epoch(3, 1)));
     }
 
     #[test]
     fn long_clocks_find_like_short_ones() {
-        let mut clock = Clock::new();
-        for slot in (0..100).rev() {
-            clock.add(stamp(slot * 2, u64::from(slot) + 1));
+        let mut clock = VectorClock::new();
+        for timeline in (0..100).rev() {
+            clock.add(epoch(timeline * 2, u64::from(timeline) + 1));
         }
-        for slot in 0..100 {
-            assert!(clock.covers(stamp(slot * 2, u64::from(slot) + 1)));
-            assert!(!clock.covers(stamp(slot * 2, u64::from(slot) + 2)));
-            assert!(!clock.covers(stamp(slot * 2 + 1, 1)));
+        for timeline in 0..100 {
+            assert!(clock.covers(epoch(timeline * 2, u64::from(timeline) + 1)));
+            assert!(!clock.covers(epoch(timeline * 2, u64::from(timeline) + 2)));
+            assert!(!clock.covers(epoch(timeline * 2 + 1, 1)));
         }
     }
 
@@ -372,37 +373,40 @@ mod tests {
         };
         let mut lengths = [0; 9];
         for _ in 0..2_000 {
-            let mut both = [(); 2].map(|()| (Clock::new(), BTreeMap::new()));
+            let mut both = [(); 2].map(|()| (VectorClock::new(), BTreeMap::new()));
             for _ in 0..40 {
-                let slot = u32::try_from(random(8)).unwrap();
-                let (tick, own) = (random(20), SlotId(u32::try_from(random(8)).unwrap()));
+                let timeline = u32::try_from(random(8)).unwrap();
+                let (sequence, own) = (random(20), TimelineId(u32::try_from(random(8)).unwrap()));
                 let [(clock, map), (other, seen)] = &mut both;
                 match random(12) {
                     0..7 => {
-                        let news = tick > map.get(&slot).copied().unwrap_or(0);
-                        let only = map.len() == 1 && map.contains_key(&slot);
-                        assert_eq!(clock.clone().add_to_only(stamp(slot, tick)), only.then_some(news));
-                        let added = match clock.add_to_only(stamp(slot, tick)) {
-                            Some(news) => news,
-                            None => clock.add(stamp(slot, tick)),
+                        let changed = sequence > map.get(&timeline).copied().unwrap_or(0);
+                        let only = map.len() == 1 && map.contains_key(&timeline);
+                        assert_eq!(
+                            clock.clone().add_to_only(epoch(timeline, sequence)),
+                            only.then_some(changed)
+                        );
+                        let added = match clock.add_to_only(epoch(timeline, sequence)) {
+                            Some(changed) => changed,
+                            None => clock.add(epoch(timeline, sequence)),
                         };
-                        assert_eq!(added, news);
-                        if news {
-                            map.insert(slot, tick);
+                        assert_eq!(added, changed);
+                        if changed {
+                            map.insert(timeline, sequence);
                         }
                     }
                     7 => {
-                        let mut news = false;
-                        for (slot, tick) in seen.iter().filter(|(slot, _)| **slot != own.0) {
-                            let entry = map.entry(*slot).or_insert(0);
-                            news |= tick > entry;
-                            *entry = *tick.max(entry);
+                        let mut changed = false;
+                        for (timeline, sequence) in seen.iter().filter(|(timeline, _)| **timeline != own.0) {
+                            let entry = map.entry(*timeline).or_insert(0);
+                            changed |= sequence > entry;
+                            *entry = *sequence.max(entry);
                         }
-                        assert_eq!(clock.learn(other, own), news);
+                        assert_eq!(clock.join_for(other, own), changed);
                     }
                     8 => {
-                        clock.prune(|stamp| stamp.tick < tick);
-                        map.retain(|_, of| *of >= tick);
+                        clock.prune(|epoch| epoch.sequence < sequence);
+                        map.retain(|_, of| *of >= sequence);
                     }
                     9 if random(4) == 0 => {
                         clock.clear();
@@ -412,24 +416,28 @@ mod tests {
                     _ => both.reverse(),
                 }
                 for (clock, map) in &both {
-                    let entries: Vec<_> = clock.iter().map(|stamp| (stamp.slot.0, stamp.tick)).collect();
-                    assert_eq!(entries, map.iter().map(|(slot, tick)| (*slot, *tick)).collect::<Vec<_>>());
+                    let entries: Vec<_> =
+                        clock.iter().map(|epoch| (epoch.timeline.0, epoch.sequence)).collect();
+                    assert_eq!(
+                        entries,
+                        map.iter().map(|(timeline, sequence)| (*timeline, *sequence)).collect::<Vec<_>>()
+                    );
                     lengths[clock.len()] += 1;
-                    for slot in 0..8 {
-                        let known = map.get(&slot).copied().unwrap_or(0);
-                        assert!(known == 0 || clock.covers(stamp(slot, known)));
-                        assert!(!clock.covers(stamp(slot, known + 1)));
+                    for timeline in 0..8 {
+                        let known = map.get(&timeline).copied().unwrap_or(0);
+                        assert!(known == 0 || clock.covers(epoch(timeline, known)));
+                        assert!(!clock.covers(epoch(timeline, known + 1)));
                     }
-                    for slot in 0..9 {
-                        let nothing = entries.iter().all(|(of, _)| *of == slot);
-                        assert_eq!(clock.is_no_news_to(SlotId(slot)), nothing, "{entries:?}");
+                    for timeline in 0..9 {
+                        let nothing = entries.iter().all(|(of, _)| *of == timeline);
+                        assert_eq!(clock.adds_nothing_to(TimelineId(timeline)), nothing, "{entries:?}");
                     }
-                    let brief = match entries.as_slice() {
-                        [] => Brief::Nothing,
-                        [(slot, tick)] => Brief::One(stamp(*slot, *tick)),
-                        _ => Brief::Many,
+                    let summary = match entries.as_slice() {
+                        [] => ClockSummary::Nothing,
+                        [(timeline, sequence)] => ClockSummary::One(epoch(*timeline, *sequence)),
+                        _ => ClockSummary::Many,
                     };
-                    assert_eq!(clock.brief(), brief);
+                    assert_eq!(clock.summary(), summary);
                 }
             }
         }
@@ -438,17 +446,17 @@ mod tests {
 
     #[test]
     fn what_is_told_in_short_is_what_was_meant_or_more_than_can_be_told() {
-        let one = |slot, tick| Brief::One(Stamp { slot: SlotId(slot), tick });
+        let one = |timeline, sequence| ClockSummary::One(Epoch { timeline: TimelineId(timeline), sequence });
         let last = (1 << 48) - 1;
-        for (slot, tick) in [(0, 1), (0xfffe, 1), (0xfffe, last), (7, last)] {
-            let brief = one(slot, tick);
-            assert_eq!(Brief::unpack(brief.pack()), brief);
+        for (timeline, sequence) in [(0, 1), (0xfffe, 1), (0xfffe, last), (7, last)] {
+            let summary = one(timeline, sequence);
+            assert_eq!(ClockSummary::unpack(summary.pack()), summary);
         }
-        for (slot, tick) in [(0xffff, 1), (0x1_0000, 1), (u32::MAX - 1, 1), (3, last + 1)] {
-            assert_eq!(Brief::unpack(one(slot, tick).pack()), Brief::Many);
+        for (timeline, sequence) in [(0xffff, 1), (0x1_0000, 1), (u32::MAX - 1, 1), (3, last + 1)] {
+            assert_eq!(ClockSummary::unpack(one(timeline, sequence).pack()), ClockSummary::Many);
         }
-        for brief in [Brief::Nothing, Brief::Many] {
-            assert_eq!(Brief::unpack(brief.pack()), brief);
+        for summary in [ClockSummary::Nothing, ClockSummary::Many] {
+            assert_eq!(ClockSummary::unpack(summary.pack()), summary);
         }
     }
 }

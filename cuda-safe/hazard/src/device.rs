@@ -7,7 +7,7 @@
 
 use std::sync::atomic::Ordering::{Acquire, Release, SeqCst};
 
-use crate::clock::{Clock, SlotId, Stamp, Tick};
+use crate::clock::{Epoch, SequenceNumber, TimelineId, VectorClock};
 use crate::primitives::{AtomicBool, AtomicU64, Mutex, OnceLock};
 
 /// How a stream relates to the legacy stream of its device, and how others can reach it.
@@ -33,76 +33,76 @@ impl Kind {
 
 /// One device's page.
 #[derive(Debug)]
-pub(crate) struct DeviceBook {
+pub(crate) struct DeviceTimelines {
     pub(crate) ordinal: i32,
-    /// The legacy stream's slot, once it has one.
-    legacy: OnceLock<SlotId>,
+    /// The legacy stream's timeline, once it has one.
+    legacy: OnceLock<TimelineId>,
     /// Actions of the legacy stream.
     epoch: AtomicU64,
     /// Whether a blocking stream has done anything since the legacy stream looked.
-    news: AtomicBool,
+    changed: AtomicBool,
     /// The blocking streams.
-    blocking: Mutex<Vec<SlotId>>,
+    blocking: Mutex<Vec<TimelineId>>,
     /// Whether there are any.
     has_blocking: AtomicBool,
     /// The legacy stream's last operation.
     acted: AtomicU64,
     /// What the legacy stream's last action was ordered after.
-    seen: Mutex<Clock>,
+    seen: Mutex<VectorClock>,
 }
 
-impl DeviceBook {
+impl DeviceTimelines {
     /// The page of device `ordinal`.
     pub(crate) fn new(ordinal: i32) -> Self {
         Self {
             ordinal,
             legacy: OnceLock::new(),
             epoch: AtomicU64::new(0),
-            news: AtomicBool::new(false),
+            changed: AtomicBool::new(false),
             blocking: Mutex::new(Vec::new()),
             has_blocking: AtomicBool::new(false),
             acted: AtomicU64::new(0),
-            seen: Mutex::new(Clock::new()),
+            seen: Mutex::new(VectorClock::new()),
         }
     }
 
-    /// The legacy stream's slot, if it has one.
+    /// The legacy stream's timeline, if it has one.
     #[inline]
-    pub(crate) fn legacy(&self) -> Option<SlotId> {
+    pub(crate) fn legacy(&self) -> Option<TimelineId> {
         self.legacy.get().copied()
     }
 
-    /// The legacy stream's slot: this one, unless it has one already.
-    pub(crate) fn legacy_or(&self, slot: SlotId) -> SlotId {
-        *self.legacy.get_or_init(|| slot)
+    /// The legacy stream's timeline: this one, unless it has one already.
+    pub(crate) fn legacy_or(&self, timeline: TimelineId) -> TimelineId {
+        *self.legacy.get_or_init(|| timeline)
     }
 
     /// Adds a stream to those that the legacy stream waits for.
-    pub(crate) fn joins(&self, slot: SlotId, kind: Kind) {
+    pub(crate) fn joins(&self, timeline: TimelineId, kind: Kind) {
         if kind.blocking() {
-            self.blocking.lock().push(slot);
+            self.blocking.lock().push(timeline);
             self.has_blocking.store(true, Release);
         }
     }
 
     /// A stream of kind `kind` has done something that the legacy stream will be ordered after.
     #[inline]
-    pub(crate) fn note_news(&self, kind: Kind) {
-        if kind.blocking() && !self.news.load(SeqCst) {
-            self.news.store(true, SeqCst);
+    pub(crate) fn note_change(&self, kind: Kind) {
+        if kind.blocking() && !self.changed.load(SeqCst) {
+            self.changed.store(true, SeqCst);
         }
     }
 
     /// Whether there is news from the blocking streams.
     #[inline]
-    pub(crate) fn has_news(&self) -> bool {
-        self.news.load(SeqCst)
+    pub(crate) fn has_changes(&self) -> bool {
+        self.changed.load(SeqCst)
     }
 
     /// Whether there is news from the blocking streams; asking takes it.
     #[inline]
     pub(crate) fn take_news(&self) -> bool {
-        self.has_news() && self.news.swap(false, SeqCst)
+        self.has_changes() && self.changed.swap(false, SeqCst)
     }
 
     /// Whether there ever was a blocking stream.
@@ -113,7 +113,7 @@ impl DeviceBook {
 
     /// Calls `visit` with each blocking stream.
     #[inline]
-    pub(crate) fn each_blocking(&self, visit: impl FnMut(SlotId)) {
+    pub(crate) fn each_blocking(&self, visit: impl FnMut(TimelineId)) {
         if !self.has_blocking() {
             return;
         }
@@ -126,45 +126,45 @@ impl DeviceBook {
         self.epoch.load(Acquire)
     }
 
-    /// The legacy stream has acted, being ordered after `clock` and `stamp` besides what was told before.
-    pub(crate) fn acted_after(&self, stamp: Stamp, clock: &Clock) {
+    /// The legacy stream has acted, being ordered after `clock` and `epoch` besides what was told before.
+    pub(crate) fn acted_after(&self, epoch: Epoch, clock: &VectorClock) {
         let mut seen = self.seen.lock();
-        seen.merge(clock);
-        seen.add(stamp);
+        seen.join(clock);
+        seen.add(epoch);
         self.epoch.fetch_add(1, SeqCst);
     }
 
-    /// The legacy stream has acted as its operation `tick`, or after that. To be called by who has its lane,
-    /// so that ticks never fall. `clock` is what it was ordered after besides what was told before.
+    /// The legacy stream has acted as its operation `sequence`, or after that. To be called by who has its submit state,
+    /// so that sequence numbers never fall. `clock` is what it was ordered after besides what was told before.
     #[inline]
-    pub(crate) fn acted(&self, tick: Tick, clock: Option<&Clock>) {
+    pub(crate) fn acted(&self, sequence: SequenceNumber, clock: Option<&VectorClock>) {
         if let Some(clock) = clock {
             self.sees(clock);
         }
-        self.acted.store(tick, Release);
+        self.acted.store(sequence, Release);
         self.epoch.fetch_add(1, SeqCst);
     }
 
     #[cold]
     #[inline(never)]
-    fn sees(&self, clock: &Clock) {
-        self.seen.lock().merge(clock);
+    fn sees(&self, clock: &VectorClock) {
+        self.seen.lock().join(clock);
     }
 
     /// Adds what a blocking stream's next operation is ordered after; gives the epoch that this is about, at
     /// least.
-    pub(crate) fn seen_into(&self, clock: &mut Clock) -> u64 {
+    pub(crate) fn seen_into(&self, clock: &mut VectorClock) -> u64 {
         // Read first: what an epoch stands for was there before it.
         let epoch = self.epoch();
-        clock.merge(&self.seen.lock());
-        if let Some(slot) = self.legacy() {
-            clock.add(Stamp { slot, tick: self.acted.load(Acquire) });
+        clock.join(&self.seen.lock());
+        if let Some(timeline) = self.legacy() {
+            clock.add(Epoch { timeline, sequence: self.acted.load(Acquire) });
         }
         epoch
     }
 
     /// Drops from what the legacy stream has seen what everybody knows to be complete, if it has become long.
-    pub(crate) fn prune(&self, completed: impl FnMut(Stamp) -> bool) {
+    pub(crate) fn prune(&self, completed: impl FnMut(Epoch) -> bool) {
         let mut seen = self.seen.lock();
         if seen.len() > 32 {
             seen.prune(completed);

@@ -4,8 +4,8 @@
 //! whatever it covers and is ordered after; a read likewise makes redundant the reads that it covers. That
 //! loses nothing, because whoever is ordered after the later access is then ordered after the earlier one.
 
-use crate::clock::Stamp;
-use crate::waits::Place;
+use crate::clock::Epoch;
+use crate::wait_log::CallSite;
 
 /// Whether bytes are read or written. What is both is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,18 +41,18 @@ impl Want {
 /// The operation that made an allocation, which its access history begins with.
 #[derive(Clone, Copy, Debug)]
 pub struct First {
-    pub(crate) stamp: Stamp,
-    pub(crate) place: Option<Place>,
+    pub(crate) epoch: Epoch,
+    pub(crate) call_site: Option<CallSite>,
 }
 
 /// What an operation that is being entered knows about earlier ones.
 pub(crate) trait View {
     /// The operation itself.
-    fn me(&self) -> Stamp;
-    /// Whether `stamp` has completed, which is so for everybody.
-    fn completed(&self, stamp: Stamp) -> bool;
-    /// Whether `stamp` is ordered before the operation, for example because it is of the same stream.
-    fn knows(&self, stamp: Stamp) -> bool;
+    fn me(&self) -> Epoch;
+    /// Whether `epoch` has completed, which is so for everybody.
+    fn completed(&self, epoch: Epoch) -> bool;
+    /// Whether `epoch` is ordered before the operation, for example because it is of the same stream.
+    fn is_after(&self, epoch: Epoch) -> bool;
 }
 
 /// A view that knows the legacy rule and what is read during the call.
@@ -62,11 +62,11 @@ pub(crate) trait FullView: View + Sized {
     /// come to it the stream has something to do.
     fn at_call(&self) -> Self;
 
-    /// Whether `stamp` is ordered before an access of the operation, which is one that may be made during the
+    /// Whether `epoch` is ordered before an access of the operation, which is one that may be made during the
     /// call or not.
     #[inline]
-    fn puts_behind(&self, at_call: bool, stamp: Stamp) -> bool {
-        if at_call { self.at_call().knows(stamp) } else { self.knows(stamp) }
+    fn puts_behind(&self, at_call: bool, epoch: Epoch) -> bool {
+        if at_call { self.at_call().is_after(epoch) } else { self.is_after(epoch) }
     }
 }
 
@@ -76,14 +76,14 @@ pub(crate) struct Entry {
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) mode: Mode,
-    pub(crate) stamp: Stamp,
-    pub(crate) place: Option<Place>,
+    pub(crate) epoch: Epoch,
+    pub(crate) call_site: Option<CallSite>,
 }
 
 impl Entry {
     #[inline]
-    pub(crate) fn new(want: Want, stamp: Stamp, place: Option<Place>) -> Self {
-        Self { start: want.start, end: want.end, mode: want.mode, stamp, place }
+    pub(crate) fn new(want: Want, epoch: Epoch, call_site: Option<CallSite>) -> Self {
+        Self { start: want.start, end: want.end, mode: want.mode, epoch, call_site }
     }
 
     /// Whether the two accesses must not run at once, whoever makes them.
@@ -102,18 +102,18 @@ impl Entry {
 #[derive(Clone, Copy, Debug)]
 pub struct Conflict {
     /// The earlier operation.
-    pub stamp: Stamp,
+    pub epoch: Epoch,
     /// Where it was given, if that was kept.
-    pub place: Option<Place>,
+    pub call_site: Option<CallSite>,
 }
 
 /// Whether the part of `entry` that `want` covers need not be remembered once `want` is on record.
 #[inline]
 pub(crate) fn redundant<V: View>(entry: &Entry, want: Want, view: &V) -> bool {
     if want.writes() || entry.mode == Mode::Read {
-        view.knows(entry.stamp)
+        view.is_after(entry.epoch)
     } else {
-        view.completed(entry.stamp)
+        view.completed(entry.epoch)
     }
 }
 

@@ -7,7 +7,7 @@
 //! is one operation, and all before it on its timeline.
 //!
 //! [`HappensBefore`] is an instance that one thread changes, and that forgets nothing: a race detector asks
-//! it. The [tracker](crate::Books) is built of the same clocks, epochs and events, and follows the same
+//! it. The [tracker](crate::Tracker) is built of the same clocks, epochs and events, and follows the same
 //! rules. It spreads the state over its timelines, so that each has a lock of its own, and it forgets what
 //! has completed. So this is also the plain statement of what the tracker may rely on.
 //!
@@ -27,9 +27,9 @@
 
 use std::fmt;
 
-pub use crate::clock::{Clock, SlotId as Timeline, Stamp as Epoch, Tick as SequenceNumber};
+pub use crate::clock::{Epoch, SequenceNumber, TimelineId as Timeline, VectorClock};
 pub use crate::device::Kind;
-pub use crate::snapshot::Snapshot;
+pub use crate::snapshot::EventClock;
 
 /// Timelines, and what happens before the next operation of each.
 #[derive(Clone, Default)]
@@ -45,9 +45,9 @@ struct State {
     /// Operations so far.
     last: SequenceNumber,
     /// What happens before its next operation, but for what the legacy rule adds.
-    clock: Clock,
+    clock: VectorClock,
     /// Of a legacy stream: what its last action comes after, itself included.
-    acted: Clock,
+    acted: VectorClock,
 }
 
 impl HappensBefore {
@@ -62,7 +62,13 @@ impl HappensBefore {
     pub fn timeline(&mut self, device: i32, kind: Kind) -> Timeline {
         // Two million streams are the tracker's limit; 2^32 are out of reach.
         let id = Timeline(u32::try_from(self.timelines.len()).unwrap_or(u32::MAX));
-        self.timelines.push(State { device, kind, last: 0, clock: Clock::new(), acted: Clock::new() });
+        self.timelines.push(State {
+            device,
+            kind,
+            last: 0,
+            clock: VectorClock::new(),
+            acted: VectorClock::new(),
+        });
         id
     }
 
@@ -74,10 +80,10 @@ impl HappensBefore {
     /// stream.
     pub fn operate(&mut self, timeline: Timeline) -> Epoch {
         let ruled = self.by_legacy_rule(timeline);
-        let Some(state) = self.state_mut(timeline) else { return Epoch { slot: timeline, tick: 0 } };
-        state.clock.learn(&ruled, timeline);
+        let Some(state) = self.state_mut(timeline) else { return Epoch { timeline: timeline, sequence: 0 } };
+        state.clock.join_for(&ruled, timeline);
         state.last += 1;
-        let epoch = Epoch { slot: timeline, tick: state.last };
+        let epoch = Epoch { timeline: timeline, sequence: state.last };
         state.acts(epoch);
         epoch
     }
@@ -87,34 +93,34 @@ impl HappensBefore {
     ///
     /// On a legacy stream a record is an action like an operation. On a blocking stream the event comes after
     /// the legacy stream's last action, but the stream itself does so only by its next operation.
-    pub fn record(&mut self, timeline: Timeline) -> Snapshot {
+    pub fn record(&mut self, timeline: Timeline) -> EventClock {
         let ruled = self.by_legacy_rule(timeline);
-        let mut snapshot = Snapshot::new();
-        let Some(state) = self.state_mut(timeline) else { return snapshot };
-        snapshot.stamp = Epoch { slot: timeline, tick: state.last };
+        let mut event_clock = EventClock::new();
+        let Some(state) = self.state_mut(timeline) else { return event_clock };
+        event_clock.epoch = Epoch { timeline: timeline, sequence: state.last };
         if state.kind == Kind::Legacy {
-            state.clock.learn(&ruled, timeline);
-            state.acts(snapshot.stamp);
+            state.clock.join_for(&ruled, timeline);
+            state.acts(event_clock.epoch);
         }
-        snapshot.clock.clone_from(&state.clock);
-        snapshot.clock.learn(&ruled, timeline);
-        snapshot
+        event_clock.clock.clone_from(&state.clock);
+        event_clock.clock.join_for(&ruled, timeline);
+        event_clock
     }
 
     /// Makes all that a timeline is given from now on come after an event: joins its clock with the event's.
-    pub fn wait(&mut self, timeline: Timeline, event: &Snapshot) {
+    pub fn wait(&mut self, timeline: Timeline, event: &EventClock) {
         let Some(state) = self.state_mut(timeline) else { return };
         // By its own events a stream comes after nothing that it was not behind before.
-        if event.stamp.slot == timeline {
+        if event.epoch.timeline == timeline {
             return;
         }
-        state.clock.learn(&event.clock, timeline);
-        state.clock.add(event.stamp);
+        state.clock.join_for(&event.clock, timeline);
+        state.clock.add(event.epoch);
         if state.kind == Kind::Legacy {
             // A wait for what is over need not be an action of the legacy stream, but it happens before the
             // next one.
-            let stamp = Epoch { slot: timeline, tick: state.last };
-            state.acts(stamp);
+            let epoch = Epoch { timeline: timeline, sequence: state.last };
+            state.acts(epoch);
         }
     }
 
@@ -127,34 +133,34 @@ impl HappensBefore {
     /// Whether an operation happens before the next one of a timeline.
     #[must_use]
     pub fn is_before_next(&self, epoch: Epoch, timeline: Timeline) -> bool {
-        let own = epoch.slot == timeline;
+        let own = epoch.timeline == timeline;
         own || self.state(timeline).is_some_and(|state| state.clock.covers(epoch))
             || self.by_legacy_rule(timeline).covers(epoch)
     }
 
     /// The vector clock of a timeline's next operation: what happens before it on other timelines.
     #[must_use]
-    pub fn clock_of_next(&self, timeline: Timeline) -> Clock {
+    pub fn clock_of_next(&self, timeline: Timeline) -> VectorClock {
         let mut clock = self.by_legacy_rule(timeline);
         if let Some(state) = self.state(timeline) {
-            clock.merge(&state.clock);
+            clock.join(&state.clock);
         }
         clock
     }
 
     /// What the legacy rule adds to what happens before the next action of a timeline.
-    fn by_legacy_rule(&self, timeline: Timeline) -> Clock {
-        let mut clock = Clock::new();
+    fn by_legacy_rule(&self, timeline: Timeline) -> VectorClock {
+        let mut clock = VectorClock::new();
         let Some(state) = self.state(timeline) else { return clock };
         for (id, other) in (0..).map(Timeline).zip(&self.timelines) {
             if other.device != state.device || id == timeline {
                 continue;
             }
             if state.kind == Kind::Legacy && other.kind.blocking() {
-                clock.merge(&other.clock);
-                clock.add(Epoch { slot: id, tick: other.last });
+                clock.join(&other.clock);
+                clock.add(Epoch { timeline: id, sequence: other.last });
             } else if state.kind.blocking() && other.kind == Kind::Legacy {
-                clock.merge(&other.acted);
+                clock.join(&other.acted);
             }
         }
         clock
@@ -171,10 +177,10 @@ impl HappensBefore {
 
 impl State {
     /// A legacy stream acts as this operation, or after it.
-    fn acts(&mut self, stamp: Epoch) {
+    fn acts(&mut self, epoch: Epoch) {
         if self.kind == Kind::Legacy {
             self.acted.clone_from(&self.clock);
-            self.acted.add(stamp);
+            self.acted.add(epoch);
         }
     }
 }
@@ -293,7 +299,7 @@ mod tests {
                     0 | 1 => {
                         let epoch = order.operate(timelines[at]);
                         let mut before = sets.ruled(&kinds, at);
-                        before.insert((epoch.slot.0, epoch.tick));
+                        before.insert((epoch.timeline.0, epoch.sequence));
                         sets.takes(&kinds, at, before);
                         all.push(epoch);
                     }
@@ -316,8 +322,8 @@ mod tests {
                 }
                 for (at, timeline) in timelines.iter().enumerate() {
                     let before = sets.ruled(&kinds, at);
-                    for epoch in all.iter().filter(|epoch: &&Epoch| epoch.slot != *timeline) {
-                        let expected = before.contains(&(epoch.slot.0, epoch.tick));
+                    for epoch in all.iter().filter(|epoch: &&Epoch| epoch.timeline != *timeline) {
+                        let expected = before.contains(&(epoch.timeline.0, epoch.sequence));
                         assert_eq!(
                             order.is_before_next(*epoch, *timeline),
                             expected,

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::primitives::{AtomicBool, AtomicU64, barrier, constructor, me, number, pause};
 
-/// A mutex for what is as a rule only one thread's affair: a stream's lane.
+/// A mutex for what is as a rule only one thread's affair: a stream's submit state.
 ///
 /// It belongs to the first thread that takes it, its favourite, which from then on goes in and out by plain
 /// loads and stores: no atomic exchange, which would cost as much as all the rest of an operation's

@@ -4,14 +4,14 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Policy {
-    /// Adds the missing wait. The program is correct; [`Books::added_waits`](crate::Books::added_waits)
+    /// Adds the missing wait. The program is correct; [`Tracker::added_waits`](crate::Tracker::added_waits)
     /// counts what that cost.
     #[default]
     Order,
     /// Refuses the later operation with an error that names both places: a way to find the races of a
     /// program.
     Error,
-    /// Keeps no books at all. What safe code does to memory in flight is then the program's own affair.
+    /// Keeps no tracker at all. What safe code does to memory in flight is then the program's own affair.
     Off,
 }
 

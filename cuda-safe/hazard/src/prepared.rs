@@ -2,25 +2,25 @@
 //! them.
 //!
 //! # Runs
-//! What such an operation enters are the same entries each time, which only get a later tick. So the tick is
-//! kept once for all of them, beside the list that has them: a *run*. It begins when a [`Sorted`] is entered
+//! What such an operation enters are the same entries each time, which only get a later sequence number. So the sequence number is
+//! kept once for all of them, beside the list that has them: a *run*. It begins when a [`SortedAccesses`] is entered
 //! and finds for each of its accesses to an allocation just the entry that it would make, of the same stream;
-//! it goes on as long as that `Sorted` is entered by that stream again; and it ends, by giving the tick to
+//! it goes on as long as that `SortedAccesses` is entered by that stream again; and it ends, by giving the sequence number to
 //! each entry, before anything else is done with the list. So a run says nothing that its entries would not,
 //! and while it lasts they stay as they are: nothing has to be looked at again.
 //!
-//! Why nothing has to be ordered then, and what becomes of a tick that is given up, `submission` says.
+//! Why nothing has to be ordered then, and what becomes of a sequence number that is given up, `submission` says.
 
 use std::fmt;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::ledger::{Access, Ledger};
+use crate::history::{Access, AccessHistory};
 
-/// The accesses of an operation in the order in which the books take them: by allocation, then by first byte,
+/// The accesses of an operation in the order in which the tracker take them: by allocation, then by first byte,
 /// none of them empty. Those of one kind that touch are one.
 #[derive(Debug)]
-pub struct Sorted<'a> {
+pub struct SortedAccesses<'a> {
     list: Vec<Access<'a>>,
     /// Where the accesses of each allocation end.
     ends: Vec<usize>,
@@ -28,7 +28,7 @@ pub struct Sorted<'a> {
     number: u64,
 }
 
-/// What the numbers of lists begin after. No primitive of the books': nothing is ordered by it.
+/// What the numbers of lists begin after. No primitive of the tracker': nothing is ordered by it.
 static LAST: AtomicU64 = AtomicU64::new(0);
 
 /// What no list of accesses has for its number or will have, but the one that it is for.
@@ -55,7 +55,7 @@ impl Kinds {
     }
 }
 
-impl<'a> Sorted<'a> {
+impl<'a> SortedAccesses<'a> {
     /// Puts accesses in order. What they are of stays the same, byte by byte.
     pub fn of(list: Vec<Access<'a>>) -> Self {
         let list = sorted(list);
@@ -92,7 +92,7 @@ impl<'a> Sorted<'a> {
     }
 }
 
-/// The accesses in order; see [`Sorted`].
+/// The accesses in order; see [`SortedAccesses`].
 pub(crate) fn sorted(mut list: Vec<Access<'_>>) -> Vec<Access<'_>> {
     if !in_order(&list) {
         list.retain(|access| !access.is_empty());
@@ -102,7 +102,7 @@ pub(crate) fn sorted(mut list: Vec<Access<'_>>) -> Vec<Access<'_>> {
     let touch =
         |one: &Access<'_>, next: &Access<'_>| next.start <= one.end && next.address() == one.address();
     if !list.is_sorted_by(|one, next| !touch(one, next)) {
-        list.dedup_by(|next, kept| kept.take_in(next));
+        list.dedup_by(|next, was_retained| was_retained.take_in(next));
     }
     list
 }
@@ -151,18 +151,18 @@ pub(crate) fn by_allocation<'b, 'a>(
 /// For operations with many accesses whose program sees by itself that they are the same as last time.
 /// Everything else takes an ordinary [`Operation`](crate::Operation).
 #[derive(Debug)]
-pub struct Series(u64);
+pub struct GroupNumber(u64);
 
-/// The accesses of a [`Series`], made once more.
+/// The accesses of a [`GroupNumber`], made once more.
 #[derive(Clone, Copy)]
-pub struct Repeat<'r, 'a> {
+pub struct RepeatedGroup<'r, 'a> {
     pub(crate) number: u64,
-    pub(crate) ledger: &'a Ledger,
+    pub(crate) history: &'a AccessHistory,
     pub(crate) unborrowed: bool,
     pub(crate) accesses: &'r [Access<'a>],
 }
 
-impl Series {
+impl GroupNumber {
     /// A series that nothing is known of yet.
     #[must_use]
     pub fn begin() -> Self {
@@ -172,36 +172,41 @@ impl Series {
     /// The accesses of the series once more, of which any one says what allocation they are of.
     #[must_use]
     #[inline]
-    pub fn again<'a>(&self, one: &Access<'a>) -> Repeat<'_, 'a> {
-        Repeat { number: self.0, ledger: one.ledger, unborrowed: one.unborrowed, accesses: &[] }
+    pub fn again<'a>(&self, one: &Access<'a>) -> RepeatedGroup<'_, 'a> {
+        RepeatedGroup { number: self.0, history: one.history, unborrowed: one.unborrowed, accesses: &[] }
     }
 
     /// The accesses of the series once more, with all that the tracker may have to be told of them. None
     /// where there are none.
     #[must_use]
-    pub fn told<'r, 'a>(&self, all: &'r [Access<'a>]) -> Option<Repeat<'r, 'a>> {
+    pub fn told<'r, 'a>(&self, all: &'r [Access<'a>]) -> Option<RepeatedGroup<'r, 'a>> {
         let unborrowed = all.iter().any(|access| access.unborrowed);
-        all.first().map(|first| Repeat { number: self.0, ledger: first.ledger, unborrowed, accesses: all })
+        all.first().map(|first| RepeatedGroup {
+            number: self.0,
+            history: first.history,
+            unborrowed,
+            accesses: all,
+        })
     }
 }
 
-impl fmt::Debug for Repeat<'_, '_> {
+impl fmt::Debug for RepeatedGroup<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "series {} of {:p}, {} told", self.number, self.ledger, self.accesses.len())
+        write!(f, "series {} of {:p}, {} told", self.number, self.history, self.accesses.len())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Sorted, by_allocation, in_order};
-    use crate::clock::{SlotId, Stamp};
-    use crate::ledger::Ledger;
-    use crate::list::tests::Alone;
+    use super::{SortedAccesses, by_allocation, in_order};
+    use crate::clock::{Epoch, TimelineId};
+    use crate::history::AccessHistory;
+    use crate::interval_list::tests::Alone;
     use crate::primitives::in_a_test;
     use crate::{Access, Mode};
 
-    fn of<'a>(ledger: &'a Ledger, parts: &[(usize, usize, Mode)]) -> Vec<Access<'a>> {
-        parts.iter().map(|(start, end, mode)| Access::new(ledger, *start..*end, *mode)).collect()
+    fn of<'a>(history: &'a AccessHistory, parts: &[(usize, usize, Mode)]) -> Vec<Access<'a>> {
+        parts.iter().map(|(start, end, mode)| Access::new(history, *start..*end, *mode)).collect()
     }
 
     fn told(accesses: &[Access<'_>]) -> Vec<(usize, usize, Mode)> {
@@ -212,8 +217,8 @@ mod tests {
     fn parts_that_touch_are_one_where_they_are_used_alike() {
         in_a_test(|| {
             use Mode::{Read, Write};
-            let ledger = Ledger::new(100);
-            let sorted = |parts: &[_]| told(Sorted::of(of(&ledger, parts)).as_slice());
+            let history = AccessHistory::new(100);
+            let sorted = |parts: &[_]| told(SortedAccesses::of(of(&history, parts)).as_slice());
             let parts = [(20, 30, Read), (0, 10, Read), (5, 5, Write), (10, 20, Read), (40, 50, Read)];
             assert_eq!(sorted(&parts), [(0, 30, Read), (40, 50, Read)]);
             assert_eq!(sorted(&[(0, 10, Write), (4, 6, Write), (10, 12, Write)]), [(0, 12, Write)]);
@@ -227,38 +232,38 @@ mod tests {
     #[test]
     fn what_no_borrow_stands_for_is_not_taken_for_what_one_does() {
         in_a_test(|| {
-            let ledger = Ledger::new(100);
-            let [one, next] = [Access::read(&ledger, 0..10), Access::read(&ledger, 10..20)];
-            let all = Sorted::of(vec![one, next.unborrowed()]);
+            let history = AccessHistory::new(100);
+            let [one, next] = [Access::read(&history, 0..10), Access::read(&history, 10..20)];
+            let all = SortedAccesses::of(vec![one, next.unborrowed()]);
             assert!(all.kinds().unborrowed && all.as_slice().len() == 2);
             let exclusive = |access| Access { exclusive: true, ..access };
-            let alone = Sorted::of(vec![exclusive(one), next]);
+            let alone = SortedAccesses::of(vec![exclusive(one), next]);
             assert!(!alone.kinds().unborrowed && alone.as_slice().len() == 2);
-            assert_eq!(Sorted::of(vec![exclusive(one), exclusive(next)]).as_slice().len(), 1);
+            assert_eq!(SortedAccesses::of(vec![exclusive(one), exclusive(next)]).as_slice().len(), 1);
         });
     }
 
     #[test]
     fn allocations_come_in_the_order_of_their_ledgers_each_in_one_piece() {
         in_a_test(|| {
-            let ledgers: Vec<Ledger> = (0..5).map(|_| Ledger::new(100)).collect();
+            let histories: Vec<AccessHistory> = (0..5).map(|_| AccessHistory::new(100)).collect();
             let counts = [1, 7, 3, 1, 2];
             let mut accesses = Vec::new();
             // From the last to the first, and the parts of an allocation not one after the other.
             for part in (0..7).rev() {
-                for (ledger, count) in ledgers.iter().zip(counts).rev() {
+                for (history, count) in histories.iter().zip(counts).rev() {
                     if part < count {
-                        accesses.push(Access::write(ledger, part * 10..part * 10 + 5));
+                        accesses.push(Access::write(history, part * 10..part * 10 + 5));
                     }
                 }
             }
             assert!(!in_order(&accesses));
-            let sorted = Sorted::of(accesses);
+            let sorted = SortedAccesses::of(accesses);
             assert!(in_order(sorted.as_slice()));
             let groups: Vec<_> = by_allocation(sorted.as_slice()).collect();
             assert_eq!(groups.iter().map(|group| group.len()).collect::<Vec<_>>(), counts);
-            for (group, ledger) in groups.iter().zip(&ledgers) {
-                assert!(group.iter().all(|access| std::ptr::eq(access.ledger(), ledger)));
+            for (group, history) in groups.iter().zip(&histories) {
+                assert!(group.iter().all(|access| std::ptr::eq(access.history(), history)));
             }
             assert_eq!(by_allocation(&[]).count(), 0);
         });
@@ -267,43 +272,43 @@ mod tests {
     #[test]
     fn nothing_is_in_order_and_what_is_empty_is_not() {
         in_a_test(|| {
-            let ledger = Ledger::new(10);
+            let history = AccessHistory::new(10);
             assert!(in_order(&[]));
-            assert!(in_order(&[Access::read(&ledger, 0..10), Access::write(&ledger, 0..5)]));
-            assert!(!in_order(&[Access::read(&ledger, 3..3)]));
-            assert!(!in_order(&[Access::read(&ledger, 1..10), Access::write(&ledger, 0..5)]));
+            assert!(in_order(&[Access::read(&history, 0..10), Access::write(&history, 0..5)]));
+            assert!(!in_order(&[Access::read(&history, 3..3)]));
+            assert!(!in_order(&[Access::read(&history, 1..10), Access::write(&history, 0..5)]));
         });
     }
 
     #[test]
     fn who_looks_at_an_entry_of_a_run_finds_the_last_tick_and_the_run_begins_anew() {
         in_a_test(|| {
-            let ledger = Ledger::new(100);
-            let group = [(0, 10), (20, 30), (30, 40)].map(|(start, end)| Access::write(&ledger, start..end));
-            let by = |slot, tick| Stamp { slot: SlotId(slot), tick };
+            let history = AccessHistory::new(100);
+            let group = [(0, 10), (20, 30), (30, 40)].map(|(start, end)| Access::write(&history, start..end));
+            let by = |timeline, sequence| Epoch { timeline: TimelineId(timeline), sequence };
             let met = |at: usize| {
                 let mut out = Vec::new();
-                ledger.conflicts(Access::read(&ledger, at..at + 1).want(), |_| false, &mut out);
-                out.iter().map(|conflict| conflict.stamp).collect::<Vec<_>>()
+                history.conflicts(Access::read(&history, at..at + 1).want(), |_| false, &mut out);
+                out.iter().map(|conflict| conflict.epoch).collect::<Vec<_>>()
             };
             let mut out = Vec::new();
-            assert!(!ledger.stamp_run(7, &group, by(1, 1)), "nothing was there to be done again");
-            ledger.stamp(&group, &Alone(by(1, 1)), None, &mut out);
-            for tick in 2..5 {
-                assert!(ledger.stamp_run(7, &group, by(1, tick)));
+            assert!(!history.enter_group(7, &group, by(1, 1)), "nothing was there to be done again");
+            history.epoch(&group, &Alone(by(1, 1)), None, &mut out);
+            for sequence in 2..5 {
+                assert!(history.enter_group(7, &group, by(1, sequence)));
             }
             // Another stream, and parts that are not the entries.
-            assert!(!ledger.stamp_run(7, &group, by(2, 1)));
-            assert!(!ledger.stamp_run(8, &[Access::write(&ledger, 20..40)], by(1, 5)));
-            assert!(!ledger.stamp_run(8, &[Access::new(&ledger, 20..30, Mode::Read)], by(1, 5)));
+            assert!(!history.enter_group(7, &group, by(2, 1)));
+            assert!(!history.enter_group(8, &[Access::write(&history, 20..40)], by(1, 5)));
+            assert!(!history.enter_group(8, &[Access::new(&history, 20..30, Mode::Read)], by(1, 5)));
             assert_eq!([met(5), met(15), met(35)], [vec![by(1, 4)], vec![], vec![by(1, 4)]]);
-            assert!(ledger.stamp_run(7, &group, by(1, 6)));
+            assert!(history.enter_group(7, &group, by(1, 6)));
             // A part of it by another list, then the first again.
-            assert!(ledger.stamp_run(8, &group[1..], by(1, 7)));
+            assert!(history.enter_group(8, &group[1..], by(1, 7)));
             assert_eq!([met(5), met(25)], [vec![by(1, 6)], vec![by(1, 7)]]);
-            assert!(ledger.stamp_run(7, &group, by(1, 8)) && ledger.stamp_run(9, &group, by(1, 9)));
+            assert!(history.enter_group(7, &group, by(1, 8)) && history.enter_group(9, &group, by(1, 9)));
             // One that is no run, over an entry of it.
-            ledger.stamp(&group[..1], &Alone(by(1, 10)), None, &mut out);
+            history.epoch(&group[..1], &Alone(by(1, 10)), None, &mut out);
             assert_eq!([met(5), met(25)], [vec![by(1, 10)], vec![by(1, 9)]]);
             assert!(out.is_empty());
         });

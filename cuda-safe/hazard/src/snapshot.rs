@@ -1,29 +1,29 @@
 //! Snapshots and coverage: what an event stands for, and what a synchronisation proves.
 #![expect(unsafe_code, reason = "declares functions that are told what is complete")]
 
-use crate::clock::{Clock, SlotId, Stamp};
+use crate::clock::{Epoch, TimelineId, VectorClock};
 use crate::device::Kind;
-use crate::slot::Slot;
-use crate::table::Books;
+use crate::timeline::Timeline;
+use crate::tracker::Tracker;
 
 /// What an event stands for: all that its stream was ordered after when it was recorded.
 #[derive(Clone, Debug)]
-pub struct Snapshot {
+pub struct EventClock {
     /// The stream's last operation before the record.
-    pub(crate) stamp: Stamp,
+    pub(crate) epoch: Epoch,
     /// What the stream was ordered after besides.
-    pub(crate) clock: Clock,
+    pub(crate) clock: VectorClock,
 }
 
-impl Snapshot {
+impl EventClock {
     /// What no event stands for: nothing.
     #[inline]
     pub const fn new() -> Self {
-        Self { stamp: Stamp { slot: SlotId(u32::MAX), tick: 0 }, clock: Clock::new() }
+        Self { epoch: Epoch { timeline: TimelineId(u32::MAX), sequence: 0 }, clock: VectorClock::new() }
     }
 }
 
-impl Default for Snapshot {
+impl Default for EventClock {
     fn default() -> Self {
         Self::new()
     }
@@ -37,65 +37,69 @@ impl Default for Snapshot {
 /// as a rule nothing is left, and no memory is asked for.
 #[derive(Debug)]
 #[must_use]
-pub struct Coverage {
+pub struct SubmittedSnapshot {
     /// The stream's own operations; of a device, nobody's.
-    own: Option<Stamp>,
-    others: Clock,
+    own: Option<Epoch>,
+    others: VectorClock,
 }
 
-impl Coverage {
+impl SubmittedSnapshot {
     /// Adds one operation of the stream, which the call will have completed too.
     #[inline]
-    pub fn and(mut self, stamp: Stamp) -> Self {
+    pub fn and(mut self, epoch: Epoch) -> Self {
         match &mut self.own {
-            Some(own) if own.slot == stamp.slot => own.tick = own.tick.max(stamp.tick),
+            Some(own) if own.timeline == epoch.timeline => own.sequence = own.sequence.max(epoch.sequence),
             _ => {
-                self.others.add(stamp);
+                self.others.add(epoch);
             }
         }
         self
     }
 }
 
-impl Books {
+impl Tracker {
     /// What the end of all that a stream has now proves.
     #[inline]
-    pub fn coverage_of(&self, slot: &Slot) -> Coverage {
-        let mut others = Clock::new();
-        let own = Stamp { slot: slot.id, tick: slot.provable() };
-        if slot.kind == Kind::Legacy {
-            self.scan(slot, &mut others);
+    pub fn snapshot_of(&self, timeline: &Timeline) -> SubmittedSnapshot {
+        let mut others = VectorClock::new();
+        let own = Epoch { timeline: timeline.id, sequence: timeline.provable() };
+        if timeline.kind == Kind::Legacy {
+            self.scan(timeline, &mut others);
         } else {
-            self.pending_known(slot, &mut others);
+            self.pending_known(timeline, &mut others);
         }
-        Coverage { own: Some(own), others }
+        SubmittedSnapshot { own: Some(own), others }
     }
 
     /// What an event that is recorded on a stream now will prove when it is complete.
-    pub fn coverage_by_event(&self, slot: &Slot) -> Coverage {
+    pub fn snapshot_by_event(&self, timeline: &Timeline) -> SubmittedSnapshot {
         // The record is an operation: behind it stands all that the stream was given, and the legacy stream's
         // doing.
-        let mut coverage = self.coverage_of(slot).and(Stamp { slot: slot.id, tick: slot.submitted() });
-        if slot.kind.blocking() {
-            slot.device.seen_into(&mut coverage.others);
+        let mut snapshot =
+            self.snapshot_of(timeline).and(Epoch { timeline: timeline.id, sequence: timeline.submitted() });
+        if timeline.kind.blocking() {
+            timeline.device.seen_into(&mut snapshot.others);
         }
-        coverage
+        snapshot
     }
 
     /// What the last event of a stream that is gone proves when it is complete.
-    pub fn coverage_by_last_event(&self, slot: &Slot) -> Coverage {
-        Coverage { others: slot.known(), own: Some(Stamp { slot: slot.id, tick: slot.submitted() }) }
+    pub fn snapshot_by_last_event(&self, timeline: &Timeline) -> SubmittedSnapshot {
+        SubmittedSnapshot {
+            others: timeline.known(),
+            own: Some(Epoch { timeline: timeline.id, sequence: timeline.submitted() }),
+        }
     }
 
     /// What the end of all that a device has now proves.
-    pub fn coverage_of_device(&self, device: i32) -> Coverage {
-        let mut others = Clock::new();
-        for slot in self.slots_of(Some(device)) {
-            // Knowledge first: it may grow with a wait, and the tick read later then covers the wait too.
-            self.pending_known(slot, &mut others);
-            self.add_pending(Stamp { slot: slot.id, tick: slot.submitted() }, &mut others);
+    pub fn coverage_of_device(&self, device: i32) -> SubmittedSnapshot {
+        let mut others = VectorClock::new();
+        for timeline in self.slots_of(Some(device)) {
+            // Knowledge first: it may grow with a wait, and the sequence number read later then covers the wait too.
+            self.pending_known(timeline, &mut others);
+            self.add_pending(Epoch { timeline: timeline.id, sequence: timeline.submitted() }, &mut others);
         }
-        Coverage { own: None, others }
+        SubmittedSnapshot { own: None, others }
     }
 
     /// The call has returned: all that it covered is complete.
@@ -104,20 +108,20 @@ impl Books {
     /// The coverage was read before a call that has returned since, with success, and which waits for what
     /// the coverage is of.
     #[inline]
-    pub unsafe fn completed_all(&self, coverage: &Coverage) {
-        if let Some(own) = coverage.own {
+    pub unsafe fn completed_all(&self, snapshot: &SubmittedSnapshot) {
+        if let Some(own) = snapshot.own {
             self.complete(own);
         }
-        for stamp in coverage.others.iter() {
-            self.complete(stamp);
+        for epoch in snapshot.others.iter() {
+            self.complete(epoch);
         }
     }
 
     #[inline]
-    fn complete(&self, stamp: Stamp) {
-        if let Some(slot) = self.slot(stamp.slot) {
+    fn complete(&self, epoch: Epoch) {
+        if let Some(timeline) = self.timeline(epoch.timeline) {
             // SAFETY: as the callers of the two functions above vouch.
-            unsafe { slot.complete(stamp.tick) };
+            unsafe { timeline.complete(epoch.sequence) };
         }
     }
 
@@ -125,9 +129,9 @@ impl Books {
     ///
     /// # Safety
     /// The event that the snapshot is of is complete.
-    pub unsafe fn completed_snapshot(&self, snapshot: &Snapshot) {
-        for stamp in snapshot.clock.iter().chain([snapshot.stamp]) {
-            self.complete(stamp);
+    pub unsafe fn completed_snapshot(&self, event_clock: &EventClock) {
+        for epoch in event_clock.clock.iter().chain([event_clock.epoch]) {
+            self.complete(epoch);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! One operation on its way to CUDA: begin, call, commit.
 //!
-//! The tracker is asked first ([`Books::begin_fast`], and where that gives none, [`Books::begin_slow`]): it
+//! The tracker is asked first ([`Tracker::begin_fast`], and where that gives none, [`Tracker::begin_slow`]): it
 //! enters the accesses and adds the waits that are missing. Then the caller makes its call, and commits. The
 //! [`Submission`] is all that stands between: it holds the stream's lock and the operation's sequence number.
 //! Dropped without a commit, also by a panic, it counts as failed.
@@ -32,19 +32,19 @@
 use std::fmt;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
-use crate::clock::{Stamp, Tick};
+use crate::added_wait::EventBackend;
+use crate::clock::{Epoch, SequenceNumber};
 use crate::device::Kind;
 use crate::entry::{Conflict, First, FullView, View};
-use crate::knowledge::Known;
-use crate::ledger::{Access, Before, Next};
-use crate::order::Port;
+use crate::history::{Access, Before, Next};
+use crate::operation_view::OperationView;
 use crate::policy::Policy;
-use crate::prepared::{Kinds, Repeat, Sorted, by_allocation, in_order, sorted};
+use crate::prepared::{Kinds, RepeatedGroup, SortedAccesses, by_allocation, in_order, sorted};
 use crate::primitives::{fence, pause};
-use crate::slot::{Lane, LaneGuard, Slot};
-use crate::snapshot::Coverage;
-use crate::table::Books;
-use crate::waits::{Hazard, Place};
+use crate::snapshot::SubmittedSnapshot;
+use crate::timeline::{SubmitState, SubmitStateGuard, Timeline};
+use crate::tracker::Tracker;
+use crate::wait_log::{CallSite, Hazard};
 
 /// An operation that is to be submitted: what it reads and writes, and whether the device has anything to do
 /// for it.
@@ -59,9 +59,9 @@ pub struct Operation<'b, 'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Accesses<'b, 'a> {
     /// In any order, some of them perhaps empty.
-    Listed(&'b [Access<'a>]),
+    GraphAccesses(&'b [Access<'a>]),
     /// Put in order before.
-    Prepared(&'b Sorted<'a>),
+    Prepared(&'b SortedAccesses<'a>),
 }
 
 impl<'b, 'a> Operation<'b, 'a> {
@@ -69,7 +69,7 @@ impl<'b, 'a> Operation<'b, 'a> {
     #[must_use]
     #[inline]
     pub fn new(accesses: &'b [Access<'a>]) -> Self {
-        Self { accesses: Accesses::Listed(accesses), acts: true }
+        Self { accesses: Accesses::GraphAccesses(accesses), acts: true }
     }
 
     /// An operation that is ordered like work on the memory but gives the device nothing to do, so that it
@@ -77,14 +77,14 @@ impl<'b, 'a> Operation<'b, 'a> {
     #[must_use]
     #[inline]
     pub fn mark(accesses: &'b [Access<'a>]) -> Self {
-        Self { accesses: Accesses::Listed(accesses), acts: false }
+        Self { accesses: Accesses::GraphAccesses(accesses), acts: false }
     }
 
     /// An operation whose accesses were put in order before: nothing is paid again for how many there are,
     /// but for each its entry.
     #[must_use]
     #[inline]
-    pub fn prepared(accesses: &'b Sorted<'a>) -> Self {
+    pub fn prepared(accesses: &'b SortedAccesses<'a>) -> Self {
         Self { accesses: Accesses::Prepared(accesses), acts: true }
     }
 
@@ -93,7 +93,7 @@ impl<'b, 'a> Operation<'b, 'a> {
     #[inline]
     pub fn accesses(&self) -> &'b [Access<'a>] {
         match self.accesses {
-            Accesses::Listed(accesses) => accesses,
+            Accesses::GraphAccesses(accesses) => accesses,
             Accesses::Prepared(accesses) => accesses.as_slice(),
         }
     }
@@ -116,9 +116,9 @@ pub enum Refusal<E> {
 /// ever.
 #[must_use = "dropped, the operation counts as failed"]
 pub struct Submission<'a> {
-    slot: &'a Slot,
-    pub(crate) lane: LaneGuard<'a>,
-    tick: Tick,
+    timeline: &'a Timeline,
+    pub(crate) state: SubmitStateGuard<'a>,
+    sequence: SequenceNumber,
     /// Whether it counts as one of the stream's, being sure to put something on it.
     acts: bool,
     /// Whether it brings the stream what the legacy rule holds back for it.
@@ -129,14 +129,19 @@ pub struct Submission<'a> {
 impl<'a> Submission<'a> {
     /// The next operation of a stream, whose lock is held.
     #[inline]
-    pub(crate) fn new(slot: &'a Slot, lane: LaneGuard<'a>, acts: bool, pending: bool) -> Self {
-        Self { slot, lane, tick: slot.next_by_owner().tick, acts, pending, done: false }
+    pub(crate) fn new(
+        timeline: &'a Timeline,
+        state: SubmitStateGuard<'a>,
+        acts: bool,
+        pending: bool,
+    ) -> Self {
+        Self { timeline, state, sequence: timeline.next_by_owner().sequence, acts, pending, done: false }
     }
 
     /// The operation.
     #[inline]
-    pub(crate) fn stamp(&self) -> Stamp {
-        Stamp { slot: self.slot.id, tick: self.tick }
+    pub(crate) fn epoch(&self) -> Epoch {
+        Epoch { timeline: self.timeline.id, sequence: self.sequence }
     }
 
     /// CUDA has the operation, or has refused it.
@@ -149,41 +154,41 @@ impl<'a> Submission<'a> {
 impl Drop for Submission<'_> {
     #[inline]
     fn drop(&mut self) {
-        let slot = self.slot;
+        let timeline = self.timeline;
         let acted = self.done && self.acts;
         if acted && self.pending {
-            Books::commit(slot, &mut self.lane);
+            Tracker::commit(timeline, &mut self.state);
         }
         // As the legacy rule has nothing for it, the stream's end proves it as far as it proves those before.
-        let proven = acted || !self.pending && slot.provable() + 1 == self.tick;
-        slot.publish(self.tick, proven);
-        if slot.kind != Kind::NonBlocking {
-            slot.tell(&mut self.lane, self.tick, acted);
+        let proven = acted || !self.pending && timeline.provable() + 1 == self.sequence;
+        timeline.publish(self.sequence, proven);
+        if timeline.kind != Kind::NonBlocking {
+            timeline.tell(&mut self.state, self.sequence, acted);
         }
     }
 }
 
 impl fmt::Debug for Submission<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Submission({:?})", self.stamp())
+        write!(f, "Submission({:?})", self.epoch())
     }
 }
 
-impl Slot {
-    /// Tells the legacy stream, or as the legacy stream all others, of operation `tick`.
+impl Timeline {
+    /// Tells the legacy stream, or as the legacy stream all others, of operation `sequence`.
     #[cold]
     #[inline(never)]
-    fn tell(&self, lane: &mut Lane, tick: Tick, acted: bool) {
+    fn tell(&self, state: &mut SubmitState, sequence: SequenceNumber, acted: bool) {
         if self.kind != Kind::Legacy {
-            self.device.note_news(self.kind);
+            self.device.note_change(self.kind);
         } else if acted {
-            self.device.acted(tick, lane.untold.then_some(&lane.clock));
-            lane.untold = false;
+            self.device.acted(sequence, state.unshared.then_some(&state.clock));
+            state.unshared = false;
         }
     }
 }
 
-impl Books {
+impl Tracker {
     /// Commits an operation that made memory which nobody else has yet, and gives what the memory's access
     /// history begins with.
     ///
@@ -194,26 +199,26 @@ impl Books {
     /// account, an H200 does put the stream behind that: the stream's end then proves that the memory is
     /// there.)
     #[inline]
-    pub fn commit_first(&self, submission: Submission<'_>, at: Place) -> First {
+    pub fn commit_first(&self, submission: Submission<'_>, at: CallSite) -> First {
         // Read while the operation holds its stream: the policy that it went by.
-        let tells = !submission.slot.orders.load(Relaxed) && self.policy() == Policy::Error;
-        let first = First { stamp: submission.stamp(), place: tells.then_some(at) };
+        let tells = !submission.timeline.orders.load(Relaxed) && self.policy() == Policy::Error;
+        let first = First { epoch: submission.epoch(), call_site: tells.then_some(at) };
         submission.commit(true);
         first
     }
 
     /// What the end of all that the stream has proves, the operation included. To be read before the call of
     /// one that blocks.
-    pub fn covered_by(&self, submission: &Submission<'_>) -> Coverage {
-        self.coverage_of(submission.slot).and(submission.stamp())
+    pub fn snapshot_of_submission(&self, submission: &Submission<'_>) -> SubmittedSnapshot {
+        self.snapshot_of(submission.timeline).and(submission.epoch())
     }
 
     /// Commits an operation whose call returned only when the stream had done all that it was given.
     ///
     /// # Safety
-    /// So it did, this included, and `covered` is what [`covered_by`](Self::covered_by) gave before the call.
+    /// So it did, this included, and `covered` is what [`snapshot_of_submission`](Self::snapshot_of_submission) gave before the call.
     #[inline]
-    pub unsafe fn commit_blocking(&self, submission: Submission<'_>, covered: &Coverage) {
+    pub unsafe fn commit_blocking(&self, submission: Submission<'_>, covered: &SubmittedSnapshot) {
         submission.commit(true);
         // SAFETY: the caller says that all of it is over.
         unsafe { self.completed_all(covered) };
@@ -224,7 +229,7 @@ impl Books {
 /// together.
 const FEW_PARTS: usize = 4;
 
-impl Books {
+impl Tracker {
     /// Begins an operation by the fast path. None, with nothing entered that would count, where it has to
     /// take the slow one.
     ///
@@ -233,73 +238,77 @@ impl Books {
     #[inline]
     pub unsafe fn begin_fast<'a>(
         &'a self,
-        slot: &'a Slot,
+        timeline: &'a Timeline,
         operation: Operation<'_, '_>,
     ) -> Option<Submission<'a>> {
         if !operation.acts {
             return None;
         }
         match operation.accesses {
-            Accesses::Listed(accesses) => self.begin_listed(slot, accesses),
-            Accesses::Prepared(accesses) => self.begin_prepared(slot, accesses),
+            Accesses::GraphAccesses(accesses) => self.begin_listed(timeline, accesses),
+            Accesses::Prepared(accesses) => self.begin_prepared(timeline, accesses),
         }
     }
 
     #[inline]
-    fn begin_listed<'a>(&'a self, slot: &'a Slot, accesses: &[Access<'_>]) -> Option<Submission<'a>> {
+    fn begin_listed<'a>(&'a self, timeline: &'a Timeline, accesses: &[Access<'_>]) -> Option<Submission<'a>> {
         if accesses.is_empty() {
             // It uses no memory that others know of: there is nothing to order it after.
-            return Some(Submission::new(slot, slot.lane.lock(), false, false));
+            return Some(Submission::new(timeline, timeline.state.lock(), false, false));
         }
         if accesses.len() > FEW_PARTS && !accesses.iter().all(Access::is_whole) {
             return None;
         }
-        let lane = slot.lock_caught_up()?;
-        let view = Known::new(self, slot, &lane, false, slot.next_by_owner());
+        let state = timeline.lock_caught_up()?;
+        let view = OperationView::new(self, timeline, &state, false, timeline.next_by_owner());
         for (index, access) in accesses.iter().enumerate() {
             let entered = !is_lent(access)
                 && if access.is_whole() {
                     enter_whole(access, &view)
                 } else {
-                    slot.enter_part(&lane, access)
+                    timeline.enter_part(&state, access)
                 };
             if !entered {
-                slot.give_up(lane, index > 0);
+                timeline.give_up(state, index > 0);
                 return None;
             }
         }
         if lent_after_all(accesses) {
-            slot.give_up(lane, true);
+            timeline.give_up(state, true);
             return None;
         }
-        Some(Submission::new(slot, lane, true, false))
+        Some(Submission::new(timeline, state, true, false))
     }
 
     /// The same of an operation whose accesses were put in order before.
     #[inline]
-    fn begin_prepared<'a>(&'a self, slot: &'a Slot, accesses: &Sorted<'_>) -> Option<Submission<'a>> {
+    fn begin_prepared<'a>(
+        &'a self,
+        timeline: &'a Timeline,
+        accesses: &SortedAccesses<'_>,
+    ) -> Option<Submission<'a>> {
         // An access that no borrow stands for is to be held against guards; no access at all is no operation
         // that counts.
         if accesses.kinds().unborrowed || accesses.ends().is_empty() {
             return None;
         }
-        let lane = slot.lock_caught_up()?;
-        let view = Known::new(self, slot, &lane, false, slot.next_by_owner());
+        let state = timeline.lock_caught_up()?;
+        let view = OperationView::new(self, timeline, &state, false, timeline.next_by_owner());
         let (mut rest, mut start) = (accesses.as_slice(), 0);
         for end in accesses.ends() {
             let (group, behind) = rest.split_at_checked(end - start).unwrap_or_default();
             let entered = match group {
                 [access] if access.is_whole() => enter_whole(access, &view),
-                [first, ..] => first.ledger.stamp_run(accesses.number(), group, slot.next_by_owner()),
+                [first, ..] => first.history.enter_group(accesses.number(), group, timeline.next_by_owner()),
                 [] => false,
             };
             if !entered {
-                slot.give_up(lane, start > 0);
+                timeline.give_up(state, start > 0);
                 return None;
             }
             (rest, start) = (behind, *end);
         }
-        Some(Submission::new(slot, lane, true, false))
+        Some(Submission::new(timeline, state, true, false))
     }
 
     /// Begins an operation that does again what its stream did last, of which the accesses need not be told.
@@ -313,47 +322,47 @@ impl Books {
     #[inline]
     pub unsafe fn begin_repeated<'a>(
         &'a self,
-        slot: &'a Slot,
-        repeats: &[Repeat<'_, '_>],
+        timeline: &'a Timeline,
+        repeats: &[RepeatedGroup<'_, '_>],
     ) -> Option<Submission<'a>> {
         // As above.
         if repeats.is_empty() || repeats.iter().any(|repeat| repeat.unborrowed) {
             return None;
         }
-        let lane = slot.lock_caught_up()?;
+        let state = timeline.lock_caught_up()?;
         for (index, repeat) in repeats.iter().enumerate() {
-            if !repeat.ledger.stamp_run(repeat.number, repeat.accesses, slot.next_by_owner()) {
-                slot.give_up(lane, index > 0);
+            if !repeat.history.enter_group(repeat.number, repeat.accesses, timeline.next_by_owner()) {
+                timeline.give_up(state, index > 0);
                 return None;
             }
         }
-        Some(Submission::new(slot, lane, true, false))
+        Some(Submission::new(timeline, state, true, false))
     }
 }
 
-impl Slot {
+impl Timeline {
     /// Locks the stream's end of its queue, if the policy is to order and the legacy rule has nothing for the
     /// next operation.
     #[inline]
-    fn lock_caught_up(&self) -> Option<LaneGuard<'_>> {
-        let lane = self.lane.lock();
-        (self.orders.load(Relaxed) && self.is_caught_up(&lane)).then_some(lane)
+    fn lock_caught_up(&self) -> Option<SubmitStateGuard<'_>> {
+        let state = self.state.lock();
+        (self.orders.load(Relaxed) && self.is_caught_up(&state)).then_some(state)
     }
 
     /// Enters an access to a part of an allocation where the list of that puts nothing in its way that the
     /// stream is not ordered after. Returns false, with nothing entered, where anything else is the case.
     #[inline(never)]
-    fn enter_part(&self, lane: &Lane, access: &Access<'_>) -> bool {
-        access.ledger.stamp_part(access, self.next_by_owner(), &lane.clock, self.is_solid())
+    fn enter_part(&self, state: &SubmitState, access: &Access<'_>) -> bool {
+        access.history.enter_part(access, self.next_by_owner(), &state.clock, self.is_solid())
     }
 
     /// An operation comes no further on the fast path. If any access was `entered` for it, its sequence
     /// number is published like that of a failed one.
     #[cold]
     #[inline(never)]
-    fn give_up(&self, lane: LaneGuard<'_>, entered: bool) {
+    fn give_up(&self, state: SubmitStateGuard<'_>, entered: bool) {
         if entered {
-            drop(Submission::new(self, lane, true, false));
+            drop(Submission::new(self, state, true, false));
         }
     }
 }
@@ -364,14 +373,14 @@ impl Slot {
 /// So does the first use of an allocation: two threads that use the same new ones in different orders would
 /// both give up half-way, and each wait for what the other one has given up.
 #[inline]
-fn enter_whole(access: &Access<'_>, view: &Known<'_>) -> bool {
-    !access.ledger.is_unused() && access.ledger.stamp_next(access, view) == Next::Entered
+fn enter_whole(access: &Access<'_>, view: &OperationView<'_>) -> bool {
+    !access.history.is_unused() && access.history.enter_next(access, view) == Next::Entered
 }
 
 /// Whether the host has memory that the access would reach without a borrow.
 #[inline]
 fn is_lent(access: &Access<'_>) -> bool {
-    access.unborrowed && access.ledger.lent_against(access.mode)
+    access.unborrowed && access.history.lent_against(access.mode)
 }
 
 /// Whether the host has memory that one of the accesses, which are entered, would reach without a borrow.
@@ -394,15 +403,15 @@ const FEW: usize = 4;
 
 /// An operation that is to be entered, but for its accesses.
 struct Step<'s, 'p, P> {
-    slot: &'s Slot,
+    timeline: &'s Timeline,
     policy: Policy,
     /// Whether it counts as one of the stream's where it has accesses, being sure to put something on it.
     acts: bool,
-    port: &'p P,
-    at: Place,
+    backend: &'p P,
+    at: CallSite,
 }
 
-impl Books {
+impl Tracker {
     /// Begins an operation: enters its accesses, and orders its stream after all that conflicts with them.
     ///
     /// # Errors
@@ -410,89 +419,89 @@ impl Books {
     /// it.
     ///
     /// # Safety
-    /// - The slot is of this tracker, and the access histories of the accesses are known to no other tracker.
+    /// - The timeline is of this tracker, and the access histories of the accesses are known to no other tracker.
     /// - The caller makes its call before it [commits](Submission::commit), and commits as done only what
     ///   CUDA took. Unless the operation is a [mark](Operation::mark), what it took gives the device
     ///   something to do if `accesses` has any bytes.
     /// - An access that is [exclusive](Access::exclusive) or said not to be [made during the
     ///   call](Access::at_call) is so.
-    pub unsafe fn begin_slow<'a, P: Port>(
+    pub unsafe fn begin_slow<'a, P: EventBackend>(
         &'a self,
-        slot: &'a Slot,
+        timeline: &'a Timeline,
         operation: Operation<'_, '_>,
-        port: &P,
-        at: Place,
+        backend: &P,
+        at: CallSite,
     ) -> Result<Submission<'a>, Refusal<P::Error>> {
-        let lane = slot.lane.lock();
+        let state = timeline.state.lock();
         // Asked for once: it may change at any moment, and what is entered by the one must be published by
         // the same.
         let policy = self.policy();
-        let step = Step { slot, policy, acts: operation.acts, port, at };
+        let step = Step { timeline, policy, acts: operation.acts, backend, at };
         match operation.accesses {
-            Accesses::Listed(accesses) => self.enter_sorted(&step, lane, accesses),
-            Accesses::Prepared(accesses) => self.enter(&step, lane, accesses.as_slice(), accesses.kinds()),
+            Accesses::GraphAccesses(accesses) => self.enter_sorted(&step, state, accesses),
+            Accesses::Prepared(accesses) => self.enter(&step, state, accesses.as_slice(), accesses.kinds()),
         }
     }
 
     /// Enters accesses that are in any order, some of them perhaps empty.
     #[cold]
     #[inline(never)]
-    fn enter_sorted<'a, P: Port>(
+    fn enter_sorted<'a, P: EventBackend>(
         &self,
         step: &Step<'a, '_, P>,
-        lane: LaneGuard<'a>,
+        state: SubmitStateGuard<'a>,
         accesses: &[Access<'_>],
     ) -> Result<Submission<'a>, Refusal<P::Error>> {
-        let enter = |lane, sorted: &[Access<'_>]| self.enter(step, lane, sorted, Kinds::of(sorted));
+        let enter = |state, sorted: &[Access<'_>]| self.enter(step, state, sorted, Kinds::of(sorted));
         match accesses {
             // None at all, too.
-            _ if in_order(accesses) => enter(lane, accesses),
+            _ if in_order(accesses) => enter(state, accesses),
             // The short copy for the usual launch: filling the long one would cost more than all the rest.
             [first, ..] if accesses.len() <= FEW => {
                 let mut copy = [*first; FEW];
-                enter(lane, sort(&mut copy[..accesses.len()], accesses))
+                enter(state, sort(&mut copy[..accesses.len()], accesses))
             }
             [first, ..] if accesses.len() <= INLINE => {
                 let mut copy = [*first; INLINE];
-                enter(lane, sort(&mut copy[..accesses.len()], accesses))
+                enter(state, sort(&mut copy[..accesses.len()], accesses))
             }
             // Many: in the order of their bytes too, which a list of accesses takes faster.
-            _ => enter(lane, &sorted(accesses.to_vec())),
+            _ => enter(state, &sorted(accesses.to_vec())),
         }
     }
 
     /// Enters accesses sorted by allocation, none of them empty, and orders the stream after what they
     /// conflict with. `kinds` is of these accesses, or of more.
     #[inline(never)]
-    fn enter<'a, P: Port>(
+    fn enter<'a, P: EventBackend>(
         &self,
         step: &Step<'a, '_, P>,
-        mut lane: LaneGuard<'a>,
+        mut state: SubmitStateGuard<'a>,
         accesses: &[Access<'_>],
         kinds: Kinds,
     ) -> Result<Submission<'a>, Refusal<P::Error>> {
-        let Step { slot, policy, acts, at, .. } = *step;
+        let Step { timeline, policy, acts, at, .. } = *step;
         let acts = acts && !accesses.is_empty();
-        let pending = acts && self.catch_up(slot, &mut lane);
+        let pending = acts && self.catch_up(timeline, &mut state);
         if policy == Policy::Error {
-            self.refuse(slot, &lane, pending, accesses, at)?;
+            self.refuse(timeline, &state, pending, accesses, at)?;
         }
         if kinds.unborrowed && lent_against(accesses) {
             return Err(Refusal::HostBorrowed);
         }
-        let mut entered = Submission::new(slot, lane, acts, pending);
+        let mut entered = Submission::new(timeline, state, acts, pending);
         if policy == Policy::Off {
             return Ok(entered);
         }
-        let (me, mut rest, mut behind) = (entered.stamp(), accesses, None);
+        let (me, mut rest, mut behind) = (entered.epoch(), accesses, None);
         if policy == Policy::Order {
-            let view = Known::new(self, slot, &entered.lane, pending, me);
-            (rest, behind) = stamp_next(accesses, &view);
+            let view = OperationView::new(self, timeline, &entered.state, pending, me);
+            (rest, behind) = enter_next(accesses, &view);
         }
         if !rest.is_empty() {
-            self.enter_late(step, &mut entered.lane, &Whole { accesses, kinds, pending, me }, rest, behind)?;
+            self.enter_late(step, &mut entered.state, &Whole { accesses, kinds, pending, me }, rest, behind)?;
         }
-        // Again, now that whoever takes a guard from here on sees the stamps. One fence for all of them.
+        // Again, now that whoever takes a guard from here on sees the epochs. One fence for all of them.
         if kinds.unborrowed {
             fence(SeqCst);
             if lent_against(accesses) {
@@ -512,48 +521,51 @@ impl Books {
     /// that comes too early is still a wait: whoever enters in between is found as ever. Where more stands
     /// against the operation, one wait may save another.
     #[inline(never)]
-    fn enter_late<P: Port>(
+    fn enter_late<P: EventBackend>(
         &self,
         step: &Step<'_, '_, P>,
-        lane: &mut Lane,
+        state: &mut SubmitState,
         whole: &Whole<'_, '_>,
         mut rest: &[Access<'_>],
-        mut behind: Option<Stamp>,
+        mut behind: Option<Epoch>,
     ) -> Result<(), Refusal<P::Error>> {
-        let slot = step.slot;
+        let timeline = step.timeline;
         if step.policy == Policy::Order {
             if rest.len() > 1 {
-                behind = only_behind(rest, &Known::new(self, slot, lane, whole.pending, whole.me));
+                behind =
+                    only_behind(rest, &OperationView::new(self, timeline, state, whole.pending, whole.me));
             }
-            if let Some(stamp) = behind
-                && let Some(other) = self.slot(stamp.slot)
-                && other.submitted() >= stamp.tick
+            if let Some(epoch) = behind
+                && let Some(other) = self.timeline(epoch.timeline)
+                && other.submitted() >= epoch.sequence
             {
-                let conflict = Conflict { stamp, place: None };
-                self.order_after(slot, lane, other, conflict, step.port, step.at).map_err(Refusal::Call)?;
-                (rest, _) = stamp_next(rest, &Known::new(self, slot, lane, whole.pending, whole.me));
+                let conflict = Conflict { epoch, call_site: None };
+                self.order_after(timeline, state, other, conflict, step.backend, step.at)
+                    .map_err(Refusal::Call)?;
+                (rest, _) =
+                    enter_next(rest, &OperationView::new(self, timeline, state, whole.pending, whole.me));
             }
         }
-        if rest.is_empty() { Ok(()) } else { self.enter_rest(step, lane, whole, rest) }
+        if rest.is_empty() { Ok(()) } else { self.enter_rest(step, state, whole, rest) }
     }
 
     /// Enters the accesses that are left by steps of any kind, and orders the stream after what they conflict
     /// with.
     #[cold]
     #[inline(never)]
-    fn enter_rest<P: Port>(
+    fn enter_rest<P: EventBackend>(
         &self,
         step: &Step<'_, '_, P>,
-        lane: &mut Lane,
+        state: &mut SubmitState,
         whole: &Whole<'_, '_>,
         rest: &[Access<'_>],
     ) -> Result<(), Refusal<P::Error>> {
-        let Step { slot, policy, port, at, .. } = *step;
+        let Step { timeline, policy, backend, at, .. } = *step;
         let Whole { accesses, kinds, pending, me } = *whole;
-        let place = (policy == Policy::Error).then_some(at);
+        let call_site = (policy == Policy::Error).then_some(at);
         let mut conflicts = Vec::new();
-        let view = Known::new(self, slot, lane, pending, me);
-        self.stamp_all(&view, rest, kinds, place, &mut conflicts);
+        let view = OperationView::new(self, timeline, state, pending, me);
+        self.enter_all(&view, rest, kinds, call_site, &mut conflicts);
         if conflicts.is_empty() {
             return Ok(());
         }
@@ -561,31 +573,31 @@ impl Books {
             return Err(Refusal::Hazard(hazard(&conflicts, at)));
         }
         let rule = (!kinds.at_call).then_some(pending);
-        self.order_all(slot, lane, rule, conflicts, port, at).map_err(Refusal::Call)?;
-        let view = Known::new(self, slot, lane, pending, me);
+        self.order_all(timeline, state, rule, conflicts, backend, at).map_err(Refusal::Call)?;
+        let view = OperationView::new(self, timeline, state, pending, me);
         for group in by_allocation(accesses) {
             if let Some(first) = group.first() {
-                first.ledger.settle(group, &view);
+                first.history.settle(group, &view);
             }
         }
         Ok(())
     }
 
-    /// Enters all accesses, and waits for conflicting stamps that are not published yet.
+    /// Enters all accesses, and waits for conflicting epochs that are not published yet.
     ///
     /// Why nobody waits in a circle here: each thread enters the allocations in the order of their addresses,
-    /// one atomic step for each, and waits only for stamps that were in an allocation before its own, before
+    /// one atomic step for each, and waits only for epochs that were in an allocation before its own, before
     /// it goes on to the next one. So whoever is waited for stands at the same allocation, where it came
     /// earlier, or at a later one. Along a chain of waits the address never falls, and where it stays the
-    /// order of arrival falls: no chain closes. No other wait happens in between: the lane is locked before
-    /// the first stamp and no second lane ever is.
+    /// order of arrival falls: no chain closes. No other wait happens in between: the submit state is locked before
+    /// the first epoch and no second submit state ever is.
     #[inline]
-    fn stamp_all(
+    fn enter_all(
         &self,
-        view: &Known<'_>,
+        view: &OperationView<'_>,
         accesses: &[Access<'_>],
         kinds: Kinds,
-        place: Option<Place>,
+        call_site: Option<CallSite>,
         conflicts: &mut Vec<Conflict>,
     ) {
         for group in by_allocation(accesses) {
@@ -593,18 +605,18 @@ impl Books {
             let found = conflicts.len();
             let at_call = kinds.at_call && Kinds::of(group).at_call;
             let view = if at_call { &view.at_call() } else { view };
-            first.ledger.stamp(group, view, place, conflicts);
+            first.history.epoch(group, view, call_site, conflicts);
             for conflict in &conflicts[found..] {
-                self.await_published(conflict.stamp);
+                self.await_published(conflict.epoch);
             }
         }
     }
 
     /// Waits until an operation that is being entered has been handed to CUDA, or given up.
     #[inline]
-    pub(crate) fn await_published(&self, stamp: Stamp) {
+    pub(crate) fn await_published(&self, epoch: Epoch) {
         let mut turn = 0;
-        while !self.published(stamp) {
+        while !self.published(epoch) {
             pause(turn);
             turn = turn.saturating_add(1);
         }
@@ -613,20 +625,20 @@ impl Books {
     /// Under `Policy::Error`: refuses before anything is entered.
     fn refuse<E>(
         &self,
-        slot: &Slot,
-        lane: &Lane,
+        timeline: &Timeline,
+        state: &SubmitState,
         pending: bool,
         accesses: &[Access<'_>],
-        at: Place,
+        at: CallSite,
     ) -> Result<(), Refusal<E>> {
-        let me = slot.next_by_owner();
-        let view = Known::new(self, slot, lane, pending, me);
+        let me = timeline.next_by_owner();
+        let view = OperationView::new(self, timeline, state, pending, me);
         let mut conflicts = Vec::new();
         for group in by_allocation(accesses) {
             // As entering them asks.
             let view = if Kinds::of(group).at_call { view.at_call() } else { view };
             for access in group {
-                access.ledger.conflicts(access.want(), |stamp| view.knows(stamp), &mut conflicts);
+                access.history.conflicts(access.want(), |epoch| view.is_after(epoch), &mut conflicts);
             }
         }
         if conflicts.is_empty() { Ok(()) } else { Err(Refusal::Hazard(hazard(&conflicts, at))) }
@@ -640,23 +652,26 @@ struct Whole<'b, 'a> {
     kinds: Kinds,
     /// Whether the legacy rule has anything for it.
     pending: bool,
-    me: Stamp,
+    me: Epoch,
 }
 
 /// Enters accesses from the first on as long as each is alone in a whole allocation of which the short form
 /// tells that all is ordered before it; gives those that are left, and what the first of these is not ordered
 /// after, if that is all that its short form tells of. As above.
 #[inline]
-fn stamp_next<'a, 'b>(accesses: &'b [Access<'a>], view: &Known<'_>) -> (&'b [Access<'a>], Option<Stamp>) {
+fn enter_next<'a, 'b>(
+    accesses: &'b [Access<'a>],
+    view: &OperationView<'_>,
+) -> (&'b [Access<'a>], Option<Epoch>) {
     let mut rest = accesses;
     while let [first, others @ ..] = rest {
         let alone = others.first().is_none_or(|next| next.address() != first.address());
         if !alone {
             return (rest, None);
         }
-        match first.ledger.stamp_next(first, view) {
+        match first.history.enter_next(first, view) {
             Next::Entered => rest = others,
-            Next::Behind(stamp) => return (rest, Some(stamp)),
+            Next::Behind(epoch) => return (rest, Some(epoch)),
             Next::Unclear => return (rest, None),
         }
     }
@@ -667,21 +682,21 @@ fn stamp_next<'a, 'b>(accesses: &'b [Access<'a>], view: &Known<'_>) -> (&'b [Acc
 /// only.
 #[cold]
 #[inline(never)]
-fn only_behind(accesses: &[Access<'_>], view: &Known<'_>) -> Option<Stamp> {
-    let mut only: Option<Stamp> = None;
+fn only_behind(accesses: &[Access<'_>], view: &OperationView<'_>) -> Option<Epoch> {
+    let mut only: Option<Epoch> = None;
     for access in accesses {
-        let stamp = match access.ledger.before(access.mode) {
+        let epoch = match access.history.before(access.mode) {
             Before::Nothing => continue,
-            Before::Only(stamp) => stamp,
-            Before::Listed => return None,
+            Before::Only(epoch) => epoch,
+            Before::GraphAccesses => return None,
         };
-        if view.puts_behind(access.at_call, stamp) {
+        if view.puts_behind(access.at_call, epoch) {
             continue;
         }
         match &mut only {
-            Some(only) if only.slot != stamp.slot => return None,
-            Some(only) => only.tick = only.tick.max(stamp.tick),
-            None => only = Some(stamp),
+            Some(only) if only.timeline != epoch.timeline => return None,
+            Some(only) => only.sequence = only.sequence.max(epoch.sequence),
+            None => only = Some(epoch),
         }
     }
     only
@@ -689,7 +704,7 @@ fn only_behind(accesses: &[Access<'_>], view: &Known<'_>) -> Option<Stamp> {
 
 /// Whether the host has memory that one of the accesses would reach without a borrow.
 fn lent_against(accesses: &[Access<'_>]) -> bool {
-    accesses.iter().any(|access| access.unborrowed && access.ledger.lent_against(access.mode))
+    accesses.iter().any(|access| access.unborrowed && access.history.lent_against(access.mode))
 }
 
 /// Sorts the accesses into `copy` by allocation and leaves the empty ones out.
@@ -702,6 +717,6 @@ fn sort<'a, 'b>(copy: &'b mut [Access<'a>], accesses: &[Access<'a>]) -> &'b [Acc
 }
 
 /// The conflict to report: one whose place is known, if there is one.
-fn hazard(conflicts: &[Conflict], second: Place) -> Hazard {
-    Hazard { first: conflicts.iter().find_map(|conflict| conflict.place), second }
+fn hazard(conflicts: &[Conflict], second: CallSite) -> Hazard {
+    Hazard { first: conflicts.iter().find_map(|conflict| conflict.call_site), second }
 }

@@ -11,9 +11,9 @@ use std::panic::Location;
 use std::time::Instant;
 
 use common::{NoPort, Tracker};
-use cuda_hazard::{Access, Kind, Ledger, Policy, Reach, Slot};
+use cuda_hazard::{Access, AccessHistory, Kind, Policy, Reach, Timeline};
 
-static BOOKS: Tracker = Tracker::new(Policy::default);
+static TRACKER: Tracker = Tracker::new(Policy::default);
 
 const ROUNDS: u32 = 2_000_000;
 
@@ -30,26 +30,27 @@ fn time(what: &str, mut round: impl FnMut(u32)) {
     println!("{best:7.1} ns  {what}");
 }
 
-fn enqueue(slot: &Slot, accesses: &[Access<'_>]) {
+fn enqueue(timeline: &Timeline, accesses: &[Access<'_>]) {
     let call = || {
-        black_box(slot);
+        black_box(timeline);
         Ok(())
     };
-    black_box(BOOKS.enqueue(slot, black_box(accesses), true, &NoPort, Location::caller(), call)).unwrap();
+    black_box(TRACKER.enqueue(timeline, black_box(accesses), true, &NoPort, Location::caller(), call))
+        .unwrap();
 }
 
-fn stream(kind: Kind) -> &'static Slot {
-    BOOKS.enrol(0, kind, Reach::Stream(0)).unwrap()
+fn stream(kind: Kind) -> &'static Timeline {
+    TRACKER.enrol(0, kind, Reach::Stream(0)).unwrap()
 }
 
 #[test]
 #[ignore = "prints times; run it by hand in a release build"]
 fn the_cost_of_an_operation() {
     const BYTES: usize = 1 << 20;
-    let buffers: Vec<Ledger> = (0..3).map(|_| Ledger::new(BYTES)).collect();
-    let three = |slot: &Slot| {
+    let buffers: Vec<AccessHistory> = (0..3).map(|_| AccessHistory::new(BYTES)).collect();
+    let three = |timeline: &Timeline| {
         enqueue(
-            slot,
+            timeline,
             &[
                 Access::read(&buffers[0], 0..BYTES),
                 Access::read(&buffers[1], 0..BYTES),
@@ -59,16 +60,21 @@ fn the_cost_of_an_operation() {
     };
     let mutex = std::sync::Mutex::new(0);
     time("to compare with: a mutex locked and unlocked", |_| *black_box(&mutex).lock().unwrap() += 1);
-    let word = std::sync::atomic::AtomicU64::new(0);
+    let last_access = std::sync::atomic::AtomicU64::new(0);
     time("to compare with: one compare and exchange", |number| {
         use std::sync::atomic::Ordering::SeqCst;
-        let _ = black_box(&word).compare_exchange(u64::from(number), u64::from(number) + 1, SeqCst, SeqCst);
+        let _ = black_box(&last_access).compare_exchange(
+            u64::from(number),
+            u64::from(number) + 1,
+            SeqCst,
+            SeqCst,
+        );
     });
     let free = stream(Kind::NonBlocking);
     time("no buffer", |_| enqueue(free, &[]));
     time("one buffer, written", |_| enqueue(free, &[Access::write(&buffers[0], 0..BYTES)]));
     // What was written long ago has been waited for by something since, in any real program.
-    BOOKS.completed_all(&BOOKS.coverage_of_device(0));
+    TRACKER.completed_all(&TRACKER.coverage_of_device(0));
     time("three buffers, two read and one written, non-blocking stream", |_| three(free));
     time("three buffers in another order", |_| {
         enqueue(
@@ -80,31 +86,31 @@ fn the_cost_of_an_operation() {
             ],
         );
     });
-    BOOKS.completed_all(&BOOKS.coverage_of_device(0));
+    TRACKER.completed_all(&TRACKER.coverage_of_device(0));
     let blocking = stream(Kind::Blocking);
     time("three buffers, blocking stream", |_| three(blocking));
-    BOOKS.completed_all(&BOOKS.coverage_of_device(0));
-    let legacy = BOOKS.legacy(0, Reach::Stream(1)).unwrap();
+    TRACKER.completed_all(&TRACKER.coverage_of_device(0));
+    let legacy = TRACKER.legacy(0, Reach::Stream(1)).unwrap();
     time("three buffers, legacy stream", |_| three(legacy));
     time("the same, legacy and blocking streams in turn", |number| {
         three(if number % 2 == 0 { legacy } else { blocking });
     });
-    BOOKS.completed_all(&BOOKS.coverage_of_device(0));
+    TRACKER.completed_all(&TRACKER.coverage_of_device(0));
 
-    let streams: Vec<&Slot> = (0..8).map(|_| stream(Kind::NonBlocking)).collect();
-    let chunked = Ledger::new(BYTES);
+    let streams: Vec<&Timeline> = (0..8).map(|_| stream(Kind::NonBlocking)).collect();
+    let chunked = AccessHistory::new(BYTES);
     let chunk = BYTES / 64;
     time("one of 64 chunks, on 8 streams", |number| {
         let at = usize::try_from(number % 64).unwrap();
         enqueue(streams[at % 8], &[Access::write(&chunked, at * chunk..(at + 1) * chunk)]);
     });
-    BOOKS.completed_all(&BOOKS.coverage_of_device(0));
+    TRACKER.completed_all(&TRACKER.coverage_of_device(0));
 
-    let shared = Ledger::new(BYTES);
+    let shared = AccessHistory::new(BYTES);
     let (a, b) = (streams[0], streams[1]);
-    let hand_over = |from: &Slot, to: &Slot| {
-        let snapshot = BOOKS.record(from, || Ok::<(), ()>(())).unwrap();
-        BOOKS.wait(to, &snapshot, || Ok::<(), ()>(())).unwrap();
+    let hand_over = |from: &Timeline, to: &Timeline| {
+        let event_clock = TRACKER.record(from, || Ok::<(), ()>(())).unwrap();
+        TRACKER.wait(to, &event_clock, || Ok::<(), ()>(())).unwrap();
     };
     time("record and wait", |_| hand_over(a, b));
     time("write here, read there and back, with events (two operations)", |_| {
@@ -113,5 +119,5 @@ fn the_cost_of_an_operation() {
         enqueue(b, &[Access::read(&shared, 0..BYTES)]);
         hand_over(b, a);
     });
-    println!("{} waits were added", BOOKS.added_waits());
+    println!("{} waits were added", TRACKER.added_waits());
 }

@@ -479,7 +479,7 @@ mod tests {
         let line = line!() + 1;
         let error = batch.enqueue(&stream).unwrap_err();
         assert!(matches!(error.detail(), Detail::Overlapping { bytes: 1, .. }), "{error}");
-        assert_eq!((error.api(), error.place().line()), ("CopyBatch::enqueue", line));
+        assert_eq!((error.api(), error.call_site().line()), ("CopyBatch::enqueue", line));
         assert_eq!(bytes, [0; 16]);
     }
 

@@ -1,6 +1,6 @@
 //! A copy whose sides agree: its shape and its direction, worked out once for every verb.
 
-use super::operand::{Dimensions, MemoryType, Operand};
+use super::operand::{Dimensions, Operand, OperandMemory};
 use super::overlap::Area;
 use super::peer;
 use crate::device::Device;
@@ -54,7 +54,7 @@ impl<'a> CheckedCopy<'a> {
 
     /// Whether the copy is waited for before a blocking verb returns, because the runtime promises nothing:
     /// between managed memory, which may be anywhere, and the host's. A slice may be of managed memory, too,
-    /// lent by a guard. Other copies of managed memory stay in the books.
+    /// lent by a guard. Other copies of managed memory stay in the tracker.
     pub(super) fn settles(&self) -> bool {
         let host = self.to.memory.is_host() || self.from.memory.is_host();
         let managed = matches!(self.direction, Direction::Managed(_)) && host;
@@ -63,11 +63,11 @@ impl<'a> CheckedCopy<'a> {
 
     /// Whether `cudaMemcpy` and its like for planes and volumes return only when all of the copy is done.
     /// From pageable memory they may return once they have read the source, and between devices at once; both
-    /// stay in the books.
+    /// stay in the tracker.
     pub(super) fn waits(&self) -> bool {
         match self.direction {
             Direction::DeviceToHost(_) => true,
-            Direction::HostToDevice(_) => matches!(self.from.memory, MemoryType::Pinned(_)),
+            Direction::HostToDevice(_) => matches!(self.from.memory, OperandMemory::Pinned(_)),
             _ => false,
         }
     }
@@ -90,7 +90,7 @@ fn refuse_unlike(api: &'static str, to: Operand<'_>, from: Operand<'_>) -> Resul
         return Ok(());
     }
     // Of two owners of the same memory, and of slices, only addresses tell where they are.
-    let (destination, source) = match (to.booked(), from.booked()) {
+    let (destination, source) = match (to.tracked(), from.tracked()) {
         (Some((one, to)), Some((other, from))) if std::ptr::eq(one, other) => (to.start, from.start),
         _ => (to.pointer.addr(), from.pointer.addr()),
     };
@@ -179,8 +179,8 @@ pub(super) enum Direction {
 
 impl Direction {
     #[inline]
-    fn of(destination: MemoryType, source: MemoryType) -> Self {
-        use MemoryType as M;
+    fn of(destination: OperandMemory, source: OperandMemory) -> Self {
+        use OperandMemory as M;
         match (destination, source) {
             (M::Device(to), M::Device(from)) if to == from => Self::DeviceToDevice(to),
             (M::Device(destination), M::Device(source)) => Self::Peer { destination, source },
@@ -219,7 +219,7 @@ impl Direction {
 
 #[cfg(test)]
 mod tests {
-    use super::{CheckedCopy, Direction, MemoryType, Shape};
+    use super::{CheckedCopy, Direction, OperandMemory, Shape};
     use crate::copy::operand::{Destination, Operand, Planar, Source, Volumetric};
     use crate::device::Device;
     use crate::error::{Detail, Result};
@@ -229,15 +229,15 @@ mod tests {
     fn the_direction_follows_from_where_the_operands_are() {
         let (zero, one) = (Device::from_ordinal(0), Device::from_ordinal(1));
         let of = Direction::of;
-        let (on_zero, on_one) = (MemoryType::Device(zero), MemoryType::Device(one));
-        assert_eq!(of(on_zero, MemoryType::Pageable), Direction::HostToDevice(zero));
-        assert_eq!(of(MemoryType::Pinned(zero), on_one), Direction::DeviceToHost(one));
+        let (on_zero, on_one) = (OperandMemory::Device(zero), OperandMemory::Device(one));
+        assert_eq!(of(on_zero, OperandMemory::Pageable), Direction::HostToDevice(zero));
+        assert_eq!(of(OperandMemory::Pinned(zero), on_one), Direction::DeviceToHost(one));
         assert_eq!(of(on_one, on_one), Direction::DeviceToDevice(one));
         assert_eq!(of(on_one, on_zero), Direction::Peer { destination: one, source: zero });
-        assert_eq!(of(MemoryType::Pinned(zero), MemoryType::Pageable), Direction::HostToHost);
-        assert_eq!(of(MemoryType::Managed(zero), on_one), Direction::Managed(one));
-        assert_eq!(of(on_one, MemoryType::Managed(zero)), Direction::Managed(one));
-        assert_eq!(of(MemoryType::Pageable, MemoryType::Managed(one)), Direction::Managed(one));
+        assert_eq!(of(OperandMemory::Pinned(zero), OperandMemory::Pageable), Direction::HostToHost);
+        assert_eq!(of(OperandMemory::Managed(zero), on_one), Direction::Managed(one));
+        assert_eq!(of(on_one, OperandMemory::Managed(zero)), Direction::Managed(one));
+        assert_eq!(of(OperandMemory::Pageable, OperandMemory::Managed(one)), Direction::Managed(one));
     }
 
     #[test]
@@ -250,7 +250,7 @@ mod tests {
             let copy = CheckedCopy::new("test", a, b).unwrap().unwrap();
             (copy.waits(), copy.settles())
         };
-        use MemoryType::{Device as On, Managed, Pageable, Pinned};
+        use OperandMemory::{Device as On, Managed, Pageable, Pinned};
         assert_eq!(between(Pageable, On(device)), (true, false));
         assert_eq!(between(On(device), Pinned(device)), (true, false));
         assert_eq!(between(On(device), Pageable), (false, false));

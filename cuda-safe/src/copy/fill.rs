@@ -8,7 +8,7 @@ use bytemuck::{NoUninit, bytes_of};
 
 use super::call::pitched;
 use super::checked::Shape;
-use super::operand::{AsyncDestination, FillDestination, MemoryType, Operand, Planar, Volumetric};
+use super::operand::{AsyncDestination, FillDestination, Operand, OperandMemory, Planar, Volumetric};
 use super::submit;
 use crate::device::Device;
 use crate::error::Result;
@@ -252,8 +252,10 @@ fn enqueue(stream: StreamRef<'_>, to: Operand<'_>, value: Value<'_>) -> Result<(
 #[track_caller]
 fn block(to: Operand<'_>, value: Value<'_>) -> Result<()> {
     let device = match to.memory {
-        MemoryType::Device(device) | MemoryType::Pinned(device) | MemoryType::Managed(device) => device,
-        MemoryType::Pageable => Device::current()?,
+        OperandMemory::Device(device) | OperandMemory::Pinned(device) | OperandMemory::Managed(device) => {
+            device
+        }
+        OperandMemory::Pageable => Device::current()?,
     };
     fill_on(LegacyStream::of(device)?.as_stream(), to, value, false)
 }
@@ -271,7 +273,7 @@ fn fill_on(stream: StreamRef<'_>, to: Operand<'_>, value: Value<'_>, on_stream: 
     let write = to.filled();
     // Pinned memory: a batch must not directly follow. See `batch::calls`.
     let is_noted = on_stream && write.as_ref().is_some_and(|access| access.is_fill());
-    let asked = Call { api: name(shape, value, on_stream), place: Location::caller(), bytes };
+    let asked = Call { api: name(shape, value, on_stream), call_site: Location::caller(), bytes };
     let call = move |raw| {
         if is_noted {
             stream.note_fill();

@@ -3,7 +3,7 @@
 //! The family has three axes. *Blocking* verbs ([`memcpy`], [`memset`]) are `cudaMemcpy` and `cudaMemset`:
 //! they run on the legacy stream of the device concerned and take any memory, pageable slices and vectors
 //! included. When they return, the host's side is done; what may still be in flight on the device is in the
-//! books, so later work on any stream is ordered after it. *Asynchronous* verbs ([`memcpy_async`],
+//! tracker, so later work on any stream is ordered after it. *Asynchronous* verbs ([`memcpy_async`],
 //! [`memset_async`]) name a stream, return at once, and take memory that the crate owns: device and pinned.
 //! [`Scope::memcpy_async`](crate::stream::Scope::memcpy_async) takes borrowed slices too, for as long as its
 //! scope lasts. [`CopyBatch`] and [`CopyBatch3d`] put many copies on a stream in one call. Verbs for
@@ -80,7 +80,7 @@ pub use operand::{
     AsyncDestination, AsyncSource, ByOwner, ByScope, Destination, FillDestination, InGraph, Linear, Planar,
     Source, Volumetric,
 };
-pub(crate) use operand::{MemoryType, Operand};
+pub(crate) use operand::{Operand, OperandMemory};
 #[doc(hidden)]
 pub use overlap::find_overlap;
 pub use peer::{automatic_peer_access, set_automatic_peer_access};

@@ -15,15 +15,15 @@ use bytemuck::{AnyBitPattern, NoUninit};
 
 use crate::device::Device;
 use crate::error::Result;
-use crate::hazard::{Access, Ledger, Mode};
+use crate::hazard::{Access, AccessHistory, Mode};
 use crate::memory::allocation::Allocation;
 use crate::memory::array::region::Region;
 use crate::memory::grid::Grid;
 use crate::memory::managed::extent;
-use crate::memory::place::sealed::Residence;
+use crate::memory::memory_type::sealed::Tag;
 use crate::memory::size::Layout;
 use crate::memory::span::Span;
-use crate::memory::{AnyPlace, Place};
+use crate::memory::{AnyMemoryType, MemoryType};
 use crate::sys;
 
 /// The shape of elements one after the other: what [`memcpy`](crate::memcpy) takes.
@@ -95,7 +95,7 @@ pub trait Destination<Shape = Linear> {
 
 /// A source that an asynchronous copy may read after the call returned.
 ///
-/// `Keeper` says who keeps it until then: [`ByOwner`], or [`ByScope`] in the verbs of a
+/// `RetainedResource` says who keeps it until then: [`ByOwner`], or [`ByScope`] in the verbs of a
 /// [`Scope`](crate::stream::Scope).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the source of an asynchronous copy",
@@ -105,11 +105,11 @@ pub trait Destination<Shape = Linear> {
     note = "within `stream.scope`, pass a reference: to device or pinned memory, or, borrowed from outside \
             the scope, to a slice, array or vector; planes and volumes of these may be passed as they are"
 )]
-pub trait AsyncSource<Shape = Linear, Keeper = ByOwner>: Source<Shape> {}
+pub trait AsyncSource<Shape = Linear, RetainedResource = ByOwner>: Source<Shape> {}
 
 /// A destination that an asynchronous copy may write after the call returned.
 ///
-/// `Keeper` says who keeps it until then: [`ByOwner`], or [`ByScope`] in the verbs of a
+/// `RetainedResource` says who keeps it until then: [`ByOwner`], or [`ByScope`] in the verbs of a
 /// [`Scope`](crate::stream::Scope).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the destination of an asynchronous copy",
@@ -119,7 +119,7 @@ pub trait AsyncSource<Shape = Linear, Keeper = ByOwner>: Source<Shape> {}
     note = "within `stream.scope`, pass a mutable reference: to device or pinned memory, or, borrowed from \
             outside the scope, to a slice, array or vector; planes and volumes of these are passed as they are"
 )]
-pub trait AsyncDestination<Shape = Linear, Keeper = ByOwner>: Destination<Shape> {}
+pub trait AsyncDestination<Shape = Linear, RetainedResource = ByOwner>: Destination<Shape> {}
 
 /// Rows or layers that can be filled: memory with addresses, which arrays do not have.
 #[diagnostic::on_unimplemented(
@@ -130,7 +130,7 @@ pub trait FillDestination<Shape>: AsyncDestination<Shape> {}
 
 /// The memory type of an operand, with the device that it was allocated for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MemoryType {
+pub(crate) enum OperandMemory {
     /// A device's.
     Device(Device),
     /// The host's, page-locked.
@@ -141,14 +141,14 @@ pub(crate) enum MemoryType {
     Pageable,
 }
 
-impl MemoryType {
+impl OperandMemory {
     /// The type of memory that was allocated for use with a device.
     #[inline]
-    fn of(residence: Residence, device: Device) -> Self {
+    fn of(residence: Tag, device: Device) -> Self {
         match residence {
-            Residence::Device => Self::Device(device),
-            Residence::Pinned => Self::Pinned(device),
-            Residence::Managed => Self::Managed(device),
+            Tag::Device => Self::Device(device),
+            Tag::Pinned => Self::Pinned(device),
+            Tag::Managed => Self::Managed(device),
         }
     }
 
@@ -206,9 +206,9 @@ pub struct Operand<'a> {
     /// The layout in bytes; that of an array only says its size.
     pub(super) layout: Layout,
     pub(super) dimensions: Dimensions,
-    pub(super) memory: MemoryType,
-    /// The ledger of the allocation; none for pageable memory.
-    ledger: Option<&'a Ledger>,
+    pub(super) memory: OperandMemory,
+    /// The access history of the allocation; none for pageable memory.
+    history: Option<&'a AccessHistory>,
     /// The first byte and the one past the last, counted from the start of the allocation or slice.
     start: usize,
     end: usize,
@@ -220,12 +220,12 @@ pub struct Operand<'a> {
 impl<'a> Operand<'a> {
     /// Part of an allocation.
     #[inline]
-    pub(super) fn of_span<T, M: Place>(span: Span<'a, T>) -> Self {
+    pub(super) fn of_span<T, M: MemoryType>(span: Span<'a, T>) -> Self {
         let allocation = span.allocation();
         let Range { start, end } = span.range();
         Self {
-            memory: MemoryType::of(M::RESIDENCE, span.device()),
-            ledger: Some(allocation.ledger()),
+            memory: OperandMemory::of(M::TAG, span.device()),
+            history: Some(allocation.history()),
             start,
             end,
             special: Special::of_pool(allocation),
@@ -237,13 +237,13 @@ impl<'a> Operand<'a> {
     pub(crate) fn unborrowed<T>(
         pointer: *mut T,
         len: usize,
-        memory: MemoryType,
-        (ledger, Range { start, end }): (&'a Ledger, Range<usize>),
+        memory: OperandMemory,
+        (history, Range { start, end }): (&'a AccessHistory, Range<usize>),
     ) -> Self {
         let bytes = end.saturating_sub(start);
         Self {
             memory,
-            ledger: Some(ledger),
+            history: Some(history),
             start,
             end,
             alone: false,
@@ -259,13 +259,13 @@ impl<'a> Operand<'a> {
 
     /// Rows, in layers.
     #[inline]
-    pub(super) fn of_grid<T, M: AnyPlace>(grid: Grid<'a, T>, dimensions: Dimensions) -> Self {
+    pub(super) fn of_grid<T, M: AnyMemoryType>(grid: Grid<'a, T>, dimensions: Dimensions) -> Self {
         let (len, layout) = (grid.width(), grid.layout());
         let row = Self { len, layout, dimensions, ..Self::pageable(grid.pointer().cast(), len, layout.row) };
-        match (M::BOOKED, grid.booked()) {
+        match (M::TRACKED, grid.tracked()) {
             (Some(residence), Some((allocation, Range { start, end }))) => Self {
-                memory: MemoryType::of(residence, allocation.on()),
-                ledger: Some(allocation.ledger()),
+                memory: OperandMemory::of(residence, allocation.on()),
+                history: Some(allocation.history()),
                 start,
                 end,
                 alone: grid.is_alone(),
@@ -284,8 +284,8 @@ impl<'a> Operand<'a> {
             len,
             layout: Layout::linear(bytes),
             dimensions: Dimensions::One,
-            memory: MemoryType::Pageable,
-            ledger: None,
+            memory: OperandMemory::Pageable,
+            history: None,
             start: 0,
             end: bytes,
             alone: true,
@@ -326,8 +326,8 @@ impl<'a> Operand<'a> {
         Self {
             layout: Layout { row, rows, layers, pitch: row, layer_rows: rows },
             dimensions,
-            memory: MemoryType::Device(region.device()),
-            ledger: Some(region.allocation().ledger()),
+            memory: OperandMemory::Device(region.device()),
+            history: Some(region.allocation().history()),
             start,
             end,
             alone: false,
@@ -371,7 +371,7 @@ impl<'a> Operand<'a> {
 
     /// Whether a slice may be of managed memory, lent by a guard: then the runtime promises less about it.
     pub(super) fn may_be_lent_managed(&self) -> bool {
-        self.memory == MemoryType::Pageable && extent::may_contain(self.pointer.addr())
+        self.memory == OperandMemory::Pageable && extent::may_contain(self.pointer.addr())
     }
 
     /// Whether it is seen at a glance that a copy between the two is right: they have one extent, and the
@@ -391,9 +391,9 @@ impl<'a> Operand<'a> {
         distance >= span && self.len == other.len && one.rows == two.rows && one.layers == two.layers
     }
 
-    /// The ledger and the bytes; none for pageable memory.
-    pub(super) fn booked(&self) -> Option<(&'a Ledger, Range<usize>)> {
-        Some((self.ledger?, self.start..self.end))
+    /// The access history and the bytes; none for pageable memory.
+    pub(super) fn tracked(&self) -> Option<(&'a AccessHistory, Range<usize>)> {
+        Some((self.history?, self.start..self.end))
     }
 
     /// Where an error says that this begins: in its array, else its address.
@@ -404,7 +404,7 @@ impl<'a> Operand<'a> {
     /// The access of this side; none for pageable memory.
     #[inline]
     pub(super) fn access(&self, mode: Mode) -> Option<Access<'a>> {
-        let access = Access::new(self.ledger?, self.start..self.end, mode);
+        let access = Access::new(self.history?, self.start..self.end, mode);
         let unborrowed = matches!(self.special, Special::Unborrowed | Special::Graph(_));
         Some(if unborrowed { access.unborrowed() } else { access })
     }
@@ -413,7 +413,7 @@ impl<'a> Operand<'a> {
     #[inline]
     pub(super) fn read(&self) -> Option<Access<'a>> {
         let access = self.access(Mode::Read)?;
-        Some(if let MemoryType::Pinned(_) = self.memory { access.at_call() } else { access })
+        Some(if let OperandMemory::Pinned(_) = self.memory { access.at_call() } else { access })
     }
 
     /// The access of a destination. Its owner stays mutably borrowed until the copy or fill returns.
@@ -429,7 +429,7 @@ impl<'a> Operand<'a> {
     #[inline]
     pub(super) fn filled(&self) -> Option<Access<'a>> {
         let access = self.written()?;
-        Some(if let MemoryType::Pinned(_) = self.memory { access.fill() } else { access })
+        Some(if let OperandMemory::Pinned(_) = self.memory { access.fill() } else { access })
     }
 }
 

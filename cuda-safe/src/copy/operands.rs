@@ -9,8 +9,8 @@ use super::operand::{
 };
 use crate::error::Result;
 use crate::memory::{
-    AnyPlace, Array, ArrayElement, ArrayView, ArrayViewMut, Buffer, OnDevice, Pageable, Pinned,
-    PitchedBuffer, PitchedVolume, Place, Plane, PlaneMut, Registered, Slice, SliceMut, SourceOf, Stable,
+    AnyMemoryType, Array, ArrayElement, ArrayView, ArrayViewMut, Buffer, MemoryType, OnDevice, Pageable,
+    Pinned, PitchedBuffer, PitchedVolume, Plane, PlaneMut, Registered, Slice, SliceMut, SourceOf, Stable,
     StableMut, Volume, VolumeMut,
 };
 
@@ -63,8 +63,8 @@ macro_rules! operands {
 }
 
 operands! { Linear: T, it => Operand::of_span::<T, M>(it.span());
-    from_kept [T: AnyBitPattern, M: Place + SourceOf<T>] Buffer<T, M>, Slice<'_, T, M>, SliceMut<'_, T, M>;
-    to_kept [T: AnyBitPattern, M: Place] Buffer<T, M>, SliceMut<'_, T, M>;
+    from_kept [T: AnyBitPattern, M: MemoryType + SourceOf<T>] Buffer<T, M>, Slice<'_, T, M>, SliceMut<'_, T, M>;
+    to_kept [T: AnyBitPattern, M: MemoryType] Buffer<T, M>, SliceMut<'_, T, M>;
 }
 
 operands! { Linear: C::Element, it => Operand::of_span::<_, Pinned>(it.span());
@@ -91,18 +91,18 @@ macro_rules! grids {
         }
         operands! { $shape: T, it => Operand::of_grid::<T, M>(it.grid(), Dimensions::$dimensions);
             from [T: AnyBitPattern, M: SourceOf<T>] $view<'_, T, M>, $view_mut<'_, T, M>;
-            to [T: AnyBitPattern, M: AnyPlace] $view_mut<'_, T, M>;
+            to [T: AnyBitPattern, M: AnyMemoryType] $view_mut<'_, T, M>;
         }
         operands! { $shape: T, it => Operand::of_array(it.region(), Dimensions::$dimensions);
             from_kept [T: ArrayElement] Array<T>, ArrayView<'_, T>, ArrayViewMut<'_, T>;
             to_kept [T: ArrayElement] Array<T>, ArrayViewMut<'_, T>;
         }
 
-        impl<T: AnyBitPattern, M: Place + SourceOf<T>> AsyncSource<$shape> for $view<'_, T, M> {}
-        impl<T: AnyBitPattern, M: Place + SourceOf<T>> AsyncSource<$shape> for $view_mut<'_, T, M> {}
-        impl<T: AnyBitPattern, M: Place> AsyncDestination<$shape> for $view_mut<'_, T, M> {}
+        impl<T: AnyBitPattern, M: MemoryType + SourceOf<T>> AsyncSource<$shape> for $view<'_, T, M> {}
+        impl<T: AnyBitPattern, M: MemoryType + SourceOf<T>> AsyncSource<$shape> for $view_mut<'_, T, M> {}
+        impl<T: AnyBitPattern, M: MemoryType> AsyncDestination<$shape> for $view_mut<'_, T, M> {}
         impl<T: AnyBitPattern> FillDestination<$shape> for $pitched<T> {}
-        impl<T: AnyBitPattern, M: Place> FillDestination<$shape> for $view_mut<'_, T, M> {}
+        impl<T: AnyBitPattern, M: MemoryType> FillDestination<$shape> for $view_mut<'_, T, M> {}
 
         // Passed as they are in a scope, and not by a reference: a view made in the line of the copy would
         // not live as long as the scope, which its elements do.

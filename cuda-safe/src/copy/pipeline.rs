@@ -18,8 +18,8 @@
 //!
 //! # Why it is sound
 //! Events order the stages of a chunk, and the chunks that have a room one after the other. Should they not be enough, whatever streams
-//! the closure uses: every copy and whatever the closure enqueues is on the tracker's books, so no chunk is written while it is still read.
-//! Pinned memory cannot be reached or freed while a copy is pending, by the same books. Pageable memory is only touched by blocking
+//! the closure uses: every copy and whatever the closure enqueues is on the tracker's tracker, so no chunk is written while it is still read.
+//! Pinned memory cannot be reached or freed while a copy is pending, by the same tracker. Pageable memory is only touched by blocking
 //! copies on the calling thread and on scoped ones, all of which are over before `run` returns or unwinds. After an
 //! error or a panic nothing new is begun, and `run` waits for all that the stages were given.
 //!

@@ -6,7 +6,7 @@ use std::panic::Location;
 use cuda_hazard::Operation;
 
 use crate::error::Result;
-use crate::hazard::{Access, Sorted};
+use crate::hazard::{Access, SortedAccesses};
 use crate::stream::{Call, StreamRef, Submission};
 use crate::sys;
 
@@ -66,11 +66,13 @@ unsafe fn begin(
 ) -> Result<Submission> {
     let begun = match (write, read) {
         // SAFETY: the caller's duties are just these.
-        (Some(write), Some(read)) => unsafe { stream.begin(Operation::new(&[write, read]), asked.place) },
+        (Some(write), Some(read)) => unsafe { stream.begin(Operation::new(&[write, read]), asked.call_site) },
         // SAFETY: as above.
-        (Some(one), None) | (None, Some(one)) => unsafe { stream.begin(Operation::new(&[one]), asked.place) },
+        (Some(one), None) | (None, Some(one)) => unsafe {
+            stream.begin(Operation::new(&[one]), asked.call_site)
+        },
         // SAFETY: as above.
-        (None, None) => unsafe { stream.begin(Operation::new(&[]), asked.place) },
+        (None, None) => unsafe { stream.begin(Operation::new(&[]), asked.call_site) },
     };
     begun.map_err(|error| asked.about(error))
 }
@@ -82,13 +84,13 @@ unsafe fn begin(
 pub(super) unsafe fn staged(
     stream: StreamRef<'_>,
     (write, read): (Option<Access<'_>>, Option<Access<'_>>),
-    place: &'static Location<'static>,
+    call_site: &'static Location<'static>,
     run: impl FnOnce(sys::cudaStream_t) -> Result<()>,
 ) -> Result<()> {
     // One side is pageable.
     let accesses = write.or(read);
     // SAFETY: the caller's duties are just these.
-    unsafe { stream.enqueue_blocking(accesses.as_slice(), place, run) }
+    unsafe { stream.enqueue_blocking(accesses.as_slice(), call_site, run) }
 }
 
 /// Submits a batch, whose accesses were sorted before.
@@ -98,12 +100,12 @@ pub(super) unsafe fn staged(
 #[inline]
 pub(super) unsafe fn batch(
     stream: StreamRef<'_>,
-    accesses: &Sorted<'_>,
-    place: &'static Location<'static>,
+    accesses: &SortedAccesses<'_>,
+    call_site: &'static Location<'static>,
     calls: impl FnOnce(sys::cudaStream_t) -> Result<()>,
 ) -> Result<()> {
     // SAFETY: the caller's duties are just these.
-    unsafe { stream.submit(Operation::prepared(accesses), place, calls) }
+    unsafe { stream.submit(Operation::prepared(accesses), call_site, calls) }
 }
 
 /// Submits a batch of one.
@@ -114,10 +116,10 @@ pub(super) unsafe fn batch(
 pub(super) unsafe fn batch_of_one(
     stream: StreamRef<'_>,
     (write, read): (Option<Access<'_>>, Option<Access<'_>>),
-    place: &'static Location<'static>,
+    call_site: &'static Location<'static>,
     calls: impl FnOnce(sys::cudaStream_t) -> Result<()>,
 ) -> Result<()> {
     let accesses: Vec<Access<'_>> = write.into_iter().chain(read).collect();
     // SAFETY: the caller's duties are just these.
-    unsafe { stream.submit(Operation::new(&accesses), place, calls) }
+    unsafe { stream.submit(Operation::new(&accesses), call_site, calls) }
 }

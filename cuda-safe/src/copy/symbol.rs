@@ -3,7 +3,7 @@
 use bytemuck::AnyBitPattern;
 
 use super::operand::{
-    AsyncDestination, AsyncSource, ByScope, Destination, Linear, MemoryType, Operand, Source,
+    AsyncDestination, AsyncSource, ByScope, Destination, Linear, Operand, OperandMemory, Source,
 };
 use super::transfer;
 use crate::device::Device;
@@ -217,7 +217,7 @@ impl<T: AnyBitPattern> SymbolSlice<T> {
     }
 }
 
-/// Where the part is, on this device where it names none itself, and its books.
+/// Where the part is, on this device where it names none itself, and its tracker.
 #[track_caller]
 fn operand<T>(part: SymbolSlice<T>, device: Option<Device>) -> Result<Operand<'static>> {
     let part = match device {
@@ -227,9 +227,12 @@ fn operand<T>(part: SymbolSlice<T>, device: Option<Device>) -> Result<Operand<'s
     let device = part.device()?;
     let part = part.on(device);
     let pointer = if part.is_empty() { std::ptr::null_mut() } else { part.device_ptr()? };
-    let memory =
-        if part.space() == Space::Managed { MemoryType::Managed(device) } else { MemoryType::Device(device) };
-    Ok(Operand::unborrowed(pointer, part.len(), memory, part.books()?))
+    let memory = if part.space() == Space::Managed {
+        OperandMemory::Managed(device)
+    } else {
+        OperandMemory::Device(device)
+    };
+    Ok(Operand::unborrowed(pointer, part.len(), memory, part.tracker()?))
 }
 
 impl<T: AnyBitPattern> Source for SymbolSlice<T> {

@@ -1,16 +1,16 @@
-//! The copy core: two operands become the one right runtime call, checked and in the books.
+//! The copy core: two operands become the one right runtime call, checked and in the tracker.
 #![expect(unsafe_code, reason = "hands the operands' pointers to the runtime")]
 
 use std::panic::Location;
 
 use super::checked::{CheckedCopy, Direction, Shape};
-use super::operand::{MemoryType, Operand};
+use super::operand::{Operand, OperandMemory};
 use super::staged::{self, HostMemory, Layout, Prepared, Traffic, Wait};
 use super::submit;
 use crate::check;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::{Ledger, Mode, lend};
+use crate::hazard::{AccessHistory, Mode, lend};
 use crate::stream::{AsStream, Call, LegacyStream, StreamRef, ensure_idle, wait_host};
 use crate::sys;
 
@@ -28,7 +28,7 @@ pub(super) fn enqueue(
 ) -> Result<()> {
     let Some(copy) = CheckedCopy::new(api, destination, source)? else { return Ok(()) };
     let shape = copy.shape;
-    let asked = Call { api: copy.name(true), place: Location::caller(), bytes: shape.bytes() };
+    let asked = Call { api: copy.name(true), call_site: Location::caller(), bytes: shape.bytes() };
     // SAFETY: both sides are memory of the copy's shape that outlives it, and the stream is live.
     let call = move |raw| unsafe { copy.call(Some(raw)) };
     // SAFETY: the accesses are all that the copy touches of tracked memory, whose owners wait for it before
@@ -80,7 +80,7 @@ fn by_a_device(device: Device, copy: &CheckedCopy<'_>, is_fresh: bool) -> Result
 }
 
 /// Copies within the host's memory. The host does it, so it waits as a guard would, and nothing is left for
-/// the books.
+/// the tracker.
 #[track_caller]
 fn on_the_host(api: &'static str, copy: &CheckedCopy<'_>) -> Result<()> {
     // The host copies, but by a call of the runtime.
@@ -102,26 +102,26 @@ fn on_the_host(api: &'static str, copy: &CheckedCopy<'_>) -> Result<()> {
     Ok(())
 }
 
-/// An operand that is lent to the host, where it is memory that the tracker keeps books about.
-struct Lent<'a>(Option<(&'a Ledger, Mode)>);
+/// An operand that is lent to the host, where it is memory that the tracker keeps tracker about.
+struct Lent<'a>(Option<(&'a AccessHistory, Mode)>);
 
 impl<'a> Lent<'a> {
     /// Enters the loan first and waits then, so that nothing conflicting slips in between.
     #[track_caller]
     fn new(operand: &Operand<'a>, mode: Mode) -> Result<Self> {
-        let Some((ledger, range)) = operand.booked() else { return Ok(Self(None)) };
-        lend(ledger, mode)?;
-        let lent = Self(Some((ledger, mode)));
-        wait_host(ledger, range, mode)?;
+        let Some((history, range)) = operand.tracked() else { return Ok(Self(None)) };
+        lend(history, mode)?;
+        let lent = Self(Some((history, mode)));
+        wait_host(history, range, mode)?;
         Ok(lent)
     }
 }
 
 impl Drop for Lent<'_> {
     fn drop(&mut self) {
-        if let Some((ledger, mode)) = self.0.take() {
+        if let Some((history, mode)) = self.0.take() {
             // SAFETY: this loan was counted by `new`, and lends nothing any more.
-            unsafe { ledger.host_leaves(mode) };
+            unsafe { history.host_leaves(mode) };
         }
     }
 }
@@ -134,7 +134,7 @@ fn on_legacy(legacy: StreamRef<'_>, device: Device, copy: &CheckedCopy<'_>, is_f
     if let Some(memory) = bounced {
         staged::count_bounce(device, bytes, memory);
     }
-    let asked = Call { api: copy.name(false), place: Location::caller(), bytes };
+    let asked = Call { api: copy.name(false), call_site: Location::caller(), bytes };
     let call = move |raw| {
         // SAFETY of both: both operands are borrowed memory of this shape, the host's for as long as it is
         // needed: the call returns once the host's side is done, or it is waited for below.
@@ -162,7 +162,7 @@ fn on_legacy(legacy: StreamRef<'_>, device: Device, copy: &CheckedCopy<'_>, is_f
 fn bounced(copy: &CheckedCopy<'_>, is_fresh: bool, settles: bool) -> Option<HostMemory> {
     let is_one = matches!((copy.direction, copy.shape), (Direction::DeviceToHost(_), Shape::Linear { .. }));
     // Memory of a pool is copied with its device current, and arrays by calls of their own.
-    let is_simple = is_one && copy.to.memory == MemoryType::Pageable && copy.from.is_plain() && !settles;
+    let is_simple = is_one && copy.to.memory == OperandMemory::Pageable && copy.from.is_plain() && !settles;
     match is_simple {
         true if is_fresh => Some(HostMemory::New),
         true if staged::is_never_staged(copy.shape.bytes()) => Some(HostMemory::Existing),
@@ -177,10 +177,10 @@ fn stage(copy: &CheckedCopy<'_>, is_fresh: bool, traffic: Traffic) -> Option<Pre
         return None;
     }
     let (device, direction, host, remote) = match (copy.direction, to.memory, from.memory) {
-        (Direction::HostToDevice(device), _, MemoryType::Pageable) => {
+        (Direction::HostToDevice(device), _, OperandMemory::Pageable) => {
             (device, staged::Direction::HostToDevice, from.layout, to.layout)
         }
-        (Direction::DeviceToHost(device), MemoryType::Pageable, _) => {
+        (Direction::DeviceToHost(device), OperandMemory::Pageable, _) => {
             (device, staged::Direction::DeviceToHost, to.layout, from.layout)
         }
         _ => return None,
@@ -224,7 +224,7 @@ pub(super) fn staged_on(
 /// Copies by the engine, in the order of a stream of the device.
 #[track_caller]
 fn run_staged(stream: StreamRef<'_>, transfer: Prepared, copy: &CheckedCopy<'_>) -> Result<()> {
-    let place = Location::caller();
+    let call_site = Location::caller();
     let (host, remote) = match transfer.direction() {
         staged::Direction::HostToDevice => (copy.from.pointer, copy.to.pointer),
         staged::Direction::DeviceToHost => (copy.to.pointer, copy.from.pointer),
@@ -235,9 +235,9 @@ fn run_staged(stream: StreamRef<'_>, transfer: Prepared, copy: &CheckedCopy<'_>)
         // SAFETY: both operands are borrowed memory of at least as many bytes as the transfer was prepared
         // with. The accesses of the device's side are entered, and the stream, one of the device, was given
         // the waits that they need.
-        unsafe { staged::run(transfer, raw, wait, (host, remote)) }.map_err(|error| error.at(place))
+        unsafe { staged::run(transfer, raw, wait, (host, remote)) }.map_err(|error| error.at(call_site))
     };
     // SAFETY: the access is all that the copy touches of tracked memory; it begins with an event on the
     // stream, waits for it, and is complete when it returns.
-    unsafe { submit::staged(stream, (copy.to.written(), copy.from.access(Mode::Read)), place, run) }
+    unsafe { submit::staged(stream, (copy.to.written(), copy.from.access(Mode::Read)), call_site, run) }
 }

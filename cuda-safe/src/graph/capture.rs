@@ -54,13 +54,13 @@ impl Capture<'_> {
     #[track_caller]
     pub fn host_fn(&self, f: impl Fn() + Send + Sync + 'static) -> Result<()> {
         stream::ensure_idle("Capture::host_fn")?;
-        let place = Location::caller();
+        let call_site = Location::caller();
         let function = HostFunction::new(self.device(), f)?;
         let (call, data) = function.parts();
         let launch = |raw| {
             // SAFETY: the stream is live and captured, so only the graph calls the function, and the graph
             // owns it.
-            unsafe { check!(cudaLaunchHostFunc(raw, call, data)) }.map_err(|error| error.at(place))
+            unsafe { check!(cudaLaunchHostFunc(raw, call, data)) }.map_err(|error| error.at(call_site))
         };
         // Retained before the node exists, even if the call fails. The list has no other user: no code of
         // the program runs while it is borrowed.
@@ -69,7 +69,7 @@ impl Capture<'_> {
             Err(_) => return Err(Error::refused("Capture::host_fn", Detail::Nested)),
         }
         // SAFETY: the function accesses no memory that streams use.
-        unsafe { self.stream.submit(Operation::new(&[]), place, launch) }
+        unsafe { self.stream.submit(Operation::new(&[]), call_site, launch) }
     }
 }
 

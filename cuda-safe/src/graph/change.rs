@@ -11,7 +11,7 @@ use super::nodes::{Node, fill_parameters, kept, kernel_node};
 use super::set::nothing;
 use crate::copy::{Destination, FillNode, InGraph, LinearNode, Operand, Source};
 use crate::error::Result;
-use crate::hazard::Uses;
+use crate::hazard::RetainedAccesses;
 use crate::launch::{Arguments, Kernel, LaunchConfig};
 use crate::{check, stream, sys};
 
@@ -203,7 +203,7 @@ impl Graph {
         // Owned before the node uses it, even if the call fails.
         let object = function.give_to(self.as_raw())?;
         let parameters = sys::cudaHostNodeParams { fn_, userData: data };
-        self.set(api, node, Uses::default(), |node| {
+        self.set(api, node, RetainedAccesses::default(), |node| {
             // SAFETY: the node belongs to a live graph, as in `set_kernel`. The graph owns the function.
             unsafe { check!(cudaGraphHostNodeSetParams(node, &raw const parameters)) }
         })?;
@@ -225,7 +225,7 @@ impl Graph {
         &mut self,
         api: &'static str,
         node: Node,
-        uses: Uses,
+        uses: RetainedAccesses,
         call: impl FnOnce(sys::cudaGraphNode_t) -> Result<()>,
     ) -> Result<()> {
         stream::ensure_idle(api)?;

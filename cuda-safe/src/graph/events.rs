@@ -11,7 +11,7 @@ use super::graph::Graph;
 use super::nodes::Node;
 use super::topology::NodeKind;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::Uses;
+use crate::hazard::RetainedAccesses;
 use crate::stream::Event;
 use crate::{check, stream, sys};
 
@@ -53,10 +53,18 @@ impl Graph {
         ensure_device(api, self, event)?;
         event.given_to_graphs(true);
         let raw = event.as_raw();
-        self.add(api, after, Uses::default(), false, |node, place| {
+        self.add(api, after, RetainedAccesses::default(), false, |node, call_site| {
             // SAFETY: the graph and its `count` nodes are live, and `node` points to a live variable. The
             // event is never destroyed.
-            unsafe { check!(cudaGraphAddEventRecordNode(node, place.graph, place.before, place.count, raw)) }
+            unsafe {
+                check!(cudaGraphAddEventRecordNode(
+                    node,
+                    call_site.graph,
+                    call_site.before,
+                    call_site.count,
+                    raw
+                ))
+            }
         })
     }
 
@@ -93,9 +101,17 @@ impl Graph {
     pub fn add_event_wait(&mut self, after: &[Node], event: &mut Event) -> Result<Node> {
         event.given_to_graphs(false);
         let raw = event.as_raw();
-        self.add("Graph::add_event_wait", after, Uses::default(), false, |node, place| {
+        self.add("Graph::add_event_wait", after, RetainedAccesses::default(), false, |node, call_site| {
             // SAFETY: as in `add_event_record`.
-            unsafe { check!(cudaGraphAddEventWaitNode(node, place.graph, place.before, place.count, raw)) }
+            unsafe {
+                check!(cudaGraphAddEventWaitNode(
+                    node,
+                    call_site.graph,
+                    call_site.before,
+                    call_site.count,
+                    raw
+                ))
+            }
         })
     }
 

@@ -13,7 +13,7 @@ use super::host;
 use super::steps::Steps;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::{Listed, Uses};
+use crate::hazard::{GraphAccesses, RetainedAccesses};
 use crate::stream::{AsStream, Call};
 use crate::{check, stream, sys};
 
@@ -31,9 +31,9 @@ pub struct GraphExec {
     device: Device,
     /// Whether each launch is known to give the device work.
     acts: bool,
-    uses: Listed,
+    uses: GraphAccesses,
     /// The host functions that were taken over from another graph.
-    taken: Uses,
+    taken: RetainedAccesses,
     /// Whether launches may skip nodes whose identity is no longer known.
     skips: bool,
     /// The graph that this was made from, with the current state of its nodes. `None` after the nodes of
@@ -68,7 +68,7 @@ unsafe impl Send for GraphExec {}
 impl GraphExec {
     /// Makes the owner of a handle that was just instantiated from `graph`.
     pub(super) fn of(raw: sys::cudaGraphExec_t, graph: &Graph, token: Option<Arc<()>>) -> Self {
-        let (device, uses) = (graph.device(), Listed::of(graph.uses.clone()));
+        let (device, uses) = (graph.device(), GraphAccesses::of(graph.uses.clone()));
         let origin = Some(Origin::of(graph));
         Self {
             _owner: Handle::new(Raw::Exec(raw)),
@@ -76,7 +76,7 @@ impl GraphExec {
             device,
             acts: graph.acts,
             uses,
-            taken: Uses::default(),
+            taken: RetainedAccesses::default(),
             skips: false,
             origin,
             _token: token,
@@ -106,7 +106,7 @@ impl GraphExec {
     #[doc(alias = "cudaGraphLaunch")]
     #[track_caller]
     pub fn launch(&mut self, stream: &impl AsStream) -> Result<()> {
-        let place = Location::caller();
+        let call_site = Location::caller();
         let stream = stream.as_stream();
         stream.ensure_not_captured("GraphExec::launch")?;
         self.ensure_device("GraphExec::launch", stream.device())?;
@@ -117,7 +117,7 @@ impl GraphExec {
         // SAFETY: the accesses cover all tracked memory that the nodes use. The graph retains it until the
         // tracker knows that the launch is complete. Callers that made nodes with unsafe code are
         // responsible for all other memory.
-        let submission = unsafe { stream.begin(operation, place) }?;
+        let submission = unsafe { stream.begin(operation, call_site) }?;
         if self.uses.fills() {
             stream.note_fill();
         }
@@ -125,7 +125,7 @@ impl GraphExec {
         // launches of the graph.
         let code = unsafe { sys::cudaGraphLaunch(self.raw, stream.as_raw()) };
         submission.commit(code == sys::cudaSuccess);
-        Call { api: "cudaGraphLaunch", place, bytes: 0 }.check(code)
+        Call { api: "cudaGraphLaunch", call_site, bytes: 0 }.check(code)
     }
 
     /// Prepares the next launch so that it costs less. Only a hint: nothing runs.
@@ -137,17 +137,17 @@ impl GraphExec {
     #[doc(alias = "cudaGraphUpload")]
     #[track_caller]
     pub fn upload(&mut self, stream: &impl AsStream) -> Result<()> {
-        let place = Location::caller();
+        let call_site = Location::caller();
         let stream = stream.as_stream();
         stream.ensure_not_captured("GraphExec::upload")?;
         self.ensure_device("GraphExec::upload", stream.device())?;
         let raw = self.raw;
         let call = |stream| {
             // SAFETY: graph and stream are borrowed and therefore live.
-            unsafe { check!(cudaGraphUpload(raw, stream)) }.map_err(|error| error.at(place))
+            unsafe { check!(cudaGraphUpload(raw, stream)) }.map_err(|error| error.at(call_site))
         };
         // SAFETY: an upload accesses no memory of the program.
-        unsafe { stream.submit(Operation::new(&[]), place, call) }
+        unsafe { stream.submit(Operation::new(&[]), call_site, call) }
     }
 
     /// Takes over the operations of another graph of the same shape. Running launches are not affected.
@@ -199,7 +199,7 @@ impl GraphExec {
         // If the call fails half-way, launches may use memory and functions of both graphs.
         let mut both = self.uses.uses().clone();
         both.add_all(&then);
-        self.uses = Listed::of(both);
+        self.uses = GraphAccesses::of(both);
         self.acts &= graph.acts;
         let before = self.origin.take();
         let disabled = before.as_ref().map(|origin| origin.disabled.clone()).unwrap_or_default();
@@ -210,7 +210,7 @@ impl GraphExec {
         let done = unsafe { check!(cudaGraphExecUpdate(self.raw, graph.as_raw(), &raw mut found)) };
         done.map_err(|error| different(error, graph, &found))?;
         // A skipped node may be the graph's only work for the device.
-        (self.uses, self.acts) = (Listed::of(then), graph.acts && !self.skips);
+        (self.uses, self.acts) = (GraphAccesses::of(then), graph.acts && !self.skips);
         self.taken = taken;
         // The runtime pairs nodes by their order. If the graph's nodes or edges differ from before, the
         // pairs are unknown afterwards.
@@ -221,7 +221,7 @@ impl GraphExec {
     }
 
     /// Recomputes the accesses of launches from the nodes' current accesses and `besides`.
-    pub(super) fn list(&mut self, besides: Option<&Uses>) {
+    pub(super) fn list(&mut self, besides: Option<&RetainedAccesses>) {
         let Some(origin) = &self.origin else { return };
         let mut all = origin.steps.uses();
         all.add_all(&self.taken);
@@ -231,7 +231,7 @@ impl GraphExec {
         let mut enabled =
             origin.steps.list.iter().enumerate().filter(|(at, _)| !origin.disabled.contains(at));
         self.acts = !self.skips && enabled.any(|(_, step)| step.acts);
-        self.uses = Listed::of(all);
+        self.uses = GraphAccesses::of(all);
     }
 
     #[track_caller]

@@ -14,7 +14,7 @@ use super::host::HostFunction;
 use super::steps::{Step, Steps};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::Uses;
+use crate::hazard::RetainedAccesses;
 use crate::{check, stream, sys};
 
 /// Work that is described but does not run: nodes and the order between them.
@@ -50,7 +50,7 @@ pub struct Graph {
     /// Distinguishes the graph's nodes from those of other graphs.
     pub(super) number: u64,
     pub(super) steps: Steps,
-    pub(super) uses: Uses,
+    pub(super) uses: RetainedAccesses,
     /// Whether each launch is known to give the device work. A graph of empty nodes is not an operation of
     /// the stream: an H200 does not order a blocking stream after the legacy stream because of it.
     pub(super) acts: bool,
@@ -91,7 +91,7 @@ impl Graph {
             device,
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
             steps: Steps::default(),
-            uses: Uses::default(),
+            uses: RetainedAccesses::default(),
             acts: false,
             original: None,
             made: Arc::default(),
@@ -103,7 +103,7 @@ impl Graph {
     pub(super) fn captured(
         raw: sys::cudaGraph_t,
         device: Device,
-        uses: Uses,
+        uses: RetainedAccesses,
         functions: Vec<HostFunction>,
     ) -> Result<Self> {
         let mut graph = Self::of(raw, device);

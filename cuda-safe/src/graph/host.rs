@@ -18,16 +18,16 @@ use std::sync::{Mutex, PoisonError};
 use super::handle::{Handle, Raw};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::{Access, Ledger, Mode, Uses};
-use crate::memory::{Retained, retain, retained};
+use crate::hazard::{Access, AccessHistory, Mode, RetainedAccesses};
+use crate::memory::{Retainable, retain, retained};
 use crate::{check, process, stream, sys};
-use cuda_hazard::Keeper;
+use cuda_hazard::RetainedResource;
 
 /// The data that the runtime passes to the function.
 struct Boxed {
     f: Box<dyn Fn() + Send + Sync>,
     device: i32,
-    place: &'static Location<'static>,
+    call_site: &'static Location<'static>,
 }
 
 /// A function that no graph owns yet.
@@ -42,7 +42,7 @@ impl HostFunction {
     /// Moves a function into a box that a user object owns.
     #[track_caller]
     pub(super) fn new(device: Device, f: impl Fn() + Send + Sync + 'static) -> Result<Self> {
-        let boxed = Boxed { f: Box::new(f), device: device.ordinal(), place: Location::caller() };
+        let boxed = Boxed { f: Box::new(f), device: device.ordinal(), call_site: Location::caller() };
         let data: *mut c_void = Box::into_raw(Box::new(boxed)).cast();
         let mut raw = std::ptr::null_mut();
         // The runtime calls `end` on one of its own threads after the last reference is released.
@@ -79,15 +79,15 @@ unsafe extern "C" fn call(data: *mut c_void) {
     // SAFETY: the address is that of a box. It is live while any graph, executable form or launch refers to
     // it, and it is never modified.
     let boxed = unsafe { &*data.cast_const().cast::<Boxed>() };
-    stream::guarded(|| (boxed.f)(), None, boxed.device, boxed.place);
+    stream::guarded(|| (boxed.f)(), None, boxed.device, boxed.call_site);
 }
 
 /// The function that the runtime calls when the function has no user any more.
 unsafe extern "C" fn end(data: *mut c_void) {
     // SAFETY: the address is that of the box, which has no reader any more. This is called once per box.
     let boxed = unsafe { Box::from_raw(data.cast::<Boxed>()) };
-    let (device, place) = (boxed.device, boxed.place);
-    stream::guarded(|| drop(boxed), None, device, place);
+    let (device, call_site) = (boxed.device, boxed.call_site);
+    stream::guarded(|| drop(boxed), None, device, call_site);
 }
 
 /// Functions that an executable graph received or took over.
@@ -112,7 +112,7 @@ impl Functions {
 
 /// Functions of an executable graph with an access history of their own.
 struct Given {
-    ledger: Ledger,
+    history: AccessHistory,
     functions: Option<Functions>,
     /// The process that made it. A forked child that inherits it does not touch it.
     process: u32,
@@ -125,15 +125,15 @@ unsafe impl Send for Given {}
 unsafe impl Sync for Given {}
 
 // SAFETY: the access history is a field, so it lives as long as the value and stays in it.
-unsafe impl Keeper for Given {
-    fn ledger(&self) -> &Ledger {
-        &self.ledger
+unsafe impl RetainedResource for Given {
+    fn history(&self) -> &AccessHistory {
+        &self.history
     }
 }
 
-impl Retained for Given {
-    fn ledger_mut(&mut self) -> &mut Ledger {
-        &mut self.ledger
+impl Retainable for Given {
+    fn history_mut(&mut self) -> &mut AccessHistory {
+        &mut self.history
     }
 }
 
@@ -145,16 +145,16 @@ impl Drop for Given {
         if !process::is(self.process) {
             return;
         }
-        let mut ledger = std::mem::replace(&mut self.ledger, Ledger::new(0));
+        let mut history = std::mem::replace(&mut self.history, AccessHistory::new(0));
         // No owner is left that could be cloned.
-        ledger.not_kept();
-        drop_functions(self.functions.take().map(|functions| Retired { ledger, functions }));
+        history.clear_retain_fn();
+        drop_functions(self.functions.take().map(|functions| Retired { history, functions }));
     }
 }
 
 /// Functions that no executable graph refers to any more, but running launches may still call.
 struct Retired {
-    ledger: Ledger,
+    history: AccessHistory,
     functions: Functions,
 }
 
@@ -164,7 +164,7 @@ unsafe impl Send for Retired {}
 /// Returns whether all launches that call the function are known to be complete.
 impl Retired {
     fn is_done(&self) -> bool {
-        stream::is_quiet(&self.ledger, 0..1, Mode::Write)
+        stream::is_quiet(&self.history, 0..1, Mode::Write)
     }
 }
 
@@ -191,9 +191,9 @@ pub(super) fn given(
     api: &'static str,
     device: Device,
     f: impl Fn() + Send + Sync + 'static,
-) -> Result<(sys::cudaHostNodeParams, Uses)> {
+) -> Result<(sys::cudaHostNodeParams, RetainedAccesses)> {
     drop_functions(None);
-    let boxed = Boxed { f: Box::new(f), device: device.ordinal(), place: Location::caller() };
+    let boxed = Boxed { f: Box::new(f), device: device.ordinal(), call_site: Location::caller() };
     let boxed = Box::into_raw(Box::new(boxed));
     let parameters = sys::cudaHostNodeParams { fn_: Some(call), userData: boxed.cast() };
     Ok((parameters, uses(api, Functions::Boxed(boxed))?))
@@ -202,9 +202,9 @@ pub(super) fn given(
 /// Retains the host functions of another graph, which owns them by these objects. Returns the accesses of a
 /// launch that calls them.
 #[track_caller]
-pub(super) fn taken(api: &'static str, objects: &[sys::cudaUserObject_t]) -> Result<Uses> {
+pub(super) fn taken(api: &'static str, objects: &[sys::cudaUserObject_t]) -> Result<RetainedAccesses> {
     if objects.is_empty() {
-        return Ok(Uses::default());
+        return Ok(RetainedAccesses::default());
     }
     drop_functions(None);
     let retain = |raw: &sys::cudaUserObject_t| {
@@ -217,9 +217,10 @@ pub(super) fn taken(api: &'static str, objects: &[sys::cudaUserObject_t]) -> Res
 
 /// Returns the accesses of a launch that calls these functions.
 #[track_caller]
-fn uses(api: &'static str, functions: Functions) -> Result<Uses> {
-    let given = Given { ledger: Ledger::new(1), functions: Some(functions), process: process::number() };
+fn uses(api: &'static str, functions: Functions) -> Result<RetainedAccesses> {
+    let given =
+        Given { history: AccessHistory::new(1), functions: Some(functions), process: process::number() };
     let owner = retained(given);
-    let (mut uses, access) = (Uses::default(), Access::read(owner.ledger(), 0..1));
+    let (mut uses, access) = (RetainedAccesses::default(), Access::read(owner.history(), 0..1));
     if uses.add(&access, || retain(&access)) { Ok(uses) } else { Err(Error::refused(api, Detail::NotKept)) }
 }

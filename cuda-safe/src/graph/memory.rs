@@ -17,10 +17,10 @@ use super::graph::Graph;
 use super::nodes::{Node, kept};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::{Access, Ledger};
-use crate::memory::{MemoryLocation, Retained, retained, size};
+use crate::hazard::{Access, AccessHistory};
+use crate::memory::{MemoryLocation, Retainable, retained, size};
 use crate::{check, sys};
-use cuda_hazard::Keeper;
+use cuda_hazard::RetainedResource;
 
 /// Elements in memory that a graph owns. See [`Graph::add_alloc`].
 ///
@@ -39,17 +39,17 @@ pub struct GraphBuffer<T> {
 
 /// The access history of memory that the runtime owns with the graph.
 #[derive(Debug)]
-struct Own(Ledger);
+struct Own(AccessHistory);
 
 // SAFETY: the access history is a field, so it lives as long as the value and stays in it.
-unsafe impl Keeper for Own {
-    fn ledger(&self) -> &Ledger {
+unsafe impl RetainedResource for Own {
+    fn history(&self) -> &AccessHistory {
         &self.0
     }
 }
 
-impl Retained for Own {
-    fn ledger_mut(&mut self) -> &mut Ledger {
+impl Retainable for Own {
+    fn history_mut(&mut self) -> &mut AccessHistory {
         &mut self.0
     }
 }
@@ -86,8 +86,8 @@ impl<T> GraphBuffer<T> {
         ptr::with_exposed_provenance_mut(self.address)
     }
 
-    pub(super) fn ledger(&self) -> &Ledger {
-        self.owner.ledger()
+    pub(super) fn history(&self) -> &AccessHistory {
+        self.owner.history()
     }
 
     /// Returns the number of the graph that owns the memory.
@@ -142,7 +142,7 @@ impl Graph {
     pub fn add_alloc<T: AnyBitPattern>(&mut self, after: &[Node], len: usize) -> Result<GraphBuffer<T>> {
         let (api, device) = ("Graph::add_alloc", self.device());
         let bytes = size::bytes_of::<T>(api, len)?;
-        let owner = retained(Own(Ledger::new(bytes)));
+        let owner = retained(Own(AccessHistory::new(bytes)));
         let mut parameters = sys::cudaMemAllocNodeParams {
             poolProps: sys::cudaMemPoolProps {
                 allocType: sys::cudaMemAllocationTypePinned,
@@ -158,20 +158,20 @@ impl Graph {
         let node = if bytes == 0 {
             self.add_empty(after)?
         } else {
-            let uses = kept(api, &[Access::write(owner.ledger(), 0..bytes)])?;
-            let node = self.add(api, after, uses, false, |node, place| {
+            let uses = kept(api, &[Access::write(owner.history(), 0..bytes)])?;
+            let node = self.add(api, after, uses, false, |node, call_site| {
                 // SAFETY: the graph and its `count` nodes are live, and the pointers are to live variables.
                 unsafe {
                     check!(cudaGraphAddMemAllocNode(
                         node,
-                        place.graph,
-                        place.before,
-                        place.count,
+                        call_site.graph,
+                        call_site.before,
+                        call_site.count,
                         &raw mut parameters
                     ))
                 }
             })?;
-            self.steps.begin(ptr::from_ref(owner.ledger()).addr(), node);
+            self.steps.begin(ptr::from_ref(owner.history()).addr(), node);
             node
         };
         let address = parameters.dptr.expose_provenance();
@@ -194,16 +194,24 @@ impl Graph {
         if memory.is_empty() {
             return self.add_empty(after);
         }
-        let all = Access::write(memory.ledger(), 0..memory.len() * size_of::<T>());
+        let all = Access::write(memory.history(), 0..memory.len() * size_of::<T>());
         let uses = kept(api, &[all])?;
         let address: *mut c_void = memory.as_ptr().cast();
-        let node = self.add(api, after, uses, false, |node, place| {
+        let node = self.add(api, after, uses, false, |node, call_site| {
             // SAFETY: the graph and its `count` nodes are live, and `node` points to a live variable. An
             // earlier node of this graph allocates the memory at the address. No other node frees it: `add`
             // refuses that.
-            unsafe { check!(cudaGraphAddMemFreeNode(node, place.graph, place.before, place.count, address)) }
+            unsafe {
+                check!(cudaGraphAddMemFreeNode(
+                    node,
+                    call_site.graph,
+                    call_site.before,
+                    call_site.count,
+                    address
+                ))
+            }
         })?;
-        self.steps.end(ptr::from_ref(memory.ledger()).addr(), node);
+        self.steps.end(ptr::from_ref(memory.history()).addr(), node);
         Ok(node)
     }
 

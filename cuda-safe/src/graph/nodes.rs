@@ -8,7 +8,7 @@ use super::steps::{Order, Step};
 use crate::copy::{Destination, FillNode, InGraph, LinearNode, Operand, Source};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::{Access, Uses};
+use crate::hazard::{Access, RetainedAccesses};
 use crate::launch::{Arguments, Kernel, LaunchConfig};
 use crate::memory::retain;
 use crate::{check, stream, sys};
@@ -53,7 +53,7 @@ impl Graph {
         &mut self,
         api: &'static str,
         after: &[Node],
-        uses: Uses,
+        uses: RetainedAccesses,
         acts: bool,
         make: impl FnOnce(*mut sys::cudaGraphNode_t, NodePlace) -> Result<()>,
     ) -> Result<Node> {
@@ -68,8 +68,8 @@ impl Graph {
         let mut raw = std::ptr::null_mut();
         // Retained before the node exists, even if the call fails.
         self.uses.add_all(&uses);
-        let place = NodePlace { graph: self.as_raw(), before: raws.as_ptr(), count: raws.len() };
-        if let Err(error) = make(&raw mut raw, place) {
+        let call_site = NodePlace { graph: self.as_raw(), before: raws.as_ptr(), count: raws.len() };
+        if let Err(error) = make(&raw mut raw, call_site) {
             self.steps.failed(&uses);
             return Err(error);
         }
@@ -88,9 +88,9 @@ impl Graph {
     #[doc(alias = "cudaGraphAddEmptyNode")]
     #[track_caller]
     pub fn add_empty(&mut self, after: &[Node]) -> Result<Node> {
-        self.add("Graph::add_empty", after, Uses::default(), false, |node, place| {
+        self.add("Graph::add_empty", after, RetainedAccesses::default(), false, |node, call_site| {
             // SAFETY: the graph and its `count` nodes are live, and `node` points to a live variable.
-            unsafe { check!(cudaGraphAddEmptyNode(node, place.graph, place.before, place.count)) }
+            unsafe { check!(cudaGraphAddEmptyNode(node, call_site.graph, call_site.before, call_site.count)) }
         })
     }
 
@@ -129,15 +129,15 @@ impl Graph {
     ) -> Result<Node> {
         let Some(copy) = LinearNode::new(api, to, from)? else { return self.add_empty(after) };
         let uses = kept(api, &copy.accesses)?;
-        self.add(api, after, uses, true, |node, place| {
+        self.add(api, after, uses, true, |node, call_site| {
             // SAFETY: the graph and its `count` nodes are live, and `node` points to a live variable. Both
             // sides are memory of `copy.bytes` bytes, which the graph retains.
             unsafe {
                 check!(cudaGraphAddMemcpyNode1D(
                     node,
-                    place.graph,
-                    place.before,
-                    place.count,
+                    call_site.graph,
+                    call_site.before,
+                    call_site.count,
                     copy.to.cast(),
                     copy.from.cast(),
                     copy.bytes,
@@ -165,15 +165,15 @@ impl Graph {
         let Some(fill) = FillNode::new(&to) else { return self.add_empty(after) };
         let uses = kept(api, &[fill.access])?;
         let parameters = fill_parameters(&fill, value);
-        self.add(api, after, uses, true, |node, place| {
+        self.add(api, after, uses, true, |node, call_site| {
             // SAFETY: the graph and its `count` nodes are live, and the pointers are to live variables. The
             // destination is memory of the fill's size, which the graph retains.
             unsafe {
                 check!(cudaGraphAddMemsetNode(
                     node,
-                    place.graph,
-                    place.before,
-                    place.count,
+                    call_site.graph,
+                    call_site.before,
+                    call_site.count,
                     &raw const parameters
                 ))
             }
@@ -196,19 +196,20 @@ impl Graph {
         // Owned before the node exists, even if the call fails.
         let object = function.give_to(self.as_raw())?;
         let parameters = sys::cudaHostNodeParams { fn_, userData: data };
-        let node = self.add("Graph::add_host_fn", after, Uses::default(), true, |node, place| {
-            // SAFETY: the graph and its `count` nodes are live, and the pointers are to live variables. The
-            // graph owns the function.
-            unsafe {
-                check!(cudaGraphAddHostNode(
-                    node,
-                    place.graph,
-                    place.before,
-                    place.count,
-                    &raw const parameters
-                ))
-            }
-        })?;
+        let node =
+            self.add("Graph::add_host_fn", after, RetainedAccesses::default(), true, |node, call_site| {
+                // SAFETY: the graph and its `count` nodes are live, and the pointers are to live variables. The
+                // graph owns the function.
+                unsafe {
+                    check!(cudaGraphAddHostNode(
+                        node,
+                        call_site.graph,
+                        call_site.before,
+                        call_site.count,
+                        &raw const parameters
+                    ))
+                }
+            })?;
         if let Some(step) = self.steps.list.get_mut(node.at) {
             step.function = Some(object);
         }
@@ -246,7 +247,7 @@ impl Graph {
             config.into(),
             arguments,
             |uses, parameters| {
-                self.add(api, after, uses, true, |node, place| {
+                self.add(api, after, uses, true, |node, call_site| {
                     // SAFETY: the graph and its `count` nodes are live, and the pointers are to live
                     // variables. Each parameter has a live value of the right type (`Arguments`), which the
                     // call copies. The graph retains the memory among the values. The caller is responsible
@@ -254,9 +255,9 @@ impl Graph {
                     unsafe {
                         check!(cudaGraphAddKernelNode(
                             node,
-                            place.graph,
-                            place.before,
-                            place.count,
+                            call_site.graph,
+                            call_site.before,
+                            call_site.count,
                             parameters
                         ))
                     }
@@ -283,14 +284,14 @@ impl Graph {
             return Err(Error::refused(api, Detail::DeviceMismatch { what: "the graph", found, needed }));
         }
         graph.ensure_no_memory(api)?;
-        let node = self.add(api, after, graph.uses.clone(), graph.acts, |node, place| {
+        let node = self.add(api, after, graph.uses.clone(), graph.acts, |node, call_site| {
             // SAFETY: both graphs and the `count` nodes are live, and `node` points to a live variable.
             unsafe {
                 check!(cudaGraphAddChildGraphNode(
                     node,
-                    place.graph,
-                    place.before,
-                    place.count,
+                    call_site.graph,
+                    call_site.before,
+                    call_site.count,
                     graph.as_raw()
                 ))
             }
@@ -304,8 +305,8 @@ impl Graph {
 
 /// Returns the accesses of a node, with their memory retained.
 #[track_caller]
-pub(super) fn kept(api: &'static str, accesses: &[Access<'_>]) -> Result<Uses> {
-    let mut uses = Uses::default();
+pub(super) fn kept(api: &'static str, accesses: &[Access<'_>]) -> Result<RetainedAccesses> {
+    let mut uses = RetainedAccesses::default();
     if accesses.iter().all(|access| uses.add(access, || retain(access))) {
         Ok(uses)
     } else {
@@ -334,7 +335,7 @@ pub(super) fn kernel_node<P, A: Arguments<P>, R>(
     kernel: &Kernel<P>,
     config: LaunchConfig,
     arguments: A,
-    make: impl FnOnce(Uses, &sys::cudaKernelNodeParams) -> Result<R>,
+    make: impl FnOnce(RetainedAccesses, &sys::cudaKernelNodeParams) -> Result<R>,
 ) -> Result<R> {
     config.check(kernel.name())?;
     let shared = u32::try_from(config.shared_bytes).unwrap_or(u32::MAX);

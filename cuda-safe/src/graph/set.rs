@@ -11,7 +11,7 @@ use super::host;
 use super::nodes::{Node, fill_parameters, kept, kernel_node};
 use crate::copy::{Destination, FillNode, InGraph, LinearNode, Operand, Source};
 use crate::error::{Detail, Error, Result};
-use crate::hazard::Uses;
+use crate::hazard::RetainedAccesses;
 use crate::launch::{Arguments, Kernel, LaunchConfig};
 use crate::{check, stream, sys};
 
@@ -352,7 +352,7 @@ impl GraphExec {
         api: &'static str,
         graph: &Graph,
         node: Node,
-        uses: Uses,
+        uses: RetainedAccesses,
         call: impl FnOnce(sys::cudaGraphExec_t, sys::cudaGraphNode_t) -> Result<()>,
     ) -> Result<()> {
         stream::ensure_idle(api)?;

@@ -9,7 +9,7 @@ use std::ops::{Range, RangeBounds};
 use bytemuck::AnyBitPattern;
 
 use super::memory::GraphBuffer;
-use crate::copy::{Destination, InGraph, MemoryType, Operand, Source, of_another_graph};
+use crate::copy::{Destination, InGraph, Operand, OperandMemory, Source, of_another_graph};
 use crate::error::Result;
 use crate::hazard::{Access, Mode};
 use crate::launch::KernelArg;
@@ -103,13 +103,13 @@ impl<'a, T> GraphSlice<'a, T> {
     }
 
     fn access(&self, mode: Mode) -> Access<'a> {
-        Access::new(self.of.ledger(), self.bytes(), mode)
+        Access::new(self.of.history(), self.bytes(), mode)
     }
 
     /// Returns the slice as one side of a copy or a fill in a node of its graph.
     fn operand(&self) -> Operand<'a> {
-        let (memory, books) = (MemoryType::Device(self.of.device()), (self.of.ledger(), self.bytes()));
-        Operand::unborrowed(self.pointer(), self.len(), memory, books).of_graph(self.of.graph())
+        let (memory, tracker) = (OperandMemory::Device(self.of.device()), (self.of.history(), self.bytes()));
+        Operand::unborrowed(self.pointer(), self.len(), memory, tracker).of_graph(self.of.graph())
     }
 
     /// Returns the address, for a kernel node of the same graph.

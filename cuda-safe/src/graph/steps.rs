@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use super::nodes::Node;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::Uses;
+use crate::hazard::RetainedAccesses;
 use crate::sys;
 
 /// One node, or all nodes of a capture.
@@ -28,7 +28,7 @@ use crate::sys;
 pub(super) struct Step {
     /// Empty after the node is destroyed.
     pub(super) raws: Arc<[sys::cudaGraphNode_t]>,
-    pub(super) uses: Arc<Uses>,
+    pub(super) uses: Arc<RetainedAccesses>,
     /// The direct predecessors. For a capture, all its nodes come after each of them.
     pub(super) direct: Arc<BTreeSet<usize>>,
     /// All predecessors, direct and indirect.
@@ -46,16 +46,16 @@ pub(super) struct Step {
 
 impl Step {
     /// Makes a step of all nodes of a capture.
-    pub(super) fn captured(raws: Vec<sys::cudaGraphNode_t>, uses: Uses, acts: bool) -> Self {
+    pub(super) fn captured(raws: Vec<sys::cudaGraphNode_t>, uses: RetainedAccesses, acts: bool) -> Self {
         Self { captured: true, ..Self::new(raws.into(), uses, Order::default(), acts) }
     }
 
     /// Makes a step of an added node.
-    pub(super) fn added(raw: sys::cudaGraphNode_t, uses: Uses, order: Order, acts: bool) -> Self {
+    pub(super) fn added(raw: sys::cudaGraphNode_t, uses: RetainedAccesses, order: Order, acts: bool) -> Self {
         Self::new([raw].into(), uses, order, acts)
     }
 
-    fn new(raws: Arc<[sys::cudaGraphNode_t]>, uses: Uses, order: Order, acts: bool) -> Self {
+    fn new(raws: Arc<[sys::cudaGraphNode_t]>, uses: RetainedAccesses, order: Order, acts: bool) -> Self {
         let (direct, before) = (Arc::new(order.direct), Arc::new(order.before));
         let uses = Arc::new(uses);
         Self { raws, uses, direct, before, acts, captured: false, function: None, functions: [].into() }
@@ -69,7 +69,7 @@ pub(super) type Edge = (usize, usize);
 #[derive(Clone, Copy, Debug)]
 struct Life {
     /// The address of its access history, which the allocating node retains.
-    ledger: usize,
+    history: usize,
     from: usize,
     to: Option<usize>,
 }
@@ -87,7 +87,7 @@ pub(super) struct Steps {
     pub(super) list: Vec<Step>,
     lives: Vec<Life>,
     /// The accesses that failed calls may have left in the graph.
-    spare: Uses,
+    spare: RetainedAccesses,
     /// The number of changes to nodes or edges, including possible changes by failed calls.
     changes: u64,
 }
@@ -156,7 +156,13 @@ impl Steps {
     /// Returns the position of a node with these accesses: after the nodes in `after` and after all nodes
     /// that it conflicts with.
     #[track_caller]
-    pub(super) fn order(&self, api: &'static str, graph: u64, after: &[Node], uses: &Uses) -> Result<Order> {
+    pub(super) fn order(
+        &self,
+        api: &'static str,
+        graph: u64,
+        after: &[Node],
+        uses: &RetainedAccesses,
+    ) -> Result<Order> {
         let (mut direct, mut before) = (BTreeSet::new(), BTreeSet::new());
         let mut put = |at: usize, step: &Step| {
             if before.insert(at) {
@@ -173,7 +179,7 @@ impl Steps {
         for (at, step) in all.filter(|(_, step)| step.uses.conflicts(uses)) {
             put(at, step);
         }
-        if self.lives.iter().any(|life| life.to.is_some() && uses.touches(life.ledger)) {
+        if self.lives.iter().any(|life| life.to.is_some() && uses.touches(life.history)) {
             return Err(ended(api));
         }
         Ok(Order { direct, before })
@@ -182,7 +188,7 @@ impl Steps {
     /// Refuses an operation for a node if it conflicts with a node without an order, or uses the graph's
     /// memory outside of the memory's lifetime.
     #[track_caller]
-    pub(super) fn ensure_fits(&self, api: &'static str, at: usize, uses: &Uses) -> Result<()> {
+    pub(super) fn ensure_fits(&self, api: &'static str, at: usize, uses: &RetainedAccesses) -> Result<()> {
         let Some(own) = self.get(at) else { return Ok(()) };
         let all = self.list.iter().enumerate();
         let mut others = all.filter(|(other, step)| {
@@ -191,7 +197,7 @@ impl Steps {
         if let Some((other, _)) = others.find(|(_, step)| step.uses.conflicts(uses)) {
             return Err(Error::refused(api, Detail::NodesUnordered { other }));
         }
-        for life in self.lives.iter().filter(|life| uses.touches(life.ledger)) {
+        for life in self.lives.iter().filter(|life| uses.touches(life.history)) {
             let ends_later = |to: usize| self.get(to).is_some_and(|end| end.before.contains(&at));
             if !own.before.contains(&life.from) || !life.to.is_none_or(ends_later) {
                 return Err(ended(api));
@@ -203,16 +209,21 @@ impl Steps {
     /// Refuses an operation for a node here if it uses memory that only the current state of the original
     /// graph owns.
     #[track_caller]
-    pub(super) fn ensure_have_memory_of(&self, api: &'static str, graph: &Self, uses: &Uses) -> Result<()> {
-        let mut used = graph.lives.iter().filter(|life| uses.touches(life.ledger));
-        if used.all(|life| self.lives.iter().any(|it| it.ledger == life.ledger)) {
+    pub(super) fn ensure_have_memory_of(
+        &self,
+        api: &'static str,
+        graph: &Self,
+        uses: &RetainedAccesses,
+    ) -> Result<()> {
+        let mut used = graph.lives.iter().filter(|life| uses.touches(life.history));
+        if used.all(|life| self.lives.iter().any(|it| it.history == life.history)) {
             return Ok(());
         }
         Err(ended(api))
     }
 
     /// Records the result of a call that changed a node's operation.
-    pub(super) fn given(&mut self, at: usize, uses: Uses, done: bool) {
+    pub(super) fn given(&mut self, at: usize, uses: RetainedAccesses, done: bool) {
         let Some(step) = self.list.get_mut(at) else { return };
         let mut all = uses;
         if !done {
@@ -285,24 +296,24 @@ impl Steps {
     /// Removes a node without edges, which is destroyed, and returns it.
     pub(super) fn take_out(&mut self, at: usize) -> Option<Step> {
         self.changed();
-        let gone = Step::new(Arc::default(), Uses::default(), Order::default(), false);
+        let gone = Step::new(Arc::default(), RetainedAccesses::default(), Order::default(), false);
         self.list.get_mut(at).map(|step| std::mem::replace(step, gone))
     }
 
     /// Records accesses that a failed call may have left in the graph.
-    pub(super) fn failed(&mut self, uses: &Uses) {
+    pub(super) fn failed(&mut self, uses: &RetainedAccesses) {
         self.changed();
         self.spare.add_all(uses);
     }
 
-    /// Records that a node allocates the memory with the access history at `ledger`.
-    pub(super) fn begin(&mut self, ledger: usize, node: Node) {
-        self.lives.push(Life { ledger, from: node.at(), to: None });
+    /// Records that a node allocates the memory with the access history at `history`.
+    pub(super) fn begin(&mut self, history: usize, node: Node) {
+        self.lives.push(Life { history, from: node.at(), to: None });
     }
 
     /// Records that a node frees the memory.
-    pub(super) fn end(&mut self, ledger: usize, node: Node) {
-        if let Some(life) = self.lives.iter_mut().find(|life| life.ledger == ledger) {
+    pub(super) fn end(&mut self, history: usize, node: Node) {
+        if let Some(life) = self.lives.iter_mut().find(|life| life.history == history) {
             life.to = Some(node.at());
         }
     }
@@ -318,7 +329,7 @@ impl Steps {
     }
 
     /// Returns the union of all accesses.
-    pub(super) fn uses(&self) -> Uses {
+    pub(super) fn uses(&self) -> RetainedAccesses {
         let mut all = self.spare.clone();
         for step in &self.list {
             all.add_all(&step.uses);

@@ -84,8 +84,8 @@ macro_rules! tuple {
                     Some(first) => {
                         let mut array = [*first; COUNT];
                         let mut used = 0;
-                        for (place, access) in array.iter_mut().zip(found.iter().flatten()) {
-                            *place = *access;
+                        for (call_site, access) in array.iter_mut().zip(found.iter().flatten()) {
+                            *call_site = *access;
                             used += 1;
                         }
                         packed = array;
@@ -125,8 +125,8 @@ fn with_objects<R>(
     // At most one memory access and one object access for each argument.
     let mut array = [*first; 2 * MOST];
     let mut used = 1;
-    for (place, access) in array.iter_mut().skip(1).zip(all) {
-        *place = *access;
+    for (call_site, access) in array.iter_mut().skip(1).zip(all) {
+        *call_site = *access;
         used += 1;
     }
     enqueue(array.get(..used).unwrap_or_default())
@@ -169,11 +169,11 @@ tuples!([]
 
 #[cfg(test)]
 mod tests {
-    use crate::hazard::Ledger;
+    use crate::hazard::AccessHistory;
 
     use super::*;
 
-    struct Reads<'a>(&'a Ledger, usize);
+    struct Reads<'a>(&'a AccessHistory, usize);
 
     // SAFETY: stands for memory in tests, which launch nothing with it.
     unsafe impl KernelArg<*const f32> for Reads<'_> {
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn pointers_come_in_order_and_accesses_only_from_memory() {
-        let (a, b) = (Ledger::new(64), Ledger::new(64));
+        let (a, b) = (AccessHistory::new(64), AccessHistory::new(64));
         let arguments = (Reads(&a, 8), 77_u32, 2.5_f32, Reads(&b, 16));
         let seen = second::<(*const f32, u32, f32, *const f32), _>(&arguments);
         assert_eq!(seen, (4, vec![0..8, 0..16], 77));
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn the_same_memory_twice_gives_two_reads() {
-        let a = Ledger::new(64);
+        let a = AccessHistory::new(64);
         let arguments = (Reads(&a, 8), 1_u32, Reads(&a, 8));
         assert_eq!(second::<(*const f32, u32, *const f32), _>(&arguments).1, [0..8, 0..8]);
     }

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use crate::device::Device;
 use crate::error::Result;
-use crate::hazard::{Access, Listed};
+use crate::hazard::{Access, GraphAccesses};
 
-use super::{Uses, module};
+use super::{VariableAccesses, module};
 
 /// A kernel of this program or of a [`Library`](crate::library::Library). Its parameter list `P` is a tuple
 /// of the types in its C prototype.
@@ -24,10 +24,10 @@ use super::{Uses, module};
 pub struct Kernel<P> {
     pub(super) name: &'static str,
     pub(super) code: Code,
-    pub(super) symbols: Option<&'static Uses>,
+    pub(super) symbols: Option<&'static VariableAccesses>,
     /// Further accesses of each launch, with the resources they retain: the kernel's library, and memory
     /// that no argument names.
-    pub(super) held: Option<Arc<Listed>>,
+    pub(super) held: Option<Arc<GraphAccesses>>,
     pub(super) parameters: PhantomData<fn(P)>,
 }
 
@@ -70,7 +70,7 @@ impl<P> Kernel<P> {
     /// The kernel reads and writes no variable that has a [`Symbol`](crate::memory::Symbol) except as
     /// `symbols` declares.
     #[must_use]
-    pub const unsafe fn with_symbols(mut self, symbols: &'static Uses) -> Self {
+    pub const unsafe fn with_symbols(mut self, symbols: &'static VariableAccesses) -> Self {
         self.symbols = Some(symbols);
         self
     }

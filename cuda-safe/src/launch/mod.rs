@@ -47,7 +47,7 @@ pub use dimensions::{Dim3, LaunchConfig};
 pub use extended::{ClusterScheduling, LaunchAttributes};
 pub use kernel::Kernel;
 pub use memory::{KernelInput, KernelOutput};
-pub use module::{Module, Space, Use, Uses};
+pub use module::{Module, Space, VariableAccess, VariableAccesses};
 pub use object::{SurfaceObject, TextureObject};
 pub use occupancy::OccupancyFlags;
 pub use pitched::PitchedParameter;

@@ -13,9 +13,9 @@ use std::sync::{Arc, OnceLock};
 
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::{Access, Ledger, Mode};
-use crate::memory::{Retained, retained};
-use cuda_hazard::Keeper;
+use crate::hazard::{Access, AccessHistory, Mode};
+use crate::memory::{Retainable, retained};
+use cuda_hazard::RetainedResource;
 
 /// The number of accesses of one launch that fit on the stack.
 const INLINE: usize = 24;
@@ -38,37 +38,37 @@ pub struct Module {
     constant_bytes: usize,
     device_bytes: usize,
     devices: OnceLock<Box<[PerDevice]>>,
-    managed: OnceLock<Arc<Books>>,
+    managed: OnceLock<Arc<VariableHistory>>,
     managed_bytes: usize,
 }
 
 /// The access histories of one device.
 #[derive(Debug)]
 struct PerDevice {
-    constants: Arc<Books>,
-    variables: Arc<Books>,
+    constants: Arc<VariableHistory>,
+    variables: Arc<VariableHistory>,
 }
 
 /// The access history of the variables of one kind.
 #[derive(Debug)]
-struct Books(Ledger);
+struct VariableHistory(AccessHistory);
 
-impl Books {
+impl VariableHistory {
     /// Makes an access history that graphs can retain. The variables live as long as the program.
     fn shared(bytes: usize) -> Arc<Self> {
-        retained(Self(Ledger::new(bytes)))
+        retained(Self(AccessHistory::new(bytes)))
     }
 }
 
 // SAFETY: the access history is a field, so it lives as long as the value and stays in it.
-unsafe impl Keeper for Books {
-    fn ledger(&self) -> &Ledger {
+unsafe impl RetainedResource for VariableHistory {
+    fn history(&self) -> &AccessHistory {
         &self.0
     }
 }
 
-impl Retained for Books {
-    fn ledger_mut(&mut self) -> &mut Ledger {
+impl Retainable for VariableHistory {
+    fn history_mut(&mut self) -> &mut AccessHistory {
         &mut self.0
     }
 }
@@ -89,26 +89,26 @@ impl Module {
 
     /// Returns the access history of one kind of variables on a device.
     #[track_caller]
-    pub(crate) fn ledger(&self, space: Space, device: Device) -> Result<&Ledger> {
+    pub(crate) fn history(&self, space: Space, device: Device) -> Result<&AccessHistory> {
         if space == Space::Managed {
-            return Ok(self.managed.get_or_init(|| Books::shared(self.managed_bytes)).ledger());
+            return Ok(self.managed.get_or_init(|| VariableHistory::shared(self.managed_bytes)).history());
         }
-        let books = self.books(device)?;
-        Ok(if space == Space::Constant { books.constants.ledger() } else { books.variables.ledger() })
+        let tracker = self.tracker(device)?;
+        Ok(if space == Space::Constant { tracker.constants.history() } else { tracker.variables.history() })
     }
 
     /// Returns the access histories of a device. The first call makes those of all devices.
     #[track_caller]
-    fn books(&self, device: Device) -> Result<&PerDevice> {
+    fn tracker(&self, device: Device) -> Result<&PerDevice> {
         let devices = match self.devices.get() {
             Some(devices) => devices,
             None => {
                 let count = Device::count()?;
-                let books = |_| PerDevice {
-                    constants: Books::shared(self.constant_bytes),
-                    variables: Books::shared(self.device_bytes),
+                let tracker = |_| PerDevice {
+                    constants: VariableHistory::shared(self.constant_bytes),
+                    variables: VariableHistory::shared(self.device_bytes),
                 };
-                self.devices.get_or_init(|| (0..count).map(books).collect())
+                self.devices.get_or_init(|| (0..count).map(tracker).collect())
             }
         };
         let found = usize::try_from(device.ordinal()).ok().and_then(|ordinal| devices.get(ordinal));
@@ -131,7 +131,7 @@ impl Module {
 /// The access of a kernel to one variable. [`Symbol::read`](crate::memory::Symbol::read) and
 /// [`Symbol::written`](crate::memory::Symbol::written) make it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Use {
+pub struct VariableAccess {
     pub(crate) space: Space,
     pub(crate) start: usize,
     pub(crate) end: usize,
@@ -140,16 +140,16 @@ pub struct Use {
 
 /// The accesses of a kernel to the variables of its module.
 #[derive(Debug)]
-pub struct Uses {
+pub struct VariableAccesses {
     module: &'static Module,
     /// `None` if the kernel may have all possible accesses.
-    listed: Option<&'static [Use]>,
+    listed: Option<&'static [VariableAccess]>,
 }
 
-impl Uses {
+impl VariableAccesses {
     /// Declares accesses to these variables of a module, and to no others.
     #[must_use]
-    pub const fn new(module: &'static Module, listed: &'static [Use]) -> Self {
+    pub const fn new(module: &'static Module, listed: &'static [VariableAccess]) -> Self {
         Self { module, listed: Some(listed) }
     }
 
@@ -176,13 +176,14 @@ impl Uses {
         let uses = self.listed.unwrap_or(&everything);
         let all = uses.iter().map(|one| {
             // A launch does not borrow the variables, so no borrow excludes the host.
-            Ok(Access::new(self.module.ledger(one.space, device)?, one.start..one.end, one.mode).unborrowed())
+            Ok(Access::new(self.module.history(one.space, device)?, one.start..one.end, one.mode)
+                .unborrowed())
         });
         with_all(accesses.len() + uses.len(), accesses.iter().copied().map(Ok).chain(all), enqueue)
     }
 
-    fn everything(&self, space: Space, mode: Mode) -> Use {
-        Use { space, start: 0, end: self.module.bytes(space), mode }
+    fn everything(&self, space: Space, mode: Mode) -> VariableAccess {
+        VariableAccess { space, start: 0, end: self.module.bytes(space), mode }
     }
 }
 
@@ -209,8 +210,8 @@ fn with_all<'a, R>(
     }
     let Some(first) = all.next() else { return enqueue(&[]) };
     let mut few = [first?; INLINE];
-    for (place, access) in few.iter_mut().skip(1).zip(all) {
-        *place = access?;
+    for (call_site, access) in few.iter_mut().skip(1).zip(all) {
+        *call_site = access?;
     }
     enqueue(few.get(..count).unwrap_or(&few))
 }
@@ -224,7 +225,7 @@ mod tests {
     static MODULE: Module = Module::new(8, 16, 32);
 
     /// Returns the ranges and modes of a launch's accesses.
-    fn entered(uses: &Uses, accesses: &[Access<'_>]) -> Vec<(Range<usize>, Mode)> {
+    fn entered(uses: &VariableAccesses, accesses: &[Access<'_>]) -> Vec<(Range<usize>, Mode)> {
         let zero = Device::from_ordinal(0);
         uses.with(zero, accesses, |all| {
             Ok(all.iter().map(|access| (access.range(), access.mode())).collect())
@@ -234,33 +235,34 @@ mod tests {
 
     #[test]
     fn a_kernel_of_which_nothing_is_known_does_all_that_it_can() {
-        let all = entered(&Uses::all(&MODULE), &[]);
+        let all = entered(&VariableAccesses::all(&MODULE), &[]);
         assert_eq!(all, [(0..8, Mode::Read), (0..16, Mode::Write), (0..32, Mode::Write)]);
     }
 
     #[test]
     fn a_kernel_that_says_what_it_does_does_nothing_else_besides_its_arguments() {
-        static LISTED: [Use; 1] = [Use { space: Space::Device, start: 4, end: 12, mode: Mode::Read }];
-        let ledger = Ledger::new(100);
-        let all = entered(&Uses::new(&MODULE, &LISTED), &[Access::write(&ledger, 0..100)]);
+        static LISTED: [VariableAccess; 1] =
+            [VariableAccess { space: Space::Device, start: 4, end: 12, mode: Mode::Read }];
+        let history = AccessHistory::new(100);
+        let all = entered(&VariableAccesses::new(&MODULE, &LISTED), &[Access::write(&history, 0..100)]);
         assert_eq!(all, [(0..100, Mode::Write), (4..12, Mode::Read)]);
-        assert!(entered(&Uses::new(&MODULE, &[]), &[]).is_empty());
+        assert!(entered(&VariableAccesses::new(&MODULE, &[]), &[]).is_empty());
     }
 
     #[test]
     fn more_accesses_than_there_is_room_for_are_still_all_entered() {
-        let ledger = Ledger::new(100);
-        let many = vec![Access::read(&ledger, 0..100); 40];
-        assert_eq!(entered(&Uses::all(&MODULE), &many).len(), 43);
+        let history = AccessHistory::new(100);
+        let many = vec![Access::read(&history, 0..100); 40];
+        assert_eq!(entered(&VariableAccesses::all(&MODULE), &many).len(), 43);
     }
 
     #[test]
     fn each_device_has_books_of_its_own_but_for_managed_variables() {
         let zero = Device::from_ordinal(0);
-        let of = |space, device| std::ptr::from_ref(MODULE.ledger(space, device).unwrap());
+        let of = |space, device| std::ptr::from_ref(MODULE.history(space, device).unwrap());
         assert_ne!(of(Space::Constant, zero), of(Space::Device, zero));
         let beyond = Device::from_ordinal(Device::count().unwrap());
-        assert!(MODULE.ledger(Space::Constant, beyond).is_err());
+        assert!(MODULE.history(Space::Constant, beyond).is_err());
         assert_eq!(of(Space::Managed, beyond), of(Space::Managed, zero));
         if Device::count().unwrap() > 1 {
             let one = Device::from_ordinal(1);

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::hazard::{Access, Mode};
 use crate::memory::grid::Grid;
 use crate::memory::mapped::kernel_pointer;
-use crate::memory::{OnDevice, PitchedBuffer, PitchedVolume, Place, PlaneMut, VolumeMut};
+use crate::memory::{MemoryType, OnDevice, PitchedBuffer, PitchedVolume, PlaneMut, VolumeMut};
 use crate::sys;
 
 use super::{ByValue, KernelArg};
@@ -43,7 +43,7 @@ unsafe impl PitchedParameter for sys::cudaPitchedPtr {
 }
 
 macro_rules! pitched {
-    ([$($generics:tt)*] in $place:ty, $memory:ty, $rows:expr) => {
+    ([$($generics:tt)*] in $call_site:ty, $memory:ty, $rows:expr) => {
         // SAFETY: the kernel receives the address of the first element, and the access covers all bytes
         // from there to the last. The borrow ensures that the owner is live during the call, and the
         // owner's drop is ordered after the access.
@@ -53,7 +53,7 @@ macro_rules! pitched {
             fn value(&self) -> Result<P> {
                 let grid = self.grid();
                 // All these types have an access history. A kernel could not access memory without one.
-                let address = grid.bytes().map(kernel_pointer::<u8, $place>).transpose()?;
+                let address = grid.bytes().map(kernel_pointer::<u8, $call_site>).transpose()?;
                 let (layout, rows) = (grid.layout(), $rows(&grid));
                 Ok(P::new(address.unwrap_or(ptr::null_mut()).cast(), layout.pitch, layout.row, rows))
             }
@@ -68,11 +68,11 @@ macro_rules! pitched {
 
 // A plane ends with its last row. In a volume the next layer begins after this many rows.
 pitched!([T: 'static] in OnDevice, &mut PitchedBuffer<T>, Grid::height);
-pitched!([T: 'static, M: Place] in M, PlaneMut<'_, T, M>, Grid::height);
-pitched!([T: 'static, M: Place] in M, &mut PlaneMut<'_, T, M>, Grid::height);
+pitched!([T: 'static, M: MemoryType] in M, PlaneMut<'_, T, M>, Grid::height);
+pitched!([T: 'static, M: MemoryType] in M, &mut PlaneMut<'_, T, M>, Grid::height);
 pitched!([T: 'static] in OnDevice, &mut PitchedVolume<T>, layer_rows);
-pitched!([T: 'static, M: Place] in M, VolumeMut<'_, T, M>, layer_rows);
-pitched!([T: 'static, M: Place] in M, &mut VolumeMut<'_, T, M>, layer_rows);
+pitched!([T: 'static, M: MemoryType] in M, VolumeMut<'_, T, M>, layer_rows);
+pitched!([T: 'static, M: MemoryType] in M, &mut VolumeMut<'_, T, M>, layer_rows);
 
 /// Returns the number of rows from the beginning of one layer to that of the next.
 fn layer_rows<T>(grid: &Grid<'_, T>) -> usize {

@@ -24,14 +24,14 @@ impl<P> Kernel<P> {
         code: sys::cudaError_t,
         config: &LaunchConfig,
         device: Device,
-        place: &'static Location<'static>,
+        call_site: &'static Location<'static>,
     ) -> Result<()> {
         if code == sys::cudaSuccess {
             return Ok(());
         }
         // The error's details about the kernel and its limits are those of the launch's device.
         let _current = device.switch();
-        Err(self.failed(W::API, code, config, way.attributes(), place))
+        Err(self.failed(W::API, code, config, way.attributes(), call_site))
     }
 
     /// Returns the error of a launch that the runtime refused.
@@ -41,9 +41,9 @@ impl<P> Kernel<P> {
         code: sys::cudaError_t,
         config: &LaunchConfig,
         extended: Option<&LaunchAttributes<'_>>,
-        place: &'static Location<'static>,
+        call_site: &'static Location<'static>,
     ) -> Error {
-        let error = Error::from_code(api, code).at(place);
+        let error = Error::from_code(api, code).at(call_site);
         if error.is_sticky() {
             return error;
         }

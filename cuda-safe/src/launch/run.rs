@@ -36,7 +36,7 @@ impl<P> Kernel<P> {
     ///   texture in the same launch. Threads do not race with each other in a way that the kernel's author forbids.
     /// - Values that it leaves behind may be anything; addresses that the program later uses as such must be right.
     /// - The memory behind raw pointers among the arguments lives until the kernel has ended, is reachable from the stream's
-    ///   device, and is not used by anybody else in a conflicting way until then: nobody keeps books about it.
+    ///   device, and is not used by anybody else in a conflicting way until then: nobody keeps tracker about it.
     /// - The memory among the arguments can be reached from the stream's device: it is of this device, of one that it has been
     ///   given peer access to, or pinned.
     /// - The kernel ends, once what it waits for has happened.
@@ -52,12 +52,12 @@ impl<P> Kernel<P> {
     ) -> Result<()> {
         let config = config.into();
         config.check(self.name)?;
-        let place = Location::caller();
+        let call_site = Location::caller();
         let stream = stream.as_stream();
         arguments.with(stream.device(), |accesses, values| {
             // SAFETY: the accesses are those of all the memory that the kernel is given by its owners, and there is a live
             // value of the right type for each parameter (`Arguments`); the rest is the duty of `launch`'s caller.
-            unsafe { self.put(PLAIN, &config, stream, accesses, values, place) }
+            unsafe { self.put(PLAIN, &config, stream, accesses, values, call_site) }
         })
     }
 
@@ -115,18 +115,18 @@ impl<P> Kernel<P> {
         accesses: &[Access<'_>],
         values: &mut [*mut c_void],
     ) -> Result<()> {
-        let (config, stream, place) = (config.into(), stream.as_stream(), Location::caller());
+        let (config, stream, call_site) = (config.into(), stream.as_stream(), Location::caller());
         config.check(self.name)?;
         if self.symbols.is_some() || self.held.is_some() {
             // SAFETY: the caller's duties are just these.
-            return unsafe { self.put(PLAIN, &config, stream, accesses, values, place) };
+            return unsafe { self.put(PLAIN, &config, stream, accesses, values, call_site) };
         }
         let call = |raw| {
             // SAFETY: as in `put`, with the caller's duties.
-            unsafe { self.call(PLAIN, &config, stream, values, raw, place) }
+            unsafe { self.call(PLAIN, &config, stream, values, raw, call_site) }
         };
         // SAFETY: as in `put`, with the caller's duties; the handle has no variables and nothing else.
-        unsafe { stream.enqueue_prepared_at(prepared, accesses, place, call) }
+        unsafe { stream.enqueue_prepared_at(prepared, accesses, call_site, call) }
     }
 
     /// [`launch`](Self::launch) with attributes, clusters of blocks among them: what `cudaLaunchKernelEx` does in CUDA C++.
@@ -170,11 +170,11 @@ impl<P> Kernel<P> {
         stream: &impl AsStream,
         arguments: A,
     ) -> Result<()> {
-        let (config, stream, place) = (config.into(), stream.as_stream(), Location::caller());
+        let (config, stream, call_site) = (config.into(), stream.as_stream(), Location::caller());
         self.check_ex(&config, attributes, stream)?;
         arguments.with(stream.device(), |accesses, values| {
             // SAFETY: as in `launch`.
-            unsafe { self.put(attributes, &config, stream, accesses, values, place) }
+            unsafe { self.put(attributes, &config, stream, accesses, values, call_site) }
         })
     }
 
@@ -235,11 +235,11 @@ impl<P> Kernel<P> {
     ) -> Result<()> {
         let config = config.into();
         config.check(self.name)?;
-        let place = Location::caller();
+        let call_site = Location::caller();
         let stream = stream.as_stream();
         arguments.with(stream.device(), |accesses, values| {
             // SAFETY: as in `launch`.
-            unsafe { self.put(TOGETHER, &config, stream, accesses, values, place) }
+            unsafe { self.put(TOGETHER, &config, stream, accesses, values, call_site) }
         })
     }
 
@@ -260,7 +260,7 @@ impl<P> Kernel<P> {
         Ok(())
     }
 
-    /// Enters a launch in the books and makes it.
+    /// Enters a launch in the tracker and makes it.
     ///
     /// # Safety
     /// The duties of [`launch_with`](Self::launch_with).
@@ -272,23 +272,23 @@ impl<P> Kernel<P> {
         stream: StreamRef<'_>,
         accesses: &[Access<'_>],
         values: &mut [*mut c_void],
-        place: &'static Location<'static>,
+        call_site: &'static Location<'static>,
     ) -> Result<()> {
         let call = |raw| {
             // SAFETY: the caller's duties are just these.
-            unsafe { self.call(way, config, stream, values, raw, place) }
+            unsafe { self.call(way, config, stream, values, raw, call_site) }
         };
         // SAFETY: the caller says that the accesses are those of all the memory that the kernel reaches, to which those of the
         // variables come that its handle says it uses, and the closure puts one launch on the stream and nothing else.
         let enqueue =
-            |accesses: &[Access<'_>]| unsafe { stream.submit(Operation::new(accesses), place, call) };
+            |accesses: &[Access<'_>]| unsafe { stream.submit(Operation::new(accesses), call_site, call) };
         self.reaching(stream.device(), accesses, enqueue)
     }
 
     /// Calls the runtime, which puts the launch on the stream `raw`.
     ///
     /// # Safety
-    /// The duties of [`launch_with`](Self::launch_with), and that the launch is entered in the books.
+    /// The duties of [`launch_with`](Self::launch_with), and that the launch is entered in the tracker.
     #[inline]
     unsafe fn call<W: Way>(
         &self,
@@ -297,7 +297,7 @@ impl<P> Kernel<P> {
         stream: StreamRef<'_>,
         values: &mut [*mut c_void],
         raw: sys::cudaStream_t,
-        place: &'static Location<'static>,
+        call_site: &'static Location<'static>,
     ) -> Result<()> {
         let (kernel, values) = (self.as_raw(), values.as_mut_ptr());
         let launch = || {
@@ -309,9 +309,9 @@ impl<P> Kernel<P> {
             sys::cudaSuccess => Ok(()),
             sys::cudaErrorInvalidResourceHandle => {
                 let code = on_device(stream.device(), launch);
-                self.launched(way, code, config, stream.device(), place)
+                self.launched(way, code, config, stream.device(), call_site)
             }
-            code => self.launched(way, code, config, stream.device(), place),
+            code => self.launched(way, code, config, stream.device(), call_site),
         }
     }
 }

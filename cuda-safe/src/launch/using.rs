@@ -15,8 +15,8 @@ use super::Kernel;
 use super::kernel::Code;
 use crate::error::{Detail, Error, Result};
 #[cfg(cudart_12_8)]
-use crate::hazard::Uses;
-use crate::hazard::{Access, Listed};
+use crate::hazard::RetainedAccesses;
+use crate::hazard::{Access, GraphAccesses};
 use crate::memory::retain;
 
 impl<P> Kernel<P> {
@@ -27,8 +27,8 @@ impl<P> Kernel<P> {
     /// - `P` is the tuple of the kernel's parameter types.
     /// - The kernel uses no memory of this crate's owners except its arguments and `held`.
     #[cfg(cudart_12_8)]
-    pub(crate) unsafe fn from_code(name: &'static str, raw: *const c_void, held: Uses) -> Self {
-        let (held, code) = (Some(Arc::new(Listed::of(held))), Code { raw, loaded: true });
+    pub(crate) unsafe fn from_code(name: &'static str, raw: *const c_void, held: RetainedAccesses) -> Self {
+        let (held, code) = (Some(Arc::new(GraphAccesses::of(held))), Code { raw, loaded: true });
         Self { name, code, symbols: None, held, parameters: PhantomData }
     }
 
@@ -82,6 +82,6 @@ impl<P> Kernel<P> {
         if !uses.add(&access, || retain(&access)) {
             return Err(Error::refused("Kernel::using", Detail::NotKept));
         }
-        Ok(Self { held: Some(Arc::new(Listed::of(uses))), ..self.clone() })
+        Ok(Self { held: Some(Arc::new(GraphAccesses::of(uses))), ..self.clone() })
     }
 }

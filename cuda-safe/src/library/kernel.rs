@@ -6,7 +6,7 @@ use std::ptr;
 use super::names::lasting;
 use super::{Library, c_name};
 use crate::error::{Detail, Error, Result, quietly};
-use crate::hazard::Uses;
+use crate::hazard::RetainedAccesses;
 use crate::launch::{Kernel, Parameters};
 use crate::memory::{relax, retain};
 use crate::{check, stream, sys};
@@ -63,7 +63,7 @@ impl Library {
         if let Err(error) = found {
             return Err(self.no_kernel(name, error));
         }
-        let mut held = Uses::default();
+        let mut held = RetainedAccesses::default();
         let alive = self.loaded.alive();
         if !held.add(&alive, || retain(&alive)) {
             return Err(Error::refused(API, Detail::NotKept));

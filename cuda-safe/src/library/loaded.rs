@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::log::Log;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::{Access, Ledger, Mode};
-use crate::memory::{Retained, relax, retained};
+use crate::hazard::{Access, AccessHistory, Mode};
+use crate::memory::{Retainable, relax, retained};
 use crate::{check, process, stream, sys};
-use cuda_hazard::Keeper;
+use cuda_hazard::RetainedResource;
 
 /// Memory whose addresses the driver holds. The driver may read and write it until the library is unloaded.
 pub(super) struct LentToDriver {
@@ -30,7 +30,7 @@ pub(super) struct Loaded {
     /// The process that loaded the library. A forked child that inherits it does not touch it.
     process: u32,
     /// The access history of the code: each launch reads its one byte.
-    ledger: Ledger,
+    history: AccessHistory,
     /// Dropped only after the library is unloaded.
     lent: ManuallyDrop<Option<Box<LentToDriver>>>,
     /// The address ranges of the variables that have an owner.
@@ -46,9 +46,9 @@ unsafe impl Sync for Loaded {}
 impl Loaded {
     /// Makes the owner of a library that was just loaded.
     pub(super) fn new(raw: sys::cudaLibrary_t, lent: Box<LentToDriver>) -> Arc<Self> {
-        let (process, ledger) = (process::number(), Ledger::new(1));
+        let (process, history) = (process::number(), AccessHistory::new(1));
         let lent = ManuallyDrop::new(Some(lent));
-        retained(Self { raw, process, ledger, lent, taken: Mutex::default() })
+        retained(Self { raw, process, history, lent, taken: Mutex::default() })
     }
 
     pub(super) fn raw(&self) -> sys::cudaLibrary_t {
@@ -61,13 +61,13 @@ impl Loaded {
 
     /// The access of a launch to the code.
     pub(super) fn alive(&self) -> Access<'_> {
-        Access::read(&self.ledger, 0..1)
+        Access::read(&self.history, 0..1)
     }
 
     /// Waits for all launched kernels of the library.
     #[track_caller]
     pub(super) fn wait(&self) -> Result<()> {
-        stream::wait_host(&self.ledger, 0..1, Mode::Write)
+        stream::wait_host(&self.history, 0..1, Mode::Write)
     }
 
     fn taken(&self) -> MutexGuard<'_, Vec<Range<usize>>> {
@@ -106,13 +106,13 @@ impl Loaded {
 
     /// Leaves the library to the next thread that may unload it.
     fn defer(&mut self) {
-        let mut ledger = std::mem::replace(&mut self.ledger, Ledger::new(1));
+        let mut history = std::mem::replace(&mut self.history, AccessHistory::new(1));
         // The owners no longer exist.
-        ledger.not_kept();
+        history.clear_retain_fn();
         let later = Self {
             raw: std::mem::replace(&mut self.raw, std::ptr::null_mut()),
             process: self.process,
-            ledger,
+            history,
             lent: ManuallyDrop::new(self.lent.take()),
             taken: Mutex::default(),
         };
@@ -131,15 +131,15 @@ impl Drop for Loaded {
 }
 
 // SAFETY: the access history is a field, so it lives as long as the value and stays in it.
-unsafe impl Keeper for Loaded {
-    fn ledger(&self) -> &Ledger {
-        &self.ledger
+unsafe impl RetainedResource for Loaded {
+    fn history(&self) -> &AccessHistory {
+        &self.history
     }
 }
 
-impl Retained for Loaded {
-    fn ledger_mut(&mut self) -> &mut Ledger {
-        &mut self.ledger
+impl Retainable for Loaded {
+    fn history_mut(&mut self) -> &mut AccessHistory {
+        &mut self.history
     }
 }
 

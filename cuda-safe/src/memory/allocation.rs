@@ -22,13 +22,13 @@ use super::managed;
 use super::mapped::Mapped;
 use super::pool::{self, MemoryPool};
 use super::relaxed::relax;
-use super::retain::{Retained, retained};
+use super::retain::{Retainable, retained};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::{Ledger, Mode};
+use crate::hazard::{AccessHistory, Mode};
 use crate::stream::StreamRef;
 use crate::{process, stream, sys};
-use cuda_hazard::Keeper;
+use cuda_hazard::RetainedResource;
 
 /// How memory was allocated, and therefore how it is freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub(crate) struct Allocation {
     /// The process that made it. A child process that inherits the value leaves the memory alone.
     process: u32,
     kind: Kind,
-    ledger: Ledger,
+    history: AccessHistory,
     mapped: Mapped,
     /// The container of registered memory, boxed so that it does not move. It is leaked unless the memory
     /// is known to be no longer in use.
@@ -86,7 +86,7 @@ impl Allocation {
             // SAFETY: the pointer is to a live variable of the caller, which the call fills.
             unsafe { sys::cudaMalloc(pointer, bytes) }
         })?;
-        Ok(retained(Self::new(pointer, bytes, device, kind, Ledger::new(bytes))))
+        Ok(retained(Self::new(pointer, bytes, device, kind, AccessHistory::new(bytes))))
     }
 
     /// Allocates rows of `row` bytes on a device, and returns the pitch that the runtime chose. The number
@@ -130,7 +130,7 @@ impl Allocation {
         // The runtime allocated this much, which is no less than the request.
         let bytes = pitch.saturating_mul(rows).max(self.bytes);
         self.bytes = bytes;
-        self.ledger = Ledger::new(bytes);
+        self.history = AccessHistory::new(bytes);
         self
     }
 
@@ -200,7 +200,7 @@ impl Allocation {
         keeper: K,
     ) -> Self {
         let pointer = if bytes == 0 { ptr::null_mut() } else { pointer };
-        let mut allocation = Self::new(pointer, bytes, device, Kind::Foreign, Ledger::new(bytes));
+        let mut allocation = Self::new(pointer, bytes, device, Kind::Foreign, AccessHistory::new(bytes));
         allocation.container.replace(Box::new(keeper));
         allocation
     }
@@ -214,7 +214,7 @@ impl Allocation {
             if stream::in_callback() {
                 return Err(Error::refused("Registered::into_inner", Detail::InCallback));
             }
-            stream::wait_host(&self.ledger, 0..self.bytes, Mode::Write)?;
+            stream::wait_host(&self.history, 0..self.bytes, Mode::Write)?;
             self.unregister()?;
             self.bytes = 0;
         }
@@ -232,32 +232,32 @@ impl Allocation {
         stream.ensure_not_captured("alloc_async")?;
         let device = from.map_or_else(|| stream.device(), |(_, device)| device);
         if bytes == 0 {
-            return Ok(retained(Self::new(ptr::null_mut(), 0, device, Kind::Pool, Ledger::new(0))));
+            return Ok(retained(Self::new(ptr::null_mut(), 0, device, Kind::Pool, AccessHistory::new(0))));
         }
         if from.is_none() {
             pool::before_first_use(stream.device());
         }
-        let place = Location::caller();
+        let call_site = Location::caller();
         let mut pointer = ptr::null_mut();
         let from = from.map(|(pool, _)| pool.as_raw());
         // SAFETY: the operation is put on this stream. It writes memory that nobody else has yet, and the
         // memory's access history begins with it.
-        let submission = unsafe { stream.begin(Operation::new(&[]), place) }?;
+        let submission = unsafe { stream.begin(Operation::new(&[]), call_site) }?;
         // SAFETY: the pool lives as long as its borrow. The variable and the stream are live.
         match unsafe { allocate_in_order(&raw mut pointer, bytes, from, stream.as_raw()) } {
             sys::cudaSuccess => {
-                let ledger = submission.commit_first(bytes, place);
-                Ok(retained(Self::new(pointer.cast(), bytes, device, Kind::Pool, ledger)))
+                let history = submission.commit_first(bytes, call_site);
+                Ok(retained(Self::new(pointer.cast(), bytes, device, Kind::Pool, history)))
             }
             code => {
                 drop(submission);
-                Err(refused_in_order(from, code, bytes, place))
+                Err(refused_in_order(from, code, bytes, call_site))
             }
         }
     }
 
     #[inline]
-    fn new(pointer: *mut u8, bytes: usize, device: Device, kind: Kind, ledger: Ledger) -> Self {
+    fn new(pointer: *mut u8, bytes: usize, device: Device, kind: Kind, history: AccessHistory) -> Self {
         if kind == Kind::Managed {
             managed::extent::extend(pointer.addr(), bytes);
         }
@@ -267,7 +267,7 @@ impl Allocation {
             device,
             kind,
             process: process::number(),
-            ledger,
+            history,
             mapped: Mapped::default(),
             container: ManuallyDrop::new(None),
         }
@@ -306,7 +306,7 @@ impl Allocation {
         allocate: impl FnOnce(*mut *mut c_void) -> sys::cudaError_t,
     ) -> Result<Self> {
         let (pointer, device) = Self::allocate(device, bytes, kind, api, allocate)?;
-        Ok(Self::new(pointer, bytes, device, kind, Ledger::new(bytes)))
+        Ok(Self::new(pointer, bytes, device, kind, AccessHistory::new(bytes)))
     }
 
     /// Makes the call on the given device, by default the current one, and returns that device, too.
@@ -367,7 +367,7 @@ impl Allocation {
     /// - The memory belongs to the device and has at least `bytes` bytes.
     /// - It was allocated by the call that `kind` names, and nobody else frees it.
     pub(crate) unsafe fn from_raw(device: Device, pointer: *mut u8, bytes: usize, kind: Kind) -> Self {
-        Self::new(pointer, bytes, device, kind, Ledger::new(bytes))
+        Self::new(pointer, bytes, device, kind, AccessHistory::new(bytes))
     }
 
     /// Waits for the work that still uses the memory, and gives the memory up without freeing it. An error
@@ -380,7 +380,7 @@ impl Allocation {
         }
         if self.bytes > 0 {
             stream::ensure_idle(api)?;
-            stream::wait_host(&self.ledger, 0..self.bytes, Mode::Write)?;
+            stream::wait_host(&self.history, 0..self.bytes, Mode::Write)?;
             self.bytes = 0;
         }
         Ok(self.pointer)
@@ -417,21 +417,21 @@ impl Allocation {
 
     /// Returns the access history of the bytes.
     #[inline]
-    pub(crate) fn ledger(&self) -> &Ledger {
-        &self.ledger
+    pub(crate) fn history(&self) -> &AccessHistory {
+        &self.history
     }
 }
 
 // SAFETY: the access history is a field, so it lives as long as the value and stays in it.
-unsafe impl Keeper for Allocation {
-    fn ledger(&self) -> &Ledger {
-        &self.ledger
+unsafe impl RetainedResource for Allocation {
+    fn history(&self) -> &AccessHistory {
+        &self.history
     }
 }
 
-impl Retained for Allocation {
-    fn ledger_mut(&mut self) -> &mut Ledger {
-        &mut self.ledger
+impl Retainable for Allocation {
+    fn history_mut(&mut self) -> &mut AccessHistory {
+        &mut self.history
     }
 }
 
@@ -462,10 +462,10 @@ fn refused_in_order(
     from: Option<sys::cudaMemPool_t>,
     code: sys::cudaError_t,
     bytes: usize,
-    place: &'static Location<'static>,
+    call_site: &'static Location<'static>,
 ) -> Error {
     let api = if from.is_none() { "cudaMallocAsync" } else { "cudaMallocFromPoolAsync" };
-    refused(api, code, Kind::Pool, bytes).at(place)
+    refused(api, code, Kind::Pool, bytes).at(call_site)
 }
 
 /// Returns the error of a call that allocates.

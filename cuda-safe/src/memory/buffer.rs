@@ -11,7 +11,7 @@ use bytemuck::{AnyBitPattern, NoUninit};
 use super::allocation::{Allocation, Kind};
 use super::guard::{HostMut, HostRef};
 use super::mapped::mapped_pointer;
-use super::place::{HostPlace, MappedPlace, Place};
+use super::memory_type::{HostMemoryType, MappedMemoryType, MemoryType};
 use super::retain::retained;
 use super::size;
 use super::slice::{Slice, SliceMut, describe};
@@ -39,7 +39,7 @@ unsafe impl<T: Send, M> Send for Buffer<T, M> {}
 // SAFETY: a shared buffer only allows reads of its elements.
 unsafe impl<T: Sync, M> Sync for Buffer<T, M> {}
 
-impl<T: AnyBitPattern, M: Place> Buffer<T, M> {
+impl<T: AnyBitPattern, M: MemoryType> Buffer<T, M> {
     /// Returns the owner of an allocation that was made for `len` elements.
     #[inline]
     #[track_caller]
@@ -171,7 +171,7 @@ impl<T: AnyBitPattern, M: Place> Buffer<T, M> {
     }
 }
 
-impl<T: AnyBitPattern, M: HostPlace> Buffer<T, M> {
+impl<T: AnyBitPattern, M: HostMemoryType> Buffer<T, M> {
     /// Waits until no work writes the elements any more, and lends them to the host for reading.
     ///
     /// Blocks while a copy into the buffer or a kernel that writes it is pending. Pending reads do not
@@ -206,7 +206,7 @@ impl<T: AnyBitPattern, M: HostPlace> Buffer<T, M> {
     }
 }
 
-impl<T, M: MappedPlace> Buffer<T, M> {
+impl<T, M: MappedMemoryType> Buffer<T, M> {
     /// Returns the address at which kernels reach the first element, or null if the length is 0.
     ///
     /// Stands for [`cudaHostGetDevicePointer`](sys::cudaHostGetDevicePointer), which is called only the
@@ -221,7 +221,7 @@ impl<T, M: MappedPlace> Buffer<T, M> {
     }
 }
 
-impl<T, M: Place> Buffer<T, M> {
+impl<T, M: MemoryType> Buffer<T, M> {
     /// Returns the length in elements.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -302,7 +302,7 @@ impl<T, M: Place> Buffer<T, M> {
     }
 }
 
-impl<T, M: Place> fmt::Debug for Buffer<T, M> {
+impl<T, M: MemoryType> fmt::Debug for Buffer<T, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         describe(f, M::OWNER, &self.span())
     }

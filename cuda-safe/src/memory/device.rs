@@ -7,7 +7,7 @@ use bytemuck::AnyBitPattern;
 
 use super::allocation::{Allocation, Kind};
 use super::buffer::Buffer;
-use super::place::OnDevice;
+use super::memory_type::OnDevice;
 use super::pool::MemoryPool;
 use super::size;
 use crate::device::Device;

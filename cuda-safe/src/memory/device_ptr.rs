@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::place::OnDevice;
+use super::memory_type::OnDevice;
 use super::{DeviceBuffer, Slice, SliceMut};
 
 /// The 64-bit address of elements of `T` on a device: a `T *` in a structure that a kernel reads.

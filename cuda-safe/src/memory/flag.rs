@@ -105,7 +105,7 @@ impl MappedFlag {
     /// from being freed too early and orders nothing, whether the kernel reads the flag or sets it.
     #[must_use]
     pub fn access(&self) -> Access<'_> {
-        Access::new(self.allocation.ledger(), 0..size_of::<AtomicU32>(), Mode::Read)
+        Access::new(self.allocation.history(), 0..size_of::<AtomicU32>(), Mode::Read)
     }
 }
 
@@ -125,7 +125,7 @@ impl Drop for MappedFlag {
 
 /// Returns whether all kernels that received the flag are known to be complete. Does not ask the runtime.
 fn is_done(allocation: &Allocation) -> bool {
-    stream::is_quiet(allocation.ledger(), 0..size_of::<AtomicU32>(), Mode::Write)
+    stream::is_quiet(allocation.history(), 0..size_of::<AtomicU32>(), Mode::Write)
 }
 
 /// Returns the dropped flags that kernels may still poll. Freeing them later could block on a gate that is

@@ -176,7 +176,7 @@ impl<'a, T> Grid<'a, T> {
     /// Returns the allocation, if there is one, and the range of its bytes that the tracker counts as the
     /// rows': from the first byte to just past the last, or to the end of the allocation.
     #[inline]
-    pub(crate) fn booked(&self) -> Option<(&'a Allocation, Range<usize>)> {
+    pub(crate) fn tracked(&self) -> Option<(&'a Allocation, Range<usize>)> {
         let Base::Booked(allocation) = self.base else { return None };
         Some((allocation, self.start..self.end))
     }
@@ -189,7 +189,7 @@ impl<'a, T> Grid<'a, T> {
 
     /// Returns the device of the allocation, if there is one.
     pub(crate) fn device(&self) -> Option<Device> {
-        self.booked().map(|(allocation, _)| allocation.on())
+        self.tracked().map(|(allocation, _)| allocation.on())
     }
 
     /// Returns some elements of every row.
@@ -247,7 +247,7 @@ impl<'a, T> Grid<'a, T> {
     /// Returns the bytes from the first to just past the last, with those between rows, or `None` for
     /// borrowed memory.
     pub(crate) fn bytes(&self) -> Option<Span<'a, u8>> {
-        let (allocation, range) = self.booked()?;
+        let (allocation, range) = self.tracked()?;
         Some(Span::part_of(allocation, range.start, range.len()))
     }
 
@@ -291,7 +291,7 @@ mod tests {
         let span = Span::<u8>::whole(&allocation, 1024);
         let of = |span: &Span<'_, u8>, extent, pitch| {
             let grid = Grid::of_span("test", *span, extent, Apart::By(pitch, 4)).unwrap();
-            grid.booked().unwrap().1
+            grid.tracked().unwrap().1
         };
         assert_eq!(of(&span, [100, 4, 1], 256), 0..1024);
         assert_eq!(of(&span, [256, 4, 1], 256), 0..1024);

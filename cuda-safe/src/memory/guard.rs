@@ -86,10 +86,10 @@ impl<'a, T> Loan<'a, T> {
     /// Records the loan first and waits then, so that no conflicting work comes between.
     #[track_caller]
     pub(super) fn new(span: Span<'a, T>, mode: Mode) -> Result<Self> {
-        let ledger = span.allocation().ledger();
-        crate::hazard::lend(ledger, mode)?;
+        let history = span.allocation().history();
+        crate::hazard::lend(history, mode)?;
         let loan = Self { span, mode };
-        stream::wait_host(ledger, span.range(), mode)?;
+        stream::wait_host(history, span.range(), mode)?;
         Ok(loan)
     }
 
@@ -105,7 +105,7 @@ impl<'a, T> Loan<'a, T> {
 impl<T> Drop for Loan<'_, T> {
     fn drop(&mut self) {
         // SAFETY: `new` counted the loan in, and it lends nothing any more.
-        unsafe { self.span.allocation().ledger().host_leaves(self.mode) };
+        unsafe { self.span.allocation().history().host_leaves(self.mode) };
     }
 }
 

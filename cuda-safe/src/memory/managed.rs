@@ -43,7 +43,7 @@ use bytemuck::AnyBitPattern;
 
 use super::allocation::{Allocation, Kind};
 use super::buffer::Buffer;
-use super::place::Managed;
+use super::memory_type::Managed;
 use super::size;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};

@@ -5,8 +5,8 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use super::allocation::Allocation;
-use super::place::Place;
-use super::place::sealed::Residence;
+use super::memory_type::MemoryType;
+use super::memory_type::sealed::Tag;
 use super::span::Span;
 use crate::check;
 use crate::error::Result;
@@ -51,9 +51,9 @@ fn map(allocation: &Allocation) -> Result<*mut u8> {
 /// Returns the address at which kernels reach memory of any type.
 #[inline]
 #[track_caller]
-pub(crate) fn kernel_pointer<T, M: Place>(span: Span<'_, T>) -> Result<*mut T> {
-    match M::RESIDENCE {
-        Residence::Device | Residence::Managed => Ok(span.pointer()),
-        Residence::Pinned => mapped_pointer(span),
+pub(crate) fn kernel_pointer<T, M: MemoryType>(span: Span<'_, T>) -> Result<*mut T> {
+    match M::TAG {
+        Tag::Device | Tag::Managed => Ok(span.pointer()),
+        Tag::Pinned => mapped_pointer(span),
     }
 }

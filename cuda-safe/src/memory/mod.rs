@@ -7,7 +7,7 @@
 //! - A view ([`DeviceSlice`], [`PinnedSlice`] and their `Mut` forms) is a part of an owner, with a
 //!   lifetime. Two `Mut` views never overlap, and work on one is not ordered after work on the other.
 //! - Owners and views have one type each for all memory: [`Buffer`], [`Slice`] and [`SliceMut`]. Their last
-//!   parameter, a [`Place`], is the type of the memory and decides its operations.
+//!   parameter, a [`MemoryType`], is the type of the memory and decides its operations.
 //! - A [`Plane`] or a [`Volume`] (and their `Mut` forms) views rows, or layers of rows, of any memory,
 //!   including the program's own slices.
 //! - A CUDA array ([`Array`], [`MipmappedArray`], [`Nv12Array`]) has a layout chosen by the device, and no
@@ -48,9 +48,9 @@ mod ipc;
 mod location;
 pub mod managed;
 pub(crate) mod mapped;
+pub(crate) mod memory_type;
 mod pinned;
 mod pitched;
-pub(crate) mod place;
 mod plane;
 pub(crate) mod pool;
 mod registered;
@@ -67,7 +67,7 @@ mod write_combined;
 #[cfg(feature = "staged")]
 pub(crate) use allocation::on_free;
 pub(crate) use relaxed::relax;
-pub(crate) use retain::{Retained, retain, retained};
+pub(crate) use retain::{Retainable, retain, retained};
 
 pub use array::{
     Array, ArrayBuilder, ArrayElement, ArrayFlags, ArrayInfo, ArrayKind, ArrayView, ArrayViewMut, Half,
@@ -82,11 +82,12 @@ pub use guard::{HostMut, HostRef};
 pub use ipc::IpcMemHandle;
 pub use location::MemoryLocation;
 pub use managed::ManagedBuffer;
+pub use memory_type::{
+    AnyMemoryType, HostMemoryType, Managed, MappedMemoryType, MemoryType, OnDevice, Pageable, Pinned,
+    SourceOf, WriteCombined,
+};
 pub use pinned::{PinnedBuffer, PinnedFlags};
 pub use pitched::{PitchedBuffer, PitchedVolume};
-pub use place::{
-    AnyPlace, HostPlace, Managed, MappedPlace, OnDevice, Pageable, Pinned, Place, SourceOf, WriteCombined,
-};
 pub use plane::{Plane, PlaneMut};
 #[cfg(unix)]
 pub use pool::{ImportedPool, PoolPointer};

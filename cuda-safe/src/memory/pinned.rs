@@ -6,7 +6,7 @@ use bytemuck::AnyBitPattern;
 
 use super::allocation::{Allocation, Kind};
 use super::buffer::Buffer;
-use super::place::Pinned;
+use super::memory_type::Pinned;
 use super::size;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};

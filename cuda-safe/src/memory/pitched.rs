@@ -14,7 +14,7 @@ use bytemuck::AnyBitPattern;
 
 use super::allocation::Allocation;
 use super::grid::Grid;
-use super::place::OnDevice;
+use super::memory_type::OnDevice;
 use super::plane::{Plane, PlaneMut};
 use super::retain::retained;
 use super::size;

@@ -13,7 +13,7 @@ use bytemuck::{AnyBitPattern, NoUninit};
 
 use super::buffer::Buffer;
 use super::grid::{Apart, Grid};
-use super::place::{AnyPlace, Pageable, Place};
+use super::memory_type::{AnyMemoryType, MemoryType, Pageable};
 use super::slice::{Slice, SliceMut};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
@@ -56,7 +56,7 @@ impl<T, M> Copy for Plane<'_, T, M> {}
 /// The methods of every view of rows.
 macro_rules! of_rows {
     ($view:ident, $name:literal) => {
-        impl<'a, T, M: AnyPlace> $view<'a, T, M> {
+        impl<'a, T, M: AnyMemoryType> $view<'a, T, M> {
             /// Makes a view of a grid. Its type decides how it may be used.
             pub(crate) fn new(grid: Grid<'a, T>) -> Self {
                 Self { grid, elements: PhantomData }
@@ -111,7 +111,7 @@ macro_rules! of_rows {
             }
         }
 
-        impl<T, M: AnyPlace> fmt::Debug for $view<'_, T, M> {
+        impl<T, M: AnyMemoryType> fmt::Debug for $view<'_, T, M> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 self.grid.describe(f, $name)
             }
@@ -123,7 +123,7 @@ pub(super) use of_rows;
 of_rows!(Plane, "Plane");
 of_rows!(PlaneMut, "PlaneMut");
 
-impl<'a, T: AnyBitPattern, M: AnyPlace> Plane<'a, T, M> {
+impl<'a, T: AnyBitPattern, M: AnyMemoryType> Plane<'a, T, M> {
     /// Views some of the rows.
     ///
     /// # Errors
@@ -143,7 +143,7 @@ impl<'a, T: AnyBitPattern, M: AnyPlace> Plane<'a, T, M> {
     }
 }
 
-impl<'a, T: AnyBitPattern, M: Place> Plane<'a, T, M> {
+impl<'a, T: AnyBitPattern, M: MemoryType> Plane<'a, T, M> {
     /// Views one row as consecutive elements.
     ///
     /// # Errors
@@ -154,7 +154,7 @@ impl<'a, T: AnyBitPattern, M: Place> Plane<'a, T, M> {
     }
 }
 
-impl<T: AnyBitPattern, M: AnyPlace> PlaneMut<'_, T, M> {
+impl<T: AnyBitPattern, M: AnyMemoryType> PlaneMut<'_, T, M> {
     /// Returns the address of the first element, for writing.
     #[must_use]
     pub fn as_mut_ptr(&mut self) -> *mut T {
@@ -216,7 +216,7 @@ impl<T: AnyBitPattern, M: AnyPlace> PlaneMut<'_, T, M> {
     }
 }
 
-impl<T: AnyBitPattern, M: Place> PlaneMut<'_, T, M> {
+impl<T: AnyBitPattern, M: MemoryType> PlaneMut<'_, T, M> {
     /// Views one row for writing, as consecutive elements, for the lifetime of this borrow.
     ///
     /// # Errors
@@ -228,7 +228,7 @@ impl<T: AnyBitPattern, M: Place> PlaneMut<'_, T, M> {
     }
 }
 
-/// The error for memory without an access history. Unreachable: every `Place` has one.
+/// The error for memory without an access history. Unreachable: every `MemoryType` has one.
 #[track_caller]
 pub(super) fn unbooked(api: &'static str) -> Error {
     Error::refused(api, Detail::Unsupported { what: "memory of which no books are kept" })
@@ -298,7 +298,7 @@ impl<'a, T: AnyBitPattern> PlaneMut<'a, T, Pageable> {
     }
 }
 
-impl<'a, T: AnyBitPattern, M: Place> Slice<'a, T, M> {
+impl<'a, T: AnyBitPattern, M: MemoryType> Slice<'a, T, M> {
     /// Views the part as packed rows.
     ///
     /// # Errors
@@ -322,7 +322,7 @@ impl<'a, T: AnyBitPattern, M: Place> Slice<'a, T, M> {
     }
 }
 
-impl<'a, T: AnyBitPattern, M: Place> SliceMut<'a, T, M> {
+impl<'a, T: AnyBitPattern, M: MemoryType> SliceMut<'a, T, M> {
     /// Converts the view to packed rows, for writing.
     ///
     /// # Errors
@@ -350,7 +350,7 @@ impl<'a, T: AnyBitPattern, M: Place> SliceMut<'a, T, M> {
     }
 }
 
-impl<T: AnyBitPattern, M: Place> Buffer<T, M> {
+impl<T: AnyBitPattern, M: MemoryType> Buffer<T, M> {
     /// Views the whole buffer as packed rows.
     ///
     /// # Errors

@@ -7,23 +7,23 @@
 use std::ptr;
 use std::sync::Arc;
 
-use crate::hazard::{Access, Ledger};
-use cuda_hazard::Keeper;
+use crate::hazard::{Access, AccessHistory};
+use cuda_hazard::RetainedResource;
 
 /// An allocation or similar value that contains its access history.
-pub(crate) trait Retained: Keeper + 'static {
+pub(crate) trait Retainable: RetainedResource + 'static {
     /// Returns the access history, to set how another owner is made.
-    fn ledger_mut(&mut self) -> &mut Ledger;
+    fn history_mut(&mut self) -> &mut AccessHistory;
 }
 
 /// Makes the first owner of an allocation that graphs can retain.
-pub(crate) fn retained<T: Retained>(value: T) -> Arc<T> {
+pub(crate) fn retained<T: Retainable>(value: T) -> Arc<T> {
     let mut owner = Arc::new(value);
     let address = Arc::as_ptr(&owner).expose_provenance();
     if let Some(value) = Arc::get_mut(&mut owner) {
         // SAFETY: the address is that of the value of this `Arc`, as long as an owner is borrowed.
         // `another` makes owners of the allocation that contains the access history.
-        unsafe { value.ledger_mut().kept_by((another::<T>, address)) };
+        unsafe { value.history_mut().set_retain_fn((another::<T>, address)) };
     }
     owner
 }
@@ -32,7 +32,7 @@ pub(crate) fn retained<T: Retained>(value: T) -> Arc<T> {
 ///
 /// # Safety
 /// An owner of the value is borrowed during the call.
-unsafe fn another<T: Retained>(address: usize) -> Arc<dyn Keeper> {
+unsafe fn another<T: Retainable>(address: usize) -> Arc<dyn RetainedResource> {
     let value: *const T = ptr::with_exposed_provenance(address);
     // SAFETY: the address is that of an `Arc`'s value, and the caller guarantees that an owner is borrowed.
     unsafe { Arc::increment_strong_count(value) };
@@ -41,8 +41,8 @@ unsafe fn another<T: Retained>(address: usize) -> Arc<dyn Keeper> {
 }
 
 /// Returns another owner of the memory of an access, or `None` if its owners are not counted.
-pub(crate) fn retain(access: &Access<'_>) -> Option<Arc<dyn Keeper>> {
-    let (another, address) = access.ledger().keep()?;
+pub(crate) fn retain(access: &Access<'_>) -> Option<Arc<dyn RetainedResource>> {
+    let (another, address) = access.history().retain_fn()?;
     // SAFETY: the access borrows an access history. It is part of the allocation at this address, so an
     // owner of the allocation is borrowed, too. That owner can neither be dropped nor be borrowed
     // exclusively meanwhile. Code that moves an access history out of its owner makes it forget the

@@ -8,7 +8,7 @@ use bytemuck::{AnyBitPattern, NoUninit};
 
 use super::guard::{HostMut, HostRef};
 use super::mapped::mapped_pointer;
-use super::place::{HostPlace, Managed, MappedPlace, OnDevice, Pinned, Place};
+use super::memory_type::{HostMemoryType, Managed, MappedMemoryType, MemoryType, OnDevice, Pinned};
 use super::span::Span;
 use crate::device::Device;
 use crate::error::Result;
@@ -55,7 +55,7 @@ impl<T, M> Clone for Slice<'_, T, M> {
 
 impl<T, M> Copy for Slice<'_, T, M> {}
 
-impl<'a, T, M: Place> Slice<'a, T, M> {
+impl<'a, T, M: MemoryType> Slice<'a, T, M> {
     /// Makes a view of a span that nobody may write while the view lives.
     pub(crate) fn new(span: Span<'a, T>) -> Self {
         Self { span, elements: PhantomData }
@@ -108,7 +108,7 @@ impl<'a, T, M: Place> Slice<'a, T, M> {
     }
 }
 
-impl<'a, T: AnyBitPattern, M: Place> Slice<'a, T, M> {
+impl<'a, T: AnyBitPattern, M: MemoryType> Slice<'a, T, M> {
     /// Views the elements of a range of this part.
     ///
     /// # Errors
@@ -152,7 +152,7 @@ impl<'a, T: AnyBitPattern, M: Place> Slice<'a, T, M> {
     }
 }
 
-impl<'a, T: AnyBitPattern, M: HostPlace> Slice<'a, T, M> {
+impl<'a, T: AnyBitPattern, M: HostMemoryType> Slice<'a, T, M> {
     /// Waits until no work writes the elements any more, and lends them to the host for reading.
     ///
     /// # Errors
@@ -163,7 +163,7 @@ impl<'a, T: AnyBitPattern, M: HostPlace> Slice<'a, T, M> {
     }
 }
 
-impl<T, M: MappedPlace> Slice<'_, T, M> {
+impl<T, M: MappedMemoryType> Slice<'_, T, M> {
     /// Returns the address at which kernels reach the first element, or null if the memory has no bytes.
     ///
     /// # Errors
@@ -175,7 +175,7 @@ impl<T, M: MappedPlace> Slice<'_, T, M> {
     }
 }
 
-impl<'a, T, M: Place> SliceMut<'a, T, M> {
+impl<'a, T, M: MemoryType> SliceMut<'a, T, M> {
     /// Makes a view of a span that nobody else may reach while the view lives.
     pub(crate) fn new(span: Span<'a, T>) -> Self {
         Self { span, elements: PhantomData }
@@ -252,7 +252,7 @@ impl<'a, T, M: Place> SliceMut<'a, T, M> {
     }
 }
 
-impl<'a, T: AnyBitPattern, M: Place> SliceMut<'a, T, M> {
+impl<'a, T: AnyBitPattern, M: MemoryType> SliceMut<'a, T, M> {
     /// Views the elements of a range of this part, for the lifetime of this borrow.
     ///
     /// # Errors
@@ -306,7 +306,7 @@ impl<'a, T: AnyBitPattern, M: Place> SliceMut<'a, T, M> {
     }
 }
 
-impl<T: AnyBitPattern, M: HostPlace> SliceMut<'_, T, M> {
+impl<T: AnyBitPattern, M: HostMemoryType> SliceMut<'_, T, M> {
     /// Waits until no work writes the elements any more, and lends them to the host for reading.
     ///
     /// # Errors
@@ -326,7 +326,7 @@ impl<T: AnyBitPattern, M: HostPlace> SliceMut<'_, T, M> {
     }
 }
 
-impl<T, M: MappedPlace> SliceMut<'_, T, M> {
+impl<T, M: MappedMemoryType> SliceMut<'_, T, M> {
     /// Returns the address at which kernels reach the first element, or null if the memory has no bytes.
     ///
     /// # Errors
@@ -338,13 +338,13 @@ impl<T, M: MappedPlace> SliceMut<'_, T, M> {
     }
 }
 
-impl<T, M: Place> fmt::Debug for Slice<'_, T, M> {
+impl<T, M: MemoryType> fmt::Debug for Slice<'_, T, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         describe(f, M::VIEW, &self.span)
     }
 }
 
-impl<T, M: Place> fmt::Debug for SliceMut<'_, T, M> {
+impl<T, M: MemoryType> fmt::Debug for SliceMut<'_, T, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         describe(f, M::VIEW_MUT, &self.span)
     }

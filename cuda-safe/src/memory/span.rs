@@ -78,7 +78,7 @@ impl<'a, T> Span<'a, T> {
     /// Returns a read or a write of all the bytes.
     #[inline]
     pub(crate) fn access(&self, mode: Mode) -> Access<'a> {
-        Access::new(self.allocation.ledger(), self.range(), mode)
+        Access::new(self.allocation.history(), self.range(), mode)
     }
 
     /// Returns the elements of a range.

@@ -30,8 +30,8 @@ use super::size;
 use crate::check;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::{Access, Ledger, Mode};
-use crate::launch::{Module, Space, Use};
+use crate::hazard::{Access, AccessHistory, Mode};
+use crate::launch::{Module, Space, VariableAccess};
 use crate::stream;
 #[cfg(doc)]
 use crate::sys;
@@ -232,19 +232,19 @@ impl<T> Symbol<T> {
 
     /// Returns a kernel's read of the variable, for the kernel's handle.
     #[must_use]
-    pub const fn read(&self) -> Use {
+    pub const fn read(&self) -> VariableAccess {
         self.used(Mode::Read)
     }
 
     /// Returns a kernel's write of the variable, for the kernel's handle.
     #[must_use]
-    pub const fn written(&self) -> Use {
+    pub const fn written(&self) -> VariableAccess {
         self.used(Mode::Write)
     }
 
-    const fn used(&self, mode: Mode) -> Use {
+    const fn used(&self, mode: Mode) -> VariableAccess {
         let start = self.variable.start;
-        Use { space: self.variable.space, start, end: start + self.size_in_bytes(), mode }
+        VariableAccess { space: self.variable.space, start, end: start + self.size_in_bytes(), mode }
     }
 
     /// Returns a read of the whole variable on a device, for
@@ -343,16 +343,16 @@ impl<T> SymbolSlice<T> {
 
     /// Returns the access history of the elements, and their bytes in it.
     #[track_caller]
-    pub(crate) fn books(&self) -> Result<(&'static Ledger, Range<usize>)> {
+    pub(crate) fn tracker(&self) -> Result<(&'static AccessHistory, Range<usize>)> {
         let Variable { module, space, start, .. } = self.symbol.variable;
         let first = start + self.range.0 * size_of::<T>();
-        Ok((module.ledger(space, self.device()?)?, first..first + self.bytes()))
+        Ok((module.history(space, self.device()?)?, first..first + self.bytes()))
     }
 
     #[track_caller]
     fn entered(&self, mode: Mode) -> Result<Access<'static>> {
-        let (ledger, range) = self.books()?;
-        Ok(Access::new(ledger, range, mode).unborrowed())
+        let (history, range) = self.tracker()?;
+        Ok(Access::new(history, range, mode).unborrowed())
     }
 }
 

@@ -11,7 +11,7 @@ use bytemuck::{AnyBitPattern, NoUninit};
 
 use super::buffer::Buffer;
 use super::grid::{Apart, Grid};
-use super::place::{AnyPlace, Pageable, Place};
+use super::memory_type::{AnyMemoryType, MemoryType, Pageable};
 use super::plane::{Plane, PlaneMut, of_rows};
 use super::slice::{Slice, SliceMut};
 use crate::device::Device;
@@ -57,7 +57,7 @@ impl<T, M> Copy for Volume<'_, T, M> {}
 of_rows!(Volume, "Volume");
 of_rows!(VolumeMut, "VolumeMut");
 
-impl<'a, T: AnyBitPattern, M: AnyPlace> Volume<'a, T, M> {
+impl<'a, T: AnyBitPattern, M: AnyMemoryType> Volume<'a, T, M> {
     /// Returns the number of layers.
     #[must_use]
     pub fn depth(&self) -> usize {
@@ -107,7 +107,7 @@ impl<'a, T: AnyBitPattern, M: AnyPlace> Volume<'a, T, M> {
     }
 }
 
-impl<T: AnyBitPattern, M: AnyPlace> VolumeMut<'_, T, M> {
+impl<T: AnyBitPattern, M: AnyMemoryType> VolumeMut<'_, T, M> {
     /// Returns the number of layers.
     #[must_use]
     pub fn depth(&self) -> usize {
@@ -280,7 +280,7 @@ impl<'a, T: AnyBitPattern> VolumeMut<'a, T, Pageable> {
     }
 }
 
-impl<'a, T: AnyBitPattern, M: Place> Slice<'a, T, M> {
+impl<'a, T: AnyBitPattern, M: MemoryType> Slice<'a, T, M> {
     /// Views the part as packed layers of rows.
     ///
     /// # Errors
@@ -310,7 +310,7 @@ impl<'a, T: AnyBitPattern, M: Place> Slice<'a, T, M> {
     }
 }
 
-impl<'a, T: AnyBitPattern, M: Place> SliceMut<'a, T, M> {
+impl<'a, T: AnyBitPattern, M: MemoryType> SliceMut<'a, T, M> {
     /// Converts the view to packed layers of rows, for writing.
     ///
     /// # Errors
@@ -338,7 +338,7 @@ impl<'a, T: AnyBitPattern, M: Place> SliceMut<'a, T, M> {
     }
 }
 
-impl<T: AnyBitPattern, M: Place> Buffer<T, M> {
+impl<T: AnyBitPattern, M: MemoryType> Buffer<T, M> {
     /// Views the whole buffer as packed layers of rows.
     ///
     /// # Errors

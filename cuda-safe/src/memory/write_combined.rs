@@ -13,7 +13,7 @@ use bytemuck::AnyBitPattern;
 use super::allocation::Allocation;
 use super::buffer::Buffer;
 use super::guard::Loan;
-use super::place::WriteCombined;
+use super::memory_type::WriteCombined;
 use super::size;
 use super::slice::{Slice, SliceMut};
 use super::span::Span;

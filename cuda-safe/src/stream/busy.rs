@@ -6,7 +6,7 @@
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
 
-use cuda_hazard::{Slot, SlotId};
+use cuda_hazard::{Timeline, TimelineId};
 
 use crate::error::{Detail, Error, Result};
 
@@ -24,9 +24,9 @@ enum Busy {
 thread_local! {
     static BUSY: Cell<Busy> = const { Cell::new(Busy::Idle) };
     /// The thread's own streams, as the tracker knows them.
-    static OWN: RefCell<Vec<SlotId>> = const { RefCell::new(Vec::new()) };
+    static OWN: RefCell<Vec<TimelineId>> = const { RefCell::new(Vec::new()) };
     /// Whether the thread has given its streams back. What variables of the thread do when they are dropped
-    /// later, would be taken for what another thread does that has a slot now.
+    /// later, would be taken for what another thread does that has a timeline now.
     static ENDING: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -46,15 +46,15 @@ pub(super) fn ensure_going_on(api: &'static str) -> Result<()> {
     if ENDING.get() { Err(Error::refused(api, ENDED)) } else { Ok(()) }
 }
 
-/// The thread has a stream of its own with this slot.
-pub(super) fn owns(slot: SlotId) {
+/// The thread has a stream of its own with this timeline.
+pub(super) fn owns(timeline: TimelineId) {
     // A thread whose variables are gone is ending.
-    let _ = OWN.try_with(|own| own.borrow_mut().push(slot));
+    let _ = OWN.try_with(|own| own.borrow_mut().push(timeline));
 }
 
-/// Whether the slot is that of a stream of the calling thread.
-pub(super) fn is_mine(slot: &Slot) -> bool {
-    OWN.try_with(|own| own.borrow().contains(&slot.id)).unwrap_or(false)
+/// Whether the timeline is that of a stream of the calling thread.
+pub(super) fn is_mine(timeline: &Timeline) -> bool {
+    OWN.try_with(|own| own.borrow().contains(&timeline.id)).unwrap_or(false)
 }
 
 /// Puts the thread back to what it was in before.
@@ -82,9 +82,9 @@ pub(super) fn enter(api: &'static str) -> Result<Entered> {
 /// # Errors
 /// As for `enter`.
 #[inline]
-pub(super) fn begin(api: &'static str, place: &'static Location<'static>) -> Result<Entered> {
+pub(super) fn begin(api: &'static str, call_site: &'static Location<'static>) -> Result<Entered> {
     if BUSY.get() != Busy::Idle {
-        return Err(refused(api).at(place));
+        return Err(refused(api).at(call_site));
     }
     BUSY.set(Busy::Entering);
     Ok(Entered(Busy::Idle))

@@ -11,7 +11,7 @@ pub(crate) struct Call {
     /// The C function.
     pub(crate) api: &'static str,
     /// Where the program asked for it.
-    pub(crate) place: &'static Location<'static>,
+    pub(crate) call_site: &'static Location<'static>,
     /// How many bytes it was to move or fill; 0 where that says nothing.
     pub(crate) bytes: usize,
 }
@@ -26,7 +26,7 @@ impl Call {
     #[cold]
     #[inline(never)]
     fn failed(&self, code: sys::cudaError_t) -> Error {
-        self.about(Error::from_code(self.api, code).at(self.place))
+        self.about(Error::from_code(self.api, code).at(self.call_site))
     }
 
     /// The error with how many bytes it was about.

@@ -15,15 +15,15 @@
 
 use std::panic::Location;
 
-use cuda_hazard::{Coverage, Operation, Refusal, Repeat};
+use cuda_hazard::{Operation, Refusal, RepeatedGroup, SubmittedSnapshot};
 
 use super::busy;
 use super::port::Runtime;
-use super::tracker::BOOKS;
+use super::tracker::TRACKER;
 use super::view::StreamRef;
 use crate::device::Switched;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::{Access, Ledger};
+use crate::hazard::{Access, AccessHistory};
 use crate::sys;
 
 /// An operation between its begin and its commit: the tracker has it, and the runtime is about to.
@@ -51,18 +51,18 @@ impl Submission {
     /// The runtime has made memory of so many bytes by an operation without accesses: gives the memory's
     /// access history.
     #[inline]
-    pub(crate) fn commit_first(self, bytes: usize, place: &'static Location<'static>) -> Ledger {
+    pub(crate) fn commit_first(self, bytes: usize, call_site: &'static Location<'static>) -> AccessHistory {
         match self.state {
-            Some(state) => Ledger::written(bytes, BOOKS.commit_first(state, place)),
-            None => Ledger::new(bytes),
+            Some(state) => AccessHistory::written(bytes, TRACKER.commit_first(state, call_site)),
+            None => AccessHistory::new(bytes),
         }
     }
 
     /// What is over once the stream has done all that it was given, this included. To be read before the
     /// call.
     #[inline]
-    pub(crate) fn covers(&self) -> Option<Coverage> {
-        self.state.as_ref().map(|state| BOOKS.covered_by(state))
+    pub(crate) fn covers(&self) -> Option<SubmittedSnapshot> {
+        self.state.as_ref().map(|state| TRACKER.snapshot_of_submission(state))
     }
 
     /// The call has returned, and the stream has done all that it was given.
@@ -70,10 +70,10 @@ impl Submission {
     /// # Safety
     /// So it has, and `covered` is what [`covers`](Self::covers) gave before the call.
     #[inline]
-    pub(crate) unsafe fn commit_blocking(self, covered: Option<Coverage>) {
+    pub(crate) unsafe fn commit_blocking(self, covered: Option<SubmittedSnapshot>) {
         if let (Some(state), Some(covered)) = (self.state, covered) {
             // SAFETY: the caller's duties are just these.
-            unsafe { BOOKS.commit_blocking(state, &covered) };
+            unsafe { TRACKER.commit_blocking(state, &covered) };
         }
     }
 }
@@ -131,11 +131,11 @@ impl StreamRef<'_> {
     pub(crate) unsafe fn submit<R>(
         self,
         operation: Operation<'_, '_>,
-        place: &'static Location<'static>,
+        call_site: &'static Location<'static>,
         f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
     ) -> Result<R> {
         // SAFETY: the caller's duties are just these.
-        let submission = unsafe { self.begin(operation, place) }?;
+        let submission = unsafe { self.begin(operation, call_site) }?;
         let answer = f(self.as_raw());
         submission.commit(answer.is_ok());
         answer
@@ -149,11 +149,11 @@ impl StreamRef<'_> {
     pub(crate) unsafe fn enqueue_blocking<R>(
         self,
         accesses: &[Access<'_>],
-        place: &'static Location<'static>,
+        call_site: &'static Location<'static>,
         f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
     ) -> Result<R> {
         // SAFETY: the caller's duties are just these.
-        let submission = unsafe { self.begin(Operation::new(accesses), place) }?;
+        let submission = unsafe { self.begin(Operation::new(accesses), call_site) }?;
         let covered = submission.covers();
         let answer = f(self.as_raw())?;
         // SAFETY: the call returned only when the stream had done all that it was given.
@@ -173,50 +173,50 @@ impl StreamRef<'_> {
     pub(crate) unsafe fn begin(
         self,
         operation: Operation<'_, '_>,
-        place: &'static Location<'static>,
+        call_site: &'static Location<'static>,
     ) -> Result<Submission> {
-        let entered = busy::begin("enqueue", place)?;
+        let entered = busy::begin("enqueue", call_site)?;
         if let Some(recorder) = self.recorder() {
-            recorder.note(operation.accesses()).map_err(|error| error.at(place))?;
+            recorder.note(operation.accesses()).map_err(|error| error.at(call_site))?;
             // A launch that the runtime refuses for the current device's sake might spoil the capture.
-            let current = self.device().switch().map_err(|error| error.at(place))?;
+            let current = self.device().switch().map_err(|error| error.at(call_site))?;
             return Ok(Submission { state: None, _entered: entered, _current: Some(current) });
         }
-        let current = self.switch().map_err(|error| error.at(place))?;
-        let (slot, port) = (self.slot(), Runtime::new(self.as_raw()));
-        // SAFETY: the caller's duties are these and more; the slot is of this process's tracker, which alone
+        let current = self.switch().map_err(|error| error.at(call_site))?;
+        let (timeline, port) = (self.timeline(), Runtime::new(self.as_raw()));
+        // SAFETY: the caller's duties are these and more; the timeline is of this process's tracker, which alone
         // knows access histories.
-        let state = match unsafe { BOOKS.begin_fast(slot, operation) } {
+        let state = match unsafe { TRACKER.begin_fast(timeline, operation) } {
             Some(state) => state,
             // SAFETY: as above.
-            None => match unsafe { BOOKS.begin_slow(slot, operation, &port, place) } {
+            None => match unsafe { TRACKER.begin_slow(timeline, operation, &port, call_site) } {
                 Ok(state) => state,
-                Err(refusal) => return Err(refused(refusal, place)),
+                Err(refusal) => return Err(refused(refusal, call_site)),
             },
         };
         Ok(Submission { state: Some(state), _entered: entered, _current: current })
     }
 
-    /// Begins an operation whose accesses the tracker knows by the numbers of their [`Series`](cuda_hazard::Series), one for each
+    /// Begins an operation whose accesses the tracker knows by the numbers of their [`GroupNumber`](cuda_hazard::GroupNumber), one for each
     /// allocation. The cost does not depend on the number of accesses.
     ///
     /// Returns `None`, with nothing entered, if the tracker needs the accesses: the first time, and if another
     /// operation has used the memory since. The caller then tries once more with the accesses
-    /// [told](cuda_hazard::Series::told), or [`begin`](Self::begin)s. An operation with two series of one
+    /// [told](cuda_hazard::GroupNumber::told), or [`begin`](Self::begin)s. An operation with two series of one
     /// allocation must tell its accesses every time.
     ///
     /// # Safety
     /// - The duties of `begin`, the accesses being those of all the series.
     /// - Each series stands, whenever it is used, for accesses to the same bytes of one allocation, of the
     ///   same kinds, in the same order. The allocation may be another one each time. Told accesses are these.
-    pub(super) unsafe fn begin_repeated(self, repeats: &[Repeat<'_, '_>]) -> Option<Submission> {
+    pub(super) unsafe fn begin_repeated(self, repeats: &[RepeatedGroup<'_, '_>]) -> Option<Submission> {
         if self.recorder().is_some() {
             return None;
         }
         let entered = busy::enter("enqueue").ok()?;
         let current = self.switch().ok()?;
         // SAFETY: the caller's duties are these and more.
-        let state = unsafe { BOOKS.begin_repeated(self.slot(), repeats) }?;
+        let state = unsafe { TRACKER.begin_repeated(self.timeline(), repeats) }?;
         Some(Submission { state: Some(state), _entered: entered, _current: current })
     }
 }
@@ -224,13 +224,13 @@ impl StreamRef<'_> {
 /// The error of an operation that the tracker has refused, or that could not be ordered.
 #[cold]
 #[inline(never)]
-fn refused(refusal: Refusal<Error>, place: &'static Location<'static>) -> Error {
+fn refused(refusal: Refusal<Error>, call_site: &'static Location<'static>) -> Error {
     match refusal {
         Refusal::Call(error) => error,
-        Refusal::HostBorrowed => Error::refused("enqueue", Detail::HostBorrowed).at(place),
+        Refusal::HostBorrowed => Error::refused("enqueue", Detail::HostBorrowed).at(call_site),
         Refusal::Hazard(hazard) => {
             let detail = Detail::Hazard { first: hazard.first, second: hazard.second };
-            Error::refused("enqueue", detail).at(place)
+            Error::refused("enqueue", detail).at(call_site)
         }
     }
 }

@@ -6,13 +6,13 @@ use std::panic::Location;
 use bitflags::bitflags;
 
 use super::pool::{self, RawEvent};
-use super::tracker::BOOKS;
+use super::tracker::TRACKER;
 use super::view::AsStream;
 use super::{busy, deferred, port};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::{check, process, sys};
-use cuda_hazard::Snapshot;
+use cuda_hazard::EventClock;
 
 bitflags! {
     /// What an event is to be like.
@@ -57,7 +57,7 @@ pub struct Event {
     /// nothing here.
     recorded: Mark,
     /// What that is, where it is known.
-    snapshot: Snapshot,
+    event_clock: EventClock,
     /// Whether it is left to others: to graphs, which may record it nobody knows when, or wait for it, or to who took the handle.
     left: bool,
     process: u32,
@@ -132,8 +132,8 @@ impl Event {
     fn made(raw: RawEvent, device: Device, flags: EventFlags, mark: Mark) -> Self {
         let shared = flags.contains(EventFlags::INTERPROCESS);
         let recorded = if shared { Mark::Unknown } else { Mark::Recorded };
-        let (snapshot, process) = (Snapshot::new(), process::number());
-        Self { raw, device, flags, mark, recorded, snapshot, left: false, process }
+        let (event_clock, process) = (EventClock::new(), process::number());
+        Self { raw, device, flags, mark, recorded, event_clock, left: false, process }
     }
 
     /// Puts the mark on a stream of the same device: it stands for all that the stream has been given so far.
@@ -157,14 +157,15 @@ impl Event {
                 Detail::DeviceMismatch { what: "the stream", found, needed },
             ));
         }
-        let (raw, slot, place) = (self.as_raw(), stream.slot(), Location::caller());
-        // SAFETY: event and stream live while the borrows do, and the stream is of the device that its slot
+        let (raw, timeline, call_site) = (self.as_raw(), stream.timeline(), Location::caller());
+        // SAFETY: event and stream live while the borrows do, and the stream is of the device that its timeline
         // says.
-        let record = || unsafe { port::record(self.device, stream.as_raw(), slot.kind, raw) };
+        let record = || unsafe { port::record(self.device, stream.as_raw(), timeline.kind, raw) };
         // If the call fails, there is no telling what the event stands for.
         self.mark = Mark::Unknown;
         // SAFETY: the call records this event, which has the snapshot to itself.
-        unsafe { BOOKS.record_into(slot, &mut self.snapshot, record) }.map_err(|error| error.at(place))?;
+        unsafe { TRACKER.record_into(timeline, &mut self.event_clock, record) }
+            .map_err(|error| error.at(call_site))?;
         self.mark = self.recorded;
         Ok(())
     }
@@ -327,15 +328,15 @@ impl Event {
 
     /// What that is, where the mark says that it is known.
     #[inline]
-    pub(super) fn snapshot(&self) -> &Snapshot {
-        &self.snapshot
+    pub(super) fn event_clock(&self) -> &EventClock {
+        &self.event_clock
     }
 
     /// What the event stands for has completed.
     fn completed(&self) {
         if self.mark == Mark::Recorded {
             // SAFETY: the runtime has said so.
-            unsafe { BOOKS.completed_snapshot(&self.snapshot) };
+            unsafe { TRACKER.completed_snapshot(&self.event_clock) };
         }
         deferred::run();
     }

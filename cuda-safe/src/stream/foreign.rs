@@ -1,8 +1,8 @@
 //! [`ForeignStream`]: a stream of another library's, used but not owned.
 //!
-//! It has a slot in the books like any other stream, found by the number that the runtime gives each stream for good
-//! (`cudaStreamGetId`), as handles are used again: whoever adopts the same stream twice gets the same slot. When the last
-//! of them goes, an event that stands for all that the stream was given takes the handle's place in the books, so nobody
+//! It has a timeline in the tracker like any other stream, found by the number that the runtime gives each stream for good
+//! (`cudaStreamGetId`), as handles are used again: whoever adopts the same stream twice gets the same timeline. When the last
+//! of them goes, an event that stands for all that the stream was given takes the handle's place in the tracker, so nobody
 //! touches the handle afterwards. A forgotten one keeps what keeps the stream alive, so the handle stays good: nothing
 //! relies on a destructor being run.
 #![expect(unsafe_code, reason = "takes raw streams in")]
@@ -12,13 +12,13 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::methods::stream_methods;
-use super::tracker::BOOKS;
+use super::tracker::TRACKER;
 use super::view::{AsStream, StreamRef, sealed};
 use super::{busy, deferred, pool, port};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::{check, process, sys};
-use cuda_hazard::{Kind, Slot};
+use cuda_hazard::{Kind, Timeline};
 
 /// A stream that another library made and destroys.
 ///
@@ -28,12 +28,12 @@ use cuda_hazard::{Kind, Slot};
 pub struct ForeignStream {
     raw: sys::cudaStream_t,
     id: u64,
-    slot: &'static Slot,
+    timeline: &'static Timeline,
     process: u32,
     keeper: Option<Box<dyn Any + Send + Sync>>,
 }
 
-// SAFETY: a stream's handle is a name that the runtime takes from any thread, the slot is made for many threads, and the
+// SAFETY: a stream's handle is a name that the runtime takes from any thread, the timeline is made for many threads, and the
 // keeper may be sent.
 unsafe impl Send for ForeignStream {}
 // SAFETY: as above, and the keeper may be shared.
@@ -42,7 +42,7 @@ unsafe impl Sync for ForeignStream {}
 /// A foreign stream that is in use.
 struct Adopted {
     id: u64,
-    slot: &'static Slot,
+    timeline: &'static Timeline,
     users: usize,
 }
 
@@ -125,21 +125,21 @@ impl ForeignStream {
         // SAFETY: as above.
         unsafe { check!(cudaStreamGetId(raw, &raw mut id)) }?;
         let mut adopted = adopted();
-        let slot = match adopted.iter_mut().find(|it| it.id == id) {
+        let timeline = match adopted.iter_mut().find(|it| it.id == id) {
             Some(it) => {
                 it.users += 1;
-                it.slot
+                it.timeline
             }
             None => {
                 let blocking = flags & sys::cudaStreamNonBlocking == 0;
                 let kind = if blocking { Kind::Blocking } else { Kind::NonBlocking };
-                let slot = pool::enrol(device, kind, raw)?;
-                adopted.push(Adopted { id, slot, users: 1 });
-                slot
+                let timeline = pool::enrol(device, kind, raw)?;
+                adopted.push(Adopted { id, timeline, users: 1 });
+                timeline
             }
         };
         drop(adopted);
-        Ok(Self { raw, id, slot, process: process::number(), keeper })
+        Ok(Self { raw, id, timeline, process: process::number(), keeper })
     }
 }
 
@@ -155,13 +155,13 @@ impl Drop for ForeignStream {
         if self.keeper.is_some() && busy::ensure_idle("ForeignStream").is_err() {
             // Without an event nobody could say when the stream may go; and who is told of a call that fails (`logs::on_message`) may be
             // so where this thread has the list locked.
-            let (raw, id, slot, process) = (self.raw, self.id, self.slot, self.process);
-            let later = Self { raw, id, slot, process, keeper: self.keeper.take() };
+            let (raw, id, timeline, process) = (self.raw, self.id, self.timeline, self.process);
+            let later = Self { raw, id, timeline, process, keeper: self.keeper.take() };
             deferred::defer(Box::new(move || drop(later)));
             return;
         }
         {
-            // Locked to the end, so that nobody finds the slot who would use the handle.
+            // Locked to the end, so that nobody finds the timeline who would use the handle.
             let mut adopted = adopted();
             if let Some(at) = adopted.iter().position(|it| it.id == self.id) {
                 let last = adopted.get_mut(at).is_none_or(|it| {
@@ -170,9 +170,9 @@ impl Drop for ForeignStream {
                 });
                 if last {
                     adopted.swap_remove(at);
-                    let reach = port::last_event(self.device(), self.raw, self.slot);
-                    // SAFETY: nobody has the slot any more; the reach is that of the last event.
-                    unsafe { BOOKS.dismiss(self.slot, reach) };
+                    let reach = port::last_event(self.device(), self.raw, self.timeline);
+                    // SAFETY: nobody has the timeline any more; the reach is that of the last event.
+                    unsafe { TRACKER.dismiss(self.timeline, reach) };
                 }
             }
         }
@@ -191,6 +191,6 @@ impl sealed::Sealed for ForeignStream {}
 impl AsStream for ForeignStream {
     #[inline]
     fn as_stream(&self) -> StreamRef<'_> {
-        StreamRef::new(self.raw, self.slot)
+        StreamRef::new(self.raw, self.timeline)
     }
 }

@@ -6,14 +6,14 @@ use std::ops::Range;
 use super::legacy::LegacyStream;
 use super::owned::Stream;
 use super::port::{self, given_up, wait_device};
-use super::tracker::{BOOKS, LEGACY};
+use super::tracker::{LEGACY, TRACKER};
 use super::view::AsStream as _;
 use super::{busy, deferred, host_function, pool};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::{Access, Ledger, Mode};
+use crate::hazard::{Access, AccessHistory, Mode};
 use crate::{check, sys};
-use cuda_hazard::{Kind, Reach, Slot};
+use cuda_hazard::{Kind, Reach, Timeline};
 
 /// Blocks until every operation is complete that conflicts with the host's doing this to the bytes `range`.
 ///
@@ -23,26 +23,26 @@ use cuda_hazard::{Kind, Reach, Slot};
 /// `InCallback` or `Nested` where something conflicts and the thread may not wait; the failure of any work
 /// that a device has done since. The memory may then still be in use.
 #[track_caller]
-pub(crate) fn wait_host(ledger: &Ledger, range: Range<usize>, mode: Mode) -> Result<()> {
-    let access = Access::new(ledger, range, mode);
+pub(crate) fn wait_host(history: &AccessHistory, range: Range<usize>, mode: Mode) -> Result<()> {
+    let access = Access::new(history, range, mode);
     if busy::ensure_idle("host access").is_err() {
         // Facts already known serve here too, but what is still being entered cannot be waited for.
-        return if BOOKS.is_quiet(access) { Ok(()) } else { busy::ensure_idle("host access") };
+        return if TRACKER.is_quiet(access) { Ok(()) } else { busy::ensure_idle("host access") };
     }
-    let mut slots: Vec<&Slot> = Vec::new();
-    for conflict in BOOKS.host_conflicts(access) {
-        if let Some(slot) = BOOKS.slot(conflict.stamp.slot)
-            && !slots.iter().any(|known| known.id == slot.id)
+    let mut timelines: Vec<&Timeline> = Vec::new();
+    for conflict in TRACKER.host_conflicts(access) {
+        if let Some(timeline) = TRACKER.timeline(conflict.epoch.timeline)
+            && !timelines.iter().any(|known| known.id == timeline.id)
         {
-            slots.push(slot);
+            timelines.push(timeline);
         }
     }
-    if slots.is_empty() {
+    if timelines.is_empty() {
         return Ok(());
     }
     let mut over = Ok(());
-    for slot in slots {
-        let waited = wait_slot(slot);
+    for timeline in timelines {
+        let waited = wait_slot(timeline);
         // Of a lost context who frees memory concludes that nothing uses it any more: so the others are
         // waited for all the same, and where that fails for another reason, that is the answer.
         if over.is_ok() || waited.as_ref().is_err_and(|error| !error.is_sticky()) {
@@ -50,22 +50,24 @@ pub(crate) fn wait_host(ledger: &Ledger, range: Range<usize>, mode: Mode) -> Res
         }
     }
     over?;
-    // What a refused operation left on a ledger may be more than its stream can prove: the device can.
-    while let Some(conflict) = BOOKS.host_conflicts(access).first() {
-        let slot = BOOKS.slot(conflict.stamp.slot);
-        let Some(slot) = slot else { return Err(Error::refused("host access", Detail::HostBorrowed)) };
-        wait_device(Device::from_ordinal(slot.device()))?;
+    // What a refused operation left on an access history may be more than its stream can prove: the device can.
+    while let Some(conflict) = TRACKER.host_conflicts(access).first() {
+        let timeline = TRACKER.timeline(conflict.epoch.timeline);
+        let Some(timeline) = timeline else {
+            return Err(Error::refused("host access", Detail::HostBorrowed));
+        };
+        wait_device(Device::from_ordinal(timeline.device()))?;
     }
     // SAFETY: access histories are known to this tracker alone.
-    unsafe { BOOKS.prune(access) };
+    unsafe { TRACKER.prune(access) };
     deferred::run();
     Ok(())
 }
 
 /// Whether nothing conflicts with the host's doing this to the bytes `range`, by facts already known. Asks
 /// nobody.
-pub(crate) fn is_quiet(ledger: &Ledger, range: Range<usize>, mode: Mode) -> bool {
-    BOOKS.is_quiet(Access::new(ledger, range, mode))
+pub(crate) fn is_quiet(history: &AccessHistory, range: Range<usize>, mode: Mode) -> bool {
+    TRACKER.is_quiet(Access::new(history, range, mode))
 }
 
 /// Blocks until a stream has done all that it has been given so far, whatever became of its handle.
@@ -74,22 +76,22 @@ pub(crate) fn is_quiet(ledger: &Ledger, range: Range<usize>, mode: Mode) -> bool
 /// other threads wait for it by an event of the legacy stream, which comes after the work of all blocking
 /// streams of the device.
 #[track_caller]
-fn wait_slot(slot: &Slot) -> Result<()> {
-    let device = Device::from_ordinal(slot.device());
-    let elsewhere = slot.kind == Kind::PerThread && !busy::is_mine(slot);
-    let mut coverage = if elsewhere {
-        BOOKS.coverage_by_event(LegacyStream::of(device)?.as_stream().slot())
+fn wait_slot(timeline: &Timeline) -> Result<()> {
+    let device = Device::from_ordinal(timeline.device());
+    let elsewhere = timeline.kind == Kind::PerThread && !busy::is_mine(timeline);
+    let mut snapshot = if elsewhere {
+        TRACKER.snapshot_by_event(LegacyStream::of(device)?.as_stream().timeline())
     } else {
-        BOOKS.coverage_by_event(slot)
+        TRACKER.snapshot_by_event(timeline)
     };
     // The last event of a stream that is gone may be used again as soon as its work is complete, so the host
     // waits for an event of its own behind it, on a stream that nobody else has.
-    let is_gone = matches!(*slot.reach(), Reach::Event(_));
+    let is_gone = matches!(*timeline.reach(), Reach::Event(_));
     let behind = if is_gone { Some(Stream::builder().device(device).non_blocking().build()?) } else { None };
     let event = pool::event(device, sys::cudaEventDisableTiming)?;
     // The handle is only held for the record: the wait may be long, and others may want to wait for the
     // stream meanwhile.
-    let reach = slot.reach();
+    let reach = timeline.reach();
     let recorded = match (*reach, &behind) {
         (Reach::Over, _) => {
             pool::keep_event(device, sys::cudaEventDisableTiming, event);
@@ -97,14 +99,14 @@ fn wait_slot(slot: &Slot) -> Result<()> {
         }
         (Reach::Stream(number), _) => {
             let raw = if elsewhere { LEGACY } else { pool::raw_stream(number) };
-            // SAFETY: the slot's lock is held, so the handle that it names is live, as the legacy stream's
+            // SAFETY: the timeline's lock is held, so the handle that it names is live, as the legacy stream's
             // always is; the event is ours.
-            unsafe { port::record(device, raw, slot.kind, event.0) }
+            unsafe { port::record(device, raw, timeline.kind, event.0) }
         }
         (Reach::Event(number), Some(behind)) => {
-            coverage = BOOKS.coverage_by_last_event(slot);
+            snapshot = TRACKER.snapshot_by_last_event(timeline);
             let (raw, last) = (behind.as_raw(), pool::raw_event(number));
-            // SAFETY: the stream is ours; the event belongs to the slot, whose lock is held, and is not
+            // SAFETY: the stream is ours; the event belongs to the timeline, whose lock is held, and is not
             // destroyed.
             let waits = unsafe { check!(cudaStreamWaitEvent(raw, last, 0)) };
             // SAFETY: the stream and the event are ours.
@@ -126,7 +128,7 @@ fn wait_slot(slot: &Slot) -> Result<()> {
     given_up(device, &waited);
     waited?;
     // SAFETY: the call above has waited for it.
-    unsafe { BOOKS.completed_all(&coverage) };
+    unsafe { TRACKER.completed_all(&snapshot) };
     Ok(())
 }
 

@@ -28,14 +28,14 @@ use super::busy;
 use super::view::StreamRef;
 use crate::error::{Detail, Error, Result};
 use crate::sys;
-use cuda_hazard::{Place, Slot, SlotId};
+use cuda_hazard::{CallSite, Timeline, TimelineId};
 
 /// A function that waits for its turn on a stream.
 struct Task {
     run: Box<dyn FnOnce() + Send>,
-    slot: SlotId,
+    timeline: TimelineId,
     device: i32,
-    place: Place,
+    call_site: CallSite,
 }
 
 /// The pending tasks of a stream, and of those that share its lock. With the lock in one line of the cache,
@@ -56,7 +56,7 @@ const LOCKS: usize = 64;
 static PENDING: [Locked; LOCKS] =
     [const { Locked(Mutex::new(Pending { next: LOCKS, tasks: VecDeque::new() })) }; LOCKS];
 
-/// The tasks among which those with this number are; or the streams' with this slot.
+/// The tasks among which those with this number are; or the streams' with this timeline.
 fn pending(number: usize) -> MutexGuard<'static, Pending> {
     let [first, ..] = &PENDING;
     PENDING.get(number % LOCKS).unwrap_or(first).0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -64,8 +64,8 @@ fn pending(number: usize) -> MutexGuard<'static, Pending> {
 
 /// Adds a task; its number.
 fn add(task: Task) -> usize {
-    let SlotId(slot) = task.slot;
-    let lock = usize::try_from(slot).unwrap_or_default() % LOCKS;
+    let TimelineId(timeline) = task.timeline;
+    let lock = usize::try_from(timeline).unwrap_or_default() % LOCKS;
     let mut pending = pending(lock);
     let number = pending.next + lock;
     pending.next += LOCKS;
@@ -95,9 +95,9 @@ pub(super) fn abandon(device: i32) {
 /// A function that panicked.
 struct Panicked {
     /// The stream that ran it; none for one that a graph ran.
-    slot: Option<SlotId>,
+    timeline: Option<TimelineId>,
     device: i32,
-    place: Place,
+    call_site: CallSite,
 }
 
 /// The panics that no synchronisation has reported.
@@ -137,20 +137,21 @@ impl StreamRef<'_> {
     #[doc(alias = "cudaStreamAddCallback")]
     #[track_caller]
     pub fn launch_host_fn(&self, f: impl FnOnce() + Send + 'static) -> Result<()> {
-        let (api, place) = ("StreamRef::launch_host_fn", Location::caller());
+        let (api, call_site) = ("StreamRef::launch_host_fn", Location::caller());
         busy::ensure_idle(api)?;
         self.ensure_not_captured(api)?;
-        let slot = self.slot();
-        let number = add(Task { run: Box::new(f), slot: slot.id, device: slot.device(), place });
+        let timeline = self.timeline();
+        let number =
+            add(Task { run: Box::new(f), timeline: timeline.id, device: timeline.device(), call_site });
         let data = std::ptr::without_provenance_mut(number);
         let launch = |stream| {
             // SAFETY: the stream lives while the view does; `call` may be called at any time, from any
             // thread, with a number that stands for a task or no longer does.
             let code = unsafe { sys::cudaLaunchHostFunc(stream, Some(call), data) };
-            Error::check("cudaLaunchHostFunc", code).map_err(|error| error.at(place))
+            Error::check("cudaLaunchHostFunc", code).map_err(|error| error.at(call_site))
         };
         // SAFETY: the task reaches no memory that streams use.
-        let launched = unsafe { self.submit(Operation::new(&[]), place, launch) };
+        let launched = unsafe { self.submit(Operation::new(&[]), call_site, launch) };
         if launched.is_err() {
             // Dropped here, with the stream unlocked.
             drop(take(number));
@@ -161,21 +162,21 @@ impl StreamRef<'_> {
 
 /// The function that the runtime calls, with the number of a task. Nothing unwinds out of here.
 unsafe extern "C" fn call(data: *mut c_void) {
-    if let Some(Task { run, slot, device, place }) = take(data.addr()) {
-        guarded(run, Some(slot), device, place);
+    if let Some(Task { run, timeline, device, call_site }) = take(data.addr()) {
+        guarded(run, Some(timeline), device, call_site);
     }
 }
 
 /// Runs a function of the program's on a thread of the runtime's: nothing in it calls CUDA, and nothing
 /// unwinds out of it.
-pub(crate) fn guarded(f: impl FnOnce(), slot: Option<SlotId>, device: i32, place: Place) {
+pub(crate) fn guarded(f: impl FnOnce(), timeline: Option<TimelineId>, device: i32, call_site: CallSite) {
     let _entered = busy::enter_callback();
     if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
         // The payload may itself panic when it is dropped.
         if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
             let _ = mem::ManuallyDrop::new(second);
         }
-        panics().push(Panicked { slot, device, place });
+        panics().push(Panicked { timeline, device, call_site });
         PANICKED.store(true, Ordering::Release);
     }
 }
@@ -186,15 +187,15 @@ pub(crate) fn guarded(f: impl FnOnce(), slot: Option<SlotId>, device: i32, place
 /// `CallbackPanicked`.
 #[inline]
 #[track_caller]
-pub(super) fn panicked(slot: &Slot) -> Result<()> {
-    if PANICKED.load(Ordering::Acquire) { report_of(slot) } else { Ok(()) }
+pub(super) fn panicked(timeline: &Timeline) -> Result<()> {
+    if PANICKED.load(Ordering::Acquire) { report_of(timeline) } else { Ok(()) }
 }
 
 #[cold]
 #[track_caller]
-fn report_of(slot: &Slot) -> Result<()> {
-    let device = slot.device();
-    report(|panicked| panicked.slot.map_or(panicked.device == device, |found| found == slot.id))
+fn report_of(timeline: &Timeline) -> Result<()> {
+    let device = timeline.device();
+    report(|panicked| panicked.timeline.map_or(panicked.device == device, |found| found == timeline.id))
 }
 
 /// Reports a panic in a host function of any stream of the device, once.
@@ -213,7 +214,7 @@ fn report(mut about: impl FnMut(&Panicked) -> bool) -> Result<()> {
     }
     let mut panics = panics();
     let Some(at) = panics.iter().position(&mut about) else { return Ok(()) };
-    let launched = panics.remove(at).place;
+    let launched = panics.remove(at).call_site;
     // The same synchronisation is over for these: one report stands for all.
     panics.retain(|panicked| !about(panicked));
     PANICKED.store(!panics.is_empty(), Ordering::Release);
@@ -228,7 +229,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::{Task, abandon, add, call, take};
-    use cuda_hazard::SlotId;
+    use cuda_hazard::TimelineId;
 
     struct Counts(Arc<AtomicU32>);
 
@@ -245,7 +246,7 @@ mod tests {
             let _owned = &owned;
             runs.fetch_add(1, Ordering::SeqCst);
         });
-        Task { run, slot: SlotId(0), device, place: Location::caller() }
+        Task { run, timeline: TimelineId(0), device, call_site: Location::caller() }
     }
 
     fn run(number: usize) {
@@ -291,7 +292,7 @@ mod tests {
         let drops = Arc::default();
         let owned = LaunchesWhenDropped(Arc::clone(&drops));
         let run = Box::new(move || drop(owned));
-        add(Task { run, slot: SlotId(0), device: DEVICE, place: Location::caller() });
+        add(Task { run, timeline: TimelineId(0), device: DEVICE, call_site: Location::caller() });
         abandon(DEVICE);
         assert_eq!(drops.load(Ordering::SeqCst), 1);
     }

@@ -1,6 +1,6 @@
 //! [`IpcEventHandle`]: events that several processes have.
 //!
-//! Such an event proves nothing to this process's books, as any process may have recorded it again: it is waited for as it
+//! Such an event proves nothing to this process's tracker, as any process may have recorded it again: it is waited for as it
 //! is, and work that it orders may be ordered once more by a wait that the tracker adds.
 //!
 //! C functions: `cudaIpcGetEventHandle`, `cudaIpcOpenEventHandle`.

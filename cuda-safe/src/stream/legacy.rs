@@ -6,11 +6,11 @@ use std::sync::OnceLock;
 
 use super::methods::stream_methods;
 use super::pool;
-use super::tracker::{BOOKS, LEGACY, LEGACY_NUMBER};
+use super::tracker::{LEGACY, LEGACY_NUMBER, TRACKER};
 use super::view::{AsStream, StreamRef, sealed};
 use crate::device::Device;
 use crate::error::Result;
-use cuda_hazard::{Reach, Slot};
+use cuda_hazard::{Reach, Timeline};
 
 /// The legacy default stream of one device: what C means by stream `0`, made explicit.
 ///
@@ -18,11 +18,11 @@ use cuda_hazard::{Reach, Slot};
 /// make as many of these as you like. Each use makes the device current for as long as that takes.
 #[derive(Clone, Copy, Debug)]
 pub struct LegacyStream {
-    slot: &'static Slot,
+    timeline: &'static Timeline,
 }
 
-/// The slots of the first devices, for who asks without a lock; those beyond are found all the same.
-static KNOWN: [OnceLock<&'static Slot>; 16] = [const { OnceLock::new() }; 16];
+/// The timelines of the first devices, for who asks without a lock; those beyond are found all the same.
+static KNOWN: [OnceLock<&'static Timeline>; 16] = [const { OnceLock::new() }; 16];
 
 impl LegacyStream {
     /// The legacy stream of `device`.
@@ -35,7 +35,7 @@ impl LegacyStream {
     pub fn of(device: Device) -> Result<Self> {
         let known = usize::try_from(device.ordinal()).ok().and_then(|device| KNOWN.get(device));
         match known.and_then(OnceLock::get) {
-            Some(slot) => Ok(Self { slot }),
+            Some(timeline) => Ok(Self { timeline }),
             None => Self::of_any(device, known),
         }
     }
@@ -43,14 +43,14 @@ impl LegacyStream {
     #[cold]
     #[inline(never)]
     #[track_caller]
-    fn of_any(device: Device, known: Option<&OnceLock<&'static Slot>>) -> Result<Self> {
+    fn of_any(device: Device, known: Option<&OnceLock<&'static Timeline>>) -> Result<Self> {
         // SAFETY: this is the number of every device's legacy stream, which is always there.
-        match unsafe { BOOKS.legacy(device.ordinal(), Reach::Stream(LEGACY_NUMBER)) } {
-            Ok(slot) => {
+        match unsafe { TRACKER.legacy(device.ordinal(), Reach::Stream(LEGACY_NUMBER)) } {
+            Ok(timeline) => {
                 if let Some(known) = known {
-                    known.get_or_init(|| slot);
+                    known.get_or_init(|| timeline);
                 }
-                Ok(Self { slot })
+                Ok(Self { timeline })
             }
             Err(_) => Err(pool::too_many()),
         }
@@ -64,6 +64,6 @@ impl sealed::Sealed for LegacyStream {}
 impl AsStream for LegacyStream {
     #[inline]
     fn as_stream(&self) -> StreamRef<'_> {
-        StreamRef::new(LEGACY, self.slot)
+        StreamRef::new(LEGACY, self.timeline)
     }
 }

@@ -4,13 +4,13 @@
 use super::legacy::LegacyStream;
 use super::methods::stream_methods;
 use super::per_thread::PerThreadStream;
-use super::tracker::BOOKS;
+use super::tracker::TRACKER;
 use super::view::{AsStream, StreamRef, sealed};
 use super::{busy, deferred, pool, port};
 use crate::device::Device;
 use crate::error::Result;
 use crate::{check, process, sys};
-use cuda_hazard::{Kind, Reach, Slot};
+use cuda_hazard::{Kind, Reach, Timeline};
 
 /// A queue of work for one device: what it is given runs in order.
 ///
@@ -38,15 +38,15 @@ use cuda_hazard::{Kind, Reach, Slot};
 #[doc(alias = "cudaStream_t")]
 pub struct Stream {
     raw: sys::cudaStream_t,
-    slot: &'static Slot,
+    timeline: &'static Timeline,
     priority: i32,
     process: u32,
 }
 
-// SAFETY: a stream's handle is a name that the runtime takes from any thread, and the slot is made for many
+// SAFETY: a stream's handle is a name that the runtime takes from any thread, and the timeline is made for many
 // threads.
 unsafe impl Send for Stream {}
-// SAFETY: as above: the runtime serialises what several threads put on one stream, and the books lock the
+// SAFETY: as above: the runtime serialises what several threads put on one stream, and the tracker lock the
 // stream.
 unsafe impl Sync for Stream {}
 
@@ -102,9 +102,9 @@ impl Stream {
         PerThreadStream::of(Device::current()?)
     }
 
-    /// A stream with this handle and slot.
-    pub(super) fn of(raw: sys::cudaStream_t, slot: &'static Slot, priority: i32) -> Self {
-        Self { raw, slot, priority, process: process::number() }
+    /// A stream with this handle and timeline.
+    pub(super) fn of(raw: sys::cudaStream_t, timeline: &'static Timeline, priority: i32) -> Self {
+        Self { raw, timeline, priority, process: process::number() }
     }
 
     /// Keeps other threads away from the handle, or lets them come to it again. They know it by what a stream that had it before was given:
@@ -115,7 +115,7 @@ impl Stream {
     pub(crate) fn set_apart(&self, apart: bool) {
         let reach = if apart { Reach::Over } else { Reach::Stream(self.raw.expose_provenance()) };
         // SAFETY: the stream has been given nothing that is not over, or is reached by its handle as before.
-        *unsafe { self.slot.reach_mut() } = reach;
+        *unsafe { self.timeline.reach_mut() } = reach;
     }
 
     /// Takes over a stream that was made elsewhere.
@@ -143,15 +143,15 @@ impl Stream {
 
     /// Gives the stream up without destroying it, which is then the caller's affair.
     ///
-    /// What it was given stays on the books: an event recorded now stands for it. Inside a host function there can be none: the stream
+    /// What it was given stays on the tracker: an event recorded now stands for it. Inside a host function there can be none: the stream
     /// is then to be destroyed only once its work is done.
     #[must_use = "the stream is destroyed by nobody else"]
     pub fn into_raw(self) -> sys::cudaStream_t {
         let raw = self.raw;
         let device = self.device();
-        let reach = port::last_event(device, raw, self.slot);
-        // SAFETY: nobody has the slot any more; the reach is that of the last event.
-        unsafe { BOOKS.dismiss(self.slot, reach) };
+        let reach = port::last_event(device, raw, self.timeline);
+        // SAFETY: nobody has the timeline any more; the reach is that of the last event.
+        unsafe { TRACKER.dismiss(self.timeline, reach) };
         let _ = std::mem::ManuallyDrop::new(self);
         raw
     }
@@ -168,9 +168,9 @@ impl Drop for Stream {
             pool::keep_stream(
                 self.raw.expose_provenance(),
                 self.device(),
-                self.slot.kind,
+                self.timeline.kind,
                 self.priority,
-                self.slot,
+                self.timeline,
             );
         }
     }
@@ -181,7 +181,7 @@ impl sealed::Sealed for Stream {}
 impl AsStream for Stream {
     #[inline]
     fn as_stream(&self) -> StreamRef<'_> {
-        StreamRef::new(self.raw, self.slot)
+        StreamRef::new(self.raw, self.timeline)
     }
 }
 
@@ -254,8 +254,8 @@ impl StreamBuilder {
             Some(device) => device,
             None => Device::current()?,
         };
-        if let Some((number, slot)) = pool::stream(device, self.kind, self.priority) {
-            return Ok(Stream::of(pool::raw_stream(number), slot, self.priority));
+        if let Some((number, timeline)) = pool::stream(device, self.kind, self.priority) {
+            return Ok(Stream::of(pool::raw_stream(number), timeline, self.priority));
         }
         let flags = if self.kind == Kind::NonBlocking { sys::cudaStreamNonBlocking } else { BLOCKING };
         let mut raw = std::ptr::null_mut();

@@ -5,13 +5,13 @@ use std::cell::RefCell;
 use std::marker::PhantomData;
 
 use super::methods::stream_methods;
-use super::tracker::BOOKS;
+use super::tracker::TRACKER;
 use super::view::{AsStream, StreamRef, sealed};
 use super::{busy, pool, port};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::{check, process, sys};
-use cuda_hazard::{Kind, Reach, Slot};
+use cuda_hazard::{Kind, Reach, Timeline};
 
 /// The number that the runtime knows the calling thread's stream of the current device by.
 const HANDLE: sys::cudaStream_t = std::ptr::without_provenance_mut(2);
@@ -47,34 +47,34 @@ const HANDLE: sys::cudaStream_t = std::ptr::without_provenance_mut(2);
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct PerThreadStream {
-    slot: &'static Slot,
+    timeline: &'static Timeline,
     here: PhantomData<*mut ()>,
 }
 
-/// The slots of the thread's streams. When the thread ends, they stay in the books, with their last events to reach them by.
+/// The timelines of the thread's streams. When the thread ends, they stay in the tracker, with their last events to reach them by.
 struct Mine {
-    slots: Vec<&'static Slot>,
+    timelines: Vec<&'static Timeline>,
     process: u32,
 }
 
 impl Drop for Mine {
     fn drop(&mut self) {
         busy::end();
-        // In the child of a fork, a thread that is not there any more may have held the books' lock.
-        if self.slots.is_empty() || !process::is(self.process) {
+        // In the child of a fork, a thread that is not there any more may have held the tracker' lock.
+        if self.timelines.is_empty() || !process::is(self.process) {
             return;
         }
-        for slot in &self.slots {
+        for timeline in &self.timelines {
             // The thread's streams are still there: see `of`.
-            let reach = port::last_event(Device::from_ordinal(slot.device()), HANDLE, slot);
+            let reach = port::last_event(Device::from_ordinal(timeline.device()), HANDLE, timeline);
             // SAFETY: the thread gives the stream nothing more; the reach is that of its last event.
-            unsafe { BOOKS.dismiss(slot, reach) };
+            unsafe { TRACKER.dismiss(timeline, reach) };
         }
     }
 }
 
 thread_local! {
-    static MINE: RefCell<Mine> = const { RefCell::new(Mine { slots: Vec::new(), process: 0 }) };
+    static MINE: RefCell<Mine> = const { RefCell::new(Mine { timelines: Vec::new(), process: 0 }) };
 }
 
 impl PerThreadStream {
@@ -87,10 +87,10 @@ impl PerThreadStream {
     pub fn of(device: Device) -> Result<Self> {
         busy::ensure_idle("PerThreadStream::of")?;
         let found = MINE.try_with(|mine| {
-            mine.borrow().slots.iter().copied().find(|slot| slot.device() == device.ordinal())
+            mine.borrow().timelines.iter().copied().find(|timeline| timeline.device() == device.ordinal())
         });
         match found {
-            Ok(Some(slot)) => return Ok(Self { slot, here: PhantomData }),
+            Ok(Some(timeline)) => return Ok(Self { timeline, here: PhantomData }),
             Ok(None) => {}
             Err(_) => return Err(Error::refused("PerThreadStream::of", busy::ENDED)),
         }
@@ -103,19 +103,19 @@ impl PerThreadStream {
             // call fills.
             unsafe { check!(cudaStreamGetFlags(HANDLE, &raw mut flags)) }?;
         }
-        let slot = pool::enrol(device, Kind::PerThread, HANDLE)?;
+        let timeline = pool::enrol(device, Kind::PerThread, HANDLE)?;
         let kept = MINE.try_with(|mine| {
             let mut mine = mine.borrow_mut();
             mine.process = process::number();
-            mine.slots.push(slot);
-            busy::owns(slot.id);
+            mine.timelines.push(timeline);
+            busy::owns(timeline.id);
         });
         if kept.is_err() {
             // SAFETY: the stream was given nothing.
-            unsafe { BOOKS.dismiss(slot, Reach::Device) };
+            unsafe { TRACKER.dismiss(timeline, Reach::Device) };
             return Err(Error::refused("PerThreadStream::of", busy::ENDED));
         }
-        Ok(Self { slot, here: PhantomData })
+        Ok(Self { timeline, here: PhantomData })
     }
 }
 
@@ -126,6 +126,6 @@ impl sealed::Sealed for PerThreadStream {}
 impl AsStream for PerThreadStream {
     #[inline]
     fn as_stream(&self) -> StreamRef<'_> {
-        StreamRef::new(HANDLE, self.slot)
+        StreamRef::new(HANDLE, self.timeline)
     }
 }

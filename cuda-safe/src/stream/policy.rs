@@ -1,14 +1,14 @@
 //! The policy of the process: how it is chosen, and changing it.
 #![expect(unsafe_code, reason = "changes what the tracker may be relied on for")]
 
-use super::tracker::BOOKS;
+use super::tracker::TRACKER;
 use super::{busy, port};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{AddedWait, Policy};
 
 pub(crate) fn policy() -> Policy {
-    BOOKS.policy()
+    TRACKER.policy()
 }
 
 #[track_caller]
@@ -21,14 +21,14 @@ pub(crate) fn set_policy(policy: Policy) -> Result<()> {
         ));
     }
     // SAFETY: it is not `Off`; coming from that, all devices are waited for below.
-    if unsafe { BOOKS.set_policy(policy) } != Some(Policy::Off) {
+    if unsafe { TRACKER.set_policy(policy) } != Some(Policy::Off) {
         return Ok(());
     }
-    // What was done without books is on none: it has to be over.
-    for device in BOOKS.devices() {
+    // What was done without tracker is on none: it has to be over.
+    for device in TRACKER.devices() {
         if let Err(error) = port::wait_device(Device::from_ordinal(device)) {
             // SAFETY: as it was before, which was the program's choice.
-            unsafe { BOOKS.set_policy(Policy::Off) };
+            unsafe { TRACKER.set_policy(Policy::Off) };
             return Err(error);
         }
     }
@@ -39,14 +39,14 @@ pub(crate) fn set_policy(policy: Policy) -> Result<()> {
 pub(crate) fn set_policy_off() -> Result<()> {
     busy::ensure_idle("hazard::set_policy_off")?;
     // SAFETY: `hazard::set_policy_off`, the only caller, asks for the same.
-    unsafe { BOOKS.set_policy(Policy::Off) };
+    unsafe { TRACKER.set_policy(Policy::Off) };
     Ok(())
 }
 
 pub(crate) fn added_waits() -> u64 {
-    BOOKS.added_waits()
+    TRACKER.added_waits()
 }
 
 pub(crate) fn recent_waits() -> Vec<AddedWait> {
-    BOOKS.recent_waits()
+    TRACKER.recent_waits()
 }

@@ -3,18 +3,18 @@
 //! Creating an event costs microseconds, so the waits that the tracker adds take theirs from here: a stream keeps the one that it
 //! waits by for other streams of its device. Streams
 //! are kept for another reason too: what a dropped stream was given may still be running, and another stream
-//! or the host may yet have to wait for it. So a stream's handle and its slot stay together here, are never
+//! or the host may yet have to wait for it. So a stream's handle and its timeline stay together here, are never
 //! destroyed, and serve again only once the stream is drained.
 #![expect(unsafe_code, reason = "creates and asks about streams and events")]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::attributes;
-use super::tracker::BOOKS;
+use super::tracker::TRACKER;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::{check, sys};
-use cuda_hazard::{Kind, Reach, Slot};
+use cuda_hazard::{Kind, Reach, Timeline};
 
 /// A raw event that nobody else has.
 #[derive(Debug)]
@@ -23,14 +23,14 @@ pub(super) struct RawEvent(pub(super) sys::cudaEvent_t);
 // SAFETY: an event handle is a name that the runtime takes from any thread; this value is its only owner.
 unsafe impl Send for RawEvent {}
 
-/// A raw stream with its slot.
+/// A raw stream with its timeline.
 #[derive(Debug)]
 struct Kept {
     raw: usize,
     device: i32,
     kind: Kind,
     priority: i32,
-    slot: &'static Slot,
+    timeline: &'static Timeline,
 }
 
 /// Events that nobody uses: device, flags, handle.
@@ -66,13 +66,13 @@ pub(super) fn keep_event(device: Device, flags: u32, event: RawEvent) {
 }
 
 /// A drained stream of this device, kind and priority, if one was dropped before.
-pub(super) fn stream(device: Device, kind: Kind, priority: i32) -> Option<(usize, &'static Slot)> {
+pub(super) fn stream(device: Device, kind: Kind, priority: i32) -> Option<(usize, &'static Timeline)> {
     let kept = known_drained(device, kind, priority).or_else(|| found_drained(device, kind, priority))?;
     if !attributes::renew(raw_stream(kept.raw), device, priority) {
         // It stays as it is, for nobody.
         return None;
     }
-    Some((kept.raw, kept.slot))
+    Some((kept.raw, kept.timeline))
 }
 
 /// Whether a kept stream is of this device, kind and priority.
@@ -83,7 +83,7 @@ fn fits(kept: &Kept, device: Device, kind: Kind, priority: i32) -> bool {
 /// One that is known to be drained.
 fn known_drained(device: Device, kind: Kind, priority: i32) -> Option<Kept> {
     let mut streams = lock(&STREAMS);
-    let known = |kept: &Kept| fits(kept, device, kind, priority) && kept.slot.is_drained();
+    let known = |kept: &Kept| fits(kept, device, kind, priority) && kept.timeline.is_drained();
     let at = streams.iter().position(known)?;
     Some(streams.swap_remove(at))
 }
@@ -100,40 +100,46 @@ fn found_drained(device: Device, kind: Kind, priority: i32) -> Option<Kept> {
 }
 
 /// Keeps a stream that was dropped.
-pub(super) fn keep_stream(raw: usize, device: Device, kind: Kind, priority: i32, slot: &'static Slot) {
-    lock(&STREAMS).push(Kept { raw, device: device.ordinal(), kind, priority, slot });
+pub(super) fn keep_stream(
+    raw: usize,
+    device: Device,
+    kind: Kind,
+    priority: i32,
+    timeline: &'static Timeline,
+) {
+    lock(&STREAMS).push(Kept { raw, device: device.ordinal(), kind, priority, timeline });
 }
 
 /// Forgets the handles of a device that is reset: they are gone, and so is all work that was under way.
 pub(crate) fn abandon(device: Device) {
-    let coverage = BOOKS.coverage_of_device(device.ordinal());
+    let snapshot = TRACKER.coverage_of_device(device.ordinal());
     lock(&EVENTS).retain(|(of, _, _)| *of != device.ordinal());
     attributes::abandon(device);
     lock(&STREAMS).retain(|kept| kept.device != device.ordinal());
-    BOOKS.slots_of(Some(device.ordinal())).for_each(Slot::forget_kept);
-    for slot in BOOKS.dismissed().into_iter().filter_map(|id| BOOKS.slot(id)) {
-        if slot.device() == device.ordinal() {
+    TRACKER.slots_of(Some(device.ordinal())).for_each(Timeline::forget_kept);
+    for timeline in TRACKER.dismissed().into_iter().filter_map(|id| TRACKER.timeline(id)) {
+        if timeline.device() == device.ordinal() {
             // SAFETY: the whole device is waited for.
-            *unsafe { slot.reach_mut() } = Reach::Device;
+            *unsafe { timeline.reach_mut() } = Reach::Device;
         }
     }
     // SAFETY: the device is reset: nothing of it runs any more.
-    unsafe { BOOKS.completed_all(&coverage) };
+    unsafe { TRACKER.completed_all(&snapshot) };
 }
 
 /// Whether nothing runs on a kept stream any more.
 fn drained(kept: &Kept) -> bool {
-    if kept.slot.is_drained() {
+    if kept.timeline.is_drained() {
         return true;
     }
-    let coverage = BOOKS.coverage_of(kept.slot);
+    let snapshot = TRACKER.snapshot_of(kept.timeline);
     // SAFETY: kept streams are never destroyed, so the handle is live; asking changes nothing.
     let answer = unsafe { sys::cudaStreamQuery(raw_stream(kept.raw)) };
     if answer == sys::cudaSuccess {
         // SAFETY: the runtime has said so.
-        unsafe { BOOKS.completed_all(&coverage) };
+        unsafe { TRACKER.completed_all(&snapshot) };
     }
-    kept.slot.is_drained()
+    kept.timeline.is_drained()
 }
 
 /// A stream's handle from the number that it is kept as.
@@ -146,16 +152,16 @@ pub(super) fn raw_event(number: usize) -> sys::cudaEvent_t {
     std::ptr::with_exposed_provenance_mut(number)
 }
 
-/// Enrols a stream that has no slot yet.
+/// Enrols a stream that has no timeline yet.
 #[track_caller]
-pub(super) fn enrol(device: Device, kind: Kind, raw: sys::cudaStream_t) -> Result<&'static Slot> {
+pub(super) fn enrol(device: Device, kind: Kind, raw: sys::cudaStream_t) -> Result<&'static Timeline> {
     reclaim();
     let reach = Reach::Stream(raw.expose_provenance());
     // SAFETY: the stream is live, of this kind and device, and is dismissed before it goes.
-    unsafe { BOOKS.enrol(device.ordinal(), kind, reach) }.map_err(|_| too_many())
+    unsafe { TRACKER.enrol(device.ordinal(), kind, reach) }.map_err(|_| too_many())
 }
 
-/// The refusal where the books have no slot left.
+/// The refusal where the tracker have no timeline left.
 #[cold]
 #[track_caller]
 pub(super) fn too_many() -> Error {
@@ -165,21 +171,21 @@ pub(super) fn too_many() -> Error {
     )
 }
 
-/// Takes back the last events of streams that are gone and whose work is done, which frees their slots too.
+/// Takes back the last events of streams that are gone and whose work is done, which frees their timelines too.
 fn reclaim() {
-    for slot in BOOKS.dismissed().into_iter().filter_map(|id| BOOKS.slot(id)) {
+    for timeline in TRACKER.dismissed().into_iter().filter_map(|id| TRACKER.timeline(id)) {
         // SAFETY: below, it changes from an event that is over to the device.
-        let mut reach = unsafe { slot.reach_mut() };
+        let mut reach = unsafe { timeline.reach_mut() };
         let Reach::Event(number) = *reach else { continue };
-        let coverage = BOOKS.coverage_by_last_event(slot);
+        let snapshot = TRACKER.snapshot_by_last_event(timeline);
         let raw = raw_event(number);
-        // SAFETY: the event was recorded when the stream went, belongs to the slot alone and was not
+        // SAFETY: the event was recorded when the stream went, belongs to the timeline alone and was not
         // destroyed.
         if unsafe { sys::cudaEventQuery(raw) } == sys::cudaSuccess {
             // SAFETY: the event stands for all of it, and is complete.
-            unsafe { BOOKS.completed_all(&coverage) };
+            unsafe { TRACKER.completed_all(&snapshot) };
             *reach = Reach::Device;
-            keep_event(Device::from_ordinal(slot.device()), sys::cudaEventDisableTiming, RawEvent(raw));
+            keep_event(Device::from_ordinal(timeline.device()), sys::cudaEventDisableTiming, RawEvent(raw));
         }
     }
 }

@@ -1,12 +1,12 @@
-//! The port through which the books add their waits: an event recorded on one stream, and a wait for it on
+//! The port through which the tracker add their waits: an event recorded on one stream, and a wait for it on
 //! another.
 //!
 //! Where the host can only wait itself, it blocks; all else is put on streams. What is left to show of why
 //! safe code has no data race ([`enqueue`](super::enqueue)) is that the port keeps its word:
 //!
-//! - The event is recorded on the handle that the slot stands for. A slot keeps its handle for as long as
+//! - The event is recorded on the handle that the timeline stands for. A timeline keeps its handle for as long as
 //!   both exist: dropped streams go to a pool and are not destroyed, and a stream that leaves the crate
-//!   (`into_raw`) leaves an event behind. The slot's reach is locked over the call, so it cannot change
+//!   (`into_raw`) leaves an event behind. The timeline's reach is locked over the call, so it cannot change
 //!   meanwhile.
 //! - The handles of the legacy and the per-thread streams mean another stream on another device, so the
 //!   device is made current for them. The per-thread handle means another stream on another thread; from
@@ -19,14 +19,14 @@
 //! C functions: `cudaEventRecord`, `cudaStreamWaitEvent`.
 #![expect(unsafe_code, reason = "records events and waits for them on raw streams")]
 
-use super::tracker::{BOOKS, LEGACY};
+use super::tracker::{LEGACY, TRACKER};
 use super::{busy, host_function, pool};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::{check, sys};
-use cuda_hazard::{Kind, Port, Reach, Route, Slot};
+use cuda_hazard::{EventBackend, Kind, Reach, Route, Timeline};
 
-/// Adds the waits that the books ask for, on behalf of the stream `raw`.
+/// Adds the waits that the tracker ask for, on behalf of the stream `raw`.
 pub(super) struct Runtime {
     raw: sys::cudaStream_t,
 }
@@ -40,17 +40,17 @@ impl Runtime {
 }
 
 // SAFETY: events are recorded and waited for as the head of this file says.
-unsafe impl Port for Runtime {
+unsafe impl EventBackend for Runtime {
     type Error = Error;
 
     #[inline(never)]
-    fn order(&self, waiter: &Slot, other: &Slot, kept: &mut usize) -> Result<Route> {
+    fn order(&self, waiter: &Timeline, other: &Timeline, kept: &mut usize) -> Result<Route> {
         let device = Device::from_ordinal(other.device());
         let reach = other.reach();
         match *reach {
             Reach::Event(number) => {
                 // SAFETY: the waiting stream lives, as the caller borrows it; the event belongs to the other
-                // slot, whose lock is held, and is not destroyed.
+                // timeline, whose lock is held, and is not destroyed.
                 unsafe { check!(cudaStreamWaitEvent(self.raw, pool::raw_event(number), 0)) }?;
                 Ok(Route::Event)
             }
@@ -72,7 +72,7 @@ unsafe impl Port for Runtime {
                     (pool::raw_stream(number), Route::Stream)
                 };
                 let order = |event: sys::cudaEvent_t| {
-                    // SAFETY: the slot's lock is held, so the handle that it names is live.
+                    // SAFETY: the timeline's lock is held, so the handle that it names is live.
                     unsafe { record(device, raw, other.kind, event) }?;
                     // SAFETY: the waiting stream lives, as the caller borrows it; the event is ours.
                     unsafe { check!(cudaStreamWaitEvent(self.raw, event, 0)) }
@@ -132,7 +132,7 @@ unsafe fn record_there(device: Device, raw: sys::cudaStream_t, event: sys::cudaE
 /// Blocks until a device has done all that it has been given so far, also in the middle of an operation.
 #[track_caller]
 pub(super) fn wait_device(device: Device) -> Result<()> {
-    let coverage = BOOKS.coverage_of_device(device.ordinal());
+    let snapshot = TRACKER.coverage_of_device(device.ordinal());
     let waited = {
         let _current = device.switch()?;
         // SAFETY: the call takes nothing and waits.
@@ -141,7 +141,7 @@ pub(super) fn wait_device(device: Device) -> Result<()> {
     given_up(device, &waited);
     waited?;
     // SAFETY: the call above has waited for it.
-    unsafe { BOOKS.completed_all(&coverage) };
+    unsafe { TRACKER.completed_all(&snapshot) };
     Ok(())
 }
 
@@ -157,21 +157,21 @@ pub(super) fn given_up(device: Device, waited: &Result<()>) {
 /// An event that stands for all that a stream was given, for when its handle is gone. The handle is live.
 ///
 /// The legacy stream waits for the event: whether it waits for streams that are destroyed, or whose thread
-/// has ended, is not said, and the books go on to rely on it. Where there can be no event, the work is waited
+/// has ended, is not said, and the tracker go on to rely on it. Where there can be no event, the work is waited
 /// for.
-pub(super) fn last_event(device: Device, raw: sys::cudaStream_t, slot: &Slot) -> Reach {
-    // In the middle of an operation, the stream's lane may be locked, by this thread for one. A stream that
+pub(super) fn last_event(device: Device, raw: sys::cudaStream_t, timeline: &Timeline) -> Reach {
+    // In the middle of an operation, the stream's submit state may be locked, by this thread for one. A stream that
     // was only made to wait is not over: the legacy stream would be taken to wait for what it waits for.
-    if BOOKS.is_over(slot) || busy::ensure_idle("Stream").is_err() {
+    if TRACKER.is_over(timeline) || busy::ensure_idle("Stream").is_err() {
         return Reach::Device;
     }
     let farewell = || {
         let event = pool::event(device, sys::cudaEventDisableTiming)?;
         // SAFETY: the stream lives until the end of the caller, and the event is ours.
-        let record = || unsafe { record(device, raw, slot.kind, event.0) };
+        let record = || unsafe { record(device, raw, timeline.kind, event.0) };
         // SAFETY: the call records an event, which is all that the stream is reached by from now on.
-        let recorded = unsafe { BOOKS.record_last(slot, record) }.and_then(|()| {
-            if !slot.kind.blocking() {
+        let recorded = unsafe { TRACKER.record_last(timeline, record) }.and_then(|()| {
+            if !timeline.kind.blocking() {
                 return Ok(());
             }
             let _current = device.switch()?;
@@ -203,7 +203,7 @@ pub(crate) static CAPTURE_OR_WAIT: std::sync::Mutex<()> = std::sync::Mutex::new(
 mod tests {
     use std::sync::PoisonError;
 
-    use super::{Port as _, Route, Runtime, pool};
+    use super::{EventBackend as _, Route, Runtime, pool};
     use crate::stream::{AsStream as _, Stream};
     use crate::{DeviceBuffer, PinnedBuffer, memcpy, memset_async, sys};
 
@@ -217,9 +217,9 @@ mod tests {
         let mut apart = None;
         let graph = stream.capture(|captured| {
             let (waiter, captured) = (waiter.as_stream(), captured.as_stream());
-            let (port, other) = (Runtime::new(waiter.as_raw()), captured.slot());
-            // As a thread does that has just found that the slot had something to do.
-            assert_eq!(port.order(waiter.slot(), other, &mut kept)?, Route::Host);
+            let (port, other) = (Runtime::new(waiter.as_raw()), captured.timeline());
+            // As a thread does that has just found that the timeline had something to do.
+            assert_eq!(port.order(waiter.timeline(), other, &mut kept)?, Route::Host);
             apart = Some(other);
             memset_async(&mut buffer, 7, &waiter)
         });
@@ -229,7 +229,7 @@ mod tests {
         memcpy(&mut host, &buffer).unwrap();
         assert_eq!(host.host().unwrap()[..], [7; 64]);
         let answer =
-            Runtime::new(waiter.as_raw()).order(waiter.as_stream().slot(), apart.unwrap(), &mut kept);
+            Runtime::new(waiter.as_raw()).order(waiter.as_stream().timeline(), apart.unwrap(), &mut kept);
         assert_eq!(answer.unwrap(), Route::Stream, "afterwards it can be waited for as before");
         pool::keep_event(waiter.device(), sys::cudaEventDisableTiming, event);
     }

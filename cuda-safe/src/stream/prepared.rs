@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::panic::Location;
 
-use cuda_hazard::{Operation, Repeat, Series, Sorted};
+use cuda_hazard::{GroupNumber, Operation, RepeatedGroup, SortedAccesses};
 
 use super::enqueue::Submission;
 use super::view::StreamRef;
@@ -31,7 +31,7 @@ pub struct PreparedAccesses {
     /// In the operation's order. Empty if `enqueue` is as fast.
     parts: Vec<Part>,
     /// The tracker knows the accesses of each group by one number.
-    groups: Vec<Series>,
+    groups: Vec<GroupNumber>,
 }
 
 /// One access, and its group: the accesses of one allocation and of one kind.
@@ -59,7 +59,7 @@ impl PreparedAccesses {
         if leads.len() > GROUPS || parts.len() <= FEW {
             return Self { parts: Vec::new(), groups: Vec::new() };
         }
-        Self { parts, groups: leads.iter().map(|_| Series::begin()).collect() }
+        Self { parts, groups: leads.iter().map(|_| GroupNumber::begin()).collect() }
     }
 
     /// The first access of each group. `None` if the accesses are not the prepared ones: of the same bytes, in the same
@@ -83,10 +83,10 @@ impl PreparedAccesses {
     }
 
     /// The accesses of each group, in the tracker's order.
-    fn sorted<'a>(&self, accesses: &[Access<'a>]) -> Vec<Sorted<'a>> {
+    fn sorted<'a>(&self, accesses: &[Access<'a>]) -> Vec<SortedAccesses<'a>> {
         let of = |group: usize| {
             let of_group = accesses.iter().zip(&self.parts).filter(|(_, part)| part.group == group);
-            Sorted::of(of_group.map(|(access, _)| *access).collect())
+            SortedAccesses::of(of_group.map(|(access, _)| *access).collect())
         };
         (0..self.groups.len()).map(of).collect()
     }
@@ -126,14 +126,14 @@ impl StreamRef<'_> {
         self,
         prepared: &PreparedAccesses,
         accesses: &[Access<'_>],
-        place: &'static Location<'static>,
+        call_site: &'static Location<'static>,
         f: impl FnOnce(sys::cudaStream_t) -> Result<R>,
     ) -> Result<R> {
         // SAFETY: the caller's duties are just these.
         let submission = match unsafe { self.begin_prepared(prepared, accesses) } {
             Some(submission) => submission,
             // SAFETY: as above.
-            None => unsafe { self.begin(Operation::new(accesses), place) }?,
+            None => unsafe { self.begin(Operation::new(accesses), call_site) }?,
         };
         let answer = f(self.as_raw());
         submission.commit(answer.is_ok());
@@ -163,7 +163,7 @@ impl StreamRef<'_> {
         }
         let sorted = prepared.sorted(accesses);
         let groups = prepared.groups.iter().zip(&sorted);
-        let told: Vec<Repeat<'_, '_>> =
+        let told: Vec<RepeatedGroup<'_, '_>> =
             groups.filter_map(|(series, accesses)| series.told(accesses.as_slice())).collect();
         // SAFETY: as above; these are all accesses of each group.
         unsafe { self.begin_repeated(&told) }

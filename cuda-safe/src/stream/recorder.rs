@@ -1,15 +1,15 @@
-//! What a stream that is captured is given: it goes into a graph, not on the books.
+//! What a stream that is captured is given: it goes into a graph, not on the tracker.
 
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Detail, Error, Result};
-use crate::hazard::{Access, Uses};
+use crate::hazard::{Access, RetainedAccesses};
 use crate::memory::retain;
 
 /// What has been captured so far.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder {
-    uses: Mutex<Uses>,
+    uses: Mutex<RetainedAccesses>,
 }
 
 impl Recorder {
@@ -31,7 +31,7 @@ impl Recorder {
     }
 
     /// All that was captured uses.
-    pub(crate) fn into_uses(self) -> Uses {
+    pub(crate) fn into_uses(self) -> RetainedAccesses {
         self.uses.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }

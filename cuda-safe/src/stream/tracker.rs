@@ -1,12 +1,12 @@
 //! The tracker of this process, and the policy that it begins with.
 
-use cuda_hazard::Books;
+use cuda_hazard::Tracker;
 
 use crate::hazard::Policy;
 use crate::sys;
 
 /// The tracker of this process.
-pub(crate) static BOOKS: Books = Books::new(initial);
+pub(crate) static TRACKER: Tracker = Tracker::new(initial);
 
 /// The number that the runtime knows the legacy stream of the current device by, whatever the program was
 /// compiled for.

@@ -8,7 +8,7 @@ use super::recorder::Recorder;
 use crate::device::{Device, Switched};
 use crate::error::{Detail, Error, Result};
 use crate::{check, sys};
-use cuda_hazard::{Kind, Slot};
+use cuda_hazard::{Kind, Timeline};
 
 /// What an operation can be put on: a [`Stream`](super::Stream), the [`LegacyStream`](super::LegacyStream) of
 /// a device, this thread's [`PerThreadStream`](super::PerThreadStream), or a view of any of them.
@@ -29,7 +29,7 @@ pub(crate) mod sealed {
 pub struct StreamRef<'a> {
     /// A raw pointer, which also keeps views of per-thread streams on their thread.
     raw: sys::cudaStream_t,
-    slot: &'static Slot,
+    timeline: &'static Timeline,
     /// Where operations go instead, while the stream is captured.
     recorder: Option<&'a Recorder>,
     owner: PhantomData<&'a ()>,
@@ -53,10 +53,10 @@ impl AsStream for StreamRef<'_> {
 }
 
 impl<'a> StreamRef<'a> {
-    /// The view of a stream that has this slot.
+    /// The view of a stream that has this timeline.
     #[inline]
-    pub(super) fn new(raw: sys::cudaStream_t, slot: &'static Slot) -> Self {
-        Self { raw, slot, recorder: None, owner: PhantomData }
+    pub(super) fn new(raw: sys::cudaStream_t, timeline: &'static Timeline) -> Self {
+        Self { raw, timeline, recorder: None, owner: PhantomData }
     }
 
     /// The view of a stream that is captured: what it is given goes into the graph.
@@ -105,16 +105,16 @@ impl<'a> StreamRef<'a> {
         if self.recorder.is_none() { Ok(()) } else { Err(captured(api)) }
     }
 
-    /// The stream's slot in the books.
+    /// The stream's timeline in the tracker.
     #[inline]
-    pub(super) fn slot(&self) -> &'static Slot {
-        self.slot
+    pub(super) fn timeline(&self) -> &'static Timeline {
+        self.timeline
     }
 
     /// Notes that the stream is given a fill of pinned memory. To be called by what an `enqueue` calls.
     #[inline]
     pub(crate) fn note_fill(&self) {
-        self.slot.note_fill();
+        self.timeline.note_fill();
     }
 
     /// Whether one was noted; asking takes the note. As above.
@@ -122,7 +122,7 @@ impl<'a> StreamRef<'a> {
     #[inline]
     pub(crate) fn take_fill(&self) -> bool {
         // SAFETY: the caller puts something between the fill and its batch.
-        unsafe { self.slot.take_fill() }
+        unsafe { self.timeline.take_fill() }
     }
 
     /// The device that the stream is of.
@@ -130,7 +130,7 @@ impl<'a> StreamRef<'a> {
     #[must_use]
     #[inline]
     pub fn device(&self) -> Device {
-        Device::from_ordinal(self.slot.device())
+        Device::from_ordinal(self.timeline.device())
     }
 
     /// The raw handle. What is put on it behind the crate's back, the tracker does not know of.
@@ -142,7 +142,7 @@ impl<'a> StreamRef<'a> {
 
     /// Whether this is the legacy stream of its device.
     pub(crate) fn is_legacy(&self) -> bool {
-        self.slot.kind == Kind::Legacy
+        self.timeline.kind == Kind::Legacy
     }
 
     /// Whether the legacy stream of the device waits for this stream and the other way round.
@@ -152,7 +152,7 @@ impl<'a> StreamRef<'a> {
     #[doc(alias = "cudaStreamGetFlags")]
     #[must_use]
     pub fn is_blocking(&self) -> bool {
-        self.slot.kind != Kind::NonBlocking
+        self.timeline.kind != Kind::NonBlocking
     }
 
     /// The stream's priority: smaller numbers go first.
@@ -195,7 +195,7 @@ impl<'a> StreamRef<'a> {
     #[inline]
     #[track_caller]
     pub(super) fn switch(&self) -> Result<Option<Switched>> {
-        match self.slot.kind {
+        match self.timeline.kind {
             Kind::Blocking | Kind::NonBlocking => Ok(None),
             Kind::Legacy => self.device().switch().map(Some),
             Kind::PerThread => {
@@ -205,11 +205,11 @@ impl<'a> StreamRef<'a> {
         }
     }
 
-    /// Refuses a thread's own stream where the thread is ending: its slot may be another thread's by now. Whoever enters anything for a
-    /// stream in the books asks this first, or [`switch`](Self::switch)es, which does.
+    /// Refuses a thread's own stream where the thread is ending: its timeline may be another thread's by now. Whoever enters anything for a
+    /// stream in the tracker asks this first, or [`switch`](Self::switch)es, which does.
     #[inline]
     #[track_caller]
     pub(super) fn ensure_going_on(&self, api: &'static str) -> Result<()> {
-        if self.slot.kind == Kind::PerThread { busy::ensure_going_on(api) } else { Ok(()) }
+        if self.timeline.kind == Kind::PerThread { busy::ensure_going_on(api) } else { Ok(()) }
     }
 }

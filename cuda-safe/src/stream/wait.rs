@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "calls the runtime's stream functions")]
 
 use super::event::{Event, Mark};
-use super::tracker::BOOKS;
+use super::tracker::TRACKER;
 use super::view::StreamRef;
 use super::{busy, deferred, host_function};
 use crate::error::{Error, Result};
@@ -21,7 +21,7 @@ impl StreamRef<'_> {
     pub fn synchronize(&self) -> Result<()> {
         busy::ensure_idle("StreamRef::synchronize")?;
         self.ensure_not_captured("StreamRef::synchronize")?;
-        let coverage = BOOKS.coverage_of(self.slot());
+        let snapshot = TRACKER.snapshot_of(self.timeline());
         let waited = {
             let _current = self.switch()?;
             // SAFETY: the stream lives while the view does.
@@ -29,9 +29,9 @@ impl StreamRef<'_> {
         };
         self.waited(waited)?;
         // SAFETY: the stream had done all that it was given when the call above returned.
-        unsafe { BOOKS.completed_all(&coverage) };
+        unsafe { TRACKER.completed_all(&snapshot) };
         deferred::run();
-        host_function::panicked(self.slot())
+        host_function::panicked(self.timeline())
     }
 
     /// Whether the stream has done all that it was given before this call. Does not block.
@@ -46,7 +46,7 @@ impl StreamRef<'_> {
     pub fn is_done(&self) -> Result<bool> {
         busy::ensure_idle("StreamRef::is_done")?;
         self.ensure_not_captured("StreamRef::is_done")?;
-        let coverage = BOOKS.coverage_of(self.slot());
+        let snapshot = TRACKER.snapshot_of(self.timeline());
         let code = {
             let _current = self.switch()?;
             // SAFETY: the stream lives while the view does.
@@ -57,9 +57,9 @@ impl StreamRef<'_> {
         }
         self.waited(Error::check("cudaStreamQuery", code))?;
         // SAFETY: the stream had done all that it was given when the call above returned.
-        unsafe { BOOKS.completed_all(&coverage) };
+        unsafe { TRACKER.completed_all(&snapshot) };
         deferred::run();
-        host_function::panicked(self.slot())?;
+        host_function::panicked(self.timeline())?;
         Ok(true)
     }
 
@@ -69,7 +69,7 @@ impl StreamRef<'_> {
         if let Err(error) = &result
             && error.is_sticky()
         {
-            host_function::abandon(self.slot().device());
+            host_function::abandon(self.timeline().device());
         }
         result
     }
@@ -100,7 +100,7 @@ impl StreamRef<'_> {
         };
         let waits = match event.mark() {
             // SAFETY: the snapshot is what the event stands for.
-            Mark::Recorded => unsafe { BOOKS.wait(self.slot(), event.snapshot(), wait) },
+            Mark::Recorded => unsafe { TRACKER.wait(self.timeline(), event.event_clock(), wait) },
             Mark::Nothing | Mark::Unknown => wait(),
         };
         // No closure, which would hide the caller.

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::{Access, Ledger, Mode};
-use crate::memory::{Retained, relax, retain};
+use crate::hazard::{Access, AccessHistory, Mode};
+use crate::memory::{Retainable, relax, retain};
 use crate::{check, process, stream, sys};
-use cuda_hazard::Keeper;
+use cuda_hazard::RetainedResource;
 
 /// The kind of the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,9 +27,9 @@ pub(super) struct Object {
     /// The process that made the object. A forked child that inherits the object does not touch it.
     process: u32,
     /// The access history of the object: each launch reads its one byte.
-    ledger: Ledger,
+    history: AccessHistory,
     /// The retained memory, and the range of its bytes that the object reaches.
-    memory: Arc<dyn Keeper>,
+    memory: Arc<dyn RetainedResource>,
     range: Range<usize>,
     viewed: bool,
 }
@@ -71,8 +71,8 @@ impl Object {
                 unsafe { check!(cudaCreateSurfaceObject(&raw mut raw, resource)) }?;
             }
         }
-        let (ledger, process) = (Ledger::new(1), process::number());
-        Ok(Self { sort, raw, device, process, ledger, memory, range, viewed: view.is_some() })
+        let (history, process) = (AccessHistory::new(1), process::number());
+        Ok(Self { sort, raw, device, process, history, memory, range, viewed: view.is_some() })
     }
 
     pub(super) fn raw(&self) -> sys::cudaTextureObject_t {
@@ -90,12 +90,12 @@ impl Object {
 
     /// The access of a launch to the memory.
     pub(super) fn access(&self, mode: Mode) -> Access<'_> {
-        Access::new(self.memory.ledger(), self.range.clone(), mode).unborrowed()
+        Access::new(self.memory.history(), self.range.clone(), mode).unborrowed()
     }
 
     /// The access of a launch to the object.
     pub(super) fn alive(&self) -> Access<'_> {
-        Access::read(&self.ledger, 0..1)
+        Access::read(&self.history, 0..1)
     }
 
     /// Waits for the work that uses the object, then destroys it. If this thread must not wait, the
@@ -113,7 +113,7 @@ impl Object {
             self.defer();
             return Err(Error::refused(api, Detail::InCallback));
         }
-        if let Err(error) = stream::wait_host(&self.ledger, 0..1, Mode::Write) {
+        if let Err(error) = stream::wait_host(&self.history, 0..1, Mode::Write) {
             if error.is_refused() {
                 self.defer();
             } else {
@@ -137,15 +137,15 @@ impl Object {
 
     /// Leaves the object, with its own reference to the memory, to the next thread that may destroy it.
     fn defer(&mut self) {
-        let mut ledger = std::mem::replace(&mut self.ledger, Ledger::new(1));
+        let mut history = std::mem::replace(&mut self.history, AccessHistory::new(1));
         // The owners no longer exist.
-        ledger.not_kept();
+        history.clear_retain_fn();
         let later = Self {
             sort: self.sort,
             raw: std::mem::take(&mut self.raw),
             device: self.device,
             process: self.process,
-            ledger,
+            history,
             memory: Arc::clone(&self.memory),
             range: self.range.clone(),
             viewed: self.viewed,
@@ -165,14 +165,14 @@ impl Drop for Object {
 }
 
 // SAFETY: the access history is a field, so it lives as long as the value and stays in it.
-unsafe impl Keeper for Object {
-    fn ledger(&self) -> &Ledger {
-        &self.ledger
+unsafe impl RetainedResource for Object {
+    fn history(&self) -> &AccessHistory {
+        &self.history
     }
 }
 
-impl Retained for Object {
-    fn ledger_mut(&mut self) -> &mut Ledger {
-        &mut self.ledger
+impl Retainable for Object {
+    fn history_mut(&mut self) -> &mut AccessHistory {
+        &mut self.history
     }
 }

@@ -7,7 +7,7 @@ use cuda_safe::copy::{
     memcpy_to_symbol, memcpy_to_symbol_async,
 };
 use cuda_safe::memory::{
-    Pageable, Place, Plane, PlaneMut, Slice, SliceMut, SourceOf, SymbolSlice, Volume, VolumeMut,
+    MemoryType, Pageable, Plane, PlaneMut, Slice, SliceMut, SourceOf, SymbolSlice, Volume, VolumeMut,
 };
 use cuda_safe::stream::Stream;
 use cuda_safe::{Result, memcpy, memcpy_2d, memcpy_2d_async, memcpy_3d, memcpy_3d_async, memcpy_async};
@@ -46,15 +46,15 @@ pub(crate) enum Source<'a, T: 'static> {
 }
 
 impl<'a, T: Element> Source<'a, T> {
-    pub(crate) fn row<M: Place + SourceOf<T>>(slice: Slice<'a, T, M>) -> Self {
+    pub(crate) fn row<M: MemoryType + SourceOf<T>>(slice: Slice<'a, T, M>) -> Self {
         Self::Row(Box::new(slice))
     }
 
-    pub(crate) fn rows<M: Place + SourceOf<T>>(plane: Plane<'a, T, M>) -> Self {
+    pub(crate) fn rows<M: MemoryType + SourceOf<T>>(plane: Plane<'a, T, M>) -> Self {
         Self::Rows(Box::new(plane))
     }
 
-    pub(crate) fn layers<M: Place + SourceOf<T>>(volume: Volume<'a, T, M>) -> Self {
+    pub(crate) fn layers<M: MemoryType + SourceOf<T>>(volume: Volume<'a, T, M>) -> Self {
         Self::Layers(Box::new(volume))
     }
 }
@@ -71,15 +71,15 @@ pub(crate) enum Destination<'a, T: 'static> {
 }
 
 impl<'a, T: Element> Destination<'a, T> {
-    pub(crate) fn row<M: Place>(slice: SliceMut<'a, T, M>) -> Self {
+    pub(crate) fn row<M: MemoryType>(slice: SliceMut<'a, T, M>) -> Self {
         Self::Row(Box::new(slice))
     }
 
-    pub(crate) fn rows<M: Place>(plane: PlaneMut<'a, T, M>) -> Self {
+    pub(crate) fn rows<M: MemoryType>(plane: PlaneMut<'a, T, M>) -> Self {
         Self::Rows(Box::new(plane))
     }
 
-    pub(crate) fn cut<M: Place>(
+    pub(crate) fn cut<M: MemoryType>(
         volume: VolumeMut<'a, T, M>,
         start: [usize; 3],
         extent: [usize; 3],

@@ -1,8 +1,8 @@
 //! The kinds of memory, as a table.
 
 use cuda_safe::memory::{
-    Array, ArrayBuilder, ArrayElement, Buffer, OnDevice, Pageable, PinnedSlice, PinnedSliceMut,
-    PitchedBuffer, PitchedVolume, Place, Plane, PlaneMut, Slice, SliceMut, SourceOf, Volume, VolumeMut,
+    Array, ArrayBuilder, ArrayElement, Buffer, MemoryType, OnDevice, Pageable, PinnedSlice, PinnedSliceMut,
+    PitchedBuffer, PitchedVolume, Plane, PlaneMut, Slice, SliceMut, SourceOf, Volume, VolumeMut,
     WriteCombined,
 };
 use cuda_safe::{
@@ -69,7 +69,7 @@ pub(crate) fn own<T, M>(
 ) -> Entry<T>
 where
     T: Element,
-    M: Place + SourceOf<T>,
+    M: MemoryType + SourceOf<T>,
 {
     let make = move |bounds: Bounds| {
         let buffer = alloc(bounds.len()).unwrap();
@@ -158,7 +158,7 @@ macro_rules! part {
 }
 
 /// A part of a slice of a buffer.
-fn part_of<'a, T: Element, M: Place + SourceOf<T>>(
+fn part_of<'a, T: Element, M: MemoryType + SourceOf<T>>(
     all: Slice<'a, T, M>,
     bounds: Bounds,
     dimensions: usize,
@@ -185,7 +185,7 @@ fn part_of<'a, T: Element, M: Place + SourceOf<T>>(
 }
 
 /// A part of a slice of a buffer, to be written.
-fn part_of_mut<T: Element, M: Place>(
+fn part_of_mut<T: Element, M: MemoryType>(
     all: SliceMut<'_, T, M>,
     bounds: Bounds,
     dimensions: usize,
@@ -224,7 +224,7 @@ struct Own<T, M> {
     bounds: Bounds,
 }
 
-impl<T: Element, M: Place + SourceOf<T>> Memory<T> for Own<T, M> {
+impl<T: Element, M: MemoryType + SourceOf<T>> Memory<T> for Own<T, M> {
     fn bounds(&self) -> Bounds {
         self.bounds
     }
@@ -352,7 +352,7 @@ impl<T: Element> Memory<T> for Plain<T> {
 }
 
 /// A part of a volume for as long as the volume lives.
-pub(crate) fn cut<T: Element, M: cuda_safe::memory::AnyPlace>(
+pub(crate) fn cut<T: Element, M: cuda_safe::memory::AnyMemoryType>(
     volume: VolumeMut<'_, T, M>,
     [x, y, z]: [usize; 3],
     [w, h, d]: [usize; 3],

@@ -13,7 +13,7 @@ use cuda_kernels::CopyManyPlan;
 use cuda_safe::copy::{AsyncDestination, AsyncSource};
 use cuda_safe::device::{driver_version, runtime_version};
 use cuda_safe::launch::{KernelInput, KernelOutput};
-use cuda_safe::memory::{Place, Slice, SliceMut};
+use cuda_safe::memory::{MemoryType, Slice, SliceMut};
 use cuda_safe::{CopyBatch, Device, DeviceBuffer, PinnedBuffer, Result, Stream, memcpy_async};
 
 const COPIES: usize = 64;
@@ -48,12 +48,15 @@ impl Plan {
 }
 
 /// Returns 64 parts of the same size, with gaps of that size.
-fn places<'a, M: Place>(memory: Slice<'a, u8, M>, bytes: usize) -> Result<Vec<Slice<'a, u8, M>>> {
+fn places<'a, M: MemoryType>(memory: Slice<'a, u8, M>, bytes: usize) -> Result<Vec<Slice<'a, u8, M>>> {
     memory.chunks(2 * bytes)?.take(COPIES).map(|chunk| chunk.slice(..bytes)).collect()
 }
 
 /// Returns the same parts as mutable views.
-fn places_mut<'a, M: Place>(memory: SliceMut<'a, u8, M>, bytes: usize) -> Result<Vec<SliceMut<'a, u8, M>>> {
+fn places_mut<'a, M: MemoryType>(
+    memory: SliceMut<'a, u8, M>,
+    bytes: usize,
+) -> Result<Vec<SliceMut<'a, u8, M>>> {
     let chunks = memory.chunks_mut(2 * bytes)?.take(COPIES);
     chunks.map(|chunk| Ok(chunk.split_at_mut(bytes)?.0)).collect()
 }

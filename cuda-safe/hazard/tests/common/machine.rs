@@ -1,7 +1,7 @@
 //! The model: streams, events and what is guaranteed to be over before what. As CUDA documents it, and as
 //! little of it as is documented. And less where hardware does less: see [`Touch::at_call`].
 
-use cuda_hazard::{Kind, Mode, SlotId};
+use cuda_hazard::{Kind, Mode, TimelineId};
 
 /// Operations that a program can have.
 const WORDS: usize = 4;
@@ -21,14 +21,14 @@ impl Set {
         self.0[node / 64] >> (node % 64) & 1 == 1
     }
 
-    pub(crate) fn merge(&mut self, other: Self) {
-        for (word, more) in self.0.iter_mut().zip(other.0) {
-            *word |= more;
+    pub(crate) fn join(&mut self, other: Self) {
+        for (last_access, more) in self.0.iter_mut().zip(other.0) {
+            *last_access |= more;
         }
     }
 
     pub(crate) fn or(mut self, other: Self) -> Self {
-        self.merge(other);
+        self.join(other);
         self
     }
 
@@ -60,7 +60,7 @@ impl Touch {
 
 /// An operation that a device was given.
 pub(crate) struct Node {
-    pub(crate) slot: SlotId,
+    pub(crate) timeline: TimelineId,
     pub(crate) touches: Vec<Touch>,
     pub(crate) before: Orders,
 }
@@ -82,7 +82,7 @@ impl Orders {
 
 /// A stream of the model.
 pub(crate) struct Track {
-    pub(crate) slot: SlotId,
+    pub(crate) timeline: TimelineId,
     pub(crate) kind: Kind,
     pub(crate) device: usize,
     /// All that is over before the stream's next operation, whatever that is.
@@ -126,7 +126,7 @@ impl Machine {
         for track in &self.tracks {
             if track.device == device && !track.gone && matches!(track.kind, Kind::Blocking | Kind::PerThread)
             {
-                set.merge(track.tail);
+                set.join(track.tail);
             }
         }
         set
@@ -137,7 +137,7 @@ impl Machine {
         let before = self.before_next(track);
         self.tracks[track].tail = before;
         if self.tracks[track].kind == Kind::Legacy {
-            self.legacy_out[self.tracks[track].device].merge(before);
+            self.legacy_out[self.tracks[track].device].join(before);
         }
         before
     }
@@ -147,7 +147,7 @@ impl Machine {
         let before = self.orders(track);
         self.act(track);
         let node = self.nodes.len();
-        self.nodes.push(Node { slot: self.tracks[track].slot, touches, before });
+        self.nodes.push(Node { timeline: self.tracks[track].timeline, touches, before });
         self.tracks[track].tail.insert(node);
         if self.tracks[track].kind == Kind::Legacy {
             self.legacy_out[self.tracks[track].device].insert(node);
@@ -167,9 +167,9 @@ impl Machine {
     /// The stream waits for an event. If what it stands for is over, that may be no operation at all.
     pub(crate) fn wait(&mut self, track: usize, event: Set) {
         let Track { kind, device, .. } = self.tracks[track];
-        self.tracks[track].tail.merge(event);
+        self.tracks[track].tail.join(event);
         if kind == Kind::Legacy {
-            self.legacy_out[device].merge(event);
+            self.legacy_out[device].join(event);
         }
     }
 
@@ -183,22 +183,22 @@ impl Machine {
     pub(crate) fn end_of_device(&self, device: usize) -> Set {
         let mut set = Set::default();
         for track in self.tracks.iter().filter(|track| track.device == device) {
-            set.merge(track.tail);
+            set.join(track.tail);
         }
         set
     }
 
     /// The host has waited for this.
     pub(crate) fn waited(&mut self, set: Set) {
-        self.done.merge(set);
-        self.proven.merge(set);
+        self.done.join(set);
+        self.proven.join(set);
     }
 
     /// The host asks whether this is over.
     pub(crate) fn ask(&mut self, set: Set) -> bool {
         let over = set.within(self.done);
         if over {
-            self.proven.merge(set);
+            self.proven.join(set);
         }
         over
     }

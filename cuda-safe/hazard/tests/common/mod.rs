@@ -8,17 +8,17 @@ pub(crate) mod machine;
 use std::ops::Deref;
 
 use cuda_hazard::{
-    Access, Books, Coverage, First, Kind, Operation, Place, Policy, Port, Reach, Refusal, Repeat, Slot,
-    Snapshot, Sorted, Stamp, Submission, TooManyStreams,
+    Access, CallSite, Epoch, EventBackend, EventClock, First, Kind, Operation, Policy, Reach, Refusal,
+    RepeatedGroup, SortedAccesses, Submission, SubmittedSnapshot, Timeline, TooManyStreams,
 };
 
-/// [`Books`] whose functions are safe to call.
-pub(crate) struct Tracker(Books);
+/// [`cuda_hazard::Tracker`] whose functions are safe to call.
+pub(crate) struct Tracker(cuda_hazard::Tracker);
 
 impl Deref for Tracker {
-    type Target = Books;
+    type Target = cuda_hazard::Tracker;
 
-    fn deref(&self) -> &Books {
+    fn deref(&self) -> &cuda_hazard::Tracker {
         &self.0
     }
 }
@@ -37,81 +37,81 @@ macro_rules! told {
 impl Tracker {
     #[cfg(not(loom))]
     pub(crate) const fn new(initial: fn() -> Policy) -> Self {
-        Self(Books::new(initial))
+        Self(cuda_hazard::Tracker::new(initial))
     }
 
     #[cfg(loom)]
     pub(crate) fn new(initial: fn() -> Policy) -> Self {
-        Self(Books::new(initial))
+        Self(cuda_hazard::Tracker::new(initial))
     }
 
     told! {
-        fn enrol(&self, device: i32, kind: Kind, reach: Reach) -> Result<&Slot, TooManyStreams>;
-        fn legacy(&self, device: i32, reach: Reach) -> Result<&Slot, TooManyStreams>;
-        fn dismiss(&self, slot: &Slot, reach: Reach);
+        fn enrol(&self, device: i32, kind: Kind, reach: Reach) -> Result<&Timeline, TooManyStreams>;
+        fn legacy(&self, device: i32, reach: Reach) -> Result<&Timeline, TooManyStreams>;
+        fn dismiss(&self, timeline: &Timeline, reach: Reach);
         fn set_policy(&self, policy: Policy) -> Option<Policy>;
-        fn completed_all(&self, coverage: &Coverage);
-        fn completed_snapshot(&self, snapshot: &Snapshot);
+        fn completed_all(&self, snapshot: &SubmittedSnapshot);
+        fn completed_snapshot(&self, event_clock: &EventClock);
         fn prune(&self, access: Access<'_>);
-        fn record[E](&self, slot: &Slot, call: impl FnOnce() -> Result<(), E>) -> Result<Snapshot, E>;
-        fn record_last[E](&self, slot: &Slot, call: impl FnOnce() -> Result<(), E>) -> Result<(), E>;
-        fn wait[E](&self, slot: &Slot, snapshot: &Snapshot, call: impl FnOnce() -> Result<(), E>) -> Result<(), E>;
+        fn record[E](&self, timeline: &Timeline, call: impl FnOnce() -> Result<(), E>) -> Result<EventClock, E>;
+        fn record_last[E](&self, timeline: &Timeline, call: impl FnOnce() -> Result<(), E>) -> Result<(), E>;
+        fn wait[E](&self, timeline: &Timeline, event_clock: &EventClock, call: impl FnOnce() -> Result<(), E>) -> Result<(), E>;
     }
 
     /// Begin, call, commit.
-    pub(crate) fn submit<P: Port, R>(
+    pub(crate) fn submit<P: EventBackend, R>(
         &self,
-        slot: &Slot,
+        timeline: &Timeline,
         operation: Operation<'_, '_>,
-        port: &P,
-        at: Place,
+        backend: &P,
+        at: CallSite,
         call: impl FnOnce() -> Result<R, P::Error>,
-    ) -> Result<(R, Stamp), Refusal<P::Error>> {
+    ) -> Result<(R, Epoch), Refusal<P::Error>> {
         // SAFETY: no memory depends on it.
-        let submission = match unsafe { self.0.begin_fast(slot, operation) } {
+        let submission = match unsafe { self.0.begin_fast(timeline, operation) } {
             Some(submission) => submission,
             // SAFETY: as above.
-            None => unsafe { self.0.begin_slow(slot, operation, port, at) }?,
+            None => unsafe { self.0.begin_slow(timeline, operation, backend, at) }?,
         };
-        let stamp = Stamp { slot: slot.id, tick: slot.submitted() + 1 };
+        let epoch = Epoch { timeline: timeline.id, sequence: timeline.submitted() + 1 };
         let answer = call().map_err(Refusal::Call)?;
         submission.commit(true);
-        Ok((answer, stamp))
+        Ok((answer, epoch))
     }
 
-    pub(crate) fn enqueue<P: Port, R>(
+    pub(crate) fn enqueue<P: EventBackend, R>(
         &self,
-        slot: &Slot,
+        timeline: &Timeline,
         accesses: &[Access<'_>],
         acts: bool,
-        port: &P,
-        at: Place,
+        backend: &P,
+        at: CallSite,
         call: impl FnOnce() -> Result<R, P::Error>,
-    ) -> Result<(R, Stamp), Refusal<P::Error>> {
+    ) -> Result<(R, Epoch), Refusal<P::Error>> {
         let operation = if acts { Operation::new(accesses) } else { Operation::mark(accesses) };
-        self.submit(slot, operation, port, at, call)
+        self.submit(timeline, operation, backend, at, call)
     }
 
-    pub(crate) fn enqueue_sorted<P: Port, R>(
+    pub(crate) fn enqueue_sorted<P: EventBackend, R>(
         &self,
-        slot: &Slot,
-        accesses: &Sorted<'_>,
-        port: &P,
-        at: Place,
+        timeline: &Timeline,
+        accesses: &SortedAccesses<'_>,
+        backend: &P,
+        at: CallSite,
         call: impl FnOnce() -> Result<R, P::Error>,
-    ) -> Result<(R, Stamp), Refusal<P::Error>> {
-        self.submit(slot, Operation::prepared(accesses), port, at, call)
+    ) -> Result<(R, Epoch), Refusal<P::Error>> {
+        self.submit(timeline, Operation::prepared(accesses), backend, at, call)
     }
 
     /// An operation that makes memory.
     pub(crate) fn enqueue_first<E>(
         &self,
-        slot: &Slot,
-        at: Place,
+        timeline: &Timeline,
+        at: CallSite,
         call: impl FnOnce() -> Result<(), E>,
     ) -> Result<First, E> {
         // SAFETY: no memory depends on it.
-        let submission = unsafe { self.0.begin_fast(slot, Operation::new(&[])) };
+        let submission = unsafe { self.0.begin_fast(timeline, Operation::new(&[])) };
         // Nothing stands against an operation without accesses.
         let submission = submission.unwrap();
         call()?;
@@ -120,11 +120,11 @@ impl Tracker {
 
     pub(crate) fn begin_repeated<'a>(
         &'a self,
-        slot: &'a Slot,
-        repeats: &[Repeat<'_, '_>],
+        timeline: &'a Timeline,
+        repeats: &[RepeatedGroup<'_, '_>],
     ) -> Option<Submission<'a>> {
         // SAFETY: no memory depends on it.
-        unsafe { self.0.begin_repeated(slot, repeats) }
+        unsafe { self.0.begin_repeated(timeline, repeats) }
     }
 }
 
@@ -135,19 +135,19 @@ pub(crate) fn exclusive(access: Access<'_>) -> Access<'_> {
 }
 
 /// All that a stream was given is over.
-pub(crate) fn complete(slot: &Slot) {
+pub(crate) fn complete(timeline: &Timeline) {
     // SAFETY: no memory depends on it.
-    unsafe { slot.complete(slot.submitted()) };
+    unsafe { timeline.complete(timeline.submitted()) };
 }
 
 /// Orders nothing, as there is nothing to order.
 pub(crate) struct NoPort;
 
 // SAFETY: no memory depends on it.
-unsafe impl Port for NoPort {
+unsafe impl EventBackend for NoPort {
     type Error = ();
 
-    fn order(&self, _waiter: &Slot, _other: &Slot, _: &mut usize) -> Result<cuda_hazard::Route, ()> {
+    fn order(&self, _waiter: &Timeline, _other: &Timeline, _: &mut usize) -> Result<cuda_hazard::Route, ()> {
         Ok(cuda_hazard::Route::Stream)
     }
 }

@@ -13,7 +13,7 @@ mod world;
 use std::sync::Arc;
 
 use common::machine::Touch;
-use cuda_hazard::{Access, Kind, Mode, Policy, Reach, Series, SlotId};
+use cuda_hazard::{Access, GroupNumber, Kind, Mode, Policy, Reach, TimelineId};
 use world::{BYTES, Part, Taken, World};
 
 /// Runs every interleaving with up to two switches of thread where nobody asked for one.
@@ -37,7 +37,7 @@ fn two_threads_take_two_buffers_in_either_order(sorted: bool) {
         };
         world.operate(ids[0], &[(0, Mode::Write), (1, Mode::Write)], false).unwrap();
         other.join().unwrap();
-        assert_eq!(world.books.added_waits(), 1, "whoever came second has waited for the first");
+        assert_eq!(world.tracker.added_waits(), 1, "whoever came second has waited for the first");
     });
 }
 
@@ -72,19 +72,22 @@ fn readers_and_a_writer_on_three_streams_are_ordered() {
 fn write_beside_a_graph(holds: bool, before: usize) {
     let (world, ids) = World::new(&[FREE, FREE, FREE]);
     if holds {
-        assert!(world.ledgers[0].keep().is_none(), "nobody counts owners here, but somebody has asked");
+        assert!(
+            world.histories[0].retain_fn().is_none(),
+            "nobody counts owners here, but somebody has asked"
+        );
     }
     world.operate(ids[before], &[(0, Mode::Write)], false).unwrap();
     let touches = [(0, Mode::Write)];
     let other = {
         let (world, id) = (Arc::clone(&world), ids[1]);
         loom::thread::spawn(move || {
-            let access = Access::write(&world.ledgers[0], 0..BYTES).unborrowed();
-            world.operate_with(world.books.slot(id).unwrap(), &[access], &touches, false).unwrap();
+            let access = Access::write(&world.histories[0], 0..BYTES).unborrowed();
+            world.operate_with(world.tracker.timeline(id).unwrap(), &[access], &touches, false).unwrap();
         })
     };
-    let access = common::exclusive(Access::write(&world.ledgers[0], 0..BYTES));
-    world.operate_with(world.books.slot(ids[0]).unwrap(), &[access], &touches, false).unwrap();
+    let access = common::exclusive(Access::write(&world.histories[0], 0..BYTES));
+    world.operate_with(world.tracker.timeline(ids[0]).unwrap(), &[access], &touches, false).unwrap();
     other.join().unwrap();
 }
 
@@ -112,9 +115,9 @@ fn an_operation_that_leaves_the_short_way_half_way_is_ordered_and_holds_nobody_u
         let (world, ids) = World::new(&[FREE, FREE]);
         let graphs = ids[1];
         let graph = move |world: &World, buffer: usize| {
-            let access = Access::write(&world.ledgers[buffer], 0..BYTES).unborrowed();
-            let slot = world.books.slot(graphs).unwrap();
-            world.operate_with(slot, &[access], &[(buffer, Mode::Write)], false).unwrap();
+            let access = Access::write(&world.histories[buffer], 0..BYTES).unborrowed();
+            let timeline = world.tracker.timeline(graphs).unwrap();
+            world.operate_with(timeline, &[access], &[(buffer, Mode::Write)], false).unwrap();
         };
         // The first of the two buffers is as it was, the second one is not.
         world.operate(ids[0], &[(0, Mode::Write), (1, Mode::Write)], false).unwrap();
@@ -134,11 +137,11 @@ fn two_streams_take_over_from_a_third_one(unborrowed: bool, fails: bool) {
     every_order(move || {
         let (world, ids) = World::new(&[FREE, FREE, FREE]);
         world.operate(ids[2], &[(0, Mode::Write)], false).unwrap();
-        let write = move |world: &World, id: SlotId, unborrowed: bool, fails: bool| {
-            let access = Access::write(&world.ledgers[0], 0..BYTES);
+        let write = move |world: &World, id: TimelineId, unborrowed: bool, fails: bool| {
+            let access = Access::write(&world.histories[0], 0..BYTES);
             let access = if unborrowed { access.unborrowed() } else { access };
-            let slot = world.books.slot(id).unwrap();
-            let answer = world.operate_with(slot, &[access], &[(0, Mode::Write)], fails);
+            let timeline = world.tracker.timeline(id).unwrap();
+            let answer = world.operate_with(timeline, &[access], &[(0, Mode::Write)], fails);
             assert_eq!(answer.is_err(), fails);
         };
         let other = {
@@ -147,7 +150,7 @@ fn two_streams_take_over_from_a_third_one(unborrowed: bool, fails: bool) {
         };
         write(&world, ids[0], false, false);
         other.join().unwrap();
-        assert!(world.books.added_waits() >= 2, "one after the third one, one after the other");
+        assert!(world.tracker.added_waits() >= 2, "one after the third one, one after the other");
         // And back.
         world.operate(ids[2], &[(0, Mode::Write)], false).unwrap();
     });
@@ -197,11 +200,11 @@ fn parts_that_are_entered_the_short_way_are_ordered_and_hold_nobody_up() {
         };
         world.write_parts(first, &[(0, half.clone()), (1, half)]);
         other.join().unwrap();
-        let waits = world.books.added_waits();
+        let waits = world.tracker.added_waits();
         assert!((1..=2).contains(&waits), "{waits} waits: the second stream comes after what was there");
         // Of the other half there is nothing new.
         world.write_parts(first, &[(0, 8..BYTES), (1, 8..BYTES)]);
-        assert_eq!(world.books.added_waits(), waits);
+        assert_eq!(world.tracker.added_waits(), waits);
     });
 }
 
@@ -216,9 +219,10 @@ const BEHIND: [Part; 2] = [(0, 8..10), (0, 12..14)];
 fn a_series_is_repeated_while_others_write(by_series: bool) {
     every_order(move || {
         let (world, ids) = World::new(&[FREE, FREE]);
-        let series = Arc::new(Series::begin());
-        let again =
-            |world: &World, id: SlotId, series: &Series| world.write_again(id, &[(series, &FIRST)]).unwrap();
+        let series = Arc::new(GroupNumber::begin());
+        let again = |world: &World, id: TimelineId, series: &GroupNumber| {
+            world.write_again(id, &[(series, &FIRST)]).unwrap()
+        };
         for taken in [Taken::Usual, Taken::Told, Taken::Untold] {
             assert_eq!(again(&world, ids[0], &series), taken);
         }
@@ -257,8 +261,8 @@ fn two_threads_enter_series_of_one_allocation(one_stream: bool) {
     every_order(move || {
         let (world, ids) = World::new(&[FREE, FREE, FREE]);
         let ids = if one_stream { [ids[0], ids[0], ids[2]] } else { [ids[0], ids[1], ids[2]] };
-        let series = Arc::new([Series::begin(), Series::begin()]);
-        let again = move |world: &World, series: &[Series; 2], at: usize| {
+        let series = Arc::new([GroupNumber::begin(), GroupNumber::begin()]);
+        let again = move |world: &World, series: &[GroupNumber; 2], at: usize| {
             world.write_again(ids[at], &[(&series[at], if at == 0 { &FIRST } else { &BEHIND })]).unwrap()
         };
         for (at, taken) in [(0, Taken::Usual), (1, Taken::Usual), (0, Taken::Told), (1, Taken::Told)] {
@@ -298,8 +302,8 @@ fn so_they_are_where_both_series_are_of_one_stream() {
 fn an_operation_with_two_series_of_one_allocation_is_found_by_who_writes_a_part_of_either() {
     every_order(|| {
         let (world, ids) = World::new(&[FREE, FREE]);
-        let series = Arc::new([Series::begin(), Series::begin()]);
-        let again = move |world: &World, id: SlotId, series: &[Series; 2]| {
+        let series = Arc::new([GroupNumber::begin(), GroupNumber::begin()]);
+        let again = move |world: &World, id: TimelineId, series: &[GroupNumber; 2]| {
             world.write_again(id, &[(&series[0], &FIRST), (&series[1], &BEHIND)]).unwrap()
         };
         for taken in [Taken::Usual, Taken::Told, Taken::Told] {
@@ -324,7 +328,7 @@ fn an_operation_with_two_series_of_one_allocation_is_found_by_who_writes_a_part_
 fn a_series_that_is_not_known_of_the_second_buffer_holds_nobody_up_at_the_first() {
     every_order(|| {
         let (world, ids) = World::new(&[FREE, FREE]);
-        let series = [Series::begin(), Series::begin()];
+        let series = [GroupNumber::begin(), GroupNumber::begin()];
         let both = [(&series[0], &FIRST[..]), (&series[1], &SECOND[..])];
         for taken in [Taken::Usual, Taken::Told, Taken::Untold] {
             assert_eq!(world.write_again(ids[0], &both).unwrap(), taken);
@@ -430,7 +434,7 @@ fn two_streams_that_write_in_turn_are_ordered_whoever_comes_first() {
         for id in [0, 1, 0, 1] {
             world.operate(ids[id], &[(0, Mode::Write)], false).unwrap();
         }
-        assert_eq!(world.books.added_waits(), 3);
+        assert_eq!(world.tracker.added_waits(), 3);
         let other = {
             let (world, ids) = (Arc::clone(&world), ids.clone());
             loom::thread::spawn(move || {
@@ -459,22 +463,22 @@ fn what_is_over_is_taken_away_while_more_comes(streams: &'static [usize]) {
             world.operate(ids[*stream], &[(0, Mode::Write)], false).unwrap();
             marks.push(world.mark(ids[*stream]));
         }
-        let added = world.books.added_waits();
+        let added = world.tracker.added_waits();
         world.machine.lock().waited(first.1);
-        world.books.completed_snapshot(&first.0);
+        world.tracker.completed_snapshot(&first.0);
         let other = {
             let (world, id) = (Arc::clone(&world), ids[0]);
             loom::thread::spawn(move || marks.iter().for_each(|mark| world.wait(id, mark)))
         };
-        drop(world.books.coverage_of(world.books.slot(ids[0]).unwrap()));
+        drop(world.tracker.snapshot_of(world.tracker.timeline(ids[0]).unwrap()));
         other.join().unwrap();
         world.operate(ids[3], &[(1, Mode::Write)], false).unwrap();
         world.operate(ids[3], &[(0, Mode::Write)], false).unwrap();
         assert_eq!(
-            world.books.added_waits(),
+            world.tracker.added_waits(),
             added + 1,
             "the wait for the one stream is one for all that it knows, of {streams:?}: {:?}",
-            world.books.recent_waits()
+            world.tracker.recent_waits()
         );
     });
 }
@@ -494,7 +498,7 @@ fn a_slot_that_is_used_again_is_never_taken_for_its_former_stream() {
         let other = {
             let (world, id) = (Arc::clone(&world), ids[1]);
             loom::thread::spawn(move || {
-                world.books.dismiss(world.books.slot(id).unwrap(), Reach::Device);
+                world.tracker.dismiss(world.tracker.timeline(id).unwrap(), Reach::Device);
                 let again = world.stream(FREE);
                 world.operate(again, &[(1, Mode::Write)], false).unwrap();
             })
@@ -512,13 +516,13 @@ fn a_host_guard_and_an_access_without_a_borrow_see_each_other() {
         let other = {
             let (world, id) = (Arc::clone(&world), ids[0]);
             loom::thread::spawn(move || {
-                let access = Access::write(&world.ledgers[0], 0..BYTES).unborrowed();
-                let slot = world.books.slot(id).unwrap();
-                world.operate_with(slot, &[access], &[(0, Mode::Write)], false).is_ok()
+                let access = Access::write(&world.histories[0], 0..BYTES).unborrowed();
+                let timeline = world.tracker.timeline(id).unwrap();
+                world.operate_with(timeline, &[access], &[(0, Mode::Write)], false).is_ok()
             })
         };
-        assert!(world.ledgers[0].host_enters(Mode::Read));
-        let seen = !world.books.host_conflicts(Access::read(&world.ledgers[0], 0..BYTES)).is_empty();
+        assert!(world.histories[0].host_enters(Mode::Read));
+        let seen = !world.tracker.host_conflicts(Access::read(&world.histories[0], 0..BYTES)).is_empty();
         let done = other.join().unwrap();
         assert!(seen || !done, "the host reads what a stream writes");
     });
@@ -531,23 +535,23 @@ fn a_host_guard_and_the_short_way(part: bool) {
         let (world, ids) = World::new(&[FREE]);
         let range = if part { 0..8 } else { 0..BYTES };
         let touch = Touch { buffer: 0, start: 0, end: range.end, mode: Mode::Write, at_call: false };
-        let write = move |world: &World, id: SlotId| {
-            let access = Access::write(&world.ledgers[0], range.clone()).unborrowed();
-            world.operate_on(world.books.slot(id).unwrap(), &[access], &[touch], false)
+        let write = move |world: &World, id: TimelineId| {
+            let access = Access::write(&world.histories[0], range.clone()).unborrowed();
+            world.operate_on(world.tracker.timeline(id).unwrap(), &[access], &[touch], false)
         };
         write(&world, ids[0]).unwrap();
         let other = {
             let (world, id, write) = (Arc::clone(&world), ids[0], write.clone());
             loom::thread::spawn(move || write(&world, id).is_ok())
         };
-        assert!(world.ledgers[0].host_enters(Mode::Read));
-        let seen = world.books.host_conflicts(Access::read(&world.ledgers[0], 0..BYTES));
-        let seen = seen.iter().any(|conflict| conflict.stamp.tick > 1);
+        assert!(world.histories[0].host_enters(Mode::Read));
+        let seen = world.tracker.host_conflicts(Access::read(&world.histories[0], 0..BYTES));
+        let seen = seen.iter().any(|conflict| conflict.epoch.sequence > 1);
         let done = other.join().unwrap();
         assert!(seen || !done, "the host reads what a stream writes");
         // Whatever was refused is given up and not waited for.
         // SAFETY: no memory depends on it.
-        unsafe { world.ledgers[0].host_leaves(Mode::Read) };
+        unsafe { world.histories[0].host_leaves(Mode::Read) };
         write(&world, ids[0]).unwrap();
     });
 }
@@ -562,7 +566,7 @@ fn so_they_do_where_the_access_is_entered_the_short_way() {
 fn so_they_do_where_the_access_is_one_of_a_series() {
     every_order(|| {
         let (mut world, ids) = World::new(&[FREE]);
-        let series = Arc::new(Series::begin());
+        let series = Arc::new(GroupNumber::begin());
         for taken in [Taken::Usual, Taken::Told, Taken::Untold] {
             assert_eq!(world.write_again(ids[0], &[(&series, &FIRST)]).unwrap(), taken);
         }
@@ -571,9 +575,9 @@ fn so_they_do_where_the_access_is_one_of_a_series() {
             let (world, series, id) = (Arc::clone(&world), Arc::clone(&series), ids[0]);
             loom::thread::spawn(move || world.write_again(id, &[(&series, &FIRST)]).is_ok())
         };
-        assert!(world.ledgers[0].host_enters(Mode::Read));
-        let seen = world.books.host_conflicts(Access::read(&world.ledgers[0], 0..BYTES));
-        let seen = seen.iter().any(|conflict| conflict.stamp.tick > 3);
+        assert!(world.histories[0].host_enters(Mode::Read));
+        let seen = world.tracker.host_conflicts(Access::read(&world.histories[0], 0..BYTES));
+        let seen = seen.iter().any(|conflict| conflict.epoch.sequence > 3);
         let done = other.join().unwrap();
         assert!(seen || !done, "the host reads what a series writes");
     });
@@ -583,14 +587,15 @@ fn so_they_do_where_the_access_is_one_of_a_series() {
 fn a_policy_is_in_force_everywhere_when_setting_it_returns() {
     every_order(|| {
         let (world, ids) = World::new(&[FREE]);
-        world.books.set_policy(Policy::Off);
+        world.tracker.set_policy(Policy::Off);
         let other = {
             let (world, id) = (Arc::clone(&world), ids[0]);
             loom::thread::spawn(move || world.operate(id, &[(0, Mode::Write)], false).unwrap())
         };
-        assert_eq!(world.books.set_policy(Policy::Order), Some(Policy::Off));
-        // Whatever is on no books is with the device by now: waiting for that covers it.
-        let on_books = || !world.books.host_conflicts(Access::read(&world.ledgers[0], 0..BYTES)).is_empty();
+        assert_eq!(world.tracker.set_policy(Policy::Order), Some(Policy::Off));
+        // Whatever is on no tracker is with the device by now: waiting for that covers it.
+        let on_books =
+            || !world.tracker.host_conflicts(Access::read(&world.histories[0], 0..BYTES)).is_empty();
         let with_device = !world.machine.lock().nodes.is_empty();
         let booked = on_books();
         other.join().unwrap();

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::common::machine::{Machine, Set, Touch, Track};
 use super::common::{Tracker, exclusive};
 use cuda_hazard::{
-    Access, Kind, Ledger, Mode, Policy, Port, Reach, Refusal, Repeat, Route, Series, Slot, SlotId, Snapshot,
-    Sorted,
+    Access, AccessHistory, EventBackend, EventClock, GroupNumber, Kind, Mode, Policy, Reach, Refusal,
+    RepeatedGroup, Route, SortedAccesses, Timeline, TimelineId,
 };
 
 /// Bytes of each allocation.
@@ -30,22 +30,22 @@ pub(super) enum Taken {
 
 /// Books, two allocations, and the devices.
 pub(super) struct World {
-    pub(super) books: Tracker,
-    pub(super) ledgers: [Ledger; 2],
+    pub(super) tracker: Tracker,
+    pub(super) histories: [AccessHistory; 2],
     pub(super) machine: cuda_hazard::primitives::Mutex<Machine>,
     /// Waits are not made then.
     pub(super) sabotage: bool,
     /// The stream whose accesses are put in order before.
-    pub(super) sorted: Option<SlotId>,
+    pub(super) sorted: Option<TimelineId>,
     /// Whether parts are written without a borrow, as by a graph.
     pub(super) unborrowed: bool,
 }
 
 impl World {
-    pub(super) fn new(kinds: &[Kind]) -> (Arc<Self>, Vec<SlotId>) {
+    pub(super) fn new(kinds: &[Kind]) -> (Arc<Self>, Vec<TimelineId>) {
         let world = Self {
-            books: Tracker::new(Policy::default),
-            ledgers: [Ledger::new(BYTES), Ledger::new(BYTES)],
+            tracker: Tracker::new(Policy::default),
+            histories: [AccessHistory::new(BYTES), AccessHistory::new(BYTES)],
             machine: cuda_hazard::primitives::Mutex::new(Machine::default()),
             sabotage: false,
             sorted: None,
@@ -55,45 +55,45 @@ impl World {
         (Arc::new(world), ids)
     }
 
-    pub(super) fn stream(&self, kind: Kind) -> SlotId {
-        let slot = match kind {
-            Kind::Legacy => self.books.legacy(0, Reach::Stream(0)).unwrap(),
-            _ => self.books.enrol(0, kind, Reach::Stream(0)).unwrap(),
+    pub(super) fn stream(&self, kind: Kind) -> TimelineId {
+        let timeline = match kind {
+            Kind::Legacy => self.tracker.legacy(0, Reach::Stream(0)).unwrap(),
+            _ => self.tracker.enrol(0, kind, Reach::Stream(0)).unwrap(),
         };
         self.machine.lock().tracks.push(Track {
-            slot: slot.id,
+            timeline: timeline.id,
             kind,
             device: 0,
             tail: Set::default(),
             gone: false,
         });
-        slot.id
+        timeline.id
     }
 
-    fn track(machine: &Machine, slot: SlotId) -> usize {
-        machine.tracks.iter().rposition(|track| track.slot == slot).unwrap()
+    fn track(machine: &Machine, timeline: TimelineId) -> usize {
+        machine.tracks.iter().rposition(|track| track.timeline == timeline).unwrap()
     }
 
     /// One operation; the closure fails if `fails`.
     pub(super) fn operate(
         &self,
-        id: SlotId,
+        id: TimelineId,
         touches: &[(usize, Mode)],
         fails: bool,
     ) -> Result<(), Refusal<()>> {
-        let slot = self.books.slot(id).unwrap();
+        let timeline = self.tracker.timeline(id).unwrap();
         let accesses: Vec<Access<'_>> = touches
             .iter()
-            .map(|(buffer, mode)| Access::new(&self.ledgers[*buffer], 0..BYTES, *mode))
+            .map(|(buffer, mode)| Access::new(&self.histories[*buffer], 0..BYTES, *mode))
             .collect();
-        self.operate_with(slot, &accesses, touches, fails)
+        self.operate_with(timeline, &accesses, touches, fails)
     }
 
     /// One operation that writes parts of buffers.
-    pub(super) fn write_parts(&self, id: SlotId, parts: &[Part]) {
-        let slot = self.books.slot(id).unwrap();
+    pub(super) fn write_parts(&self, id: TimelineId, parts: &[Part]) {
+        let timeline = self.tracker.timeline(id).unwrap();
         let (accesses, touches) = self.writes(parts);
-        self.operate_on(slot, &accesses, &touches, false).unwrap();
+        self.operate_on(timeline, &accesses, &touches, false).unwrap();
     }
 
     /// The same by series, one for each buffer: without telling the tracker of the parts, where it does not
@@ -101,30 +101,32 @@ impl World {
     /// that makes it again and again.
     pub(super) fn write_again(
         &self,
-        id: SlotId,
-        series: &[(&Series, &[Part])],
+        id: TimelineId,
+        series: &[(&GroupNumber, &[Part])],
     ) -> Result<Taken, Refusal<()>> {
-        let slot = self.books.slot(id).unwrap();
+        let timeline = self.tracker.timeline(id).unwrap();
         let all: Vec<_> = series.iter().map(|(_, parts)| self.writes(parts)).collect();
         let touches: Vec<Touch> = all.iter().flat_map(|(_, touches)| touches).copied().collect();
         let numbered = || series.iter().zip(&all).map(|((series, _), (accesses, _))| (series, accesses));
-        let untold: Vec<Repeat<'_, '_>> = numbered().map(|(series, all)| series.again(&all[0])).collect();
-        let told: Vec<Repeat<'_, '_>> = numbered().filter_map(|(series, all)| series.told(all)).collect();
-        for (repeats, taken) in [(untold, Taken::Untold), (told, Taken::Told)] {
-            if let Some(entered) = self.books.begin_repeated(slot, &repeats) {
-                self.give(slot, &touches);
+        let unshared: Vec<RepeatedGroup<'_, '_>> =
+            numbered().map(|(series, all)| series.again(&all[0])).collect();
+        let told: Vec<RepeatedGroup<'_, '_>> =
+            numbered().filter_map(|(series, all)| series.told(all)).collect();
+        for (repeats, taken) in [(unshared, Taken::Untold), (told, Taken::Told)] {
+            if let Some(entered) = self.tracker.begin_repeated(timeline, &repeats) {
+                self.give(timeline, &touches);
                 entered.commit(true);
                 return Ok(taken);
             }
         }
         let accesses: Vec<Access<'_>> = all.iter().flat_map(|(accesses, _)| accesses).copied().collect();
-        self.operate_on(slot, &accesses, &touches, false).map(|()| Taken::Usual)
+        self.operate_on(timeline, &accesses, &touches, false).map(|()| Taken::Usual)
     }
 
-    /// Writes of parts of buffers, for the books and for the model.
+    /// Writes of parts of buffers, for the tracker and for the model.
     fn writes(&self, parts: &[Part]) -> (Vec<Access<'_>>, Vec<Touch>) {
         let access = |(buffer, part): &Part| {
-            let access = Access::write(&self.ledgers[*buffer], part.clone());
+            let access = Access::write(&self.histories[*buffer], part.clone());
             if self.unborrowed { access.unborrowed() } else { exclusive(access) }
         };
         let touch = |(buffer, part): &Part| Touch {
@@ -139,7 +141,7 @@ impl World {
 
     pub(super) fn operate_with(
         &self,
-        slot: &Slot,
+        timeline: &Timeline,
         accesses: &[Access<'_>],
         touches: &[(usize, Mode)],
         fails: bool,
@@ -154,12 +156,12 @@ impl World {
                 at_call: false,
             })
             .collect();
-        self.operate_on(slot, accesses, &touches, fails)
+        self.operate_on(timeline, accesses, &touches, fails)
     }
 
     pub(super) fn operate_on(
         &self,
-        slot: &Slot,
+        timeline: &Timeline,
         accesses: &[Access<'_>],
         touches: &[Touch],
         fails: bool,
@@ -168,22 +170,22 @@ impl World {
             if fails {
                 return Err(());
             }
-            self.give(slot, touches);
+            self.give(timeline, touches);
             Ok(())
         };
         let at = Location::caller();
-        let answer = if self.sorted == Some(slot.id) {
-            self.books.enqueue_sorted(slot, &Sorted::of(accesses.to_vec()), self, at, call)
+        let answer = if self.sorted == Some(timeline.id) {
+            self.tracker.enqueue_sorted(timeline, &SortedAccesses::of(accesses.to_vec()), self, at, call)
         } else {
-            self.books.enqueue(slot, accesses, true, self, at, call)
+            self.tracker.enqueue(timeline, accesses, true, self, at, call)
         };
         answer.map(|((), _)| ())
     }
 
     /// Gives the devices an operation, and looks whether all is over before that has to be.
-    fn give(&self, slot: &Slot, touches: &[Touch]) {
+    fn give(&self, timeline: &Timeline, touches: &[Touch]) {
         let mut machine = self.machine.lock();
-        let track = Self::track(&machine, slot.id);
+        let track = Self::track(&machine, timeline.id);
         let node = machine.operate(track, touches.to_vec());
         let before = machine.nodes[node].before;
         let race = machine.unordered(touches, before).find(|other| *other != node);
@@ -193,47 +195,47 @@ impl World {
 
 impl World {
     /// Records an event.
-    pub(super) fn mark(&self, id: SlotId) -> (Snapshot, Set) {
+    pub(super) fn mark(&self, id: TimelineId) -> (EventClock, Set) {
         let mut event = Set::default();
-        let snapshot = self.books.record(self.books.slot(id).unwrap(), || {
+        let event_clock = self.tracker.record(self.tracker.timeline(id).unwrap(), || {
             let mut machine = self.machine.lock();
             let track = Self::track(&machine, id);
             event = machine.record(track);
             Ok::<(), ()>(())
         });
-        (snapshot.unwrap(), event)
+        (event_clock.unwrap(), event)
     }
 
     /// Has a stream wait for one.
-    pub(super) fn wait(&self, id: SlotId, (snapshot, event): &(Snapshot, Set)) {
+    pub(super) fn wait(&self, id: TimelineId, (event_clock, event): &(EventClock, Set)) {
         let wait = || {
             let mut machine = self.machine.lock();
             let track = Self::track(&machine, id);
             machine.wait(track, *event);
             Ok::<(), ()>(())
         };
-        let slot = self.books.slot(id).unwrap();
-        self.books.wait(slot, snapshot, wait).unwrap();
+        let timeline = self.tracker.timeline(id).unwrap();
+        self.tracker.wait(timeline, event_clock, wait).unwrap();
     }
 }
 
 // SAFETY: no memory depends on it.
-unsafe impl Port for World {
+unsafe impl EventBackend for World {
     type Error = ();
 
-    fn order(&self, waiter: &Slot, other: &Slot, _: &mut usize) -> Result<Route, ()> {
+    fn order(&self, waiter: &Timeline, other: &Timeline, _: &mut usize) -> Result<Route, ()> {
         if self.sabotage {
             return Ok(Route::Stream);
         }
         let reach = other.reach();
         if *reach == Reach::Device {
             drop(reach);
-            let coverage = self.books.coverage_of_device(0);
+            let snapshot = self.tracker.coverage_of_device(0);
             let mut machine = self.machine.lock();
             let end = machine.end_of_device(0);
             machine.waited(end);
             drop(machine);
-            self.books.completed_all(&coverage);
+            self.tracker.completed_all(&snapshot);
             return Ok(Route::Host);
         }
         let event = {

@@ -6,51 +6,51 @@ use crate::common::Tracker;
 use crate::common::machine::{Set, Touch, Track};
 use crate::model::Model;
 use crate::operate::Kept;
-use crate::program::{Program, Run, Sabotage};
+use crate::program::{Program, Sabotage, SharedEpoch};
 use crate::step::{BYTES, DEVICES, EVENTS, Step};
-use cuda_hazard::{Kind, Ledger, Mode, Policy, Reach, Slot, Snapshot};
+use cuda_hazard::{AccessHistory, EventClock, Kind, Mode, Policy, Reach, Timeline};
 
 /// A program under way.
 pub(crate) struct Bench<'a> {
-    pub(crate) books: &'a Tracker,
-    pub(crate) ledgers: &'a [Ledger],
-    pub(crate) port: Model<'a>,
+    pub(crate) tracker: &'a Tracker,
+    pub(crate) histories: &'a [AccessHistory],
+    pub(crate) backend: Model<'a>,
     /// Streams that the program has, as tracks of the model.
-    pub(crate) streams: Vec<(usize, &'a Slot)>,
-    pub(crate) pool: Vec<(usize, &'a Slot)>,
-    pub(crate) events: Vec<Option<(Snapshot, Set, cuda_hazard::SlotId)>>,
+    pub(crate) streams: Vec<(usize, &'a Timeline)>,
+    pub(crate) pool: Vec<(usize, &'a Timeline)>,
+    pub(crate) events: Vec<Option<(EventClock, Set, cuda_hazard::TimelineId)>>,
     pub(crate) policy: Policy,
     pub(crate) changes: bool,
     pub(crate) failures: bool,
     /// What one operation did, for others to do again.
-    pub(crate) kept: Option<Rc<Kept<'a>>>,
-    pub(crate) run: Run,
+    pub(crate) was_retained: Option<Rc<Kept<'a>>>,
+    pub(crate) run: SharedEpoch,
 }
 
 impl<'a> Bench<'a> {
     pub(crate) fn new(
-        books: &'a Tracker,
-        ledgers: &'a [Ledger],
+        tracker: &'a Tracker,
+        histories: &'a [AccessHistory],
         program: &Program,
         sabotage: Sabotage,
     ) -> Self {
-        let port = Model::new(books, sabotage);
+        let backend = Model::new(tracker, sabotage);
         let mut bench = Self {
-            books,
-            ledgers,
-            port,
+            tracker,
+            histories,
+            backend,
             streams: Vec::new(),
             pool: Vec::new(),
             events: vec![None; EVENTS],
             policy: program.policy,
             changes: program.changes,
             failures: program.failures,
-            kept: None,
-            run: Run::default(),
+            was_retained: None,
+            run: SharedEpoch::default(),
         };
         for device in 0..DEVICES {
-            let slot = books.legacy(i32::try_from(device).unwrap(), Reach::Stream(0)).unwrap();
-            bench.track(slot, device);
+            let timeline = tracker.legacy(i32::try_from(device).unwrap(), Reach::Stream(0)).unwrap();
+            bench.track(timeline, device);
         }
         bench.create(0, Kind::Blocking);
         bench.create(0, Kind::Blocking);
@@ -59,13 +59,13 @@ impl<'a> Bench<'a> {
         bench
     }
 
-    /// A stream of the model for a slot.
-    fn track(&mut self, slot: &'a Slot, device: usize) {
-        let mut machine = self.port.machine.borrow_mut();
-        self.streams.push((machine.tracks.len(), slot));
+    /// A stream of the model for a timeline.
+    fn track(&mut self, timeline: &'a Timeline, device: usize) {
+        let mut machine = self.backend.machine.borrow_mut();
+        self.streams.push((machine.tracks.len(), timeline));
         machine.tracks.push(Track {
-            slot: slot.id,
-            kind: slot.kind,
+            timeline: timeline.id,
+            kind: timeline.kind,
             device,
             tail: Set::default(),
             gone: false,
@@ -75,34 +75,34 @@ impl<'a> Bench<'a> {
     fn create(&mut self, device: usize, kind: Kind) {
         let ordinal = i32::try_from(device).unwrap();
         for at in 0..self.pool.len() {
-            let (track, slot) = self.pool[at];
-            if slot.kind == kind && slot.device() == ordinal && self.drained(track, slot) {
+            let (track, timeline) = self.pool[at];
+            if timeline.kind == kind && timeline.device() == ordinal && self.drained(track, timeline) {
                 self.run.reused_slots += 1;
                 self.streams.push(self.pool.swap_remove(at));
                 return;
             }
         }
-        let slot = self.books.enrol(ordinal, kind, Reach::Stream(0)).unwrap();
-        if self.port.machine.borrow().tracks.iter().any(|track| track.slot == slot.id) {
+        let timeline = self.tracker.enrol(ordinal, kind, Reach::Stream(0)).unwrap();
+        if self.backend.machine.borrow().tracks.iter().any(|track| track.timeline == timeline.id) {
             self.run.reused_slots += 1;
         }
-        self.track(slot, device);
+        self.track(timeline, device);
     }
 
-    fn drained(&self, track: usize, slot: &Slot) -> bool {
-        if slot.is_drained() {
+    fn drained(&self, track: usize, timeline: &Timeline) -> bool {
+        if timeline.is_drained() {
             return true;
         }
-        let coverage = self.books.coverage_of(slot);
-        let mut machine = self.port.machine.borrow_mut();
+        let snapshot = self.tracker.snapshot_of(timeline);
+        let mut machine = self.backend.machine.borrow_mut();
         let end = machine.end_of(track);
         if machine.ask(end) {
-            self.books.completed_all(&coverage);
+            self.tracker.completed_all(&snapshot);
         }
-        slot.is_drained()
+        timeline.is_drained()
     }
 
-    pub(crate) fn stream(&self, number: usize) -> (usize, &'a Slot) {
+    pub(crate) fn stream(&self, number: usize) -> (usize, &'a Timeline) {
         self.streams[number % self.streams.len()]
     }
 
@@ -112,85 +112,85 @@ impl<'a> Bench<'a> {
                 self.operate(stream, touches, fails && self.failures)?;
             }
             Step::Record { event, stream } => {
-                let (track, slot) = self.stream(stream);
+                let (track, timeline) = self.stream(stream);
                 let mut set = Set::default();
-                let recorded = self.books.record(slot, || {
-                    set = self.port.machine.borrow_mut().record(track);
+                let recorded = self.tracker.record(timeline, || {
+                    set = self.backend.machine.borrow_mut().record(track);
                     Ok::<(), ()>(())
                 });
-                self.events[event] = Some((recorded.unwrap(), set, slot.id));
+                self.events[event] = Some((recorded.unwrap(), set, timeline.id));
             }
             Step::Wait { stream, event } => {
-                let (track, slot) = self.stream(stream);
-                if let Some((snapshot, set, from)) = &self.events[event] {
+                let (track, timeline) = self.stream(stream);
+                if let Some((event_clock, set, from)) = &self.events[event] {
                     let wait = || {
                         // A stream's own event tells it nothing: that wait may be left out altogether.
-                        if *from != slot.id {
-                            self.port.machine.borrow_mut().wait(track, *set);
+                        if *from != timeline.id {
+                            self.backend.machine.borrow_mut().wait(track, *set);
                         }
                         Ok::<(), ()>(())
                     };
-                    self.books.wait(slot, snapshot, wait).unwrap();
+                    self.tracker.wait(timeline, event_clock, wait).unwrap();
                 }
             }
             Step::StreamSynchronize(stream) => {
-                let (track, slot) = self.stream(stream);
-                let coverage = self.books.coverage_of(slot);
-                let end = self.port.machine.borrow().end_of(track);
-                let coverage = if self.port.sabotage == Sabotage::LateCoverage {
+                let (track, timeline) = self.stream(stream);
+                let snapshot = self.tracker.snapshot_of(timeline);
+                let end = self.backend.machine.borrow().end_of(track);
+                let snapshot = if self.backend.sabotage == Sabotage::LateCoverage {
                     // As if another thread had given the stream more while this one waited.
                     let touch = Touch { buffer: 0, start: 0, end: BYTES, mode: Mode::Write, at_call: false };
                     self.operate(stream, vec![touch], false)?;
-                    self.books.coverage_of(slot)
+                    self.tracker.snapshot_of(timeline)
                 } else {
-                    coverage
+                    snapshot
                 };
-                self.port.machine.borrow_mut().waited(end);
-                self.books.completed_all(&coverage);
+                self.backend.machine.borrow_mut().waited(end);
+                self.tracker.completed_all(&snapshot);
             }
             Step::StreamQuery(stream) => {
-                let (track, slot) = self.stream(stream);
-                let coverage = self.books.coverage_of(slot);
-                let end = self.port.machine.borrow().end_of(track);
-                if self.port.machine.borrow_mut().ask(end) {
-                    self.books.completed_all(&coverage);
+                let (track, timeline) = self.stream(stream);
+                let snapshot = self.tracker.snapshot_of(timeline);
+                let end = self.backend.machine.borrow().end_of(track);
+                if self.backend.machine.borrow_mut().ask(end) {
+                    self.tracker.completed_all(&snapshot);
                 }
             }
             Step::EventSynchronize(event) => {
-                if let Some((snapshot, set, _)) = &self.events[event] {
-                    self.port.machine.borrow_mut().waited(*set);
-                    self.books.completed_snapshot(snapshot);
+                if let Some((event_clock, set, _)) = &self.events[event] {
+                    self.backend.machine.borrow_mut().waited(*set);
+                    self.tracker.completed_snapshot(event_clock);
                 }
             }
             Step::EventQuery(event) => {
-                if let Some((snapshot, set, _)) = &self.events[event]
-                    && self.port.machine.borrow_mut().ask(*set)
+                if let Some((event_clock, set, _)) = &self.events[event]
+                    && self.backend.machine.borrow_mut().ask(*set)
                 {
-                    self.books.completed_snapshot(snapshot);
+                    self.tracker.completed_snapshot(event_clock);
                 }
             }
-            Step::DeviceSynchronize(device) => self.port.device_synchronize(device),
+            Step::DeviceSynchronize(device) => self.backend.device_synchronize(device),
             Step::Host(touch) => self.host(touch)?,
-            Step::Progress(choice) => self.port.machine.borrow_mut().progress(choice),
+            Step::Progress(choice) => self.backend.machine.borrow_mut().progress(choice),
             Step::Drop(stream) => self.leave(stream, |bench, gone| bench.pool.push(gone)),
             Step::Dismiss { stream, event } => self.leave(stream, |bench, gone| bench.dismiss(gone, event)),
             Step::Create { device, blocking } => {
                 self.create(device, if blocking { Kind::Blocking } else { Kind::NonBlocking });
             }
             Step::PerThread(device) => {
-                self.port.elsewhere.set(!self.port.elsewhere.get());
+                self.backend.elsewhere.set(!self.backend.elsewhere.get());
                 self.create(device, Kind::PerThread);
             }
         }
         self.check_watermarks()?;
-        match self.port.complaint.borrow_mut().take() {
+        match self.backend.complaint.borrow_mut().take() {
             Some(complaint) => Err(complaint),
             None => Ok(()),
         }
     }
 
     /// A stream goes, unless it is one of those that the program keeps.
-    fn leave(&mut self, stream: usize, how: impl FnOnce(&mut Self, (usize, &'a Slot))) {
+    fn leave(&mut self, stream: usize, how: impl FnOnce(&mut Self, (usize, &'a Timeline))) {
         let at = stream % self.streams.len();
         if self.streams[at].1.kind != Kind::Legacy && self.streams.len() > DEVICES + 1 {
             let gone = self.streams.swap_remove(at);
@@ -198,46 +198,46 @@ impl<'a> Bench<'a> {
         }
     }
 
-    fn dismiss(&mut self, (track, slot): (usize, &'a Slot), event: bool) {
-        let reach = if event && !self.books.is_over(slot) {
+    fn dismiss(&mut self, (track, timeline): (usize, &'a Timeline), event: bool) {
+        let reach = if event && !self.tracker.is_over(timeline) {
             let mut set = Set::default();
             let record = || {
-                set = self.port.machine.borrow_mut().record(track);
+                set = self.backend.machine.borrow_mut().record(track);
                 Ok::<(), ()>(())
             };
-            self.books.record_last(slot, record).unwrap();
-            let mut events = self.port.last_events.borrow_mut();
+            self.tracker.record_last(timeline, record).unwrap();
+            let mut events = self.backend.last_events.borrow_mut();
             events.push(set);
             Reach::Event(events.len() - 1)
         } else {
             Reach::Device
         };
-        self.books.dismiss(slot, reach);
-        let mut machine = self.port.machine.borrow_mut();
+        self.tracker.dismiss(timeline, reach);
+        let mut machine = self.backend.machine.borrow_mut();
         // Who cannot leave an event lets nobody destroy the stream.
         machine.tracks[track].gone = event;
         // With one, the legacy stream waits for it.
         if let Reach::Event(number) = reach {
             let device = machine.tracks[track].device;
-            if slot.kind.blocking() && self.port.sabotage != Sabotage::NoFarewell {
-                // Not told to the books, which go by the rule: so it is no action of the legacy stream's to
+            if timeline.kind.blocking() && self.backend.sabotage != Sabotage::NoFarewell {
+                // Not told to the tracker, which go by the rule: so it is no action of the legacy stream's to
                 // others.
-                machine.tracks[self.port.legacy_of(device)]
+                machine.tracks[self.backend.legacy_of(device)]
                     .tail
-                    .merge(self.port.last_events.borrow()[number]);
+                    .join(self.backend.last_events.borrow()[number]);
             }
         }
     }
 
     pub(crate) fn device(&self, track: usize) -> usize {
-        self.port.machine.borrow().tracks[track].device
+        self.backend.machine.borrow().tracks[track].device
     }
 
     /// Nothing is taken for complete that the host has not been told.
     fn check_watermarks(&self) -> Result<(), String> {
-        for slot in self.books.slots_of(None) {
-            if slot.completed() > slot.submitted() {
-                return Err(format!("{:?} has completed more than it was given", slot.id));
+        for timeline in self.tracker.slots_of(None) {
+            if timeline.completed() > timeline.submitted() {
+                return Err(format!("{:?} has completed more than it was given", timeline.id));
             }
         }
         Ok(())

@@ -8,38 +8,38 @@ use cuda_hazard::{Access, Reach};
 impl Bench<'_> {
     /// The host reads or writes a buffer, waiting as `wait_host` does.
     pub(crate) fn host(&mut self, touch: Touch) -> Result<(), String> {
-        let access = Access::new(&self.ledgers[touch.buffer], touch.start..touch.end, touch.mode);
+        let access = Access::new(&self.histories[touch.buffer], touch.start..touch.end, touch.mode);
         if touch.start >= touch.end {
             return Ok(());
         }
-        let conflicts = self.books.host_conflicts(access);
+        let conflicts = self.tracker.host_conflicts(access);
         let none = Orders::of(Set::default());
-        let unproven = self.port.machine.borrow().unordered(&[touch], none).count();
-        if !conflicts.is_empty() && unproven == 0 && !self.port.imprecise.get() {
+        let unproven = self.backend.machine.borrow().unordered(&[touch], none).count();
+        if !conflicts.is_empty() && unproven == 0 && !self.backend.imprecise.get() {
             return Err("the host is made to wait for nothing".into());
         }
         self.run.host_waits += u64::from(!conflicts.is_empty());
-        if self.port.sabotage != Sabotage::NoHostWait {
+        if self.backend.sabotage != Sabotage::NoHostWait {
             for conflict in conflicts {
-                let slot = self.books.slot(conflict.stamp.slot).unwrap();
-                let track = self.port.track(slot);
-                let reach = *slot.reach();
+                let timeline = self.tracker.timeline(conflict.epoch.timeline).unwrap();
+                let track = self.backend.track(timeline);
+                let reach = *timeline.reach();
                 if let Reach::Stream(_) = reach {
-                    let coverage = self.books.coverage_by_event(slot);
-                    let event = self.port.machine.borrow_mut().record(track);
-                    self.port.machine.borrow_mut().waited(event);
-                    self.books.completed_all(&coverage);
+                    let snapshot = self.tracker.snapshot_by_event(timeline);
+                    let event = self.backend.machine.borrow_mut().record(track);
+                    self.backend.machine.borrow_mut().waited(event);
+                    self.tracker.completed_all(&snapshot);
                 } else {
-                    self.port.device_synchronize(self.device(track));
+                    self.backend.device_synchronize(self.device(track));
                 }
             }
-            while let Some(conflict) = self.books.host_conflicts(access).first() {
-                let slot = self.books.slot(conflict.stamp.slot).unwrap();
-                self.port.device_synchronize(self.device(self.port.track(slot)));
+            while let Some(conflict) = self.tracker.host_conflicts(access).first() {
+                let timeline = self.tracker.timeline(conflict.epoch.timeline).unwrap();
+                self.backend.device_synchronize(self.device(self.backend.track(timeline)));
             }
-            self.books.prune(access);
+            self.tracker.prune(access);
         }
-        let machine = self.port.machine.borrow();
+        let machine = self.backend.machine.borrow();
         match machine.unordered(&[touch], none).next() {
             Some(node) => Err(format!("the host races with operation {node}")),
             None => Ok(()),

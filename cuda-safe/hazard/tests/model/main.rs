@@ -19,7 +19,7 @@ mod program;
 mod step;
 
 use common::Tracker;
-use program::{Program, Run, Sabotage};
+use program::{Program, Sabotage, SharedEpoch};
 
 fn number(variable: &str, otherwise: u64) -> u64 {
     match std::env::var(variable) {
@@ -32,7 +32,7 @@ fn number(variable: &str, otherwise: u64) -> u64 {
 fn every_conflicting_pair_is_ordered_and_no_wait_is_added_for_nothing() {
     let programs = number("HAZARD_PROGRAMS", 100_000);
     let first = number("HAZARD_SEED", 1);
-    let mut seen = Run::default();
+    let mut seen = SharedEpoch::default();
     for seed in first..first + programs {
         let program = Program::random(seed);
         match program.run(Sabotage::None) {
@@ -95,13 +95,13 @@ fn caught_within(programs: u64, sabotage: Sabotage) -> bool {
 struct Orders(std::cell::Cell<u32>);
 
 // SAFETY: no memory depends on it.
-unsafe impl cuda_hazard::Port for Orders {
+unsafe impl cuda_hazard::EventBackend for Orders {
     type Error = ();
 
     fn order(
         &self,
-        _waiter: &cuda_hazard::Slot,
-        _other: &cuda_hazard::Slot,
+        _waiter: &cuda_hazard::Timeline,
+        _other: &cuda_hazard::Timeline,
         _: &mut usize,
     ) -> Result<cuda_hazard::Route, ()> {
         self.0.set(self.0.get() + 1);
@@ -111,21 +111,22 @@ unsafe impl cuda_hazard::Port for Orders {
 
 #[test]
 fn memory_that_an_operation_made_begins_with_its_write() {
-    use cuda_hazard::{Access, Kind, Ledger, Policy, Reach, Refusal};
+    use cuda_hazard::{Access, AccessHistory, Kind, Policy, Reach, Refusal};
     let here = std::panic::Location::caller();
     for policy in [Policy::Order, Policy::Error] {
-        let books = Tracker::new(Policy::default);
-        books.set_policy(policy);
-        let stream = || books.enrol(0, Kind::NonBlocking, Reach::Stream(0)).unwrap();
+        let tracker = Tracker::new(Policy::default);
+        tracker.set_policy(policy);
+        let stream = || tracker.enrol(0, Kind::NonBlocking, Reach::Stream(0)).unwrap();
         let (maker, user) = (stream(), stream());
         let orders = Orders::default();
-        let first = books.enqueue_first(maker, here, || Ok::<(), ()>(())).unwrap();
-        let ledger = Ledger::written(64, first);
+        let first = tracker.enqueue_first(maker, here, || Ok::<(), ()>(())).unwrap();
+        let history = AccessHistory::written(64, first);
 
-        let quiet = |mode| books.is_quiet(Access::new(&ledger, 0..1, mode));
+        let quiet = |mode| tracker.is_quiet(Access::new(&history, 0..1, mode));
         assert!(!quiet(cuda_hazard::Mode::Read), "the host must wait for the memory to be there");
-        let use_on =
-            |slot| books.enqueue(slot, &[Access::read(&ledger, 8..16)], true, &orders, here, || Ok(()));
+        let use_on = |timeline| {
+            tracker.enqueue(timeline, &[Access::read(&history, 8..16)], true, &orders, here, || Ok(()))
+        };
         use_on(maker).unwrap();
         assert_eq!(orders.0.get(), 0, "the maker itself is in order");
         match (policy, use_on(user)) {
@@ -133,8 +134,8 @@ fn memory_that_an_operation_made_begins_with_its_write() {
             (Policy::Order, Ok(_)) => assert_eq!(orders.0.get(), 1, "another stream has to wait"),
             (policy, other) => panic!("{policy:?}: {other:?}"),
         }
-        books.completed_all(&books.coverage_of(maker));
-        books.completed_all(&books.coverage_of(user));
+        tracker.completed_all(&tracker.snapshot_of(maker));
+        tracker.completed_all(&tracker.snapshot_of(user));
         assert!(quiet(cuda_hazard::Mode::Write), "all of it is over");
     }
 }
@@ -142,72 +143,72 @@ fn memory_that_an_operation_made_begins_with_its_write() {
 #[test]
 fn memory_whose_making_failed_is_nobodys_and_its_operation_is_over() {
     use cuda_hazard::{Kind, Policy, Reach};
-    let books = Tracker::new(Policy::default);
-    let maker = books.enrol(0, Kind::NonBlocking, Reach::Stream(0)).unwrap();
+    let tracker = Tracker::new(Policy::default);
+    let maker = tracker.enrol(0, Kind::NonBlocking, Reach::Stream(0)).unwrap();
     let here = std::panic::Location::caller();
-    assert!(books.enqueue_first(maker, here, || Err(())).is_err());
+    assert!(tracker.enqueue_first(maker, here, || Err(())).is_err());
     assert_eq!(maker.submitted(), 1, "its number is given out, or others would wait for it for ever");
-    books.completed_all(&books.coverage_of(maker));
+    tracker.completed_all(&tracker.snapshot_of(maker));
     assert!(maker.is_drained());
 }
 
 /// Two streams: one has written memory, and the other one was made to wait for that and given nothing.
 fn one_that_only_waits(
-    books: &Tracker,
+    tracker: &Tracker,
     kind: cuda_hazard::Kind,
-    ledger: &cuda_hazard::Ledger,
-) -> (cuda_hazard::SlotId, cuda_hazard::SlotId) {
+    history: &cuda_hazard::AccessHistory,
+) -> (cuda_hazard::TimelineId, cuda_hazard::TimelineId) {
     use cuda_hazard::{Access, Kind, Reach};
-    let stream = |kind| books.enrol(0, kind, Reach::Stream(0)).unwrap();
+    let stream = |kind| tracker.enrol(0, kind, Reach::Stream(0)).unwrap();
     let (writes, waits) = (stream(Kind::NonBlocking), stream(kind));
-    let write = [Access::write(ledger, 0..64)];
+    let write = [Access::write(history, 0..64)];
     let here = std::panic::Location::caller();
-    books.enqueue(writes, &write, true, &Orders::default(), here, || Ok(())).unwrap();
-    let event = books.record(writes, || Ok::<(), ()>(())).unwrap();
-    books.wait(waits, &event, || Ok::<(), ()>(())).unwrap();
+    tracker.enqueue(writes, &write, true, &Orders::default(), here, || Ok(())).unwrap();
+    let event = tracker.record(writes, || Ok::<(), ()>(())).unwrap();
+    tracker.wait(waits, &event, || Ok::<(), ()>(())).unwrap();
     (writes.id, waits.id)
 }
 
 #[test]
 fn a_stream_that_was_only_made_to_wait_is_not_over_before_what_it_waits_for() {
-    use cuda_hazard::{Kind, Ledger, Policy, Reach};
-    let (books, ledger) = (Tracker::new(Policy::default), Ledger::new(64));
-    let (writes, waits) = one_that_only_waits(&books, Kind::Blocking, &ledger);
-    let slot = books.slot(waits).unwrap();
-    assert!(slot.is_drained() && !books.is_over(slot));
-    books.dismiss(slot, Reach::Device);
-    let next = || books.enrol(0, Kind::Blocking, Reach::Stream(0)).unwrap().id;
+    use cuda_hazard::{AccessHistory, Kind, Policy, Reach};
+    let (tracker, history) = (Tracker::new(Policy::default), AccessHistory::new(64));
+    let (writes, waits) = one_that_only_waits(&tracker, Kind::Blocking, &history);
+    let timeline = tracker.timeline(waits).unwrap();
+    assert!(timeline.is_drained() && !tracker.is_over(timeline));
+    tracker.dismiss(timeline, Reach::Device);
+    let next = || tracker.enrol(0, Kind::Blocking, Reach::Stream(0)).unwrap().id;
     assert_ne!(next(), waits);
-    books.completed_all(&books.coverage_of(books.slot(writes).unwrap()));
-    assert!(books.is_over(slot));
+    tracker.completed_all(&tracker.snapshot_of(tracker.timeline(writes).unwrap()));
+    assert!(tracker.is_over(timeline));
     assert_eq!(next(), waits);
 }
 
 /// While a stream is being made to wait for another one, that one's work turns out to be over, it goes, and a
-/// new stream comes, which gets its slot if there is nothing against that.
+/// new stream comes, which gets its timeline if there is nothing against that.
 struct Meanwhile<'a> {
-    books: &'a Tracker,
+    tracker: &'a Tracker,
     orders: Orders,
 }
 
 impl Meanwhile<'_> {
     /// Whether it is the new stream whose event is recorded.
-    fn comes(&self, other: &cuda_hazard::Slot) -> bool {
+    fn comes(&self, other: &cuda_hazard::Timeline) -> bool {
         self.orders.0.set(self.orders.0.get() + 1);
         common::complete(other);
-        self.books.dismiss(other, cuda_hazard::Reach::Device);
-        self.books.enrol(0, other.kind, cuda_hazard::Reach::Stream(0)).unwrap().id == other.id
+        self.tracker.dismiss(other, cuda_hazard::Reach::Device);
+        self.tracker.enrol(0, other.kind, cuda_hazard::Reach::Stream(0)).unwrap().id == other.id
     }
 }
 
 // SAFETY: no memory depends on it.
-unsafe impl cuda_hazard::Port for Meanwhile<'_> {
+unsafe impl cuda_hazard::EventBackend for Meanwhile<'_> {
     type Error = ();
 
     fn order(
         &self,
-        _: &cuda_hazard::Slot,
-        other: &cuda_hazard::Slot,
+        _: &cuda_hazard::Timeline,
+        other: &cuda_hazard::Timeline,
         _: &mut usize,
     ) -> Result<cuda_hazard::Route, ()> {
         // Else the whole device is waited for, of which nothing is noted here.
@@ -218,20 +219,21 @@ unsafe impl cuda_hazard::Port for Meanwhile<'_> {
 #[test]
 fn who_waits_for_a_stream_whose_slot_another_one_gets_meanwhile_learns_nothing_that_the_other_one_does_not_know()
  {
-    use cuda_hazard::{Access, Kind, Ledger, Policy, Reach};
-    let (books, far, near) = (Tracker::new(Policy::default), Ledger::new(64), Ledger::new(64));
-    let (_, waits) = one_that_only_waits(&books, Kind::NonBlocking, &far);
-    let port = Meanwhile { books: &books, orders: Orders::default() };
+    use cuda_hazard::{Access, AccessHistory, Kind, Policy, Reach};
+    let (tracker, far, near) =
+        (Tracker::new(Policy::default), AccessHistory::new(64), AccessHistory::new(64));
+    let (_, waits) = one_that_only_waits(&tracker, Kind::NonBlocking, &far);
+    let backend = Meanwhile { tracker: &tracker, orders: Orders::default() };
     let here = std::panic::Location::caller();
-    let write = |slot, ledger| {
-        books.enqueue(slot, &[Access::write(ledger, 0..64)], true, &port, here, || Ok(())).unwrap();
+    let write = |timeline, history| {
+        tracker.enqueue(timeline, &[Access::write(history, 0..64)], true, &backend, here, || Ok(())).unwrap();
     };
     // Given before it was made to wait, as far as anybody knows.
-    write(books.slot(waits).unwrap(), &near);
-    let third = books.enrol(0, Kind::NonBlocking, Reach::Stream(0)).unwrap();
+    write(tracker.timeline(waits).unwrap(), &near);
+    let third = tracker.enrol(0, Kind::NonBlocking, Reach::Stream(0)).unwrap();
     write(third, &near);
-    let before = port.orders.0.get();
+    let before = backend.orders.0.get();
     assert!(before > 0);
     write(third, &far);
-    assert!(port.orders.0.get() > before, "the first stream's write was never waited for");
+    assert!(backend.orders.0.get() > before, "the first stream's write was never waited for");
 }

@@ -6,17 +6,17 @@ use std::cell::{Cell, RefCell};
 use crate::common::Tracker;
 use crate::common::machine::{Machine, Set, Touch};
 use crate::program::Sabotage;
-use cuda_hazard::{Kind, Port, Reach, Route, Slot};
+use cuda_hazard::{EventBackend, Kind, Reach, Route, Timeline};
 
 /// The model as the tracker's way to the streams.
 pub(crate) struct Model<'a> {
-    pub(crate) books: &'a Tracker,
+    pub(crate) tracker: &'a Tracker,
     pub(crate) machine: RefCell<Machine>,
     /// The events of dismissed streams.
     pub(crate) last_events: RefCell<Vec<Set>>,
     /// The accesses of the operation that is being entered.
     pub(crate) touches: RefCell<Vec<Touch>>,
-    /// Whether calls of this program have failed: what they left in the books may cost a wait.
+    /// Whether calls of this program have failed: what they left in the tracker may cost a wait.
     pub(crate) imprecise: Cell<bool>,
     pub(crate) sabotage: Sabotage,
     pub(crate) complaint: RefCell<Option<String>>,
@@ -27,9 +27,9 @@ pub(crate) struct Model<'a> {
 }
 
 impl<'a> Model<'a> {
-    pub(crate) fn new(books: &'a Tracker, sabotage: Sabotage) -> Self {
+    pub(crate) fn new(tracker: &'a Tracker, sabotage: Sabotage) -> Self {
         Self {
-            books,
+            tracker,
             machine: RefCell::default(),
             last_events: RefCell::default(),
             touches: RefCell::default(),
@@ -41,18 +41,18 @@ impl<'a> Model<'a> {
         }
     }
 
-    pub(crate) fn track(&self, slot: &Slot) -> usize {
-        self.machine.borrow().tracks.iter().rposition(|track| track.slot == slot.id).unwrap()
+    pub(crate) fn track(&self, timeline: &Timeline) -> usize {
+        self.machine.borrow().tracks.iter().rposition(|track| track.timeline == timeline.id).unwrap()
     }
 
     /// Whether a wait for nothing is no fault.
     pub(crate) fn is_imprecise(&self, machine: &Machine) -> bool {
-        // The books are not told that the legacy stream waits for a stream that goes, and do not note with
+        // The tracker are not told that the legacy stream waits for a stream that goes, and do not note with
         // the legacy stream that others record events on it: what it reads during the call, they do not know
         // to be ordered.
         let at_call = self.touches.borrow().iter().any(|touch| touch.at_call);
-        let untold = || self.by_legacy.get() || machine.tracks.iter().any(|track| track.gone);
-        self.imprecise.get() || at_call && untold()
+        let unshared = || self.by_legacy.get() || machine.tracks.iter().any(|track| track.gone);
+        self.imprecise.get() || at_call && unshared()
     }
 
     /// Legacy streams are the first tracks, by device.
@@ -65,26 +65,26 @@ impl<'a> Model<'a> {
     }
 
     pub(crate) fn device_synchronize(&self, device: usize) {
-        let coverage = self.books.coverage_of_device(i32::try_from(device).unwrap());
+        let snapshot = self.tracker.coverage_of_device(i32::try_from(device).unwrap());
         let mut machine = self.machine.borrow_mut();
         let end = machine.end_of_device(device);
         machine.waited(end);
-        self.books.completed_all(&coverage);
+        self.tracker.completed_all(&snapshot);
     }
 }
 
 // SAFETY: no memory depends on it.
-unsafe impl Port for Model<'_> {
+unsafe impl EventBackend for Model<'_> {
     type Error = ();
 
-    fn order(&self, waiter: &Slot, other: &Slot, _: &mut usize) -> Result<Route, ()> {
+    fn order(&self, waiter: &Timeline, other: &Timeline, _: &mut usize) -> Result<Route, ()> {
         let (me, them) = (self.track(waiter), self.track(other));
         {
             let machine = self.machine.borrow();
             let ordered = machine.orders(me);
             let needed = machine
                 .unordered(&self.touches.borrow(), ordered)
-                .any(|node| machine.nodes[node].slot == other.id || other.id == waiter.id);
+                .any(|node| machine.nodes[node].timeline == other.id || other.id == waiter.id);
             if !needed && !self.is_imprecise(&machine) {
                 self.complain(format!("{:?} was made to wait for {:?} for nothing", waiter.id, other.id));
             }

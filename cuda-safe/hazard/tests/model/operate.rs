@@ -8,26 +8,39 @@ use crate::common::exclusive;
 use crate::common::machine::Touch;
 use crate::program::Sabotage;
 use crate::step::BUFFERS;
-use cuda_hazard::{Access, Ledger, Mode, Policy, Port, Refusal, Repeat, Series, Slot, Sorted, Submission};
+use cuda_hazard::{
+    Access, AccessHistory, EventBackend, GroupNumber, Mode, Policy, Refusal, RepeatedGroup, SortedAccesses,
+    Submission, Timeline,
+};
 
 /// What an operation did, to be done again.
 #[derive(Clone)]
 pub(crate) struct Kept<'a> {
-    sorted: Rc<Sorted<'a>>,
+    sorted: Rc<SortedAccesses<'a>>,
     /// The same by allocation, each with a series.
-    series: Rc<Vec<(Series, Vec<Access<'a>>)>>,
+    series: Rc<Vec<(GroupNumber, Vec<Access<'a>>)>>,
     /// The number of its stream.
     stream: usize,
     touches: Vec<Touch>,
 }
 
 impl<'a> Kept<'a> {
-    fn new(accesses: Vec<Access<'a>>, ledgers: &'a [Ledger], stream: usize, touches: Vec<Touch>) -> Self {
-        let sorted = Sorted::of(accesses);
-        let of = |ledger: &Ledger| -> Vec<_> {
-            sorted.as_slice().iter().filter(|access| std::ptr::eq(access.ledger(), ledger)).copied().collect()
+    fn new(
+        accesses: Vec<Access<'a>>,
+        histories: &'a [AccessHistory],
+        stream: usize,
+        touches: Vec<Touch>,
+    ) -> Self {
+        let sorted = SortedAccesses::of(accesses);
+        let of = |history: &AccessHistory| -> Vec<_> {
+            sorted
+                .as_slice()
+                .iter()
+                .filter(|access| std::ptr::eq(access.history(), history))
+                .copied()
+                .collect()
         };
-        let series = ledgers.iter().map(|ledger| (Series::begin(), of(ledger)));
+        let series = histories.iter().map(|history| (GroupNumber::begin(), of(history)));
         let series = Rc::new(series.filter(|(_, accesses)| !accesses.is_empty()).collect());
         Self { sorted: Rc::new(sorted), series, stream, touches }
     }
@@ -36,14 +49,14 @@ impl<'a> Kept<'a> {
 impl<'a> Bench<'a> {
     /// Enters what was done before by its series: without its accesses, or else with them. None where that is
     /// not possible, else whether with them.
-    fn repeat(&self, slot: &'a Slot, kept: &Kept<'_>) -> Option<(Submission<'a>, bool)> {
+    fn repeat(&self, timeline: &'a Timeline, was_retained: &Kept<'_>) -> Option<(Submission<'a>, bool)> {
         for told in [false, true] {
-            let repeats = kept.series.iter().map(|(series, accesses)| match accesses.first() {
+            let repeats = was_retained.series.iter().map(|(series, accesses)| match accesses.first() {
                 Some(first) if !told => Some(series.again(first)),
                 _ => series.told(accesses),
             });
-            let repeats: Vec<Repeat<'_, '_>> = repeats.collect::<Option<_>>()?;
-            if let Some(submission) = self.books.begin_repeated(slot, &repeats) {
+            let repeats: Vec<RepeatedGroup<'_, '_>> = repeats.collect::<Option<_>>()?;
+            if let Some(submission) = self.tracker.begin_repeated(timeline, &repeats) {
                 return Some((submission, told));
             }
         }
@@ -53,22 +66,26 @@ impl<'a> Bench<'a> {
     pub(crate) fn operate(&mut self, stream: usize, touches: Vec<Touch>, fails: bool) -> Result<(), String> {
         if self.changes && self.run.operations % 5 == 4 {
             self.policy = if self.policy == Policy::Order { Policy::Error } else { Policy::Order };
-            self.books.set_policy(self.policy);
+            self.tracker.set_policy(self.policy);
         }
         // Two of eight do again what one before them did on its stream, as a batch does, and one on whatever
         // stream.
         let turn = self.run.operations % 8;
-        let (again, stream, touches) = match self.kept.clone() {
-            Some(kept) if turn == 7 => (Some(Rc::clone(&kept)), stream, kept.touches.clone()),
-            Some(kept) if turn > 4 => (Some(Rc::clone(&kept)), kept.stream, kept.touches.clone()),
+        let (again, stream, touches) = match self.was_retained.clone() {
+            Some(was_retained) if turn == 7 => {
+                (Some(Rc::clone(&was_retained)), stream, was_retained.touches.clone())
+            }
+            Some(was_retained) if turn > 4 => {
+                (Some(Rc::clone(&was_retained)), was_retained.stream, was_retained.touches.clone())
+            }
             _ => (None, stream, touches),
         };
-        let (track, slot) = self.stream(stream);
+        let (track, timeline) = self.stream(stream);
         let accesses: Vec<Access<'_>> = touches
             .iter()
             .map(|touch| {
-                let access = Access::new(&self.ledgers[touch.buffer], touch.start..touch.end, touch.mode);
-                let at_call = touch.at_call && self.port.sabotage != Sabotage::NotAtCall;
+                let access = Access::new(&self.histories[touch.buffer], touch.start..touch.end, touch.mode);
+                let at_call = touch.at_call && self.backend.sabotage != Sabotage::NotAtCall;
                 let access = if at_call { access.at_call() } else { access };
                 // One thread enters everything here, so whatever writes could have borrowed exclusively.
                 if touch.mode == Mode::Write && touch.buffer % 2 == 0 { exclusive(access) } else { access }
@@ -84,49 +101,55 @@ impl<'a> Bench<'a> {
             of_it.iter_mut().for_each(|touch| touch.at_call = at_call);
         }
         if fails {
-            self.port.imprecise.set(true);
+            self.backend.imprecise.set(true);
             self.run.failed_calls += 1;
         }
-        *self.port.touches.borrow_mut() = asked.clone();
-        if self.port.sabotage == Sabotage::WaitTwice
-            && let Some((_, other)) = self.streams.iter().find(|(_, other)| other.id != slot.id)
+        *self.backend.touches.borrow_mut() = asked.clone();
+        if self.backend.sabotage == Sabotage::WaitTwice
+            && let Some((_, other)) = self.streams.iter().find(|(_, other)| other.id != timeline.id)
         {
             // A tracker that waits for a stream whether it needs to or not.
-            let _ = self.port.order(slot, other, &mut 0);
+            let _ = self.backend.order(timeline, other, &mut 0);
         }
         let (unordered, at_most, pairs, by_rule) = {
-            let machine = self.port.machine.borrow();
+            let machine = self.backend.machine.borrow();
             let ordered = machine.orders(track);
             let own = machine.tracks[track].tail;
-            let conflicting =
-                |node: &usize| machine.nodes[*node].slot != slot.id && machine.conflicts(*node, &touches);
+            let conflicting = |node: &usize| {
+                machine.nodes[*node].timeline != timeline.id && machine.conflicts(*node, &touches)
+            };
             let pairs =
                 (0..machine.nodes.len()).filter(conflicting).filter(|node| ordered.all.contains(*node));
             let by_rule = pairs.clone().filter(|node| !own.contains(*node)).count();
             let count = |touches| machine.unordered(touches, ordered).count();
             (count(&touches), count(&asked), pairs.count(), by_rule)
         };
-        let before = self.books.added_waits();
+        let before = self.tracker.added_waits();
         let mut node = None;
         let mut call = || {
             if fails {
                 return Err(());
             }
             if !touches.is_empty() {
-                node = Some(self.port.machine.borrow_mut().operate(track, touches.clone()));
+                node = Some(self.backend.machine.borrow_mut().operate(track, touches.clone()));
             }
             Ok(())
         };
         // About every second one with its accesses put in order before, and of those that do the same again
         // some by the series of these.
-        let place = Location::caller();
+        let call_site = Location::caller();
         let mut repeated = 0;
         let answer = if self.run.operations.is_multiple_of(2) && again.is_none() {
-            self.books.enqueue(slot, &accesses, true, &self.port, place, call).map(|((), _)| ())
+            self.tracker.enqueue(timeline, &accesses, true, &self.backend, call_site, call).map(|((), _)| ())
         } else {
-            let kept = again.unwrap_or_else(|| Rc::new(Kept::new(accesses, self.ledgers, stream, rolled)));
-            self.kept = Some(Rc::new(Kept { stream, ..Kept::clone(&kept) }));
-            let again = if kept.stream.is_multiple_of(2) { self.repeat(slot, &kept) } else { None };
+            let was_retained =
+                again.unwrap_or_else(|| Rc::new(Kept::new(accesses, self.histories, stream, rolled)));
+            self.was_retained = Some(Rc::new(Kept { stream, ..Kept::clone(&was_retained) }));
+            let again = if was_retained.stream.is_multiple_of(2) {
+                self.repeat(timeline, &was_retained)
+            } else {
+                None
+            };
             match again {
                 Some((again, told)) => {
                     repeated = u64::from(!told);
@@ -135,12 +158,18 @@ impl<'a> Bench<'a> {
                     answer.map_err(Refusal::Call)
                 }
                 None => {
-                    let entered = self.books.enqueue_sorted(slot, &kept.sorted, &self.port, place, call);
+                    let entered = self.tracker.enqueue_sorted(
+                        timeline,
+                        &was_retained.sorted,
+                        &self.backend,
+                        call_site,
+                        call,
+                    );
                     entered.map(|((), _)| ())
                 }
             }
         };
-        let waited = self.books.added_waits() - before;
+        let waited = self.tracker.added_waits() - before;
         self.run.operations += 1;
         self.run.repeated += repeated;
         self.run.ordered_pairs += u64::try_from(pairs).unwrap();
@@ -151,7 +180,7 @@ impl<'a> Bench<'a> {
                 if self.policy != Policy::Error {
                     return Err("refused although the policy is to order".into());
                 }
-                if at_most == 0 && !self.port.is_imprecise(&self.port.machine.borrow()) {
+                if at_most == 0 && !self.backend.is_imprecise(&self.backend.machine.borrow()) {
                     return Err("refused although everything was ordered".into());
                 }
                 // Before the policy was this one nobody kept that.
@@ -166,11 +195,11 @@ impl<'a> Bench<'a> {
                 if self.policy == Policy::Error && unordered > 0 {
                     return Err(format!("{unordered} unordered conflicts were not reported"));
                 }
-                if at_most == 0 && waited > 0 && !self.port.is_imprecise(&self.port.machine.borrow()) {
+                if at_most == 0 && waited > 0 && !self.backend.is_imprecise(&self.backend.machine.borrow()) {
                     return Err(format!("{waited} waits added where everything was ordered"));
                 }
                 if let Some(node) = node {
-                    let machine = self.port.machine.borrow();
+                    let machine = self.backend.machine.borrow();
                     let before = machine.nodes[node].before;
                     if let Some(race) = machine.unordered(&touches, before).find(|other| *other != node) {
                         return Err(format!("operation {node} races with operation {race}"));

@@ -6,7 +6,7 @@ use crate::bench::Bench;
 use crate::common::Tracker;
 use crate::common::machine::Set;
 use crate::step::{BUFFERS, BYTES, Dice, Step};
-use cuda_hazard::{Ledger, Policy};
+use cuda_hazard::{AccessHistory, Policy};
 
 /// What is broken on purpose, to see that the model notices.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(crate) enum Sabotage {
 
 /// What a program, or all of them, came to.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Run {
+pub(crate) struct SharedEpoch {
     pub(crate) operations: u64,
     pub(crate) added_waits: u64,
     /// Conflicting pairs that the program itself had ordered.
@@ -42,7 +42,7 @@ pub(crate) struct Run {
     pub(crate) repeated: u64,
 }
 
-impl Run {
+impl SharedEpoch {
     pub(crate) fn add(&mut self, other: Self) {
         self.operations += other.operations;
         self.added_waits += other.added_waits;
@@ -88,19 +88,19 @@ impl Program {
     }
 
     /// Runs the program with the tracker and in the model.
-    pub(crate) fn run(&self, sabotage: Sabotage) -> Result<Run, String> {
-        let books = Tracker::new(Policy::default);
-        books.set_policy(self.policy);
-        let ledgers: Vec<Ledger> = (0..BUFFERS).map(|_| Ledger::new(BYTES)).collect();
-        let mut bench = Bench::new(&books, &ledgers, self, sabotage);
+    pub(crate) fn run(&self, sabotage: Sabotage) -> Result<SharedEpoch, String> {
+        let tracker = Tracker::new(Policy::default);
+        tracker.set_policy(self.policy);
+        let histories: Vec<AccessHistory> = (0..BUFFERS).map(|_| AccessHistory::new(BYTES)).collect();
+        let mut bench = Bench::new(&tracker, &histories, self, sabotage);
         for step in &self.steps {
-            if bench.port.machine.borrow().nodes.len() + 1 >= Set::LIMIT {
+            if bench.backend.machine.borrow().nodes.len() + 1 >= Set::LIMIT {
                 break;
             }
             bench.step(Step::of(*step)).map_err(|message| format!("{message}, in {:?}", Step::of(*step)))?;
         }
         let mut run = bench.run;
-        run.added_waits = books.added_waits();
+        run.added_waits = tracker.added_waits();
         Ok(run)
     }
 

@@ -2,7 +2,7 @@
 //! one step of it.
 //!
 //! What an enqueue has to know of all copies is found out at the first one after a copy was added, and kept:
-//! whether they are apart from each other, and what they touch, in the order in which the books take it.
+//! whether they are apart from each other, and what they touch, in the order in which the tracker take it.
 //! Later ones cost little more than one copy. The copies go to the runtime all at once, where it takes that,
 //! and one by one where it does not: when that is, [`CopyBatch`](super::CopyBatch) tells. Nothing here blocks
 //! but what has to on the legacy stream.
@@ -25,7 +25,7 @@ use crate::copy::operand::Operand;
 use crate::copy::overlap::{self, Area};
 use crate::copy::submit;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::{Access, Mode, Sorted};
+use crate::hazard::{Access, Mode, SortedAccesses};
 use crate::stream::StreamRef;
 use crate::{check, sys};
 
@@ -41,9 +41,9 @@ pub(super) struct Batch<'a, L> {
     bytes: usize,
     /// Of the first copy that could not be added.
     error: Option<Error>,
-    /// Both lists as one, once the copies were found to be apart: a `Sorted<'a>` in truth. A cell of that
+    /// Both lists as one, once the copies were found to be apart: a `SortedAccesses<'a>` in truth. A cell of that
     /// would forbid what a batch is otherwise good for: to be used as one that borrows for less long.
-    sorted: OnceCell<Sorted<'static>>,
+    sorted: OnceCell<SortedAccesses<'static>>,
 }
 
 impl<'a, L: Lists<'a>> Batch<'a, L> {
@@ -108,7 +108,7 @@ impl<'a, L: Lists<'a>> Batch<'a, L> {
     /// Puts all copies on a stream. None is made where one writes what another one reads or writes: borrows
     /// keep them away from each other, but two owners may stand for the same memory.
     #[inline]
-    pub(super) fn enqueue(&self, stream: StreamRef<'_>, place: &'static Location<'static>) -> Result<()> {
+    pub(super) fn enqueue(&self, stream: StreamRef<'_>, call_site: &'static Location<'static>) -> Result<()> {
         if let Some(error) = &self.error {
             return Err(error.clone());
         }
@@ -119,29 +119,29 @@ impl<'a, L: Lists<'a>> Batch<'a, L> {
             Some(sorted) => sorted,
             None => {
                 if let Some(detail) = overlap::find(self.lists.areas()) {
-                    return Err(Error::refused(L::API, detail).at(place));
+                    return Err(Error::refused(L::API, detail).at(call_site));
                 }
                 self.sorted.get_or_init(|| self.sort())
             }
         };
         // SAFETY: the accesses are all that the copies touch of tracked memory, whose owners wait for them
         // before they free; slices are read before the call returns.
-        unsafe { submit::batch(stream, sorted, place, |raw| self.lists.hand_over(stream, raw)) }
-            .map_err(|error| error.at(place).with_detail(Detail::Transfer { bytes: self.bytes }))
+        unsafe { submit::batch(stream, sorted, call_site, |raw| self.lists.hand_over(stream, raw)) }
+            .map_err(|error| error.at(call_site).with_detail(Detail::Transfer { bytes: self.bytes }))
     }
 
     /// What the copies write and read, in order.
     #[cold]
-    fn sort(&self) -> Sorted<'static> {
+    fn sort(&self) -> SortedAccesses<'static> {
         let (writes, reads) = (self.writes.as_slice(), self.reads.as_slice());
         // As a rule there are two allocations, each of which is in order.
         let address = |accesses: &[Access<'_>]| accesses.first().map(Access::address);
         let in_order = address(writes) <= address(reads);
-        let sorted = Sorted::of(if in_order { [writes, reads] } else { [reads, writes] }.concat());
+        let sorted = SortedAccesses::of(if in_order { [writes, reads] } else { [reads, writes] }.concat());
         // SAFETY: only the lifetime becomes another one. The list is never given away and consists of what
         // `writes` and `reads` hold, so that all it refers to is borrowed for as long as this lives, and for
         // as long as it was when the list was made.
-        unsafe { std::mem::transmute::<Sorted<'_>, Sorted<'static>>(sorted) }
+        unsafe { std::mem::transmute::<SortedAccesses<'_>, SortedAccesses<'static>>(sorted) }
     }
 }
 

@@ -8,7 +8,7 @@ use super::copies::{ByTransfer, Scratch, Transfer, is_capturing};
 use super::copies::{Copies, Entry, Lists, Single};
 use crate::copy::checked::CheckedCopy;
 #[cfg(cudart_12_8)]
-use crate::copy::operand::{MemoryType, Operand};
+use crate::copy::operand::{Operand, OperandMemory};
 use crate::copy::overlap::Area;
 #[cfg(cudart_12_8)]
 use crate::device::Device;
@@ -129,7 +129,7 @@ impl Entry<'_> {
 
     /// Whether an array takes part, and memory of another device than this one.
     pub(super) fn has_array_beyond(&self, device: Device) -> bool {
-        let is_beyond = |side: &Operand<'_>| matches!(side.memory, MemoryType::Device(of) if of != device);
+        let is_beyond = |side: &Operand<'_>| matches!(side.memory, OperandMemory::Device(of) if of != device);
         self.has_array() && (is_beyond(&self.copy.to) || is_beyond(&self.copy.from))
     }
 

@@ -132,15 +132,15 @@ fn copy(
     attributes: CopyAttributes,
     stream: StreamRef<'_>,
 ) -> Result<()> {
-    let place = Location::caller();
+    let call_site = Location::caller();
     let Some(copy) = CheckedCopy::new(api, destination, source)? else { return Ok(()) };
     let bytes = copy.shape.bytes();
     let single = WithAttributes(Entry { copy, attributes: attributes.of_copy(bytes, Order::Stream) });
     let accesses = (copy.to.access(Mode::Write), copy.from.read());
     // SAFETY: the accesses are all that the copy touches of tracked memory, whose owners wait for it before
     // they free.
-    unsafe { submit::batch_of_one(stream, accesses, place, |raw| single.hand_over(stream, raw)) }
-        .map_err(|error| error.at(place).with_detail(Detail::Transfer { bytes }))
+    unsafe { submit::batch_of_one(stream, accesses, call_site, |raw| single.hand_over(stream, raw)) }
+        .map_err(|error| error.at(call_site).with_detail(Detail::Transfer { bytes }))
 }
 
 /// A copy with attributes, where they are heard.

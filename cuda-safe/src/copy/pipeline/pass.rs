@@ -89,14 +89,14 @@ where
     I: AnyBitPattern + NoUninit + Send + Sync,
     O: AnyBitPattern + Send,
 {
-    let place = Location::caller();
+    let call_site = Location::caller();
     // Whether chunks are still brought up and worked on, and whether they are brought down.
     let (open, coming) = (AtomicBool::new(true), AtomicBool::new(true));
     let brought = |still: &AtomicBool, bring: &mut dyn FnMut() -> Result<()>| {
         if !still.load(Ordering::Relaxed) {
             return None;
         }
-        let brought = bring().map_err(|error| error.at(place));
+        let brought = bring().map_err(|error| error.at(call_site));
         still.fetch_and(brought.is_ok(), Ordering::Relaxed);
         Some(brought)
     };

@@ -12,7 +12,7 @@ use super::super::relaxed::relax;
 use super::{Allocation, Kind};
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
-use crate::hazard::{Access, Ledger, Mode};
+use crate::hazard::{Access, AccessHistory, Mode};
 use crate::stream::{AsStream, Call, Stream, StreamRef};
 use crate::{check, process, stream, sys};
 
@@ -30,7 +30,7 @@ impl Allocation {
             return Ok(());
         }
         // Fast path for the most frequent kind: no work uses memory that was never submitted to a stream.
-        if self.kind == Kind::Device && self.ledger.is_unused() && !stream::in_callback() {
+        if self.kind == Kind::Device && self.history.is_unused() && !stream::in_callback() {
             return self.free_plain();
         }
         self.free_used()
@@ -55,7 +55,7 @@ impl Allocation {
         if self.kind == Kind::Pool {
             return self.free_pool();
         }
-        let quiet = stream::wait_host(&self.ledger, 0..self.bytes, Mode::Write);
+        let quiet = stream::wait_host(&self.history, 0..self.bytes, Mode::Write);
         match (self.kind, quiet) {
             (_, Err(error)) if error.is_refused() || is_of_a_capture(&error) => {
                 self.defer();
@@ -110,11 +110,11 @@ impl Allocation {
             device: self.device,
             kind: self.kind,
             process: self.process,
-            ledger: {
-                let mut ledger = std::mem::replace(&mut self.ledger, Ledger::new(0));
+            history: {
+                let mut history = std::mem::replace(&mut self.history, AccessHistory::new(0));
                 // The access history leaves its owner, so no further owners can be made.
-                ledger.not_kept();
-                ledger
+                history.clear_retain_fn();
+                history
             },
             mapped: Mapped::default(),
             container: ManuallyDrop::new(self.container.take()),
@@ -200,12 +200,12 @@ impl Allocation {
     #[inline]
     #[track_caller]
     fn enqueue_free(&mut self, stream: StreamRef<'_>) -> Result<()> {
-        let asked = Call { api: "cudaFreeAsync", place: Location::caller(), bytes: 0 };
-        let access = Access::write(&self.ledger, 0..self.bytes);
+        let asked = Call { api: "cudaFreeAsync", call_site: Location::caller(), bytes: 0 };
+        let access = Access::write(&self.history, 0..self.bytes);
         // SAFETY: the allocation is borrowed exclusively until this returns.
         let access = [unsafe { access.exclusive() }];
         // SAFETY: the operation is put on this stream. It is a write of all the bytes and of nothing else.
-        let submission = unsafe { stream.begin(Operation::new(&access), asked.place) }?;
+        let submission = unsafe { stream.begin(Operation::new(&access), asked.call_site) }?;
         // SAFETY: the pointer came from `cudaMallocAsync` and is freed only here: `bytes` is 0 once this
         // succeeds. The stream is live, and executes this after all work that uses the memory.
         let code = unsafe { sys::cudaFreeAsync(self.pointer.cast(), stream.as_raw()) };

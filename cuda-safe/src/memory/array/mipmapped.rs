@@ -207,7 +207,7 @@ impl<T> MipmappedArray<T> {
     /// Returns a read of all levels, for [`enqueue`](crate::stream::StreamRef::enqueue).
     #[must_use]
     pub fn access(&self) -> Access<'_> {
-        Access::read(self.allocation.ledger(), 0..self.allocation.bytes())
+        Access::read(self.allocation.history(), 0..self.allocation.bytes())
     }
 
     /// Returns the handle. The tracker does not see accesses through it.

@@ -109,7 +109,7 @@ impl<'a, T> Region<'a, T> {
 
     /// Returns a read or a write of the elements.
     pub(crate) fn access(&self, mode: Mode) -> Access<'a> {
-        Access::new(self.allocation.ledger(), self.range(), mode)
+        Access::new(self.allocation.history(), self.range(), mode)
     }
 
     /// Returns the allocation, whose access history records the accesses.

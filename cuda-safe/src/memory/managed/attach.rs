@@ -76,16 +76,16 @@ impl<T: AnyBitPattern> ManagedBuffer<T> {
         if span.bytes() == 0 {
             return Ok(());
         }
-        let place = Location::caller();
+        let call_site = Location::caller();
         let access = [span.access(Mode::Write)];
         let pointer = span.pointer().cast();
         let call = |raw| {
             // SAFETY: the pointer is to a live managed allocation, and the length 0 stands for all of it.
             // The stream is live.
             unsafe { check!(cudaStreamAttachMemAsync(raw, pointer, 0, attachment.to_raw())) }
-                .map_err(|error| error.at(place))
+                .map_err(|error| error.at(call_site))
         };
         // SAFETY: the operation is put on this stream. It uses the buffer and nothing else.
-        unsafe { stream.as_stream().submit(Operation::mark(&access), place, call) }
+        unsafe { stream.as_stream().submit(Operation::mark(&access), call_site, call) }
     }
 }

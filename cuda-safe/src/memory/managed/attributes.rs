@@ -6,7 +6,7 @@ use std::ffi::c_int;
 use bytemuck::AnyBitPattern;
 
 use super::super::location::MemoryLocation;
-use super::super::place::Managed;
+use super::super::memory_type::Managed;
 use super::super::slice::Slice;
 use super::ManagedBuffer;
 use crate::check;

@@ -8,7 +8,7 @@ use std::panic::Location;
 use cuda_hazard::Operation;
 
 use super::super::location::MemoryLocation;
-use super::super::place::Managed;
+use super::super::memory_type::Managed;
 use super::super::slice::{Slice, SliceMut};
 use super::super::span::Span;
 use crate::check;
@@ -59,25 +59,34 @@ const BLOCK: usize = 1 << 16;
 struct Ranges<'a> {
     pointers: Vec<*mut c_void>,
     sizes: Vec<usize>,
-    places: Vec<MemoryLocation>,
+    locations: Vec<MemoryLocation>,
     accesses: Vec<Access<'a>>,
 }
 
 impl<'a> Ranges<'a> {
     /// Adds some of the bytes of a range, unless there are none.
-    fn add<T>(&mut self, span: Span<'a, T>, part: Range<usize>, mode: Mode, place: Option<MemoryLocation>) {
+    fn add<T>(
+        &mut self,
+        span: Span<'a, T>,
+        part: Range<usize>,
+        mode: Mode,
+        location: Option<MemoryLocation>,
+    ) {
         if part.is_empty() {
             return;
         }
         self.pointers.push(span.pointer().cast::<u8>().wrapping_add(part.start).cast());
         self.sizes.push(part.len());
         self.accesses.push(span.access(mode));
-        self.places.extend(place);
+        self.locations.extend(location);
     }
 
     /// Returns one location for each range, as C needs them.
-    fn raw_places(&self) -> (Vec<sys::cudaMemLocation>, Vec<usize>) {
-        (self.places.iter().map(|place| place.to_raw()).collect(), (0..self.places.len()).collect())
+    fn raw_locations(&self) -> (Vec<sys::cudaMemLocation>, Vec<usize>) {
+        (
+            self.locations.iter().map(|location| location.to_raw()).collect(),
+            (0..self.locations.len()).collect(),
+        )
     }
 }
 
@@ -149,31 +158,31 @@ impl<'a> PrefetchBatch<'a> {
     #[doc(alias = "cudaMemDiscardAndPrefetchBatchAsync")]
     #[track_caller]
     pub fn enqueue(self, stream: &impl AsStream) -> Result<()> {
-        let (stream, place) = (stream.as_stream(), Location::caller());
+        let (stream, call_site) = (stream.as_stream(), Location::caller());
         // SAFETY of the three calls: the lists have as many elements as the call is passed. They are of
         // managed memory, whose owners wait for this before they free it. The locations and their indices
         // are equally many. The flags must be 0. The stream is live.
         //
         // A discard gives the device nothing to do: on an H200, it does not make a blocking stream wait for
         // the legacy stream.
-        put(stream, self.discards, false, place, |ranges, raw| {
+        put(stream, self.discards, false, call_site, |ranges, raw| {
             let (pointers, sizes) = (ranges.pointers.as_mut_ptr(), ranges.sizes.as_mut_ptr());
             // SAFETY: as above.
             unsafe { check!(cudaMemDiscardBatchAsync(pointers, sizes, ranges.sizes.len(), 0, raw)) }
         })?;
-        put(stream, self.both, true, place, |ranges, raw| {
-            let (mut places, mut numbers) = ranges.raw_places();
+        put(stream, self.both, true, call_site, |ranges, raw| {
+            let (mut locations, mut numbers) = ranges.raw_locations();
             let (pointers, sizes) = (ranges.pointers.as_mut_ptr(), ranges.sizes.as_mut_ptr());
-            let (count, to, which) = (ranges.sizes.len(), places.as_mut_ptr(), numbers.as_mut_ptr());
+            let (count, to, which) = (ranges.sizes.len(), locations.as_mut_ptr(), numbers.as_mut_ptr());
             // SAFETY: as above.
             unsafe {
                 check!(cudaMemDiscardAndPrefetchBatchAsync(pointers, sizes, count, to, which, count, 0, raw))
             }
         })?;
-        put(stream, self.prefetches, true, place, |ranges, raw| {
-            let (mut places, mut numbers) = ranges.raw_places();
+        put(stream, self.prefetches, true, call_site, |ranges, raw| {
+            let (mut locations, mut numbers) = ranges.raw_locations();
             let (pointers, sizes) = (ranges.pointers.as_mut_ptr(), ranges.sizes.as_mut_ptr());
-            let (count, to, which) = (ranges.sizes.len(), places.as_mut_ptr(), numbers.as_mut_ptr());
+            let (count, to, which) = (ranges.sizes.len(), locations.as_mut_ptr(), numbers.as_mut_ptr());
             // SAFETY: as above.
             unsafe { check!(cudaMemPrefetchBatchAsync(pointers, sizes, count, to, which, count, 0, raw)) }
         })
@@ -186,17 +195,17 @@ fn put(
     stream: StreamRef<'_>,
     mut ranges: Ranges<'_>,
     acts: bool,
-    place: &'static Location<'static>,
+    call_site: &'static Location<'static>,
     call: impl FnOnce(&mut Ranges<'_>, sys::cudaStream_t) -> Result<()>,
 ) -> Result<()> {
     if ranges.sizes.is_empty() {
         return Ok(());
     }
     let accesses = std::mem::take(&mut ranges.accesses);
-    let call = |raw| call(&mut ranges, raw).map_err(|error| error.at(place));
+    let call = |raw| call(&mut ranges, raw).map_err(|error| error.at(call_site));
     let operation = if acts { Operation::new(&accesses) } else { Operation::mark(&accesses) };
     // SAFETY: the operation is put on this stream. It uses these ranges and nothing else.
-    unsafe { stream.submit(operation, place, call) }
+    unsafe { stream.submit(operation, call_site, call) }
 }
 
 #[cfg(test)]

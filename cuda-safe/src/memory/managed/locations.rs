@@ -4,7 +4,7 @@
 use bytemuck::AnyBitPattern;
 
 use super::super::location::MemoryLocation;
-use super::super::place::Managed;
+use super::super::memory_type::Managed;
 use super::super::slice::Slice;
 use super::ManagedBuffer;
 use crate::error::{Detail, Error, Result};

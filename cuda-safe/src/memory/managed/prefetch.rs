@@ -6,7 +6,7 @@ use std::panic::Location;
 use bytemuck::AnyBitPattern;
 
 use super::super::location::MemoryLocation;
-use super::super::place::Managed;
+use super::super::memory_type::Managed;
 use super::super::slice::Slice;
 use super::ManagedBuffer;
 use crate::check;
@@ -37,7 +37,7 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
         if span.bytes() == 0 {
             return Ok(());
         }
-        let place = Location::caller();
+        let call_site = Location::caller();
         let access = [span.access(Mode::Read)];
         let (pointer, bytes, to) = (span.pointer().cast_const().cast(), span.bytes(), to.to_raw());
         let call = |raw| {
@@ -48,7 +48,7 @@ impl<T: AnyBitPattern> Slice<'_, T, Managed> {
             #[cfg(not(cudart_13_0))]
             // SAFETY: as above.
             let prefetched = unsafe { check!(cudaMemPrefetchAsync_v2(pointer, bytes, to, 0, raw)) };
-            prefetched.map_err(|error| error.at(place))
+            prefetched.map_err(|error| error.at(call_site))
         };
         // SAFETY: the operation is put on this stream. It changes only where the pages of these bytes are.
         unsafe { stream.as_stream().enqueue(&access, call) }

@@ -37,11 +37,11 @@ const RULES: [(PoolReuse, sys::cudaMemPoolAttr); 3] = [
 pub struct PoolStatistics {
     /// Reserved for the pool now.
     pub reserved: u64,
-    /// The greatest reserved size since the watermarks were reset.
+    /// The greatest reserved size since the completed sequence numbers were reset.
     pub reserved_high: u64,
     /// In use by buffers now, including the rounding of their sizes.
     pub used: u64,
-    /// The greatest used size since the watermarks were reset.
+    /// The greatest used size since the completed sequence numbers were reset.
     pub used_high: u64,
 }
 
@@ -142,7 +142,7 @@ impl MemoryPool {
         })
     }
 
-    /// Resets both watermarks to the current sizes.
+    /// Resets both completed sequence numbers to the current sizes.
     ///
     /// Stands for [`cudaMemPoolSetAttribute`](sys::cudaMemPoolSetAttribute) with 0, which is called twice.
     ///

@@ -1,12 +1,12 @@
 //! Memory types: the markers that owners and views carry in their types.
 //!
-//! Code for every memory type is generic over [`Place`]. Code for some of them is generic over
-//! [`HostPlace`] or [`MappedPlace`]. A new memory type needs a marker here, its [`Residence`], and the
+//! Code for every memory type is generic over [`MemoryType`]. Code for some of them is generic over
+//! [`HostMemoryType`] or [`MappedMemoryType`]. A new memory type needs a marker here, its [`Tag`], and the
 //! implementations that the compiler then asks for.
 
 use bytemuck::{AnyBitPattern, NoUninit};
 
-use sealed::Residence;
+use sealed::Tag;
 
 /// A memory type whose accesses the tracker records: [`OnDevice`], [`Pinned`], [`Managed`],
 /// [`WriteCombined`].
@@ -14,26 +14,26 @@ use sealed::Residence;
 /// It is the last parameter of [`Buffer`](super::Buffer), [`Slice`](super::Slice) and
 /// [`SliceMut`](super::SliceMut). The trait is sealed.
 #[diagnostic::on_unimplemented(
-    message = "the crate keeps no books of memory that is `{Self}`",
+    message = "the tracker has no access history for memory that is `{Self}`",
     note = "asynchronous copies and kernels take memory that the crate owns or has registered; for a slice, \
             use the blocking verb, or copy within `stream.scope`"
 )]
-pub trait Place: AnyPlace + sealed::Place {}
+pub trait MemoryType: AnyMemoryType + sealed::MemoryType {}
 
-/// Any memory type: every [`Place`], and [`Pageable`].
+/// Any memory type: every [`MemoryType`], and [`Pageable`].
 ///
 /// It is the last parameter of [`Plane`](super::Plane) and [`Volume`](super::Volume). The trait is sealed.
-pub trait AnyPlace: sealed::AnyPlace {}
+pub trait AnyMemoryType: sealed::AnyMemoryType {}
 
 /// A memory type that is lent to the host through guards.
 #[diagnostic::on_unimplemented(
     message = "the host cannot reach memory that is `{Self}`",
     note = "copy the elements with `memcpy`"
 )]
-pub trait HostPlace: Place {}
+pub trait HostMemoryType: MemoryType {}
 
 /// A type of host memory that kernels reach by a separate address.
-pub trait MappedPlace: Place {}
+pub trait MappedMemoryType: MemoryType {}
 
 /// A memory type from which elements of `T` can be copied.
 ///
@@ -43,7 +43,7 @@ pub trait MappedPlace: Place {}
     message = "elements of type `{T}` cannot be copied from memory that is `{Self}`",
     note = "the host may have written them, so they must have no padding: derive `bytemuck::Pod`"
 )]
-pub trait SourceOf<T>: AnyPlace {}
+pub trait SourceOf<T>: AnyMemoryType {}
 
 /// Device memory.
 #[derive(Clone, Copy, Debug)]
@@ -69,7 +69,7 @@ pub struct Pageable;
 pub(crate) mod sealed {
     /// The properties of a memory type that the runtime needs.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum Residence {
+    pub enum Tag {
         /// The memory of the allocation's device.
         Device,
         /// Page-locked host memory.
@@ -78,13 +78,13 @@ pub(crate) mod sealed {
         Managed,
     }
 
-    pub trait AnyPlace: Copy + Send + Sync + 'static {
+    pub trait AnyMemoryType: Copy + Send + Sync + 'static {
         /// `None` if the tracker does not record accesses.
-        const BOOKED: Option<Residence>;
+        const TRACKED: Option<Tag>;
     }
 
-    pub trait Place: Copy + Send + Sync + 'static {
-        const RESIDENCE: Residence;
+    pub trait MemoryType: Copy + Send + Sync + 'static {
+        const TAG: Tag;
         /// The names of owners and views in their `Debug` output.
         const OWNER: &'static str;
         const VIEW: &'static str;
@@ -92,41 +92,41 @@ pub(crate) mod sealed {
     }
 }
 
-/// Implements the traits for a marker, with its residence and the names of its owner and views.
-macro_rules! place {
-    ($place:ident: $residence:ident, $owner:literal, $view:literal, $view_mut:literal) => {
-        impl sealed::Place for $place {
-            const RESIDENCE: Residence = Residence::$residence;
+/// Implements the traits for a marker, with its tag and the names of its owner and views.
+macro_rules! memory_type {
+    ($marker:ident: $tag:ident, $owner:literal, $view:literal, $view_mut:literal) => {
+        impl sealed::MemoryType for $marker {
+            const TAG: Tag = Tag::$tag;
             const OWNER: &'static str = $owner;
             const VIEW: &'static str = $view;
             const VIEW_MUT: &'static str = $view_mut;
         }
 
-        impl sealed::AnyPlace for $place {
-            const BOOKED: Option<Residence> = Some(Residence::$residence);
+        impl sealed::AnyMemoryType for $marker {
+            const TRACKED: Option<Tag> = Some(Tag::$tag);
         }
 
-        impl AnyPlace for $place {}
-        impl Place for $place {}
+        impl AnyMemoryType for $marker {}
+        impl MemoryType for $marker {}
     };
 }
 
-place!(OnDevice: Device, "DeviceBuffer", "DeviceSlice", "DeviceSliceMut");
-place!(Pinned: Pinned, "PinnedBuffer", "PinnedSlice", "PinnedSliceMut");
-place!(WriteCombined: Pinned, "WriteCombinedBuffer", "WriteCombinedSlice", "WriteCombinedSliceMut");
+memory_type!(OnDevice: Device, "DeviceBuffer", "DeviceSlice", "DeviceSliceMut");
+memory_type!(Pinned: Pinned, "PinnedBuffer", "PinnedSlice", "PinnedSliceMut");
+memory_type!(WriteCombined: Pinned, "WriteCombinedBuffer", "WriteCombinedSlice", "WriteCombinedSliceMut");
 
-place!(Managed: Managed, "ManagedBuffer", "ManagedSlice", "ManagedSliceMut");
+memory_type!(Managed: Managed, "ManagedBuffer", "ManagedSlice", "ManagedSliceMut");
 
-impl sealed::AnyPlace for Pageable {
-    const BOOKED: Option<Residence> = None;
+impl sealed::AnyMemoryType for Pageable {
+    const TRACKED: Option<Tag> = None;
 }
 
-impl AnyPlace for Pageable {}
+impl AnyMemoryType for Pageable {}
 
-impl HostPlace for Pinned {}
-impl HostPlace for Managed {}
-impl MappedPlace for Pinned {}
-impl MappedPlace for WriteCombined {}
+impl HostMemoryType for Pinned {}
+impl HostMemoryType for Managed {}
+impl MappedMemoryType for Pinned {}
+impl MappedMemoryType for WriteCombined {}
 
 impl<T: AnyBitPattern> SourceOf<T> for OnDevice {}
 impl<T: AnyBitPattern + NoUninit> SourceOf<T> for Pinned {}

@@ -1,16 +1,16 @@
-//! The ledger of one allocation: who last read and wrote which bytes, and whether the host is looking.
+//! The access history of one allocation: who last read and wrote which bytes, and whether the host is looking.
 #![expect(unsafe_code, reason = "declares what keepers of memory vouch for")]
 
 use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
-use crate::clock::{Clock, Stamp};
+use crate::clock::{Epoch, VectorClock};
 use crate::entry::{Conflict, First, FullView, Mode, View, Want};
-use crate::list::List;
+use crate::interval_list::IntervalList;
+use crate::last_access::{LISTED, LastAccess};
 use crate::primitives::{AtomicBool, AtomicU64, Mutex, constructor, fence};
-use crate::waits::Place;
-use crate::word::{LISTED, Word};
+use crate::wait_log::CallSite;
 
 /// The accesses of one allocation. Every owner of memory that a stream can reach has one.
 ///
@@ -19,41 +19,41 @@ use crate::word::{LISTED, Word};
 ///
 /// What every operation looks at comes first.
 #[repr(C)]
-pub struct Ledger {
-    /// What the last accesses were, in short form; see [`Word`].
-    word: AtomicU64,
+pub struct AccessHistory {
+    /// What the last accesses were, in short form; see [`LastAccess`].
+    last_access: AtomicU64,
     /// Bytes of the allocation, or `usize::MAX` where it is not known.
     bytes: usize,
     /// Whether a graph has ever asked to hold on to the allocation, which may then be used without a borrow
     /// of it.
-    kept: AtomicBool,
+    was_retained: AtomicBool,
     /// How it can do that, where the allocation's owners are counted.
-    keep: Option<Keep>,
+    retain_fn: Option<RetainFn>,
     /// Host guards alive.
     hosts: Hosts,
     /// The long form, used while the word says so. Most allocations never need one, and owners that are moved
     /// about should be small.
-    list: Mutex<Option<Box<List>>>,
+    list: Mutex<Option<Box<IntervalList>>>,
 }
 
-/// What keeps an allocation alive, and with it this ledger of it.
+/// What keeps an allocation alive, and with it this access history of it.
 ///
 /// # Safety
-/// The ledger is always the same one. It lives as long as the keeper does, and stays where it is while the keeper is not moved.
-pub unsafe trait Keeper: Send + Sync {
-    /// The ledger of what it keeps.
-    fn ledger(&self) -> &Ledger;
+/// The access history is always the same one. It lives as long as the keeper does, and stays where it is while the keeper is not moved.
+pub unsafe trait RetainedResource: Send + Sync {
+    /// The access history of what it keeps.
+    fn history(&self) -> &AccessHistory;
 }
 
 /// How another keeper of an allocation is made: a function of who counts the owners, and what it needs.
-pub type Keep = (unsafe fn(usize) -> std::sync::Arc<dyn Keeper>, usize);
+pub type RetainFn = (unsafe fn(usize) -> std::sync::Arc<dyn RetainedResource>, usize);
 
 /// Bytes of one allocation that an operation reads or writes.
 ///
 /// What `stream.enqueue` takes: the tracker orders the operation after every conflicting one by these.
 #[derive(Clone, Copy)]
 pub struct Access<'a> {
-    pub(crate) ledger: &'a Ledger,
+    pub(crate) history: &'a AccessHistory,
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) mode: Mode,
@@ -64,23 +64,23 @@ pub struct Access<'a> {
 }
 
 impl<'a> Access<'a> {
-    /// A read of the bytes `range` of the allocation that `ledger` is about.
+    /// A read of the bytes `range` of the allocation that `history` is about.
     #[must_use]
-    pub fn read(ledger: &'a Ledger, range: Range<usize>) -> Self {
-        Self::new(ledger, range, Mode::Read)
+    pub fn read(history: &'a AccessHistory, range: Range<usize>) -> Self {
+        Self::new(history, range, Mode::Read)
     }
 
     /// A write of the bytes `range`, or a read and a write.
     #[must_use]
-    pub fn write(ledger: &'a Ledger, range: Range<usize>) -> Self {
-        Self::new(ledger, range, Mode::Write)
+    pub fn write(history: &'a AccessHistory, range: Range<usize>) -> Self {
+        Self::new(history, range, Mode::Write)
     }
 
     /// A read or a write of the bytes `range`. An empty range is no access.
     #[must_use]
-    pub fn new(ledger: &'a Ledger, range: Range<usize>, mode: Mode) -> Self {
+    pub fn new(history: &'a AccessHistory, range: Range<usize>, mode: Mode) -> Self {
         Self {
-            ledger,
+            history,
             start: range.start,
             end: range.end,
             mode,
@@ -181,13 +181,13 @@ impl<'a> Access<'a> {
     #[inline]
     pub fn is_like(&self, other: &Self) -> bool {
         let kind = |of: &Self| (of.mode, of.unborrowed, of.exclusive, of.at_call, of.fill);
-        std::ptr::eq(self.ledger, other.ledger) && kind(self) == kind(other)
+        std::ptr::eq(self.history, other.history) && kind(self) == kind(other)
     }
 
     /// Whether the two have a byte in common, whatever they do with it.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
-        std::ptr::eq(self.ledger, other.ledger) && self.start.max(other.start) < self.end.min(other.end)
+        std::ptr::eq(self.history, other.history) && self.start.max(other.start) < self.end.min(other.end)
     }
 
     /// Whether the tracker takes this one before the other: accesses that are listed in that order need not
@@ -198,28 +198,28 @@ impl<'a> Access<'a> {
         (self.address(), self.start) < (other.address(), other.start)
     }
 
-    /// The ledger of the allocation.
-    pub fn ledger(&self) -> &'a Ledger {
-        self.ledger
+    /// The access history of the allocation.
+    pub fn history(&self) -> &'a AccessHistory {
+        self.history
     }
 
-    /// Where the ledger is, which gives allocations the one order that all operations stamp them in.
+    /// Where the access history is, which gives allocations the one order that all operations epoch them in.
     #[inline]
     pub fn address(&self) -> usize {
-        std::ptr::from_ref(self.ledger).addr()
+        std::ptr::from_ref(self.history).addr()
     }
 
     /// Whether the access is of all bytes of its allocation, which has some.
     #[inline]
     pub(crate) fn is_whole(&self) -> bool {
-        let bytes = self.ledger.bytes();
+        let bytes = self.history.bytes();
         self.start == 0 && self.end >= bytes && bytes != 0
     }
 
     /// What the access wants of its allocation.
     #[inline]
     pub(crate) fn want(&self) -> Want {
-        Want { start: self.start, end: self.end.min(self.ledger.bytes()), mode: self.mode }
+        Want { start: self.start, end: self.end.min(self.history.bytes()), mode: self.mode }
     }
 }
 
@@ -235,9 +235,9 @@ pub(crate) enum Before {
     /// Nothing.
     Nothing,
     /// This operation, and with it all others.
-    Only(Stamp),
+    Only(Epoch),
     /// The long form knows.
-    Listed,
+    GraphAccesses,
 }
 
 /// What became of an access that was to be entered in the short form.
@@ -246,54 +246,61 @@ pub(crate) enum Next {
     /// It is entered.
     Entered,
     /// It is not, for it is not known to be ordered after this.
-    Behind(Stamp),
+    Behind(Epoch),
     /// It is not, for another reason.
     Unclear,
 }
 
-impl Ledger {
+impl AccessHistory {
     constructor! {
-        /// A ledger for an allocation of `bytes` bytes: an access to all of them then costs one atomic step.
+        /// An access history for an allocation of `bytes` bytes: an access to all of them then costs one atomic step.
         ///
         /// Where the length is not known, `usize::MAX` serves.
         #[must_use]
         pub fn new(bytes: usize) -> Self {
-            let (word, hosts) = (AtomicU64::new(0), Hosts::new());
-            Self { word, hosts, bytes, list: Mutex::new(None), keep: None, kept: AtomicBool::new(false) }
+            let (last_access, hosts) = (AtomicU64::new(0), Hosts::new());
+            Self { last_access, hosts, bytes, list: Mutex::new(None), retain_fn: None, was_retained: AtomicBool::new(false) }
         }
     }
 
-    /// A ledger for an allocation of `bytes` bytes whose memory is made by an operation on a stream.
+    /// An access history for an allocation of `bytes` bytes whose memory is made by an operation on a stream.
     #[inline]
     pub fn written(bytes: usize, first: First) -> Self {
-        let (word, list) = match Word::Write(first.stamp).pack() {
-            Some(bits) if first.place.is_none() => (bits, None),
-            _ => (LISTED, Some(Box::new(List::written(bytes, first)))),
+        let (last_access, list) = match LastAccess::Write(first.epoch).pack() {
+            Some(bits) if first.call_site.is_none() => (bits, None),
+            _ => (LISTED, Some(Box::new(IntervalList::written(bytes, first)))),
         };
-        let (word, hosts) = (AtomicU64::new(word), Hosts::new());
-        Self { word, hosts, bytes, list: Mutex::new(list), keep: None, kept: AtomicBool::new(false) }
+        let (last_access, hosts) = (AtomicU64::new(last_access), Hosts::new());
+        Self {
+            last_access,
+            hosts,
+            bytes,
+            list: Mutex::new(list),
+            retain_fn: None,
+            was_retained: AtomicBool::new(false),
+        }
     }
 
     /// Says how another keeper of the allocation is made: without that, graphs cannot use it.
     ///
     /// # Safety
     /// The function may be called with the number for as long as the allocation's owner is borrowed, and
-    /// gives a keeper of this ledger's allocation.
+    /// gives a keeper of this access history's allocation.
     #[inline]
-    pub unsafe fn kept_by(&mut self, keep: Keep) {
-        self.keep = Some(keep);
+    pub unsafe fn set_retain_fn(&mut self, retain_fn: RetainFn) {
+        self.retain_fn = Some(retain_fn);
     }
 
     /// Forgets how another keeper of the allocation is made.
-    pub fn not_kept(&mut self) {
-        self.keep = None;
+    pub fn clear_retain_fn(&mut self) {
+        self.retain_fn = None;
     }
 
     /// How another keeper of the allocation is made, to be asked for with a borrow of the memory.
-    pub fn keep(&self) -> Option<Keep> {
+    pub fn retain_fn(&self) -> Option<RetainFn> {
         // Whoever borrows the memory later, borrows it after this.
-        self.kept.store(true, Relaxed);
-        self.keep
+        self.was_retained.store(true, Relaxed);
+        self.retain_fn
     }
 
     /// Bytes of the allocation, or `usize::MAX`.
@@ -305,52 +312,54 @@ impl Ledger {
     /// Whether no access is on record: nothing stands against whatever is done to the memory.
     #[inline]
     pub fn is_unused(&self) -> bool {
-        self.word.load(SeqCst) == 0
+        self.last_access.load(SeqCst) == 0
     }
 
-    /// Enters the accesses `group`, all of this ledger, in one step, and collects the conflicts with accesses
+    /// Enters the accesses `group`, all of this access history, in one step, and collects the conflicts with accesses
     /// that were there before.
     #[inline]
-    pub(crate) fn stamp<V: View>(
+    pub(crate) fn epoch<V: View>(
         &self,
         group: &[Access<'_>],
         view: &V,
-        place: Option<Place>,
+        call_site: Option<CallSite>,
         out: &mut Vec<Conflict>,
     ) {
-        if place.is_none()
+        if call_site.is_none()
             && let Some(mode) = self.whole(group)
         {
             let alone = matches!(group, [access] if self.is_its_own(access.exclusive));
-            let mut bits = self.word.load(Acquire);
-            while let Some(next) = after(Word::unpack(bits), mode, view).and_then(Word::pack) {
+            let mut bits = self.last_access.load(Acquire);
+            while let Some(next) = after(LastAccess::unpack(bits), mode, view).and_then(LastAccess::pack) {
                 if alone {
-                    self.word.store(next, Release);
+                    self.last_access.store(next, Release);
                     return;
                 }
-                match self.word.compare_exchange_weak(bits, next, SeqCst, Acquire) {
+                match self.last_access.compare_exchange_weak(bits, next, SeqCst, Acquire) {
                     Ok(_) => return,
                     Err(found) => bits = found,
                 }
             }
         }
-        self.stamp_list(group, view, place, out);
+        self.enter_in_list(group, view, call_site, out);
     }
 
-    /// What the last accesses were, in bits of a [`Word`].
+    /// What the last accesses were, in bits of a [`LastAccess`].
     #[inline]
     pub(crate) fn bits(&self) -> u64 {
-        self.word.load(Acquire)
+        self.last_access.load(Acquire)
     }
 
-    /// Enters accesses that are all of this ledger, and the list `of` has of it, where each of them does
+    /// Enters accesses that are all of this access history, and the list `of` has of it, where each of them does
     /// again what its stream did last. Says no, and does nothing, where anything else is the case.
     #[inline]
-    pub(crate) fn stamp_run(&self, of: u64, group: &[Access<'_>], me: Stamp) -> bool {
+    pub(crate) fn enter_group(&self, of: u64, group: &[Access<'_>], me: Epoch) -> bool {
         let mut list = self.list.lock();
         // As in `listed`, but that the run goes on.
         self.bits() == LISTED
-            && list.as_deref_mut().is_some_and(|list| list.stamp_run(of, group.iter().map(Access::want), me))
+            && list
+                .as_deref_mut()
+                .is_some_and(|list| list.enter_group(of, group.iter().map(Access::want), me))
     }
 
     /// Enters an access to the whole allocation, after which the bits are `next`, if they are still `bits`.
@@ -358,26 +367,32 @@ impl Ledger {
     #[inline]
     pub(crate) fn replace(&self, bits: u64, next: u64, exclusive: bool) -> bool {
         if !self.is_its_own(exclusive) {
-            return self.word.compare_exchange(bits, next, SeqCst, Acquire).is_ok();
+            return self.last_access.compare_exchange(bits, next, SeqCst, Acquire).is_ok();
         }
-        self.word.store(next, Release);
+        self.last_access.store(next, Release);
         true
     }
 
     /// Enters one access in the long form where all that it conflicts with is ordered before it: by the
     /// stream itself, or by what its `clock` covers. Waits for nobody. Says no, and does nothing, where
-    /// anything else is the case, and where [`List::stamp_behind`] does.
+    /// anything else is the case, and where [`IntervalList::enter_behind`] does.
     ///
     /// Of what may be read during the call the stream's own order is enough only where the stream is `solid`,
     /// as above.
     #[inline(never)]
-    pub(crate) fn stamp_part(&self, access: &Access<'_>, me: Stamp, clock: &Clock, solid: bool) -> bool {
+    pub(crate) fn enter_part(
+        &self,
+        access: &Access<'_>,
+        me: Epoch,
+        clock: &VectorClock,
+        solid: bool,
+    ) -> bool {
         if access.at_call && !solid {
             return false;
         }
         let Some(mut list) = self.list.try_lock() else { return false };
         match self.listed(&mut list) {
-            Some(list) => list.stamp_behind(access.want(), &Short { me, clock }),
+            Some(list) => list.enter_behind(access.want(), &Short { me, clock }),
             None => false,
         }
     }
@@ -385,7 +400,7 @@ impl Ledger {
     /// Enters one access to the whole allocation where all that the short form tells of is ordered before it
     /// and the short form can tell the rest. Does nothing where anything else is the case.
     #[inline(never)]
-    pub(crate) fn stamp_next<V: FullView>(&self, access: &Access<'_>, view: &V) -> Next {
+    pub(crate) fn enter_next<V: FullView>(&self, access: &Access<'_>, view: &V) -> Next {
         if !access.is_whole() {
             return Next::Unclear;
         }
@@ -396,12 +411,12 @@ impl Ledger {
         } else {
             view
         };
-        let bits = self.word.load(Acquire);
-        match after(Word::unpack(bits), access.mode, view).and_then(Word::pack) {
+        let bits = self.last_access.load(Acquire);
+        match after(LastAccess::unpack(bits), access.mode, view).and_then(LastAccess::pack) {
             Some(next) if self.replace(bits, next, access.exclusive) => Next::Entered,
             Some(_) => Next::Unclear,
             None => match self.before(access.mode) {
-                Before::Only(stamp) if !view.knows(stamp) => Next::Behind(stamp),
+                Before::Only(epoch) if !view.is_after(epoch) => Next::Behind(epoch),
                 _ => Next::Unclear,
             },
         }
@@ -411,18 +426,20 @@ impl Ledger {
     /// made by, which is `exclusive` or not. Whoever borrows the memory then has seen what was stored.
     #[inline]
     fn is_its_own(&self, exclusive: bool) -> bool {
-        exclusive && !self.kept.load(Relaxed)
+        exclusive && !self.was_retained.load(Relaxed)
     }
 
     /// What an access of mode `mode` comes after.
     #[inline]
     pub(crate) fn before(&self, mode: Mode) -> Before {
-        match (Word::unpack(self.word.load(Acquire)), mode) {
-            (Word::Listed, _) => Before::Listed,
-            (Word::Empty, _) | (Word::Read(_), Mode::Read) => Before::Nothing,
-            (Word::Write(stamp), _) | (Word::Read(stamp), Mode::Write) => Before::Only(stamp),
-            (Word::Both { write, .. }, Mode::Read) => Before::Only(write),
-            (Word::Both { write, read }, Mode::Write) => Before::Only(Stamp { slot: write.slot, tick: read }),
+        match (LastAccess::unpack(self.last_access.load(Acquire)), mode) {
+            (LastAccess::GraphAccesses, _) => Before::GraphAccesses,
+            (LastAccess::Empty, _) | (LastAccess::Read(_), Mode::Read) => Before::Nothing,
+            (LastAccess::Write(epoch), _) | (LastAccess::Read(epoch), Mode::Write) => Before::Only(epoch),
+            (LastAccess::Both { write, .. }, Mode::Read) => Before::Only(write),
+            (LastAccess::Both { write, read }, Mode::Write) => {
+                Before::Only(Epoch { timeline: write.timeline, sequence: read })
+            }
         }
     }
 
@@ -441,25 +458,25 @@ impl Ledger {
         Some(mode)
     }
 
-    /// [`stamp`](Self::stamp) in the long form.
+    /// [`epoch`](Self::epoch) in the long form.
     #[cold]
-    fn stamp_list<V: View>(
+    fn enter_in_list<V: View>(
         &self,
         group: &[Access<'_>],
         view: &V,
-        place: Option<Place>,
+        call_site: Option<CallSite>,
         out: &mut Vec<Conflict>,
     ) {
         let mut list = self.list.lock();
         let list = list.get_or_insert_with(Box::default);
         list.end_run();
-        let mut bits = self.word.load(Acquire);
+        let mut bits = self.last_access.load(Acquire);
         // Only the holder of the list's lock ends the long form, and the short form ends when this exchange
         // succeeds.
         while bits != LISTED {
-            match self.word.compare_exchange_weak(bits, LISTED, SeqCst, Acquire) {
+            match self.last_access.compare_exchange_weak(bits, LISTED, SeqCst, Acquire) {
                 Ok(_) => {
-                    list.take_over(Word::unpack(bits), self.bytes);
+                    list.take_over(LastAccess::unpack(bits), self.bytes);
                     break;
                 }
                 Err(found) => bits = found,
@@ -467,19 +484,19 @@ impl Ledger {
         }
         // Under a policy that tells places, each access is looked at by itself.
         let done =
-            if place.is_none() { list.stamp_again(group.iter().map(Access::want), view.me()) } else { 0 };
+            if call_site.is_none() { list.stamp_again(group.iter().map(Access::want), view.me()) } else { 0 };
         for access in group.iter().skip(done) {
-            list.stamp(access.want(), view, place, out);
+            list.epoch(access.want(), view, call_site, out);
         }
         self.shorten(list);
     }
 
     /// Goes back to the short form where it can say all that the list says.
-    fn shorten(&self, list: &mut List) {
+    fn shorten(&self, list: &mut IntervalList) {
         if list.len() <= 2
             && let Some(bits) = list.give_up(self.bytes)
         {
-            self.word.store(bits, Release);
+            self.last_access.store(bits, Release);
         }
     }
 
@@ -494,21 +511,21 @@ impl Ledger {
     }
 
     /// Collects what `want` conflicts with and `ordered` does not know of, and enters nothing.
-    pub(crate) fn conflicts(&self, want: Want, ordered: impl Fn(Stamp) -> bool, out: &mut Vec<Conflict>) {
-        let mut tell = |mode: Mode, stamp: Stamp| {
-            if (want.writes() || mode == Mode::Write) && !ordered(stamp) {
-                out.push(Conflict { stamp, place: None });
+    pub(crate) fn conflicts(&self, want: Want, ordered: impl Fn(Epoch) -> bool, out: &mut Vec<Conflict>) {
+        let mut tell = |mode: Mode, epoch: Epoch| {
+            if (want.writes() || mode == Mode::Write) && !ordered(epoch) {
+                out.push(Conflict { epoch, call_site: None });
             }
         };
-        match Word::unpack(self.word.load(SeqCst)) {
-            Word::Empty => return,
-            Word::Write(stamp) => return tell(Mode::Write, stamp),
-            Word::Read(stamp) => return tell(Mode::Read, stamp),
-            Word::Both { write, read } => {
+        match LastAccess::unpack(self.last_access.load(SeqCst)) {
+            LastAccess::Empty => return,
+            LastAccess::Write(epoch) => return tell(Mode::Write, epoch),
+            LastAccess::Read(epoch) => return tell(Mode::Read, epoch),
+            LastAccess::Both { write, read } => {
                 tell(Mode::Write, write);
-                return tell(Mode::Read, Stamp { slot: write.slot, tick: read });
+                return tell(Mode::Read, Epoch { timeline: write.timeline, sequence: read });
             }
-            Word::Listed => {}
+            LastAccess::GraphAccesses => {}
         }
         let mut list = self.list.lock();
         match self.listed(&mut list) {
@@ -522,8 +539,8 @@ impl Ledger {
     }
 
     /// Drops accesses that have completed, so that a quiet allocation is back to its short form.
-    pub(crate) fn prune(&self, completed: impl Fn(Stamp) -> bool) {
-        if self.word.load(Acquire) != LISTED {
+    pub(crate) fn prune(&self, completed: impl Fn(Epoch) -> bool) {
+        if self.last_access.load(Acquire) != LISTED {
             return;
         }
         let mut list = self.list.lock();
@@ -534,9 +551,9 @@ impl Ledger {
     }
 
     /// The long form, if it is the one that counts.
-    fn listed<'a>(&self, list: &'a mut Option<Box<List>>) -> Option<&'a mut List> {
+    fn listed<'a>(&self, list: &'a mut Option<Box<IntervalList>>) -> Option<&'a mut IntervalList> {
         // The word says so only once there is a list, and changes only under the list's lock.
-        if self.word.load(SeqCst) != LISTED {
+        if self.last_access.load(SeqCst) != LISTED {
             return None;
         }
         let list = list.as_deref_mut()?;
@@ -573,10 +590,10 @@ impl Ledger {
     }
 }
 
-impl fmt::Debug for Ledger {
+impl fmt::Debug for AccessHistory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ledger")
-            .field("accesses", &Word::unpack(self.word.load(Relaxed)))
+            .field("accesses", &LastAccess::unpack(self.last_access.load(Relaxed)))
             .field("host_guards", &self.host_guards())
             .finish()
     }
@@ -584,53 +601,53 @@ impl fmt::Debug for Ledger {
 
 /// What an operation on the short way knows.
 struct Short<'a> {
-    me: Stamp,
+    me: Epoch,
     /// The stream's own.
-    clock: &'a Clock,
+    clock: &'a VectorClock,
 }
 
 impl View for Short<'_> {
-    fn me(&self) -> Stamp {
+    fn me(&self) -> Epoch {
         self.me
     }
 
     /// Nobody asks: what has completed only saves an entry.
-    fn completed(&self, _: Stamp) -> bool {
+    fn completed(&self, _: Epoch) -> bool {
         false
     }
 
     #[inline]
-    fn knows(&self, stamp: Stamp) -> bool {
-        stamp.slot == self.me.slot || self.clock.covers(stamp)
+    fn is_after(&self, epoch: Epoch) -> bool {
+        epoch.timeline == self.me.timeline || self.clock.covers(epoch)
     }
 }
 
 /// The word after a whole access of mode `mode`, if all it meets is ordered before it and a word can say it.
 #[inline]
-fn after<V: View>(word: Word, mode: Mode, view: &V) -> Option<Word> {
+fn after<V: View>(last_access: LastAccess, mode: Mode, view: &V) -> Option<LastAccess> {
     let me = view.me();
     let next = match mode {
-        Mode::Write => Word::Write(me),
-        Mode::Read => Word::Read(me),
+        Mode::Write => LastAccess::Write(me),
+        Mode::Read => LastAccess::Read(me),
     };
-    let passed = |stamp: Stamp| view.knows(stamp);
-    match (word, mode) {
-        (Word::Empty, _) => Some(next),
-        (Word::Listed, _) => None,
-        (Word::Write(stamp) | Word::Read(stamp), Mode::Write) => passed(stamp).then_some(next),
-        (Word::Both { write, read }, Mode::Write) => {
-            passed(Stamp { slot: write.slot, tick: read }).then_some(next)
+    let passed = |epoch: Epoch| view.is_after(epoch);
+    match (last_access, mode) {
+        (LastAccess::Empty, _) => Some(next),
+        (LastAccess::GraphAccesses, _) => None,
+        (LastAccess::Write(epoch) | LastAccess::Read(epoch), Mode::Write) => passed(epoch).then_some(next),
+        (LastAccess::Both { write, read }, Mode::Write) => {
+            passed(Epoch { timeline: write.timeline, sequence: read }).then_some(next)
         }
-        (Word::Read(stamp), Mode::Read) => passed(stamp).then_some(next),
+        (LastAccess::Read(epoch), Mode::Read) => passed(epoch).then_some(next),
         // A write that is over need not be told of: what is left are reads, of which the next one costs less.
-        (Word::Write(write) | Word::Both { write, .. }, Mode::Read)
-            if write.slot == me.slot && passed(write) =>
+        (LastAccess::Write(write) | LastAccess::Both { write, .. }, Mode::Read)
+            if write.timeline == me.timeline && passed(write) =>
         {
-            Some(if view.completed(write) { next } else { Word::Both { write, read: me.tick } })
+            Some(if view.completed(write) { next } else { LastAccess::Both { write, read: me.sequence } })
         }
-        (Word::Write(write), Mode::Read) => view.completed(write).then_some(next),
-        (Word::Both { write, read }, Mode::Read) => {
-            let read = Stamp { slot: write.slot, tick: read };
+        (LastAccess::Write(write), Mode::Read) => view.completed(write).then_some(next),
+        (LastAccess::Both { write, read }, Mode::Read) => {
+            let read = Epoch { timeline: write.timeline, sequence: read };
             (view.completed(write) && passed(read)).then_some(next)
         }
     }
@@ -659,7 +676,7 @@ impl Hosts {
     #[must_use]
     fn enter(&self, mode: Mode) -> bool {
         let before = self.0.fetch_add(weight(mode), SeqCst);
-        // With the fence of whoever enters an access: either the host then finds the stamp, or the stamper
+        // With the fence of whoever enters an access: either the host then finds the epoch, or the stamper
         // finds the guard.
         fence(SeqCst);
         let fits = before % WRITER < LIMIT && before / WRITER < LIMIT;

@@ -1,6 +1,6 @@
 //! What a graph uses: which bytes of which allocations, held for as long as the graph may run.
 //!
-//! Nothing here is on the books: a graph that is not launched uses nothing. A launch enters all of it, as one
+//! Nothing here is on the tracker: a graph that is not launched uses nothing. A launch enters all of it, as one
 //! operation.
 #![expect(unsafe_code, reason = "a list of accesses beside what keeps their ledgers")]
 
@@ -9,37 +9,41 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::entry::Mode;
-use crate::ledger::{Access, Keeper};
+use crate::history::{Access, RetainedResource};
 
 /// Parts of one allocation beyond which all between the first and the last of them counts as used.
 const PARTS: usize = 16;
 
 /// An allocation, and what of it is used.
 #[derive(Clone)]
-struct Held {
-    keeper: Arc<dyn Keeper>,
+struct RetainedAllocation {
+    resource: Arc<dyn RetainedResource>,
     parts: Vec<(Range<usize>, Mode)>,
 }
 
 /// The bytes that a graph uses, and what keeps them.
 #[derive(Clone, Default)]
-pub struct Uses {
-    /// In the order of the ledgers' addresses, which is that in which an operation enters them.
-    held: Vec<Held>,
+pub struct RetainedAccesses {
+    /// In the order of the access histories' addresses, which is that in which an operation enters them.
+    held: Vec<RetainedAllocation>,
     /// Whether pinned memory is filled.
     fills: bool,
 }
 
-impl Uses {
+impl RetainedAccesses {
     /// Adds an access, with another keeper of its memory. Says no where there is none.
     #[must_use]
-    pub fn add(&mut self, access: &Access<'_>, keep: impl FnOnce() -> Option<Arc<dyn Keeper>>) -> bool {
+    pub fn add(
+        &mut self,
+        access: &Access<'_>,
+        retain_fn: impl FnOnce() -> Option<Arc<dyn RetainedResource>>,
+    ) -> bool {
         if access.is_empty() {
             return true;
         }
         self.fills |= access.is_fill();
         let (range, mode) = (access.range(), access.mode());
-        let at = self.held.binary_search_by_key(&access.address(), |held| address(&held.keeper));
+        let at = self.held.binary_search_by_key(&access.address(), |held| address(&held.resource));
         match at {
             Ok(at) => {
                 if let Some(held) = self.held.get_mut(at) {
@@ -47,8 +51,8 @@ impl Uses {
                 }
             }
             Err(at) => {
-                let Some(keeper) = keep() else { return false };
-                self.held.insert(at, Held { keeper, parts: vec![(range, mode)] });
+                let Some(resource) = retain_fn() else { return false };
+                self.held.insert(at, RetainedAllocation { resource, parts: vec![(range, mode)] });
             }
         }
         true
@@ -59,9 +63,9 @@ impl Uses {
         self.fills |= other.fills;
         for held in &other.held {
             for (range, mode) in &held.parts {
-                let access = Access::new(held.keeper.ledger(), range.clone(), *mode);
+                let access = Access::new(held.resource.history(), range.clone(), *mode);
                 // What is held has a keeper.
-                let _ = self.add(&access, || Some(Arc::clone(&held.keeper)));
+                let _ = self.add(&access, || Some(Arc::clone(&held.resource)));
             }
         }
     }
@@ -69,31 +73,31 @@ impl Uses {
     /// The accesses, as ones that no borrow stands for.
     fn all(&self) -> impl Iterator<Item = Access<'_>> {
         self.held.iter().flat_map(|held| {
-            let ledger = held.keeper.ledger();
-            held.parts.iter().map(|(range, mode)| Access::new(ledger, range.clone(), *mode).unborrowed())
+            let history = held.resource.history();
+            held.parts.iter().map(|(range, mode)| Access::new(history, range.clone(), *mode).unborrowed())
         })
     }
 
-    /// Whether something of the allocation is used whose ledger is at this address.
-    pub fn touches(&self, ledger: usize) -> bool {
-        self.held.binary_search_by_key(&ledger, |held| address(&held.keeper)).is_ok()
+    /// Whether something of the allocation is used whose access history is at this address.
+    pub fn touches(&self, history: usize) -> bool {
+        self.held.binary_search_by_key(&history, |held| address(&held.resource)).is_ok()
     }
 
     /// Whether one of the two writes what the other uses.
     pub fn conflicts(&self, other: &Self) -> bool {
         self.held.iter().any(|held| {
-            let at = other.held.binary_search_by_key(&address(&held.keeper), |it| address(&it.keeper));
+            let at = other.held.binary_search_by_key(&address(&held.resource), |it| address(&it.resource));
             at.ok().and_then(|at| other.held.get(at)).is_some_and(|it| held.conflicts(it))
         })
     }
 }
 
-/// Where the ledger is.
-fn address(keeper: &Arc<dyn Keeper>) -> usize {
-    std::ptr::from_ref(keeper.ledger()).addr()
+/// Where the access history is.
+fn address(resource: &Arc<dyn RetainedResource>) -> usize {
+    std::ptr::from_ref(resource.history()).addr()
 }
 
-impl Held {
+impl RetainedAllocation {
     fn add(&mut self, range: Range<usize>, mode: Mode) {
         let writes = |mode: Mode| mode == Mode::Write;
         let within = |(outer, by): &(Range<usize>, Mode)| {
@@ -123,7 +127,7 @@ impl Held {
     }
 }
 
-impl fmt::Debug for Uses {
+impl fmt::Debug for RetainedAccesses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.all()).finish()
     }
@@ -133,22 +137,22 @@ impl fmt::Debug for Uses {
 ///
 /// The list is made once. If each launch made it again, a launch would cost 10 ns more for one allocation and
 /// 35 to 90 ns more for eight.
-pub struct Listed {
-    /// Of ledgers that `uses` keeps: not to be given out for longer than this is borrowed.
+pub struct GraphAccesses {
+    /// Of access histories that `uses` keeps: not to be given out for longer than this is borrowed.
     list: Vec<Access<'static>>,
-    uses: Uses,
+    uses: RetainedAccesses,
 }
 
-impl Listed {
+impl GraphAccesses {
     /// Lists the accesses.
-    pub fn of(uses: Uses) -> Self {
-        // SAFETY: the ledgers are in allocations whose keepers are in `uses`, which is beside the list, not
+    pub fn of(uses: RetainedAccesses) -> Self {
+        // SAFETY: the access histories are in allocations whose keepers are in `uses`, which is beside the list, not
         // changed, and dropped with it. What a keeper keeps does not move.
-        let kept = |access| unsafe { std::mem::transmute::<Access<'_>, Access<'static>>(access) };
-        Self { list: uses.all().map(kept).collect(), uses }
+        let was_retained = |access| unsafe { std::mem::transmute::<Access<'_>, Access<'static>>(access) };
+        Self { list: uses.all().map(was_retained).collect(), uses }
     }
 
-    /// The accesses, in the order of the ledgers' addresses, as ones that no borrow stands for.
+    /// The accesses, in the order of the access histories' addresses, as ones that no borrow stands for.
     #[inline]
     pub fn accesses(&self) -> &[Access<'_>] {
         &self.list
@@ -161,12 +165,12 @@ impl Listed {
     }
 
     /// What is listed.
-    pub fn uses(&self) -> &Uses {
+    pub fn uses(&self) -> &RetainedAccesses {
         &self.uses
     }
 }
 
-impl fmt::Debug for Listed {
+impl fmt::Debug for GraphAccesses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.uses.fmt(f)
     }
@@ -175,35 +179,35 @@ impl fmt::Debug for Listed {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::Ledger;
+    use crate::AccessHistory;
 
-    struct Memory(Ledger);
+    struct Memory(AccessHistory);
 
-    // SAFETY: the ledger is in what is counted.
-    unsafe impl Keeper for Memory {
-        fn ledger(&self) -> &Ledger {
+    // SAFETY: the access history is in what is counted.
+    unsafe impl RetainedResource for Memory {
+        fn history(&self) -> &AccessHistory {
             &self.0
         }
     }
 
     fn memory(bytes: usize) -> Arc<Memory> {
-        Arc::new(Memory(Ledger::new(bytes)))
+        Arc::new(Memory(AccessHistory::new(bytes)))
     }
 
-    fn add(uses: &mut Uses, memory: &Arc<Memory>, range: Range<usize>, mode: Mode) {
-        let keeper: Arc<dyn Keeper> = Arc::<Memory>::clone(memory);
-        assert!(uses.add(&Access::new(&memory.0, range, mode), || Some(keeper)));
+    fn add(uses: &mut RetainedAccesses, memory: &Arc<Memory>, range: Range<usize>, mode: Mode) {
+        let resource: Arc<dyn RetainedResource> = Arc::<Memory>::clone(memory);
+        assert!(uses.add(&Access::new(&memory.0, range, mode), || Some(resource)));
     }
 
-    fn list(uses: &Uses) -> Vec<(Range<usize>, Mode)> {
-        let listed = Listed::of(uses.clone());
+    fn list(uses: &RetainedAccesses) -> Vec<(Range<usize>, Mode)> {
+        let listed = GraphAccesses::of(uses.clone());
         listed.accesses().iter().map(|it| (it.range(), it.mode())).collect()
     }
 
     #[test]
     fn what_is_covered_is_listed_once_and_a_write_covers_a_read() {
         let memory = memory(100);
-        let mut uses = Uses::default();
+        let mut uses = RetainedAccesses::default();
         add(&mut uses, &memory, 0..10, Mode::Read);
         add(&mut uses, &memory, 2..8, Mode::Read);
         add(&mut uses, &memory, 50..60, Mode::Write);
@@ -216,7 +220,7 @@ mod tests {
     #[test]
     fn many_parts_become_one_that_holds_all() {
         let memory = memory(1000);
-        let mut uses = Uses::default();
+        let mut uses = RetainedAccesses::default();
         for at in 0..=PARTS {
             add(&mut uses, &memory, at * 20..at * 20 + 10, Mode::Read);
         }
@@ -226,32 +230,32 @@ mod tests {
     #[test]
     fn allocations_are_listed_in_the_order_in_which_they_are_entered_and_kept() {
         let all: Vec<_> = (0..20).map(|_| memory(8)).collect();
-        let mut uses = Uses::default();
+        let mut uses = RetainedAccesses::default();
         for memory in all.iter().rev() {
             add(&mut uses, memory, 0..8, Mode::Write);
         }
-        let kept: Vec<_> = all.iter().map(Arc::downgrade).collect();
+        let was_retained: Vec<_> = all.iter().map(Arc::downgrade).collect();
         drop(all);
-        let listed = Listed::of(uses);
+        let listed = GraphAccesses::of(uses);
         let accesses = listed.accesses();
         assert_eq!(accesses.len(), 20);
         assert!(accesses.windows(2).all(|pair| pair[0].address() < pair[1].address()));
-        assert!(kept.iter().all(|memory| memory.upgrade().is_some()));
+        assert!(was_retained.iter().all(|memory| memory.upgrade().is_some()));
         drop(listed);
-        assert!(kept.iter().all(|memory| memory.upgrade().is_none()));
+        assert!(was_retained.iter().all(|memory| memory.upgrade().is_none()));
     }
 
     #[test]
     fn memory_that_nobody_keeps_is_refused() {
-        let ledger = Ledger::new(8);
-        assert!(!Uses::default().add(&Access::read(&ledger, 0..8), || None));
+        let history = AccessHistory::new(8);
+        assert!(!RetainedAccesses::default().add(&Access::read(&history, 0..8), || None));
     }
 
     #[test]
     fn only_a_write_conflicts_and_only_with_the_same_bytes() {
         let memory = memory(100);
         let one = |range, mode| {
-            let mut uses = Uses::default();
+            let mut uses = RetainedAccesses::default();
             add(&mut uses, &memory, range, mode);
             uses
         };

@@ -9,10 +9,10 @@ use std::sync::OnceLock;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicPtr, AtomicU64, fence};
 
-use crate::clock::{SlotId, Stamp};
+use crate::clock::{Epoch, TimelineId};
 
 /// A place in the source of the program.
-pub type Place = &'static Location<'static>;
+pub type CallSite = &'static Location<'static>;
 
 /// How many waits are remembered with their reasons, of each stream and of all.
 const REMEMBERED: usize = 256;
@@ -28,7 +28,7 @@ pub struct AddedWait {
     pub device: i32,
     /// The device of the stream waited for.
     pub other_device: i32,
-    /// The waiting stream's number in the books.
+    /// The waiting stream's number in the tracker.
     pub stream: u32,
     /// The number of the stream waited for.
     pub other_stream: u32,
@@ -52,7 +52,7 @@ impl fmt::Display for AddedWait {
             self.other_device
         )?;
         match self.after {
-            Some(place) => write!(f, ", given at {place}"),
+            Some(call_site) => write!(f, ", given at {call_site}"),
             None => Ok(()),
         }
     }
@@ -62,11 +62,11 @@ impl fmt::Display for AddedWait {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wait {
     /// The operation that had to.
-    pub(crate) at: Place,
+    pub(crate) at: CallSite,
     /// Where the earlier one was given, if that was kept.
-    pub(crate) after: Option<Place>,
+    pub(crate) after: Option<CallSite>,
     /// The earlier one.
-    pub(crate) stamp: Stamp,
+    pub(crate) epoch: Epoch,
     /// Whether the host had to wait.
     pub(crate) by_host: bool,
 }
@@ -93,22 +93,22 @@ impl Order {
     }
 }
 
-/// The waits of one stream. Who has its lane locked adds to them, and anybody may look.
+/// The waits of one stream. Who has its submit state locked adds to them, and anybody may look.
 #[derive(Debug)]
-pub(crate) struct Waits {
+pub(crate) struct WaitLog {
     count: AtomicU64,
     last: AtomicU64,
     /// The last waits, each in the place that its count gives it.
     notes: OnceLock<Box<[Note]>>,
 }
 
-impl Waits {
+impl WaitLog {
     /// No waits.
     pub(crate) const fn new() -> Self {
         Self { count: AtomicU64::new(0), last: AtomicU64::new(0), notes: OnceLock::new() }
     }
 
-    /// Notes one more. To be called by who has the lane locked.
+    /// Notes one more. To be called by who has the submit state locked.
     #[expect(clippy::inline_always, reason = "measured: else what is noted goes through memory")]
     #[inline(always)]
     pub(crate) fn note(&self, order: &Order, wait: &Wait) {
@@ -119,8 +119,8 @@ impl Waits {
             Some(notes) => notes,
             None => self.begin(),
         };
-        let place = usize::try_from(count % REMEMBERED as u64).unwrap_or(0);
-        if let Some(note) = notes.get(place) {
+        let call_site = usize::try_from(count % REMEMBERED as u64).unwrap_or(0);
+        if let Some(note) = notes.get(call_site) {
             note.write(number, wait);
         }
     }
@@ -156,7 +156,7 @@ struct Note {
     number: AtomicU64,
     at: AtomicPtr<Location<'static>>,
     after: AtomicPtr<Location<'static>>,
-    tick: AtomicU64,
+    sequence: AtomicU64,
     /// The other stream's number, doubled, and one more where the host had to wait.
     other: AtomicU64,
 }
@@ -167,7 +167,7 @@ impl Note {
             number: AtomicU64::new(0),
             at: AtomicPtr::new(null_mut()),
             after: AtomicPtr::new(null_mut()),
-            tick: AtomicU64::new(0),
+            sequence: AtomicU64::new(0),
             other: AtomicU64::new(0),
         }
     }
@@ -175,31 +175,32 @@ impl Note {
     /// Writes a wait. One thread at a time does.
     #[inline]
     fn write(&self, number: u64, wait: &Wait) {
-        let Wait { at, after, stamp, by_host } = *wait;
-        let pointer = |place: Place| std::ptr::from_ref(place).cast_mut();
+        let Wait { at, after, epoch, by_host } = *wait;
+        let pointer = |call_site: CallSite| std::ptr::from_ref(call_site).cast_mut();
         self.number.store(0, Relaxed);
         // Who reads any of what follows finds no number afterwards, or another one.
         fence(Release);
         self.at.store(pointer(at), Relaxed);
         self.after.store(after.map_or(null_mut(), pointer), Relaxed);
-        self.tick.store(stamp.tick, Relaxed);
-        self.other.store((u64::from(stamp.slot.0) << 1) | u64::from(by_host), Relaxed);
+        self.sequence.store(epoch.sequence, Relaxed);
+        self.other.store((u64::from(epoch.timeline.0) << 1) | u64::from(by_host), Relaxed);
         self.number.store(number, Release);
     }
 
     /// The wait with its number, if there is one and nobody is writing another one.
     fn read(&self) -> Option<(u64, Wait)> {
         let number = self.number.load(Acquire);
-        let [at, after] = [&self.at, &self.after].map(|place| place.load(Relaxed));
-        let (tick, other) = (self.tick.load(Relaxed), self.other.load(Relaxed));
+        let [at, after] = [&self.at, &self.after].map(|call_site| call_site.load(Relaxed));
+        let (sequence, other) = (self.sequence.load(Relaxed), self.other.load(Relaxed));
         fence(Acquire);
         if number == 0 || self.number.load(Relaxed) != number {
             return None;
         }
         // SAFETY: only places of the source, which live for ever, are stored there.
-        let [at, after]: [Option<Place>; 2] = [at, after].map(|place| unsafe { place.cast_const().as_ref() });
-        let slot = SlotId(u32::try_from(other >> 1).ok()?);
-        Some((number, Wait { at: at?, after, stamp: Stamp { slot, tick }, by_host: other & 1 == 1 }))
+        let [at, after]: [Option<CallSite>; 2] =
+            [at, after].map(|call_site| unsafe { call_site.cast_const().as_ref() });
+        let timeline = TimelineId(u32::try_from(other >> 1).ok()?);
+        Some((number, Wait { at: at?, after, epoch: Epoch { timeline, sequence }, by_host: other & 1 == 1 }))
     }
 }
 
@@ -207,9 +208,9 @@ impl Note {
 #[derive(Clone, Copy, Debug)]
 pub struct Hazard {
     /// Where the earlier one was given, if that was kept.
-    pub first: Option<Place>,
+    pub first: Option<CallSite>,
     /// Where the later one was.
-    pub second: Place,
+    pub second: CallSite,
 }
 
 #[cfg(test)]
@@ -218,24 +219,24 @@ mod tests {
     use std::sync::atomic::AtomicBool;
     use std::sync::atomic::Ordering::Relaxed;
 
-    use super::{Order, Place, REMEMBERED, SlotId, Stamp, Wait, Waits, last};
+    use super::{CallSite, Epoch, Order, REMEMBERED, TimelineId, Wait, WaitLog, last};
 
-    fn wait(tick: u64) -> Wait {
-        let (at, slot): (Place, _) = (Location::caller(), SlotId(3));
-        let (after, by_host) = (tick.is_multiple_of(2).then_some(at), tick.is_multiple_of(3));
-        Wait { at, after, stamp: Stamp { slot, tick }, by_host }
+    fn wait(sequence: u64) -> Wait {
+        let (at, timeline): (CallSite, _) = (Location::caller(), TimelineId(3));
+        let (after, by_host) = (sequence.is_multiple_of(2).then_some(at), sequence.is_multiple_of(3));
+        Wait { at, after, epoch: Epoch { timeline, sequence }, by_host }
     }
 
     #[test]
     fn the_last_ones_of_all_streams_are_remembered_oldest_first() {
-        let (order, streams) = (Order::new(), [Waits::new(), Waits::new()]);
+        let (order, streams) = (Order::new(), [WaitLog::new(), WaitLog::new()]);
         let mut added = Vec::new();
-        for tick in 1..=700 {
+        for sequence in 1..=700 {
             // The first one waits rarely at first, and then alone.
-            let stream = usize::from(tick < 400 && tick % 7 != 0);
-            added.push(wait(tick));
-            streams[stream].note(&order, &wait(tick));
-            let told: Vec<Wait> = last(streams.iter().flat_map(Waits::remembered).collect()).collect();
+            let stream = usize::from(sequence < 400 && sequence % 7 != 0);
+            added.push(wait(sequence));
+            streams[stream].note(&order, &wait(sequence));
+            let told: Vec<Wait> = last(streams.iter().flat_map(WaitLog::remembered).collect()).collect();
             assert_eq!(told, added[added.len().saturating_sub(REMEMBERED)..]);
         }
         assert_eq!(streams.map(|waits| waits.count()), [358, 342]);
@@ -243,11 +244,11 @@ mod tests {
 
     #[test]
     fn what_is_read_while_another_is_written_is_one_of_them() {
-        let (order, waits, over) = (Order::new(), Waits::new(), AtomicBool::new(false));
+        let (order, waits, over) = (Order::new(), WaitLog::new(), AtomicBool::new(false));
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 (1..=if cfg!(miri) { 2000 } else { 200_000 })
-                    .for_each(|tick| waits.note(&order, &wait(tick)));
+                    .for_each(|sequence| waits.note(&order, &wait(sequence)));
                 over.store(true, Relaxed);
             });
             while !over.load(Relaxed) {

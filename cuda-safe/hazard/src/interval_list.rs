@@ -1,38 +1,38 @@
 //! The long form of an allocation's accesses: a list sorted by first byte.
 
-use crate::clock::{SlotId, Stamp, Tick};
+use crate::clock::{Epoch, SequenceNumber, TimelineId};
 use crate::entry::{Conflict, Entry, First, Mode, View, Want, outside, redundant};
-use crate::waits::Place;
-use crate::word::Word;
+use crate::last_access::LastAccess;
+use crate::wait_log::CallSite;
 
 /// Entries beyond which the list is compacted.
 const COMPACT_AT: usize = 64;
 
-/// Entries beyond which accesses of one stream are taken together although their ticks differ.
+/// Entries beyond which accesses of one stream are taken together although their sequence numbers differ.
 const AT_MOST: usize = 512;
 
-/// Entries of a list that have one tick, which is told them later.
+/// Entries of a list that have one sequence number, which is told them later.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Run {
-    /// Whose accesses they are, by the number of a [`Sorted`] or a [`Series`](crate::Series): it has no
+pub(crate) struct SharedEpoch {
+    /// Whose accesses they are, by the number of a [`SortedAccesses`] or a [`GroupNumber`](crate::GroupNumber): it has no
     /// others in the list.
     pub(crate) of: u64,
     /// The first of them.
     pub(crate) low: usize,
     /// How many there are.
     pub(crate) len: usize,
-    /// Their stream, and the tick.
-    pub(crate) stamp: Stamp,
+    /// Their stream, and the sequence number.
+    pub(crate) epoch: Epoch,
 }
 
-impl Run {
+impl SharedEpoch {
     /// Makes the same accesses those of a later operation of their stream. Says no, and does nothing, if they
     /// are of another one.
     #[inline]
-    pub(crate) fn goes_on(&mut self, of: u64, me: Stamp) -> bool {
-        let same = self.of == of && self.stamp.slot == me.slot;
+    pub(crate) fn goes_on(&mut self, of: u64, me: Epoch) -> bool {
+        let same = self.of == of && self.epoch.timeline == me.timeline;
         if same {
-            self.stamp.tick = me.tick;
+            self.epoch.sequence = me.sequence;
         }
         same
     }
@@ -40,7 +40,7 @@ impl Run {
 
 /// The accesses of one allocation, sorted by first byte.
 #[derive(Debug)]
-pub(crate) struct List {
+pub(crate) struct IntervalList {
     entries: Vec<Entry>,
     /// Whether some that overlap may be of different bytes. Otherwise last bytes are in order as first ones
     /// are.
@@ -54,12 +54,12 @@ pub(crate) struct List {
     limit: usize,
     /// Kept for its capacity.
     scratch: Vec<Entry>,
-    /// The entries whose tick stands here and not with them: to be told them before anything but the run
+    /// The entries whose sequence number stands here and not with them: to be told them before anything but the run
     /// itself looks at entries.
-    run: Option<Run>,
+    run: Option<SharedEpoch>,
 }
 
-impl Default for List {
+impl Default for IntervalList {
     /// A list of nothing.
     fn default() -> Self {
         let (entries, scratch) = (Vec::new(), Vec::new());
@@ -67,25 +67,25 @@ impl Default for List {
     }
 }
 
-impl List {
+impl IntervalList {
     /// The list of an allocation of `bytes` bytes that an operation has made.
     #[cold]
     pub(crate) fn written(bytes: usize, first: First) -> Self {
-        let First { stamp, place } = first;
-        let entry = Entry { start: 0, end: bytes, mode: Mode::Write, stamp, place };
+        let First { epoch, call_site } = first;
+        let entry = Entry { start: 0, end: bytes, mode: Mode::Write, epoch, call_site };
         Self { entries: vec![entry], longest: bytes, ..Self::default() }
     }
 
     /// Takes over what the access word said of an allocation of `bytes` bytes. The list must be empty.
-    pub(crate) fn take_over(&mut self, word: Word, bytes: usize) {
-        let entry = |mode, stamp| Entry { start: 0, end: bytes, mode, stamp, place: None };
-        match word {
-            Word::Empty | Word::Listed => return,
-            Word::Write(stamp) => self.entries.push(entry(Mode::Write, stamp)),
-            Word::Read(stamp) => self.entries.push(entry(Mode::Read, stamp)),
-            Word::Both { write, read } => {
+    pub(crate) fn take_over(&mut self, last_access: LastAccess, bytes: usize) {
+        let entry = |mode, epoch| Entry { start: 0, end: bytes, mode, epoch, call_site: None };
+        match last_access {
+            LastAccess::Empty | LastAccess::GraphAccesses => return,
+            LastAccess::Write(epoch) => self.entries.push(entry(Mode::Write, epoch)),
+            LastAccess::Read(epoch) => self.entries.push(entry(Mode::Read, epoch)),
+            LastAccess::Both { write, read } => {
                 self.entries.push(entry(Mode::Write, write));
-                self.entries.push(entry(Mode::Read, Stamp { slot: write.slot, tick: read }));
+                self.entries.push(entry(Mode::Read, Epoch { timeline: write.timeline, sequence: read }));
             }
         }
         self.longest = bytes;
@@ -93,18 +93,18 @@ impl List {
 
     /// The word that says all that the list says, if there is one; the list is then emptied.
     pub(crate) fn give_up(&mut self, bytes: usize) -> Option<u64> {
-        let whole = |entry: &Entry| entry.is_of(0, bytes) && entry.place.is_none();
-        let word = match self.entries.as_slice() {
-            [] => Word::Empty,
-            [one] if whole(one) && one.mode == Mode::Write => Word::Write(one.stamp),
-            [one] if whole(one) => Word::Read(one.stamp),
-            [a, b] if whole(a) && whole(b) && a.stamp.slot == b.stamp.slot && a.mode != b.mode => {
+        let whole = |entry: &Entry| entry.is_of(0, bytes) && entry.call_site.is_none();
+        let last_access = match self.entries.as_slice() {
+            [] => LastAccess::Empty,
+            [one] if whole(one) && one.mode == Mode::Write => LastAccess::Write(one.epoch),
+            [one] if whole(one) => LastAccess::Read(one.epoch),
+            [a, b] if whole(a) && whole(b) && a.epoch.timeline == b.epoch.timeline && a.mode != b.mode => {
                 let (write, read) = if a.mode == Mode::Write { (a, b) } else { (b, a) };
-                Word::Both { write: write.stamp, read: read.stamp.tick }
+                LastAccess::Both { write: write.epoch, read: read.epoch.sequence }
             }
             _ => return None,
         };
-        let bits = word.pack()?;
+        let bits = last_access.pack()?;
         self.entries.clear();
         (self.tangled, self.longest, self.limit) = (false, 0, COMPACT_AT);
         Some(bits)
@@ -140,7 +140,7 @@ impl List {
     /// Enters one access if it is known to be ordered after all that it conflicts with, and that is of the
     /// same bytes or one entry. Says no, and does nothing, where anything else is the case, and where the
     /// list has become so long that it is to be compacted.
-    pub(crate) fn stamp_behind<V: View>(&mut self, want: Want, view: &V) -> bool {
+    pub(crate) fn enter_behind<V: View>(&mut self, want: Want, view: &V) -> bool {
         // A cut leaves two pieces.
         if want.is_empty() || self.entries.len() + 2 > self.limit {
             return false;
@@ -148,7 +148,7 @@ impl List {
         let (low, high) = self.window_at(self.next, want);
         let mut same = true;
         for entry in &self.entries[low..high] {
-            if entry.conflicts(want) && entry.end > want.start && !view.knows(entry.stamp) {
+            if entry.conflicts(want) && entry.end > want.start && !view.is_after(entry.epoch) {
                 return false;
             }
             same &= entry.is_of(want.start, want.end);
@@ -161,11 +161,11 @@ impl List {
     }
 
     /// Enters one access, collects what it conflicts with and drops what it makes redundant.
-    pub(crate) fn stamp<V: View>(
+    pub(crate) fn epoch<V: View>(
         &mut self,
         want: Want,
         view: &V,
-        place: Option<Place>,
+        call_site: Option<CallSite>,
         out: &mut Vec<Conflict>,
     ) {
         if want.is_empty() {
@@ -173,12 +173,12 @@ impl List {
         }
         let (low, high) = self.window_at(self.next, want);
         for entry in &self.entries[low..high] {
-            if entry.end > want.start && entry.conflicts(want) && !view.knows(entry.stamp) {
-                out.push(Conflict { stamp: entry.stamp, place: entry.place });
+            if entry.end > want.start && entry.conflicts(want) && !view.is_after(entry.epoch) {
+                out.push(Conflict { epoch: entry.epoch, call_site: entry.call_site });
             }
         }
         let same = self.entries[low..high].iter().all(|entry| entry.is_of(want.start, want.end));
-        self.put(low, high, same, want, view, place);
+        self.put(low, high, same, want, view, call_site);
         if self.entries.len() > self.limit {
             self.compact(view);
         }
@@ -194,50 +194,64 @@ impl List {
         same: bool,
         want: Want,
         view: &V,
-        place: Option<Place>,
+        call_site: Option<CallSite>,
     ) {
         self.longest = self.longest.max(want.end - want.start);
         self.next = low + 1;
         if same {
-            self.stamp_same(low, high, want, view, place);
+            self.stamp_same(low, high, want, view, call_site);
         } else {
-            self.stamp_cut(low, high, want, view, place);
+            self.stamp_cut(low, high, want, view, call_site);
         }
     }
 
     /// Enters one access in the place of those entries, all of the same bytes, that it makes redundant.
     #[inline]
-    fn stamp_same<V: View>(&mut self, low: usize, high: usize, want: Want, view: &V, place: Option<Place>) {
-        let new = Entry::new(want, view.me(), place);
+    fn stamp_same<V: View>(
+        &mut self,
+        low: usize,
+        high: usize,
+        want: Want,
+        view: &V,
+        call_site: Option<CallSite>,
+    ) {
+        let new = Entry::new(want, view.me(), call_site);
         match &mut self.entries[low..high] {
             // What parts find that are used for the first time.
             [] => self.entries.insert(low, new),
             // The steady state of a chunked program: this stream did the same to these bytes before, and
             // nobody else since.
-            [only] if only.mode == want.mode && only.stamp.slot == new.stamp.slot => *only = new,
+            [only] if only.mode == want.mode && only.epoch.timeline == new.epoch.timeline => *only = new,
             several => {
-                let mut kept = 0;
+                let mut was_retained = 0;
                 for at in 0..several.len() {
                     if !redundant(&several[at], want, view) {
-                        several.swap(kept, at);
-                        kept += 1;
+                        several.swap(was_retained, at);
+                        was_retained += 1;
                     }
                 }
-                if let Some(first) = several.get_mut(kept) {
+                if let Some(first) = several.get_mut(was_retained) {
                     *first = new;
-                    self.entries.drain(low + kept + 1..high);
+                    self.entries.drain(low + was_retained + 1..high);
                 } else {
                     self.entries.insert(high, new);
                 }
-                self.next += kept;
+                self.next += was_retained;
             }
         }
     }
 
     /// The same where some are of other bytes, and are cut.
     #[inline(never)]
-    fn stamp_cut<V: View>(&mut self, low: usize, high: usize, want: Want, view: &V, place: Option<Place>) {
-        let new = Entry::new(want, view.me(), place);
+    fn stamp_cut<V: View>(
+        &mut self,
+        low: usize,
+        high: usize,
+        want: Want,
+        view: &V,
+        call_site: Option<CallSite>,
+    ) {
+        let new = Entry::new(want, view.me(), call_site);
         // What all parts of an allocation find, one after the other, of which the whole was filled before.
         if let [only] = &mut self.entries[low..high]
             && only.start == want.start
@@ -286,7 +300,10 @@ impl List {
             low,
             high,
             |entry, scratch| {
-                if entry.end > want.start && entry.stamp.slot != me.slot && redundant(entry, want, view) {
+                if entry.end > want.start
+                    && entry.epoch.timeline != me.timeline
+                    && redundant(entry, want, view)
+                {
                     scratch.extend(outside(entry, want));
                 } else {
                     scratch.push(*entry);
@@ -297,11 +314,11 @@ impl List {
     }
 
     /// Collects what `want` conflicts with, as far as `ordered` does not already know, and changes nothing.
-    pub(crate) fn conflicts(&self, want: Want, ordered: impl Fn(Stamp) -> bool, out: &mut Vec<Conflict>) {
+    pub(crate) fn conflicts(&self, want: Want, ordered: impl Fn(Epoch) -> bool, out: &mut Vec<Conflict>) {
         let (low, high) = self.window(want);
         for entry in &self.entries[low..high] {
-            if entry.end > want.start && entry.conflicts(want) && !ordered(entry.stamp) {
-                out.push(Conflict { stamp: entry.stamp, place: entry.place });
+            if entry.end > want.start && entry.conflicts(want) && !ordered(entry.epoch) {
+                out.push(Conflict { epoch: entry.epoch, call_site: entry.call_site });
             }
         }
     }
@@ -312,18 +329,18 @@ impl List {
     }
 }
 
-/// Accesses that do again what their stream did last to the same bytes: nothing but a tick is entered, for
-/// each of them, or once for a [`Run`] of all.
-impl List {
+/// Accesses that do again what their stream did last to the same bytes: nothing but a sequence number is entered, for
+/// each of them, or once for a [`SharedEpoch`] of all.
+impl IntervalList {
     /// Enters accesses from the first on as long as [`alike`](Self::alike) says so; gives how many. The
     /// steady state of a program that uses many parts again and again.
     pub(crate) fn stamp_again(
         &mut self,
         wants: impl ExactSizeIterator<Item = Want> + Clone,
-        me: Stamp,
+        me: Epoch,
     ) -> usize {
-        let (low, done) = self.alike(wants, me.slot);
-        self.stamp_at(low, done, me.tick);
+        let (low, done) = self.alike(wants, me.timeline);
+        self.stamp_at(low, done, me.sequence);
         self.next = low + done;
         done
     }
@@ -331,7 +348,7 @@ impl List {
     /// How many accesses from the first on are each of the same bytes and mode as the entry that stands where
     /// it belongs, which is of this stream and meets no other; and where the first of these entries is.
     #[inline]
-    fn alike(&self, wants: impl Iterator<Item = Want> + Clone, slot: SlotId) -> (usize, usize) {
+    fn alike(&self, wants: impl Iterator<Item = Want> + Clone, timeline: TimelineId) -> (usize, usize) {
         let Some(first) = wants.clone().next() else { return (0, 0) };
         let low = self.entries.partition_point(|entry| entry.start < first.start);
         // Where those before it may reach into it, nothing is said.
@@ -343,8 +360,9 @@ impl List {
         let entries = self.entries.get(low..).unwrap_or_default();
         let (mut done, mut reach) = (0, 0);
         for (want, entry) in wants.zip(entries) {
-            let same = entry.is_of(want.start, want.end) && entry.mode == want.mode && entry.place.is_none();
-            if !(same && entry.start >= reach && entry.stamp.slot == slot) {
+            let same =
+                entry.is_of(want.start, want.end) && entry.mode == want.mode && entry.call_site.is_none();
+            if !(same && entry.start >= reach && entry.epoch.timeline == timeline) {
                 break;
             }
             reach = entry.end;
@@ -357,24 +375,24 @@ impl List {
         (low, done)
     }
 
-    /// Gives so many entries a later tick of their stream. A loop of its own that stores nothing but what
+    /// Gives so many entries a later sequence number of their stream. A loop of its own that stores nothing but what
     /// changes: that takes as long as all the rest.
     #[inline]
-    fn stamp_at(&mut self, low: usize, count: usize, tick: Tick) {
+    fn stamp_at(&mut self, low: usize, count: usize, sequence: SequenceNumber) {
         for entry in self.entries.get_mut(low..).unwrap_or_default().iter_mut().take(count) {
-            entry.stamp.tick = tick;
+            entry.epoch.sequence = sequence;
         }
     }
 
     /// Enters accesses as a run, where all of them do again what their stream did last to the same bytes.
     /// Says no, and does nothing, where anything else is the case. `of` is the number of their
-    /// [`Sorted`](crate::Sorted), or of their [`Series`](crate::Series): that goes on without them.
+    /// [`SortedAccesses`](crate::SortedAccesses), or of their [`GroupNumber`](crate::GroupNumber): that goes on without them.
     #[inline]
-    pub(crate) fn stamp_run(
+    pub(crate) fn enter_group(
         &mut self,
         of: u64,
         wants: impl ExactSizeIterator<Item = Want> + Clone,
-        me: Stamp,
+        me: Epoch,
     ) -> bool {
         let goes_on = self.run.as_mut().is_some_and(|run| run.goes_on(of, me));
         goes_on || self.begin_run(of, wants, me)
@@ -382,14 +400,14 @@ impl List {
 
     #[cold]
     #[inline(never)]
-    fn begin_run(&mut self, of: u64, wants: impl ExactSizeIterator<Item = Want> + Clone, me: Stamp) -> bool {
+    fn begin_run(&mut self, of: u64, wants: impl ExactSizeIterator<Item = Want> + Clone, me: Epoch) -> bool {
         let many = wants.len();
-        let (low, done) = self.alike(wants, me.slot);
+        let (low, done) = self.alike(wants, me.timeline);
         // Of a series none may have been told.
         let whole = done == many && done > 0;
         if whole {
-            let run = Run { of, low, len: done, stamp: me };
-            // Of one that is of the same entries, the ticks count no more.
+            let run = SharedEpoch { of, low, len: done, epoch: me };
+            // Of one that is of the same entries, the sequence numbers count no more.
             if self.run.is_none_or(|before| (before.low, before.len) != (low, done)) {
                 self.end_run();
             }
@@ -398,7 +416,7 @@ impl List {
         whole
     }
 
-    /// Tells the entries of a run their tick.
+    /// Tells the entries of a run their sequence number.
     #[inline]
     pub(crate) fn end_run(&mut self) {
         if self.run.is_some() {
@@ -410,16 +428,16 @@ impl List {
     #[inline(never)]
     fn tell_run(&mut self) {
         if let Some(run) = self.run.take() {
-            self.stamp_at(run.low, run.len, run.stamp.tick);
+            self.stamp_at(run.low, run.len, run.epoch.sequence);
         }
     }
 }
 
 /// What makes a list shorter.
-impl List {
+impl IntervalList {
     /// Drops what has completed.
-    pub(crate) fn prune(&mut self, completed: impl Fn(Stamp) -> bool) {
-        self.entries.retain(|entry| !completed(entry.stamp));
+    pub(crate) fn prune(&mut self, completed: impl Fn(Epoch) -> bool) {
+        self.entries.retain(|entry| !completed(entry.epoch));
         self.measure();
     }
 
@@ -430,15 +448,15 @@ impl List {
     }
 
     /// Makes the list shorter: drops what has completed, joins equal neighbours and, if that is not enough,
-    /// takes the accesses of a stream together, the last tick standing for all. The last is the only step
+    /// takes the accesses of a stream together, the last sequence number standing for all. The last is the only step
     /// that forgets, and it errs towards waiting.
     pub(crate) fn compact<V: View>(&mut self, view: &V) {
-        self.prune(|stamp| view.completed(stamp));
-        self.join(|a, b| a.stamp == b.stamp && a.end >= b.start);
+        self.prune(|epoch| view.completed(epoch));
+        self.join(|a, b| a.epoch == b.epoch && a.end >= b.start);
         if self.entries.len() > AT_MOST {
             self.entries
-                .sort_unstable_by_key(|entry| (entry.stamp.slot, entry.mode == Mode::Write, entry.start));
-            self.join(|a, b| a.stamp.slot == b.stamp.slot);
+                .sort_unstable_by_key(|entry| (entry.epoch.timeline, entry.mode == Mode::Write, entry.start));
+            self.join(|a, b| a.epoch.timeline == b.epoch.timeline);
             self.entries.sort_unstable_by_key(|entry| (entry.start, entry.end));
         }
         self.measure();
@@ -447,14 +465,14 @@ impl List {
 
     /// Joins neighbours of the same mode that `same` allows to.
     fn join(&mut self, same: impl Fn(&Entry, &Entry) -> bool) {
-        self.entries.dedup_by(|next, kept| {
-            let join = kept.mode == next.mode && same(kept, next);
+        self.entries.dedup_by(|next, was_retained| {
+            let join = was_retained.mode == next.mode && same(was_retained, next);
             if join {
-                kept.end = kept.end.max(next.end);
-                kept.start = kept.start.min(next.start);
-                if next.stamp.tick > kept.stamp.tick {
-                    kept.stamp = next.stamp;
-                    kept.place = next.place;
+                was_retained.end = was_retained.end.max(next.end);
+                was_retained.start = was_retained.start.min(next.start);
+                if next.epoch.sequence > was_retained.epoch.sequence {
+                    was_retained.epoch = next.epoch;
+                    was_retained.call_site = next.call_site;
                 }
             }
             join
@@ -475,21 +493,21 @@ pub(crate) fn tangled(entries: &[Entry]) -> bool {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::ledger::{Access, Ledger};
+    use crate::history::{Access, AccessHistory};
     use crate::primitives::in_a_test;
 
     /// A stream that knows nothing of others.
-    pub(crate) struct Alone(pub(crate) Stamp);
+    pub(crate) struct Alone(pub(crate) Epoch);
 
     impl View for Alone {
-        fn me(&self) -> Stamp {
+        fn me(&self) -> Epoch {
             self.0
         }
-        fn completed(&self, _: Stamp) -> bool {
+        fn completed(&self, _: Epoch) -> bool {
             false
         }
-        fn knows(&self, stamp: Stamp) -> bool {
-            stamp.slot == self.0.slot
+        fn is_after(&self, epoch: Epoch) -> bool {
+            epoch.timeline == self.0.timeline
         }
     }
 
@@ -503,9 +521,16 @@ pub(crate) mod tests {
             };
             let (mut hits, mut again, mut behind, mut untangled) = (0, 0, 0, 0);
             // Long enough for all parts but the last ones of some sets.
-            let ledger = Ledger::new(200);
+            let history = AccessHistory::new(200);
             for _ in 0..300 {
-                let lists = || (List::default(), List::default(), List::default(), List::default());
+                let lists = || {
+                    (
+                        IntervalList::default(),
+                        IntervalList::default(),
+                        IntervalList::default(),
+                        IntervalList::default(),
+                    )
+                };
                 let (mut hinted, mut searched, mut together, mut short) = lists();
                 // A few sets of parts, each used by several operations, as chunked programs do.
                 let sets: Vec<Vec<(usize, usize)>> = (0..3)
@@ -517,18 +542,19 @@ pub(crate) mod tests {
                             .collect()
                     })
                     .collect();
-                for tick in 1..20 {
-                    let me = Alone(Stamp { slot: SlotId(u32::try_from(random(2)).unwrap()), tick });
+                for sequence in 1..20 {
+                    let me =
+                        Alone(Epoch { timeline: TimelineId(u32::try_from(random(2)).unwrap()), sequence });
                     let mode = if random(2) == 0 { Mode::Read } else { Mode::Write };
                     let (mut found, mut expected) = (Vec::new(), Vec::new());
                     let set = &sets[random(3)];
                     for &(start, end) in set {
-                        let want = Access::new(&ledger, start..end, mode).want();
+                        let want = Access::new(&history, start..end, mode).want();
                         let at = hinted.next;
                         hits += usize::from(at > 0 && hinted.window_at(at, want).0 == at);
-                        hinted.stamp(want, &me, None, &mut found);
+                        hinted.epoch(want, &me, None, &mut found);
                         searched.next = usize::MAX;
-                        searched.stamp(want, &me, None, &mut expected);
+                        searched.epoch(want, &me, None, &mut expected);
                         assert_eq!(format!("{:?}", hinted.entries), format!("{:?}", searched.entries));
 
                         // The same bytes found by looking at all of them.
@@ -543,25 +569,25 @@ pub(crate) mod tests {
                         }
 
                         let mut conflicts = Vec::new();
-                        short.conflicts(want, |stamp| me.knows(stamp), &mut conflicts);
+                        short.conflicts(want, |epoch| me.is_after(epoch), &mut conflicts);
                         let before = format!("{:?}", short.entries);
-                        if short.stamp_behind(want, &me) {
+                        if short.enter_behind(want, &me) {
                             assert!(conflicts.is_empty());
                             behind += 1;
                         } else {
                             assert_eq!(format!("{:?}", short.entries), before);
-                            short.stamp(want, &me, None, &mut Vec::new());
+                            short.epoch(want, &me, None, &mut Vec::new());
                         }
                         assert_eq!(format!("{:?}", short.entries), format!("{:?}", searched.entries));
                     }
                     assert_eq!(format!("{found:?}"), format!("{expected:?}"));
 
                     let accesses: Vec<_> =
-                        set.iter().map(|&(start, end)| Access::new(&ledger, start..end, mode)).collect();
+                        set.iter().map(|&(start, end)| Access::new(&history, start..end, mode)).collect();
                     let mut found = Vec::new();
                     let done = together.stamp_again(accesses.iter().map(Access::want), me.0);
                     for access in accesses.iter().skip(done) {
-                        together.stamp(access.want(), &me, None, &mut found);
+                        together.epoch(access.want(), &me, None, &mut found);
                     }
                     again += done;
                     assert_eq!(format!("{:?}", together.entries), format!("{:?}", searched.entries));
@@ -578,13 +604,13 @@ pub(crate) mod tests {
     #[test]
     fn no_bytes_are_not_on_the_list() {
         in_a_test(|| {
-            let ledger = Ledger::new(8);
-            let me = Alone(Stamp { slot: SlotId(1), tick: 1 });
-            let (mut list, mut found) = (List::default(), Vec::new());
+            let history = AccessHistory::new(8);
+            let me = Alone(Epoch { timeline: TimelineId(1), sequence: 1 });
+            let (mut list, mut found) = (IntervalList::default(), Vec::new());
             for range in [3..3, 9..12] {
-                let want = Access::write(&ledger, range).want();
-                list.stamp(want, &me, None, &mut found);
-                assert!(!list.stamp_behind(want, &me));
+                let want = Access::write(&history, range).want();
+                list.epoch(want, &me, None, &mut found);
+                assert!(!list.enter_behind(want, &me));
             }
             assert_eq!((list.len(), found.len()), (0, 0));
         });

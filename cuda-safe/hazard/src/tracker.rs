@@ -1,31 +1,31 @@
-//! The books as a whole: every slot, every device's page, the policy, the waits.
+//! The tracker as a whole: every timeline, every device's page, the policy, the waits.
 #![expect(unsafe_code, reason = "declares functions that are told about streams")]
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
-use crate::clock::{Clock, SlotId, Stamp};
-use crate::device::{DeviceBook, Kind};
+use crate::clock::{Epoch, TimelineId, VectorClock};
+use crate::device::{DeviceTimelines, Kind};
 use crate::policy::Policy;
 use crate::primitives::{Arc, AtomicU32, Mutex, OnceLock, constructor};
-use crate::slot::{Reach, Slot};
-use crate::waits::{self, AddedWait, Order};
+use crate::timeline::{Reach, Timeline};
+use crate::wait_log::{self, AddedWait, Order};
 
 /// Slots in the first block; each further block is as large as all before it together.
 const FIRST_BLOCK: u32 = 64;
-/// Blocks that there can be, which makes two million slots.
+/// Blocks that there can be, which makes two million timelines.
 const BLOCKS: usize = 16;
 /// Policy not chosen yet.
 const UNSET: u32 = u32::MAX;
 
-/// A block of slots, each made when it is first needed.
-type Block = Box<[OnceLock<Box<Slot>>]>;
+/// A block of timelines, each made when it is first needed.
+type Block = Box<[OnceLock<Box<Timeline>>]>;
 
-/// There are as many streams as the books can tell apart.
+/// There are as many streams as the tracker can tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyStreams;
 
 /// All that the tracker knows. A program has one; tests make their own.
-pub struct Books {
+pub struct Tracker {
     blocks: [OnceLock<Block>; BLOCKS],
     register: Mutex<Register>,
     initial: fn() -> Policy,
@@ -36,35 +36,35 @@ pub struct Books {
 
 /// What changes only when streams come and go.
 struct Register {
-    slots: u32,
-    free: Vec<SlotId>,
-    devices: Vec<Arc<DeviceBook>>,
+    timelines: u32,
+    free: Vec<TimelineId>,
+    devices: Vec<Arc<DeviceTimelines>>,
 }
 
-impl Books {
+impl Tracker {
     constructor! {
         /// Books with nothing in them; `initial` chooses the policy when it is first asked for.
         pub fn new(initial: fn() -> Policy) -> Self {
             Self {
                 initial,
                 blocks: [const { OnceLock::new() }; BLOCKS],
-                register: Mutex::new(Register { slots: 0, free: Vec::new(), devices: Vec::new() }),
+                register: Mutex::new(Register { timelines: 0, free: Vec::new(), devices: Vec::new() }),
                 policy: AtomicU32::new(UNSET),
                 waits: Order::new(),
             }
         }
     }
 
-    /// The slot with this number.
+    /// The timeline with this number.
     #[inline]
-    pub fn slot(&self, id: SlotId) -> Option<&Slot> {
-        let (block, at) = place(id);
+    pub fn timeline(&self, id: TimelineId) -> Option<&Timeline> {
+        let (block, at) = call_site(id);
         self.blocks.get(block)?.get()?.get(at)?.get().map(Box::as_ref)
     }
 
-    /// A slot for a stream of this kind: a free one of which nothing is left, or a new one.
+    /// A timeline for a stream of this kind: a free one of which nothing is left, or a new one.
     ///
-    /// Whoever is about to wait for the former stream of a slot, on another thread, has read what that is
+    /// Whoever is about to wait for the former stream of a timeline, on another thread, has read what that is
     /// worth. Then it may be the new one that he waits for; so by then all of that is over: what the stream
     /// was given, and what it was ordered after.
     ///
@@ -72,93 +72,95 @@ impl Books {
     /// If there are as many streams as the tracker can tell apart.
     ///
     /// # Safety
-    /// The [`Port`](crate::Port) can reach a stream of this kind and device so until the slot is dismissed,
+    /// The [`EventBackend`](crate::EventBackend) can reach a stream of this kind and device so until the timeline is dismissed,
     /// and nobody else gives it work.
-    pub unsafe fn enrol(&self, device: i32, kind: Kind, reach: Reach) -> Result<&Slot, TooManyStreams> {
+    pub unsafe fn enrol(&self, device: i32, kind: Kind, reach: Reach) -> Result<&Timeline, TooManyStreams> {
         let mut register = self.register.lock();
-        let fits = |id: &SlotId| {
-            self.slot(*id)
-                .is_some_and(|slot| slot.kind == kind && slot.device.ordinal == device && self.is_over(slot))
+        let fits = |id: &TimelineId| {
+            self.timeline(*id).is_some_and(|timeline| {
+                timeline.kind == kind && timeline.device.ordinal == device && self.is_over(timeline)
+            })
         };
         if let Some(at) = register.free.iter().position(fits) {
             let id = register.free.swap_remove(at);
-            let slot = self.slot(id).ok_or(TooManyStreams)?;
-            let mut lane = slot.lane.lock();
-            // What the last stream of this slot was ordered after, the next one need not be.
-            lane.clock = Clock::new();
-            lane.legacy_epoch = 0;
-            slot.made_provable();
-            slot.share(&mut lane);
+            let timeline = self.timeline(id).ok_or(TooManyStreams)?;
+            let mut state = timeline.state.lock();
+            // What the last stream of this timeline was ordered after, the next one need not be.
+            state.clock = VectorClock::new();
+            state.legacy_seen = 0;
+            timeline.made_provable();
+            timeline.share(&mut state);
             // SAFETY: the caller vouches for it.
-            *unsafe { slot.reach_mut() } = reach;
-            return Ok(slot);
+            *unsafe { timeline.reach_mut() } = reach;
+            return Ok(timeline);
         }
         let book = Self::page(&mut register, device);
-        let id = SlotId(register.slots);
-        let (block, at) = place(id);
+        let id = TimelineId(register.timelines);
+        let (block, at) = call_site(id);
         let block = self.blocks.get(block).ok_or(TooManyStreams)?;
         let size = block_size(id);
         let block = block.get_or_init(|| (0..size).map(|_| OnceLock::new()).collect());
         let cell = block.get(at).ok_or(TooManyStreams)?;
-        // Read with the register locked: who changes the policy looks for slots after that.
+        // Read with the register locked: who changes the policy looks for timelines after that.
         let policy = self.policy();
-        let slot = cell.get_or_init(|| Box::new(Slot::new(id, kind, Arc::clone(&book), reach, policy)));
-        register.slots += 1;
+        let timeline =
+            cell.get_or_init(|| Box::new(Timeline::new(id, kind, Arc::clone(&book), reach, policy)));
+        register.timelines += 1;
         book.joins(id, kind);
-        Ok(slot)
+        Ok(timeline)
     }
 
-    /// Gives a slot back whose stream is gone. It is used again once all is over that the stream was given
+    /// Gives a timeline back whose stream is gone. It is used again once all is over that the stream was given
     /// and waited for.
     ///
     /// # Safety
     /// The stream is given nothing more, and can be reached so for as long as the tracker is used. The legacy
     /// stream waits for all that a blocking stream was given.
-    pub unsafe fn dismiss(&self, slot: &Slot, reach: Reach) {
+    pub unsafe fn dismiss(&self, timeline: &Timeline, reach: Reach) {
         // SAFETY: the caller vouches for it.
-        *unsafe { slot.reach_mut() } = reach;
-        self.register.lock().free.push(slot.id);
+        *unsafe { timeline.reach_mut() } = reach;
+        self.register.lock().free.push(timeline.id);
     }
 
-    /// The slots that [`dismiss`](Self::dismiss) gave back and nobody has taken yet.
-    pub fn dismissed(&self) -> Vec<SlotId> {
+    /// The timelines that [`dismiss`](Self::dismiss) gave back and nobody has taken yet.
+    pub fn dismissed(&self) -> Vec<TimelineId> {
         self.register.lock().free.clone()
     }
 
     /// The page of a device, made where there is none.
-    fn page(register: &mut Register, device: i32) -> Arc<DeviceBook> {
+    fn page(register: &mut Register, device: i32) -> Arc<DeviceTimelines> {
         if let Some(book) = register.devices.iter().find(|book| book.ordinal == device) {
             return Arc::clone(book);
         }
-        let book = Arc::new(DeviceBook::new(device));
+        let book = Arc::new(DeviceTimelines::new(device));
         register.devices.push(Arc::clone(&book));
         book
     }
 
-    /// The slot of a device's legacy stream, which it keeps.
+    /// The timeline of a device's legacy stream, which it keeps.
     ///
     /// # Errors
     /// If there are as many streams as the tracker can tell apart.
     ///
     /// # Safety
     /// As for [`enrol`](Self::enrol), for good: it is the legacy stream of the device.
-    pub unsafe fn legacy(&self, device: i32, reach: Reach) -> Result<&Slot, TooManyStreams> {
+    pub unsafe fn legacy(&self, device: i32, reach: Reach) -> Result<&Timeline, TooManyStreams> {
         let book = Self::page(&mut self.register.lock(), device);
         if let Some(id) = book.legacy() {
-            return self.slot(id).ok_or(TooManyStreams);
+            return self.timeline(id).ok_or(TooManyStreams);
         }
         // SAFETY: the caller's duties are just these.
-        let slot = unsafe { self.enrol(device, Kind::Legacy, reach) }?;
-        // Of two threads that come here at once, one wins and the other's slot stays unused.
-        self.slot(book.legacy_or(slot.id)).ok_or(TooManyStreams)
+        let timeline = unsafe { self.enrol(device, Kind::Legacy, reach) }?;
+        // Of two threads that come here at once, one wins and the other's timeline stays unused.
+        self.timeline(book.legacy_or(timeline.id)).ok_or(TooManyStreams)
     }
 
-    /// Every slot of a device, or of all devices.
-    pub fn slots_of(&self, device: Option<i32>) -> impl Iterator<Item = &Slot> {
-        let slots = self.register.lock().slots;
-        (0..slots)
-            .filter_map(|id| self.slot(SlotId(id)))
-            .filter(move |slot| device.is_none_or(|device| slot.device.ordinal == device))
+    /// Every timeline of a device, or of all devices.
+    pub fn slots_of(&self, device: Option<i32>) -> impl Iterator<Item = &Timeline> {
+        let timelines = self.register.lock().timelines;
+        (0..timelines)
+            .filter_map(|id| self.timeline(TimelineId(id)))
+            .filter(move |timeline| device.is_none_or(|device| timeline.device.ordinal == device))
     }
 
     /// The devices that have streams.
@@ -166,16 +168,16 @@ impl Books {
         self.register.lock().devices.iter().map(|book| book.ordinal).collect()
     }
 
-    /// Whether `stamp` is known to have completed.
+    /// Whether `epoch` is known to have completed.
     #[inline]
-    pub fn completed(&self, stamp: Stamp) -> bool {
-        self.slot(stamp.slot).is_some_and(|slot| slot.completed() >= stamp.tick)
+    pub fn completed(&self, epoch: Epoch) -> bool {
+        self.timeline(epoch.timeline).is_some_and(|timeline| timeline.completed() >= epoch.sequence)
     }
 
-    /// Whether `stamp` has been handed to CUDA or given up, so that waiting for its stream covers it.
+    /// Whether `epoch` has been handed to CUDA or given up, so that waiting for its stream covers it.
     #[inline]
-    pub(crate) fn published(&self, stamp: Stamp) -> bool {
-        self.slot(stamp.slot).is_some_and(|slot| slot.submitted() >= stamp.tick)
+    pub(crate) fn published(&self, epoch: Epoch) -> bool {
+        self.timeline(epoch.timeline).is_some_and(|timeline| timeline.submitted() >= epoch.sequence)
     }
 
     /// The policy.
@@ -201,38 +203,38 @@ impl Books {
     /// all devices are waited for before the tracker is relied on.
     pub unsafe fn set_policy(&self, policy: Policy) -> Option<Policy> {
         let before = self.policy.swap(policy.number(), std::sync::atomic::Ordering::AcqRel);
-        for slot in self.slots_of(None) {
-            let lane = slot.lane.lock();
+        for timeline in self.slots_of(None) {
+            let state = timeline.state.lock();
             // Asked for again: of two threads that change it, the last one to come here leaves what counts.
-            slot.orders.store(self.policy() == Policy::Order, Relaxed);
-            drop(lane);
+            timeline.orders.store(self.policy() == Policy::Order, Relaxed);
+            drop(state);
         }
         (before != UNSET).then(|| Policy::of(before))
     }
 
     /// How many waits were added.
     pub fn added_waits(&self) -> u64 {
-        self.slots_of(None).map(|slot| slot.waits().count()).sum()
+        self.slots_of(None).map(|timeline| timeline.waits().count()).sum()
     }
 
     /// The last waits added, oldest first.
     pub fn recent_waits(&self) -> Vec<AddedWait> {
-        let of_slot = |slot| self.waits_of(slot);
-        waits::last(self.slots_of(None).flat_map(of_slot).collect()).collect()
+        let of_slot = |timeline| self.waits_of(timeline);
+        wait_log::last(self.slots_of(None).flat_map(of_slot).collect()).collect()
     }
 
     /// Those of a stream that are remembered, with their numbers.
-    fn waits_of<'a>(&'a self, slot: &'a Slot) -> impl Iterator<Item = (u64, AddedWait)> {
-        slot.waits().remembered().filter_map(|(number, wait)| {
-            let other = self.slot(wait.stamp.slot)?;
+    fn waits_of<'a>(&'a self, timeline: &'a Timeline) -> impl Iterator<Item = (u64, AddedWait)> {
+        timeline.waits().remembered().filter_map(|(number, wait)| {
+            let other = self.timeline(wait.epoch.timeline)?;
             let added = AddedWait {
                 at: wait.at,
                 after: wait.after,
-                device: slot.device.ordinal,
+                device: timeline.device.ordinal,
                 other_device: other.device.ordinal,
-                stream: slot.id.0,
+                stream: timeline.id.0,
                 other_stream: other.id.0,
-                other_operation: wait.stamp.tick,
+                other_operation: wait.epoch.sequence,
                 by_host: wait.by_host,
             };
             Some((number, added))
@@ -240,9 +242,9 @@ impl Books {
     }
 }
 
-/// Which block a slot is in, and where in it.
+/// Which block a timeline is in, and where in it.
 #[inline]
-fn place(id: SlotId) -> (usize, usize) {
+fn call_site(id: TimelineId) -> (usize, usize) {
     // 0..64 are in block 0, 64..128 in 1, 128..256 in 2, and so on.
     let block = (id.0 / FIRST_BLOCK).checked_ilog2().map_or(0, |log| log + 1);
     let base = if block == 0 { 0 } else { FIRST_BLOCK << (block - 1) };
@@ -250,12 +252,12 @@ fn place(id: SlotId) -> (usize, usize) {
     (wide(block), wide(id.0 - base))
 }
 
-/// How many slots the block of `id` has.
-fn block_size(id: SlotId) -> u32 {
+/// How many timelines the block of `id` has.
+fn block_size(id: TimelineId) -> u32 {
     (id.0 / FIRST_BLOCK).checked_ilog2().map_or(FIRST_BLOCK, |log| FIRST_BLOCK << log)
 }
 
-impl std::fmt::Debug for Books {
+impl std::fmt::Debug for Tracker {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Books").field("added_waits", &self.added_waits()).finish_non_exhaustive()
     }
@@ -263,15 +265,15 @@ impl std::fmt::Debug for Books {
 
 #[cfg(test)]
 mod tests {
-    use super::{SlotId, block_size, place};
+    use super::{TimelineId, block_size, call_site};
 
     #[test]
     fn every_slot_has_a_place_of_its_own() {
         let mut next = (0, 0);
         for id in 0..5000 {
-            assert_eq!(place(SlotId(id)), next, "{id}");
+            assert_eq!(call_site(TimelineId(id)), next, "{id}");
             next.1 += 1;
-            if next.1 == usize::try_from(block_size(SlotId(id))).unwrap() {
+            if next.1 == usize::try_from(block_size(TimelineId(id))).unwrap() {
                 next = (next.0 + 1, 0);
             }
         }

@@ -1,0 +1,201 @@
+//! Ordering streams: what is done where nothing orders an operation after one that it conflicts with.
+#![expect(unsafe_code, reason = "declares what a port vouches for")]
+
+use crate::clock::{ClockSummary, Epoch, VectorClock};
+use crate::device::Kind;
+use crate::entry::{Conflict, FullView, View};
+use crate::operation_view::OperationView;
+use crate::primitives::Arc;
+use crate::timeline::{SubmitState, Timeline};
+use crate::tracker::Tracker;
+use crate::wait_log::{CallSite, Wait};
+
+/// The way to the streams, for the waits that the tracker add.
+///
+/// # Safety
+/// What the functions report has happened: nobody else looks whether the streams wait for each other.
+pub unsafe trait EventBackend {
+    /// What a failed call gives.
+    type Error;
+
+    /// Makes `waiter`'s stream wait for all that `other`'s stream has been given so far, or waits for that
+    /// itself. `was_retained` is a number that the port may keep with the waiting stream, 0 at first.
+    ///
+    /// Where both are the same, it is to wait for what the legacy rule gives its next operation: by an event
+    /// of the legacy stream.
+    ///
+    /// Called with `waiter`'s submit state locked and no other lock of the tracker held.
+    ///
+    /// # Errors
+    /// The failure of a call.
+    fn order(
+        &self,
+        waiter: &Timeline,
+        other: &Timeline,
+        was_retained: &mut usize,
+    ) -> Result<Route, Self::Error>;
+}
+
+/// How a [`EventBackend`] has ordered one stream after another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Route {
+    /// By an event recorded on the other stream just now.
+    Stream,
+    /// By an event recorded just now on the legacy stream of the other stream's device.
+    Legacy,
+    /// By the last event of a stream that is gone.
+    Event,
+    /// By holding the host until it was complete, the completed sequence numbers raised accordingly.
+    Host,
+}
+
+impl Tracker {
+    /// Orders the stream after every conflict that it is not yet ordered after. `rule` says whether it may be
+    /// so by the legacy rule, which then has something for the operation or not.
+    #[cold]
+    pub(crate) fn order_all<P: EventBackend>(
+        &self,
+        timeline: &Timeline,
+        state: &mut SubmitState,
+        rule: Option<bool>,
+        mut conflicts: Vec<Conflict>,
+        backend: &P,
+        at: CallSite,
+    ) -> Result<(), P::Error> {
+        // One wait covers all of a stream, so only its last operation counts.
+        conflicts.sort_unstable_by_key(|conflict| {
+            (conflict.epoch.timeline, std::cmp::Reverse(conflict.epoch.sequence))
+        });
+        conflicts.dedup_by_key(|conflict| conflict.epoch.timeline);
+        loop {
+            let me = timeline.next_by_owner();
+            let view = match rule {
+                Some(pending) => OperationView::new(self, timeline, state, pending, me),
+                None => OperationView::new(self, timeline, state, false, me).at_call(),
+            };
+            conflicts.retain(|conflict| !view.is_after(conflict.epoch));
+            // A stream that is itself ordered after another conflict saves the wait for that one: it goes
+            // first.
+            let covered = |one: &Conflict| {
+                let mut others = conflicts.iter().filter(|other| other.epoch.timeline != one.epoch.timeline);
+                others.any(|other| {
+                    self.timeline(other.epoch.timeline).is_some_and(|other| other.is_known_after(one.epoch))
+                })
+            };
+            let Some(next) = conflicts.iter().find(|one| !covered(one)).or(conflicts.first()) else {
+                return Ok(());
+            };
+            let next = *next;
+            let Some(other) = self.timeline(next.epoch.timeline) else { return Ok(()) };
+            self.order_after(timeline, state, other, next, backend, at)?;
+            conflicts.retain(|conflict| conflict.epoch.timeline != other.id);
+        }
+    }
+
+    /// Orders the stream after all that another has been given, because of `conflict`, and notes that.
+    ///
+    /// What that is worth is read *before* the call: more may be given to the other stream meanwhile, and the
+    /// wait need not cover it.
+    #[inline(never)]
+    pub(crate) fn order_after<P: EventBackend>(
+        &self,
+        timeline: &Timeline,
+        state: &mut SubmitState,
+        other: &Timeline,
+        conflict: Conflict,
+        backend: &P,
+        at: CallSite,
+    ) -> Result<(), P::Error> {
+        let known = other.summary();
+        let epoch = Epoch { timeline: other.id, sequence: other.submitted() };
+        let route = if known == ClockSummary::Many
+            || other.id == timeline.id
+            || !gives_no_more(timeline, state, other)
+        {
+            self.order_after_more(timeline, state, other, backend)?
+        } else {
+            let route = backend.order(timeline, other, &mut state.was_retained)?;
+            // By the legacy stream no port goes here, and if one did, that would be worth nothing.
+            if matches!(route, Route::Stream | Route::Event) {
+                self.join_summary(timeline, state, epoch, known);
+            }
+            route
+        };
+        self.note(timeline, conflict, route, at);
+        Ok(())
+    }
+
+    /// Notes a wait.
+    #[inline]
+    fn note(&self, timeline: &Timeline, conflict: Conflict, route: Route, at: CallSite) {
+        let Conflict { epoch, call_site: after } = conflict;
+        timeline.waits().note(&self.waits, &Wait { at, after, epoch, by_host: route == Route::Host });
+    }
+
+    /// Has the port order the stream after another one of any kind, which may know of anything.
+    #[cold]
+    #[inline(never)]
+    fn order_after_more<P: EventBackend>(
+        &self,
+        timeline: &Timeline,
+        state: &mut SubmitState,
+        other: &Timeline,
+        backend: &P,
+    ) -> Result<Route, P::Error> {
+        let mut gained = other.known();
+        gained.add(Epoch { timeline: other.id, sequence: other.submitted() });
+        // What the legacy rule adds to that, and what the legacy stream would give instead.
+        let (mut by_rule, mut by_legacy) = (VectorClock::new(), VectorClock::new());
+        match other.kind {
+            Kind::NonBlocking => {}
+            Kind::Legacy => self.scan(other, &mut by_rule),
+            Kind::Blocking | Kind::PerThread => {
+                other.device.seen_into(&mut by_rule);
+                if other.kind == Kind::PerThread || other.id == timeline.id {
+                    let legacy = other.device.legacy().and_then(|id| self.timeline(id));
+                    self.scan(legacy.unwrap_or(other), &mut by_legacy);
+                }
+            }
+        }
+        let route = backend.order(timeline, other, &mut state.was_retained)?;
+        match route {
+            Route::Host => gained.clear(),
+            Route::Event => {}
+            Route::Stream => {
+                gained.join(&by_rule);
+                if other.kind == Kind::Legacy {
+                    // The record was an action of the legacy stream, whoever asked for it.
+                    other.device.acted_after(Epoch { timeline: other.id, sequence: 0 }, &gained);
+                }
+            }
+            Route::Legacy => {
+                other.device.acted_after(Epoch { timeline: other.id, sequence: 0 }, &by_legacy);
+                gained = by_legacy;
+            }
+        }
+        if other.id == timeline.id {
+            timeline.made_provable();
+        }
+        if state.clock.join_for(&gained, timeline.id) {
+            self.tidy(timeline, state);
+        }
+        Ok(route)
+    }
+}
+
+/// Whether the legacy rule gives nothing to `timeline`'s stream by its waiting for `other`'s, but what it has
+/// already, nor to the legacy stream.
+fn gives_no_more(timeline: &Timeline, state: &SubmitState, other: &Timeline) -> bool {
+    match other.kind {
+        Kind::NonBlocking => true,
+        Kind::Blocking => {
+            let epoch = other.device.epoch();
+            // What the legacy stream had done until then is in the clock already.
+            epoch == 0
+                || timeline.kind == Kind::Blocking
+                    && epoch == state.legacy_seen
+                    && Arc::ptr_eq(&timeline.device, &other.device)
+        }
+        Kind::Legacy | Kind::PerThread => false,
+    }
+}

@@ -1,0 +1,132 @@
+//! The access word: all there is to say about most allocations, in one atomic.
+//!
+//! From the top: three bits of mode, thirteen of timeline, then 48 of sequence number; or, for a stream that has read what
+//! it wrote itself, 40 of the write's sequence number and 8 of how much later the read was, or 28 and 20. The write's
+//! own sequence number matters: a stream that is ordered after the write but not after the later read may still read.
+//! What does not fit goes to the list.
+
+use crate::clock::{Epoch, SequenceNumber, TimelineId};
+
+const SLOT_BITS: u32 = 13;
+const TICK_BITS: u32 = 48;
+/// Bits of how much later the read was, where it was soon after, and where it was long after.
+const SOON_BITS: u32 = 8;
+const LATE_BITS: u32 = 20;
+
+const MODE_WRITE: u64 = 1;
+const MODE_READ: u64 = 2;
+const MODE_BOTH: u64 = 3;
+const MODE_BOTH_LATE: u64 = 4;
+const MODE_LISTED: u64 = 5;
+
+/// The word of an allocation whose accesses are in its list.
+pub(crate) const LISTED: u64 = MODE_LISTED << (SLOT_BITS + TICK_BITS);
+
+/// What an access word says. All of these are about the whole allocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LastAccess {
+    /// No access is on record.
+    Empty,
+    /// The last access was this write.
+    Write(Epoch),
+    /// The last access was this read, and no write before it matters any more.
+    Read(Epoch),
+    /// `write`, then a read of the same stream at `read`.
+    Both { write: Epoch, read: SequenceNumber },
+    /// The accesses are in the list.
+    GraphAccesses,
+}
+
+/// `value` in `bits` bits, if it fits.
+fn fits(value: u64, bits: u32) -> Option<u64> {
+    (value >> bits == 0).then_some(value)
+}
+
+impl LastAccess {
+    /// The word for the bits of the atomic.
+    #[inline]
+    pub(crate) fn unpack(bits: u64) -> Self {
+        let sequence = bits & ((1 << TICK_BITS) - 1);
+        // The mask leaves thirteen bits, so nothing is lost.
+        let timeline = (bits >> TICK_BITS) & ((1 << SLOT_BITS) - 1);
+        let Ok(timeline) = u32::try_from(timeline) else { return Self::GraphAccesses };
+        let timeline = TimelineId(timeline);
+        match bits >> (SLOT_BITS + TICK_BITS) {
+            0 => Self::Empty,
+            MODE_WRITE => Self::Write(Epoch { timeline, sequence }),
+            MODE_READ => Self::Read(Epoch { timeline, sequence }),
+            MODE_BOTH => Self::both(timeline, sequence, SOON_BITS),
+            MODE_BOTH_LATE => Self::both(timeline, sequence, LATE_BITS),
+            _ => Self::GraphAccesses,
+        }
+    }
+
+    /// A write and a later read, from a payload that has `bits` bits for how much later.
+    fn both(timeline: TimelineId, payload: u64, bits: u32) -> Self {
+        let write = payload >> bits;
+        let delta = payload & ((1 << bits) - 1);
+        Self::Both { write: Epoch { timeline, sequence: write }, read: write + delta }
+    }
+
+    /// The bits for the word, if it can be told in bits.
+    #[inline]
+    pub(crate) fn pack(self) -> Option<u64> {
+        let (mode, timeline, payload) = match self {
+            Self::Empty => return Some(0),
+            Self::GraphAccesses => return Some(LISTED),
+            Self::Write(epoch) => (MODE_WRITE, epoch.timeline, fits(epoch.sequence, TICK_BITS)?),
+            Self::Read(epoch) => (MODE_READ, epoch.timeline, fits(epoch.sequence, TICK_BITS)?),
+            Self::Both { write, read } => {
+                let delta = read.checked_sub(write.sequence)?;
+                let (mode, bits) = if delta >> SOON_BITS == 0 {
+                    (MODE_BOTH, SOON_BITS)
+                } else {
+                    (MODE_BOTH_LATE, LATE_BITS)
+                };
+                let sequence = fits(write.sequence, TICK_BITS - bits)?;
+                (mode, write.timeline, (sequence << bits) | fits(delta, bits)?)
+            }
+        };
+        let timeline = fits(u64::from(timeline.0), SLOT_BITS)?;
+        Some((((mode << SLOT_BITS) | timeline) << TICK_BITS) | payload)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Epoch, LISTED, LastAccess, TimelineId};
+
+    #[test]
+    fn every_word_that_packs_unpacks_to_itself() {
+        for timeline in [0, 1, 77, (1 << 13) - 1] {
+            for sequence in [1, 2, 255, 256, (1 << 40) - 1] {
+                let epoch = Epoch { timeline: TimelineId(timeline), sequence };
+                let mut words = vec![LastAccess::Write(epoch), LastAccess::Read(epoch)];
+                words.extend(
+                    [0, 1, 255].map(|later| LastAccess::Both { write: epoch, read: sequence + later }),
+                );
+                for last_access in words {
+                    assert_eq!(last_access.pack().map(LastAccess::unpack), Some(last_access));
+                }
+            }
+        }
+        assert_eq!(LastAccess::unpack(0), LastAccess::Empty);
+        assert_eq!(LastAccess::unpack(LISTED), LastAccess::GraphAccesses);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_and_not_cut() {
+        let far = Epoch { timeline: TimelineId(1 << 13), sequence: 1 };
+        assert_eq!(LastAccess::Write(far).pack(), None);
+        let late = Epoch { timeline: TimelineId(0), sequence: 1 << 48 };
+        assert_eq!(LastAccess::Read(late).pack(), None);
+        let epoch = Epoch { timeline: TimelineId(3), sequence: 10 };
+        let late = LastAccess::Both { write: epoch, read: 10 + 256 };
+        assert_eq!(late.pack().map(LastAccess::unpack), Some(late));
+        assert_eq!(LastAccess::Both { write: epoch, read: 10 + (1 << 20) }.pack(), None);
+        let epoch = Epoch { timeline: TimelineId(3), sequence: 1 << 28 };
+        assert_eq!(LastAccess::Both { write: epoch, read: (1 << 28) + 256 }.pack(), None);
+        let late = Epoch { timeline: TimelineId(3), sequence: 1 << 40 };
+        assert_eq!(LastAccess::Both { write: late, read: 1 << 40 }.pack(), None);
+    }
+}
