@@ -14,11 +14,11 @@ const BLOCKS: u32 = 256;
 
 /// Counts in each bin how often the bin's number occurs among the values, and adds the count to the bin.
 ///
-/// The bins are spread over the shared memory of clusters of `blocks` blocks, so there may be more bins
+/// The bins are spread over the shared memory of clusters of `cluster` blocks, so there may be more bins
 /// than one block has room for. Values that are not the number of a bin are ignored.
 ///
 /// # Errors
-/// - The number of blocks is zero.
+/// - `cluster` is zero.
 /// - The memory is on another device than the stream's.
 /// - `ClusterSize`: a cluster cannot have so many blocks.
 /// - `DynamicShared`: a cluster has no room for so many bins. [`kernels::clusters::cluster_histogram`]

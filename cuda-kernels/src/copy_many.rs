@@ -85,8 +85,9 @@ where
 
 /// Repeated copies between the same memory: [`copy_many`](copy_many()), checked once.
 ///
-/// A plan stores addresses, lengths and ids. It neither borrows nor owns the memory: each
-/// [`enqueue`](Self::enqueue) borrows the pairs again and compares them with those of the plan.
+/// A plan stores addresses, lengths, and the numbers by which the tracker identifies groups of accesses. It
+/// neither borrows nor owns the memory: each [`enqueue`](Self::enqueue) borrows the pairs again and
+/// compares them with those of the plan.
 ///
 /// # Examples
 /// ```
@@ -230,7 +231,7 @@ fn range<T: 'static, D: KernelOutput<T>, S: KernelInput<T>>(
 }
 
 /// Returns the accesses of the pairs, with adjacent ones merged. All writes come first, or all reads,
-/// whichever the tracker locks first.
+/// whichever is first in the tracker's order.
 #[inline]
 fn accesses<T: 'static, D: KernelOutput<T>, S: KernelInput<T>>(pairs: &[(D, S)]) -> Vec<Access<'_>> {
     let (writes, reads) =
