@@ -19,7 +19,7 @@ pub unsafe trait EventBackend {
     type Error;
 
     /// Makes `waiter`'s stream wait for all that `other`'s stream has been given so far, or waits for that
-    /// itself. `was_retained` is a number that the port may keep with the waiting stream, 0 at first.
+    /// itself. `backend_data` is a number that the port may keep with the waiting stream, 0 at first.
     ///
     /// Where both are the same, it is to wait for what the legacy rule gives its next operation: by an event
     /// of the legacy stream.
@@ -32,13 +32,13 @@ pub unsafe trait EventBackend {
         &self,
         waiter: &Timeline,
         other: &Timeline,
-        was_retained: &mut usize,
-    ) -> Result<Route, Self::Error>;
+        backend_data: &mut usize,
+    ) -> Result<WaitMethod, Self::Error>;
 }
 
 /// How a [`EventBackend`] has ordered one stream after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Route {
+pub enum WaitMethod {
     /// By an event recorded on the other stream just now.
     Stream,
     /// By an event recorded just now on the legacy stream of the other stream's device.
@@ -79,7 +79,7 @@ impl Tracker {
             let covered = |one: &Conflict| {
                 let mut others = conflicts.iter().filter(|other| other.epoch.timeline != one.epoch.timeline);
                 others.any(|other| {
-                    self.timeline(other.epoch.timeline).is_some_and(|other| other.is_known_after(one.epoch))
+                    self.timeline(other.epoch.timeline).is_some_and(|other| other.is_ordered_after(one.epoch))
                 })
             };
             let Some(next) = conflicts.iter().find(|one| !covered(one)).or(conflicts.first()) else {
@@ -106,18 +106,18 @@ impl Tracker {
         backend: &P,
         at: CallSite,
     ) -> Result<(), P::Error> {
-        let known = other.summary();
+        let summary = other.summary();
         let epoch = Epoch { timeline: other.id, sequence: other.submitted() };
-        let route = if known == ClockSummary::Many
+        let route = if summary == ClockSummary::Many
             || other.id == timeline.id
             || !gives_no_more(timeline, state, other)
         {
             self.order_after_more(timeline, state, other, backend)?
         } else {
-            let route = backend.order(timeline, other, &mut state.was_retained)?;
+            let route = backend.order(timeline, other, &mut state.backend_data)?;
             // By the legacy stream no port goes here, and if one did, that would be worth nothing.
-            if matches!(route, Route::Stream | Route::Event) {
-                self.join_summary(timeline, state, epoch, known);
+            if matches!(route, WaitMethod::Stream | WaitMethod::Event) {
+                self.join_summary(timeline, state, epoch, summary);
             }
             route
         };
@@ -127,9 +127,9 @@ impl Tracker {
 
     /// Notes a wait.
     #[inline]
-    fn note(&self, timeline: &Timeline, conflict: Conflict, route: Route, at: CallSite) {
+    fn note(&self, timeline: &Timeline, conflict: Conflict, route: WaitMethod, at: CallSite) {
         let Conflict { epoch, call_site: after } = conflict;
-        timeline.waits().note(&self.waits, &Wait { at, after, epoch, by_host: route == Route::Host });
+        timeline.waits().note(&self.waits, &Wait { at, after, epoch, by_host: route == WaitMethod::Host });
     }
 
     /// Has the port order the stream after another one of any kind, which may know of anything.
@@ -141,43 +141,43 @@ impl Tracker {
         state: &mut SubmitState,
         other: &Timeline,
         backend: &P,
-    ) -> Result<Route, P::Error> {
-        let mut gained = other.known();
+    ) -> Result<WaitMethod, P::Error> {
+        let mut gained = other.published_clock();
         gained.add(Epoch { timeline: other.id, sequence: other.submitted() });
         // What the legacy rule adds to that, and what the legacy stream would give instead.
         let (mut by_rule, mut by_legacy) = (VectorClock::new(), VectorClock::new());
         match other.kind {
             Kind::NonBlocking => {}
-            Kind::Legacy => self.scan(other, &mut by_rule),
+            Kind::Legacy => self.join_before_legacy(other, &mut by_rule),
             Kind::Blocking | Kind::PerThread => {
-                other.device.seen_into(&mut by_rule);
+                other.device.join_legacy_clock_into(&mut by_rule);
                 if other.kind == Kind::PerThread || other.id == timeline.id {
                     let legacy = other.device.legacy().and_then(|id| self.timeline(id));
-                    self.scan(legacy.unwrap_or(other), &mut by_legacy);
+                    self.join_before_legacy(legacy.unwrap_or(other), &mut by_legacy);
                 }
             }
         }
-        let route = backend.order(timeline, other, &mut state.was_retained)?;
+        let route = backend.order(timeline, other, &mut state.backend_data)?;
         match route {
-            Route::Host => gained.clear(),
-            Route::Event => {}
-            Route::Stream => {
+            WaitMethod::Host => gained.clear(),
+            WaitMethod::Event => {}
+            WaitMethod::Stream => {
                 gained.join(&by_rule);
                 if other.kind == Kind::Legacy {
                     // The record was an action of the legacy stream, whoever asked for it.
-                    other.device.acted_after(Epoch { timeline: other.id, sequence: 0 }, &gained);
+                    other.device.join_action(Epoch { timeline: other.id, sequence: 0 }, &gained);
                 }
             }
-            Route::Legacy => {
-                other.device.acted_after(Epoch { timeline: other.id, sequence: 0 }, &by_legacy);
+            WaitMethod::Legacy => {
+                other.device.join_action(Epoch { timeline: other.id, sequence: 0 }, &by_legacy);
                 gained = by_legacy;
             }
         }
         if other.id == timeline.id {
-            timeline.made_provable();
+            timeline.mark_sync_covered();
         }
         if state.clock.join_for(&gained, timeline.id) {
-            self.tidy(timeline, state);
+            self.prune_and_share(timeline, state);
         }
         Ok(route)
     }
@@ -189,11 +189,11 @@ fn gives_no_more(timeline: &Timeline, state: &SubmitState, other: &Timeline) -> 
     match other.kind {
         Kind::NonBlocking => true,
         Kind::Blocking => {
-            let epoch = other.device.epoch();
+            let actions = other.device.actions();
             // What the legacy stream had done until then is in the clock already.
-            epoch == 0
+            actions == 0
                 || timeline.kind == Kind::Blocking
-                    && epoch == state.legacy_seen
+                    && actions == state.legacy_seen
                     && Arc::ptr_eq(&timeline.device, &other.device)
         }
         Kind::Legacy | Kind::PerThread => false,

@@ -112,22 +112,22 @@ impl VectorClock {
         self.few.iter().take_while(|epoch| epoch.sequence != 0).count()
     }
 
-    /// Whether the clock covers `epoch`.
+    /// Whether the clock covers `enter`.
     #[inline]
     pub fn covers(&self, epoch: Epoch) -> bool {
-        self.covers_plainly(epoch) || self.many.is_some() && self.covers_by_many(epoch)
+        self.covers_inline(epoch) || self.many.is_some() && self.covers_in_many(epoch)
     }
 
-    /// Whether a clock that knows of few streams covers `epoch`.
+    /// Whether a clock that knows of few streams covers `enter`.
     #[inline]
-    pub(crate) fn covers_plainly(&self, epoch: Epoch) -> bool {
+    pub(crate) fn covers_inline(&self, epoch: Epoch) -> bool {
         let known = self.few.iter().find(|entry| entry.timeline == epoch.timeline);
         known.is_some_and(|entry| entry.sequence >= epoch.sequence)
     }
 
     #[cold]
     #[inline(never)]
-    fn covers_by_many(&self, epoch: Epoch) -> bool {
+    fn covers_in_many(&self, epoch: Epoch) -> bool {
         let entries = self.entries();
         let at = entries.binary_search_by_key(&epoch.timeline, |entry| entry.timeline);
         at.ok().and_then(|at| entries.get(at)).is_some_and(|entry| entry.sequence >= epoch.sequence)
@@ -246,11 +246,11 @@ impl VectorClock {
         if !self.iter().any(&mut completed) {
             return;
         }
-        let was_retained: Vec<Epoch> = self.iter().filter(|epoch| !completed(*epoch)).collect();
+        let remaining: Vec<Epoch> = self.iter().filter(|epoch| !completed(*epoch)).collect();
         *self = Self::new();
-        match self.few.get_mut(..was_retained.len()) {
-            Some(few) => few.copy_from_slice(&was_retained),
-            None => self.many = Some(Arc::new(was_retained)),
+        match self.few.get_mut(..remaining.len()) {
+            Some(few) => few.copy_from_slice(&remaining),
+            None => self.many = Some(Arc::new(remaining)),
         }
     }
 
@@ -298,7 +298,7 @@ pub(crate) enum ClockSummary {
 
 impl ClockSummary {
     /// Bits of a sequence number. Those above are for the timeline, all of them set where it is more than bits can say.
-    const TICK_BITS: u32 = 48;
+    const SEQUENCE_BITS: u32 = 48;
 
     /// What the bits say.
     #[inline]
@@ -307,10 +307,10 @@ impl ClockSummary {
         if bits == 0 {
             return Self::Nothing;
         }
-        match u32::try_from(bits >> Self::TICK_BITS) {
+        match u32::try_from(bits >> Self::SEQUENCE_BITS) {
             Ok(timeline) if timeline < 0xffff => Self::One(Epoch {
                 timeline: TimelineId(timeline),
-                sequence: bits & ((1 << Self::TICK_BITS) - 1),
+                sequence: bits & ((1 << Self::SEQUENCE_BITS) - 1),
             }),
             _ => Self::Many,
         }
@@ -322,9 +322,9 @@ impl ClockSummary {
         match self {
             Self::Nothing => 0,
             Self::One(Epoch { timeline: TimelineId(timeline), sequence })
-                if timeline < 0xffff && sequence >> Self::TICK_BITS == 0 =>
+                if timeline < 0xffff && sequence >> Self::SEQUENCE_BITS == 0 =>
             {
-                (u64::from(timeline) << Self::TICK_BITS) | sequence
+                (u64::from(timeline) << Self::SEQUENCE_BITS) | sequence
             }
             Self::One(_) | Self::Many => u64::MAX,
         }

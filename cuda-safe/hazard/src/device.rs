@@ -38,7 +38,7 @@ pub(crate) struct DeviceTimelines {
     /// The legacy stream's timeline, once it has one.
     legacy: OnceLock<TimelineId>,
     /// Actions of the legacy stream.
-    epoch: AtomicU64,
+    actions: AtomicU64,
     /// Whether a blocking stream has done anything since the legacy stream looked.
     changed: AtomicBool,
     /// The blocking streams.
@@ -46,9 +46,9 @@ pub(crate) struct DeviceTimelines {
     /// Whether there are any.
     has_blocking: AtomicBool,
     /// The legacy stream's last operation.
-    acted: AtomicU64,
+    last_action: AtomicU64,
     /// What the legacy stream's last action was ordered after.
-    seen: Mutex<VectorClock>,
+    clock: Mutex<VectorClock>,
 }
 
 impl DeviceTimelines {
@@ -57,12 +57,12 @@ impl DeviceTimelines {
         Self {
             ordinal,
             legacy: OnceLock::new(),
-            epoch: AtomicU64::new(0),
+            actions: AtomicU64::new(0),
             changed: AtomicBool::new(false),
             blocking: Mutex::new(Vec::new()),
             has_blocking: AtomicBool::new(false),
-            acted: AtomicU64::new(0),
-            seen: Mutex::new(VectorClock::new()),
+            last_action: AtomicU64::new(0),
+            clock: Mutex::new(VectorClock::new()),
         }
     }
 
@@ -78,7 +78,7 @@ impl DeviceTimelines {
     }
 
     /// Adds a stream to those that the legacy stream waits for.
-    pub(crate) fn joins(&self, timeline: TimelineId, kind: Kind) {
+    pub(crate) fn add_blocking(&self, timeline: TimelineId, kind: Kind) {
         if kind.blocking() {
             self.blocking.lock().push(timeline);
             self.has_blocking.store(true, Release);
@@ -101,7 +101,7 @@ impl DeviceTimelines {
 
     /// Whether there is news from the blocking streams; asking takes it.
     #[inline]
-    pub(crate) fn take_news(&self) -> bool {
+    pub(crate) fn take_changes(&self) -> bool {
         self.has_changes() && self.changed.swap(false, SeqCst)
     }
 
@@ -122,52 +122,52 @@ impl DeviceTimelines {
 
     /// Counts the actions of the legacy stream.
     #[inline]
-    pub(crate) fn epoch(&self) -> u64 {
-        self.epoch.load(Acquire)
+    pub(crate) fn actions(&self) -> u64 {
+        self.actions.load(Acquire)
     }
 
-    /// The legacy stream has acted, being ordered after `clock` and `epoch` besides what was told before.
-    pub(crate) fn acted_after(&self, epoch: Epoch, clock: &VectorClock) {
-        let mut seen = self.seen.lock();
-        seen.join(clock);
-        seen.add(epoch);
-        self.epoch.fetch_add(1, SeqCst);
+    /// The legacy stream has acted, being ordered after `clock` and `enter` besides what was told before.
+    pub(crate) fn join_action(&self, epoch: Epoch, clock: &VectorClock) {
+        let mut legacy_clock = self.clock.lock();
+        legacy_clock.join(clock);
+        legacy_clock.add(epoch);
+        self.actions.fetch_add(1, SeqCst);
     }
 
     /// The legacy stream has acted as its operation `sequence`, or after that. To be called by who has its submit state,
     /// so that sequence numbers never fall. `clock` is what it was ordered after besides what was told before.
     #[inline]
-    pub(crate) fn acted(&self, sequence: SequenceNumber, clock: Option<&VectorClock>) {
+    pub(crate) fn record_action(&self, sequence: SequenceNumber, clock: Option<&VectorClock>) {
         if let Some(clock) = clock {
-            self.sees(clock);
+            self.join_clock(clock);
         }
-        self.acted.store(sequence, Release);
-        self.epoch.fetch_add(1, SeqCst);
+        self.last_action.store(sequence, Release);
+        self.actions.fetch_add(1, SeqCst);
     }
 
     #[cold]
     #[inline(never)]
-    fn sees(&self, clock: &VectorClock) {
-        self.seen.lock().join(clock);
+    fn join_clock(&self, clock: &VectorClock) {
+        self.clock.lock().join(clock);
     }
 
     /// Adds what a blocking stream's next operation is ordered after; gives the epoch that this is about, at
     /// least.
-    pub(crate) fn seen_into(&self, clock: &mut VectorClock) -> u64 {
+    pub(crate) fn join_legacy_clock_into(&self, clock: &mut VectorClock) -> u64 {
         // Read first: what an epoch stands for was there before it.
-        let epoch = self.epoch();
-        clock.join(&self.seen.lock());
+        let actions = self.actions();
+        clock.join(&self.clock.lock());
         if let Some(timeline) = self.legacy() {
-            clock.add(Epoch { timeline, sequence: self.acted.load(Acquire) });
+            clock.add(Epoch { timeline, sequence: self.last_action.load(Acquire) });
         }
-        epoch
+        actions
     }
 
-    /// Drops from what the legacy stream has seen what everybody knows to be complete, if it has become long.
+    /// Drops from what the legacy stream has legacy_clock what everybody knows to be complete, if it has become long.
     pub(crate) fn prune(&self, completed: impl FnMut(Epoch) -> bool) {
-        let mut seen = self.seen.lock();
-        if seen.len() > 32 {
-            seen.prune(completed);
+        let mut legacy_clock = self.clock.lock();
+        if legacy_clock.len() > 32 {
+            legacy_clock.prune(completed);
         }
     }
 }

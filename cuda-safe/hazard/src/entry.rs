@@ -18,14 +18,14 @@ pub enum Mode {
 
 /// An access whose allocation is understood.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Want {
+pub(crate) struct Interval {
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) mode: Mode,
 }
 
-impl Want {
-    /// Whether there is nothing that it wants.
+impl Interval {
+    /// Whether there is nothing that it intervals.
     #[inline]
     pub(crate) fn is_empty(self) -> bool {
         self.start >= self.end
@@ -40,7 +40,7 @@ impl Want {
 
 /// The operation that made an allocation, which its access history begins with.
 #[derive(Clone, Copy, Debug)]
-pub struct First {
+pub struct FirstWrite {
     pub(crate) epoch: Epoch,
     pub(crate) call_site: Option<CallSite>,
 }
@@ -49,9 +49,9 @@ pub struct First {
 pub(crate) trait View {
     /// The operation itself.
     fn me(&self) -> Epoch;
-    /// Whether `epoch` has completed, which is so for everybody.
+    /// Whether `enter` has completed, which is so for everybody.
     fn completed(&self, epoch: Epoch) -> bool;
-    /// Whether `epoch` is ordered before the operation, for example because it is of the same stream.
+    /// Whether `enter` is ordered before the operation, for example because it is of the same stream.
     fn is_after(&self, epoch: Epoch) -> bool;
 }
 
@@ -62,10 +62,10 @@ pub(crate) trait FullView: View + Sized {
     /// come to it the stream has something to do.
     fn at_call(&self) -> Self;
 
-    /// Whether `epoch` is ordered before an access of the operation, which is one that may be made during the
+    /// Whether `enter` is ordered before an access of the operation, which is one that may be made during the
     /// call or not.
     #[inline]
-    fn puts_behind(&self, at_call: bool, epoch: Epoch) -> bool {
+    fn orders_before(&self, at_call: bool, epoch: Epoch) -> bool {
         if at_call { self.at_call().is_after(epoch) } else { self.is_after(epoch) }
     }
 }
@@ -82,13 +82,13 @@ pub(crate) struct Entry {
 
 impl Entry {
     #[inline]
-    pub(crate) fn new(want: Want, epoch: Epoch, call_site: Option<CallSite>) -> Self {
-        Self { start: want.start, end: want.end, mode: want.mode, epoch, call_site }
+    pub(crate) fn new(interval: Interval, epoch: Epoch, call_site: Option<CallSite>) -> Self {
+        Self { start: interval.start, end: interval.end, mode: interval.mode, epoch, call_site }
     }
 
     /// Whether the two accesses must not run at once, whoever makes them.
-    pub(crate) fn conflicts(&self, want: Want) -> bool {
-        want.writes() || self.mode == Mode::Write
+    pub(crate) fn conflicts(&self, interval: Interval) -> bool {
+        interval.writes() || self.mode == Mode::Write
     }
 
     /// Whether it is of just these bytes.
@@ -107,19 +107,19 @@ pub struct Conflict {
     pub call_site: Option<CallSite>,
 }
 
-/// Whether the part of `entry` that `want` covers need not be remembered once `want` is on record.
+/// Whether the part of `entry` that `interval` covers need not be remembered once `interval` is on record.
 #[inline]
-pub(crate) fn redundant<V: View>(entry: &Entry, want: Want, view: &V) -> bool {
-    if want.writes() || entry.mode == Mode::Read {
+pub(crate) fn redundant<V: View>(entry: &Entry, interval: Interval, view: &V) -> bool {
+    if interval.writes() || entry.mode == Mode::Read {
         view.is_after(entry.epoch)
     } else {
         view.completed(entry.epoch)
     }
 }
 
-/// The parts of `entry` that `want` does not cover.
-pub(crate) fn outside(entry: &Entry, want: Want) -> impl Iterator<Item = Entry> + use<> {
-    let left = (entry.start < want.start).then_some(Entry { end: want.start, ..*entry });
-    let right = (entry.end > want.end).then_some(Entry { start: want.end, ..*entry });
+/// The parts of `entry` that `interval` does not cover.
+pub(crate) fn outside(entry: &Entry, interval: Interval) -> impl Iterator<Item = Entry> + use<> {
+    let left = (entry.start < interval.start).then_some(Entry { end: interval.start, ..*entry });
+    let right = (entry.end > interval.end).then_some(Entry { start: interval.end, ..*entry });
     left.into_iter().chain(right)
 }

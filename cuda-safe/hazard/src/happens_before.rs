@@ -47,7 +47,7 @@ struct State {
     /// What happens before its next operation, but for what the legacy rule adds.
     clock: VectorClock,
     /// Of a legacy stream: what its last action comes after, itself included.
-    acted: VectorClock,
+    last_action: VectorClock,
 }
 
 impl HappensBefore {
@@ -67,7 +67,7 @@ impl HappensBefore {
             kind,
             last: 0,
             clock: VectorClock::new(),
-            acted: VectorClock::new(),
+            last_action: VectorClock::new(),
         });
         id
     }
@@ -79,12 +79,12 @@ impl HappensBefore {
     /// that the device's blocking streams were given; on a blocking one, after the last action of the legacy
     /// stream.
     pub fn operate(&mut self, timeline: Timeline) -> Epoch {
-        let ruled = self.by_legacy_rule(timeline);
-        let Some(state) = self.state_mut(timeline) else { return Epoch { timeline: timeline, sequence: 0 } };
-        state.clock.join_for(&ruled, timeline);
+        let by_rule = self.by_legacy_rule(timeline);
+        let Some(state) = self.state_mut(timeline) else { return Epoch { timeline, sequence: 0 } };
+        state.clock.join_for(&by_rule, timeline);
         state.last += 1;
-        let epoch = Epoch { timeline: timeline, sequence: state.last };
-        state.acts(epoch);
+        let epoch = Epoch { timeline, sequence: state.last };
+        state.note_action(epoch);
         epoch
     }
 
@@ -94,16 +94,16 @@ impl HappensBefore {
     /// On a legacy stream a record is an action like an operation. On a blocking stream the event comes after
     /// the legacy stream's last action, but the stream itself does so only by its next operation.
     pub fn record(&mut self, timeline: Timeline) -> EventClock {
-        let ruled = self.by_legacy_rule(timeline);
+        let by_rule = self.by_legacy_rule(timeline);
         let mut event_clock = EventClock::new();
         let Some(state) = self.state_mut(timeline) else { return event_clock };
-        event_clock.epoch = Epoch { timeline: timeline, sequence: state.last };
+        event_clock.epoch = Epoch { timeline, sequence: state.last };
         if state.kind == Kind::Legacy {
-            state.clock.join_for(&ruled, timeline);
-            state.acts(event_clock.epoch);
+            state.clock.join_for(&by_rule, timeline);
+            state.note_action(event_clock.epoch);
         }
         event_clock.clock.clone_from(&state.clock);
-        event_clock.clock.join_for(&ruled, timeline);
+        event_clock.clock.join_for(&by_rule, timeline);
         event_clock
     }
 
@@ -119,8 +119,8 @@ impl HappensBefore {
         if state.kind == Kind::Legacy {
             // A wait for what is over need not be an action of the legacy stream, but it happens before the
             // next one.
-            let epoch = Epoch { timeline: timeline, sequence: state.last };
-            state.acts(epoch);
+            let epoch = Epoch { timeline, sequence: state.last };
+            state.note_action(epoch);
         }
     }
 
@@ -160,7 +160,7 @@ impl HappensBefore {
                 clock.join(&other.clock);
                 clock.add(Epoch { timeline: id, sequence: other.last });
             } else if state.kind.blocking() && other.kind == Kind::Legacy {
-                clock.join(&other.acted);
+                clock.join(&other.last_action);
             }
         }
         clock
@@ -177,10 +177,10 @@ impl HappensBefore {
 
 impl State {
     /// A legacy stream acts as this operation, or after it.
-    fn acts(&mut self, epoch: Epoch) {
+    fn note_action(&mut self, epoch: Epoch) {
         if self.kind == Kind::Legacy {
-            self.acted.clone_from(&self.clock);
-            self.acted.add(epoch);
+            self.last_action.clone_from(&self.clock);
+            self.last_action.add(epoch);
         }
     }
 }
@@ -245,11 +245,11 @@ mod tests {
     struct Sets {
         /// Of each timeline: what its next operation comes after, by queue and waits.
         queues: Vec<BTreeSet<(u32, u64)>>,
-        acted: BTreeSet<(u32, u64)>,
+        last_action: BTreeSet<(u32, u64)>,
     }
 
     impl Sets {
-        fn ruled(&self, kinds: &[Kind], at: usize) -> BTreeSet<(u32, u64)> {
+        fn by_rule(&self, kinds: &[Kind], at: usize) -> BTreeSet<(u32, u64)> {
             let mut all = self.queues[at].clone();
             match kinds[at] {
                 Kind::NonBlocking => {}
@@ -260,14 +260,14 @@ mod tests {
                         }
                     }
                 }
-                Kind::Blocking | Kind::PerThread => all.extend(&self.acted),
+                Kind::Blocking | Kind::PerThread => all.extend(&self.last_action),
             }
             all
         }
 
-        fn takes(&mut self, kinds: &[Kind], at: usize, all: BTreeSet<(u32, u64)>) {
+        fn set(&mut self, kinds: &[Kind], at: usize, all: BTreeSet<(u32, u64)>) {
             if kinds[at] == Kind::Legacy {
-                self.acted.clone_from(&all);
+                self.last_action.clone_from(&all);
             }
             self.queues[at] = all;
         }
@@ -298,15 +298,15 @@ mod tests {
                 match random(4) {
                     0 | 1 => {
                         let epoch = order.operate(timelines[at]);
-                        let mut before = sets.ruled(&kinds, at);
+                        let mut before = sets.by_rule(&kinds, at);
                         before.insert((epoch.timeline.0, epoch.sequence));
-                        sets.takes(&kinds, at, before);
+                        sets.set(&kinds, at, before);
                         all.push(epoch);
                     }
                     2 => {
-                        let stands_for = sets.ruled(&kinds, at);
+                        let stands_for = sets.by_rule(&kinds, at);
                         if kinds[at] == Kind::Legacy {
-                            sets.takes(&kinds, at, stands_for.clone());
+                            sets.set(&kinds, at, stands_for.clone());
                         }
                         events.push((at, order.record(timelines[at]), stands_for));
                     }
@@ -316,12 +316,12 @@ mod tests {
                         order.wait(timelines[at], event);
                         if *of != at {
                             let more = sets.queues[at].union(stands_for).copied().collect();
-                            sets.takes(&kinds, at, more);
+                            sets.set(&kinds, at, more);
                         }
                     }
                 }
                 for (at, timeline) in timelines.iter().enumerate() {
-                    let before = sets.ruled(&kinds, at);
+                    let before = sets.by_rule(&kinds, at);
                     for epoch in all.iter().filter(|epoch: &&Epoch| epoch.timeline != *timeline) {
                         let expected = before.contains(&(epoch.timeline.0, epoch.sequence));
                         assert_eq!(

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
 use crate::clock::{Epoch, VectorClock};
-use crate::entry::{Conflict, First, FullView, Mode, View, Want};
+use crate::entry::{Conflict, FirstWrite, FullView, Interval, Mode, View};
 use crate::interval_list::IntervalList;
 use crate::last_access::{LISTED, LastAccess};
 use crate::primitives::{AtomicBool, AtomicU64, Mutex, constructor, fence};
@@ -30,7 +30,7 @@ pub struct AccessHistory {
     /// How it can do that, where the allocation's owners are counted.
     retain_fn: Option<RetainFn>,
     /// Host guards alive.
-    hosts: Hosts,
+    host_guards: HostGuards,
     /// The long form, used while the word says so. Most allocations never need one, and owners that are moved
     /// about should be small.
     list: Mutex<Option<Box<IntervalList>>>,
@@ -216,10 +216,10 @@ impl<'a> Access<'a> {
         self.start == 0 && self.end >= bytes && bytes != 0
     }
 
-    /// What the access wants of its allocation.
+    /// What the access intervals of its allocation.
     #[inline]
-    pub(crate) fn want(&self) -> Want {
-        Want { start: self.start, end: self.end.min(self.history.bytes()), mode: self.mode }
+    pub(crate) fn interval(&self) -> Interval {
+        Interval { start: self.start, end: self.end.min(self.history.bytes()), mode: self.mode }
     }
 }
 
@@ -237,7 +237,7 @@ pub(crate) enum Before {
     /// This operation, and with it all others.
     Only(Epoch),
     /// The long form knows.
-    GraphAccesses,
+    Listed,
 }
 
 /// What became of an access that was to be entered in the short form.
@@ -258,22 +258,22 @@ impl AccessHistory {
         /// Where the length is not known, `usize::MAX` serves.
         #[must_use]
         pub fn new(bytes: usize) -> Self {
-            let (last_access, hosts) = (AtomicU64::new(0), Hosts::new());
-            Self { last_access, hosts, bytes, list: Mutex::new(None), retain_fn: None, was_retained: AtomicBool::new(false) }
+            let (last_access, host_guards) = (AtomicU64::new(0), HostGuards::new());
+            Self { last_access, host_guards, bytes, list: Mutex::new(None), retain_fn: None, was_retained: AtomicBool::new(false) }
         }
     }
 
     /// An access history for an allocation of `bytes` bytes whose memory is made by an operation on a stream.
     #[inline]
-    pub fn written(bytes: usize, first: First) -> Self {
+    pub fn written(bytes: usize, first: FirstWrite) -> Self {
         let (last_access, list) = match LastAccess::Write(first.epoch).pack() {
             Some(bits) if first.call_site.is_none() => (bits, None),
             _ => (LISTED, Some(Box::new(IntervalList::written(bytes, first)))),
         };
-        let (last_access, hosts) = (AtomicU64::new(last_access), Hosts::new());
+        let (last_access, host_guards) = (AtomicU64::new(last_access), HostGuards::new());
         Self {
             last_access,
-            hosts,
+            host_guards,
             bytes,
             list: Mutex::new(list),
             retain_fn: None,
@@ -318,7 +318,7 @@ impl AccessHistory {
     /// Enters the accesses `group`, all of this access history, in one step, and collects the conflicts with accesses
     /// that were there before.
     #[inline]
-    pub(crate) fn epoch<V: View>(
+    pub(crate) fn enter<V: View>(
         &self,
         group: &[Access<'_>],
         view: &V,
@@ -359,7 +359,7 @@ impl AccessHistory {
         self.bits() == LISTED
             && list
                 .as_deref_mut()
-                .is_some_and(|list| list.enter_group(of, group.iter().map(Access::want), me))
+                .is_some_and(|list| list.enter_group(of, group.iter().map(Access::interval), me))
     }
 
     /// Enters an access to the whole allocation, after which the bits are `next`, if they are still `bits`.
@@ -377,7 +377,7 @@ impl AccessHistory {
     /// stream itself, or by what its `clock` covers. Waits for nobody. Says no, and does nothing, where
     /// anything else is the case, and where [`IntervalList::enter_behind`] does.
     ///
-    /// Of what may be read during the call the stream's own order is enough only where the stream is `solid`,
+    /// Of what may be read during the call the stream's own order is enough only where the stream is `sync_covered`,
     /// as above.
     #[inline(never)]
     pub(crate) fn enter_part(
@@ -385,14 +385,14 @@ impl AccessHistory {
         access: &Access<'_>,
         me: Epoch,
         clock: &VectorClock,
-        solid: bool,
+        sync_covered: bool,
     ) -> bool {
-        if access.at_call && !solid {
+        if access.at_call && !sync_covered {
             return false;
         }
         let Some(mut list) = self.list.try_lock() else { return false };
         match self.listed(&mut list) {
-            Some(list) => list.enter_behind(access.want(), &Short { me, clock }),
+            Some(list) => list.enter_behind(access.interval(), &FastView { me, clock }),
             None => false,
         }
     }
@@ -433,7 +433,7 @@ impl AccessHistory {
     #[inline]
     pub(crate) fn before(&self, mode: Mode) -> Before {
         match (LastAccess::unpack(self.last_access.load(Acquire)), mode) {
-            (LastAccess::GraphAccesses, _) => Before::GraphAccesses,
+            (LastAccess::Listed, _) => Before::Listed,
             (LastAccess::Empty, _) | (LastAccess::Read(_), Mode::Read) => Before::Nothing,
             (LastAccess::Write(epoch), _) | (LastAccess::Read(epoch), Mode::Write) => Before::Only(epoch),
             (LastAccess::Both { write, .. }, Mode::Read) => Before::Only(write),
@@ -458,7 +458,7 @@ impl AccessHistory {
         Some(mode)
     }
 
-    /// [`epoch`](Self::epoch) in the long form.
+    /// [`enter`](Self::enter) in the long form.
     #[cold]
     fn enter_in_list<V: View>(
         &self,
@@ -469,7 +469,7 @@ impl AccessHistory {
     ) {
         let mut list = self.list.lock();
         let list = list.get_or_insert_with(Box::default);
-        list.end_run();
+        list.end_shared_epoch();
         let mut bits = self.last_access.load(Acquire);
         // Only the holder of the list's lock ends the long form, and the short form ends when this exchange
         // succeeds.
@@ -483,10 +483,13 @@ impl AccessHistory {
             }
         }
         // Under a policy that tells places, each access is looked at by itself.
-        let done =
-            if call_site.is_none() { list.stamp_again(group.iter().map(Access::want), view.me()) } else { 0 };
+        let done = if call_site.is_none() {
+            list.enter_repeated(group.iter().map(Access::interval), view.me())
+        } else {
+            0
+        };
         for access in group.iter().skip(done) {
-            list.epoch(access.want(), view, call_site, out);
+            list.enter(access.interval(), view, call_site, out);
         }
         self.shorten(list);
     }
@@ -505,35 +508,40 @@ impl AccessHistory {
         let mut list = self.list.lock();
         let Some(list) = self.listed(&mut list) else { return };
         for access in group {
-            list.settle(access.want(), view);
+            list.settle(access.interval(), view);
         }
         self.shorten(list);
     }
 
-    /// Collects what `want` conflicts with and `ordered` does not know of, and enters nothing.
-    pub(crate) fn conflicts(&self, want: Want, ordered: impl Fn(Epoch) -> bool, out: &mut Vec<Conflict>) {
-        let mut tell = |mode: Mode, epoch: Epoch| {
-            if (want.writes() || mode == Mode::Write) && !ordered(epoch) {
+    /// Collects what `interval` conflicts with and `ordered` does not know of, and enters nothing.
+    pub(crate) fn conflicts(
+        &self,
+        interval: Interval,
+        ordered: impl Fn(Epoch) -> bool,
+        out: &mut Vec<Conflict>,
+    ) {
+        let mut add = |mode: Mode, epoch: Epoch| {
+            if (interval.writes() || mode == Mode::Write) && !ordered(epoch) {
                 out.push(Conflict { epoch, call_site: None });
             }
         };
         match LastAccess::unpack(self.last_access.load(SeqCst)) {
             LastAccess::Empty => return,
-            LastAccess::Write(epoch) => return tell(Mode::Write, epoch),
-            LastAccess::Read(epoch) => return tell(Mode::Read, epoch),
+            LastAccess::Write(epoch) => return add(Mode::Write, epoch),
+            LastAccess::Read(epoch) => return add(Mode::Read, epoch),
             LastAccess::Both { write, read } => {
-                tell(Mode::Write, write);
-                return tell(Mode::Read, Epoch { timeline: write.timeline, sequence: read });
+                add(Mode::Write, write);
+                return add(Mode::Read, Epoch { timeline: write.timeline, sequence: read });
             }
-            LastAccess::GraphAccesses => {}
+            LastAccess::Listed => {}
         }
         let mut list = self.list.lock();
         match self.listed(&mut list) {
-            Some(list) => list.conflicts(want, ordered, out),
+            Some(list) => list.conflicts(interval, ordered, out),
             // It went back to the short form in between.
             None => {
                 drop(list);
-                self.conflicts(want, ordered, out);
+                self.conflicts(interval, ordered, out);
             }
         }
     }
@@ -557,42 +565,42 @@ impl AccessHistory {
             return None;
         }
         let list = list.as_deref_mut()?;
-        list.end_run();
+        list.end_shared_epoch();
         Some(list)
     }
 
     /// Counts a host guard in. To be called before looking for conflicts, so that either side sees the other. Returns
     /// false if there are so many that some must have been forgotten.
     #[must_use]
-    pub fn host_enters(&self, mode: Mode) -> bool {
-        self.hosts.enter(mode)
+    pub fn add_host_guard(&self, mode: Mode) -> bool {
+        self.host_guards.add(mode)
     }
 
     /// Counts a host guard out.
     ///
     /// # Safety
     /// The guard was counted in, and lends no memory any more.
-    pub unsafe fn host_leaves(&self, mode: Mode) {
-        self.hosts.leave(mode);
+    pub unsafe fn remove_host_guard(&self, mode: Mode) {
+        self.host_guards.remove(mode);
     }
 
     /// Whether a live host guard stands against an access that no Rust borrow keeps away from it; see
-    /// [`Hosts::stand_against`].
+    /// [`HostGuards::conflict_with`].
     #[inline]
-    pub(crate) fn lent_against(&self, mode: Mode) -> bool {
-        self.hosts.stand_against(mode)
+    pub(crate) fn has_conflicting_guard(&self, mode: Mode) -> bool {
+        self.host_guards.conflict_with(mode)
     }
 
     /// Host guards alive, for tests and messages.
     #[must_use]
     pub fn host_guards(&self) -> u64 {
-        self.hosts.count()
+        self.host_guards.count()
     }
 }
 
 impl fmt::Debug for AccessHistory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ledger")
+        f.debug_struct("AccessHistory")
             .field("accesses", &LastAccess::unpack(self.last_access.load(Relaxed)))
             .field("host_guards", &self.host_guards())
             .finish()
@@ -600,13 +608,13 @@ impl fmt::Debug for AccessHistory {
 }
 
 /// What an operation on the short way knows.
-struct Short<'a> {
+struct FastView<'a> {
     me: Epoch,
     /// The stream's own.
     clock: &'a VectorClock,
 }
 
-impl View for Short<'_> {
+impl View for FastView<'_> {
     fn me(&self) -> Epoch {
         self.me
     }
@@ -633,7 +641,7 @@ fn after<V: View>(last_access: LastAccess, mode: Mode, view: &V) -> Option<LastA
     let passed = |epoch: Epoch| view.is_after(epoch);
     match (last_access, mode) {
         (LastAccess::Empty, _) => Some(next),
-        (LastAccess::GraphAccesses, _) => None,
+        (LastAccess::Listed, _) => None,
         (LastAccess::Write(epoch) | LastAccess::Read(epoch), Mode::Write) => passed(epoch).then_some(next),
         (LastAccess::Both { write, read }, Mode::Write) => {
             passed(Epoch { timeline: write.timeline, sequence: read }).then_some(next)
@@ -661,9 +669,9 @@ const WRITER: u64 = 1 << 32;
 const LIMIT: u64 = 1 << 31;
 
 /// How many guards are alive, of either kind.
-struct Hosts(AtomicU64);
+struct HostGuards(AtomicU64);
 
-impl Hosts {
+impl HostGuards {
     constructor! {
         /// None yet.
         fn new() -> Self {
@@ -674,20 +682,20 @@ impl Hosts {
     /// Counts a guard in. To be called before looking for conflicts, so that either side sees the other.
     /// Says no when there are so many that some must have been forgotten.
     #[must_use]
-    fn enter(&self, mode: Mode) -> bool {
+    fn add(&self, mode: Mode) -> bool {
         let before = self.0.fetch_add(weight(mode), SeqCst);
         // With the fence of whoever enters an access: either the host then finds the epoch, or the stamper
         // finds the guard.
         fence(SeqCst);
         let fits = before % WRITER < LIMIT && before / WRITER < LIMIT;
         if !fits {
-            self.leave(mode);
+            self.remove(mode);
         }
         fits
     }
 
     /// Counts a guard out.
-    fn leave(&self, mode: Mode) {
+    fn remove(&self, mode: Mode) {
         self.0.fetch_sub(weight(mode), SeqCst);
     }
 
@@ -695,7 +703,7 @@ impl Hosts {
     /// behind a fence where the access has been entered: either the guard is then found, or whoever takes one
     /// finds the access.
     #[inline]
-    fn stand_against(&self, mode: Mode) -> bool {
+    fn conflict_with(&self, mode: Mode) -> bool {
         let hosts = self.0.load(SeqCst);
         match mode {
             Mode::Read => hosts >= WRITER,

@@ -7,8 +7,8 @@
 
 use crate::clock::{Epoch, SequenceNumber, TimelineId};
 
-const SLOT_BITS: u32 = 13;
-const TICK_BITS: u32 = 48;
+const TIMELINE_BITS: u32 = 13;
+const SEQUENCE_BITS: u32 = 48;
 /// Bits of how much later the read was, where it was soon after, and where it was long after.
 const SOON_BITS: u32 = 8;
 const LATE_BITS: u32 = 20;
@@ -20,7 +20,7 @@ const MODE_BOTH_LATE: u64 = 4;
 const MODE_LISTED: u64 = 5;
 
 /// The word of an allocation whose accesses are in its list.
-pub(crate) const LISTED: u64 = MODE_LISTED << (SLOT_BITS + TICK_BITS);
+pub(crate) const LISTED: u64 = MODE_LISTED << (TIMELINE_BITS + SEQUENCE_BITS);
 
 /// What an access word says. All of these are about the whole allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(crate) enum LastAccess {
     /// `write`, then a read of the same stream at `read`.
     Both { write: Epoch, read: SequenceNumber },
     /// The accesses are in the list.
-    GraphAccesses,
+    Listed,
 }
 
 /// `value` in `bits` bits, if it fits.
@@ -46,18 +46,18 @@ impl LastAccess {
     /// The word for the bits of the atomic.
     #[inline]
     pub(crate) fn unpack(bits: u64) -> Self {
-        let sequence = bits & ((1 << TICK_BITS) - 1);
+        let sequence = bits & ((1 << SEQUENCE_BITS) - 1);
         // The mask leaves thirteen bits, so nothing is lost.
-        let timeline = (bits >> TICK_BITS) & ((1 << SLOT_BITS) - 1);
-        let Ok(timeline) = u32::try_from(timeline) else { return Self::GraphAccesses };
+        let timeline = (bits >> SEQUENCE_BITS) & ((1 << TIMELINE_BITS) - 1);
+        let Ok(timeline) = u32::try_from(timeline) else { return Self::Listed };
         let timeline = TimelineId(timeline);
-        match bits >> (SLOT_BITS + TICK_BITS) {
+        match bits >> (TIMELINE_BITS + SEQUENCE_BITS) {
             0 => Self::Empty,
             MODE_WRITE => Self::Write(Epoch { timeline, sequence }),
             MODE_READ => Self::Read(Epoch { timeline, sequence }),
             MODE_BOTH => Self::both(timeline, sequence, SOON_BITS),
             MODE_BOTH_LATE => Self::both(timeline, sequence, LATE_BITS),
-            _ => Self::GraphAccesses,
+            _ => Self::Listed,
         }
     }
 
@@ -73,9 +73,9 @@ impl LastAccess {
     pub(crate) fn pack(self) -> Option<u64> {
         let (mode, timeline, payload) = match self {
             Self::Empty => return Some(0),
-            Self::GraphAccesses => return Some(LISTED),
-            Self::Write(epoch) => (MODE_WRITE, epoch.timeline, fits(epoch.sequence, TICK_BITS)?),
-            Self::Read(epoch) => (MODE_READ, epoch.timeline, fits(epoch.sequence, TICK_BITS)?),
+            Self::Listed => return Some(LISTED),
+            Self::Write(epoch) => (MODE_WRITE, epoch.timeline, fits(epoch.sequence, SEQUENCE_BITS)?),
+            Self::Read(epoch) => (MODE_READ, epoch.timeline, fits(epoch.sequence, SEQUENCE_BITS)?),
             Self::Both { write, read } => {
                 let delta = read.checked_sub(write.sequence)?;
                 let (mode, bits) = if delta >> SOON_BITS == 0 {
@@ -83,12 +83,12 @@ impl LastAccess {
                 } else {
                     (MODE_BOTH_LATE, LATE_BITS)
                 };
-                let sequence = fits(write.sequence, TICK_BITS - bits)?;
+                let sequence = fits(write.sequence, SEQUENCE_BITS - bits)?;
                 (mode, write.timeline, (sequence << bits) | fits(delta, bits)?)
             }
         };
-        let timeline = fits(u64::from(timeline.0), SLOT_BITS)?;
-        Some((((mode << SLOT_BITS) | timeline) << TICK_BITS) | payload)
+        let timeline = fits(u64::from(timeline.0), TIMELINE_BITS)?;
+        Some((((mode << TIMELINE_BITS) | timeline) << SEQUENCE_BITS) | payload)
     }
 }
 
@@ -111,7 +111,7 @@ mod tests {
             }
         }
         assert_eq!(LastAccess::unpack(0), LastAccess::Empty);
-        assert_eq!(LastAccess::unpack(LISTED), LastAccess::GraphAccesses);
+        assert_eq!(LastAccess::unpack(LISTED), LastAccess::Listed);
     }
 
     #[test]

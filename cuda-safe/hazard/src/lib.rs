@@ -103,7 +103,7 @@
 //! call sites that notes of waits name are kept in atomics, and what a graph uses is listed beside what keeps
 //! it. In all others it declares. `tests/model` runs 100,000 random programs against a model that knows
 //! nothing but sets of operations, for too few waits and for too many; `tests/loom` every interleaving of two
-//! and three threads, and `tests/lock_loom.rs` those of two and three that want one lock (`ci/steps/loom`);
+//! and three threads, and `tests/lock_loom.rs` those of two and three that interval one lock (`ci/steps/loom`);
 //! `tests/cost.rs` prints the cost.
 //!
 //! # What it costs more than it must
@@ -137,17 +137,17 @@ mod timeline;
 mod tracker;
 mod wait_log;
 
-pub use added_wait::{EventBackend, Route};
+pub use added_wait::{EventBackend, WaitMethod};
 pub use clock::{Epoch, SequenceNumber, TimelineId};
-pub use entry::{Conflict, First, Mode};
+pub use entry::{Conflict, FirstWrite, Mode};
 pub use history::{Access, AccessHistory, RetainFn, RetainedResource};
 pub use policy::Policy;
 
 pub use device::Kind;
-pub use prepared::{GroupNumber, RepeatedGroup, SortedAccesses};
+pub use prepared::{GroupId, RepeatedGroup, SortedAccesses};
 pub use retained::{GraphAccesses, RetainedAccesses};
 pub use snapshot::{EventClock, SubmittedSnapshot};
 pub use submission::{Operation, Refusal, Submission};
-pub use timeline::{Reach, Timeline};
+pub use timeline::{Timeline, WaitTarget};
 pub use tracker::{TooManyStreams, Tracker};
 pub use wait_log::{AddedWait, CallSite, Hazard};

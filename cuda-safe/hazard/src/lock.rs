@@ -1,4 +1,4 @@
-//! A lock that belongs to a thread, until another one wants it.
+//! A lock that belongs to a thread, until another one intervals it.
 #![expect(unsafe_code, reason = "a lock lends its value by a raw pointer")]
 
 use std::cell::UnsafeCell;
@@ -6,45 +6,47 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use crate::primitives::{AtomicBool, AtomicU64, barrier, constructor, me, number, pause};
+use crate::primitives::{
+    AtomicBool, AtomicU64, assign_thread_number, barrier, constructor, pause, thread_number,
+};
 
 /// A mutex for what is as a rule only one thread's affair: a stream's submit state.
 ///
-/// It belongs to the first thread that takes it, its favourite, which from then on goes in and out by plain
+/// It belongs to the first thread that takes it, its owner, which from then on goes in and out by plain
 /// loads and stores: no atomic exchange, which would cost as much as all the rest of an operation's
-/// bookkeeping. The first other thread that wants it takes it from the favourite for good, and afterwards
+/// bookkeeping. The first other thread that intervals it takes it from the owner for good, and afterwards
 /// everybody goes in by one exchange and out by a plain store.
 ///
 /// # Why only one thread is inside
-/// The favourite says that it is inside, *then* looks whether the lock is still its own. Who takes the lock
-/// from it says so, *then* looks whether the favourite is inside. If each of these two happened in this order
+/// The owner says that it is inside, *then* looks whether the lock is still its own. Who takes the lock
+/// from it says so, *then* looks whether the owner is inside. If each of these two happened in this order
 /// for all processors, one of the two would see the other. The one that takes pays for both: the system has
-/// every processor that runs a thread of this process pass a barrier (`barrier`), so the favourite only has
-/// to keep the compiler from changing the order. Where the system has no such call, a lock has no favourite.
+/// every processor that runs a thread of this process pass a barrier (`barrier`), so the owner only has
+/// to keep the compiler from changing the order. Where the system has no such call, a lock has no owner.
 ///
 /// Nobody sleeps in a queue that would have to be looked at when the lock is given back; who finds it taken
 /// looks again, ever more seldom.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Lock<T> {
-    /// The number of the favourite, or one of the constants below.
-    favourite: AtomicU64,
-    /// Whether the favourite is inside. Only the favourite sets this.
+    /// The number of the owner, or one of the constants below.
+    owner: AtomicU64,
+    /// Whether the owner is inside. Only the owner sets this.
     inside: AtomicBool,
-    /// Whether anybody is inside, once there is no favourite.
+    /// Whether anybody is inside, once there is no owner.
     taken: AtomicBool,
     value: UnsafeCell<T>,
 }
 
 /// Nobody has had the lock yet. This and the next two are no thread's numbers.
-const UNTOUCHED: u64 = 0;
-/// Somebody is taking it from its favourite.
-const LEAVING: u64 = u64::MAX;
+const UNOWNED: u64 = 0;
+/// Somebody is taking it from its owner.
+const REVOKING: u64 = u64::MAX;
 /// It is nobody's more than anybody else's.
 const SHARED: u64 = u64::MAX - 1;
 
 // SAFETY: the value is only reached through a guard, of which there is one at a time, as said above. What the
-// favourite did inside comes before its leaving, which who takes the lock from it has seen before it says
+// owner did inside comes before its leaving, which who takes the lock from it has seen before it says
 // that all may share it, which all others have seen; from then on `taken` carries the value from one thread
 // to the next, which may therefore be any.
 unsafe impl<T: Send> Sync for Lock<T> {}
@@ -54,7 +56,7 @@ impl<T> Lock<T> {
         /// A lock around `value`.
         pub fn new(value: T) -> Self {
             Self {
-                favourite: AtomicU64::new(UNTOUCHED),
+                owner: AtomicU64::new(UNOWNED),
                 inside: AtomicBool::new(false),
                 taken: AtomicBool::new(false),
                 value: UnsafeCell::new(value),
@@ -65,14 +67,14 @@ impl<T> Lock<T> {
     /// Waits for the lock and takes it. The thread must not have it already.
     #[inline]
     pub fn lock(&self) -> LockGuard<'_, T> {
-        let me = me();
-        if self.favourite.load(Relaxed) == me && self.enter(me) {
-            return LockGuard { lock: self, here: PhantomData };
+        let me = thread_number();
+        if self.owner.load(Relaxed) == me && self.enter(me) {
+            return LockGuard { lock: self, not_send: PhantomData };
         }
         self.lock_with_others()
     }
 
-    /// The favourite tries to go in.
+    /// The owner tries to go in.
     #[inline]
     fn enter(&self, me: u64) -> bool {
         if self.inside.load(Relaxed) {
@@ -81,8 +83,8 @@ impl<T> Lock<T> {
         }
         self.inside.store(true, Relaxed);
         // Together with the barrier of whoever takes the lock away.
-        barrier::stand_for();
-        if self.favourite.load(Relaxed) == me {
+        barrier::light();
+        if self.owner.load(Relaxed) == me {
             return true;
         }
         self.inside.store(false, Release);
@@ -91,46 +93,46 @@ impl<T> Lock<T> {
 
     #[cold]
     fn lock_with_others(&self) -> LockGuard<'_, T> {
-        let mut turn = 0;
+        let mut attempt = 0;
         loop {
-            match self.favourite.load(Acquire) {
+            match self.owner.load(Acquire) {
                 SHARED => break,
-                LEAVING => {
-                    pause(turn);
-                    turn = turn.saturating_add(1);
+                REVOKING => {
+                    pause(attempt);
+                    attempt = attempt.saturating_add(1);
                 }
-                UNTOUCHED => {
-                    let next = if barrier::can() { number() } else { SHARED };
-                    let _ = self.favourite.compare_exchange(UNTOUCHED, next, Relaxed, Relaxed);
+                UNOWNED => {
+                    let next = if barrier::is_available() { assign_thread_number() } else { SHARED };
+                    let _ = self.owner.compare_exchange(UNOWNED, next, Relaxed, Relaxed);
                 }
-                favourite if favourite == me() => {
-                    if self.enter(favourite) {
-                        return LockGuard { lock: self, here: PhantomData };
+                owner if owner == thread_number() => {
+                    if self.enter(owner) {
+                        return LockGuard { lock: self, not_send: PhantomData };
                     }
                 }
-                favourite => {
-                    if self.favourite.compare_exchange(favourite, LEAVING, Relaxed, Relaxed).is_ok() {
-                        barrier::pass();
+                owner => {
+                    if self.owner.compare_exchange(owner, REVOKING, Relaxed, Relaxed).is_ok() {
+                        barrier::heavy();
                         while self.inside.load(Acquire) {
-                            pause(turn);
-                            turn = turn.saturating_add(1);
+                            pause(attempt);
+                            attempt = attempt.saturating_add(1);
                         }
-                        self.favourite.store(SHARED, Release);
+                        self.owner.store(SHARED, Release);
                     }
                 }
             }
         }
-        turn = 0;
+        attempt = 0;
         while self.taken.load(Relaxed) || self.taken.compare_exchange(false, true, Acquire, Relaxed).is_err()
         {
-            pause(turn);
-            turn = turn.saturating_add(1);
+            pause(attempt);
+            attempt = attempt.saturating_add(1);
         }
-        LockGuard { lock: self, here: PhantomData }
+        LockGuard { lock: self, not_send: PhantomData }
     }
 }
 
-/// A thread wants a lock that it has: a mistake of this crate's, and two exclusive borrows of one value if it
+/// A thread intervals a lock that it has: a mistake of this crate's, and two exclusive borrows of one value if it
 /// went on.
 #[cold]
 fn nested() -> ! {
@@ -145,7 +147,7 @@ fn nested() -> ! {
 pub struct LockGuard<'a, T> {
     lock: &'a Lock<T>,
     /// Like other guards, this stays on its thread.
-    here: PhantomData<*mut T>,
+    not_send: PhantomData<*mut T>,
 }
 
 impl<T> Deref for LockGuard<'_, T> {
@@ -170,7 +172,7 @@ impl<T> Drop for LockGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         // Whoever goes out, by whichever of the two it came in. Who is inside by one of them finds the other
-        // one of no account: while there is a favourite nobody has `taken` the lock, nor looks at it before
+        // one of no account: while there is a owner nobody has `taken` the lock, nor looks at it before
         // that one has gone out, which is why `inside` comes last; and once there is none, nobody looks at
         // `inside` again.
         self.lock.taken.store(false, Release);
@@ -213,7 +215,7 @@ mod tests {
                     assert_eq!(both.0, both.1);
                 }
             };
-            // The favourite.
+            // The owner.
             both(1);
             std::thread::scope(|threads| {
                 threads.spawn(|| both(100));

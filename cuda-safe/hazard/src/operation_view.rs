@@ -12,13 +12,13 @@ use crate::tracker::Tracker;
 impl Tracker {
     /// All that an action of the legacy stream would be ordered after now, but for what is over. `legacy` is
     /// its timeline, or any of its device if it has none.
-    pub(crate) fn scan(&self, legacy: &Timeline, clock: &mut VectorClock) {
+    pub(crate) fn join_before_legacy(&self, legacy: &Timeline, clock: &mut VectorClock) {
         self.add_pending(Epoch { timeline: legacy.id, sequence: legacy.submitted() }, clock);
-        self.pending_known(legacy, clock);
+        self.join_pending(legacy, clock);
         legacy.device.each_blocking(|id| {
             if let Some(timeline) = self.timeline(id) {
                 self.add_pending(Epoch { timeline: id, sequence: timeline.submitted() }, clock);
-                self.pending_known(timeline, clock);
+                self.join_pending(timeline, clock);
             }
         });
     }
@@ -34,15 +34,15 @@ impl Tracker {
     /// Adds what a stream is ordered after, but for what is over. Takes no lock and no memory where all of it
     /// was found to be over before.
     #[inline]
-    pub(crate) fn pending_known(&self, timeline: &Timeline, clock: &mut VectorClock) {
-        timeline.pending_known_into(clock, |epoch| self.completed(epoch));
+    pub(crate) fn join_pending(&self, timeline: &Timeline, clock: &mut VectorClock) {
+        timeline.join_pending_into(clock, |epoch| self.completed(epoch));
     }
 
     /// Whether all is known to be over that a stream was given, and all that it waits for: it may have been
     /// given nothing but a wait, and who comes after the stream then comes after that.
-    pub fn is_over(&self, timeline: &Timeline) -> bool {
+    pub fn is_idle(&self, timeline: &Timeline) -> bool {
         let mut known = VectorClock::new();
-        self.pending_known(timeline, &mut known);
+        self.join_pending(timeline, &mut known);
         timeline.is_drained() && known.is_empty()
     }
 
@@ -59,14 +59,14 @@ impl Tracker {
         match timeline.kind {
             Kind::NonBlocking => false,
             Kind::Legacy => {
-                if timeline.device.take_news() {
+                if timeline.device.take_changes() {
                     self.catch_up_legacy(timeline, state);
                 }
                 state.legacy_seen != 0
             }
             Kind::Blocking | Kind::PerThread => {
                 state.pending.clear();
-                state.pending_seen = timeline.device.seen_into(&mut state.pending);
+                state.pending_seen = timeline.device.join_legacy_clock_into(&mut state.pending);
                 true
             }
         }
@@ -79,7 +79,7 @@ impl Tracker {
             state.pending.clear();
             state.legacy_seen = 1;
         }
-        self.scan(timeline, &mut state.pending);
+        self.join_before_legacy(timeline, &mut state.pending);
         // It grows by what this brings, and nobody else makes it shorter.
         if state.clock.is_long() {
             state.clock.prune(|epoch| self.completed(epoch));
@@ -90,7 +90,7 @@ impl Tracker {
     /// The operation was issued: what the legacy rule gave it, the stream now has.
     #[cold]
     #[inline(never)]
-    pub(crate) fn commit(timeline: &Timeline, state: &mut SubmitState) {
+    pub(crate) fn commit_pending(timeline: &Timeline, state: &mut SubmitState) {
         state.legacy_seen = state.pending_seen;
         if state.clock.join(&state.pending) {
             timeline.share(state);
@@ -99,7 +99,7 @@ impl Tracker {
 
     /// Drops what has completed from a clock that has become long, and lets others see it.
     #[inline]
-    pub(crate) fn tidy(&self, timeline: &Timeline, state: &mut SubmitState) {
+    pub(crate) fn prune_and_share(&self, timeline: &Timeline, state: &mut SubmitState) {
         if state.clock.is_long() {
             state.clock.prune(|epoch| self.completed(epoch));
         }
@@ -126,7 +126,7 @@ impl Tracker {
         if state.clock.join(&event_clock.clock) {
             timeline.share(&mut state);
         }
-        timeline.made_provable();
+        timeline.mark_sync_covered();
         Ok(())
     }
 
@@ -166,11 +166,11 @@ impl Tracker {
         let mut state = timeline.state.lock();
         let state = &mut *state;
         if timeline.kind == Kind::Legacy || !timeline.is_caught_up(state) || state.clock.is_long() {
-            return self.record_late(timeline, state, event_clock, call);
+            return self.record_slow(timeline, state, event_clock, call);
         }
         let epoch = Epoch { timeline: timeline.id, sequence: timeline.submitted() };
         call()?;
-        timeline.made_provable();
+        timeline.mark_sync_covered();
         event_clock.epoch = epoch;
         event_clock.clock.clone_from(&state.clock);
         Ok(())
@@ -179,7 +179,7 @@ impl Tracker {
     /// [`record_into`](Self::record_into) where the legacy rule counts, or the clock has become long.
     #[cold]
     #[inline(never)]
-    fn record_late<E>(
+    fn record_slow<E>(
         &self,
         timeline: &Timeline,
         state: &mut SubmitState,
@@ -191,14 +191,14 @@ impl Tracker {
         call()?;
         if pending {
             if timeline.kind != Kind::Legacy {
-                *event_clock = self.snapshot_after_legacy(state, epoch);
+                *event_clock = self.event_clock_after_legacy(state, epoch);
                 return Ok(());
             }
-            Self::commit(timeline, state);
+            Self::commit_pending(timeline, state);
         }
-        timeline.made_provable();
+        timeline.mark_sync_covered();
         if timeline.kind == Kind::Legacy {
-            timeline.device.acted(epoch.sequence, state.unshared.then_some(&state.clock));
+            timeline.device.record_action(epoch.sequence, state.unshared.then_some(&state.clock));
             state.unshared = false;
         }
         if state.clock.is_long() {
@@ -215,7 +215,7 @@ impl Tracker {
     /// do: its end, which can be now, proves nothing about that work.
     #[cold]
     #[inline(never)]
-    fn snapshot_after_legacy(&self, state: &SubmitState, epoch: Epoch) -> EventClock {
+    fn event_clock_after_legacy(&self, state: &SubmitState, epoch: Epoch) -> EventClock {
         let mut clock = state.clock.clone();
         clock.join(&state.pending);
         clock.prune(|epoch| self.completed(epoch));
@@ -244,7 +244,7 @@ impl Tracker {
         // this one at most.
         if timeline.kind == Kind::Legacy
             || !event_clock.clock.adds_nothing_to(timeline.id)
-            || !Self::join_more(timeline, state, event_clock.epoch)
+            || !Self::join_only(timeline, state, event_clock.epoch)
         {
             self.join_for(timeline, state, event_clock);
         }
@@ -254,7 +254,7 @@ impl Tracker {
     /// The stream waits for this operation of the only other one that its clock tells of. Says no, with
     /// nothing learned, if it tells of others.
     #[inline]
-    fn join_more(timeline: &Timeline, state: &mut SubmitState, epoch: Epoch) -> bool {
+    fn join_only(timeline: &Timeline, state: &mut SubmitState, epoch: Epoch) -> bool {
         match state.clock.add_to_only(epoch) {
             Some(true) => timeline.share_summary(state, ClockSummary::One(epoch)),
             Some(false) => {}
@@ -273,7 +273,7 @@ impl Tracker {
         known: ClockSummary,
     ) {
         let more = matches!(known, ClockSummary::One(known) if known.timeline != timeline.id);
-        if more || !Self::join_more(timeline, state, epoch) {
+        if more || !Self::join_only(timeline, state, epoch) {
             let nothing = Epoch { sequence: 0, ..epoch };
             let known = match known {
                 ClockSummary::One(known) if more => known,
@@ -288,7 +288,7 @@ impl Tracker {
     #[inline(never)]
     fn join_two(&self, timeline: &Timeline, state: &mut SubmitState, epoch: Epoch, known: Epoch) {
         if state.clock.add(epoch) | state.clock.add(known) {
-            self.tidy(timeline, state);
+            self.prune_and_share(timeline, state);
         }
     }
 
@@ -305,10 +305,10 @@ impl Tracker {
             state.clock.join_for(&event_clock.clock, timeline.id) | state.clock.add(event_clock.epoch);
         // Not all that the clock says: a wait for what is over need not be an action of the legacy stream.
         if timeline.kind == Kind::Legacy {
-            timeline.device.acted_after(event_clock.epoch, &event_clock.clock);
+            timeline.device.join_action(event_clock.epoch, &event_clock.clock);
         }
         if changed {
-            self.tidy(timeline, state);
+            self.prune_and_share(timeline, state);
         }
     }
 
@@ -316,7 +316,7 @@ impl Tracker {
     pub fn host_conflicts(&self, access: Access<'_>) -> Vec<Conflict> {
         let mut conflicts = Vec::new();
         if !access.is_empty() {
-            access.history.conflicts(access.want(), |epoch| self.completed(epoch), &mut conflicts);
+            access.history.conflicts(access.interval(), |epoch| self.completed(epoch), &mut conflicts);
         }
         for conflict in &conflicts {
             self.await_published(conflict.epoch);
@@ -328,7 +328,7 @@ impl Tracker {
     pub fn is_quiet(&self, access: Access<'_>) -> bool {
         let mut conflicts = Vec::new();
         if !access.is_empty() {
-            access.history.conflicts(access.want(), |epoch| self.completed(epoch), &mut conflicts);
+            access.history.conflicts(access.interval(), |epoch| self.completed(epoch), &mut conflicts);
         }
         conflicts.is_empty()
     }
@@ -372,7 +372,7 @@ impl<'a> OperationView<'a> {
     /// Whether another stream's operation is ordered before this one though the stream's own clock does not
     /// say so.
     #[inline(never)]
-    fn is_after_otherwise(&self, epoch: Epoch) -> bool {
+    fn is_after_slow(&self, epoch: Epoch) -> bool {
         if self.pending.is_some_and(|clock| clock.covers(epoch)) {
             return true;
         }
@@ -404,9 +404,9 @@ impl View for OperationView<'_> {
         if epoch.timeline == self.me.timeline {
             // What CUDA refused is in the access histories, where it may stand for what the rule alone would have
             // ordered before it.
-            return self.by_rule || epoch.sequence <= self.timeline.provable() || epoch == self.me;
+            return self.by_rule || epoch.sequence <= self.timeline.sync_covered() || epoch == self.me;
         }
-        self.clock.covers(epoch) || self.is_after_otherwise(epoch)
+        self.clock.covers(epoch) || self.is_after_slow(epoch)
     }
 }
 

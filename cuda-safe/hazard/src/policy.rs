@@ -17,7 +17,7 @@ pub enum Policy {
 
 impl Policy {
     /// The policy for the number that [`number`](Self::number) gave.
-    pub(crate) fn of(number: u32) -> Self {
+    pub(crate) fn from_number(number: u32) -> Self {
         match number {
             1 => Self::Error,
             2 => Self::Off,
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn numbers_and_policies_are_one_to_one() {
         for policy in [Policy::Order, Policy::Error, Policy::Off] {
-            assert_eq!(Policy::of(policy.number()), policy);
+            assert_eq!(Policy::from_number(policy.number()), policy);
         }
     }
 }

@@ -57,7 +57,7 @@ impl Kinds {
 
 impl<'a> SortedAccesses<'a> {
     /// Puts accesses in order. What they are of stays the same, byte by byte.
-    pub fn of(list: Vec<Access<'a>>) -> Self {
+    pub fn new(list: Vec<Access<'a>>) -> Self {
         let list = sorted(list);
         let mut ends = Vec::new();
         for group in by_allocation(&list) {
@@ -102,7 +102,7 @@ pub(crate) fn sorted(mut list: Vec<Access<'_>>) -> Vec<Access<'_>> {
     let touch =
         |one: &Access<'_>, next: &Access<'_>| next.start <= one.end && next.address() == one.address();
     if !list.is_sorted_by(|one, next| !touch(one, next)) {
-        list.dedup_by(|next, was_retained| was_retained.take_in(next));
+        list.dedup_by(|next, last| last.take_in(next));
     }
     list
 }
@@ -151,9 +151,9 @@ pub(crate) fn by_allocation<'b, 'a>(
 /// For operations with many accesses whose program sees by itself that they are the same as last time.
 /// Everything else takes an ordinary [`Operation`](crate::Operation).
 #[derive(Debug)]
-pub struct GroupNumber(u64);
+pub struct GroupId(u64);
 
-/// The accesses of a [`GroupNumber`], made once more.
+/// The accesses of a [`GroupId`], made once more.
 #[derive(Clone, Copy)]
 pub struct RepeatedGroup<'r, 'a> {
     pub(crate) number: u64,
@@ -162,24 +162,24 @@ pub struct RepeatedGroup<'r, 'a> {
     pub(crate) accesses: &'r [Access<'a>],
 }
 
-impl GroupNumber {
+impl GroupId {
     /// A series that nothing is known of yet.
     #[must_use]
-    pub fn begin() -> Self {
+    pub fn new() -> Self {
         Self(new_number())
     }
 
     /// The accesses of the series once more, of which any one says what allocation they are of.
     #[must_use]
     #[inline]
-    pub fn again<'a>(&self, one: &Access<'a>) -> RepeatedGroup<'_, 'a> {
+    pub fn repeat<'a>(&self, one: &Access<'a>) -> RepeatedGroup<'_, 'a> {
         RepeatedGroup { number: self.0, history: one.history, unborrowed: one.unborrowed, accesses: &[] }
     }
 
     /// The accesses of the series once more, with all that the tracker may have to be told of them. None
     /// where there are none.
     #[must_use]
-    pub fn told<'r, 'a>(&self, all: &'r [Access<'a>]) -> Option<RepeatedGroup<'r, 'a>> {
+    pub fn repeat_with<'r, 'a>(&self, all: &'r [Access<'a>]) -> Option<RepeatedGroup<'r, 'a>> {
         let unborrowed = all.iter().any(|access| access.unborrowed);
         all.first().map(|first| RepeatedGroup {
             number: self.0,
@@ -192,7 +192,7 @@ impl GroupNumber {
 
 impl fmt::Debug for RepeatedGroup<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "series {} of {:p}, {} told", self.number, self.history, self.accesses.len())
+        write!(f, "group {} of {:p}, {} accesses", self.number, self.history, self.accesses.len())
     }
 }
 
@@ -201,7 +201,7 @@ mod tests {
     use super::{SortedAccesses, by_allocation, in_order};
     use crate::clock::{Epoch, TimelineId};
     use crate::history::AccessHistory;
-    use crate::interval_list::tests::Alone;
+    use crate::interval_list::tests::SingleStream;
     use crate::primitives::in_a_test;
     use crate::{Access, Mode};
 
@@ -209,7 +209,7 @@ mod tests {
         parts.iter().map(|(start, end, mode)| Access::new(history, *start..*end, *mode)).collect()
     }
 
-    fn told(accesses: &[Access<'_>]) -> Vec<(usize, usize, Mode)> {
+    fn parts_of(accesses: &[Access<'_>]) -> Vec<(usize, usize, Mode)> {
         accesses.iter().map(|it| (it.range().start, it.range().end, it.mode())).collect()
     }
 
@@ -218,7 +218,7 @@ mod tests {
         in_a_test(|| {
             use Mode::{Read, Write};
             let history = AccessHistory::new(100);
-            let sorted = |parts: &[_]| told(SortedAccesses::of(of(&history, parts)).as_slice());
+            let sorted = |parts: &[_]| parts_of(SortedAccesses::new(of(&history, parts)).as_slice());
             let parts = [(20, 30, Read), (0, 10, Read), (5, 5, Write), (10, 20, Read), (40, 50, Read)];
             assert_eq!(sorted(&parts), [(0, 30, Read), (40, 50, Read)]);
             assert_eq!(sorted(&[(0, 10, Write), (4, 6, Write), (10, 12, Write)]), [(0, 12, Write)]);
@@ -234,12 +234,12 @@ mod tests {
         in_a_test(|| {
             let history = AccessHistory::new(100);
             let [one, next] = [Access::read(&history, 0..10), Access::read(&history, 10..20)];
-            let all = SortedAccesses::of(vec![one, next.unborrowed()]);
+            let all = SortedAccesses::new(vec![one, next.unborrowed()]);
             assert!(all.kinds().unborrowed && all.as_slice().len() == 2);
             let exclusive = |access| Access { exclusive: true, ..access };
-            let alone = SortedAccesses::of(vec![exclusive(one), next]);
+            let alone = SortedAccesses::new(vec![exclusive(one), next]);
             assert!(!alone.kinds().unborrowed && alone.as_slice().len() == 2);
-            assert_eq!(SortedAccesses::of(vec![exclusive(one), exclusive(next)]).as_slice().len(), 1);
+            assert_eq!(SortedAccesses::new(vec![exclusive(one), exclusive(next)]).as_slice().len(), 1);
         });
     }
 
@@ -258,7 +258,7 @@ mod tests {
                 }
             }
             assert!(!in_order(&accesses));
-            let sorted = SortedAccesses::of(accesses);
+            let sorted = SortedAccesses::new(accesses);
             assert!(in_order(sorted.as_slice()));
             let groups: Vec<_> = by_allocation(sorted.as_slice()).collect();
             assert_eq!(groups.iter().map(|group| group.len()).collect::<Vec<_>>(), counts);
@@ -288,12 +288,12 @@ mod tests {
             let by = |timeline, sequence| Epoch { timeline: TimelineId(timeline), sequence };
             let met = |at: usize| {
                 let mut out = Vec::new();
-                history.conflicts(Access::read(&history, at..at + 1).want(), |_| false, &mut out);
+                history.conflicts(Access::read(&history, at..at + 1).interval(), |_| false, &mut out);
                 out.iter().map(|conflict| conflict.epoch).collect::<Vec<_>>()
             };
             let mut out = Vec::new();
             assert!(!history.enter_group(7, &group, by(1, 1)), "nothing was there to be done again");
-            history.epoch(&group, &Alone(by(1, 1)), None, &mut out);
+            history.enter(&group, &SingleStream(by(1, 1)), None, &mut out);
             for sequence in 2..5 {
                 assert!(history.enter_group(7, &group, by(1, sequence)));
             }
@@ -308,7 +308,7 @@ mod tests {
             assert_eq!([met(5), met(25)], [vec![by(1, 6)], vec![by(1, 7)]]);
             assert!(history.enter_group(7, &group, by(1, 8)) && history.enter_group(9, &group, by(1, 9)));
             // One that is no run, over an entry of it.
-            history.epoch(&group[..1], &Alone(by(1, 10)), None, &mut out);
+            history.enter(&group[..1], &SingleStream(by(1, 10)), None, &mut out);
             assert_eq!([met(5), met(25)], [vec![by(1, 10)], vec![by(1, 9)]]);
             assert!(out.is_empty());
         });

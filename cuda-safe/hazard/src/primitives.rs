@@ -51,12 +51,12 @@ mod native {
     /// The number of the thread, which no other thread of the process has or will have; until it needs one, a
     /// number that is nobody's.
     #[inline]
-    pub(crate) fn me() -> u64 {
+    pub(crate) fn thread_number() -> u64 {
         NUMBER.with(Cell::get)
     }
 
     /// The number of the thread, given to it now if it has none.
-    pub(crate) fn number() -> u64 {
+    pub(crate) fn assign_thread_number() -> u64 {
         static LAST: AtomicU64 = AtomicU64::new(0);
         NUMBER.with(|number| {
             if number.get() == NOBODY {
@@ -70,7 +70,7 @@ mod native {
     pub(crate) mod barrier {
         /// Whether there is such a thing. Asks the system once.
         #[cfg(all(target_os = "linux", not(miri)))]
-        pub(crate) fn can() -> bool {
+        pub(crate) fn is_available() -> bool {
             static CAN: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
             *CAN.get_or_init(|| call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED))
         }
@@ -78,14 +78,14 @@ mod native {
         /// What a thread does in the place of a barrier that another one has it pass: keeps the compiler from
         /// changing the order.
         #[inline]
-        pub(crate) fn stand_for() {
+        pub(crate) fn light() {
             std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
         }
 
         /// Returns after every other thread of the process has been seen to pass a full barrier, or not to
         /// run.
         #[cfg(all(target_os = "linux", not(miri)))]
-        pub(crate) fn pass() {
+        pub(crate) fn heavy() {
             // The kernel promises that what was registered works. Only a filter of system calls could come in
             // between, and to go on without the barrier would be unsound.
             let again = || call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
@@ -102,19 +102,19 @@ mod native {
         }
 
         #[cfg(not(all(target_os = "linux", not(miri))))]
-        pub(crate) fn can() -> bool {
+        pub(crate) fn is_available() -> bool {
             false
         }
 
         #[cfg(not(all(target_os = "linux", not(miri))))]
-        pub(crate) fn pass() {
+        pub(crate) fn heavy() {
             std::process::abort();
         }
     }
 
-    /// Gives the processor away once while waiting for another thread; `turn` counts the calls of one wait.
-    pub(crate) fn pause(turn: u32) {
-        match turn {
+    /// Gives the processor away once while waiting for another thread; `attempt` counts the calls of one wait.
+    pub(crate) fn pause(attempt: u32) {
+        match attempt {
             0..64 => std::hint::spin_loop(),
             64..1024 => std::thread::yield_now(),
             _ => std::thread::sleep(std::time::Duration::from_micros(50)),
@@ -166,7 +166,7 @@ mod modelled {
         }
     }
 
-    pub(crate) fn pause(_turn: u32) {
+    pub(crate) fn pause(_attempt: u32) {
         loom::thread::yield_now();
     }
 
@@ -175,12 +175,12 @@ mod modelled {
         pub static NUMBER: std::cell::Cell<u64> = std::cell::Cell::new(u64::MAX / 2);
     }
 
-    pub(crate) fn me() -> u64 {
+    pub(crate) fn thread_number() -> u64 {
         NUMBER.with(std::cell::Cell::get)
     }
 
-    pub(crate) fn number() -> u64 {
-        me()
+    pub(crate) fn assign_thread_number() -> u64 {
+        thread_number()
     }
 
     /// Loom knows no barrier that one thread has all others pass. What that amounts to is a full fence on
@@ -192,15 +192,15 @@ mod modelled {
         /// Whether the thread that takes the lock away leaves its barrier out.
         pub static SABOTAGE: AtomicBool = AtomicBool::new(false);
 
-        pub(crate) fn can() -> bool {
+        pub(crate) fn is_available() -> bool {
             true
         }
 
-        pub(crate) fn stand_for() {
+        pub(crate) fn light() {
             loom::sync::atomic::fence(Ordering::SeqCst);
         }
 
-        pub(crate) fn pass() {
+        pub(crate) fn heavy() {
             if !SABOTAGE.load(Ordering::Relaxed) {
                 loom::sync::atomic::fence(Ordering::SeqCst);
             }

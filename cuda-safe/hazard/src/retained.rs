@@ -145,11 +145,11 @@ pub struct GraphAccesses {
 
 impl GraphAccesses {
     /// Lists the accesses.
-    pub fn of(uses: RetainedAccesses) -> Self {
+    pub fn new(uses: RetainedAccesses) -> Self {
         // SAFETY: the access histories are in allocations whose keepers are in `uses`, which is beside the list, not
         // changed, and dropped with it. What a keeper keeps does not move.
-        let was_retained = |access| unsafe { std::mem::transmute::<Access<'_>, Access<'static>>(access) };
-        Self { list: uses.all().map(was_retained).collect(), uses }
+        let extend = |access| unsafe { std::mem::transmute::<Access<'_>, Access<'static>>(access) };
+        Self { list: uses.all().map(extend).collect(), uses }
     }
 
     /// The accesses, in the order of the access histories' addresses, as ones that no borrow stands for.
@@ -200,7 +200,7 @@ mod tests {
     }
 
     fn list(uses: &RetainedAccesses) -> Vec<(Range<usize>, Mode)> {
-        let listed = GraphAccesses::of(uses.clone());
+        let listed = GraphAccesses::new(uses.clone());
         listed.accesses().iter().map(|it| (it.range(), it.mode())).collect()
     }
 
@@ -234,15 +234,15 @@ mod tests {
         for memory in all.iter().rev() {
             add(&mut uses, memory, 0..8, Mode::Write);
         }
-        let was_retained: Vec<_> = all.iter().map(Arc::downgrade).collect();
+        let weak: Vec<_> = all.iter().map(Arc::downgrade).collect();
         drop(all);
-        let listed = GraphAccesses::of(uses);
+        let listed = GraphAccesses::new(uses);
         let accesses = listed.accesses();
         assert_eq!(accesses.len(), 20);
         assert!(accesses.windows(2).all(|pair| pair[0].address() < pair[1].address()));
-        assert!(was_retained.iter().all(|memory| memory.upgrade().is_some()));
+        assert!(weak.iter().all(|memory| memory.upgrade().is_some()));
         drop(listed);
-        assert!(was_retained.iter().all(|memory| memory.upgrade().is_none()));
+        assert!(weak.iter().all(|memory| memory.upgrade().is_none()));
     }
 
     #[test]

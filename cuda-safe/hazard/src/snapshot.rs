@@ -62,11 +62,11 @@ impl Tracker {
     #[inline]
     pub fn snapshot_of(&self, timeline: &Timeline) -> SubmittedSnapshot {
         let mut others = VectorClock::new();
-        let own = Epoch { timeline: timeline.id, sequence: timeline.provable() };
+        let own = Epoch { timeline: timeline.id, sequence: timeline.sync_covered() };
         if timeline.kind == Kind::Legacy {
-            self.scan(timeline, &mut others);
+            self.join_before_legacy(timeline, &mut others);
         } else {
-            self.pending_known(timeline, &mut others);
+            self.join_pending(timeline, &mut others);
         }
         SubmittedSnapshot { own: Some(own), others }
     }
@@ -78,7 +78,7 @@ impl Tracker {
         let mut snapshot =
             self.snapshot_of(timeline).and(Epoch { timeline: timeline.id, sequence: timeline.submitted() });
         if timeline.kind.blocking() {
-            timeline.device.seen_into(&mut snapshot.others);
+            timeline.device.join_legacy_clock_into(&mut snapshot.others);
         }
         snapshot
     }
@@ -86,17 +86,17 @@ impl Tracker {
     /// What the last event of a stream that is gone proves when it is complete.
     pub fn snapshot_by_last_event(&self, timeline: &Timeline) -> SubmittedSnapshot {
         SubmittedSnapshot {
-            others: timeline.known(),
+            others: timeline.published_clock(),
             own: Some(Epoch { timeline: timeline.id, sequence: timeline.submitted() }),
         }
     }
 
     /// What the end of all that a device has now proves.
-    pub fn coverage_of_device(&self, device: i32) -> SubmittedSnapshot {
+    pub fn snapshot_of_device(&self, device: i32) -> SubmittedSnapshot {
         let mut others = VectorClock::new();
-        for timeline in self.slots_of(Some(device)) {
+        for timeline in self.timelines(Some(device)) {
             // Knowledge first: it may grow with a wait, and the sequence number read later then covers the wait too.
-            self.pending_known(timeline, &mut others);
+            self.join_pending(timeline, &mut others);
             self.add_pending(Epoch { timeline: timeline.id, sequence: timeline.submitted() }, &mut others);
         }
         SubmittedSnapshot { own: None, others }
@@ -129,7 +129,7 @@ impl Tracker {
     ///
     /// # Safety
     /// The event that the snapshot is of is complete.
-    pub unsafe fn completed_snapshot(&self, event_clock: &EventClock) {
+    pub unsafe fn completed_event(&self, event_clock: &EventClock) {
         for epoch in event_clock.clock.iter().chain([event_clock.epoch]) {
             self.complete(epoch);
         }

@@ -11,7 +11,7 @@
 //! There is nothing then to order the operation after, and nothing to wait for. These are the steps, by the
 //! names that the literature has for them:
 //! - *Biased locking* (Kawachiya and others, 2002): a stream's lock belongs to the thread that uses it, until
-//!   another one wants it ([`lock`](crate::lock)).
+//!   another one intervals it ([`lock`](crate::lock)).
 //! - *Same epoch, and ownership* (FastTrack): the last access to a whole allocation was of the same stream,
 //!   so the stream's own order covers all before it. The next epoch takes the last one's place by one compare
 //!   and exchange, or by a store where the access is by an exclusive borrow.
@@ -35,7 +35,7 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use crate::added_wait::EventBackend;
 use crate::clock::{Epoch, SequenceNumber};
 use crate::device::Kind;
-use crate::entry::{Conflict, First, FullView, View};
+use crate::entry::{Conflict, FirstWrite, FullView, View};
 use crate::history::{Access, Before, Next};
 use crate::operation_view::OperationView;
 use crate::policy::Policy;
@@ -52,14 +52,14 @@ use crate::wait_log::{CallSite, Hazard};
 pub struct Operation<'b, 'a> {
     pub(crate) accesses: Accesses<'b, 'a>,
     /// Whether it counts as one of the stream's where it has accesses, being sure to put something on it.
-    pub(crate) acts: bool,
+    pub(crate) is_action: bool,
 }
 
 /// What an operation reads and writes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Accesses<'b, 'a> {
     /// In any order, some of them perhaps empty.
-    GraphAccesses(&'b [Access<'a>]),
+    Unsorted(&'b [Access<'a>]),
     /// Put in order before.
     Prepared(&'b SortedAccesses<'a>),
 }
@@ -69,7 +69,7 @@ impl<'b, 'a> Operation<'b, 'a> {
     #[must_use]
     #[inline]
     pub fn new(accesses: &'b [Access<'a>]) -> Self {
-        Self { accesses: Accesses::GraphAccesses(accesses), acts: true }
+        Self { accesses: Accesses::Unsorted(accesses), is_action: true }
     }
 
     /// An operation that is ordered like work on the memory but gives the device nothing to do, so that it
@@ -77,7 +77,7 @@ impl<'b, 'a> Operation<'b, 'a> {
     #[must_use]
     #[inline]
     pub fn mark(accesses: &'b [Access<'a>]) -> Self {
-        Self { accesses: Accesses::GraphAccesses(accesses), acts: false }
+        Self { accesses: Accesses::Unsorted(accesses), is_action: false }
     }
 
     /// An operation whose accesses were put in order before: nothing is paid again for how many there are,
@@ -85,7 +85,7 @@ impl<'b, 'a> Operation<'b, 'a> {
     #[must_use]
     #[inline]
     pub fn prepared(accesses: &'b SortedAccesses<'a>) -> Self {
-        Self { accesses: Accesses::Prepared(accesses), acts: true }
+        Self { accesses: Accesses::Prepared(accesses), is_action: true }
     }
 
     /// What it reads and writes.
@@ -93,7 +93,7 @@ impl<'b, 'a> Operation<'b, 'a> {
     #[inline]
     pub fn accesses(&self) -> &'b [Access<'a>] {
         match self.accesses {
-            Accesses::GraphAccesses(accesses) => accesses,
+            Accesses::Unsorted(accesses) => accesses,
             Accesses::Prepared(accesses) => accesses.as_slice(),
         }
     }
@@ -120,7 +120,7 @@ pub struct Submission<'a> {
     pub(crate) state: SubmitStateGuard<'a>,
     sequence: SequenceNumber,
     /// Whether it counts as one of the stream's, being sure to put something on it.
-    acts: bool,
+    is_action: bool,
     /// Whether it brings the stream what the legacy rule holds back for it.
     pending: bool,
     done: bool,
@@ -132,10 +132,10 @@ impl<'a> Submission<'a> {
     pub(crate) fn new(
         timeline: &'a Timeline,
         state: SubmitStateGuard<'a>,
-        acts: bool,
+        is_action: bool,
         pending: bool,
     ) -> Self {
-        Self { timeline, state, sequence: timeline.next_by_owner().sequence, acts, pending, done: false }
+        Self { timeline, state, sequence: timeline.next_by_owner().sequence, is_action, pending, done: false }
     }
 
     /// The operation.
@@ -155,15 +155,15 @@ impl Drop for Submission<'_> {
     #[inline]
     fn drop(&mut self) {
         let timeline = self.timeline;
-        let acted = self.done && self.acts;
-        if acted && self.pending {
-            Tracker::commit(timeline, &mut self.state);
+        let action = self.done && self.is_action;
+        if action && self.pending {
+            Tracker::commit_pending(timeline, &mut self.state);
         }
         // As the legacy rule has nothing for it, the stream's end proves it as far as it proves those before.
-        let proven = acted || !self.pending && timeline.provable() + 1 == self.sequence;
+        let proven = action || !self.pending && timeline.sync_covered() + 1 == self.sequence;
         timeline.publish(self.sequence, proven);
         if timeline.kind != Kind::NonBlocking {
-            timeline.tell(&mut self.state, self.sequence, acted);
+            timeline.notify_device(&mut self.state, self.sequence, action);
         }
     }
 }
@@ -178,11 +178,11 @@ impl Timeline {
     /// Tells the legacy stream, or as the legacy stream all others, of operation `sequence`.
     #[cold]
     #[inline(never)]
-    fn tell(&self, state: &mut SubmitState, sequence: SequenceNumber, acted: bool) {
+    fn notify_device(&self, state: &mut SubmitState, sequence: SequenceNumber, action: bool) {
         if self.kind != Kind::Legacy {
             self.device.note_change(self.kind);
-        } else if acted {
-            self.device.acted(sequence, state.unshared.then_some(&state.clock));
+        } else if action {
+            self.device.record_action(sequence, state.unshared.then_some(&state.clock));
             state.unshared = false;
         }
     }
@@ -199,10 +199,10 @@ impl Tracker {
     /// account, an H200 does put the stream behind that: the stream's end then proves that the memory is
     /// there.)
     #[inline]
-    pub fn commit_first(&self, submission: Submission<'_>, at: CallSite) -> First {
+    pub fn commit_first(&self, submission: Submission<'_>, at: CallSite) -> FirstWrite {
         // Read while the operation holds its stream: the policy that it went by.
-        let tells = !submission.timeline.orders.load(Relaxed) && self.policy() == Policy::Error;
-        let first = First { epoch: submission.epoch(), call_site: tells.then_some(at) };
+        let keeps_call_site = !submission.timeline.orders.load(Relaxed) && self.policy() == Policy::Error;
+        let first = FirstWrite { epoch: submission.epoch(), call_site: keeps_call_site.then_some(at) };
         submission.commit(true);
         first
     }
@@ -241,17 +241,21 @@ impl Tracker {
         timeline: &'a Timeline,
         operation: Operation<'_, '_>,
     ) -> Option<Submission<'a>> {
-        if !operation.acts {
+        if !operation.is_action {
             return None;
         }
         match operation.accesses {
-            Accesses::GraphAccesses(accesses) => self.begin_listed(timeline, accesses),
+            Accesses::Unsorted(accesses) => self.begin_unsorted(timeline, accesses),
             Accesses::Prepared(accesses) => self.begin_prepared(timeline, accesses),
         }
     }
 
     #[inline]
-    fn begin_listed<'a>(&'a self, timeline: &'a Timeline, accesses: &[Access<'_>]) -> Option<Submission<'a>> {
+    fn begin_unsorted<'a>(
+        &'a self,
+        timeline: &'a Timeline,
+        accesses: &[Access<'_>],
+    ) -> Option<Submission<'a>> {
         if accesses.is_empty() {
             // It uses no memory that others know of: there is nothing to order it after.
             return Some(Submission::new(timeline, timeline.state.lock(), false, false));
@@ -262,7 +266,7 @@ impl Tracker {
         let state = timeline.lock_caught_up()?;
         let view = OperationView::new(self, timeline, &state, false, timeline.next_by_owner());
         for (index, access) in accesses.iter().enumerate() {
-            let entered = !is_lent(access)
+            let entered = !meets_host_guard(access)
                 && if access.is_whole() {
                     enter_whole(access, &view)
                 } else {
@@ -273,7 +277,7 @@ impl Tracker {
                 return None;
             }
         }
-        if lent_after_all(accesses) {
+        if meets_host_guard_now(accesses) {
             timeline.give_up(state, true);
             return None;
         }
@@ -313,7 +317,7 @@ impl Tracker {
 
     /// Begins an operation that does again what its stream did last, of which the accesses need not be told.
     /// None, with nothing entered that would count, where the tracker needs more. There is no slow path for
-    /// it: that wants the accesses.
+    /// it: that intervals the accesses.
     ///
     /// # Safety
     /// As for [`begin_slow`](Self::begin_slow), the accesses being those of all the repeats. Each repeat
@@ -353,7 +357,7 @@ impl Timeline {
     /// stream is not ordered after. Returns false, with nothing entered, where anything else is the case.
     #[inline(never)]
     fn enter_part(&self, state: &SubmitState, access: &Access<'_>) -> bool {
-        access.history.enter_part(access, self.next_by_owner(), &state.clock, self.is_solid())
+        access.history.enter_part(access, self.next_by_owner(), &state.clock, self.is_sync_covered())
     }
 
     /// An operation comes no further on the fast path. If any access was `entered` for it, its sequence
@@ -379,20 +383,20 @@ fn enter_whole(access: &Access<'_>, view: &OperationView<'_>) -> bool {
 
 /// Whether the host has memory that the access would reach without a borrow.
 #[inline]
-fn is_lent(access: &Access<'_>) -> bool {
-    access.unborrowed && access.history.lent_against(access.mode)
+fn meets_host_guard(access: &Access<'_>) -> bool {
+    access.unborrowed && access.history.has_conflicting_guard(access.mode)
 }
 
 /// Whether the host has memory that one of the accesses, which are entered, would reach without a borrow.
 /// Asked again, now that whoever takes a guard from here on sees the entries; the slow path then refuses the
 /// operation.
 #[inline]
-fn lent_after_all(accesses: &[Access<'_>]) -> bool {
+fn meets_host_guard_now(accesses: &[Access<'_>]) -> bool {
     if !accesses.iter().any(|access| access.unborrowed) {
         return false;
     }
     fence(SeqCst);
-    accesses.iter().any(is_lent)
+    accesses.iter().any(meets_host_guard)
 }
 
 /// Accesses of one operation that are sorted without asking for memory.
@@ -402,11 +406,11 @@ const INLINE: usize = 16;
 const FEW: usize = 4;
 
 /// An operation that is to be entered, but for its accesses.
-struct Step<'s, 'p, P> {
+struct SlowPath<'s, 'p, P> {
     timeline: &'s Timeline,
     policy: Policy,
     /// Whether it counts as one of the stream's where it has accesses, being sure to put something on it.
-    acts: bool,
+    is_action: bool,
     backend: &'p P,
     at: CallSite,
 }
@@ -436,10 +440,10 @@ impl Tracker {
         // Asked for once: it may change at any moment, and what is entered by the one must be published by
         // the same.
         let policy = self.policy();
-        let step = Step { timeline, policy, acts: operation.acts, backend, at };
+        let path = SlowPath { timeline, policy, is_action: operation.is_action, backend, at };
         match operation.accesses {
-            Accesses::GraphAccesses(accesses) => self.enter_sorted(&step, state, accesses),
-            Accesses::Prepared(accesses) => self.enter(&step, state, accesses.as_slice(), accesses.kinds()),
+            Accesses::Unsorted(accesses) => self.enter_sorted(&path, state, accesses),
+            Accesses::Prepared(accesses) => self.enter(&path, state, accesses.as_slice(), accesses.kinds()),
         }
     }
 
@@ -448,11 +452,11 @@ impl Tracker {
     #[inline(never)]
     fn enter_sorted<'a, P: EventBackend>(
         &self,
-        step: &Step<'a, '_, P>,
+        path: &SlowPath<'a, '_, P>,
         state: SubmitStateGuard<'a>,
         accesses: &[Access<'_>],
     ) -> Result<Submission<'a>, Refusal<P::Error>> {
-        let enter = |state, sorted: &[Access<'_>]| self.enter(step, state, sorted, Kinds::of(sorted));
+        let enter = |state, sorted: &[Access<'_>]| self.enter(path, state, sorted, Kinds::of(sorted));
         match accesses {
             // None at all, too.
             _ if in_order(accesses) => enter(state, accesses),
@@ -475,21 +479,21 @@ impl Tracker {
     #[inline(never)]
     fn enter<'a, P: EventBackend>(
         &self,
-        step: &Step<'a, '_, P>,
+        path: &SlowPath<'a, '_, P>,
         mut state: SubmitStateGuard<'a>,
         accesses: &[Access<'_>],
         kinds: Kinds,
     ) -> Result<Submission<'a>, Refusal<P::Error>> {
-        let Step { timeline, policy, acts, at, .. } = *step;
-        let acts = acts && !accesses.is_empty();
-        let pending = acts && self.catch_up(timeline, &mut state);
+        let SlowPath { timeline, policy, is_action, at, .. } = *path;
+        let is_action = is_action && !accesses.is_empty();
+        let pending = is_action && self.catch_up(timeline, &mut state);
         if policy == Policy::Error {
             self.refuse(timeline, &state, pending, accesses, at)?;
         }
-        if kinds.unborrowed && lent_against(accesses) {
+        if kinds.unborrowed && any_meets_host_guard(accesses) {
             return Err(Refusal::HostBorrowed);
         }
-        let mut entered = Submission::new(timeline, state, acts, pending);
+        let mut entered = Submission::new(timeline, state, is_action, pending);
         if policy == Policy::Off {
             return Ok(entered);
         }
@@ -499,12 +503,18 @@ impl Tracker {
             (rest, behind) = enter_next(accesses, &view);
         }
         if !rest.is_empty() {
-            self.enter_late(step, &mut entered.state, &Whole { accesses, kinds, pending, me }, rest, behind)?;
+            self.enter_late(
+                path,
+                &mut entered.state,
+                &SortedOperation { accesses, kinds, pending, me },
+                rest,
+                behind,
+            )?;
         }
         // Again, now that whoever takes a guard from here on sees the epochs. One fence for all of them.
         if kinds.unborrowed {
             fence(SeqCst);
-            if lent_against(accesses) {
+            if any_meets_host_guard(accesses) {
                 return Err(Refusal::HostBorrowed);
             }
         }
@@ -513,40 +523,44 @@ impl Tracker {
 
     /// Enters those of an operation's accesses that the short forms of their allocations do not put behind
     /// all others, `rest`. The first of them is not known to be behind `behind`, if that is all that its
-    /// short form tells of.
+    /// short form keeps_call_site of.
     ///
     /// Where one operation which is with CUDA already is all that the short forms tell of and the stream is
     /// not ordered after, the stream is, before anything is entered: what a program finds that uses its
-    /// streams in turn. Entering then meets nothing that is not ordered, so that the short forms stay. A wait
+    /// streams in attempt. Entering then meets nothing that is not ordered, so that the short forms stay. A wait
     /// that comes too early is still a wait: whoever enters in between is found as ever. Where more stands
     /// against the operation, one wait may save another.
     #[inline(never)]
     fn enter_late<P: EventBackend>(
         &self,
-        step: &Step<'_, '_, P>,
+        path: &SlowPath<'_, '_, P>,
         state: &mut SubmitState,
-        whole: &Whole<'_, '_>,
+        operation: &SortedOperation<'_, '_>,
         mut rest: &[Access<'_>],
         mut behind: Option<Epoch>,
     ) -> Result<(), Refusal<P::Error>> {
-        let timeline = step.timeline;
-        if step.policy == Policy::Order {
+        let timeline = path.timeline;
+        if path.policy == Policy::Order {
             if rest.len() > 1 {
-                behind =
-                    only_behind(rest, &OperationView::new(self, timeline, state, whole.pending, whole.me));
+                behind = only_behind(
+                    rest,
+                    &OperationView::new(self, timeline, state, operation.pending, operation.me),
+                );
             }
             if let Some(epoch) = behind
                 && let Some(other) = self.timeline(epoch.timeline)
                 && other.submitted() >= epoch.sequence
             {
                 let conflict = Conflict { epoch, call_site: None };
-                self.order_after(timeline, state, other, conflict, step.backend, step.at)
+                self.order_after(timeline, state, other, conflict, path.backend, path.at)
                     .map_err(Refusal::Call)?;
-                (rest, _) =
-                    enter_next(rest, &OperationView::new(self, timeline, state, whole.pending, whole.me));
+                (rest, _) = enter_next(
+                    rest,
+                    &OperationView::new(self, timeline, state, operation.pending, operation.me),
+                );
             }
         }
-        if rest.is_empty() { Ok(()) } else { self.enter_rest(step, state, whole, rest) }
+        if rest.is_empty() { Ok(()) } else { self.enter_rest(path, state, operation, rest) }
     }
 
     /// Enters the accesses that are left by steps of any kind, and orders the stream after what they conflict
@@ -555,13 +569,13 @@ impl Tracker {
     #[inline(never)]
     fn enter_rest<P: EventBackend>(
         &self,
-        step: &Step<'_, '_, P>,
+        path: &SlowPath<'_, '_, P>,
         state: &mut SubmitState,
-        whole: &Whole<'_, '_>,
+        operation: &SortedOperation<'_, '_>,
         rest: &[Access<'_>],
     ) -> Result<(), Refusal<P::Error>> {
-        let Step { timeline, policy, backend, at, .. } = *step;
-        let Whole { accesses, kinds, pending, me } = *whole;
+        let SlowPath { timeline, policy, backend, at, .. } = *path;
+        let SortedOperation { accesses, kinds, pending, me } = *operation;
         let call_site = (policy == Policy::Error).then_some(at);
         let mut conflicts = Vec::new();
         let view = OperationView::new(self, timeline, state, pending, me);
@@ -586,7 +600,7 @@ impl Tracker {
     /// Enters all accesses, and waits for conflicting epochs that are not published yet.
     ///
     /// Why nobody waits in a circle here: each thread enters the allocations in the order of their addresses,
-    /// one atomic step for each, and waits only for epochs that were in an allocation before its own, before
+    /// one atomic path for each, and waits only for epochs that were in an allocation before its own, before
     /// it goes on to the next one. So whoever is waited for stands at the same allocation, where it came
     /// earlier, or at a later one. Along a chain of waits the address never falls, and where it stays the
     /// order of arrival falls: no chain closes. No other wait happens in between: the submit state is locked before
@@ -605,7 +619,7 @@ impl Tracker {
             let found = conflicts.len();
             let at_call = kinds.at_call && Kinds::of(group).at_call;
             let view = if at_call { &view.at_call() } else { view };
-            first.history.epoch(group, view, call_site, conflicts);
+            first.history.enter(group, view, call_site, conflicts);
             for conflict in &conflicts[found..] {
                 self.await_published(conflict.epoch);
             }
@@ -615,10 +629,10 @@ impl Tracker {
     /// Waits until an operation that is being entered has been handed to CUDA, or given up.
     #[inline]
     pub(crate) fn await_published(&self, epoch: Epoch) {
-        let mut turn = 0;
+        let mut attempt = 0;
         while !self.published(epoch) {
-            pause(turn);
-            turn = turn.saturating_add(1);
+            pause(attempt);
+            attempt = attempt.saturating_add(1);
         }
     }
 
@@ -638,7 +652,7 @@ impl Tracker {
             // As entering them asks.
             let view = if Kinds::of(group).at_call { view.at_call() } else { view };
             for access in group {
-                access.history.conflicts(access.want(), |epoch| view.is_after(epoch), &mut conflicts);
+                access.history.conflicts(access.interval(), |epoch| view.is_after(epoch), &mut conflicts);
             }
         }
         if conflicts.is_empty() { Ok(()) } else { Err(Refusal::Hazard(hazard(&conflicts, at))) }
@@ -647,7 +661,7 @@ impl Tracker {
 
 /// An operation of which a part is entered.
 #[derive(Clone, Copy)]
-struct Whole<'b, 'a> {
+struct SortedOperation<'b, 'a> {
     accesses: &'b [Access<'a>],
     kinds: Kinds,
     /// Whether the legacy rule has anything for it.
@@ -656,8 +670,8 @@ struct Whole<'b, 'a> {
 }
 
 /// Enters accesses from the first on as long as each is alone in a whole allocation of which the short form
-/// tells that all is ordered before it; gives those that are left, and what the first of these is not ordered
-/// after, if that is all that its short form tells of. As above.
+/// keeps_call_site that all is ordered before it; gives those that are left, and what the first of these is not ordered
+/// after, if that is all that its short form keeps_call_site of. As above.
 #[inline]
 fn enter_next<'a, 'b>(
     accesses: &'b [Access<'a>],
@@ -688,9 +702,9 @@ fn only_behind(accesses: &[Access<'_>], view: &OperationView<'_>) -> Option<Epoc
         let epoch = match access.history.before(access.mode) {
             Before::Nothing => continue,
             Before::Only(epoch) => epoch,
-            Before::GraphAccesses => return None,
+            Before::Listed => return None,
         };
-        if view.puts_behind(access.at_call, epoch) {
+        if view.orders_before(access.at_call, epoch) {
             continue;
         }
         match &mut only {
@@ -703,8 +717,8 @@ fn only_behind(accesses: &[Access<'_>], view: &OperationView<'_>) -> Option<Epoc
 }
 
 /// Whether the host has memory that one of the accesses would reach without a borrow.
-fn lent_against(accesses: &[Access<'_>]) -> bool {
-    accesses.iter().any(|access| access.unborrowed && access.history.lent_against(access.mode))
+fn any_meets_host_guard(accesses: &[Access<'_>]) -> bool {
+    accesses.iter().any(|access| access.unborrowed && access.history.has_conflicting_guard(access.mode))
 }
 
 /// Sorts the accesses into `copy` by allocation and leaves the empty ones out.

@@ -17,7 +17,7 @@ use crate::wait_log::WaitLog;
 
 /// How a timeline's stream can be waited for. The numbers are raw handles, which mean nothing here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum WaitTarget {
     /// By recording an event on this stream.
     Stream(usize),
     /// By waiting for this event: the stream itself is gone.
@@ -40,7 +40,7 @@ pub(crate) struct SubmitState {
     /// What everything that the stream does from now on is ordered after.
     pub(crate) clock: VectorClock,
     /// What the port keeps with the stream; see [`EventBackend::order`](crate::EventBackend::order).
-    pub(crate) was_retained: usize,
+    pub(crate) backend_data: usize,
     /// What the next operation will be ordered after by the legacy rule, once it is really issued.
     pub(crate) pending: VectorClock,
     /// The epoch that `pending` is about; of blocking streams only.
@@ -63,7 +63,7 @@ pub struct Timeline {
     /// Operations handed to CUDA, or given up. Ticks go on for ever, whatever stream has the timeline.
     submitted: AtomicU64,
     /// The operations that a synchronisation of the stream proves complete; see [`Timeline::publish`].
-    provable: AtomicU64,
+    sync_covered: AtomicU64,
     pub(crate) device: Arc<DeviceTimelines>,
     /// Its number.
     pub id: TimelineId,
@@ -72,13 +72,13 @@ pub struct Timeline {
     /// Whether the policy is to order what the program does not. Changed only by who has the submit state locked.
     pub(crate) orders: AtomicBool,
     pub(crate) state: Lock<SubmitState>,
-    outside: Outside,
+    shared: SharedState,
 }
 
 /// What others look at, who are not giving the stream anything: one line of the cache.
 #[derive(Debug)]
 #[repr(C, align(64))]
-struct Outside {
+struct SharedState {
     /// Operations known to have completed.
     completed: AtomicU64,
     /// [`SubmitState::clock`] in short, for others to read: [`ClockSummary`]. Who has the submit state stores it, but where it says
@@ -87,13 +87,13 @@ struct Outside {
     summary: AtomicU64,
     /// A leaf lock too, but held over the CUDA calls that use the handle, so that it cannot go away under
     /// them. As a rule one thread's affair, as the submit state is.
-    reach: Lock<Reach>,
+    wait_target: Lock<WaitTarget>,
     /// Whether the stream was given a fill of pinned memory since somebody asked.
     filled: AtomicBool,
     /// The waits that were added to it.
     waits: WaitLog,
     /// `SubmitState::clock` where `summary` says that there is more. A leaf lock: nothing is called while it is held.
-    known: Mutex<VectorClock>,
+    clock: Mutex<VectorClock>,
 }
 
 impl Timeline {
@@ -102,12 +102,12 @@ impl Timeline {
         id: TimelineId,
         kind: Kind,
         device: Arc<DeviceTimelines>,
-        reach: Reach,
+        wait_target: WaitTarget,
         policy: Policy,
     ) -> Self {
         let state = SubmitState {
             clock: VectorClock::new(),
-            was_retained: 0,
+            backend_data: 0,
             legacy_seen: 0,
             pending: VectorClock::new(),
             pending_seen: 0,
@@ -115,19 +115,19 @@ impl Timeline {
         };
         Self {
             submitted: AtomicU64::new(0),
-            provable: AtomicU64::new(0),
+            sync_covered: AtomicU64::new(0),
             state: Lock::new(state),
             id,
             kind,
             orders: AtomicBool::new(policy == Policy::Order),
             device,
-            outside: Outside {
+            shared: SharedState {
                 completed: AtomicU64::new(0),
                 summary: AtomicU64::new(ClockSummary::Nothing.pack()),
-                reach: Lock::new(reach),
+                wait_target: Lock::new(wait_target),
                 filled: AtomicBool::new(false),
                 waits: WaitLog::new(),
-                known: Mutex::new(VectorClock::new()),
+                clock: Mutex::new(VectorClock::new()),
             },
         }
     }
@@ -154,13 +154,13 @@ impl Timeline {
     /// The last operation known to have completed.
     #[inline]
     pub fn completed(&self) -> SequenceNumber {
-        self.outside.completed.load(Acquire)
+        self.shared.completed.load(Acquire)
     }
 
     /// The last operation that the end of everything on the stream now would prove complete.
     #[inline]
-    pub(crate) fn provable(&self) -> SequenceNumber {
-        self.provable.load(Acquire)
+    pub(crate) fn sync_covered(&self) -> SequenceNumber {
+        self.sync_covered.load(Acquire)
     }
 
     /// Whether nothing of the stream can still be running.
@@ -176,7 +176,7 @@ impl Timeline {
     #[inline]
     pub(crate) fn publish(&self, sequence: SequenceNumber, proven: bool) {
         if proven {
-            self.provable.store(sequence, Release);
+            self.sync_covered.store(sequence, Release);
         }
         self.submitted.store(sequence, Release);
     }
@@ -184,14 +184,14 @@ impl Timeline {
     /// Whether CUDA has refused none of the stream's operations since the last one that it did, for whoever
     /// has the submit state locked: then even what is read during the call of the next one is behind all of them.
     #[inline]
-    pub(crate) fn is_solid(&self) -> bool {
-        self.provable.load(Relaxed) == self.submitted.load(Relaxed)
+    pub(crate) fn is_sync_covered(&self) -> bool {
+        self.sync_covered.load(Relaxed) == self.submitted.load(Relaxed)
     }
 
-    /// The stream has really done something: all that is submitted is provable again.
+    /// The stream has really done something: all that is submitted is sync_covered again.
     #[inline]
-    pub(crate) fn made_provable(&self) {
-        self.provable.store(self.submitted.load(Relaxed), Release);
+    pub(crate) fn mark_sync_covered(&self) {
+        self.sync_covered.store(self.submitted.load(Relaxed), Release);
     }
 
     /// Whether the legacy rule has nothing to say about the stream's next operation, for whoever has the submit state
@@ -201,7 +201,7 @@ impl Timeline {
         match self.kind {
             Kind::NonBlocking => true,
             Kind::Legacy => !self.device.has_changes() && state.legacy_seen == 0,
-            Kind::Blocking | Kind::PerThread => self.device.epoch() == state.legacy_seen,
+            Kind::Blocking | Kind::PerThread => self.device.actions() == state.legacy_seen,
         }
     }
 
@@ -212,20 +212,20 @@ impl Timeline {
     #[inline]
     pub unsafe fn complete(&self, sequence: SequenceNumber) {
         if self.completed() < sequence {
-            self.outside.completed.fetch_max(sequence, std::sync::atomic::Ordering::AcqRel);
+            self.shared.completed.fetch_max(sequence, std::sync::atomic::Ordering::AcqRel);
         }
     }
 
     /// All that the stream is ordered after, for another stream or thread.
     #[inline]
-    pub(crate) fn known(&self) -> VectorClock {
+    pub(crate) fn published_clock(&self) -> VectorClock {
         let mut clock = VectorClock::new();
         match self.summary() {
             ClockSummary::Nothing => {}
             ClockSummary::One(epoch) => {
                 clock.add(epoch);
             }
-            ClockSummary::Many => self.with_many(|known| clock.join(known)),
+            ClockSummary::Many => self.with_published_clock(|published| clock.join(published)),
         }
         clock
     }
@@ -233,21 +233,21 @@ impl Timeline {
     /// The same in short.
     #[inline]
     pub(crate) fn summary(&self) -> ClockSummary {
-        ClockSummary::unpack(self.outside.summary.load(Acquire))
+        ClockSummary::unpack(self.shared.summary.load(Acquire))
     }
 
     /// Calls `with` with all that the stream is ordered after, where that is too much to be told in short.
     #[cold]
     #[inline(never)]
-    fn with_many<R>(&self, with: impl FnOnce(&mut VectorClock) -> R) {
-        let mut known = self.outside.known.lock();
+    fn with_published_clock<R>(&self, with: impl FnOnce(&mut VectorClock) -> R) {
+        let mut published = self.shared.clock.lock();
         // It may have become less before the lock was there, and nothing is in the clock then.
         match self.summary() {
             ClockSummary::Many => {
-                with(&mut known);
-                if known.summary() != ClockSummary::Many {
-                    let left = known.clone();
-                    self.share_locked(&mut known, &left);
+                with(&mut published);
+                if published.summary() != ClockSummary::Many {
+                    let left = published.clone();
+                    self.share_locked(&mut published, &left);
                 }
             }
             ClockSummary::Nothing => {}
@@ -263,23 +263,23 @@ impl Timeline {
     ///
     /// One that misses what the stream learns at the same moment claims less than it could, which is no harm.
     #[inline]
-    pub(crate) fn pending_known_into(&self, clock: &mut VectorClock, completed: impl Fn(Epoch) -> bool) {
+    pub(crate) fn join_pending_into(&self, clock: &mut VectorClock, completed: impl Fn(Epoch) -> bool) {
         match self.summary() {
             ClockSummary::Nothing => {}
             ClockSummary::One(epoch) if completed(epoch) => {}
             ClockSummary::One(epoch) => {
                 clock.add(epoch);
             }
-            ClockSummary::Many => self.with_many(|known| {
-                known.prune(&completed);
-                clock.join(known);
+            ClockSummary::Many => self.with_published_clock(|published| {
+                published.prune(&completed);
+                clock.join(published);
             }),
         }
     }
 
-    /// Whether the stream is known by others to be ordered after `epoch`.
-    pub(crate) fn is_known_after(&self, epoch: Epoch) -> bool {
-        self.known().covers(epoch)
+    /// Whether the stream is known by others to be ordered after `enter`.
+    pub(crate) fn is_ordered_after(&self, epoch: Epoch) -> bool {
+        self.published_clock().covers(epoch)
     }
 
     /// Lets others see a changed clock.
@@ -293,10 +293,10 @@ impl Timeline {
     #[inline]
     pub(crate) fn share_summary(&self, state: &mut SubmitState, summary: ClockSummary) {
         let (bits, many) = (summary.pack(), ClockSummary::Many.pack());
-        if bits == many || self.outside.summary.load(Relaxed) == many {
+        if bits == many || self.shared.summary.load(Relaxed) == many {
             self.share_many(&state.clock);
         } else {
-            self.outside.summary.store(bits, Release);
+            self.shared.summary.store(bits, Release);
         }
         if self.kind != Kind::NonBlocking {
             self.share_with_device(state);
@@ -314,26 +314,26 @@ impl Timeline {
     #[cold]
     #[inline(never)]
     fn share_many(&self, clock: &VectorClock) {
-        self.share_locked(&mut self.outside.known.lock(), clock);
+        self.share_locked(&mut self.shared.clock.lock(), clock);
     }
 
-    fn share_locked(&self, known: &mut VectorClock, clock: &VectorClock) {
+    fn share_locked(&self, published: &mut VectorClock, clock: &VectorClock) {
         let summary = clock.summary();
-        *known = if summary == ClockSummary::Many { clock.clone() } else { VectorClock::new() };
-        self.outside.summary.store(summary.pack(), Release);
+        *published = if summary == ClockSummary::Many { clock.clone() } else { VectorClock::new() };
+        self.shared.summary.store(summary.pack(), Release);
     }
 
     /// The waits that were added to the stream.
     #[inline]
     pub(crate) fn waits(&self) -> &WaitLog {
-        &self.outside.waits
+        &self.shared.waits
     }
 
     /// Notes that the stream is given a fill of pinned memory. To be called, as the next one, by who has the
     /// submit state locked.
     #[inline]
     pub fn note_fill(&self) {
-        self.outside.filled.store(true, Relaxed);
+        self.shared.filled.store(true, Relaxed);
     }
 
     /// Whether one was noted; asking takes the note.
@@ -342,22 +342,22 @@ impl Timeline {
     /// The caller sees to it that a batch of copies does not directly follow the fill.
     #[inline]
     pub unsafe fn take_fill(&self) -> bool {
-        let noted = self.outside.filled.load(Relaxed);
+        let noted = self.shared.filled.load(Relaxed);
         if noted {
-            self.outside.filled.store(false, Relaxed);
+            self.shared.filled.store(false, Relaxed);
         }
         noted
     }
 
     /// Takes away what the port keeps with the stream.
-    pub fn forget_kept(&self) {
-        self.state.lock().was_retained = 0;
+    pub fn clear_backend_data(&self) {
+        self.state.lock().backend_data = 0;
     }
 
     /// How the stream can be waited for; the handle stays valid while the guard lives.
     #[inline]
-    pub fn reach(&self) -> impl Deref<Target = Reach> {
-        self.outside.reach.lock()
+    pub fn wait_target(&self) -> impl Deref<Target = WaitTarget> {
+        self.shared.wait_target.lock()
     }
 
     /// The same, to be changed.
@@ -365,7 +365,7 @@ impl Timeline {
     /// # Safety
     /// A stream can be waited for as it says. Where it says that nothing is to be waited for, that is so.
     #[inline]
-    pub unsafe fn reach_mut(&self) -> impl DerefMut<Target = Reach> {
-        self.outside.reach.lock()
+    pub unsafe fn wait_target_mut(&self) -> impl DerefMut<Target = WaitTarget> {
+        self.shared.wait_target.lock()
     }
 }

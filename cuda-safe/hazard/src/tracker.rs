@@ -7,8 +7,8 @@ use crate::clock::{Epoch, TimelineId, VectorClock};
 use crate::device::{DeviceTimelines, Kind};
 use crate::policy::Policy;
 use crate::primitives::{Arc, AtomicU32, Mutex, OnceLock, constructor};
-use crate::timeline::{Reach, Timeline};
-use crate::wait_log::{self, AddedWait, Order};
+use crate::timeline::{Timeline, WaitTarget};
+use crate::wait_log::{self, AddedWait, WaitCounter};
 
 /// Slots in the first block; each further block is as large as all before it together.
 const FIRST_BLOCK: u32 = 64;
@@ -31,7 +31,7 @@ pub struct Tracker {
     initial: fn() -> Policy,
     policy: AtomicU32,
     /// In which order waits were added.
-    pub(crate) waits: Order,
+    pub(crate) waits: WaitCounter,
 }
 
 /// What changes only when streams come and go.
@@ -50,7 +50,7 @@ impl Tracker {
                 blocks: [const { OnceLock::new() }; BLOCKS],
                 register: Mutex::new(Register { timelines: 0, free: Vec::new(), devices: Vec::new() }),
                 policy: AtomicU32::new(UNSET),
-                waits: Order::new(),
+                waits: WaitCounter::new(),
             }
         }
     }
@@ -58,7 +58,7 @@ impl Tracker {
     /// The timeline with this number.
     #[inline]
     pub fn timeline(&self, id: TimelineId) -> Option<&Timeline> {
-        let (block, at) = call_site(id);
+        let (block, at) = position(id);
         self.blocks.get(block)?.get()?.get(at)?.get().map(Box::as_ref)
     }
 
@@ -72,13 +72,18 @@ impl Tracker {
     /// If there are as many streams as the tracker can tell apart.
     ///
     /// # Safety
-    /// The [`EventBackend`](crate::EventBackend) can reach a stream of this kind and device so until the timeline is dismissed,
+    /// The [`EventBackend`](crate::EventBackend) can wait_target a stream of this kind and device so until the timeline is retired,
     /// and nobody else gives it work.
-    pub unsafe fn enrol(&self, device: i32, kind: Kind, reach: Reach) -> Result<&Timeline, TooManyStreams> {
+    pub unsafe fn add_timeline(
+        &self,
+        device: i32,
+        kind: Kind,
+        wait_target: WaitTarget,
+    ) -> Result<&Timeline, TooManyStreams> {
         let mut register = self.register.lock();
         let fits = |id: &TimelineId| {
             self.timeline(*id).is_some_and(|timeline| {
-                timeline.kind == kind && timeline.device.ordinal == device && self.is_over(timeline)
+                timeline.kind == kind && timeline.device.ordinal == device && self.is_idle(timeline)
             })
         };
         if let Some(at) = register.free.iter().position(fits) {
@@ -88,25 +93,26 @@ impl Tracker {
             // What the last stream of this timeline was ordered after, the next one need not be.
             state.clock = VectorClock::new();
             state.legacy_seen = 0;
-            timeline.made_provable();
+            timeline.mark_sync_covered();
             timeline.share(&mut state);
             // SAFETY: the caller vouches for it.
-            *unsafe { timeline.reach_mut() } = reach;
+            *unsafe { timeline.wait_target_mut() } = wait_target;
             return Ok(timeline);
         }
-        let book = Self::page(&mut register, device);
+        let device_timelines = Self::device_timelines(&mut register, device);
         let id = TimelineId(register.timelines);
-        let (block, at) = call_site(id);
+        let (block, at) = position(id);
         let block = self.blocks.get(block).ok_or(TooManyStreams)?;
         let size = block_size(id);
         let block = block.get_or_init(|| (0..size).map(|_| OnceLock::new()).collect());
         let cell = block.get(at).ok_or(TooManyStreams)?;
         // Read with the register locked: who changes the policy looks for timelines after that.
         let policy = self.policy();
-        let timeline =
-            cell.get_or_init(|| Box::new(Timeline::new(id, kind, Arc::clone(&book), reach, policy)));
+        let timeline = cell.get_or_init(|| {
+            Box::new(Timeline::new(id, kind, Arc::clone(&device_timelines), wait_target, policy))
+        });
         register.timelines += 1;
-        book.joins(id, kind);
+        device_timelines.add_blocking(id, kind);
         Ok(timeline)
     }
 
@@ -116,25 +122,27 @@ impl Tracker {
     /// # Safety
     /// The stream is given nothing more, and can be reached so for as long as the tracker is used. The legacy
     /// stream waits for all that a blocking stream was given.
-    pub unsafe fn dismiss(&self, timeline: &Timeline, reach: Reach) {
+    pub unsafe fn retire(&self, timeline: &Timeline, wait_target: WaitTarget) {
         // SAFETY: the caller vouches for it.
-        *unsafe { timeline.reach_mut() } = reach;
+        *unsafe { timeline.wait_target_mut() } = wait_target;
         self.register.lock().free.push(timeline.id);
     }
 
-    /// The timelines that [`dismiss`](Self::dismiss) gave back and nobody has taken yet.
-    pub fn dismissed(&self) -> Vec<TimelineId> {
+    /// The timelines that [`retire`](Self::retire) gave back and nobody has taken yet.
+    pub fn retired(&self) -> Vec<TimelineId> {
         self.register.lock().free.clone()
     }
 
     /// The page of a device, made where there is none.
-    fn page(register: &mut Register, device: i32) -> Arc<DeviceTimelines> {
-        if let Some(book) = register.devices.iter().find(|book| book.ordinal == device) {
-            return Arc::clone(book);
+    fn device_timelines(register: &mut Register, device: i32) -> Arc<DeviceTimelines> {
+        if let Some(device_timelines) =
+            register.devices.iter().find(|device_timelines| device_timelines.ordinal == device)
+        {
+            return Arc::clone(device_timelines);
         }
-        let book = Arc::new(DeviceTimelines::new(device));
-        register.devices.push(Arc::clone(&book));
-        book
+        let device_timelines = Arc::new(DeviceTimelines::new(device));
+        register.devices.push(Arc::clone(&device_timelines));
+        device_timelines
     }
 
     /// The timeline of a device's legacy stream, which it keeps.
@@ -143,20 +151,20 @@ impl Tracker {
     /// If there are as many streams as the tracker can tell apart.
     ///
     /// # Safety
-    /// As for [`enrol`](Self::enrol), for good: it is the legacy stream of the device.
-    pub unsafe fn legacy(&self, device: i32, reach: Reach) -> Result<&Timeline, TooManyStreams> {
-        let book = Self::page(&mut self.register.lock(), device);
-        if let Some(id) = book.legacy() {
+    /// As for [`add_timeline`](Self::add_timeline), for good: it is the legacy stream of the device.
+    pub unsafe fn legacy(&self, device: i32, wait_target: WaitTarget) -> Result<&Timeline, TooManyStreams> {
+        let device_timelines = Self::device_timelines(&mut self.register.lock(), device);
+        if let Some(id) = device_timelines.legacy() {
             return self.timeline(id).ok_or(TooManyStreams);
         }
         // SAFETY: the caller's duties are just these.
-        let timeline = unsafe { self.enrol(device, Kind::Legacy, reach) }?;
+        let timeline = unsafe { self.add_timeline(device, Kind::Legacy, wait_target) }?;
         // Of two threads that come here at once, one wins and the other's timeline stays unused.
-        self.timeline(book.legacy_or(timeline.id)).ok_or(TooManyStreams)
+        self.timeline(device_timelines.legacy_or(timeline.id)).ok_or(TooManyStreams)
     }
 
     /// Every timeline of a device, or of all devices.
-    pub fn slots_of(&self, device: Option<i32>) -> impl Iterator<Item = &Timeline> {
+    pub fn timelines(&self, device: Option<i32>) -> impl Iterator<Item = &Timeline> {
         let timelines = self.register.lock().timelines;
         (0..timelines)
             .filter_map(|id| self.timeline(TimelineId(id)))
@@ -165,16 +173,16 @@ impl Tracker {
 
     /// The devices that have streams.
     pub fn devices(&self) -> Vec<i32> {
-        self.register.lock().devices.iter().map(|book| book.ordinal).collect()
+        self.register.lock().devices.iter().map(|device_timelines| device_timelines.ordinal).collect()
     }
 
-    /// Whether `epoch` is known to have completed.
+    /// Whether `enter` is known to have completed.
     #[inline]
     pub fn completed(&self, epoch: Epoch) -> bool {
         self.timeline(epoch.timeline).is_some_and(|timeline| timeline.completed() >= epoch.sequence)
     }
 
-    /// Whether `epoch` has been handed to CUDA or given up, so that waiting for its stream covers it.
+    /// Whether `enter` has been handed to CUDA or given up, so that waiting for its stream covers it.
     #[inline]
     pub(crate) fn published(&self, epoch: Epoch) -> bool {
         self.timeline(epoch.timeline).is_some_and(|timeline| timeline.submitted() >= epoch.sequence)
@@ -185,12 +193,12 @@ impl Tracker {
     pub fn policy(&self) -> Policy {
         let number = self.policy.load(Acquire);
         if number != UNSET {
-            return Policy::of(number);
+            return Policy::from_number(number);
         }
         let number = (self.initial)().number();
         match self.policy.compare_exchange(UNSET, number, Relaxed, Acquire) {
-            Ok(_) => Policy::of(number),
-            Err(found) => Policy::of(found),
+            Ok(_) => Policy::from_number(number),
+            Err(found) => Policy::from_number(found),
         }
     }
 
@@ -203,24 +211,24 @@ impl Tracker {
     /// all devices are waited for before the tracker is relied on.
     pub unsafe fn set_policy(&self, policy: Policy) -> Option<Policy> {
         let before = self.policy.swap(policy.number(), std::sync::atomic::Ordering::AcqRel);
-        for timeline in self.slots_of(None) {
+        for timeline in self.timelines(None) {
             let state = timeline.state.lock();
             // Asked for again: of two threads that change it, the last one to come here leaves what counts.
             timeline.orders.store(self.policy() == Policy::Order, Relaxed);
             drop(state);
         }
-        (before != UNSET).then(|| Policy::of(before))
+        (before != UNSET).then(|| Policy::from_number(before))
     }
 
     /// How many waits were added.
     pub fn added_waits(&self) -> u64 {
-        self.slots_of(None).map(|timeline| timeline.waits().count()).sum()
+        self.timelines(None).map(|timeline| timeline.waits().count()).sum()
     }
 
     /// The last waits added, oldest first.
     pub fn recent_waits(&self) -> Vec<AddedWait> {
-        let of_slot = |timeline| self.waits_of(timeline);
-        wait_log::last(self.slots_of(None).flat_map(of_slot).collect()).collect()
+        let of_timeline = |timeline| self.waits_of(timeline);
+        wait_log::last(self.timelines(None).flat_map(of_timeline).collect()).collect()
     }
 
     /// Those of a stream that are remembered, with their numbers.
@@ -244,7 +252,7 @@ impl Tracker {
 
 /// Which block a timeline is in, and where in it.
 #[inline]
-fn call_site(id: TimelineId) -> (usize, usize) {
+fn position(id: TimelineId) -> (usize, usize) {
     // 0..64 are in block 0, 64..128 in 1, 128..256 in 2, and so on.
     let block = (id.0 / FIRST_BLOCK).checked_ilog2().map_or(0, |log| log + 1);
     let base = if block == 0 { 0 } else { FIRST_BLOCK << (block - 1) };
@@ -259,19 +267,19 @@ fn block_size(id: TimelineId) -> u32 {
 
 impl std::fmt::Debug for Tracker {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Books").field("added_waits", &self.added_waits()).finish_non_exhaustive()
+        f.debug_struct("Tracker").field("added_waits", &self.added_waits()).finish_non_exhaustive()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{TimelineId, block_size, call_site};
+    use super::{TimelineId, block_size, position};
 
     #[test]
     fn every_slot_has_a_place_of_its_own() {
         let mut next = (0, 0);
         for id in 0..5000 {
-            assert_eq!(call_site(TimelineId(id)), next, "{id}");
+            assert_eq!(position(TimelineId(id)), next, "{id}");
             next.1 += 1;
             if next.1 == usize::try_from(block_size(TimelineId(id))).unwrap() {
                 next = (next.0 + 1, 0);

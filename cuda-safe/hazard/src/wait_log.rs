@@ -74,9 +74,9 @@ pub(crate) struct Wait {
 /// Numbers for waits in the order in which they were added, whatever stream they were added to. Of those that
 /// threads add at the same time any may come first, and two may have the same.
 #[derive(Debug)]
-pub(crate) struct Order(AtomicU64);
+pub(crate) struct WaitCounter(AtomicU64);
 
-impl Order {
+impl WaitCounter {
     /// No wait yet.
     pub(crate) const fn new() -> Self {
         Self(AtomicU64::new(0))
@@ -111,7 +111,7 @@ impl WaitLog {
     /// Notes one more. To be called by who has the submit state locked.
     #[expect(clippy::inline_always, reason = "measured: else what is noted goes through memory")]
     #[inline(always)]
-    pub(crate) fn note(&self, order: &Order, wait: &Wait) {
+    pub(crate) fn note(&self, order: &WaitCounter, wait: &Wait) {
         let (count, number) = (self.count.load(Relaxed), order.next(self.last.load(Relaxed)));
         self.last.store(number, Relaxed);
         self.count.store(count + 1, Relaxed);
@@ -119,8 +119,8 @@ impl WaitLog {
             Some(notes) => notes,
             None => self.begin(),
         };
-        let call_site = usize::try_from(count % REMEMBERED as u64).unwrap_or(0);
-        if let Some(note) = notes.get(call_site) {
+        let position = usize::try_from(count % REMEMBERED as u64).unwrap_or(0);
+        if let Some(note) = notes.get(position) {
             note.write(number, wait);
         }
     }
@@ -190,7 +190,7 @@ impl Note {
     /// The wait with its number, if there is one and nobody is writing another one.
     fn read(&self) -> Option<(u64, Wait)> {
         let number = self.number.load(Acquire);
-        let [at, after] = [&self.at, &self.after].map(|call_site| call_site.load(Relaxed));
+        let [at, after] = [&self.at, &self.after].map(|pointer| pointer.load(Relaxed));
         let (sequence, other) = (self.sequence.load(Relaxed), self.other.load(Relaxed));
         fence(Acquire);
         if number == 0 || self.number.load(Relaxed) != number {
@@ -198,7 +198,7 @@ impl Note {
         }
         // SAFETY: only places of the source, which live for ever, are stored there.
         let [at, after]: [Option<CallSite>; 2] =
-            [at, after].map(|call_site| unsafe { call_site.cast_const().as_ref() });
+            [at, after].map(|pointer| unsafe { pointer.cast_const().as_ref() });
         let timeline = TimelineId(u32::try_from(other >> 1).ok()?);
         Some((number, Wait { at: at?, after, epoch: Epoch { timeline, sequence }, by_host: other & 1 == 1 }))
     }
@@ -219,7 +219,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
     use std::sync::atomic::Ordering::Relaxed;
 
-    use super::{CallSite, Epoch, Order, REMEMBERED, TimelineId, Wait, WaitLog, last};
+    use super::{CallSite, Epoch, REMEMBERED, TimelineId, Wait, WaitCounter, WaitLog, last};
 
     fn wait(sequence: u64) -> Wait {
         let (at, timeline): (CallSite, _) = (Location::caller(), TimelineId(3));
@@ -229,22 +229,23 @@ mod tests {
 
     #[test]
     fn the_last_ones_of_all_streams_are_remembered_oldest_first() {
-        let (order, streams) = (Order::new(), [WaitLog::new(), WaitLog::new()]);
+        let (order, streams) = (WaitCounter::new(), [WaitLog::new(), WaitLog::new()]);
         let mut added = Vec::new();
         for sequence in 1..=700 {
             // The first one waits rarely at first, and then alone.
             let stream = usize::from(sequence < 400 && sequence % 7 != 0);
             added.push(wait(sequence));
             streams[stream].note(&order, &wait(sequence));
-            let told: Vec<Wait> = last(streams.iter().flat_map(WaitLog::remembered).collect()).collect();
-            assert_eq!(told, added[added.len().saturating_sub(REMEMBERED)..]);
+            let remembered: Vec<Wait> =
+                last(streams.iter().flat_map(WaitLog::remembered).collect()).collect();
+            assert_eq!(remembered, added[added.len().saturating_sub(REMEMBERED)..]);
         }
         assert_eq!(streams.map(|waits| waits.count()), [358, 342]);
     }
 
     #[test]
     fn what_is_read_while_another_is_written_is_one_of_them() {
-        let (order, waits, over) = (Order::new(), WaitLog::new(), AtomicBool::new(false));
+        let (order, waits, over) = (WaitCounter::new(), WaitLog::new(), AtomicBool::new(false));
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 (1..=if cfg!(miri) { 2000 } else { 200_000 })

@@ -22,8 +22,8 @@ impl Set {
     }
 
     pub(crate) fn join(&mut self, other: Self) {
-        for (last_access, more) in self.0.iter_mut().zip(other.0) {
-            *last_access |= more;
+        for (word, more) in self.0.iter_mut().zip(other.0) {
+            *word |= more;
         }
     }
 

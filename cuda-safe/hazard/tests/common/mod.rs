@@ -8,8 +8,8 @@ pub(crate) mod machine;
 use std::ops::Deref;
 
 use cuda_hazard::{
-    Access, CallSite, Epoch, EventBackend, EventClock, First, Kind, Operation, Policy, Reach, Refusal,
-    RepeatedGroup, SortedAccesses, Submission, SubmittedSnapshot, Timeline, TooManyStreams,
+    Access, CallSite, Epoch, EventBackend, EventClock, FirstWrite, Kind, Operation, Policy, Refusal,
+    RepeatedGroup, SortedAccesses, Submission, SubmittedSnapshot, Timeline, TooManyStreams, WaitTarget,
 };
 
 /// [`cuda_hazard::Tracker`] whose functions are safe to call.
@@ -46,12 +46,12 @@ impl Tracker {
     }
 
     told! {
-        fn enrol(&self, device: i32, kind: Kind, reach: Reach) -> Result<&Timeline, TooManyStreams>;
-        fn legacy(&self, device: i32, reach: Reach) -> Result<&Timeline, TooManyStreams>;
-        fn dismiss(&self, timeline: &Timeline, reach: Reach);
+        fn add_timeline(&self, device: i32, kind: Kind, reach: WaitTarget) -> Result<&Timeline, TooManyStreams>;
+        fn legacy(&self, device: i32, reach: WaitTarget) -> Result<&Timeline, TooManyStreams>;
+        fn retire(&self, timeline: &Timeline, reach: WaitTarget);
         fn set_policy(&self, policy: Policy) -> Option<Policy>;
         fn completed_all(&self, snapshot: &SubmittedSnapshot);
-        fn completed_snapshot(&self, event_clock: &EventClock);
+        fn completed_event(&self, event_clock: &EventClock);
         fn prune(&self, access: Access<'_>);
         fn record[E](&self, timeline: &Timeline, call: impl FnOnce() -> Result<(), E>) -> Result<EventClock, E>;
         fn record_last[E](&self, timeline: &Timeline, call: impl FnOnce() -> Result<(), E>) -> Result<(), E>;
@@ -109,7 +109,7 @@ impl Tracker {
         timeline: &Timeline,
         at: CallSite,
         call: impl FnOnce() -> Result<(), E>,
-    ) -> Result<First, E> {
+    ) -> Result<FirstWrite, E> {
         // SAFETY: no memory depends on it.
         let submission = unsafe { self.0.begin_fast(timeline, Operation::new(&[])) };
         // Nothing stands against an operation without accesses.
@@ -147,7 +147,12 @@ pub(crate) struct NoPort;
 unsafe impl EventBackend for NoPort {
     type Error = ();
 
-    fn order(&self, _waiter: &Timeline, _other: &Timeline, _: &mut usize) -> Result<cuda_hazard::Route, ()> {
-        Ok(cuda_hazard::Route::Stream)
+    fn order(
+        &self,
+        _waiter: &Timeline,
+        _other: &Timeline,
+        _: &mut usize,
+    ) -> Result<cuda_hazard::WaitMethod, ()> {
+        Ok(cuda_hazard::WaitMethod::Stream)
     }
 }

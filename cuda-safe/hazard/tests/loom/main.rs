@@ -13,7 +13,7 @@ mod world;
 use std::sync::Arc;
 
 use common::machine::Touch;
-use cuda_hazard::{Access, GroupNumber, Kind, Mode, Policy, Reach, TimelineId};
+use cuda_hazard::{Access, GroupId, Kind, Mode, Policy, TimelineId, WaitTarget};
 use world::{BYTES, Part, Taken, World};
 
 /// Runs every interleaving with up to two switches of thread where nobody asked for one.
@@ -219,8 +219,8 @@ const BEHIND: [Part; 2] = [(0, 8..10), (0, 12..14)];
 fn a_series_is_repeated_while_others_write(by_series: bool) {
     every_order(move || {
         let (world, ids) = World::new(&[FREE, FREE]);
-        let series = Arc::new(GroupNumber::begin());
-        let again = |world: &World, id: TimelineId, series: &GroupNumber| {
+        let series = Arc::new(GroupId::new());
+        let again = |world: &World, id: TimelineId, series: &GroupId| {
             world.write_again(id, &[(series, &FIRST)]).unwrap()
         };
         for taken in [Taken::Usual, Taken::Told, Taken::Untold] {
@@ -261,8 +261,8 @@ fn two_threads_enter_series_of_one_allocation(one_stream: bool) {
     every_order(move || {
         let (world, ids) = World::new(&[FREE, FREE, FREE]);
         let ids = if one_stream { [ids[0], ids[0], ids[2]] } else { [ids[0], ids[1], ids[2]] };
-        let series = Arc::new([GroupNumber::begin(), GroupNumber::begin()]);
-        let again = move |world: &World, series: &[GroupNumber; 2], at: usize| {
+        let series = Arc::new([GroupId::new(), GroupId::new()]);
+        let again = move |world: &World, series: &[GroupId; 2], at: usize| {
             world.write_again(ids[at], &[(&series[at], if at == 0 { &FIRST } else { &BEHIND })]).unwrap()
         };
         for (at, taken) in [(0, Taken::Usual), (1, Taken::Usual), (0, Taken::Told), (1, Taken::Told)] {
@@ -302,8 +302,8 @@ fn so_they_are_where_both_series_are_of_one_stream() {
 fn an_operation_with_two_series_of_one_allocation_is_found_by_who_writes_a_part_of_either() {
     every_order(|| {
         let (world, ids) = World::new(&[FREE, FREE]);
-        let series = Arc::new([GroupNumber::begin(), GroupNumber::begin()]);
-        let again = move |world: &World, id: TimelineId, series: &[GroupNumber; 2]| {
+        let series = Arc::new([GroupId::new(), GroupId::new()]);
+        let again = move |world: &World, id: TimelineId, series: &[GroupId; 2]| {
             world.write_again(id, &[(&series[0], &FIRST), (&series[1], &BEHIND)]).unwrap()
         };
         for taken in [Taken::Usual, Taken::Told, Taken::Told] {
@@ -328,7 +328,7 @@ fn an_operation_with_two_series_of_one_allocation_is_found_by_who_writes_a_part_
 fn a_series_that_is_not_known_of_the_second_buffer_holds_nobody_up_at_the_first() {
     every_order(|| {
         let (world, ids) = World::new(&[FREE, FREE]);
-        let series = [GroupNumber::begin(), GroupNumber::begin()];
+        let series = [GroupId::new(), GroupId::new()];
         let both = [(&series[0], &FIRST[..]), (&series[1], &SECOND[..])];
         for taken in [Taken::Usual, Taken::Told, Taken::Untold] {
             assert_eq!(world.write_again(ids[0], &both).unwrap(), taken);
@@ -417,7 +417,7 @@ fn who_asks_what_a_stream_knows_while_it_learns_is_told_no_more_than_its_event_w
         let more = world.mark(ids[2]);
         let other = {
             let (world, id) = (Arc::clone(&world), ids[0]);
-            // First it knows of one stream, then of two, which is told in another way.
+            // FirstWrite it knows of one stream, then of two, which is told in another way.
             loom::thread::spawn(move || marks.iter().chain([&more]).for_each(|mark| world.wait(id, mark)))
         };
         world.operate(ids[3], &[(1, Mode::Write)], false).unwrap();
@@ -465,7 +465,7 @@ fn what_is_over_is_taken_away_while_more_comes(streams: &'static [usize]) {
         }
         let added = world.tracker.added_waits();
         world.machine.lock().waited(first.1);
-        world.tracker.completed_snapshot(&first.0);
+        world.tracker.completed_event(&first.0);
         let other = {
             let (world, id) = (Arc::clone(&world), ids[0]);
             loom::thread::spawn(move || marks.iter().for_each(|mark| world.wait(id, mark)))
@@ -498,7 +498,7 @@ fn a_slot_that_is_used_again_is_never_taken_for_its_former_stream() {
         let other = {
             let (world, id) = (Arc::clone(&world), ids[1]);
             loom::thread::spawn(move || {
-                world.tracker.dismiss(world.tracker.timeline(id).unwrap(), Reach::Device);
+                world.tracker.retire(world.tracker.timeline(id).unwrap(), WaitTarget::Device);
                 let again = world.stream(FREE);
                 world.operate(again, &[(1, Mode::Write)], false).unwrap();
             })
@@ -521,7 +521,7 @@ fn a_host_guard_and_an_access_without_a_borrow_see_each_other() {
                 world.operate_with(timeline, &[access], &[(0, Mode::Write)], false).is_ok()
             })
         };
-        assert!(world.histories[0].host_enters(Mode::Read));
+        assert!(world.histories[0].add_host_guard(Mode::Read));
         let seen = !world.tracker.host_conflicts(Access::read(&world.histories[0], 0..BYTES)).is_empty();
         let done = other.join().unwrap();
         assert!(seen || !done, "the host reads what a stream writes");
@@ -544,14 +544,14 @@ fn a_host_guard_and_the_short_way(part: bool) {
             let (world, id, write) = (Arc::clone(&world), ids[0], write.clone());
             loom::thread::spawn(move || write(&world, id).is_ok())
         };
-        assert!(world.histories[0].host_enters(Mode::Read));
+        assert!(world.histories[0].add_host_guard(Mode::Read));
         let seen = world.tracker.host_conflicts(Access::read(&world.histories[0], 0..BYTES));
         let seen = seen.iter().any(|conflict| conflict.epoch.sequence > 1);
         let done = other.join().unwrap();
         assert!(seen || !done, "the host reads what a stream writes");
         // Whatever was refused is given up and not waited for.
         // SAFETY: no memory depends on it.
-        unsafe { world.histories[0].host_leaves(Mode::Read) };
+        unsafe { world.histories[0].remove_host_guard(Mode::Read) };
         write(&world, ids[0]).unwrap();
     });
 }
@@ -566,7 +566,7 @@ fn so_they_do_where_the_access_is_entered_the_short_way() {
 fn so_they_do_where_the_access_is_one_of_a_series() {
     every_order(|| {
         let (mut world, ids) = World::new(&[FREE]);
-        let series = Arc::new(GroupNumber::begin());
+        let series = Arc::new(GroupId::new());
         for taken in [Taken::Usual, Taken::Told, Taken::Untold] {
             assert_eq!(world.write_again(ids[0], &[(&series, &FIRST)]).unwrap(), taken);
         }
@@ -575,7 +575,7 @@ fn so_they_do_where_the_access_is_one_of_a_series() {
             let (world, series, id) = (Arc::clone(&world), Arc::clone(&series), ids[0]);
             loom::thread::spawn(move || world.write_again(id, &[(&series, &FIRST)]).is_ok())
         };
-        assert!(world.histories[0].host_enters(Mode::Read));
+        assert!(world.histories[0].add_host_guard(Mode::Read));
         let seen = world.tracker.host_conflicts(Access::read(&world.histories[0], 0..BYTES));
         let seen = seen.iter().any(|conflict| conflict.epoch.sequence > 3);
         let done = other.join().unwrap();

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::common::machine::{Machine, Set, Touch, Track};
 use super::common::{Tracker, exclusive};
 use cuda_hazard::{
-    Access, AccessHistory, EventBackend, EventClock, GroupNumber, Kind, Mode, Policy, Reach, Refusal,
-    RepeatedGroup, Route, SortedAccesses, Timeline, TimelineId,
+    Access, AccessHistory, EventBackend, EventClock, GroupId, Kind, Mode, Policy, Refusal, RepeatedGroup,
+    SortedAccesses, Timeline, TimelineId, WaitMethod, WaitTarget,
 };
 
 /// Bytes of each allocation.
@@ -57,8 +57,8 @@ impl World {
 
     pub(super) fn stream(&self, kind: Kind) -> TimelineId {
         let timeline = match kind {
-            Kind::Legacy => self.tracker.legacy(0, Reach::Stream(0)).unwrap(),
-            _ => self.tracker.enrol(0, kind, Reach::Stream(0)).unwrap(),
+            Kind::Legacy => self.tracker.legacy(0, WaitTarget::Stream(0)).unwrap(),
+            _ => self.tracker.add_timeline(0, kind, WaitTarget::Stream(0)).unwrap(),
         };
         self.machine.lock().tracks.push(Track {
             timeline: timeline.id,
@@ -102,16 +102,16 @@ impl World {
     pub(super) fn write_again(
         &self,
         id: TimelineId,
-        series: &[(&GroupNumber, &[Part])],
+        series: &[(&GroupId, &[Part])],
     ) -> Result<Taken, Refusal<()>> {
         let timeline = self.tracker.timeline(id).unwrap();
         let all: Vec<_> = series.iter().map(|(_, parts)| self.writes(parts)).collect();
         let touches: Vec<Touch> = all.iter().flat_map(|(_, touches)| touches).copied().collect();
         let numbered = || series.iter().zip(&all).map(|((series, _), (accesses, _))| (series, accesses));
         let unshared: Vec<RepeatedGroup<'_, '_>> =
-            numbered().map(|(series, all)| series.again(&all[0])).collect();
+            numbered().map(|(series, all)| series.repeat(&all[0])).collect();
         let told: Vec<RepeatedGroup<'_, '_>> =
-            numbered().filter_map(|(series, all)| series.told(all)).collect();
+            numbered().filter_map(|(series, all)| series.repeat_with(all)).collect();
         for (repeats, taken) in [(unshared, Taken::Untold), (told, Taken::Told)] {
             if let Some(entered) = self.tracker.begin_repeated(timeline, &repeats) {
                 self.give(timeline, &touches);
@@ -175,7 +175,7 @@ impl World {
         };
         let at = Location::caller();
         let answer = if self.sorted == Some(timeline.id) {
-            self.tracker.enqueue_sorted(timeline, &SortedAccesses::of(accesses.to_vec()), self, at, call)
+            self.tracker.enqueue_sorted(timeline, &SortedAccesses::new(accesses.to_vec()), self, at, call)
         } else {
             self.tracker.enqueue(timeline, accesses, true, self, at, call)
         };
@@ -223,20 +223,20 @@ impl World {
 unsafe impl EventBackend for World {
     type Error = ();
 
-    fn order(&self, waiter: &Timeline, other: &Timeline, _: &mut usize) -> Result<Route, ()> {
+    fn order(&self, waiter: &Timeline, other: &Timeline, _: &mut usize) -> Result<WaitMethod, ()> {
         if self.sabotage {
-            return Ok(Route::Stream);
+            return Ok(WaitMethod::Stream);
         }
-        let reach = other.reach();
-        if *reach == Reach::Device {
+        let reach = other.wait_target();
+        if *reach == WaitTarget::Device {
             drop(reach);
-            let snapshot = self.tracker.coverage_of_device(0);
+            let snapshot = self.tracker.snapshot_of_device(0);
             let mut machine = self.machine.lock();
             let end = machine.end_of_device(0);
             machine.waited(end);
             drop(machine);
             self.tracker.completed_all(&snapshot);
-            return Ok(Route::Host);
+            return Ok(WaitMethod::Host);
         }
         let event = {
             let mut machine = self.machine.lock();
@@ -246,6 +246,6 @@ unsafe impl EventBackend for World {
         let mut machine = self.machine.lock();
         let track = Self::track(&machine, waiter.id);
         machine.wait(track, event);
-        Ok(Route::Stream)
+        Ok(WaitMethod::Stream)
     }
 }

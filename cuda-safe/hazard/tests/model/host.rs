@@ -3,7 +3,7 @@
 use crate::bench::Bench;
 use crate::common::machine::{Orders, Set, Touch};
 use crate::program::Sabotage;
-use cuda_hazard::{Access, Reach};
+use cuda_hazard::{Access, WaitTarget};
 
 impl Bench<'_> {
     /// The host reads or writes a buffer, waiting as `wait_host` does.
@@ -23,8 +23,8 @@ impl Bench<'_> {
             for conflict in conflicts {
                 let timeline = self.tracker.timeline(conflict.epoch.timeline).unwrap();
                 let track = self.backend.track(timeline);
-                let reach = *timeline.reach();
-                if let Reach::Stream(_) = reach {
+                let reach = *timeline.wait_target();
+                if let WaitTarget::Stream(_) = reach {
                     let snapshot = self.tracker.snapshot_by_event(timeline);
                     let event = self.backend.machine.borrow_mut().record(track);
                     self.backend.machine.borrow_mut().waited(event);

@@ -6,13 +6,13 @@ use std::cell::{Cell, RefCell};
 use crate::common::Tracker;
 use crate::common::machine::{Machine, Set, Touch};
 use crate::program::Sabotage;
-use cuda_hazard::{EventBackend, Kind, Reach, Route, Timeline};
+use cuda_hazard::{EventBackend, Kind, Timeline, WaitMethod, WaitTarget};
 
 /// The model as the tracker's way to the streams.
 pub(crate) struct Model<'a> {
     pub(crate) tracker: &'a Tracker,
     pub(crate) machine: RefCell<Machine>,
-    /// The events of dismissed streams.
+    /// The events of retired streams.
     pub(crate) last_events: RefCell<Vec<Set>>,
     /// The accesses of the operation that is being entered.
     pub(crate) touches: RefCell<Vec<Touch>>,
@@ -65,7 +65,7 @@ impl<'a> Model<'a> {
     }
 
     pub(crate) fn device_synchronize(&self, device: usize) {
-        let snapshot = self.tracker.coverage_of_device(i32::try_from(device).unwrap());
+        let snapshot = self.tracker.snapshot_of_device(i32::try_from(device).unwrap());
         let mut machine = self.machine.borrow_mut();
         let end = machine.end_of_device(device);
         machine.waited(end);
@@ -77,7 +77,7 @@ impl<'a> Model<'a> {
 unsafe impl EventBackend for Model<'_> {
     type Error = ();
 
-    fn order(&self, waiter: &Timeline, other: &Timeline, _: &mut usize) -> Result<Route, ()> {
+    fn order(&self, waiter: &Timeline, other: &Timeline, _: &mut usize) -> Result<WaitMethod, ()> {
         let (me, them) = (self.track(waiter), self.track(other));
         {
             let machine = self.machine.borrow();
@@ -90,28 +90,28 @@ unsafe impl EventBackend for Model<'_> {
             }
         }
         if self.sabotage == Sabotage::NoWait {
-            return Ok(Route::Stream);
+            return Ok(WaitMethod::Stream);
         }
-        let reach = *other.reach();
+        let reach = *other.wait_target();
         let device = self.machine.borrow().tracks[them].device;
         let (event, route) = match reach {
             // Of no stream here is a graph being made.
-            Reach::Over => return Ok(Route::Host),
-            Reach::Device => {
+            WaitTarget::Over => return Ok(WaitMethod::Host),
+            WaitTarget::Device => {
                 self.device_synchronize(device);
-                return Ok(Route::Host);
+                return Ok(WaitMethod::Host);
             }
-            Reach::Event(number) => (self.last_events.borrow()[number], Route::Event),
-            Reach::Stream(_)
+            WaitTarget::Event(number) => (self.last_events.borrow()[number], WaitMethod::Event),
+            WaitTarget::Stream(_)
                 if other.kind == Kind::PerThread && self.elsewhere.get()
                     || other.kind != Kind::Legacy && other.id == waiter.id =>
             {
                 self.by_legacy.set(true);
-                (self.machine.borrow_mut().record(self.legacy_of(device)), Route::Legacy)
+                (self.machine.borrow_mut().record(self.legacy_of(device)), WaitMethod::Legacy)
             }
-            Reach::Stream(_) => {
+            WaitTarget::Stream(_) => {
                 self.by_legacy.set(self.by_legacy.get() || other.kind == Kind::Legacy);
-                (self.machine.borrow_mut().record(them), Route::Stream)
+                (self.machine.borrow_mut().record(them), WaitMethod::Stream)
             }
         };
         self.machine.borrow_mut().wait(me, event);

@@ -9,29 +9,29 @@ use crate::common::machine::Touch;
 use crate::program::Sabotage;
 use crate::step::BUFFERS;
 use cuda_hazard::{
-    Access, AccessHistory, EventBackend, GroupNumber, Mode, Policy, Refusal, RepeatedGroup, SortedAccesses,
+    Access, AccessHistory, EventBackend, GroupId, Mode, Policy, Refusal, RepeatedGroup, SortedAccesses,
     Submission, Timeline,
 };
 
 /// What an operation did, to be done again.
 #[derive(Clone)]
-pub(crate) struct Kept<'a> {
+pub(crate) struct Repeatable<'a> {
     sorted: Rc<SortedAccesses<'a>>,
     /// The same by allocation, each with a series.
-    series: Rc<Vec<(GroupNumber, Vec<Access<'a>>)>>,
+    series: Rc<Vec<(GroupId, Vec<Access<'a>>)>>,
     /// The number of its stream.
     stream: usize,
     touches: Vec<Touch>,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> Repeatable<'a> {
     fn new(
         accesses: Vec<Access<'a>>,
         histories: &'a [AccessHistory],
         stream: usize,
         touches: Vec<Touch>,
     ) -> Self {
-        let sorted = SortedAccesses::of(accesses);
+        let sorted = SortedAccesses::new(accesses);
         let of = |history: &AccessHistory| -> Vec<_> {
             sorted
                 .as_slice()
@@ -40,7 +40,7 @@ impl<'a> Kept<'a> {
                 .copied()
                 .collect()
         };
-        let series = histories.iter().map(|history| (GroupNumber::begin(), of(history)));
+        let series = histories.iter().map(|history| (GroupId::new(), of(history)));
         let series = Rc::new(series.filter(|(_, accesses)| !accesses.is_empty()).collect());
         Self { sorted: Rc::new(sorted), series, stream, touches }
     }
@@ -49,11 +49,11 @@ impl<'a> Kept<'a> {
 impl<'a> Bench<'a> {
     /// Enters what was done before by its series: without its accesses, or else with them. None where that is
     /// not possible, else whether with them.
-    fn repeat(&self, timeline: &'a Timeline, was_retained: &Kept<'_>) -> Option<(Submission<'a>, bool)> {
+    fn repeat(&self, timeline: &'a Timeline, earlier: &Repeatable<'_>) -> Option<(Submission<'a>, bool)> {
         for told in [false, true] {
-            let repeats = was_retained.series.iter().map(|(series, accesses)| match accesses.first() {
-                Some(first) if !told => Some(series.again(first)),
-                _ => series.told(accesses),
+            let repeats = earlier.series.iter().map(|(series, accesses)| match accesses.first() {
+                Some(first) if !told => Some(series.repeat(first)),
+                _ => series.repeat_with(accesses),
             });
             let repeats: Vec<RepeatedGroup<'_, '_>> = repeats.collect::<Option<_>>()?;
             if let Some(submission) = self.tracker.begin_repeated(timeline, &repeats) {
@@ -71,13 +71,9 @@ impl<'a> Bench<'a> {
         // Two of eight do again what one before them did on its stream, as a batch does, and one on whatever
         // stream.
         let turn = self.run.operations % 8;
-        let (again, stream, touches) = match self.was_retained.clone() {
-            Some(was_retained) if turn == 7 => {
-                (Some(Rc::clone(&was_retained)), stream, was_retained.touches.clone())
-            }
-            Some(was_retained) if turn > 4 => {
-                (Some(Rc::clone(&was_retained)), was_retained.stream, was_retained.touches.clone())
-            }
+        let (again, stream, touches) = match self.earlier.clone() {
+            Some(earlier) if turn == 7 => (Some(Rc::clone(&earlier)), stream, earlier.touches.clone()),
+            Some(earlier) if turn > 4 => (Some(Rc::clone(&earlier)), earlier.stream, earlier.touches.clone()),
             _ => (None, stream, touches),
         };
         let (track, timeline) = self.stream(stream);
@@ -142,14 +138,10 @@ impl<'a> Bench<'a> {
         let answer = if self.run.operations.is_multiple_of(2) && again.is_none() {
             self.tracker.enqueue(timeline, &accesses, true, &self.backend, call_site, call).map(|((), _)| ())
         } else {
-            let was_retained =
-                again.unwrap_or_else(|| Rc::new(Kept::new(accesses, self.histories, stream, rolled)));
-            self.was_retained = Some(Rc::new(Kept { stream, ..Kept::clone(&was_retained) }));
-            let again = if was_retained.stream.is_multiple_of(2) {
-                self.repeat(timeline, &was_retained)
-            } else {
-                None
-            };
+            let earlier =
+                again.unwrap_or_else(|| Rc::new(Repeatable::new(accesses, self.histories, stream, rolled)));
+            self.earlier = Some(Rc::new(Repeatable { stream, ..Repeatable::clone(&earlier) }));
+            let again = if earlier.stream.is_multiple_of(2) { self.repeat(timeline, &earlier) } else { None };
             match again {
                 Some((again, told)) => {
                     repeated = u64::from(!told);
@@ -160,7 +152,7 @@ impl<'a> Bench<'a> {
                 None => {
                     let entered = self.tracker.enqueue_sorted(
                         timeline,
-                        &was_retained.sorted,
+                        &earlier.sorted,
                         &self.backend,
                         call_site,
                         call,

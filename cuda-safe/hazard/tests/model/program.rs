@@ -19,16 +19,16 @@ pub(crate) enum Sabotage {
     /// The host goes ahead without waiting.
     NoHostWait,
     /// What a synchronisation covers is read after it instead of before.
-    LateCoverage,
+    LateSnapshot,
     /// The legacy stream does not wait for the last event of a stream that goes.
-    NoFarewell,
+    NoLastEvent,
     /// The tracker is not told what is read during the call.
     NotAtCall,
 }
 
 /// What a program, or all of them, came to.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct SharedEpoch {
+pub(crate) struct Totals {
     pub(crate) operations: u64,
     pub(crate) added_waits: u64,
     /// Conflicting pairs that the program itself had ordered.
@@ -36,13 +36,13 @@ pub(crate) struct SharedEpoch {
     pub(crate) refusals: u64,
     pub(crate) host_waits: u64,
     pub(crate) by_legacy_rule: u64,
-    pub(crate) reused_slots: u64,
+    pub(crate) reused_timelines: u64,
     pub(crate) failed_calls: u64,
     /// Operations that went in by their series alone.
     pub(crate) repeated: u64,
 }
 
-impl SharedEpoch {
+impl Totals {
     pub(crate) fn add(&mut self, other: Self) {
         self.operations += other.operations;
         self.added_waits += other.added_waits;
@@ -50,7 +50,7 @@ impl SharedEpoch {
         self.refusals += other.refusals;
         self.host_waits += other.host_waits;
         self.by_legacy_rule += other.by_legacy_rule;
-        self.reused_slots += other.reused_slots;
+        self.reused_timelines += other.reused_timelines;
         self.failed_calls += other.failed_calls;
         self.repeated += other.repeated;
     }
@@ -88,7 +88,7 @@ impl Program {
     }
 
     /// Runs the program with the tracker and in the model.
-    pub(crate) fn run(&self, sabotage: Sabotage) -> Result<SharedEpoch, String> {
+    pub(crate) fn run(&self, sabotage: Sabotage) -> Result<Totals, String> {
         let tracker = Tracker::new(Policy::default);
         tracker.set_policy(self.policy);
         let histories: Vec<AccessHistory> = (0..BUFFERS).map(|_| AccessHistory::new(BYTES)).collect();
