@@ -1,23 +1,23 @@
-//! The long form of an allocation's accesses: a list sorted by first byte.
+//! The interval list: the accesses of one allocation, sorted by first byte.
 
 use crate::clock::{Epoch, SequenceNumber, TimelineId};
 use crate::entry::{Conflict, Entry, FirstWrite, Interval, Mode, View, outside, redundant};
 use crate::last_access::LastAccess;
 use crate::wait_log::CallSite;
 
-/// Entries beyond which the list is compacted.
+/// With more entries than this, the list is compacted.
 const COMPACT_AT: usize = 64;
 
-/// Entries beyond which accesses of one stream are taken together although their sequence numbers differ.
+/// With more entries than this, accesses of one stream are merged although their sequence numbers differ.
 const AT_MOST: usize = 512;
 
-/// Entries of a list that have one sequence number, which is told them later.
+/// One sequence number for several entries of a list, which is written to them later.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SharedEpoch {
-    /// Whose accesses they are, by the number of a [`SortedAccesses`] or a [`GroupId`](crate::GroupId): it has no
-    /// others in the list.
+    /// The number of the [`SortedAccesses`](crate::SortedAccesses) or [`GroupId`](crate::GroupId) that the
+    /// entries belong to. It has no others in the list.
     pub(crate) of: u64,
-    /// The first of them.
+    /// The position of the first of them.
     pub(crate) low: usize,
     /// How many there are.
     pub(crate) len: usize,
@@ -26,8 +26,8 @@ pub(crate) struct SharedEpoch {
 }
 
 impl SharedEpoch {
-    /// Makes the same accesses those of a later operation of their stream. Says no, and does nothing, if they
-    /// are of another one.
+    /// Makes the same accesses those of a later operation of their stream. Returns false, and does nothing,
+    /// for other accesses or another stream.
     #[inline]
     pub(crate) fn advance(&mut self, of: u64, me: Epoch) -> bool {
         let same = self.of == of && self.epoch.timeline == me.timeline;
@@ -42,25 +42,25 @@ impl SharedEpoch {
 #[derive(Debug)]
 pub(crate) struct IntervalList {
     entries: Vec<Entry>,
-    /// Whether some that overlap may be of different bytes. Otherwise last bytes are in order as first ones
-    /// are.
+    /// Whether some entries may overlap that are not of the same bytes. Otherwise the last bytes are in order
+    /// as the first bytes are.
     overlapping: bool,
-    /// No entry is longer than this, so that a search among overlapping ones knows where to begin.
+    /// No entry is longer than this: a search among overlapping entries begins that far before its bytes.
     longest: usize,
-    /// Where the entry of the next access is expected: behind the last one's, as parts are mostly used in
-    /// order. Any number does.
+    /// The finger: where the entry of the next access is expected, behind the last one's, as parts are mostly
+    /// used in order. Any number is correct.
     next: usize,
     /// The length at which to compact next.
     limit: usize,
-    /// Kept for its capacity.
+    /// Reused for its capacity.
     scratch: Vec<Entry>,
-    /// The entries whose sequence number stands here and not with them: to be told them before anything but the run
-    /// itself looks at entries.
+    /// The shared epoch of some entries, whose own sequence numbers are out of date. It is written to them
+    /// before anything but its own group looks at entries.
     shared_epoch: Option<SharedEpoch>,
 }
 
 impl Default for IntervalList {
-    /// A list of nothing.
+    /// Returns an empty list.
     fn default() -> Self {
         let (entries, scratch) = (Vec::new(), Vec::new());
         Self {
@@ -76,7 +76,7 @@ impl Default for IntervalList {
 }
 
 impl IntervalList {
-    /// The list of an allocation of `bytes` bytes that an operation has made.
+    /// Returns the list of an allocation of `bytes` bytes that an operation has made.
     #[cold]
     pub(crate) fn written(bytes: usize, first: FirstWrite) -> Self {
         let FirstWrite { epoch, call_site } = first;
@@ -84,7 +84,8 @@ impl IntervalList {
         Self { entries: vec![entry], longest: bytes, ..Self::default() }
     }
 
-    /// Takes over what the access word said of an allocation of `bytes` bytes. The list must be empty.
+    /// Takes over the accesses of the last-access word of an allocation of `bytes` bytes. The list must be
+    /// empty.
     pub(crate) fn take_over(&mut self, last_access: LastAccess, bytes: usize) {
         let entry = |mode, epoch| Entry { start: 0, end: bytes, mode, epoch, call_site: None };
         match last_access {
@@ -99,7 +100,8 @@ impl IntervalList {
         self.longest = bytes;
     }
 
-    /// The word that says all that the list says, if there is one; the list is then emptied.
+    /// Returns the last-access word that holds everything in the list, and empties the list, if there is such
+    /// a word.
     pub(crate) fn give_up(&mut self, bytes: usize) -> Option<u64> {
         let whole = |entry: &Entry| entry.is_of(0, bytes) && entry.call_site.is_none();
         let last_access = match self.entries.as_slice() {
@@ -118,7 +120,7 @@ impl IntervalList {
         Some(bits)
     }
 
-    /// The entries that may overlap the bytes, as positions.
+    /// Returns the range of positions of the entries that may overlap the bytes.
     #[inline]
     fn window(&self, interval: Interval) -> (usize, usize) {
         let (entries, longest) = (&self.entries, self.longest);
@@ -131,7 +133,7 @@ impl IntervalList {
         (low.min(high), high)
     }
 
-    /// The same, looked for where an entry is expected first.
+    /// [`window`](Self::window), which looks at the position `at` first.
     #[inline]
     fn window_at(&self, at: usize, interval: Interval) -> (usize, usize) {
         let Some((before, behind)) = self.entries.split_at_checked(at) else { return self.window(interval) };
@@ -145,9 +147,9 @@ impl IntervalList {
         (at, at + met)
     }
 
-    /// Enters one access if it is known to be ordered after all that it conflicts with, and that is of the
-    /// same bytes or one entry. Says no, and does nothing, where anything else is the case, and where the
-    /// list has become so long that it is to be compacted.
+    /// Enters one access if it is ordered after everything that it conflicts with, and that is of the same
+    /// bytes or one entry. Otherwise returns false, and does nothing, also if the list is so long that it has
+    /// to be compacted.
     pub(crate) fn enter_behind<V: View>(&mut self, interval: Interval, view: &V) -> bool {
         // A cut leaves two pieces.
         if interval.is_empty() || self.entries.len() + 2 > self.limit {
@@ -192,8 +194,8 @@ impl IntervalList {
         }
     }
 
-    /// Enters one access where all conflicts were collected. Where all entries that it meets are of the
-    /// `same` bytes, as where one stream writes them and another one reads them, nothing is cut.
+    /// Enters one access whose conflicts were collected. If all entries that it meets are of the `same`
+    /// bytes, as when one stream writes them and another one reads them, nothing is cut.
     #[inline]
     fn put<V: View>(
         &mut self,
@@ -225,10 +227,10 @@ impl IntervalList {
     ) {
         let new = Entry::new(interval, view.me(), call_site);
         match &mut self.entries[low..high] {
-            // What parts find that are used for the first time.
+            // Parts that are used for the first time.
             [] => self.entries.insert(low, new),
-            // The steady state of a chunked program: this stream did the same to these bytes before, and
-            // nobody else since.
+            // The steady state of a chunked program: this stream did the same to these bytes before, and no
+            // other stream since.
             [only] if only.mode == interval.mode && only.epoch.timeline == new.epoch.timeline => *only = new,
             several => {
                 let mut remaining = 0;
@@ -249,7 +251,7 @@ impl IntervalList {
         }
     }
 
-    /// The same where some are of other bytes, and are cut.
+    /// Enters one access among entries of other bytes, which are cut.
     #[inline(never)]
     fn insert_cut<V: View>(
         &mut self,
@@ -260,7 +262,7 @@ impl IntervalList {
         call_site: Option<CallSite>,
     ) {
         let new = Entry::new(interval, view.me(), call_site);
-        // What all parts of an allocation find, one after the other, of which the whole was filled before.
+        // The parts of an allocation, one after the other, if the whole of it was filled before.
         if let [only] = &mut self.entries[low..high]
             && only.start == interval.start
             && only.end > interval.end
@@ -279,7 +281,7 @@ impl IntervalList {
         self.change(low, high, cut, Some(new));
     }
 
-    /// Puts in the place of some entries what `each` makes of them, and one more.
+    /// Replaces some entries by what `each` makes of them, and one more.
     fn change(
         &mut self,
         low: usize,
@@ -294,7 +296,7 @@ impl IntervalList {
         }
         scratch.extend(new);
         scratch.sort_unstable_by_key(|entry| (entry.start, entry.end));
-        // No others overlap these.
+        // No other entries overlap these.
         self.overlapping |= has_overlaps(&scratch);
         self.entries.splice(low..high, scratch.drain(..));
         self.scratch = scratch;
@@ -321,7 +323,7 @@ impl IntervalList {
         );
     }
 
-    /// Collects what `interval` conflicts with, as far as `ordered` does not already know, and changes nothing.
+    /// Collects what `interval` conflicts with and `ordered` returns false for, and changes nothing.
     pub(crate) fn conflicts(
         &self,
         interval: Interval,
@@ -336,17 +338,18 @@ impl IntervalList {
         }
     }
 
-    /// How many entries there are.
+    /// Returns how many entries there are.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 }
 
-/// Accesses that do again what their stream did last to the same bytes: nothing but a sequence number is entered, for
+/// Accesses that repeat what their stream did last to the same bytes: only a sequence number is entered, for
+/// each of them, or once for a [`SharedEpoch`] of all.
 /// each of them, or once for a [`SharedEpoch`] of all.
 impl IntervalList {
-    /// Enters accesses from the first on as long as [`count_repeated`](Self::count_repeated) says so; gives how many. The
-    /// steady state of a program that uses many parts again and again.
+    /// Enters accesses from the first on as long as they [repeat](Self::count_repeated) their entries;
+    /// returns how many. The steady state of a program that uses many parts again and again.
     pub(crate) fn enter_repeated(
         &mut self,
         intervals: impl ExactSizeIterator<Item = Interval> + Clone,
@@ -358,8 +361,9 @@ impl IntervalList {
         done
     }
 
-    /// How many accesses from the first on are each of the same bytes and mode as the entry that stands where
-    /// it belongs, which is of this stream and meets no other; and where the first of these entries is.
+    /// Returns the position of the first access's entry, and how many accesses from the first on repeat their
+    /// entries: each is of the same bytes and mode as the entry at its position, which is of this stream and
+    /// meets no other entry.
     #[inline]
     fn count_repeated(
         &self,
@@ -368,7 +372,7 @@ impl IntervalList {
     ) -> (usize, usize) {
         let Some(first) = intervals.clone().next() else { return (0, 0) };
         let low = self.entries.partition_point(|entry| entry.start < first.start);
-        // Where those before it may reach into it, nothing is said.
+        // If entries before it may reach into it, the answer is none.
         let longest = if self.overlapping { self.longest } else { 0 };
         let reaches = |before: &Entry| before.end.max(before.start.saturating_add(longest)) > first.start;
         if low.checked_sub(1).and_then(|before| self.entries.get(before)).is_some_and(reaches) {
@@ -393,8 +397,8 @@ impl IntervalList {
         (low, done)
     }
 
-    /// Gives so many entries a later sequence number of their stream. A loop of its own that stores nothing but what
-    /// changes: that takes as long as all the rest.
+    /// Gives `count` entries a later sequence number of their stream. A loop of its own that stores only what
+    /// changes: it takes as long as all the rest.
     #[inline]
     fn set_sequence(&mut self, low: usize, count: usize, sequence: SequenceNumber) {
         for entry in self.entries.get_mut(low..).unwrap_or_default().iter_mut().take(count) {
@@ -402,9 +406,10 @@ impl IntervalList {
         }
     }
 
-    /// Enters accesses as a run, where all of them do again what their stream did last to the same bytes.
-    /// Says no, and does nothing, where anything else is the case. `of` is the number of their
-    /// [`SortedAccesses`](crate::SortedAccesses), or of their [`GroupId`](crate::GroupId): that goes on without them.
+    /// Enters accesses under a shared epoch, if all of them repeat what their stream did last to the same
+    /// bytes. Otherwise returns false, and does nothing. `of` is the number of their
+    /// [`SortedAccesses`](crate::SortedAccesses) or [`GroupId`](crate::GroupId), with which a shared epoch
+    /// goes on without the accesses.
     #[inline]
     pub(crate) fn enter_group(
         &mut self,
@@ -426,11 +431,11 @@ impl IntervalList {
     ) -> bool {
         let many = intervals.len();
         let (low, done) = self.count_repeated(intervals, me.timeline);
-        // Of a series none may have been told.
+        // A group may not list its accesses.
         let whole = done == many && done > 0;
         if whole {
             let run = SharedEpoch { of, low, len: done, epoch: me };
-            // Of one that is of the same entries, the sequence numbers count no more.
+            // If the old shared epoch is of the same entries, their sequence numbers no longer matter.
             if self.shared_epoch.is_none_or(|before| (before.low, before.len) != (low, done)) {
                 self.end_shared_epoch();
             }
@@ -439,7 +444,7 @@ impl IntervalList {
         whole
     }
 
-    /// Tells the entries of a run their sequence number.
+    /// Writes the shared epoch to its entries, and ends it.
     #[inline]
     pub(crate) fn end_shared_epoch(&mut self) {
         if self.shared_epoch.is_some() {
@@ -456,7 +461,7 @@ impl IntervalList {
     }
 }
 
-/// What makes a list shorter.
+/// The ways in which a list gets shorter.
 impl IntervalList {
     /// Drops what has completed.
     pub(crate) fn prune(&mut self, completed: impl Fn(Epoch) -> bool) {
@@ -464,15 +469,15 @@ impl IntervalList {
         self.measure();
     }
 
-    /// Finds out what is known of all entries.
+    /// Determines `longest` and `overlapping` from all entries.
     fn measure(&mut self) {
         self.longest = self.entries.iter().map(|entry| entry.end - entry.start).max().unwrap_or(0);
         self.overlapping = has_overlaps(&self.entries);
     }
 
-    /// Makes the list shorter: drops what has completed, joins equal neighbours and, if that is not enough,
-    /// takes the accesses of a stream together, the last sequence number standing for all. The last is the only step
-    /// that forgets, and it errs towards waiting.
+    /// Makes the list shorter: drops what has completed, merges equal neighbours and, if that is not enough,
+    /// merges the accesses of each stream, the last sequence number standing for all. Only this last step
+    /// loses precision, and it errs towards waiting.
     pub(crate) fn compact<V: View>(&mut self, view: &V) {
         self.prune(|epoch| view.completed(epoch));
         self.join(|a, b| a.epoch == b.epoch && a.end >= b.start);
@@ -486,7 +491,7 @@ impl IntervalList {
         self.limit = COMPACT_AT.max(self.entries.len() * 2);
     }
 
-    /// Joins neighbours of the same mode that `same` allows to.
+    /// Merges neighbours of the same mode for which `same` returns true.
     fn join(&mut self, same: impl Fn(&Entry, &Entry) -> bool) {
         self.entries.dedup_by(|next, last| {
             let join = last.mode == next.mode && same(last, next);
@@ -503,23 +508,23 @@ impl IntervalList {
     }
 }
 
-/// Whether some of these entries, which are sorted, overlap though they are of different bytes.
+/// Returns whether some of these sorted entries overlap though they are of different bytes.
 pub(crate) fn has_overlaps(entries: &[Entry]) -> bool {
-    // Where none of two neighbours do, ends are in order too.
+    // If no two neighbours do, the ends are in order too.
     entries.windows(2).any(|pair| match pair {
         [a, b] => a.end > b.start && !a.is_of(b.start, b.end),
         _ => false,
     })
 }
 
-/// A list with hints and fast ways, beside one without.
+/// A list with a finger and fast paths, beside one without.
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
     use crate::history::{Access, AccessHistory};
     use crate::primitives::in_a_test;
 
-    /// A stream that knows nothing of others.
+    /// The view of a stream that is ordered after no other stream.
     pub(crate) struct SingleStream(pub(crate) Epoch);
 
     impl View for SingleStream {
@@ -535,7 +540,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn where_an_entry_is_expected_changes_nothing_about_what_is_found() {
+    fn the_finger_changes_nothing_about_what_is_found() {
         in_a_test(|| {
             let mut state = 7_u64;
             let mut random = |below: usize| {
@@ -582,7 +587,7 @@ pub(crate) mod tests {
                         searched.enter(interval, &me, None, &mut expected);
                         assert_eq!(format!("{:?}", hinted.entries), format!("{:?}", searched.entries));
 
-                        // The same bytes found by looking at all of them.
+                        // The same bytes, found by looking at all entries.
                         let meets = |entry: &&Entry| entry.start < end && start < entry.end;
                         let low = searched.entries.iter().position(|entry| meets(&entry)).unwrap();
                         let met = searched.entries.iter().filter(meets).count();
@@ -627,7 +632,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn no_bytes_are_not_on_the_list() {
+    fn an_empty_access_is_not_on_the_list() {
         in_a_test(|| {
             let history = AccessHistory::new(8);
             let me = SingleStream(Epoch { timeline: TimelineId(1), sequence: 1 });

@@ -1,15 +1,15 @@
-//! The access word: all there is to say about most allocations, in one atomic.
+//! The last-access word: the whole access history of most allocations, in one atomic.
 //!
-//! From the top: three bits of mode, thirteen of timeline, then 48 of sequence number; or, for a stream that has read what
-//! it wrote itself, 40 of the write's sequence number and 8 of how much later the read was, or 28 and 20. The write's
-//! own sequence number matters: a stream that is ordered after the write but not after the later read may still read.
-//! What does not fit goes to the list.
+//! From the top: three bits of mode, thirteen of timeline, then 48 of sequence number. For a stream that has
+//! read what it wrote itself, the 48 bits are 40 of the write's sequence number and 8 of how much later the
+//! read was, or 28 and 20. The write's own sequence number matters: a stream that is ordered after the write
+//! but not after the later read may still read. An access that does not fit goes to the interval list.
 
 use crate::clock::{Epoch, SequenceNumber, TimelineId};
 
 const TIMELINE_BITS: u32 = 13;
 const SEQUENCE_BITS: u32 = 48;
-/// Bits of how much later the read was, where it was soon after, and where it was long after.
+/// Bits of how much later the read was, if it was soon after, and if it was long after.
 const SOON_BITS: u32 = 8;
 const LATE_BITS: u32 = 20;
 
@@ -19,13 +19,13 @@ const MODE_BOTH: u64 = 3;
 const MODE_BOTH_LATE: u64 = 4;
 const MODE_LISTED: u64 = 5;
 
-/// The word of an allocation whose accesses are in its list.
+/// The word of an allocation whose accesses are in its interval list.
 pub(crate) const LISTED: u64 = MODE_LISTED << (TIMELINE_BITS + SEQUENCE_BITS);
 
-/// What an access word says. All of these are about the whole allocation.
+/// What a last-access word holds. All accesses in it are of the whole allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LastAccess {
-    /// No access is on record.
+    /// No access.
     Empty,
     /// The last access was this write.
     Write(Epoch),
@@ -33,21 +33,21 @@ pub(crate) enum LastAccess {
     Read(Epoch),
     /// `write`, then a read of the same stream at `read`.
     Both { write: Epoch, read: SequenceNumber },
-    /// The accesses are in the list.
+    /// The accesses are in the interval list.
     Listed,
 }
 
-/// `value` in `bits` bits, if it fits.
+/// Returns `value` if it fits in `bits` bits.
 fn fits(value: u64, bits: u32) -> Option<u64> {
     (value >> bits == 0).then_some(value)
 }
 
 impl LastAccess {
-    /// The word for the bits of the atomic.
+    /// Returns what the bits of the word hold.
     #[inline]
     pub(crate) fn unpack(bits: u64) -> Self {
         let sequence = bits & ((1 << SEQUENCE_BITS) - 1);
-        // The mask leaves thirteen bits, so nothing is lost.
+        // The mask leaves thirteen bits, so the conversion loses nothing.
         let timeline = (bits >> SEQUENCE_BITS) & ((1 << TIMELINE_BITS) - 1);
         let Ok(timeline) = u32::try_from(timeline) else { return Self::Listed };
         let timeline = TimelineId(timeline);
@@ -61,14 +61,14 @@ impl LastAccess {
         }
     }
 
-    /// A write and a later read, from a payload that has `bits` bits for how much later.
+    /// Returns a write and a later read, from a payload with `bits` bits for how much later.
     fn both(timeline: TimelineId, payload: u64, bits: u32) -> Self {
         let write = payload >> bits;
         let delta = payload & ((1 << bits) - 1);
         Self::Both { write: Epoch { timeline, sequence: write }, read: write + delta }
     }
 
-    /// The bits for the word, if it can be told in bits.
+    /// Returns the bits of the word, if they can hold it.
     #[inline]
     pub(crate) fn pack(self) -> Option<u64> {
         let (mode, timeline, payload) = match self {

@@ -1,4 +1,4 @@
-//! A lock that belongs to a thread, until another one intervals it.
+//! A lock that is biased to one thread, until another thread wants it.
 #![expect(unsafe_code, reason = "a lock lends its value by a raw pointer")]
 
 use std::cell::UnsafeCell;
@@ -10,21 +10,22 @@ use crate::primitives::{
     AtomicBool, AtomicU64, assign_thread_number, barrier, constructor, pause, thread_number,
 };
 
-/// A mutex for what is as a rule only one thread's affair: a stream's submit state.
+/// A biased mutex, for what only one thread uses as a rule: a stream's submit state.
 ///
-/// It belongs to the first thread that takes it, its owner, which from then on goes in and out by plain
-/// loads and stores: no atomic exchange, which would cost as much as all the rest of an operation's
-/// bookkeeping. The first other thread that intervals it takes it from the owner for good, and afterwards
-/// everybody goes in by one exchange and out by a plain store.
+/// It belongs to the first thread that takes it, its *owner*, which from then on locks and unlocks it by
+/// plain loads and stores. An atomic exchange would cost as much as the rest of an operation's bookkeeping.
+/// The first other thread that wants the lock revokes the ownership for good. Afterwards every thread locks
+/// it by one exchange and unlocks it by a plain store.
 ///
 /// # Why only one thread is inside
-/// The owner says that it is inside, *then* looks whether the lock is still its own. Who takes the lock
-/// from it says so, *then* looks whether the owner is inside. If each of these two happened in this order
-/// for all processors, one of the two would see the other. The one that takes pays for both: the system has
-/// every processor that runs a thread of this process pass a barrier (`barrier`), so the owner only has
-/// to keep the compiler from changing the order. Where the system has no such call, a lock has no owner.
+/// The owner stores that it is inside, *then* loads whether it still owns the lock. A thread that revokes the
+/// ownership stores that it does, *then* loads whether the owner is inside. If all processors saw each store
+/// before the load that follows it, one of the two threads would see the other. The revoking thread pays for
+/// both: the system makes every processor that runs a thread of this process pass a full barrier
+/// (`barrier::heavy`), so the owner only has to prevent reordering by the compiler (`barrier::light`). If the
+/// system has no such call, a lock has no owner.
 ///
-/// Nobody sleeps in a queue that would have to be looked at when the lock is given back; who finds it taken
+/// No thread sleeps in a queue, which an unlock would have to look at. A thread that finds the lock taken
 /// looks again, ever more seldom.
 #[derive(Debug)]
 #[repr(C)]
@@ -33,27 +34,27 @@ pub struct Lock<T> {
     owner: AtomicU64,
     /// Whether the owner is inside. Only the owner sets this.
     inside: AtomicBool,
-    /// Whether anybody is inside, once there is no owner.
+    /// Whether any thread is inside, once there is no owner.
     taken: AtomicBool,
     value: UnsafeCell<T>,
 }
 
-/// Nobody has had the lock yet. This and the next two are no thread's numbers.
+/// No thread has had the lock yet. This and the next two are no thread's numbers.
 const UNOWNED: u64 = 0;
-/// Somebody is taking it from its owner.
+/// A thread is revoking the ownership.
 const REVOKING: u64 = u64::MAX;
-/// It is nobody's more than anybody else's.
+/// The lock has no owner any more.
 const SHARED: u64 = u64::MAX - 1;
 
-// SAFETY: the value is only reached through a guard, of which there is one at a time, as said above. What the
-// owner did inside comes before its leaving, which who takes the lock from it has seen before it says
-// that all may share it, which all others have seen; from then on `taken` carries the value from one thread
-// to the next, which may therefore be any.
+// SAFETY: the value is only reached through a guard, and only one guard exists at a time, as stated above.
+// What the owner did inside happens before it leaves. The revoking thread has seen that before it stores
+// `SHARED`, which all other threads have seen before they go in. From then on `taken` carries the value from
+// one thread to the next, which may therefore be any thread.
 unsafe impl<T: Send> Sync for Lock<T> {}
 
 impl<T> Lock<T> {
     constructor! {
-        /// A lock around `value`.
+        /// Creates a lock around `value`.
         pub fn new(value: T) -> Self {
             Self {
                 owner: AtomicU64::new(UNOWNED),
@@ -64,7 +65,7 @@ impl<T> Lock<T> {
         }
     }
 
-    /// Waits for the lock and takes it. The thread must not have it already.
+    /// Waits for the lock and takes it. The thread must not hold it already.
     #[inline]
     pub fn lock(&self) -> LockGuard<'_, T> {
         let me = thread_number();
@@ -74,15 +75,15 @@ impl<T> Lock<T> {
         self.lock_with_others()
     }
 
-    /// The owner tries to go in.
+    /// Tries to go in as the owner.
     #[inline]
     fn enter(&self, me: u64) -> bool {
         if self.inside.load(Relaxed) {
-            // Only this thread can have said so. With an exchange it would now wait for itself for ever.
+            // Only this thread can have set it. With an exchange it would now wait for itself for ever.
             nested();
         }
         self.inside.store(true, Relaxed);
-        // Together with the barrier of whoever takes the lock away.
+        // Pairs with the barrier of the thread that revokes the ownership.
         barrier::light();
         if self.owner.load(Relaxed) == me {
             return true;
@@ -132,17 +133,18 @@ impl<T> Lock<T> {
     }
 }
 
-/// A thread intervals a lock that it has: a mistake of this crate's, and two exclusive borrows of one value if it
-/// went on.
+/// Aborts: a thread wants a lock that it holds. That is a mistake of this crate, and would give two exclusive
+/// borrows of one value.
 #[cold]
 fn nested() -> ! {
     eprintln!(
-        "cuda-hazard: a stream is used within an operation of its own; this should not be possible, please report it"
+        "cuda-hazard: a stream is used within an operation of its own; this should not be possible, \
+         please report it"
     );
     std::process::abort();
 }
 
-/// The value of a [`Lock`], taken.
+/// A locked [`Lock`], with access to its value.
 #[derive(Debug)]
 pub struct LockGuard<'a, T> {
     lock: &'a Lock<T>,
@@ -171,10 +173,9 @@ impl<T> DerefMut for LockGuard<'_, T> {
 impl<T> Drop for LockGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        // Whoever goes out, by whichever of the two it came in. Who is inside by one of them finds the other
-        // one of no account: while there is a owner nobody has `taken` the lock, nor looks at it before
-        // that one has gone out, which is why `inside` comes last; and once there is none, nobody looks at
-        // `inside` again.
+        // A thread unlocks both ways, whichever way it came in. The other way does not matter to it. While
+        // there is an owner, no thread has `taken` the lock, nor looks at `taken` before the owner has left,
+        // which is why `inside` is stored last. Once there is no owner, no thread looks at `inside` again.
         self.lock.taken.store(false, Release);
         self.lock.inside.store(false, Release);
     }
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_can_be_taken_from_its_favourite_at_any_moment() {
+    fn a_lock_can_be_taken_from_its_owner_at_any_moment() {
         for round in 0..2_000_u32 {
             let lock = Lock::new((0_u64, 0_u64));
             let both = |times: u32| {

@@ -1,4 +1,4 @@
-//! Knowledge: what a stream is ordered after, how it learns that, and what of it an operation may rely on.
+//! Joins of clocks: what a stream is ordered after, how that grows, and what of it an operation may rely on.
 #![expect(unsafe_code, reason = "declares functions whose callers vouch for their calls")]
 
 use crate::clock::{ClockSummary, Epoch, VectorClock};
@@ -10,8 +10,8 @@ use crate::timeline::{SubmitState, Timeline};
 use crate::tracker::Tracker;
 
 impl Tracker {
-    /// All that an action of the legacy stream would be ordered after now, but for what is over. `legacy` is
-    /// its timeline, or any of its device if it has none.
+    /// Joins `clock` with everything that an action of the legacy stream would be ordered after now, but for
+    /// what has completed. `legacy` is the legacy stream's timeline, or any of its device if it has none.
     pub(crate) fn join_before_legacy(&self, legacy: &Timeline, clock: &mut VectorClock) {
         self.add_pending(Epoch { timeline: legacy.id, sequence: legacy.submitted() }, clock);
         self.join_pending(legacy, clock);
@@ -23,7 +23,7 @@ impl Tracker {
         });
     }
 
-    /// Adds an epoch, unless everybody knows that it is over.
+    /// Adds an epoch, unless it has completed.
     #[inline]
     pub(crate) fn add_pending(&self, epoch: Epoch, clock: &mut VectorClock) {
         if !self.completed(epoch) {
@@ -31,23 +31,23 @@ impl Tracker {
         }
     }
 
-    /// Adds what a stream is ordered after, but for what is over. Takes no lock and no memory where all of it
-    /// was found to be over before.
+    /// Joins `clock` with what a stream is ordered after, but for what has completed. Takes no lock and
+    /// allocates nothing if all of it was found complete before.
     #[inline]
     pub(crate) fn join_pending(&self, timeline: &Timeline, clock: &mut VectorClock) {
         timeline.join_pending_into(clock, |epoch| self.completed(epoch));
     }
 
-    /// Whether all is known to be over that a stream was given, and all that it waits for: it may have been
-    /// given nothing but a wait, and who comes after the stream then comes after that.
+    /// Returns whether everything has completed that a stream was given and that it waits for. A stream may
+    /// have been given nothing but a wait, and what is ordered after the stream is then ordered after that.
     pub fn is_idle(&self, timeline: &Timeline) -> bool {
         let mut known = VectorClock::new();
         self.join_pending(timeline, &mut known);
         timeline.is_drained() && known.is_empty()
     }
 
-    /// Works out what the legacy rule gives the stream's next operation, which is held back until the
-    /// operation is really issued: says whether there is any.
+    /// Works out what the legacy rule gives the stream's next operation, and returns whether there is
+    /// anything. It stays pending until the operation has really been submitted.
     #[inline]
     pub(crate) fn catch_up(&self, timeline: &Timeline, state: &mut SubmitState) -> bool {
         !timeline.is_caught_up(state) && self.catch_up_now(timeline, state)
@@ -72,7 +72,7 @@ impl Tracker {
         }
     }
 
-    /// Works out what the blocking streams have done.
+    /// Joins the pending clock with what the blocking streams have done.
     #[cold]
     fn catch_up_legacy(&self, timeline: &Timeline, state: &mut SubmitState) {
         if state.legacy_seen == 0 {
@@ -80,14 +80,15 @@ impl Tracker {
             state.legacy_seen = 1;
         }
         self.join_before_legacy(timeline, &mut state.pending);
-        // It grows by what this brings, and nobody else makes it shorter.
+        // It grows by this, and nothing else makes it shorter.
         if state.clock.is_long() {
             state.clock.prune(|epoch| self.completed(epoch));
         }
         timeline.device.prune(|epoch| self.completed(epoch));
     }
 
-    /// The operation was issued: what the legacy rule gave it, the stream now has.
+    /// Notes that the operation was submitted: the stream's clock joins what the legacy rule gave the
+    /// operation.
     #[cold]
     #[inline(never)]
     pub(crate) fn commit_pending(timeline: &Timeline, state: &mut SubmitState) {
@@ -97,7 +98,7 @@ impl Tracker {
         }
     }
 
-    /// Drops what has completed from a clock that has become long, and lets others see it.
+    /// Drops what has completed from a clock that has become long, and publishes the clock.
     #[inline]
     pub(crate) fn prune_and_share(&self, timeline: &Timeline, state: &mut SubmitState) {
         if state.clock.is_long() {
@@ -106,15 +107,16 @@ impl Tracker {
         timeline.share(state);
     }
 
-    /// Puts the last event on a stream that goes: from now on it is reached by that event only, and what the
-    /// event comes after, the stream does.
+    /// Records the last event of a stream that goes: from now on only that event stands for the stream, and
+    /// the stream is ordered after everything that the event is.
     ///
     /// # Errors
-    /// What the call fails with.
+    /// The failure of the call.
     ///
     /// # Safety
-    /// The call records an event on the stream of the timeline, which is this tracker's, if it succeeds. From now
-    /// on the stream is given nothing more, and is reached by that event only.
+    /// - The call records an event on the stream of the timeline, which belongs to this tracker, if it
+    ///   succeeds.
+    /// - From now on the stream is given nothing more, and only that event is waited for in its place.
     pub unsafe fn record_last<E>(
         &self,
         timeline: &Timeline,
@@ -130,32 +132,33 @@ impl Tracker {
         Ok(())
     }
 
-    /// Puts an event record on a stream, and gives what the event will stand for.
+    /// Records an event on a stream, and returns the event's clock.
     ///
     /// # Errors
-    /// What the call fails with.
+    /// The failure of the call.
     ///
     /// # Safety
-    /// The call records an event on the stream of the timeline, which is this tracker's, if it succeeds.
+    /// The call records an event on the stream of the timeline, which belongs to this tracker, if it
+    /// succeeds.
     pub unsafe fn record<E>(
         &self,
         timeline: &Timeline,
         call: impl FnOnce() -> Result<(), E>,
     ) -> Result<EventClock, E> {
         let mut event_clock = EventClock::new();
-        // SAFETY: the caller vouches for the call; the snapshot is new.
+        // SAFETY: the caller vouches for the call; the event clock is new.
         unsafe { self.record_into(timeline, &mut event_clock, call) }?;
         Ok(event_clock)
     }
 
-    /// [`record`](Self::record) that says in the place of what an event stood for what it will stand for.
-    /// Where the call fails, that stays as it is.
+    /// [`record`](Self::record) that overwrites an event clock. If the call fails, the event clock stays
+    /// unchanged.
     ///
     /// # Errors
-    /// What the call fails with.
+    /// The failure of the call.
     ///
     /// # Safety
-    /// As for [`record`](Self::record). The snapshot is of no other event.
+    /// As for [`record`](Self::record). The event clock is of no other event.
     #[inline]
     pub unsafe fn record_into<E>(
         &self,
@@ -176,7 +179,7 @@ impl Tracker {
         Ok(())
     }
 
-    /// [`record_into`](Self::record_into) where the legacy rule counts, or the clock has become long.
+    /// [`record_into`](Self::record_into) if the legacy rule matters, or the clock has become long.
     #[cold]
     #[inline(never)]
     fn record_slow<E>(
@@ -209,7 +212,7 @@ impl Tracker {
         Ok(())
     }
 
-    /// What an event stands for that was recorded on a stream for which the legacy rule had something.
+    /// Returns the clock of an event that was recorded on a stream for which the legacy rule had something.
     ///
     /// The event comes after the legacy stream's work. The stream itself does not until it has something to
     /// do: its end, which can be now, proves nothing about that work.
@@ -222,14 +225,14 @@ impl Tracker {
         EventClock { epoch, clock }
     }
 
-    /// Puts a wait for an event on a stream.
+    /// Makes a stream wait for an event, and joins its clock with the event's.
     ///
     /// # Errors
-    /// What the call fails with.
+    /// The failure of the call.
     ///
     /// # Safety
-    /// The call makes the stream of the timeline, which is this tracker's, wait for the event that the snapshot
-    /// is of, if it succeeds.
+    /// If the call succeeds, it makes the stream of the timeline, which belongs to this tracker, wait for the
+    /// event of the event clock.
     #[inline]
     pub unsafe fn wait<E>(
         &self,
@@ -240,8 +243,8 @@ impl Tracker {
         let mut state = timeline.state.lock();
         let state = &mut *state;
         call()?;
-        // What most waits are: for an event of the one stream that the clock tells of, which itself waits for
-        // this one at most.
+        // Most waits are for an event of the one stream in the clock, which itself waits for at most this
+        // stream.
         if timeline.kind == Kind::Legacy
             || !event_clock.clock.adds_nothing_to(timeline.id)
             || !Self::join_only(timeline, state, event_clock.epoch)
@@ -251,8 +254,8 @@ impl Tracker {
         Ok(())
     }
 
-    /// The stream waits for this operation of the only other one that its clock tells of. Says no, with
-    /// nothing learned, if it tells of others.
+    /// Joins the clock with this operation of the only other stream in it. Returns false, with nothing
+    /// joined, if the clock has entries of others.
     #[inline]
     fn join_only(timeline: &Timeline, state: &mut SubmitState, epoch: Epoch) -> bool {
         match state.clock.add_to_only(epoch) {
@@ -263,7 +266,8 @@ impl Tracker {
         true
     }
 
-    /// The stream waits for all of another one up to this operation, and for what that one knew.
+    /// Joins the clock with all of another stream up to this operation, and with what that stream was ordered
+    /// after.
     #[inline]
     pub(crate) fn join_summary(
         &self,
@@ -277,7 +281,7 @@ impl Tracker {
             let nothing = Epoch { sequence: 0, ..epoch };
             let known = match known {
                 ClockSummary::One(known) if more => known,
-                // What more than one number tells is not told here.
+                // The caller handles a clock that takes more than one number.
                 _ => nothing,
             };
             self.join_two(timeline, state, epoch, known);
@@ -292,18 +296,19 @@ impl Tracker {
         }
     }
 
-    /// The stream waits for an event.
+    /// Joins the clock with an event's.
     #[cold]
     #[inline(never)]
     fn join_for(&self, timeline: &Timeline, state: &mut SubmitState, event_clock: &EventClock) {
         if event_clock.epoch.timeline == timeline.id {
-            // Of its own events a stream learns nothing, and what these come after by the legacy rule is not
-            // what the end of the stream proves.
+            // A stream's own event adds nothing, and the end of the stream does not prove what the event
+            // comes after by the legacy rule.
             return;
         }
         let changed =
             state.clock.join_for(&event_clock.clock, timeline.id) | state.clock.add(event_clock.epoch);
-        // Not all that the clock says: a wait for what is over need not be an action of the legacy stream.
+        // Only what the event comes after: a wait for what has completed need not be an action of the legacy
+        // stream.
         if timeline.kind == Kind::Legacy {
             timeline.device.join_action(event_clock.epoch, &event_clock.clock);
         }
@@ -312,7 +317,8 @@ impl Tracker {
         }
     }
 
-    /// The accesses that the host has to wait for before it does this one. All of them are with CUDA.
+    /// Returns the operations that the host has to wait for before it makes this access. All of them are
+    /// submitted.
     pub fn host_conflicts(&self, access: Access<'_>) -> Vec<Conflict> {
         let mut conflicts = Vec::new();
         if !access.is_empty() {
@@ -324,7 +330,7 @@ impl Tracker {
         conflicts
     }
 
-    /// Whether nothing stands against the host's doing this now, as far as is known.
+    /// Returns whether the host may make this access now, by what is known to have completed.
     pub fn is_quiet(&self, access: Access<'_>) -> bool {
         let mut conflicts = Vec::new();
         if !access.is_empty() {
@@ -336,27 +342,27 @@ impl Tracker {
     /// Drops what has completed from an allocation's access history.
     ///
     /// # Safety
-    /// No other tracker knows the access history.
+    /// No other tracker uses the access history.
     pub unsafe fn prune(&self, access: Access<'_>) {
         access.history.prune(|epoch| self.completed(epoch));
     }
 }
 
-/// What the operation that is being entered knows.
+/// What an operation that is being entered is ordered after.
 #[derive(Clone, Copy)]
 pub(crate) struct OperationView<'a> {
     tracker: &'a Tracker,
     timeline: &'a Timeline,
     clock: &'a VectorClock,
-    /// What the legacy rule adds, if there is any.
+    /// What the legacy rule adds, if anything.
     pending: Option<&'a VectorClock>,
-    /// Whether that rule counts at all.
+    /// Whether the legacy rule counts at all.
     by_rule: bool,
     me: Epoch,
 }
 
 impl<'a> OperationView<'a> {
-    /// `pending` says whether the legacy rule has anything for the operation.
+    /// Returns the view of the operation `me`; `pending` tells whether the legacy rule has anything for it.
     #[inline]
     pub(crate) fn new(
         tracker: &'a Tracker,
@@ -369,8 +375,8 @@ impl<'a> OperationView<'a> {
         Self { tracker, timeline, clock: &state.clock, pending, by_rule: true, me }
     }
 
-    /// Whether another stream's operation is ordered before this one though the stream's own clock does not
-    /// say so.
+    /// Returns whether another stream's operation is ordered before this one though the stream's own clock
+    /// does not cover it.
     #[inline(never)]
     fn is_after_slow(&self, epoch: Epoch) -> bool {
         if self.pending.is_some_and(|clock| clock.covers(epoch)) {
@@ -402,8 +408,8 @@ impl View for OperationView<'_> {
     #[inline]
     fn is_after(&self, epoch: Epoch) -> bool {
         if epoch.timeline == self.me.timeline {
-            // What CUDA refused is in the access histories, where it may stand for what the rule alone would have
-            // ordered before it.
+            // A refused operation is in the access histories, where it may stand for what only the rule would
+            // have ordered before it.
             return self.by_rule || epoch.sequence <= self.timeline.sync_covered() || epoch == self.me;
         }
         self.clock.covers(epoch) || self.is_after_slow(epoch)

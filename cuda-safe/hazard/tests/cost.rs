@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::panic::Location;
 use std::time::Instant;
 
-use common::{NoPort, Tracker};
+use common::{NoBackend, Tracker};
 use cuda_hazard::{Access, AccessHistory, Kind, Policy, Timeline, WaitTarget};
 
 static TRACKER: Tracker = Tracker::new(Policy::default);
@@ -35,7 +35,7 @@ fn enqueue(timeline: &Timeline, accesses: &[Access<'_>]) {
         black_box(timeline);
         Ok(())
     };
-    black_box(TRACKER.enqueue(timeline, black_box(accesses), true, &NoPort, Location::caller(), call))
+    black_box(TRACKER.enqueue(timeline, black_box(accesses), true, &NoBackend, Location::caller(), call))
         .unwrap();
 }
 

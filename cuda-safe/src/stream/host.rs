@@ -93,7 +93,7 @@ fn wait_slot(timeline: &Timeline) -> Result<()> {
     // stream meanwhile.
     let reach = timeline.wait_target();
     let recorded = match (*reach, &behind) {
-        (WaitTarget::Over, _) => {
+        (WaitTarget::Nothing, _) => {
             pool::keep_event(device, sys::cudaEventDisableTiming, event);
             return Ok(());
         }

@@ -113,7 +113,8 @@ impl Stream {
     ///
     /// To be done only while the stream has been given nothing that is not over.
     pub(crate) fn set_apart(&self, apart: bool) {
-        let reach = if apart { WaitTarget::Over } else { WaitTarget::Stream(self.raw.expose_provenance()) };
+        let reach =
+            if apart { WaitTarget::Nothing } else { WaitTarget::Stream(self.raw.expose_provenance()) };
         // SAFETY: the stream has been given nothing that is not over, or is reached by its handle as before.
         *unsafe { self.timeline.wait_target_mut() } = reach;
     }

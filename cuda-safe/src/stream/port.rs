@@ -55,7 +55,7 @@ unsafe impl EventBackend for Runtime {
                 Ok(WaitMethod::Event)
             }
             // It was not when the caller looked.
-            WaitTarget::Over => Ok(WaitMethod::Host),
+            WaitTarget::Nothing => Ok(WaitMethod::Host),
             WaitTarget::Device => {
                 drop(reach);
                 wait_device(device)?;

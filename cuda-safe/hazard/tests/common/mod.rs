@@ -1,7 +1,7 @@
-//! A tracker that may be told anything: no memory is behind the access histories of these tests, so nothing
-//! is unsafe about it. And the model of the devices.
+//! A tracker without memory behind its access histories: nothing that these tests state to it is unsafe. And
+//! the model of the devices.
 #![allow(dead_code, reason = "each program uses a part")]
-#![expect(unsafe_code, reason = "tells the tracker what the model has done")]
+#![expect(unsafe_code, reason = "states to the tracker what the model has done")]
 
 pub(crate) mod machine;
 
@@ -23,7 +23,7 @@ impl Deref for Tracker {
     }
 }
 
-macro_rules! told {
+macro_rules! forward {
     ($(fn $name:ident $([$($generics:tt)*])? (&self $(, $argument:ident: $type:ty)*) $(-> $answer:ty)?;)*) => {
         $(
             pub(crate) fn $name $(<$($generics)*>)? (&self $(, $argument: $type)*) $(-> $answer)? {
@@ -45,7 +45,7 @@ impl Tracker {
         Self(cuda_hazard::Tracker::new(initial))
     }
 
-    told! {
+    forward! {
         fn add_timeline(&self, device: i32, kind: Kind, reach: WaitTarget) -> Result<&Timeline, TooManyStreams>;
         fn legacy(&self, device: i32, reach: WaitTarget) -> Result<&Timeline, TooManyStreams>;
         fn retire(&self, timeline: &Timeline, reach: WaitTarget);
@@ -103,7 +103,7 @@ impl Tracker {
         self.submit(timeline, Operation::prepared(accesses), backend, at, call)
     }
 
-    /// An operation that makes memory.
+    /// Submits an operation that makes memory.
     pub(crate) fn enqueue_first<E>(
         &self,
         timeline: &Timeline,
@@ -112,7 +112,7 @@ impl Tracker {
     ) -> Result<FirstWrite, E> {
         // SAFETY: no memory depends on it.
         let submission = unsafe { self.0.begin_fast(timeline, Operation::new(&[])) };
-        // Nothing stands against an operation without accesses.
+        // Nothing conflicts with an operation without accesses.
         let submission = submission.unwrap();
         call()?;
         Ok(self.0.commit_first(submission, at))
@@ -128,23 +128,23 @@ impl Tracker {
     }
 }
 
-/// As one by an exclusive borrow.
+/// Returns the access as one by an exclusive borrow.
 pub(crate) fn exclusive(access: Access<'_>) -> Access<'_> {
     // SAFETY: no memory depends on it.
     unsafe { access.exclusive() }
 }
 
-/// All that a stream was given is over.
+/// Notes that everything that a stream was given has completed.
 pub(crate) fn complete(timeline: &Timeline) {
     // SAFETY: no memory depends on it.
     unsafe { timeline.complete(timeline.submitted()) };
 }
 
-/// Orders nothing, as there is nothing to order.
-pub(crate) struct NoPort;
+/// A backend that orders nothing, as there is nothing to order.
+pub(crate) struct NoBackend;
 
 // SAFETY: no memory depends on it.
-unsafe impl EventBackend for NoPort {
+unsafe impl EventBackend for NoBackend {
     type Error = ();
 
     fn order(

@@ -1,4 +1,4 @@
-//! A program under way: the same steps done with the tracker and in the model, compared after each.
+//! A running program: the same steps with the tracker and in the model, compared after each.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use crate::program::{Program, Sabotage, Totals};
 use crate::step::{BYTES, DEVICES, EVENTS, Step};
 use cuda_hazard::{AccessHistory, EventClock, Kind, Mode, Policy, Timeline, WaitTarget};
 
-/// A program under way.
+/// A running program.
 pub(crate) struct Bench<'a> {
     pub(crate) tracker: &'a Tracker,
     pub(crate) histories: &'a [AccessHistory],
@@ -22,7 +22,7 @@ pub(crate) struct Bench<'a> {
     pub(crate) policy: Policy,
     pub(crate) changes: bool,
     pub(crate) failures: bool,
-    /// What one operation did, for others to do again.
+    /// What one operation did, for others to repeat.
     pub(crate) earlier: Option<Rc<Repeatable<'a>>>,
     pub(crate) run: Totals,
 }
@@ -124,7 +124,7 @@ impl<'a> Bench<'a> {
                 let (track, timeline) = self.stream(stream);
                 if let Some((event_clock, set, from)) = &self.events[event] {
                     let wait = || {
-                        // A stream's own event tells it nothing: that wait may be left out altogether.
+                        // A stream's own event adds nothing: that wait may be left out altogether.
                         if *from != timeline.id {
                             self.backend.machine.borrow_mut().wait(track, *set);
                         }
@@ -189,7 +189,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// A stream goes, unless it is one of those that the program keeps.
+    /// Removes a stream, unless it is one of those that the program always has.
     fn leave(&mut self, stream: usize, how: impl FnOnce(&mut Self, (usize, &'a Timeline))) {
         let at = stream % self.streams.len();
         if self.streams[at].1.kind != Kind::Legacy && self.streams.len() > DEVICES + 1 {
@@ -214,14 +214,14 @@ impl<'a> Bench<'a> {
         };
         self.tracker.retire(timeline, reach);
         let mut machine = self.backend.machine.borrow_mut();
-        // Who cannot leave an event lets nobody destroy the stream.
+        // A stream without a last event is not destroyed.
         machine.tracks[track].gone = event;
         // With one, the legacy stream waits for it.
         if let WaitTarget::Event(number) = reach {
             let device = machine.tracks[track].device;
             if timeline.kind.blocking() && self.backend.sabotage != Sabotage::NoLastEvent {
-                // Not told to the tracker, which go by the rule: so it is no action of the legacy stream's to
-                // others.
+                // The tracker does not see this and goes by the rule: to others it is no action of the legacy
+                // stream.
                 machine.tracks[self.backend.legacy_of(device)]
                     .tail
                     .join(self.backend.last_events.borrow()[number]);
@@ -233,7 +233,7 @@ impl<'a> Bench<'a> {
         self.backend.machine.borrow().tracks[track].device
     }
 
-    /// Nothing is taken for complete that the host has not been told.
+    /// Checks that nothing counts as complete that was not submitted.
     fn check_watermarks(&self) -> Result<(), String> {
         for timeline in self.tracker.timelines(None) {
             if timeline.completed() > timeline.submitted() {

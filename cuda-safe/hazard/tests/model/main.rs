@@ -1,13 +1,13 @@
 //! The tracker against a brute-force model of happens-before, over random programs.
 //!
-//! The model keeps, for every operation, the set of all operations that CUDA guarantees to be over before it,
-//! and nothing cleverer. A program is a list of numbers, any list is a program, so a failing one is cut down
-//! by leaving numbers out.
+//! The model stores, for every operation, the set of all operations that CUDA guarantees to be complete
+//! before it, and nothing cleverer. A program is a list of numbers. Any list is a program, so a failing one
+//! is shrunk by leaving numbers out.
 //!
 //! `HAZARD_PROGRAMS=n` runs another number of programs, `HAZARD_SEED=n` begins with another seed.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, reason = "tests")]
-#![expect(unsafe_code, reason = "implements ports")]
+#![expect(unsafe_code, reason = "implements backends")]
 
 mod bench;
 #[path = "../common/mod.rs"]
@@ -85,7 +85,7 @@ fn the_model_catches_a_tracker_that_relies_on_the_legacy_stream_for_what_is_read
     assert!(caught_within(2000, Sabotage::NotAtCall));
 }
 
-/// Whether one of the first programs finds the tracker out.
+/// Returns whether one of the first programs exposes the sabotage.
 fn caught_within(programs: u64, sabotage: Sabotage) -> bool {
     (1..=programs).any(|seed| Program::random(seed).run(sabotage).is_err())
 }
@@ -141,7 +141,7 @@ fn memory_that_an_operation_made_begins_with_its_write() {
 }
 
 #[test]
-fn memory_whose_making_failed_is_nobodys_and_its_operation_is_over() {
+fn memory_whose_making_failed_has_no_history_and_its_operation_completes() {
     use cuda_hazard::{Kind, Policy, WaitTarget};
     let tracker = Tracker::new(Policy::default);
     let maker = tracker.add_timeline(0, Kind::NonBlocking, WaitTarget::Stream(0)).unwrap();
@@ -152,7 +152,8 @@ fn memory_whose_making_failed_is_nobodys_and_its_operation_is_over() {
     assert!(maker.is_drained());
 }
 
-/// Two streams: one has written memory, and the other one was made to wait for that and given nothing.
+/// Creates two streams: one has written memory, and the other one was made to wait for that and given
+/// nothing.
 fn one_that_only_waits(
     tracker: &Tracker,
     kind: cuda_hazard::Kind,
@@ -170,7 +171,7 @@ fn one_that_only_waits(
 }
 
 #[test]
-fn a_stream_that_was_only_made_to_wait_is_not_over_before_what_it_waits_for() {
+fn a_stream_that_was_only_made_to_wait_is_not_idle_before_what_it_waits_for_completes() {
     use cuda_hazard::{AccessHistory, Kind, Policy, WaitTarget};
     let (tracker, history) = (Tracker::new(Policy::default), AccessHistory::new(64));
     let (writes, waits) = one_that_only_waits(&tracker, Kind::Blocking, &history);
@@ -184,15 +185,15 @@ fn a_stream_that_was_only_made_to_wait_is_not_over_before_what_it_waits_for() {
     assert_eq!(next(), waits);
 }
 
-/// While a stream is being made to wait for another one, that one's work turns out to be over, it goes, and a
-/// new stream comes, which gets its timeline if there is nothing against that.
+/// While a stream is being made to wait for another one, that one's work turns out to be complete, it goes,
+/// and a new stream comes, which gets its timeline if nothing prevents that.
 struct Meanwhile<'a> {
     tracker: &'a Tracker,
     orders: Orders,
 }
 
 impl Meanwhile<'_> {
-    /// Whether it is the new stream whose event is recorded.
+    /// Returns whether the event is recorded on the new stream.
     fn comes(&self, other: &cuda_hazard::Timeline) -> bool {
         self.orders.0.set(self.orders.0.get() + 1);
         common::complete(other);
@@ -211,14 +212,13 @@ unsafe impl cuda_hazard::EventBackend for Meanwhile<'_> {
         other: &cuda_hazard::Timeline,
         _: &mut usize,
     ) -> Result<cuda_hazard::WaitMethod, ()> {
-        // Else the whole device is waited for, of which nothing is noted here.
+        // Otherwise the whole device is waited for, which is not noted here.
         Ok(if self.comes(other) { cuda_hazard::WaitMethod::Stream } else { cuda_hazard::WaitMethod::Host })
     }
 }
 
 #[test]
-fn who_waits_for_a_stream_whose_slot_another_one_gets_meanwhile_learns_nothing_that_the_other_one_does_not_know()
- {
+fn a_wait_for_a_stream_whose_timeline_is_reused_meanwhile_joins_only_what_the_new_stream_is_ordered_after() {
     use cuda_hazard::{Access, AccessHistory, Kind, Policy, WaitTarget};
     let (tracker, far, near) =
         (Tracker::new(Policy::default), AccessHistory::new(64), AccessHistory::new(64));
@@ -228,7 +228,7 @@ fn who_waits_for_a_stream_whose_slot_another_one_gets_meanwhile_learns_nothing_t
     let write = |timeline, history| {
         tracker.enqueue(timeline, &[Access::write(history, 0..64)], true, &backend, here, || Ok(())).unwrap();
     };
-    // Given before it was made to wait, as far as anybody knows.
+    // Submitted before the stream was made to wait, by what the tracker can know.
     write(tracker.timeline(waits).unwrap(), &near);
     let third = tracker.add_timeline(0, Kind::NonBlocking, WaitTarget::Stream(0)).unwrap();
     write(third, &near);

@@ -1,5 +1,4 @@
-//! The model as the tracker's way to the streams: it carries the waits out, and complains of those for
-//! nothing.
+//! The model as the tracker's backend: it makes the waits, and complains about those for nothing.
 
 use std::cell::{Cell, RefCell};
 
@@ -8,7 +7,7 @@ use crate::common::machine::{Machine, Set, Touch};
 use crate::program::Sabotage;
 use cuda_hazard::{EventBackend, Kind, Timeline, WaitMethod, WaitTarget};
 
-/// The model as the tracker's way to the streams.
+/// The model as the tracker's backend.
 pub(crate) struct Model<'a> {
     pub(crate) tracker: &'a Tracker,
     pub(crate) machine: RefCell<Machine>,
@@ -16,13 +15,13 @@ pub(crate) struct Model<'a> {
     pub(crate) last_events: RefCell<Vec<Set>>,
     /// The accesses of the operation that is being entered.
     pub(crate) touches: RefCell<Vec<Touch>>,
-    /// Whether calls of this program have failed: what they left in the tracker may cost a wait.
+    /// Whether calls of this program have failed: the entries that they left may cost a wait.
     pub(crate) imprecise: Cell<bool>,
     pub(crate) sabotage: Sabotage,
     pub(crate) complaint: RefCell<Option<String>>,
-    /// Whether a per-thread stream is another thread's, this time.
+    /// Whether a per-thread stream belongs to another thread, this time.
     pub(crate) elsewhere: Cell<bool>,
-    /// Whether an event was recorded on the legacy stream for another one's sake.
+    /// Whether an event was recorded on the legacy stream for another stream's sake.
     pub(crate) by_legacy: Cell<bool>,
 }
 
@@ -45,17 +44,17 @@ impl<'a> Model<'a> {
         self.machine.borrow().tracks.iter().rposition(|track| track.timeline == timeline.id).unwrap()
     }
 
-    /// Whether a wait for nothing is no fault.
+    /// Returns whether a wait for nothing is no fault.
     pub(crate) fn is_imprecise(&self, machine: &Machine) -> bool {
-        // The tracker are not told that the legacy stream waits for a stream that goes, and do not note with
-        // the legacy stream that others record events on it: what it reads during the call, they do not know
-        // to be ordered.
+        // The tracker does not know that the legacy stream waits for a stream that goes, and does not note
+        // with the legacy stream that others record events on it. So it does not know that these order what
+        // the legacy stream reads during the call.
         let at_call = self.touches.borrow().iter().any(|touch| touch.at_call);
         let unshared = || self.by_legacy.get() || machine.tracks.iter().any(|track| track.gone);
         self.imprecise.get() || at_call && unshared()
     }
 
-    /// Legacy streams are the first tracks, by device.
+    /// Returns the legacy stream of a device. Legacy streams are the first tracks, by device.
     pub(crate) fn legacy_of(&self, device: usize) -> usize {
         device
     }
@@ -95,8 +94,8 @@ unsafe impl EventBackend for Model<'_> {
         let reach = *other.wait_target();
         let device = self.machine.borrow().tracks[them].device;
         let (event, route) = match reach {
-            // Of no stream here is a graph being made.
-            WaitTarget::Over => return Ok(WaitMethod::Host),
+            // No graph is captured from a stream here.
+            WaitTarget::Nothing => return Ok(WaitMethod::Host),
             WaitTarget::Device => {
                 self.device_synchronize(device);
                 return Ok(WaitMethod::Host);
