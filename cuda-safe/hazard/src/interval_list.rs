@@ -431,7 +431,7 @@ impl IntervalList {
     ) -> bool {
         let many = intervals.len();
         let (low, done) = self.count_repeated(intervals, me.timeline);
-        // A group may not list its accesses.
+        // A repeated group may come without its accesses.
         let whole = done == many && done > 0;
         if whole {
             let run = SharedEpoch { of, low, len: done, epoch: me };

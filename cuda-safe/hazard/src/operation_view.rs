@@ -307,8 +307,8 @@ impl Tracker {
         }
         let changed =
             state.clock.join_for(&event_clock.clock, timeline.id) | state.clock.add(event_clock.epoch);
-        // Only what the event comes after: a wait for what has completed need not be an action of the legacy
-        // stream.
+        // Only the event's clock, not the stream's whole clock: a wait for what has completed need not be an
+        // action of the legacy stream.
         if timeline.kind == Kind::Legacy {
             timeline.device.join_action(event_clock.epoch, &event_clock.clock);
         }

@@ -25,7 +25,7 @@ pub struct SortedAccesses<'a> {
     list: Vec<Access<'a>>,
     /// The end of each allocation's accesses.
     ends: Vec<usize>,
-    kinds: Kinds,
+    flags: AccessFlags,
     number: u64,
 }
 
@@ -39,14 +39,14 @@ pub(crate) fn new_number() -> u64 {
 
 /// What matters about the accesses of an operation together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Kinds {
+pub(crate) struct AccessFlags {
     /// Whether one of them is made without a borrow.
     pub(crate) unborrowed: bool,
     /// Whether one of them may be made during the call.
     pub(crate) at_call: bool,
 }
 
-impl Kinds {
+impl AccessFlags {
     #[inline]
     pub(crate) fn of(accesses: &[Access<'_>]) -> Self {
         accesses.iter().fold(Self::default(), |all, access| Self {
@@ -64,8 +64,8 @@ impl<'a> SortedAccesses<'a> {
         for group in by_allocation(&list) {
             ends.push(ends.last().unwrap_or(&0) + group.len());
         }
-        let kinds = Kinds::of(&list);
-        Self { list, ends, kinds, number: new_number() }
+        let flags = AccessFlags::of(&list);
+        Self { list, ends, flags, number: new_number() }
     }
 
     /// Returns the accesses.
@@ -76,8 +76,8 @@ impl<'a> SortedAccesses<'a> {
 
     /// Returns what matters about all of them together.
     #[inline]
-    pub(crate) fn kinds(&self) -> Kinds {
-        self.kinds
+    pub(crate) fn flags(&self) -> AccessFlags {
+        self.flags
     }
 
     /// Returns the number of this list, which no other list of the process has or will have.
@@ -241,10 +241,10 @@ mod tests {
             let history = AccessHistory::new(100);
             let [one, next] = [Access::read(&history, 0..10), Access::read(&history, 10..20)];
             let all = SortedAccesses::new(vec![one, next.unborrowed()]);
-            assert!(all.kinds().unborrowed && all.as_slice().len() == 2);
+            assert!(all.flags().unborrowed && all.as_slice().len() == 2);
             let exclusive = |access| Access { exclusive: true, ..access };
             let alone = SortedAccesses::new(vec![exclusive(one), next]);
-            assert!(!alone.kinds().unborrowed && alone.as_slice().len() == 2);
+            assert!(!alone.flags().unborrowed && alone.as_slice().len() == 2);
             assert_eq!(SortedAccesses::new(vec![exclusive(one), exclusive(next)]).as_slice().len(), 1);
         });
     }

@@ -65,7 +65,7 @@ impl RetainedAccesses {
         for held in &other.held {
             for (range, mode) in &held.parts {
                 let access = Access::new(held.resource.history(), range.clone(), *mode);
-                // The resource retains itself.
+                // Never refused: the resource is retained already.
                 let _ = self.add(&access, || Some(Arc::clone(&held.resource)));
             }
         }

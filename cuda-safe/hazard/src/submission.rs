@@ -28,7 +28,7 @@ use crate::entry::{Conflict, FirstWrite, FullView, View};
 use crate::history::{Access, Before, Next};
 use crate::operation_view::OperationView;
 use crate::policy::Policy;
-use crate::prepared::{Kinds, RepeatedGroup, SortedAccesses, by_allocation, in_order, sorted};
+use crate::prepared::{AccessFlags, RepeatedGroup, SortedAccesses, by_allocation, in_order, sorted};
 use crate::primitives::{fence, pause};
 use crate::snapshot::SubmittedSnapshot;
 use crate::timeline::{SubmitState, SubmitStateGuard, Timeline};
@@ -284,7 +284,7 @@ impl Tracker {
     ) -> Option<Submission<'a>> {
         // An access without a borrow has to be checked against guards, and an operation without accesses is
         // no action: neither is for this path.
-        if accesses.kinds().unborrowed || accesses.ends().is_empty() {
+        if accesses.flags().unborrowed || accesses.ends().is_empty() {
             return None;
         }
         let state = timeline.lock_caught_up()?;
@@ -313,7 +313,7 @@ impl Tracker {
     /// # Safety
     /// - As for [`begin_slow`](Self::begin_slow), with the accesses of all the groups.
     /// - Each group stands, whenever it is used, for accesses to the same bytes of one allocation, of the
-    ///   same kinds, in the same order. The allocation may be another one by then. If a group lists its
+    ///   same flags, in the same order. The allocation may be another one by then. If a group lists its
     ///   accesses, it stands for just these.
     #[inline]
     pub unsafe fn begin_repeated<'a>(
@@ -437,7 +437,7 @@ impl Tracker {
         let path = SlowPath { timeline, policy, is_action: operation.is_action, backend, at };
         match operation.accesses {
             Accesses::Unsorted(accesses) => self.enter_sorted(&path, state, accesses),
-            Accesses::Prepared(accesses) => self.enter(&path, state, accesses.as_slice(), accesses.kinds()),
+            Accesses::Prepared(accesses) => self.enter(&path, state, accesses.as_slice(), accesses.flags()),
         }
     }
 
@@ -450,7 +450,7 @@ impl Tracker {
         state: SubmitStateGuard<'a>,
         accesses: &[Access<'_>],
     ) -> Result<Submission<'a>, Refusal<P::Error>> {
-        let enter = |state, sorted: &[Access<'_>]| self.enter(path, state, sorted, Kinds::of(sorted));
+        let enter = |state, sorted: &[Access<'_>]| self.enter(path, state, sorted, AccessFlags::of(sorted));
         match accesses {
             // Also if there are none.
             _ if in_order(accesses) => enter(state, accesses),
@@ -470,14 +470,14 @@ impl Tracker {
     }
 
     /// Enters accesses that are sorted by allocation, none of them empty, and orders the stream after what
-    /// they conflict with. `kinds` covers these accesses, or more.
+    /// they conflict with. `flags` covers these accesses, or more.
     #[inline(never)]
     fn enter<'a, P: EventBackend>(
         &self,
         path: &SlowPath<'a, '_, P>,
         mut state: SubmitStateGuard<'a>,
         accesses: &[Access<'_>],
-        kinds: Kinds,
+        flags: AccessFlags,
     ) -> Result<Submission<'a>, Refusal<P::Error>> {
         let SlowPath { timeline, policy, is_action, at, .. } = *path;
         let is_action = is_action && !accesses.is_empty();
@@ -485,7 +485,7 @@ impl Tracker {
         if policy == Policy::Error {
             self.refuse(timeline, &state, pending, accesses, at)?;
         }
-        if kinds.unborrowed && any_meets_host_guard(accesses) {
+        if flags.unborrowed && any_meets_host_guard(accesses) {
             return Err(Refusal::HostBorrowed);
         }
         let mut entered = Submission::new(timeline, state, is_action, pending);
@@ -501,13 +501,13 @@ impl Tracker {
             self.enter_late(
                 path,
                 &mut entered.state,
-                &SortedOperation { accesses, kinds, pending, me },
+                &SortedOperation { accesses, flags, pending, me },
                 rest,
                 behind,
             )?;
         }
         // Again, because a guard that is taken from now on sees the epochs. One fence serves all accesses.
-        if kinds.unborrowed {
+        if flags.unborrowed {
             fence(SeqCst);
             if any_meets_host_guard(accesses) {
                 return Err(Refusal::HostBorrowed);
@@ -570,18 +570,18 @@ impl Tracker {
         rest: &[Access<'_>],
     ) -> Result<(), Refusal<P::Error>> {
         let SlowPath { timeline, policy, backend, at, .. } = *path;
-        let SortedOperation { accesses, kinds, pending, me } = *operation;
+        let SortedOperation { accesses, flags, pending, me } = *operation;
         let call_site = (policy == Policy::Error).then_some(at);
         let mut conflicts = Vec::new();
         let view = OperationView::new(self, timeline, state, pending, me);
-        self.enter_all(&view, rest, kinds, call_site, &mut conflicts);
+        self.enter_all(&view, rest, flags, call_site, &mut conflicts);
         if conflicts.is_empty() {
             return Ok(());
         }
         if policy == Policy::Error {
             return Err(Refusal::Hazard(hazard(&conflicts, at)));
         }
-        let rule = (!kinds.at_call).then_some(pending);
+        let rule = (!flags.at_call).then_some(pending);
         self.order_all(timeline, state, rule, conflicts, backend, at).map_err(Refusal::Call)?;
         let view = OperationView::new(self, timeline, state, pending, me);
         for group in by_allocation(accesses) {
@@ -605,14 +605,14 @@ impl Tracker {
         &self,
         view: &OperationView<'_>,
         accesses: &[Access<'_>],
-        kinds: Kinds,
+        flags: AccessFlags,
         call_site: Option<CallSite>,
         conflicts: &mut Vec<Conflict>,
     ) {
         for group in by_allocation(accesses) {
             let Some(first) = group.first() else { continue };
             let found = conflicts.len();
-            let at_call = kinds.at_call && Kinds::of(group).at_call;
+            let at_call = flags.at_call && AccessFlags::of(group).at_call;
             let view = if at_call { &view.at_call() } else { view };
             first.history.enter(group, view, call_site, conflicts);
             for conflict in &conflicts[found..] {
@@ -645,7 +645,7 @@ impl Tracker {
         let mut conflicts = Vec::new();
         for group in by_allocation(accesses) {
             // The same view as for entering them.
-            let view = if Kinds::of(group).at_call { view.at_call() } else { view };
+            let view = if AccessFlags::of(group).at_call { view.at_call() } else { view };
             for access in group {
                 access.history.conflicts(access.interval(), |epoch| view.is_after(epoch), &mut conflicts);
             }
@@ -658,7 +658,7 @@ impl Tracker {
 #[derive(Clone, Copy)]
 struct SortedOperation<'b, 'a> {
     accesses: &'b [Access<'a>],
-    kinds: Kinds,
+    flags: AccessFlags,
     /// Whether the legacy rule has a pending clock for it.
     pending: bool,
     me: Epoch,
