@@ -313,7 +313,7 @@ impl Tracker {
     /// # Safety
     /// - As for [`begin_slow`](Self::begin_slow), with the accesses of all the groups.
     /// - Each group stands, whenever it is used, for accesses to the same bytes of one allocation, of the
-    ///   same flags, in the same order. The allocation may be another one by then. If a group lists its
+    ///   same kinds, in the same order. The allocation may be another one by then. If a group lists its
     ///   accesses, it stands for just these.
     #[inline]
     pub unsafe fn begin_repeated<'a>(

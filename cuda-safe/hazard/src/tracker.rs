@@ -62,7 +62,7 @@ impl Tracker {
         self.blocks.get(block)?.get()?.get(at)?.get().map(Box::as_ref)
     }
 
-    /// Returns a timeline for a stream of this kind: a free one of which nothing is left, or a new one.
+    /// Returns a timeline for a stream of this kind: a retired one that is idle, or a new one.
     ///
     /// A thread that is about to wait for the former stream of a timeline has read what that wait is worth,
     /// and may then wait for the new stream instead. So by the time a timeline is used again, all of that has
@@ -116,7 +116,7 @@ impl Tracker {
         Ok(timeline)
     }
 
-    /// Returns a timeline whose stream is gone. It is used again once everything has completed that the
+    /// Takes back a timeline whose stream is gone. It is used again once everything has completed that the
     /// stream was given and waited for.
     ///
     /// # Safety
