@@ -173,7 +173,7 @@ impl<'a> Bench<'a> {
             Step::Host(touch) => self.host(touch)?,
             Step::Progress(choice) => self.backend.machine.borrow_mut().progress(choice),
             Step::Drop(stream) => self.leave(stream, |bench, gone| bench.pool.push(gone)),
-            Step::Dismiss { stream, event } => self.leave(stream, |bench, gone| bench.dismiss(gone, event)),
+            Step::Retire { stream, event } => self.leave(stream, |bench, gone| bench.retire(gone, event)),
             Step::Create { device, blocking } => {
                 self.create(device, if blocking { Kind::Blocking } else { Kind::NonBlocking });
             }
@@ -182,7 +182,7 @@ impl<'a> Bench<'a> {
                 self.create(device, Kind::PerThread);
             }
         }
-        self.check_watermarks()?;
+        self.check_completed()?;
         match self.backend.complaint.borrow_mut().take() {
             Some(complaint) => Err(complaint),
             None => Ok(()),
@@ -198,7 +198,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    fn dismiss(&mut self, (track, timeline): (usize, &'a Timeline), event: bool) {
+    fn retire(&mut self, (track, timeline): (usize, &'a Timeline), event: bool) {
         let reach = if event && !self.tracker.is_idle(timeline) {
             let mut set = Set::default();
             let record = || {
@@ -234,7 +234,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Checks that nothing counts as complete that was not submitted.
-    fn check_watermarks(&self) -> Result<(), String> {
+    fn check_completed(&self) -> Result<(), String> {
         for timeline in self.tracker.timelines(None) {
             if timeline.completed() > timeline.submitted() {
                 return Err(format!("{:?} has completed more than it was given", timeline.id));

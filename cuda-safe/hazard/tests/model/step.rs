@@ -61,7 +61,7 @@ pub(crate) enum Step {
     /// The handle goes to the pool.
     Drop(usize),
     /// The handle leaves the crate, and an event stays behind or nothing does.
-    Dismiss {
+    Retire {
         stream: usize,
         event: bool,
     },
@@ -93,7 +93,7 @@ impl Step {
             80..85 => Self::Host(Touch { at_call: false, ..Self::touch(&mut d) }),
             85..92 => Self::Progress(d.below(40)),
             92..94 => Self::Drop(d.below(60)),
-            94..95 => Self::Dismiss { stream: d.below(60), event: d.below(3) > 0 },
+            94..95 => Self::Retire { stream: d.below(60), event: d.below(3) > 0 },
             95..99 => Self::Create { device: d.below(DEVICES), blocking: d.below(2) == 0 },
             _ => Self::PerThread(d.below(DEVICES)),
         }
