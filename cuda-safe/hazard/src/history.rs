@@ -232,7 +232,7 @@ impl fmt::Debug for Access<'_> {
     }
 }
 
-/// What an access of an allocation comes after, as far as the last-access word shows it.
+/// What an access of an allocation comes after, by the last-access word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Before {
     /// Nothing.
