@@ -123,7 +123,7 @@ impl Drop for Lent<'_> {
     fn drop(&mut self) {
         if let Some((history, mode)) = self.0.take() {
             // SAFETY: this loan was counted by `new`, and lends nothing any more.
-            unsafe { history.host_leaves(mode) };
+            unsafe { history.remove_host_guard(mode) };
         }
     }
 }

@@ -224,12 +224,12 @@ impl StreamRef<'_> {
         Ok(Submission { state: Some(state), _entered: entered, _current: current })
     }
 
-    /// Begins an operation whose accesses the tracker knows by the numbers of their [`GroupNumber`](cuda_hazard::GroupNumber), one for each
+    /// Begins an operation whose accesses the tracker knows by the numbers of their [`GroupId`](cuda_hazard::GroupId), one for each
     /// allocation. The cost does not depend on the number of accesses.
     ///
     /// Returns `None`, with nothing entered, if the tracker needs the accesses: the first time, and if another
     /// operation has used the memory since. The caller then tries once more with the accesses
-    /// [told](cuda_hazard::GroupNumber::told), or [`begin`](Self::begin)s. An operation with two series of one
+    /// [told](cuda_hazard::GroupId::repeat_with), or [`begin`](Self::begin)s. An operation with two series of one
     /// allocation must tell its accesses every time.
     ///
     /// # Safety

@@ -336,7 +336,7 @@ impl Event {
     fn completed(&self) {
         if self.mark == Mark::Recorded {
             // SAFETY: the runtime has said so.
-            unsafe { TRACKER.completed_snapshot(&self.event_clock) };
+            unsafe { TRACKER.completed_event(&self.event_clock) };
         }
         deferred::run();
     }

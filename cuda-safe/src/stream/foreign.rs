@@ -172,7 +172,7 @@ impl Drop for ForeignStream {
                     adopted.swap_remove(at);
                     let reach = port::last_event(self.device(), self.raw, self.timeline);
                     // SAFETY: nobody has the timeline any more; the reach is that of the last event.
-                    unsafe { TRACKER.dismiss(self.timeline, reach) };
+                    unsafe { TRACKER.retire(self.timeline, reach) };
                 }
             }
         }

@@ -13,7 +13,7 @@ use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::hazard::{Access, AccessHistory, Mode};
 use crate::{check, sys};
-use cuda_hazard::{Kind, Reach, Timeline};
+use cuda_hazard::{Kind, Timeline, WaitTarget};
 
 /// Blocks until every operation is complete that conflicts with the host's doing this to the bytes `range`.
 ///
@@ -86,24 +86,24 @@ fn wait_slot(timeline: &Timeline) -> Result<()> {
     };
     // The last event of a stream that is gone may be used again as soon as its work is complete, so the host
     // waits for an event of its own behind it, on a stream that nobody else has.
-    let is_gone = matches!(*timeline.reach(), Reach::Event(_));
+    let is_gone = matches!(*timeline.wait_target(), WaitTarget::Event(_));
     let behind = if is_gone { Some(Stream::builder().device(device).non_blocking().build()?) } else { None };
     let event = pool::event(device, sys::cudaEventDisableTiming)?;
     // The handle is only held for the record: the wait may be long, and others may want to wait for the
     // stream meanwhile.
-    let reach = timeline.reach();
+    let reach = timeline.wait_target();
     let recorded = match (*reach, &behind) {
-        (Reach::Over, _) => {
+        (WaitTarget::Nothing, _) => {
             pool::keep_event(device, sys::cudaEventDisableTiming, event);
             return Ok(());
         }
-        (Reach::Stream(number), _) => {
+        (WaitTarget::Stream(number), _) => {
             let raw = if elsewhere { LEGACY } else { pool::raw_stream(number) };
             // SAFETY: the timeline's lock is held, so the handle that it names is live, as the legacy stream's
             // always is; the event is ours.
             unsafe { port::record(device, raw, timeline.kind, event.0) }
         }
-        (Reach::Event(number), Some(behind)) => {
+        (WaitTarget::Event(number), Some(behind)) => {
             snapshot = TRACKER.snapshot_by_last_event(timeline);
             let (raw, last) = (behind.as_raw(), pool::raw_event(number));
             // SAFETY: the stream is ours; the event belongs to the timeline, whose lock is held, and is not
@@ -113,7 +113,7 @@ fn wait_slot(timeline: &Timeline) -> Result<()> {
             waits.and_then(|()| unsafe { port::record(device, raw, Kind::NonBlocking, event.0) })
         }
         // Also where the stream has gone only now.
-        (Reach::Device | Reach::Event(_), _) => {
+        (WaitTarget::Device | WaitTarget::Event(_), _) => {
             drop(reach);
             pool::keep_event(device, sys::cudaEventDisableTiming, event);
             return wait_device(device);

@@ -10,7 +10,7 @@ use super::{busy, deferred, pool, port};
 use crate::device::Device;
 use crate::error::Result;
 use crate::{check, process, sys};
-use cuda_hazard::{Kind, Reach, Timeline};
+use cuda_hazard::{Kind, Timeline, WaitTarget};
 
 /// A queue of work for one device: what it is given runs in order.
 ///
@@ -113,9 +113,10 @@ impl Stream {
     ///
     /// To be done only while the stream has been given nothing that is not over.
     pub(crate) fn set_apart(&self, apart: bool) {
-        let reach = if apart { Reach::Over } else { Reach::Stream(self.raw.expose_provenance()) };
+        let reach =
+            if apart { WaitTarget::Nothing } else { WaitTarget::Stream(self.raw.expose_provenance()) };
         // SAFETY: the stream has been given nothing that is not over, or is reached by its handle as before.
-        *unsafe { self.timeline.reach_mut() } = reach;
+        *unsafe { self.timeline.wait_target_mut() } = reach;
     }
 
     /// Takes over a stream that was made elsewhere.
@@ -151,7 +152,7 @@ impl Stream {
         let device = self.device();
         let reach = port::last_event(device, raw, self.timeline);
         // SAFETY: nobody has the timeline any more; the reach is that of the last event.
-        unsafe { TRACKER.dismiss(self.timeline, reach) };
+        unsafe { TRACKER.retire(self.timeline, reach) };
         let _ = std::mem::ManuallyDrop::new(self);
         raw
     }

@@ -11,7 +11,7 @@ use super::{busy, pool, port};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::{check, process, sys};
-use cuda_hazard::{Kind, Reach, Timeline};
+use cuda_hazard::{Kind, Timeline, WaitTarget};
 
 /// The number that the runtime knows the calling thread's stream of the current device by.
 const HANDLE: sys::cudaStream_t = std::ptr::without_provenance_mut(2);
@@ -68,7 +68,7 @@ impl Drop for Mine {
             // The thread's streams are still there: see `of`.
             let reach = port::last_event(Device::from_ordinal(timeline.device()), HANDLE, timeline);
             // SAFETY: the thread gives the stream nothing more; the reach is that of its last event.
-            unsafe { TRACKER.dismiss(timeline, reach) };
+            unsafe { TRACKER.retire(timeline, reach) };
         }
     }
 }
@@ -112,7 +112,7 @@ impl PerThreadStream {
         });
         if kept.is_err() {
             // SAFETY: the stream was given nothing.
-            unsafe { TRACKER.dismiss(timeline, Reach::Device) };
+            unsafe { TRACKER.retire(timeline, WaitTarget::Device) };
             return Err(Error::refused("PerThreadStream::of", busy::ENDED));
         }
         Ok(Self { timeline, here: PhantomData })

@@ -14,7 +14,7 @@ use super::tracker::TRACKER;
 use crate::device::Device;
 use crate::error::{Detail, Error, Result};
 use crate::{check, sys};
-use cuda_hazard::{Kind, Reach, Timeline};
+use cuda_hazard::{Kind, Timeline, WaitTarget};
 
 /// A raw event that nobody else has.
 #[derive(Debug)]
@@ -112,15 +112,15 @@ pub(super) fn keep_stream(
 
 /// Forgets the handles of a device that is reset: they are gone, and so is all work that was under way.
 pub(crate) fn abandon(device: Device) {
-    let snapshot = TRACKER.coverage_of_device(device.ordinal());
+    let snapshot = TRACKER.snapshot_of_device(device.ordinal());
     lock(&EVENTS).retain(|(of, _, _)| *of != device.ordinal());
     attributes::abandon(device);
     lock(&STREAMS).retain(|kept| kept.device != device.ordinal());
-    TRACKER.slots_of(Some(device.ordinal())).for_each(Timeline::forget_kept);
-    for timeline in TRACKER.dismissed().into_iter().filter_map(|id| TRACKER.timeline(id)) {
+    TRACKER.timelines(Some(device.ordinal())).for_each(Timeline::clear_backend_data);
+    for timeline in TRACKER.retired().into_iter().filter_map(|id| TRACKER.timeline(id)) {
         if timeline.device() == device.ordinal() {
             // SAFETY: the whole device is waited for.
-            *unsafe { timeline.reach_mut() } = Reach::Device;
+            *unsafe { timeline.wait_target_mut() } = WaitTarget::Device;
         }
     }
     // SAFETY: the device is reset: nothing of it runs any more.
@@ -156,9 +156,9 @@ pub(super) fn raw_event(number: usize) -> sys::cudaEvent_t {
 #[track_caller]
 pub(super) fn enrol(device: Device, kind: Kind, raw: sys::cudaStream_t) -> Result<&'static Timeline> {
     reclaim();
-    let reach = Reach::Stream(raw.expose_provenance());
+    let reach = WaitTarget::Stream(raw.expose_provenance());
     // SAFETY: the stream is live, of this kind and device, and is dismissed before it goes.
-    unsafe { TRACKER.enrol(device.ordinal(), kind, reach) }.map_err(|_| too_many())
+    unsafe { TRACKER.add_timeline(device.ordinal(), kind, reach) }.map_err(|_| too_many())
 }
 
 /// The refusal where the tracker have no timeline left.
@@ -173,10 +173,10 @@ pub(super) fn too_many() -> Error {
 
 /// Takes back the last events of streams that are gone and whose work is done, which frees their timelines too.
 fn reclaim() {
-    for timeline in TRACKER.dismissed().into_iter().filter_map(|id| TRACKER.timeline(id)) {
+    for timeline in TRACKER.retired().into_iter().filter_map(|id| TRACKER.timeline(id)) {
         // SAFETY: below, it changes from an event that is over to the device.
-        let mut reach = unsafe { timeline.reach_mut() };
-        let Reach::Event(number) = *reach else { continue };
+        let mut reach = unsafe { timeline.wait_target_mut() };
+        let WaitTarget::Event(number) = *reach else { continue };
         let snapshot = TRACKER.snapshot_by_last_event(timeline);
         let raw = raw_event(number);
         // SAFETY: the event was recorded when the stream went, belongs to the timeline alone and was not
@@ -184,7 +184,7 @@ fn reclaim() {
         if unsafe { sys::cudaEventQuery(raw) } == sys::cudaSuccess {
             // SAFETY: the event stands for all of it, and is complete.
             unsafe { TRACKER.completed_all(&snapshot) };
-            *reach = Reach::Device;
+            *reach = WaitTarget::Device;
             keep_event(Device::from_ordinal(timeline.device()), sys::cudaEventDisableTiming, RawEvent(raw));
         }
     }

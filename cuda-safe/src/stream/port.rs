@@ -24,7 +24,7 @@ use super::{busy, host_function, pool};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::{check, sys};
-use cuda_hazard::{EventBackend, Kind, Reach, Route, Timeline};
+use cuda_hazard::{EventBackend, Kind, Timeline, WaitMethod, WaitTarget};
 
 /// Adds the waits that the tracker ask for, on behalf of the stream `raw`.
 pub(super) struct Runtime {
@@ -44,32 +44,32 @@ unsafe impl EventBackend for Runtime {
     type Error = Error;
 
     #[inline(never)]
-    fn order(&self, waiter: &Timeline, other: &Timeline, kept: &mut usize) -> Result<Route> {
+    fn order(&self, waiter: &Timeline, other: &Timeline, kept: &mut usize) -> Result<WaitMethod> {
         let device = Device::from_ordinal(other.device());
-        let reach = other.reach();
+        let reach = other.wait_target();
         match *reach {
-            Reach::Event(number) => {
+            WaitTarget::Event(number) => {
                 // SAFETY: the waiting stream lives, as the caller borrows it; the event belongs to the other
                 // timeline, whose lock is held, and is not destroyed.
                 unsafe { check!(cudaStreamWaitEvent(self.raw, pool::raw_event(number), 0)) }?;
-                Ok(Route::Event)
+                Ok(WaitMethod::Event)
             }
             // It was not when the caller looked.
-            Reach::Over => Ok(Route::Host),
-            Reach::Device => {
+            WaitTarget::Nothing => Ok(WaitMethod::Host),
+            WaitTarget::Device => {
                 drop(reach);
                 wait_device(device)?;
-                Ok(Route::Host)
+                Ok(WaitMethod::Host)
             }
-            Reach::Stream(number) => {
+            WaitTarget::Stream(number) => {
                 let foreign = other.kind == Kind::PerThread && !busy::is_mine(other);
                 // Of a stream's own event the stream would be told nothing, unless it is the legacy stream,
                 // which does something then.
                 let itself = other.id == waiter.id && other.kind != Kind::Legacy;
                 let (raw, route) = if foreign || itself {
-                    (LEGACY, Route::Legacy)
+                    (LEGACY, WaitMethod::Legacy)
                 } else {
-                    (pool::raw_stream(number), Route::Stream)
+                    (pool::raw_stream(number), WaitMethod::Stream)
                 };
                 let order = |event: sys::cudaEvent_t| {
                     // SAFETY: the timeline's lock is held, so the handle that it names is live.
@@ -132,7 +132,7 @@ unsafe fn record_there(device: Device, raw: sys::cudaStream_t, event: sys::cudaE
 /// Blocks until a device has done all that it has been given so far, also in the middle of an operation.
 #[track_caller]
 pub(super) fn wait_device(device: Device) -> Result<()> {
-    let snapshot = TRACKER.coverage_of_device(device.ordinal());
+    let snapshot = TRACKER.snapshot_of_device(device.ordinal());
     let waited = {
         let _current = device.switch()?;
         // SAFETY: the call takes nothing and waits.
@@ -159,11 +159,11 @@ pub(super) fn given_up(device: Device, waited: &Result<()>) {
 /// The legacy stream waits for the event: whether it waits for streams that are destroyed, or whose thread
 /// has ended, is not said, and the tracker go on to rely on it. Where there can be no event, the work is waited
 /// for.
-pub(super) fn last_event(device: Device, raw: sys::cudaStream_t, timeline: &Timeline) -> Reach {
+pub(super) fn last_event(device: Device, raw: sys::cudaStream_t, timeline: &Timeline) -> WaitTarget {
     // In the middle of an operation, the stream's submit state may be locked, by this thread for one. A stream that
     // was only made to wait is not over: the legacy stream would be taken to wait for what it waits for.
-    if TRACKER.is_over(timeline) || busy::ensure_idle("Stream").is_err() {
-        return Reach::Device;
+    if TRACKER.is_idle(timeline) || busy::ensure_idle("Stream").is_err() {
+        return WaitTarget::Device;
     }
     let farewell = || {
         let event = pool::event(device, sys::cudaEventDisableTiming)?;
@@ -185,13 +185,13 @@ pub(super) fn last_event(device: Device, raw: sys::cudaStream_t, timeline: &Time
         Result::Ok(event)
     };
     if let Ok(event) = farewell() {
-        return Reach::Event(event.0.expose_provenance());
+        return WaitTarget::Event(event.0.expose_provenance());
     }
     let _current = device.switch();
     // SAFETY: the stream lives until the end of the caller. If this fails too, the device is lost, or the
     // runtime gone.
     let _ = unsafe { sys::cudaStreamSynchronize(raw) };
-    Reach::Device
+    WaitTarget::Device
 }
 
 /// Held by a test that captures a stream, and by one that waits for its device, which CUDA refuses meanwhile
@@ -203,7 +203,7 @@ pub(crate) static CAPTURE_OR_WAIT: std::sync::Mutex<()> = std::sync::Mutex::new(
 mod tests {
     use std::sync::PoisonError;
 
-    use super::{EventBackend as _, Route, Runtime, pool};
+    use super::{EventBackend as _, Runtime, WaitMethod, pool};
     use crate::stream::{AsStream as _, Stream};
     use crate::{DeviceBuffer, PinnedBuffer, memcpy, memset_async, sys};
 
@@ -219,7 +219,7 @@ mod tests {
             let (waiter, captured) = (waiter.as_stream(), captured.as_stream());
             let (port, other) = (Runtime::new(waiter.as_raw()), captured.timeline());
             // As a thread does that has just found that the timeline had something to do.
-            assert_eq!(port.order(waiter.timeline(), other, &mut kept)?, Route::Host);
+            assert_eq!(port.order(waiter.timeline(), other, &mut kept)?, WaitMethod::Host);
             apart = Some(other);
             memset_async(&mut buffer, 7, &waiter)
         });
@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(host.host().unwrap()[..], [7; 64]);
         let answer =
             Runtime::new(waiter.as_raw()).order(waiter.as_stream().timeline(), apart.unwrap(), &mut kept);
-        assert_eq!(answer.unwrap(), Route::Stream, "afterwards it can be waited for as before");
+        assert_eq!(answer.unwrap(), WaitMethod::Stream, "afterwards it can be waited for as before");
         pool::keep_event(waiter.device(), sys::cudaEventDisableTiming, event);
     }
 }

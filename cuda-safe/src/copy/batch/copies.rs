@@ -137,7 +137,7 @@ impl<'a, L: Lists<'a>> Batch<'a, L> {
         // As a rule there are two allocations, each of which is in order.
         let address = |accesses: &[Access<'_>]| accesses.first().map(Access::address);
         let in_order = address(writes) <= address(reads);
-        let sorted = SortedAccesses::of(if in_order { [writes, reads] } else { [reads, writes] }.concat());
+        let sorted = SortedAccesses::new(if in_order { [writes, reads] } else { [reads, writes] }.concat());
         // SAFETY: only the lifetime becomes another one. The list is never given away and consists of what
         // `writes` and `reads` hold, so that all it refers to is borrowed for as long as this lives, and for
         // as long as it was when the list was made.
